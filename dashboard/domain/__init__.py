@@ -1,0 +1,1 @@
+"""The vocabulary: pure values and rules that every stage speaks."""

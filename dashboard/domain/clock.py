@@ -1,0 +1,8 @@
+"""Time as an argument: whoever needs the time of day is handed a clock."""
+
+from collections.abc import Callable
+from datetime import datetime
+from typing import TypeAlias
+
+Clock: TypeAlias = Callable[[], datetime]
+"""Returns the present moment, aware and in UTC."""

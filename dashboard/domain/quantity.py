@@ -1,0 +1,117 @@
+"""Exact quantities: wei, hashes, addresses and the texts that stand for them on the wire."""
+
+from __future__ import annotations
+
+import re
+from typing import ClassVar, NewType, Self
+
+from dashboard.errors import InputError, WireError
+
+Wei = NewType("Wei", int)
+NetworkId = NewType("NetworkId", int)
+
+WEI_PER_GWEI = 10**9
+LARGEST_FEE = Wei(2**63 - 1)
+"""Largest fee that Linewatch keeps, in wei (9.2 ether for one unit of gas): the store's integer."""
+
+_GWEI_TEXT = re.compile(r"(\d{1,10})(?:\.(\d{1,9}))?", re.ASCII)
+_HEX_QUANTITY = re.compile(r"0x(0|[1-9a-fA-F][0-9a-fA-F]{0,63})", re.ASCII)
+_HEX_BYTES = re.compile(r"(?:0[xX])?((?:[0-9a-fA-F]{2})*)", re.ASCII)
+_SHOWN = 80
+
+
+def shorten(text: str, limit: int = _SHOWN) -> str:
+    """Quote hostile text for a message: printable ASCII only, at most `limit` characters."""
+    quoted = ascii(text[: limit + 1])
+    return quoted if len(text) <= limit else f"{ascii(text[:limit])}…"
+
+
+def parse_gwei(text: str) -> Wei:
+    """Read plain decimal gwei text such as ``"11.234610275"`` as exact wei.
+
+    Source: every fee of the gas API. Exponents, signs, blanks and more than nine decimals
+    raise WireError, as does a fee above `LARGEST_FEE`.
+    """
+    match = _GWEI_TEXT.fullmatch(text)
+    if match is None:
+        msg = f"{shorten(text)} is not a plain decimal gwei amount with at most 9 decimals"
+        raise WireError(msg)
+    whole, decimals = match.groups(default="")
+    wei = int(whole) * WEI_PER_GWEI + int(decimals.ljust(9, "0"))
+    if wei > LARGEST_FEE:
+        msg = f"{shorten(text)} gwei is above the largest fee that can be kept"
+        raise WireError(msg)
+    return Wei(wei)
+
+
+def format_gwei(wei: Wei) -> str:
+    """Print wei as plain decimal gwei: no exponent, no trailing zeros, at most nine decimals."""
+    whole, decimals = divmod(wei, WEI_PER_GWEI)
+    return f"{whole}.{decimals:09d}".rstrip("0").rstrip(".")
+
+
+def parse_hex_quantity(text: str) -> int:
+    """Read a JSON-RPC quantity (``0x`` and minimal hex digits, at most 256 bits)."""
+    match = _HEX_QUANTITY.fullmatch(text)
+    if match is None:
+        msg = f"{shorten(text)} is not a hex quantity such as 0x1a"
+        raise WireError(msg)
+    return int(match[1], 16)
+
+
+def parse_hex_bytes(text: str) -> bytes:
+    """Read hex digits in pairs, with or without ``0x``, of any length."""
+    match = _HEX_BYTES.fullmatch(text)
+    if match is None:
+        msg = f"{shorten(text)} is not hexadecimal with an even number of digits"
+        raise WireError(msg)
+    return bytes.fromhex(match[1])
+
+
+class _FixedBytes(bytes):
+    """Bytes of one fixed length that print as lower-case 0x hex."""
+
+    __slots__ = ()
+    LENGTH: ClassVar[int]
+    NAME: ClassVar[str]
+
+    def __new__(cls, raw: bytes) -> Self:
+        """Refuse any other length with InputError."""
+        if len(raw) != cls.LENGTH:
+            msg = f"a {cls.NAME} has {cls.LENGTH} bytes, not {len(raw)}"
+            raise InputError(msg)
+        return super().__new__(cls, raw)
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Read hex text in either case, ``0x`` optional; InputError names text and remedy."""
+        digits = text[2:] if text[:2] in {"0x", "0X"} else text
+        if not re.fullmatch(rf"[0-9a-fA-F]{{{cls.LENGTH * 2}}}", digits, re.ASCII):
+            msg = (
+                f"{shorten(text)} is not a {cls.NAME}: "
+                f"give 0x and {cls.LENGTH * 2} hexadecimal digits"
+            )
+            raise InputError(msg)
+        return cls(bytes.fromhex(digits))
+
+    def __str__(self) -> str:
+        return f"0x{self.hex()}"
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self})"
+
+
+class TxHash(_FixedBytes):
+    """The 32-byte hash that names a signed transaction."""
+
+    __slots__ = ()
+    LENGTH = 32
+    NAME = "transaction hash"
+
+
+class Address(_FixedBytes):
+    """The 20-byte address of an account."""
+
+    __slots__ = ()
+    LENGTH = 20
+    NAME = "address"

@@ -1,0 +1,103 @@
+"""Reason messages of rejections: read their known forms and say them in plain words.
+
+The forms come from the plugin source of the nodes that report (Linea Besu sequencer plugin):
+simulation on RPC and P2P nodes names counts and limits, the sequencer names at most a module.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+_OVER_LIMIT: Final = re.compile(
+    r"Transaction (?:0x[0-9a-fA-F]{64} )?line count for module (\w{1,64})=(\d{1,20})"
+    r" is above the limit (\d{1,20})",
+    re.ASCII,
+)
+_SEQUENCER: Final = re.compile(
+    r"TX_MODULE_LINE_COUNT_OVERFLOW(_CACHED)?(?: ?\((\w{1,64})\))?", re.ASCII
+)
+_UNKNOWN_MODULE: Final = re.compile(r"Module (\w{1,64}) does not exist in the limits file\.", re.ASCII)
+_INVALID_COUNT: Final = "Internal Error: do not know what to do with result: INVALID_LINE_COUNT"
+
+
+class ReasonKind(StrEnum):
+    """Which known form a reason message has."""
+
+    OVER_LIMIT = "over_limit"
+    MODULE_UNDEFINED = "module_undefined"
+    INVALID_COUNT = "invalid_count"
+    UNPARSED = "unparsed"
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """What a reason message says; `count` and `limit` are lines of the module's trace.
+
+    `is_cached` marks a sequencer that remembered an earlier check. `text` is the message as
+    sent: hostile, to be shown verbatim and inert.
+    """
+
+    kind: ReasonKind
+    text: str
+    module: str | None = None
+    count: int | None = None
+    limit: int | None = None
+    is_cached: bool = False
+
+
+def parse_reason(text: str) -> Reason:
+    """Read a reason message; an unknown form is kept whole as UNPARSED."""
+    if match := _OVER_LIMIT.fullmatch(text):
+        module, count, limit = match.groups()
+        return Reason(ReasonKind.OVER_LIMIT, text, module, int(count), int(limit))
+    if match := _SEQUENCER.fullmatch(text):
+        return Reason(ReasonKind.OVER_LIMIT, text, match[2], is_cached=match[1] is not None)
+    if match := _UNKNOWN_MODULE.fullmatch(text):
+        return Reason(ReasonKind.MODULE_UNDEFINED, text, match[1])
+    if text == _INVALID_COUNT:
+        return Reason(ReasonKind.INVALID_COUNT, text)
+    return Reason(ReasonKind.UNPARSED, text)
+
+
+def overrun(reason: Reason) -> float | None:
+    """Return observed count divided by limit, or None where a number is missing or zero."""
+    if reason.count is None or not reason.limit:
+        return None
+    return reason.count / reason.limit
+
+
+def explain(reason: Reason) -> str:
+    """Say in one plain sentence why the transaction was rejected; never contains upstream text.
+
+    Module names are letters, digits and underscores only, so the sentence is safe anywhere.
+    """
+    if reason.kind is ReasonKind.OVER_LIMIT:
+        return _explain_over_limit(reason)
+    if reason.kind is ReasonKind.MODULE_UNDEFINED:
+        return (
+            f"The node has no line limit for the prover module {reason.module}, "
+            "so it could not accept the transaction."
+        )
+    if reason.kind is ReasonKind.INVALID_COUNT:
+        return "The node could not count the proof lines of this transaction."
+    return "The network gave a reason that Linewatch does not know; it is shown as sent."
+
+
+def _explain_over_limit(reason: Reason) -> str:
+    if reason.module is None:
+        return "The transaction needs more proof lines than one block may hold."
+    if reason.limit == 0:
+        return (
+            f"The transaction uses {reason.module}, an operation that this network cannot prove: "
+            "its limit is 0."
+        )
+    if reason.count is None or reason.limit is None:
+        return f"The transaction needs more lines in the prover module {reason.module} than the limit."
+    factor = reason.count / reason.limit
+    return (
+        f"The transaction needs {reason.count:,} lines in the prover module {reason.module}; "
+        f"the limit is {reason.limit:,} ({factor:.2f} times the limit)."
+    )

@@ -1,0 +1,97 @@
+"""Every error Linewatch raises, as one tree; a leaf exists only where a caller acts differently.
+
+LinewatchError
+├── InputError                a person or a client gave a value that cannot be used: tell them
+│   └── SettingsError         the same, in a configuration file or a variable: stop the role
+├── WireError                 text from upstream that breaks its contract: keep it, show it, go on
+├── UpstreamError             a question to upstream got no usable answer
+│   ├── UpstreamUnavailable   no answer (time-out, reset, 5xx): ask again soon
+│   ├── UpstreamThrottled     asked too fast (429): ask again after `retry_after`
+│   ├── UpstreamRefused       key, quota or address refused (400 to 404): a person must act
+│   └── UpstreamUnreadable    an answer that cannot be understood: treat as no answer
+├── StoreError                the store cannot do what was asked
+│   ├── StoreUnavailable      disk full, locked or unreachable: nothing was saved, try again
+│   ├── SchemaMismatch        the store was written by a newer Linewatch: upgrade the code
+│   └── ForeignStore          the state folder belongs to another installation
+├── DeliveryError             a notice was not handed over
+│   ├── DeliveryDeferred      temporary: keep it and try again
+│   └── DeliveryRefused       permanent for this recipient: keep it as a dead letter
+└── RoleError                 a process of ours cannot start or keeps dying
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+
+class LinewatchError(Exception):
+    """Root of the tree; its text is safe to show to a person and holds no secret."""
+
+
+class InputError(LinewatchError):
+    """A value from a person or client cannot be used; the text names it and the remedy."""
+
+
+class SettingsError(InputError):
+    """A setting is unknown, malformed or contradicts another; the text names where it stands."""
+
+
+class WireError(LinewatchError):
+    """Text from the wire breaks its contract; the text names the field and what was found."""
+
+
+class UpstreamError(LinewatchError):
+    """A question to an upstream got no usable answer."""
+
+
+class UpstreamUnavailable(UpstreamError):
+    """Nobody answered, or the server failed (5xx); asking again soon may help."""
+
+
+class UpstreamThrottled(UpstreamError):
+    """Asked too fast; `retry_after` is how long the upstream wants to be left alone."""
+
+    def __init__(self, message: str, retry_after: timedelta | None = None) -> None:
+        """Remember the wish of the upstream, if it named one."""
+        super().__init__(message)
+        self.retry_after = retry_after
+
+
+class UpstreamRefused(UpstreamError):
+    """The upstream refuses this key, quota, network or address; only a person can change that."""
+
+
+class UpstreamUnreadable(UpstreamError):
+    """The answer is not what the contract says (HTML, broken JSON, wrong id, too large)."""
+
+
+class StoreError(LinewatchError):
+    """The store cannot do what was asked."""
+
+
+class StoreUnavailable(StoreError):
+    """The store cannot be written or read now; nothing was saved."""
+
+
+class SchemaMismatch(StoreError):
+    """The store has a schema that this version of Linewatch does not know."""
+
+
+class ForeignStore(StoreError):
+    """The state folder belongs to another installation."""
+
+
+class DeliveryError(LinewatchError):
+    """A notice was not handed over."""
+
+
+class DeliveryDeferred(DeliveryError):
+    """The channel cannot take the notice now; it stays owed."""
+
+
+class DeliveryRefused(DeliveryError):
+    """The channel will never take this notice for this recipient; it becomes a dead letter."""
+
+
+class RoleError(LinewatchError):
+    """A process of Linewatch cannot start, or keeps dying."""

@@ -1,0 +1,40 @@
+"""Structured logs: one JSON object a line on standard error, hostile text escaped, no secrets."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from typing import cast
+
+import structlog
+
+
+def configure_logs(role: str, level: str = "INFO") -> None:
+    """Send every log of this process through structlog as JSON lines that name the `role`.
+
+    JSON escapes control characters, so upstream text can neither start a line of its own nor
+    reach a terminal. Libraries that log request addresses (which hold API keys) are silenced
+    below WARNING.
+    """
+    structlog.configure(
+        processors=[
+            structlog.contextvars.merge_contextvars,
+            structlog.processors.add_log_level,
+            structlog.processors.TimeStamper(fmt="iso", utc=True),
+            structlog.processors.format_exc_info,
+            structlog.processors.JSONRenderer(),
+        ],
+        wrapper_class=structlog.make_filtering_bound_logger(logging.getLevelName(level)),
+        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+    )
+    structlog.contextvars.bind_contextvars(role=role)
+    logging.basicConfig(level=logging.WARNING, stream=sys.stderr, force=True)
+    for chatty in ("httpx", "httpcore", "websockets", "uvicorn.access", "apscheduler"):
+        logging.getLogger(chatty).setLevel(logging.WARNING)
+
+
+def get_logger(name: str) -> structlog.stdlib.BoundLogger:
+    """Return a logger whose lines carry `name`; facts go in as keyword arguments."""
+    return cast("structlog.stdlib.BoundLogger", structlog.get_logger(logger=name))
+
+
