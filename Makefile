@@ -1,0 +1,83 @@
+# Everything a developer, an operator or CI types; `make` alone lists it.
+
+VENV   := .venv
+BIN    := $(VENV)/bin
+# The first Python on PATH that is new enough and can make virtual environments; 3.11 is what CI runs.
+PYTHON ?= $(shell for python in python3.11 python3 python3.12 python3.13 python3.14; do \
+	"$$python" -c '$(USABLE)' 2>/dev/null && echo "$$python" && break; done)
+USABLE := import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))
+
+# The packages whose branches are covered in full, since they decide and touch nothing.
+PURE := dashboard/domain/*,dashboard/wire/*,dashboard/detect/*,dashboard/poll/cadence.py,dashboard/alert/compose.py
+
+LOCK := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+	--custom-compile-command "make lock" $(if $(UPGRADE),--upgrade)
+# uv installs in seconds; pip stands in where only pip is configured for a mirror.
+INSTALL = $(BIN)/uv pip install --quiet --compile-bytecode --python $(BIN)/python $(1) || $(BIN)/python -m pip install --quiet $(1)
+PROJECT := --no-deps --no-build-isolation --editable .
+
+.PHONY: help run test check format lock clean
+
+help:
+	@echo 'make run      install what running needs and start everything (the second time: at once)'
+	@echo 'make test     install what the tests need and run them all'
+	@echo 'make check    formatter, linter, types, import contracts, tests: exactly what CI runs'
+	@echo 'make format   let the formatter and the linter mend what they can'
+	@echo 'make lock     pin the dependencies again after a change of pyproject.toml; UPGRADE=1: to the newest'
+	@echo 'make clean    remove everything that make made'
+
+run: $(VENV)/run.stamp
+	@exec $(BIN)/linewatch up $(ARGS)
+
+test: $(VENV)/dev.stamp
+	$(BIN)/python -m tests.provision
+	$(BIN)/python -m pytest --numprocesses 2 --dist loadgroup --cov --cov-report= $(ARGS)
+	$(BIN)/coverage report
+	$(BIN)/coverage report --include '$(PURE)' --fail-under 100
+
+check: $(VENV)/dev.stamp
+	$(BIN)/ruff format --check
+	$(BIN)/ruff check
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	@$(MAKE) test
+
+format: $(VENV)/dev.stamp
+	$(BIN)/ruff check --fix-only
+	$(BIN)/ruff format
+
+# The run lock takes its versions from the dev lock, so that one environment serves both.
+lock: $(VENV)/uv.stamp
+	echo uv | $(LOCK) --output-file requirements/bootstrap.lock -
+	$(LOCK) --output-file requirements/dev.lock --group dev pyproject.toml
+	$(LOCK) --output-file requirements/run.lock --group build --constraints requirements/dev.lock pyproject.toml
+	@$(MAKE) $(VENV)/dev.stamp
+	$(BIN)/python -m tests.provision --lock
+
+clean:
+	rm -rf $(VENV) tests/node/node_modules build dist htmlcov .coverage .coverage.* \
+		.hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(VENV)/uv.stamp: requirements/bootstrap.lock
+	@"$(PYTHON)" -c '$(USABLE)' 2>/dev/null || { \
+		echo "Linewatch needs Python 3.11 or newer with its venv module; here: $$(python3 --version 2>&1)." >&2; \
+		echo "Install it (Debian, Ubuntu: apt-get install python3 python3-venv; macOS: brew install python@3.11)" >&2; \
+		echo "or name one that is not on PATH: make run PYTHON=/path/to/python3.11" >&2; exit 1; }
+	@echo "Setting up $(VENV) with $(PYTHON) ..."
+	@"$(PYTHON)" -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --require-hashes --requirement requirements/bootstrap.lock
+	@touch $@
+
+$(VENV)/run.stamp: $(VENV)/uv.stamp requirements/run.lock pyproject.toml
+	@echo "Installing what running needs ..."
+	@$(call INSTALL,--require-hashes --requirement requirements/run.lock)
+	@$(call INSTALL,$(PROJECT))
+	@touch $@
+
+# Holds what running needs as well.
+$(VENV)/dev.stamp: $(VENV)/uv.stamp requirements/dev.lock pyproject.toml
+	@echo "Installing what running, testing and checking need ..."
+	@$(call INSTALL,--require-hashes --requirement requirements/dev.lock)
+	@$(call INSTALL,$(PROJECT))
+	@touch $(VENV)/run.stamp $@

@@ -1,0 +1,94 @@
+"""The project's own files, as the house rules read them."""
+
+from __future__ import annotations
+
+import ast
+import io
+import tokenize
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+PURE = (
+    "dashboard/domain/",
+    "dashboard/wire/",
+    "dashboard/detect/",
+    "dashboard/poll/cadence.py",
+    "dashboard/alert/compose.py",
+)
+NOT_OURS = {".git", ".venv", "node_modules", "build", "dist"}
+
+
+@dataclass(frozen=True)
+class Source:
+    """A Python file: its path from the root, its text and its syntax tree."""
+
+    path: str
+    text: str
+    tree: ast.Module
+
+    def functions(self) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
+        """Yield every function, methods and nested ones included."""
+        for node in ast.walk(self.tree):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                yield node
+
+    def dotted_names(self) -> Iterator[tuple[int, str]]:
+        """Yield every name the code reads, as `a.b.c`, with its line."""
+        for node in ast.walk(self.tree):
+            if isinstance(node, ast.Attribute | ast.Name):
+                yield node.lineno, ast.unparse(node)
+
+    def imported_names(self) -> Iterator[tuple[int, str]]:
+        """Yield every name the code imports, as `a.b.c`, with its line."""
+        for node in ast.walk(self.tree):
+            if isinstance(node, ast.Import):
+                yield from ((node.lineno, alias.name) for alias in node.names)
+            elif isinstance(node, ast.ImportFrom):
+                yield from ((node.lineno, f"{node.module}.{alias.name}") for alias in node.names)
+
+    def comments(self) -> Iterator[tuple[int, str]]:
+        """Yield every comment with its line."""
+        for token in tokenize.generate_tokens(io.StringIO(self.text).readline):
+            if token.type == tokenize.COMMENT:
+                yield token.start[0], token.string
+
+
+@cache
+def sources_of_product() -> tuple[Source, ...]:
+    """Return the code that ships, and the door of the pages."""
+    return tuple(_read(path) for path in [*ROOT.glob("app.py"), *_sorted("dashboard", "*.py")])
+
+
+@cache
+def sources_of_tests() -> tuple[Source, ...]:
+    """Return the tests and what they build on."""
+    return tuple(_read(path) for path in _sorted("tests", "*.py"))
+
+
+def all_sources() -> tuple[Source, ...]:
+    """Return every Python file of the project."""
+    return sources_of_product() + sources_of_tests()
+
+
+def sources_of_decisions() -> tuple[Source, ...]:
+    """Return the modules that decide and touch nothing."""
+    return tuple(source for source in sources_of_product() if source.path.startswith(PURE))
+
+
+@cache
+def markdown_files() -> tuple[Path, ...]:
+    """Return every page of documentation."""
+    return tuple(_sorted(".", "*.md"))
+
+
+def _sorted(folder: str, pattern: str) -> list[Path]:
+    found = (ROOT / folder).rglob(pattern)
+    return sorted(path for path in found if NOT_OURS.isdisjoint(path.relative_to(ROOT).parts))
+
+
+def _read(path: Path) -> Source:
+    text = path.read_text(encoding="utf-8")
+    return Source(path.relative_to(ROOT).as_posix(), text, ast.parse(text))

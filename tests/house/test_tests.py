@@ -1,0 +1,52 @@
+"""House rules of the tests: they run, all of them, against the real thing, without waiting."""
+
+from __future__ import annotations
+
+import re
+
+from tests.house.sources import ROOT, Source, sources_of_tests
+
+FORBIDDEN = re.compile(
+    r"pytest\.(mark\.)?(skip|skipif|xfail|importorskip)"
+    r"|(\w+\.)*skipTest"
+    r"|(monkeypatch|\w*patch)\.(setattr|delattr|object)"
+    r"|unittest\.mock(\..*)?"
+    r"|time\.sleep"
+)
+
+
+def test_test_neither_skips_nor_patches_nor_sleeps() -> None:
+    offences = [
+        f"{source.path}:{line} {name}"
+        for source in sources_of_tests()
+        for line, name in [*source.dotted_names(), *source.imported_names()]
+        if FORBIDDEN.fullmatch(name)
+    ]
+
+    assert offences == []
+
+
+def test_test_is_named_as_a_sentence() -> None:
+    offences = [
+        f"{source.path} {name}"
+        for source in sources_of_tests()
+        for name in _test_names(source)
+        if name.count("_") < 3
+    ]
+
+    assert offences == []
+
+
+def test_file_with_tests_is_found_by_pytest() -> None:
+    offences = [
+        source.path
+        for source in sources_of_tests()
+        if any(True for _ in _test_names(source))
+        and not (ROOT / source.path).name.startswith("test_")
+    ]
+
+    assert offences == []
+
+
+def _test_names(source: Source) -> list[str]:
+    return [function.name for function in source.functions() if function.name.startswith("test_")]

