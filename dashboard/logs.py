@@ -34,7 +34,5 @@ def configure_logs(role: str, level: str = "INFO") -> None:
 
 
 def get_logger(name: str) -> structlog.stdlib.BoundLogger:
-    """Return a logger whose lines carry `name`; facts go in as keyword arguments."""
-    return cast("structlog.stdlib.BoundLogger", structlog.get_logger(logger=name))
-
-
+    """Return a logger whose lines say `name` as their subject; facts are keyword arguments."""
+    return cast("structlog.stdlib.BoundLogger", structlog.get_logger(subject=name))

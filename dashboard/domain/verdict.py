@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+from typing import Final
 
 from dashboard.domain.exclusion import QUERYABLE_WINDOW, REPORTING_DELAY, RejectedTransaction
 from dashboard.domain.observation import Failure
@@ -52,6 +53,14 @@ class Verdict:
     follows: str
 
 
+_CANNOT_TELL: Final = Verdict(
+    VerdictKind.CANNOT_TELL,
+    "It was attempted more than seven days before the first answer; "
+    "the network answers for seven days only.",
+    "An earlier rejection may have expired unseen.",
+)
+
+
 def conclude(evidence: Evidence) -> Verdict:
     """Conclude the verdict; the same evidence always gives the same verdict."""
     if evidence.records:
@@ -59,7 +68,7 @@ def conclude(evidence: Evidence) -> Verdict:
     if evidence.first_answered_at is None or evidence.last_answered_at is None:
         return _unanswered(evidence)
     if _first_answer_came_too_late(evidence):
-        return _cannot_tell(evidence)
+        return _CANNOT_TELL
     return _no_record(evidence, evidence.last_answered_at)
 
 
@@ -96,15 +105,6 @@ def _first_answer_came_too_late(evidence: Evidence) -> bool:
     return evidence.first_answered_at - evidence.attempted_at > QUERYABLE_WINDOW
 
 
-def _cannot_tell(evidence: Evidence) -> Verdict:
-    return Verdict(
-        VerdictKind.CANNOT_TELL,
-        "It was attempted more than seven days before the first answer; "
-        "the network answers for seven days only.",
-        "An earlier rejection may have expired unseen.",
-    )
-
-
 def _no_record(evidence: Evidence, answered_at: datetime) -> Verdict:
     window_start = answered_at - QUERYABLE_WINDOW
     rests_on = (
@@ -113,7 +113,8 @@ def _no_record(evidence: Evidence, answered_at: datetime) -> Verdict:
     )
     if evidence.failing_since is not None:
         rests_on += f" Since {_moment(evidence.failing_since)} the API gives no answer."
-    return Verdict(VerdictKind.NO_REJECTION_ON_RECORD, rests_on, _late_report(evidence, answered_at))
+    follows = _late_report(evidence, answered_at)
+    return Verdict(VerdictKind.NO_REJECTION_ON_RECORD, rests_on, follows)
 
 
 def _late_report(evidence: Evidence, answered_at: datetime) -> str:

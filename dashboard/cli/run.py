@@ -1,0 +1,118 @@
+"""`linewatch up` and the roles that it runs: worker, serve, devnet, pages."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+import threading
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import click
+
+from dashboard.logs import configure_logs
+from dashboard.settings import Settings, load_settings
+from dashboard.supervise import refuse_taken_ports, supervise
+from dashboard.wiring.devnet import run_devnet
+from dashboard.wiring.pages import run_pages
+from dashboard.wiring.roles import roles_of
+from dashboard.wiring.serve import run_serve
+from dashboard.wiring.store import migrate_store
+from dashboard.wiring.worker import run_worker
+
+RunRole = Callable[[Settings, asyncio.Event], Awaitable[None]]
+
+
+def _role_options(command: Callable[..., None]) -> Callable[..., Any]:
+    return click.option(
+        "--until-stdin-closes",
+        is_flag=True,
+        hidden=True,
+        help="End when standard input ends: how a role outlives its parent by nothing.",
+    )(command)
+
+
+@click.command()
+@click.option("--no-pages", is_flag=True, help="Everything but the pages.")
+@_role_options
+def up(*, no_pages: bool, until_stdin_closes: bool) -> None:
+    """Run everything on this machine; without configuration, on a simulated chain."""
+    settings = load_settings()
+    roles = roles_of(settings, with_pages=not no_pages)
+    refuse_taken_ports(roles)
+    migrate_store(settings)
+    _greet(settings, with_pages=not no_pages)
+    _run("up", lambda stop: supervise(roles, stop), until_stdin_closes=until_stdin_closes)
+
+
+@click.command()
+@_role_options
+def worker(*, until_stdin_closes: bool) -> None:
+    """Poll the networks and send alerts; a second worker stands by."""
+    _run_role("worker", run_worker, until_stdin_closes=until_stdin_closes)
+
+
+@click.command()
+@_role_options
+def serve(*, until_stdin_closes: bool) -> None:
+    """Serve the exclusion RPC and the gas API."""
+    _run_role("serve", run_serve, until_stdin_closes=until_stdin_closes)
+
+
+@click.command()
+@_role_options
+def devnet(*, until_stdin_closes: bool) -> None:
+    """Run the embedded simulated chain."""
+    _run_role("devnet", run_devnet, until_stdin_closes=until_stdin_closes)
+
+
+@click.command()
+@_role_options
+def pages(*, until_stdin_closes: bool) -> None:
+    """Serve the pages."""
+    _run_role("pages", run_pages, until_stdin_closes=until_stdin_closes)
+
+
+def _run_role(name: str, run: RunRole, *, until_stdin_closes: bool) -> None:
+    settings = load_settings()
+    _run(name, lambda stop: run(settings, stop), until_stdin_closes=until_stdin_closes)
+
+
+def _run(
+    name: str, work: Callable[[asyncio.Event], Awaitable[None]], *, until_stdin_closes: bool
+) -> None:
+    configure_logs(name)
+    if until_stdin_closes:
+        threading.Thread(target=_end_with_parent, daemon=True, name="parent").start()
+    asyncio.run(_until_signalled(work))
+
+
+async def _until_signalled(work: Callable[[asyncio.Event], Awaitable[None]]) -> None:
+    """Do the work; SIGINT and SIGTERM set the event that asks it to end."""
+    stop = asyncio.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    await work(stop)
+
+
+def _end_with_parent() -> None:
+    """Wait for the end of standard input, then ask this process to end."""
+    while sys.stdin.buffer.read(4096):
+        continue
+    os.kill(os.getpid(), signal.SIGTERM)
+
+
+def _greet(settings: Settings, *, with_pages: bool) -> None:
+    """Tell a person where things are."""
+    lines = []
+    if with_pages:
+        lines.append(f"  pages   http://{settings.pages.host}:{settings.pages.port}")
+    lines.append(f"  APIs    http://{settings.serve.host}:{settings.serve.port}")
+    if settings.has_devnet:
+        lines.append(f"  devnet  http://{settings.devnet.host}:{settings.devnet.port} (simulated)")
+    lines.append(f"  state   {settings.home}")
+    if not settings.mail.smtp_host:
+        lines.append(f"  mail    {settings.home / 'mail'} (no SMTP server is configured)")
+    click.echo("\n".join(["Linewatch is starting; Ctrl-C stops it.", *lines]))

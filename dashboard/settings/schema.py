@@ -1,0 +1,138 @@
+"""Every setting with its type; their defaults, units and reasons stand in config/default.toml."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+from msgspec import Meta, Struct
+
+from dashboard.domain.secret import Secret
+from dashboard.settings.values import ByteSize, Duration
+
+Port = Annotated[int, Meta(ge=1, le=65535)]
+Positive = Annotated[int, Meta(ge=1)]
+Prefix = Annotated[str, Meta(pattern="^[a-z][a-z0-9]{0,31}$")]
+ChainId = Annotated[int, Meta(ge=1, le=2**63 - 1)]
+
+
+class StoreSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """[store]: where everything is remembered, and for how long."""
+
+    url: Secret
+    keep_gas_observations: Duration
+
+
+class PagesSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """[pages]: the Streamlit pages."""
+
+    host: str
+    port: Port
+    public_url: str
+    lookup_deadline: Duration
+
+
+class ApiKeySettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """[serve.keys.NAME]: one key that clients of our own APIs present."""
+
+    key: Secret
+    secret: Secret | None = None
+
+
+class ServeSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """[serve]: the two APIs that we serve ourselves."""
+
+    host: str
+    port: Port
+    method_prefixes: Annotated[list[Prefix], Meta(min_length=1)]
+    largest_body: ByteSize
+    largest_batch: Positive
+    cors_origins: list[str]
+    default_network_id: Annotated[int, Meta(ge=0, le=2**63 - 1)]
+    busy_window: Annotated[int, Meta(ge=1, le=200_000)]
+    keys: dict[str, ApiKeySettings]
+
+
+class DevnetSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """[devnet]: the embedded simulated chain."""
+
+    mode: Literal["auto", "on", "off"]
+    host: str
+    port: Port
+    seed: Annotated[int, Meta(ge=0, le=2**63 - 1)]
+    key: Secret
+
+
+class PollSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """[poll]: how often upstream is asked, and how patiently."""
+
+    gas_period: Duration
+    history_period: Duration
+    threshold_period: Duration
+    exclusion_tick: Duration
+    shortest_interval: Duration
+    request_timeout: Duration
+    answer_deadline: Duration
+    largest_batch: Positive
+
+
+class WorkerSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """[worker]: how workers take turns."""
+
+    lease: Duration
+
+
+class MailSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """[mail]: who gets alerts, and through which server."""
+
+    recipients: list[str]
+    sender: str
+    smtp_host: str
+    smtp_port: Port
+    security: Literal["starttls", "tls", "none"]
+    username: str
+    password: Secret
+    timeout: Duration
+
+
+class EndpointSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """One address of an upstream: with `key` it goes into the path, with `secret` into Basic."""
+
+    url: Secret
+    key: Secret | None = None
+    secret: Secret | None = None
+    method_prefix: Prefix = "chain"
+
+
+class NetworkSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """[networks.NAME]: one network with its optional endpoints."""
+
+    network_id: ChainId
+    title: str = ""
+    exclusion: EndpointSettings | None = None
+    gas: EndpointSettings | None = None
+    node: EndpointSettings | None = None
+
+
+class Settings(Struct, frozen=True, forbid_unknown_fields=True):
+    """The whole configuration; `home` is the state folder, absolute."""
+
+    home: Path
+    store: StoreSettings
+    pages: PagesSettings
+    serve: ServeSettings
+    devnet: DevnetSettings
+    poll: PollSettings
+    worker: WorkerSettings
+    mail: MailSettings
+    networks: dict[str, NetworkSettings]
+
+    @property
+    def has_devnet(self) -> bool:
+        """Whether the embedded chain is one of the networks."""
+        return self.devnet.mode == "on" or (self.devnet.mode == "auto" and not self.networks)
+
+    @property
+    def has_development_key(self) -> bool:
+        """Whether serve accepts the published key: devnet alone, loopback, no key configured."""
+        return self.has_devnet and not self.networks and not self.serve.keys

@@ -1,0 +1,79 @@
+"""The kinds of value a setting can have beyond text and numbers: durations, sizes, secrets."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from datetime import timedelta
+from pathlib import Path
+from typing import Final
+
+from dashboard.domain.quantity import shorten
+from dashboard.domain.secret import Secret
+
+_DURATION: Final = re.compile(r"(\d{1,9})(ms|s|m|h|d)", re.ASCII)
+_DURATION_UNITS: Final = {
+    "ms": timedelta(milliseconds=1),
+    "s": timedelta(seconds=1),
+    "m": timedelta(minutes=1),
+    "h": timedelta(hours=1),
+    "d": timedelta(days=1),
+}
+_SIZE: Final = re.compile(r"(\d{1,9})(B|kB|MB)", re.ASCII)
+_SIZE_UNITS: Final = {"B": 1, "kB": 1000, "MB": 1000_000}
+
+
+class Duration(timedelta):
+    """A length of time, written as a whole number and a unit: 250ms, 4s, 15m, 2h, 7d."""
+
+
+class ByteSize(int):
+    """A number of bytes, written as a whole number and a unit: 512B, 64kB, 1MB."""
+
+
+def parse_duration(text: object) -> Duration:
+    """Read a duration above zero; ValueError says what is expected."""
+    match = _DURATION.fullmatch(text) if isinstance(text, str) else None
+    if match is None or int(match[1]) == 0:
+        msg = (
+            f"{shorten(str(text))} is not a duration; write a number and a unit, such as 4s or 15m"
+        )
+        raise ValueError(msg)
+    length = int(match[1]) * _DURATION_UNITS[match[2]]
+    return Duration(days=length.days, seconds=length.seconds, microseconds=length.microseconds)
+
+
+def parse_size(text: object) -> ByteSize:
+    """Read a size above zero; ValueError says what is expected."""
+    match = _SIZE.fullmatch(text) if isinstance(text, str) else None
+    if match is None or int(match[1]) == 0:
+        msg = f"{shorten(str(text))} is not a size; write a number and a unit, such as 64kB or 1MB"
+        raise ValueError(msg)
+    return ByteSize(int(match[1]) * _SIZE_UNITS[match[2]])
+
+
+def parse_secret(text: object, variables: Mapping[str, str]) -> Secret:
+    """Read a secret: the text itself, ``env:NAME`` or ``file:/path``; errors never show it."""
+    if not isinstance(text, str):
+        msg = "a secret is text, env:NAME or file:/path"
+        raise ValueError(msg)  # noqa: TRY004 - the caller turns ValueError into a named setting
+    if text.startswith("env:"):
+        return _secret_from_variable(text.removeprefix("env:"), variables)
+    if text.startswith("file:"):
+        return _secret_from_file(Path(text.removeprefix("file:")))
+    return Secret(text)
+
+
+def _secret_from_variable(name: str, variables: Mapping[str, str]) -> Secret:
+    if not variables.get(name):
+        msg = f"the variable {name} is not set; set it, or name another one after env:"
+        raise ValueError(msg)
+    return Secret(variables[name])
+
+
+def _secret_from_file(path: Path) -> Secret:
+    try:
+        return Secret(path.read_text(encoding="utf-8").strip())
+    except (OSError, UnicodeDecodeError) as error:
+        msg = f"the secret file {path} cannot be read ({type(error).__name__})"
+        raise ValueError(msg) from error

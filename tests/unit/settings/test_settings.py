@@ -1,0 +1,168 @@
+"""Settings are read from three layers, and every mistake is named with its place and remedy."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from dashboard.errors import SettingsError
+from dashboard.settings import Settings, load_settings
+
+NETWORK = "[networks.mine]\nnetwork_id = 31337\n"
+
+
+def loaded(folder: Path, text: str = "", **variables: str) -> Settings:
+    """Load settings from a file with `text` in a folder of its own, and variables."""
+    path = folder / "own.toml"
+    path.write_text(text, encoding="utf-8")
+    return load_settings(
+        {"LINEWATCH_CONFIG": str(path), "LINEWATCH_HOME": str(folder), **variables}
+    )
+
+
+def mistake(folder: Path, text: str = "", **variables: str) -> str:
+    """Return the message with which the settings are refused."""
+    with pytest.raises(SettingsError) as refused:
+        loaded(folder, text, **variables)
+    return str(refused.value)
+
+
+def test_settings_with_no_configuration_run_devnet_with_the_development_key(tmp_path: Path) -> None:
+    settings = load_settings({"LINEWATCH_HOME": str(tmp_path)})
+
+    assert settings.has_devnet
+    assert settings.has_development_key
+    assert settings.pages.port == 8501
+    assert settings.poll.gas_period == timedelta(seconds=4)
+
+
+def test_settings_take_the_usual_file_in_the_home_folder(tmp_path: Path) -> None:
+    (tmp_path / "linewatch.toml").write_text("[pages]\nport = 9000\n", encoding="utf-8")
+
+    settings = load_settings({"LINEWATCH_HOME": str(tmp_path)})
+
+    assert settings.pages.port == 9000
+
+
+def test_settings_let_a_variable_beat_the_file(tmp_path: Path) -> None:
+    settings = loaded(tmp_path, "[pages]\nport = 9000\n", LINEWATCH_PAGES_PORT="9100")
+
+    assert settings.pages.port == 9100
+
+
+def test_settings_read_a_list_from_a_variable(tmp_path: Path) -> None:
+    settings = loaded(tmp_path, LINEWATCH_MAIL_RECIPIENTS="a@example.org, b@example.org")
+
+    assert settings.mail.recipients == ["a@example.org", "b@example.org"]
+
+
+def test_settings_read_secrets_from_variables_and_files(tmp_path: Path) -> None:
+    secret_file = tmp_path / "password"
+    secret_file.write_text("from-a-file\n", encoding="utf-8")
+
+    settings = loaded(tmp_path, f'[mail]\npassword = "file:{secret_file}"\n')
+
+    assert settings.mail.password.reveal() == "from-a-file"
+
+
+def test_settings_never_print_a_secret(tmp_path: Path) -> None:
+    settings = loaded(
+        tmp_path,
+        '[mail]\npassword = "canary-1"\n[serve.keys.a]\nkey = "canary-2"\n'
+        "[devnet]\nmode = 'off'\n",
+    )
+
+    assert "canary" not in f"{settings!r} {settings}"
+
+
+def test_settings_switch_devnet_off_when_a_network_is_configured(tmp_path: Path) -> None:
+    settings = loaded(tmp_path, NETWORK)
+
+    assert not settings.has_devnet
+    assert not settings.has_development_key
+
+
+MISTAKES = {
+    "an unknown setting": ("[pages]\nprot = 1\n", ("pages.prot", "own.toml", "did you mean port?")),
+    "an unknown section": ("[page]\nport = 1\n", ("page", "did you mean pages?")),
+    "a port out of range": (
+        "[pages]\nport = 70000\n",
+        ("pages.port", "own.toml", "'70000'", "65535"),
+    ),
+    "text for a number": ("[pages]\nport = 'high'\n", ("pages.port", "'high'", "int")),
+    "a wrong word": (
+        "[mail]\nsecurity = 'ssl'\n",
+        ("mail.security", "choose one of starttls, tls, none"),
+    ),
+    "a wrong duration": ("[poll]\ngas_period = '4'\n", ("poll.gas_period", "such as 4s or 15m")),
+    "a duration of nothing": ("[poll]\ngas_period = '0s'\n", ("poll.gas_period", "'0s'")),
+    "a wrong size": ("[serve]\nlargest_body = '1GB'\n", ("serve.largest_body", "64kB or 1MB")),
+    "a table that is none": ("pages = 3\n", ("pages", "own.toml", "'3'")),
+    "a list item": ("[mail]\nrecipients = [1]\n", ("mail.recipients.0", "'1'")),
+    "a network without id": ("[networks.mine]\n", ("networks.mine", "lacks network_id")),
+    "a network's endpoint": (
+        NETWORK + "node = { uri = 'x' }\n",
+        ("networks.mine.node", "did you mean url?"),
+    ),
+    "broken TOML": ("[pages\n", ("own.toml is not valid TOML", "line 1")),
+    "an unset secret variable": (
+        "[mail]\npassword = 'env:NOT_THERE'\n",
+        ("mail.password", "NOT_THERE is not set"),
+    ),
+    "a missing secret file": (
+        "[mail]\npassword = 'file:/no/such'\n",
+        ("mail.password", "cannot be read"),
+    ),
+    "pages beyond loopback": ("[pages]\nhost = '0.0.0.0'\n", ("pages.host", "no sign-in yet")),
+    "an open development key": ("[serve]\nhost = '0.0.0.0'\n", ("serve.host", "[serve.keys.NAME]")),
+    "devnet without a key": (
+        NETWORK + "[devnet]\nmode = 'on'\n",
+        ("devnet.key", "development key is off"),
+    ),
+}
+
+
+@pytest.mark.parametrize(("text", "expected"), MISTAKES.values(), ids=MISTAKES.keys())
+def test_settings_name_each_mistake_with_its_place_and_remedy(
+    tmp_path: Path, text: str, expected: tuple[str, ...]
+) -> None:
+    message = mistake(tmp_path, text)
+
+    assert [part for part in expected if part not in message] == []
+
+
+def test_settings_refuse_an_unknown_variable_with_a_hint(tmp_path: Path) -> None:
+    message = mistake(tmp_path, LINEWATCH_PAGE_PORT="9000")
+
+    assert "did you mean LINEWATCH_PAGES_PORT?" in message
+
+
+def test_settings_name_the_variable_that_holds_a_wrong_value(tmp_path: Path) -> None:
+    message = mistake(tmp_path, LINEWATCH_PAGES_PORT="high")
+
+    assert "pages.port (in the variable LINEWATCH_PAGES_PORT) is 'high'" in message
+
+
+def test_settings_say_which_file_cannot_be_read(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match=r"gone\.toml cannot be read"):
+        load_settings({"LINEWATCH_CONFIG": str(tmp_path / "gone.toml")})
+
+
+def test_settings_never_show_the_value_of_a_secret_in_a_mistake(tmp_path: Path) -> None:
+    message = mistake(tmp_path, NETWORK + "exclusion = { url = 'https://h', key = ['canary'] }\n")
+
+    assert "networks.mine.exclusion.key" in message
+    assert "canary" not in message
+
+
+def test_settings_read_a_secret_from_the_variable_that_it_names(tmp_path: Path) -> None:
+    text = NETWORK + "exclusion = { url = 'https://h', key = 'env:LINEWATCH_TEST_KEY' }\n"
+
+    settings = loaded(tmp_path, text, LINEWATCH_TEST_KEY="k1")
+
+    exclusion = settings.networks["mine"].exclusion
+    assert exclusion is not None
+    assert exclusion.key is not None
+    assert exclusion.key.reveal() == "k1"
