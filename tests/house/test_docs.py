@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,7 +10,6 @@ from pathlib import Path
 import click
 import pytest
 
-from dashboard.cli import main as command_line
 from tests.house.sources import ROOT, markdown_files
 
 LINK = re.compile(r"\]\((?!\w+:)([^)#\s]*)(?:#([^)\s]+))?\)")
@@ -84,7 +84,8 @@ def _unknown_word(line: str) -> str | None:
 
 def _root() -> click.Group:
     """Return the group that holds every command."""
-    return next(value for value in vars(command_line).values() if isinstance(value, click.Group))
+    module = importlib.import_module("dashboard.cli.main")
+    return next(value for value in vars(module).values() if isinstance(value, click.Group))
 
 
 def _options(command: click.Command) -> set[str]:
