@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import io
+import re
 import tokenize
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -18,7 +19,7 @@ PURE = (
     "dashboard/poll/cadence.py",
     "dashboard/alert/compose.py",
 )
-NOT_OURS = {".git", ".venv", "node_modules", "build", "dist"}
+NOT_OURS = re.compile(r"(^|/)(\.\w|node_modules/|build/|dist/)")
 
 
 @dataclass(frozen=True)
@@ -86,9 +87,13 @@ def markdown_files() -> tuple[Path, ...]:
 
 def _sorted(folder: str, pattern: str) -> list[Path]:
     found = (ROOT / folder).rglob(pattern)
-    return sorted(path for path in found if NOT_OURS.isdisjoint(path.relative_to(ROOT).parts))
+    return sorted(path for path in found if not NOT_OURS.search(_name(path)))
+
+
+def _name(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
 
 
 def _read(path: Path) -> Source:
     text = path.read_text(encoding="utf-8")
-    return Source(path.relative_to(ROOT).as_posix(), text, ast.parse(text))
+    return Source(_name(path), text, ast.parse(text))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 import tomllib
+from collections.abc import Iterator
+from typing import Any
 
 from streamlit.config import get_config_options
 
@@ -13,7 +15,7 @@ from tests.house.sources import ROOT
 def test_streamlit_option_of_ours_exists() -> None:
     text = (ROOT / ".streamlit/config.toml").read_text(encoding="utf-8")
 
-    ours = {f"{section}.{name}" for section, names in tomllib.loads(text).items() for name in names}
+    ours = set(_option_names(tomllib.loads(text)))
 
     assert ours - get_config_options().keys() == set()
 
@@ -25,3 +27,12 @@ def test_ignored_lint_rule_has_a_reason_beside_it() -> None:
     unreasoned = [line for line in lint.splitlines() if re.match(r' +"[A-Z]+\d*",?\s*$', line)]
 
     assert unreasoned == []
+
+
+def _option_names(table: dict[str, Any]) -> Iterator[str]:
+    """Yield the dotted name of every option in nested tables."""
+    for name, value in table.items():
+        if isinstance(value, dict):
+            yield from (f"{name}.{inner}" for inner in _option_names(value))
+        else:
+            yield name

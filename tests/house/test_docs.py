@@ -15,7 +15,9 @@ from tests.house.sources import ROOT, markdown_files
 LINK = re.compile(r"\]\((?!\w+:)([^)#\s]*)(?:#([^)\s]+))?\)")
 HEADING = re.compile(r"^#+ +(.+?) *$", re.MULTILINE)
 CODE = re.compile(r"^```\w*\n(.*?)^```|`([^`\n]+)`", re.MULTILINE | re.DOTALL)
-PAGES = pytest.mark.parametrize("page", markdown_files(), ids=lambda page: page.name)
+PAGES = pytest.mark.parametrize(
+    "page", markdown_files(), ids=lambda page: str(page.relative_to(ROOT))
+)
 
 
 @PAGES
