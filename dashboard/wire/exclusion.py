@@ -1,0 +1,141 @@
+"""The two methods of the exclusion API: records and reports of rejected transactions.
+
+What `decode_hash_param` and `decode_report` raise is, word for word, the message of the
+-32602 reply. Source of forms and texts: Linea's transaction-exclusion service.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import msgspec
+from msgspec import Raw
+
+from dashboard.domain.exclusion import RejectedTransaction, RejectionStage, SaveStatus
+from dashboard.domain.quantity import Address, TxHash, parse_hex_quantity, shorten
+from dashboard.errors import InputError, WireError
+from dashboard.wire.decoding import read
+from dashboard.wire.params import hex_bytes, one_argument, scalar_text
+from dashboard.wire.report import LARGEST_NUMBER, decode_report, encode_report
+from dashboard.wire.timestamp import format_timestamp, parse_timestamp
+from dashboard.wire.transaction import LARGEST_NONCE
+
+__all__ = [
+    "GET_STATUS",
+    "SAVE_REJECTED",
+    "decode_hash_param",
+    "decode_record",
+    "decode_report",
+    "decode_saved",
+    "encode_record",
+    "encode_report",
+    "encode_saved",
+    "method_name",
+]
+
+GET_STATUS: Final = "getTransactionExclusionStatusV1"
+SAVE_REJECTED: Final = "saveRejectedTransactionV1"
+
+
+def method_name(prefix: str, method: str) -> str:
+    """Name a method as a network's brand does, such as ``linea_saveRejectedTransactionV1``."""
+    return f"{prefix}_{method}"
+
+
+class _Record(msgspec.Struct, rename="camel", omit_defaults=True):
+    tx_hash: str
+    sender: str = msgspec.field(name="from")
+    nonce: str
+    tx_rejection_stage: str
+    reason_message: str
+    timestamp: str
+    block_number: str | None = None
+
+
+class _Saved(msgspec.Struct, rename="camel"):
+    status: str
+    tx_hash: str
+
+
+_RECORD: Final[msgspec.json.Decoder[_Record | None]] = msgspec.json.Decoder(_Record | None)
+_SAVED: Final = msgspec.json.Decoder(_Saved)
+
+
+def decode_record(raw: bytes | Raw) -> RejectedTransaction | None:
+    """Read the result of `GET_STATUS`: a record, or None where the answer is null."""
+    record = read(_RECORD, raw, "exclusion record")
+    if record is None:
+        return None
+    try:
+        return RejectedTransaction(
+            tx_hash=TxHash.parse(record.tx_hash),
+            sender=Address.parse(record.sender),
+            nonce=_bounded(parse_hex_quantity(record.nonce), LARGEST_NONCE),
+            tx_rejection_stage=RejectionStage(record.tx_rejection_stage),
+            reason_message=record.reason_message,
+            timestamp=parse_timestamp(record.timestamp),
+            block_number=_record_block(record.block_number),
+        )
+    except (WireError, InputError, ValueError) as error:
+        raise WireError(f"exclusion record: {shorten(str(error), 160)}") from error
+
+
+def _record_block(text: str | None) -> int | None:
+    if text is None:
+        return None
+    return _bounded(parse_hex_quantity(text), LARGEST_NUMBER)
+
+
+def _bounded(number: int, largest: int) -> int:
+    if number > largest:
+        raise WireError(f"{number} is larger than {largest}")
+    return number
+
+
+def encode_record(record: RejectedTransaction | None) -> bytes:
+    """Write the result of `GET_STATUS`; a block number is shown for the SEQUENCER stage only."""
+    if record is None:
+        return b"null"
+    stage = record.tx_rejection_stage
+    block = None
+    if stage is RejectionStage.SEQUENCER and record.block_number is not None:
+        block = hex(record.block_number)
+    return msgspec.json.encode(
+        _Record(
+            tx_hash=str(record.tx_hash),
+            sender=str(record.sender),
+            nonce=hex(record.nonce),
+            tx_rejection_stage=stage,
+            reason_message=record.reason_message,
+            timestamp=format_timestamp(record.timestamp),
+            block_number=block,
+        )
+    )
+
+
+def encode_saved(status: SaveStatus, tx_hash: TxHash) -> bytes:
+    """Write the result of `SAVE_REJECTED`."""
+    return msgspec.json.encode(_Saved(status, str(tx_hash)))
+
+
+def decode_saved(raw: bytes | Raw) -> tuple[SaveStatus, TxHash]:
+    """Read the result of `SAVE_REJECTED`."""
+    saved = read(_SAVED, raw, "answer to a report")
+    try:
+        return SaveStatus(saved.status), TxHash.parse(saved.tx_hash)
+    except (InputError, ValueError) as error:
+        raise WireError(f"answer to a report: {shorten(str(error), 160)}") from error
+
+
+def decode_hash_param(params: object) -> TxHash:
+    """Read the params of `GET_STATUS`: a list with one hash, ``0x`` optional, in either case."""
+    if not isinstance(params, list):
+        raise WireError("params should be a list")
+    argument = one_argument(params)
+    try:
+        raw = hex_bytes(scalar_text(argument))
+        if len(raw) != TxHash.LENGTH:
+            raise WireError(f" expected to have {TxHash.LENGTH} bytes, but got {len(raw)}")
+        return TxHash(raw)
+    except WireError as error:
+        raise WireError(f"Hex string of transaction hash cannot be parsed: {error}") from error
