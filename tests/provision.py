@@ -82,7 +82,7 @@ def install_npm_packages() -> None:
         return
     tell("Installing anvil ...")
     if npm("ci") != 0:
-        message = f"npm failed as told above. Mend the network, then: make test ({NODE_FOLDER})"
+        message = "npm failed as told above. Once the network is back: make test"
         raise ProvisionError(message)
 
 
