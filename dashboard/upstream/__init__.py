@@ -1,0 +1,1 @@
+"""Ask: the clients of everything outside, which either answer or raise an UpstreamError."""

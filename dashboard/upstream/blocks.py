@@ -1,0 +1,230 @@
+"""Follow a chain: what its newest blocks say of fees, asked once however many want to know."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Final
+
+from dashboard.domain.clock import Clock
+from dashboard.domain.fees import FeePolicy
+from dashboard.domain.gas import SuggestedGasFees
+from dashboard.domain.quantity import NetworkId, Wei
+from dashboard.errors import (
+    UpstreamError,
+    UpstreamRefused,
+    UpstreamUnavailable,
+    UpstreamUnreadable,
+)
+from dashboard.logs import get_logger
+from dashboard.upstream.chain import HeldChain
+from dashboard.upstream.node import NodeClient
+from dashboard.upstream.ranges import HISTORY_BLOCKS, FeeRange, read_range
+from dashboard.wire.node import BlockHeader
+
+_LOG: Final = get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class FollowPolicy:
+    """How a chain is followed.
+
+    Percentiles and congestion look at `window_blocks`, of which each refresh loads at most
+    `chunks_per_refresh` times 1024 older ones. A chain that seems to have become shorter is
+    believed after `patience` refreshes: until then one of several nodes merely lags behind.
+    """
+
+    fees: FeePolicy = field(default_factory=FeePolicy)
+    window_blocks: int = 20_000
+    chunks_per_refresh: int = 4
+    patience: int = 3
+
+
+@dataclass(frozen=True, slots=True)
+class ChainFees:
+    """The four gas operations of one network at one block; `base_fee_history` is oldest first."""
+
+    network_id: NetworkId
+    head: BlockHeader
+    read_at: datetime
+    suggested_gas_fees: SuggestedGasFees
+    base_fee_history: tuple[Wei, ...]
+    base_fee_percentile: Wei
+    busy_threshold: Wei
+
+
+class ChainFollower:
+    """Keeps the newest blocks of one node's chain; `refresh` asks, `snapshot` answers from memory.
+
+    The newest blocks are loaded first, so that there is an answer at once; older ones follow
+    with each refresh, and meanwhile the answer rests on what is there. Blocks that the chain
+    replaced are replaced here.
+    """
+
+    def __init__(
+        self, node: NodeClient, network_id: NetworkId, policy: FollowPolicy, clock: Clock
+    ) -> None:
+        """Ask nothing yet."""
+        self._node = node
+        self._network_id = network_id
+        self._policy = policy
+        self._clock = clock
+        self._one_at_a_time = asyncio.Lock()
+        self._is_network_checked = False
+        self._held: HeldChain | None = None
+        self._read_at: datetime | None = None
+        self._snapshot: ChainFees | None = None
+        self._times_shorter = 0
+
+    @property
+    def head(self) -> BlockHeader | None:
+        """The newest block that is held."""
+        return None if self._held is None else self._held.head
+
+    @property
+    def read_at(self) -> datetime | None:
+        """When the node last said that `head` is its newest block."""
+        return self._read_at
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether the window holds as many blocks as it should, or all that exist."""
+        return self._held is not None and not self._held.missing
+
+    async def refresh(self) -> None:
+        """Ask the node what is new, then load some of what is old; raises UpstreamError.
+
+        What was held stays and is answered from where the node gives no answer.
+        """
+        async with self._one_at_a_time:
+            await self._check_network()
+            await self._follow(await self._newest())
+            await self._load_older()
+
+    def snapshot(self) -> ChainFees:
+        """Return what the held blocks say; UpstreamUnavailable while there are none."""
+        if self._held is None or self._read_at is None:
+            raise UpstreamUnavailable(f"{self._node.endpoint.name}: no block has been read yet")
+        if self._snapshot is None:
+            self._snapshot = self._compute(self._held, self._read_at)
+        return self._snapshot
+
+    def _compute(self, held: HeldChain, read_at: datetime) -> ChainFees:
+        fees = self._policy.fees
+        return ChainFees(
+            network_id=self._network_id,
+            head=held.head,
+            read_at=read_at,
+            suggested_gas_fees=held.suggested_gas_fees(),
+            base_fee_history=held.window.newest(fees.history_blocks),
+            base_fee_percentile=held.window.percentile(fees.usual_percentile),
+            busy_threshold=held.window.percentile(fees.busy_percentile),
+        )
+
+    async def _check_network(self) -> None:
+        """Fees of another network under this one's name would be worse than none."""
+        if self._is_network_checked:
+            return
+        found = await self._node.chain_id()
+        if found != self._network_id:
+            raise UpstreamRefused(
+                f"{self._node.endpoint.name}: it follows network {found}, not {self._network_id}: "
+                "correct its address or the network's id"
+            )
+        self._is_network_checked = True
+
+    async def _newest(self) -> BlockHeader:
+        head = await self._node.block("latest")
+        if head is None:
+            raise UpstreamUnreadable(f"{self._node.endpoint.name}: it has no newest block")
+        return head
+
+    async def _follow(self, head: BlockHeader) -> None:
+        held = self._held
+        if held is None:
+            await self._start(head)
+        elif head.hash != held.head.hash:
+            await self._advance(held, head)
+        else:
+            self._believe(held)
+
+    async def _start(self, head: BlockHeader) -> None:
+        first = max(0, head.number - self._policy.fees.historical_blocks + 1)
+        newest = await self._read(first, head)
+        self._believe(HeldChain(head, newest, self._policy.fees, self._policy.window_blocks))
+
+    async def _advance(self, held: HeldChain, head: BlockHeader) -> None:
+        shared = await self._newest_shared(held, head)
+        if shared == head.number and self._times_shorter + 1 < self._policy.patience:
+            self._times_shorter += 1
+            return
+        if shared == head.number or not held.oldest <= shared or self._is_far(shared, head):
+            await self._start(head)
+            return
+        newer = await self._read(shared + 1, head)
+        held.rewind(shared)
+        held.extend(head, newer)
+        self._believe(held)
+
+    def _is_far(self, shared: int, head: BlockHeader) -> bool:
+        return head.number - shared > self._policy.window_blocks
+
+    async def _newest_shared(self, held: HeldChain, head: BlockHeader) -> int:
+        """Return the newest block known to be both in what is held and below (or at) `head`.
+
+        -1 where none is. The parent of the head tells it mostly; otherwise the node is asked
+        for some of the blocks whose hashes are known: all below a shared one are shared.
+        """
+        if held.is_known(head.number, head.hash):
+            return head.number
+        if held.is_known(head.number - 1, head.parent_hash):
+            return head.number - 1
+        known = [number for number in held.known_numbers if number < head.number]
+        low, high = 0, len(known)
+        middle = high - 1  # most often nothing was replaced, and the newest is shared
+        while low < high:
+            if await self._is_shared(held, known[middle]):
+                low = middle + 1
+            else:
+                high = middle
+            middle = (low + high) // 2
+        return known[low - 1] if low else -1
+
+    async def _is_shared(self, held: HeldChain, number: int) -> bool:
+        block = await self._node.block(number)
+        return block is not None and held.is_known(number, block.hash)
+
+    async def _read(self, first: int, head: BlockHeader) -> FeeRange:
+        """Read the blocks from `first` to `head`, rewards of the newest ones only."""
+        fees = self._policy.fees
+        rewarded = max(first, head.number - fees.historical_blocks + 1)
+        newest = await read_range(self._node, rewarded, head.number, fees.reward_percentiles)
+        if newest.blocks[-1].base_fee_per_gas != (head.base_fee_per_gas or 0):
+            raise UpstreamUnavailable(
+                f"{self._node.endpoint.name}: its chain changed while it was read"
+            )
+        older = await read_range(self._node, first, rewarded - 1)
+        return FeeRange(older.blocks + newest.blocks, newest.next_base_fee)
+
+    def _believe(self, held: HeldChain) -> None:
+        self._held, self._read_at, self._snapshot = held, self._clock(), None
+        self._times_shorter = 0
+
+    async def _load_older(self) -> None:
+        """Load some of the window's missing blocks; trouble with them spoils no newer ones."""
+        try:
+            for _ in range(self._policy.chunks_per_refresh):
+                await self._load_chunk()
+        except UpstreamError as error:
+            endpoint = self._node.endpoint.name
+            _LOG.warning("older blocks could not be read", endpoint=endpoint, error=str(error))
+
+    async def _load_chunk(self) -> None:
+        held = self._held
+        if held is None or not held.missing:
+            return
+        missing = held.missing
+        first = max(missing.start, missing.stop - HISTORY_BLOCKS)
+        held.prepend(await read_range(self._node, first, missing.stop - 1))
+        self._snapshot = None

@@ -1,0 +1,84 @@
+"""The newest part of a chain as it is held in memory: fees, and the hashes that prove them."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Final
+
+from dashboard.domain.fees import FeePolicy, FeeWindow, next_base_fee, suggest
+from dashboard.domain.gas import BlockFees, SuggestedGasFees
+from dashboard.domain.quantity import Wei
+from dashboard.upstream.ranges import FeeRange
+from dashboard.wire.node import BlockHeader
+
+_CHECKPOINTS: Final = 256
+
+
+class HeldChain:
+    """Consecutive blocks up to `head`: base fees of the whole window, rewards of the newest."""
+
+    def __init__(
+        self, head: BlockHeader, newest: FeeRange, policy: FeePolicy, window_blocks: int
+    ) -> None:
+        """Hold `newest`, whose last block is `head`."""
+        self.head = head
+        self.window = FeeWindow(window_blocks)
+        self._policy = policy
+        self._recent: deque[BlockFees] = deque(maxlen=policy.historical_blocks)
+        self._hashes: dict[int, bytes] = {}
+        self._next_base_fee = Wei(0)
+        self.extend(head, newest)
+
+    @property
+    def oldest(self) -> int:
+        """The number of the oldest block in the window."""
+        return self.head.number - len(self.window) + 1
+
+    @property
+    def missing(self) -> range:
+        """The blocks before the oldest that the window still has room for."""
+        room = self.window.capacity - len(self.window)
+        return range(max(0, self.oldest - room), self.oldest)
+
+    @property
+    def known_numbers(self) -> list[int]:
+        """The blocks whose hashes are known, ascending: heads that were seen, and their parents."""
+        return sorted(self._hashes)
+
+    def is_known(self, number: int, block_hash: bytes) -> bool:
+        """Tell whether this very block is known to belong to what is held."""
+        return self._hashes.get(number) == block_hash
+
+    def extend(self, head: BlockHeader, newer: FeeRange) -> None:
+        """Add the blocks that follow, of which `head` is the last."""
+        for block in newer.blocks:
+            self.window.append(block.base_fee_per_gas)
+            self._recent.append(block)
+        self.head = head
+        self._next_base_fee = (
+            _next_base_fee(head) if newer.next_base_fee is None else newer.next_base_fee
+        )
+        if head.number:
+            self._hashes[head.number - 1] = head.parent_hash
+        self._hashes[head.number] = head.hash
+        for number in self.known_numbers[:-_CHECKPOINTS]:
+            del self._hashes[number]
+
+    def rewind(self, number: int) -> None:
+        """Forget the blocks after `number`, which were replaced; `extend` must follow."""
+        self.window.truncate(self.head.number - number)
+        while self._recent and self._recent[-1].number > number:
+            self._recent.pop()
+        self._hashes = {each: found for each, found in self._hashes.items() if each <= number}
+
+    def prepend(self, older: FeeRange) -> None:
+        """Add the blocks that precede the oldest one."""
+        self.window.prepend([block.base_fee_per_gas for block in older.blocks])
+
+    def suggested_gas_fees(self) -> SuggestedGasFees:
+        """Compute the suggestions that follow from what is held."""
+        return suggest(tuple(self._recent), self._next_base_fee, self.window, self._policy)
+
+
+def _next_base_fee(head: BlockHeader) -> Wei:
+    return next_base_fee(head.base_fee_per_gas or Wei(0), head.gas_used, head.gas_limit)

@@ -1,0 +1,173 @@
+"""The exclusion API: ask for many hashes at once, hand in a report."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from dashboard.domain.exclusion import RejectionReport, SaveStatus
+from dashboard.domain.observation import ExclusionAnswer, FailureKind
+from dashboard.domain.quantity import TxHash
+from dashboard.errors import (
+    UpstreamError,
+    UpstreamRefused,
+    UpstreamThrottled,
+    UpstreamUnreadable,
+    WireError,
+)
+from dashboard.upstream.endpoint import Asker, body_limit
+from dashboard.upstream.matching import Batch, unanswered
+from dashboard.upstream.refusal import rpc_error, unreadable
+from dashboard.wire.exclusion import (
+    GET_STATUS,
+    SAVE_REJECTED,
+    decode_saved,
+    encode_report,
+    method_name,
+)
+from dashboard.wire.jsonrpc import Reply, decode_replies, decode_reply, encode_batch, encode_call
+
+LARGEST_BATCH: Final = 1000
+SINGLES_IN_FLIGHT: Final = 4
+"""Single requests that may wait for their answers at once; clients of HTTP/1.1 slow down early."""
+
+_SHRINK: Final = 10
+_TRUST_AFTER: Final = 50
+"""Batches that must succeed at one size before a larger one is tried again."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Round:
+    """Answers to the next hashes; `must_stop` where asking for more would fare no better."""
+
+    answers: list[ExclusionAnswer]
+    must_stop: bool = False
+
+
+class _BatchRefused(UpstreamUnreadable):
+    """One reply came for a batch of several: this size of batch, or any, is not served."""
+
+
+class ExclusionClient:
+    """Asks one exclusion endpoint.
+
+    Where a batch is refused, a tenth of its size is tried, down to single requests; the size
+    that works is remembered, and grows again when it has worked for a while.
+    """
+
+    def __init__(self, asker: Asker, method_prefix: str, batch_size: int = LARGEST_BATCH) -> None:
+        """Ask nothing yet; ids count up from one, so that a late reply fits no later question."""
+        self.endpoint = asker.endpoint
+        self._asker = asker
+        self._get_status = method_name(method_prefix, GET_STATUS)
+        self._save_rejected = method_name(method_prefix, SAVE_REJECTED)
+        self._largest = min(batch_size, LARGEST_BATCH)
+        self._size = self._largest
+        self._successes = 0
+        self._next_id = 1
+
+    async def ask(self, hashes: Sequence[TxHash]) -> list[ExclusionAnswer]:
+        """Return one answer for each hash, in order; trouble of any kind is a failure in it.
+
+        Where nobody answers or the endpoint refuses, the rest is not asked and fails likewise.
+        """
+        answers: list[ExclusionAnswer] = []
+        while len(answers) < len(hashes):
+            found = await self._ask_round(hashes, len(answers))
+            answers += found.answers
+            if found.must_stop:
+                failure = found.answers[-1].failure
+                rest = hashes[len(answers) :]
+                answers += [ExclusionAnswer(tx_hash, failure=failure) for tx_hash in rest]
+        return answers
+
+    async def report(self, report: RejectionReport) -> SaveStatus:
+        """Hand in a report; raises UpstreamError unless the endpoint says what became of it."""
+        request_id = self._take_ids(1)
+        body = encode_call(self._save_rejected, [encode_report(report)], request_id)
+        answer = await self._asker.post_json(body, body_limit(1))
+        try:
+            return self._saved(decode_reply(answer), request_id, report.transaction.tx_hash)
+        except WireError as error:
+            raise unreadable(self.endpoint, error) from None
+
+    def _saved(self, reply: Reply, request_id: int, tx_hash: TxHash) -> SaveStatus:
+        if reply.fault is not None:
+            raise rpc_error(self.endpoint.name, reply.fault.code)
+        status, saved_hash = decode_saved(reply.result or b"")
+        if reply.id != request_id or saved_hash != tx_hash:
+            raise UpstreamUnreadable(f"{self.endpoint.name}: answered another report")
+        return status
+
+    async def _ask_round(self, hashes: Sequence[TxHash], start: int) -> _Round:
+        """Ask one batch, or a few single hashes at once: a part of what begins at `start`."""
+        if self._size > 1:
+            return await self._ask_batch(hashes[start : start + self._size])
+        singles = hashes[start : start + SINGLES_IN_FLIGHT]
+        rounds = await asyncio.gather(*(self._ask_batch([single]) for single in singles))
+        answers = [answer for each in rounds for answer in each.answers]
+        return _Round(answers, must_stop=all(each.must_stop for each in rounds))
+
+    async def _ask_batch(self, hashes: Sequence[TxHash]) -> _Round:
+        try:
+            answers = await self._exchange(hashes)
+        except (UpstreamRefused, _BatchRefused) as error:
+            if len(hashes) > 1:
+                return await self._ask_smaller(hashes)
+            return _Round(unanswered(hashes, error), must_stop=True)
+        except UpstreamUnreadable as error:
+            return _Round(unanswered(hashes, error))
+        except UpstreamError as error:
+            return _Round(unanswered(hashes, error), must_stop=True)
+        self._remember_success(len(hashes))
+        return _Round(answers, must_stop=all(map(_is_throttled, answers)))
+
+    async def _ask_smaller(self, hashes: Sequence[TxHash]) -> _Round:
+        before, self._size = self._size, max(1, len(hashes) // _SHRINK)
+        self._successes = 0
+        found = await self._ask_batch(hashes[: self._size])
+        if found.must_stop:
+            self._size = before  # it was not the size that was refused
+        return found
+
+    def _remember_success(self, size: int) -> None:
+        self._successes += size == self._size < self._largest
+        if self._successes >= _TRUST_AFTER:
+            self._size, self._successes = min(self._size * _SHRINK, self._largest), 0
+
+    async def _exchange(self, hashes: Sequence[TxHash]) -> list[ExclusionAnswer]:
+        batch = Batch(self.endpoint, self._take_ids(len(hashes)), hashes)
+        body = await self._asker.post_json(self._encoded(batch), body_limit(len(hashes)))
+        try:
+            replies = decode_replies(body)
+        except WireError as error:
+            raise unreadable(self.endpoint, error) from None
+        self._refuse_lone_reply(replies, len(hashes))
+        return batch.match(replies)
+
+    def _encoded(self, batch: Batch) -> bytes:
+        params = [[str(tx_hash)] for tx_hash in batch.hashes]
+        if len(params) == 1:
+            return encode_call(self._get_status, params[0], batch.first_id)
+        return encode_batch(self._get_status, params, batch.first_id)
+
+    def _refuse_lone_reply(self, replies: Sequence[Reply], asked: int) -> None:
+        """Raise where one reply stands for a whole batch, or where a fault names no question."""
+        if len(replies) > 1:
+            return
+        fault = replies[0].fault if replies and (asked > 1 or replies[0].id is None) else None
+        error = None if fault is None else rpc_error(self.endpoint.name, fault.code)
+        if error is not None and (asked == 1 or isinstance(error, UpstreamThrottled)):
+            raise error
+        if asked > 1:
+            raise _BatchRefused(f"{self.endpoint.name}: does not answer a batch of {asked}")
+
+    def _take_ids(self, how_many: int) -> int:
+        first, self._next_id = self._next_id, self._next_id + how_many
+        return first
+
+
+def _is_throttled(answer: ExclusionAnswer) -> bool:
+    return answer.failure is not None and answer.failure.kind is FailureKind.THROTTLED

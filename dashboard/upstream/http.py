@@ -1,0 +1,116 @@
+"""HTTP: one bounded question, one bounded answer, every failure as an UpstreamError."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Mapping
+
+import httpx
+
+from dashboard.errors import UpstreamRefused, UpstreamUnavailable, UpstreamUnreadable
+from dashboard.upstream.endpoint import Endpoint
+from dashboard.upstream.refusal import http_error, is_untrusted
+from dashboard.upstream.retry import RetryPolicy, persistently
+
+
+def open_client(connections: int = 10) -> httpx.AsyncClient:
+    """Return the one client of a process; close it with `aclose`.
+
+    Proxies and `.netrc` of the environment are not used: a question goes to the configured
+    address with the configured credentials. httpx would log that address, so it is silenced.
+    """
+    for chatty in ("httpx", "httpcore"):
+        logging.getLogger(chatty).setLevel(logging.WARNING)
+    limits = httpx.Limits(max_connections=connections, max_keepalive_connections=connections)
+    return httpx.AsyncClient(follow_redirects=False, limits=limits, trust_env=False)
+
+
+class HttpAsker:
+    """Asks one endpoint over a shared client.
+
+    Redirects are not followed and compressed answers are refused, since either would lead
+    around a limit: the address that was configured, the bytes that are allowed.
+    """
+
+    def __init__(self, client: httpx.AsyncClient, endpoint: Endpoint, policy: RetryPolicy) -> None:
+        """Keep the client, which the caller closes."""
+        self.endpoint = endpoint
+        self._client = client
+        self._policy = policy
+
+    async def post_json(self, body: bytes, limit: int) -> bytes:
+        """Post JSON to the endpoint itself; return the answer, at most `limit` bytes."""
+        headers = {"Content-Type": "application/json"}
+        request = self._request("POST", self.endpoint.url.reveal(), headers, body)
+        return await self._persist(request, limit)
+
+    async def get(self, path: str, headers: Mapping[str, str], limit: int) -> bytes:
+        """Get `path` below the endpoint; return the answer, at most `limit` bytes."""
+        url = f"{self.endpoint.url.reveal().rstrip('/')}/{path}"
+        return await self._persist(self._request("GET", url, headers), limit)
+
+    def _request(
+        self, method: str, url: str, headers: Mapping[str, str], body: bytes | None = None
+    ) -> httpx.Request:
+        try:
+            return self._client.build_request(
+                method,
+                url,
+                content=body,
+                headers={"Accept": "application/json", "Accept-Encoding": "identity", **headers},
+                timeout=None,  # ours bounds the whole attempt, theirs each read
+            )
+        except (httpx.InvalidURL, UnicodeError):
+            raise _unusable_address(self.endpoint) from None
+
+    async def _persist(self, request: httpx.Request, limit: int) -> bytes:
+        async def once() -> bytes:
+            return await self._attempt(request, limit)
+
+        return await persistently(once, self._policy, self.endpoint.name)
+
+    async def _attempt(self, request: httpx.Request, limit: int) -> bytes:
+        """Errors are raised `from None`: what httpx says may quote the address."""
+        name, seconds = self.endpoint.name, self.endpoint.timeout.total_seconds()
+        try:
+            async with asyncio.timeout(seconds):
+                response = await self._client.send(request, stream=True, follow_redirects=False)
+                try:
+                    return await self._read(response, limit)
+                finally:
+                    await response.aclose()
+        except TimeoutError:
+            raise UpstreamUnavailable(f"{name}: no answer within {seconds:g} s") from None
+        except (httpx.UnsupportedProtocol, httpx.LocalProtocolError):
+            raise _unusable_address(self.endpoint) from None
+        except httpx.HTTPError as error:
+            if is_untrusted(error):
+                raise UpstreamRefused(f"{name}: its TLS certificate is not trusted") from None
+            raise UpstreamUnavailable(f"{name}: no answer ({type(error).__name__})") from None
+
+    async def _read(self, response: httpx.Response, limit: int) -> bytes:
+        if not response.is_success:
+            raise http_error(self.endpoint.name, response.status_code, response.headers)
+        self._refuse_foreign_content(response)
+        body = bytearray()
+        async for chunk in response.aiter_raw():
+            body += chunk
+            if len(body) > limit:
+                raise UpstreamUnreadable(
+                    f"{self.endpoint.name}: the answer is larger than {limit} bytes"
+                )
+        return bytes(body)
+
+    def _refuse_foreign_content(self, response: httpx.Response) -> None:
+        content = response.headers.get("content-type", "application/json").partition(";")[0]
+        if not content.strip().lower().endswith(("json", "text/plain")):
+            raise UpstreamUnreadable(
+                f"{self.endpoint.name}: answered with something else than JSON"
+            )
+        if response.headers.get("content-encoding", "identity").lower() != "identity":
+            raise UpstreamUnreadable(f"{self.endpoint.name}: answered compressed, unasked")
+
+
+def _unusable_address(endpoint: Endpoint) -> UpstreamRefused:
+    return UpstreamRefused(f"{endpoint.name}: its address cannot be used: give http(s)://host/path")

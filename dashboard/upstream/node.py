@@ -1,0 +1,137 @@
+"""A node: the few questions of the Ethereum JSON-RPC that Linewatch asks, alone and in batches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final, Literal, TypeVar
+
+from msgspec import Raw
+
+from dashboard.domain.quantity import NetworkId, TxHash, shorten
+from dashboard.errors import InputError, UpstreamThrottled, UpstreamUnreadable, WireError
+from dashboard.upstream.endpoint import BODY_ALLOWANCE, Asker, body_limit
+from dashboard.upstream.refusal import rpc_error, unreadable
+from dashboard.wire.jsonrpc import Reply, decode_replies, decode_reply, encode_batch, encode_call
+from dashboard.wire.node import (
+    BlockHeader,
+    FeeHistory,
+    Receipt,
+    decode_block,
+    decode_fee_history,
+    decode_quantity,
+    decode_receipt,
+)
+
+Answer = TypeVar("Answer")
+
+BLOCK_ALLOWANCE: Final = 256 * 1024
+"""Bytes for one block or receipt: 70 for each transaction's hash in it, some hundred for a log."""
+
+_LIMIT: Final = body_limit(1)
+_BLOCK_LIMIT: Final = BODY_ALLOWANCE + BLOCK_ALLOWANCE
+
+
+class NodeClient:
+    """Asks one node; every method raises UpstreamError."""
+
+    def __init__(self, asker: Asker) -> None:
+        """Ask nothing yet; ids count up from one, so that a late reply fits no later question."""
+        self.endpoint = asker.endpoint
+        self._asker = asker
+        self._next_id = 1
+
+    async def chain_id(self) -> NetworkId:
+        """Return the id of the network that the node follows."""
+        return NetworkId(await self._call("eth_chainId", [], decode_quantity))
+
+    async def block_number(self) -> int:
+        """Return the number of the newest block."""
+        return await self._call("eth_blockNumber", [], decode_quantity)
+
+    async def block(self, number: int | Literal["latest"]) -> BlockHeader | None:
+        """Return a block's header, or None where the node has no such block."""
+        params = [number if isinstance(number, str) else hex(number), False]
+        return await self._call("eth_getBlockByNumber", params, decode_block, _BLOCK_LIMIT)
+
+    async def blocks(self, numbers: Sequence[int]) -> list[BlockHeader]:
+        """Return the headers of all these blocks, in this order, asked in one batch."""
+        first_id = self._take_ids(len(numbers))
+        params = [[hex(number), False] for number in numbers]
+        body = encode_batch("eth_getBlockByNumber", params, first_id)
+        limit = BODY_ALLOWANCE + BLOCK_ALLOWANCE * len(numbers)
+        replies = self._read(decode_replies, await self._asker.post_json(body, limit))
+        by_id = {reply.id: reply for reply in replies}
+        return [
+            self._header(by_id.get(first_id + place), number)
+            for place, number in enumerate(numbers)
+        ]
+
+    async def fee_history(
+        self, block_count: int, newest: int, percentiles: Sequence[int]
+    ) -> FeeHistory | None:
+        """Return `eth_feeHistory`, or None where the node answers that with an error.
+
+        Nodes refuse old ranges, each with a code of its own, and some do not know the method.
+        A node that asks for patience raises UpstreamThrottled all the same.
+        """
+        params = [hex(block_count), hex(newest), list(percentiles)]
+        reply = await self._ask("eth_feeHistory", params, body_limit(block_count))
+        if reply.fault is None:
+            return self._result(reply, decode_fee_history)
+        error = rpc_error(self.endpoint.name, reply.fault.code)
+        if isinstance(error, UpstreamThrottled):
+            raise error
+        return None
+
+    async def receipt(self, tx_hash: TxHash) -> Receipt | None:
+        """Return the receipt of an included transaction, or None where the node has none."""
+        params = [str(tx_hash)]
+        return await self._call("eth_getTransactionReceipt", params, decode_receipt, _BLOCK_LIMIT)
+
+    async def send_raw_transaction(self, raw: bytes) -> TxHash:
+        """Hand in a signed transaction; return the hash under which the node took it."""
+        return await self._call("eth_sendRawTransaction", [f"0x{raw.hex()}"], _decode_hash)
+
+    async def _call(
+        self, method: str, params: list[Any], decode: Callable[[Raw], Answer], limit: int = _LIMIT
+    ) -> Answer:
+        return self._result(await self._ask(method, params, limit), decode)
+
+    async def _ask(self, method: str, params: list[Any], limit: int) -> Reply:
+        request_id = self._take_ids(1)
+        body = await self._asker.post_json(encode_call(method, params, request_id), limit)
+        reply = self._read(decode_reply, body)
+        if reply.id != request_id and reply.fault is None:
+            raise UpstreamUnreadable(f"{self.endpoint.name}: answered another question")
+        return reply
+
+    def _take_ids(self, how_many: int) -> int:
+        first, self._next_id = self._next_id, self._next_id + how_many
+        return first
+
+    def _header(self, reply: Reply | None, number: int) -> BlockHeader:
+        header = None if reply is None else self._result(reply, decode_block)
+        if header is None or header.number != number:
+            raise UpstreamUnreadable(f"{self.endpoint.name}: did not answer with block {number}")
+        return header
+
+    def _result(self, reply: Reply, decode: Callable[[Raw], Answer]) -> Answer:
+        if reply.fault is not None:
+            raise rpc_error(self.endpoint.name, reply.fault.code)
+        if reply.result is None:
+            raise UpstreamUnreadable(f"{self.endpoint.name}: answered without a result")
+        return self._read(decode, reply.result)
+
+    def _read(self, decode: Callable[[Any], Answer], text: bytes | Raw) -> Answer:
+        try:
+            return decode(text)
+        except WireError as error:
+            raise unreadable(self.endpoint, error) from None
+
+
+def _decode_hash(raw: Raw) -> TxHash:
+    text = bytes(raw).decode(errors="replace")
+    try:
+        return TxHash.parse(text.strip('"'))
+    except InputError as error:
+        raise WireError(f"{shorten(text)} is not the hash of the transaction") from error

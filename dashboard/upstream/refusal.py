@@ -1,0 +1,120 @@
+"""What a refusal means: HTTP status codes and JSON-RPC error codes as leaves of UpstreamError.
+
+The texts are ours alone. What an upstream writes beside its code may quote the key or the
+address that was used, so none of it is repeated.
+"""
+
+from __future__ import annotations
+
+import ssl
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import timedelta
+from email.utils import parsedate_to_datetime
+from http import HTTPStatus
+from typing import Final
+
+from dashboard.domain.observation import Failure, FailureKind
+from dashboard.errors import (
+    UpstreamError,
+    UpstreamRefused,
+    UpstreamThrottled,
+    UpstreamUnavailable,
+    UpstreamUnreadable,
+    WireError,
+)
+from dashboard.upstream.endpoint import Endpoint, mask
+
+LONGEST_RETRY_AFTER: Final = timedelta(hours=24)
+"""No upstream is left alone for longer than until its next daily quota."""
+
+_REMEDIES: Final[Mapping[int, str]] = {
+    HTTPStatus.BAD_REQUEST: "it does not support this network or this question",
+    HTTPStatus.UNAUTHORIZED: "check the API key and its secret",
+    HTTPStatus.PAYMENT_REQUIRED: "the quota of the API key is used up",
+    HTTPStatus.FORBIDDEN: "the settings of the API key do not allow this",
+    HTTPStatus.NOT_FOUND: "check the address",
+}
+_RPC_THROTTLED: Final = -32005
+_RPC_REFUSED: Final[Mapping[int, str]] = {
+    -32601: "it does not know this method; check the address and the method prefix",
+    -32002: "check the API key",
+    -40100: "check the API key",
+}
+_RPC_NOT_UNDERSTOOD: Final = frozenset({-32700, -32600, -32602})
+
+
+def http_error(name: str, status: int, headers: Mapping[str, str]) -> UpstreamError:
+    """Return the error for an answer whose status is not 2xx; header names are lower case."""
+    if status == HTTPStatus.TOO_MANY_REQUESTS:
+        return UpstreamThrottled(f"{name}: asked too often (HTTP 429)", retry_after(headers))
+    if status >= HTTPStatus.INTERNAL_SERVER_ERROR or status == HTTPStatus.REQUEST_TIMEOUT:
+        return UpstreamUnavailable(f"{name}: the server failed (HTTP {status})")
+    if status >= HTTPStatus.BAD_REQUEST:
+        remedy = _REMEDIES.get(status, "check the address")
+        return UpstreamRefused(f"{name}: refused (HTTP {status}): {remedy}")
+    if status >= HTTPStatus.MULTIPLE_CHOICES:
+        return UpstreamRefused(
+            f"{name}: answered with a redirect (HTTP {status}), which is not followed: "
+            "configure the final address"
+        )
+    return UpstreamUnreadable(f"{name}: answered with HTTP {status}, which is no answer")
+
+
+def retry_after(headers: Mapping[str, str]) -> timedelta | None:
+    """Read `Retry-After`: seconds, or a date compared with the server's own `Date`."""
+    wish = headers.get("retry-after", "").strip()
+    if wish.isascii() and wish.isdigit():
+        return min(timedelta(seconds=int(wish[:9])), LONGEST_RETRY_AFTER)
+    try:
+        wait = parsedate_to_datetime(wish) - parsedate_to_datetime(headers.get("date", ""))
+    except (ValueError, TypeError):
+        return None
+    return min(max(wait, timedelta(0)), LONGEST_RETRY_AFTER)
+
+
+def rpc_error(name: str, code: int) -> UpstreamError:
+    """Return the error for a JSON-RPC error object with this code."""
+    if code == _RPC_THROTTLED:
+        return UpstreamThrottled(f"{name}: asked too often (error {code})")
+    if code in _RPC_REFUSED:
+        return UpstreamRefused(f"{name}: refused (error {code}): {_RPC_REFUSED[code]}")
+    if code in _RPC_NOT_UNDERSTOOD:
+        return UpstreamUnreadable(f"{name}: did not understand the question (error {code})")
+    return UpstreamUnavailable(f"{name}: the server failed (error {code})")
+
+
+def unreadable(endpoint: Endpoint, error: WireError, secrets: Iterable[str] = ()) -> UpstreamError:
+    """Return the error for an answer that a codec cannot read.
+
+    The codec quotes what it found there, and a server may have sent the key back: it is masked.
+    """
+    found = mask(endpoint.mask(str(error)), secrets)
+    return UpstreamUnreadable(f"{endpoint.name}: the answer cannot be read: {found}")
+
+
+def is_untrusted(error: BaseException) -> bool:
+    """Tell whether a certificate that cannot be verified stands behind an error."""
+    return any(isinstance(each, ssl.SSLCertVerificationError) for each in _causes(error))
+
+
+def _causes(error: BaseException | None) -> Iterator[BaseException]:
+    while error is not None:
+        yield error
+        error = error.__cause__ or error.__context__
+
+
+def failure_of(error: UpstreamError) -> Failure:
+    """Return the value that stands for an error where one hash's trouble must not stop others."""
+    return Failure(_kind(error), str(error))
+
+
+def _kind(error: UpstreamError) -> FailureKind:
+    match error:
+        case UpstreamThrottled():
+            return FailureKind.THROTTLED
+        case UpstreamRefused():
+            return FailureKind.REFUSED
+        case UpstreamUnreadable():
+            return FailureKind.UNREADABLE
+        case _:
+            return FailureKind.UNAVAILABLE
