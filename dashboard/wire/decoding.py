@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final, TypeVar
 
 import msgspec
@@ -9,6 +10,7 @@ import msgspec
 from dashboard.errors import WireError
 
 T = TypeVar("T")
+Given = TypeVar("Given")
 
 UNREADABLE: Final = (msgspec.DecodeError, RecursionError, UnicodeDecodeError)
 """All that msgspec raises for hostile text: bad JSON or types, deep nesting, bad UTF-8."""
@@ -23,4 +25,12 @@ def read(decoder: msgspec.json.Decoder[T], text: bytes | msgspec.Raw, subject: s
     try:
         return decoder.decode(text)
     except UNREADABLE as error:
+        raise WireError(f"{subject}: {error}") from error
+
+
+def named(subject: str, decode: Callable[[Given], T], given: Given) -> T:
+    """Decode `given`, and begin the message of any WireError with `subject`."""
+    try:
+        return decode(given)
+    except WireError as error:
         raise WireError(f"{subject}: {error}") from error

@@ -6,17 +6,19 @@ What `decode_hash_param` and `decode_report` raise is, word for word, the messag
 
 from __future__ import annotations
 
-from typing import Final
+from enum import StrEnum
+from typing import Final, TypeVar
 
 import msgspec
 from msgspec import Raw
 
 from dashboard.domain.exclusion import RejectedTransaction, RejectionStage, SaveStatus
-from dashboard.domain.quantity import Address, TxHash, parse_hex_quantity, shorten
-from dashboard.errors import InputError, WireError
-from dashboard.wire.decoding import read
+from dashboard.domain.quantity import TxHash, shorten
+from dashboard.errors import WireError
+from dashboard.wire.decoding import named, read
+from dashboard.wire.hexadecimal import parse_address, parse_bounded, parse_number, parse_tx_hash
 from dashboard.wire.params import hex_bytes, one_argument, scalar_text
-from dashboard.wire.report import LARGEST_NUMBER, decode_report, encode_report
+from dashboard.wire.report import decode_report, encode_report
 from dashboard.wire.timestamp import format_timestamp, parse_timestamp
 from dashboard.wire.transaction import LARGEST_NONCE
 
@@ -32,6 +34,8 @@ __all__ = [
     "encode_saved",
     "method_name",
 ]
+
+Word = TypeVar("Word", bound=StrEnum)
 
 GET_STATUS: Final = "getTransactionExclusionStatusV1"
 SAVE_REJECTED: Final = "saveRejectedTransactionV1"
@@ -64,32 +68,27 @@ _SAVED: Final = msgspec.json.Decoder(_Saved)
 def decode_record(raw: bytes | Raw) -> RejectedTransaction | None:
     """Read the result of `GET_STATUS`: a record, or None where the answer is null."""
     record = read(_RECORD, raw, "exclusion record")
-    if record is None:
-        return None
+    return None if record is None else named("exclusion record", _record, record)
+
+
+def _record(record: _Record) -> RejectedTransaction:
+    block = record.block_number
+    return RejectedTransaction(
+        tx_hash=parse_tx_hash(record.tx_hash),
+        sender=parse_address(record.sender),
+        nonce=parse_bounded(record.nonce, LARGEST_NONCE),
+        tx_rejection_stage=_word(RejectionStage, record.tx_rejection_stage),
+        reason_message=record.reason_message,
+        timestamp=parse_timestamp(record.timestamp),
+        block_number=None if block is None else parse_number(block),
+    )
+
+
+def _word(words: type[Word], text: str) -> Word:
     try:
-        return RejectedTransaction(
-            tx_hash=TxHash.parse(record.tx_hash),
-            sender=Address.parse(record.sender),
-            nonce=_bounded(parse_hex_quantity(record.nonce), LARGEST_NONCE),
-            tx_rejection_stage=RejectionStage(record.tx_rejection_stage),
-            reason_message=record.reason_message,
-            timestamp=parse_timestamp(record.timestamp),
-            block_number=_record_block(record.block_number),
-        )
-    except (WireError, InputError, ValueError) as error:
-        raise WireError(f"exclusion record: {shorten(str(error), 160)}") from error
-
-
-def _record_block(text: str | None) -> int | None:
-    if text is None:
-        return None
-    return _bounded(parse_hex_quantity(text), LARGEST_NUMBER)
-
-
-def _bounded(number: int, largest: int) -> int:
-    if number > largest:
-        raise WireError(f"{number} is larger than {largest}")
-    return number
+        return words(text)
+    except ValueError as error:
+        raise WireError(f"{shorten(text)} is none of {', '.join(words)}") from error
 
 
 def encode_record(record: RejectedTransaction | None) -> bytes:
@@ -120,22 +119,23 @@ def encode_saved(status: SaveStatus, tx_hash: TxHash) -> bytes:
 
 def decode_saved(raw: bytes | Raw) -> tuple[SaveStatus, TxHash]:
     """Read the result of `SAVE_REJECTED`."""
-    saved = read(_SAVED, raw, "answer to a report")
-    try:
-        return SaveStatus(saved.status), TxHash.parse(saved.tx_hash)
-    except (InputError, ValueError) as error:
-        raise WireError(f"answer to a report: {shorten(str(error), 160)}") from error
+    return named("answer to a report", _saved, read(_SAVED, raw, "answer to a report"))
+
+
+def _saved(saved: _Saved) -> tuple[SaveStatus, TxHash]:
+    return _word(SaveStatus, saved.status), parse_tx_hash(saved.tx_hash)
 
 
 def decode_hash_param(params: object) -> TxHash:
     """Read the params of `GET_STATUS`: a list with one hash, ``0x`` optional, in either case."""
     if not isinstance(params, list):
         raise WireError("params should be a list")
-    argument = one_argument(params)
-    try:
-        raw = hex_bytes(scalar_text(argument))
-        if len(raw) != TxHash.LENGTH:
-            raise WireError(f" expected to have {TxHash.LENGTH} bytes, but got {len(raw)}")
-        return TxHash(raw)
-    except WireError as error:
-        raise WireError(f"Hex string of transaction hash cannot be parsed: {error}") from error
+    complaint = "Hex string of transaction hash cannot be parsed"
+    return named(complaint, _hash, one_argument(params))
+
+
+def _hash(argument: object) -> TxHash:
+    raw = hex_bytes(scalar_text(argument))
+    if len(raw) != TxHash.LENGTH:
+        raise WireError(f" expected to have {TxHash.LENGTH} bytes, but got {len(raw)}")
+    return TxHash(raw)

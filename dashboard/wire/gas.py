@@ -13,8 +13,7 @@ import msgspec
 
 from dashboard.domain.gas import FeeSuggestion, SuggestedGasFees
 from dashboard.domain.quantity import Wei, format_gwei, parse_gwei
-from dashboard.errors import WireError
-from dashboard.wire.decoding import read
+from dashboard.wire.decoding import named, read
 from dashboard.wire.gas_error import decode_error, encode_error
 
 __all__ = [
@@ -72,23 +71,23 @@ _THRESHOLD: Final = msgspec.json.Decoder(_Threshold)
 
 def decode_suggested_gas_fees(body: bytes) -> SuggestedGasFees:
     """Read ``suggestedGasFees``; members that are not documented are passed over."""
-    fees = read(_SUGGESTED, body, "suggestedGasFees")
-    try:
-        return SuggestedGasFees(
-            low=_suggestion(fees.low),
-            medium=_suggestion(fees.medium),
-            high=_suggestion(fees.high),
-            estimated_base_fee=parse_gwei(fees.estimated_base_fee),
-            network_congestion=fees.network_congestion,
-            latest_priority_fee_range=_fee_range(fees.latest_priority_fee_range),
-            historical_priority_fee_range=_fee_range(fees.historical_priority_fee_range),
-            historical_base_fee_range=_fee_range(fees.historical_base_fee_range),
-            priority_fee_trend=fees.priority_fee_trend,
-            base_fee_trend=fees.base_fee_trend,
-            version=fees.version,
-        )
-    except WireError as error:
-        raise WireError(f"suggestedGasFees: {error}") from error
+    return named("suggestedGasFees", _fees, read(_SUGGESTED, body, "suggestedGasFees"))
+
+
+def _fees(fees: _SuggestedGasFees) -> SuggestedGasFees:
+    return SuggestedGasFees(
+        low=_suggestion(fees.low),
+        medium=_suggestion(fees.medium),
+        high=_suggestion(fees.high),
+        estimated_base_fee=parse_gwei(fees.estimated_base_fee),
+        network_congestion=fees.network_congestion,
+        latest_priority_fee_range=_fee_range(fees.latest_priority_fee_range),
+        historical_priority_fee_range=_fee_range(fees.historical_priority_fee_range),
+        historical_base_fee_range=_fee_range(fees.historical_base_fee_range),
+        priority_fee_trend=fees.priority_fee_trend,
+        base_fee_trend=fees.base_fee_trend,
+        version=fees.version,
+    )
 
 
 def _suggestion(level: _Suggestion) -> FeeSuggestion:
@@ -140,7 +139,7 @@ def _texts(fee_range: tuple[Wei, Wei]) -> tuple[str, str]:
 def decode_base_fee_history(body: bytes) -> tuple[Wei, ...]:
     """Read ``baseFeeHistory`` in the order sent."""
     texts = read(_HISTORY, body, "baseFeeHistory")
-    return tuple(_fee("baseFeeHistory", text) for text in texts)
+    return tuple(named("baseFeeHistory", parse_gwei, text) for text in texts)
 
 
 def encode_base_fee_history(base_fees: Iterable[Wei]) -> bytes:
@@ -151,7 +150,7 @@ def encode_base_fee_history(base_fees: Iterable[Wei]) -> bytes:
 def decode_base_fee_percentile(body: bytes) -> Wei:
     """Read ``baseFeePercentile``, the 50th percentile of base fees."""
     answer = read(_PERCENTILE, body, "baseFeePercentile")
-    return _fee("baseFeePercentile", answer.base_fee_percentile)
+    return named("baseFeePercentile", parse_gwei, answer.base_fee_percentile)
 
 
 def encode_base_fee_percentile(base_fee: Wei) -> bytes:
@@ -161,16 +160,10 @@ def encode_base_fee_percentile(base_fee: Wei) -> bytes:
 
 def decode_busy_threshold(body: bytes) -> Wei:
     """Read ``busyThreshold``, the 90th percentile of base fees."""
-    return _fee("busyThreshold", read(_THRESHOLD, body, "busyThreshold").busy_threshold)
+    answer = read(_THRESHOLD, body, "busyThreshold")
+    return named("busyThreshold", parse_gwei, answer.busy_threshold)
 
 
 def encode_busy_threshold(base_fee: Wei) -> bytes:
     """Write ``busyThreshold``."""
     return msgspec.json.encode(_Threshold(format_gwei(base_fee)))
-
-
-def _fee(subject: str, text: str) -> Wei:
-    try:
-        return parse_gwei(text)
-    except WireError as error:
-        raise WireError(f"{subject}: {error}") from error

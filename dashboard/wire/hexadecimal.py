@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Final, TypeVar
+from typing import Final
 
 from dashboard.domain.quantity import (
     LARGEST_FEE,
@@ -15,22 +14,12 @@ from dashboard.domain.quantity import (
 )
 from dashboard.errors import InputError, WireError
 
-Given = TypeVar("Given")
-Read = TypeVar("Read")
-
+_HASH_LENGTH: Final = 32
 LARGEST_NUMBER: Final = 2**63 - 1
 """Block numbers, counts and amounts of gas above it are refused: the store's integers end here."""
 
 
-def named(subject: str, decode: Callable[[Given], Read], given: Given) -> Read:
-    """Decode `given`, and begin the message of a WireError with `subject`."""
-    try:
-        return decode(given)
-    except WireError as error:
-        raise WireError(f"{subject}: {error}") from error
-
-
-def bounded(text: str, largest: int) -> int:
+def parse_bounded(text: str, largest: int) -> int:
     """Read a quantity of 0 to `largest`."""
     value = parse_hex_quantity(text)
     if value > largest:
@@ -38,30 +27,33 @@ def bounded(text: str, largest: int) -> int:
     return value
 
 
-def number(text: str) -> int:
+def parse_number(text: str) -> int:
     """Read a block number, a count or an amount of gas."""
-    return bounded(text, LARGEST_NUMBER)
+    return parse_bounded(text, LARGEST_NUMBER)
 
 
-def fee(text: str) -> Wei:
+def parse_fee(text: str) -> Wei:
     """Read a fee in wei."""
-    return Wei(bounded(text, LARGEST_FEE))
+    return Wei(parse_bounded(text, LARGEST_FEE))
 
 
-def hash_bytes(text: str) -> bytes:
-    """Read the 32 bytes of a block's hash."""
+def parse_block_hash(text: str) -> bytes:
+    """Read the 32 bytes that name a block."""
     raw = parse_hex_bytes(text)
-    if len(raw) != TxHash.LENGTH:
-        raise WireError(f"a hash has {TxHash.LENGTH} bytes, not {len(raw)}")
+    if len(raw) != _HASH_LENGTH:
+        raise WireError(f"a block hash has {_HASH_LENGTH} bytes, not {len(raw)}")
     return raw
 
 
-def tx_hash(text: str) -> TxHash:
+def parse_tx_hash(text: str) -> TxHash:
     """Read a transaction's hash."""
-    return TxHash(hash_bytes(text))
+    try:
+        return TxHash.parse(text)
+    except InputError as error:
+        raise WireError(str(error)) from error
 
 
-def address(text: str) -> Address:
+def parse_address(text: str) -> Address:
     """Read an account's address."""
     try:
         return Address.parse(text)

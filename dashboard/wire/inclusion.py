@@ -10,8 +10,14 @@ from msgspec import Raw
 
 from dashboard.domain.exclusion import SignedTransaction
 from dashboard.domain.quantity import Address, TxHash, Wei
-from dashboard.wire.decoding import read
-from dashboard.wire.hexadecimal import address, fee, hash_bytes, named, number, tx_hash
+from dashboard.wire.decoding import named, read
+from dashboard.wire.hexadecimal import (
+    parse_address,
+    parse_block_hash,
+    parse_fee,
+    parse_number,
+    parse_tx_hash,
+)
 
 _NO_LOGS: Final = f"0x{'0' * 512}"
 
@@ -72,28 +78,27 @@ def decode_receipt(raw: bytes | Raw) -> Receipt | None:
 
 
 def _receipt(receipt: _Receipt) -> Receipt | None:
-    block_hash, block_number = receipt.block_hash, receipt.block_number
-    if block_hash is None or block_number is None:
+    if receipt.block_hash is None or receipt.block_number is None:
         return None
     price, status = receipt.effective_gas_price, receipt.status
     return Receipt(
-        tx_hash=tx_hash(receipt.transaction_hash),
-        block_hash=hash_bytes(block_hash),
-        block_number=number(block_number),
-        transaction_index=number(receipt.transaction_index or "0x0"),
-        sender=address(receipt.sender),
+        tx_hash=parse_tx_hash(receipt.transaction_hash),
+        block_hash=parse_block_hash(receipt.block_hash),
+        block_number=parse_number(receipt.block_number),
+        transaction_index=parse_number(receipt.transaction_index or "0x0"),
+        sender=parse_address(receipt.sender),
         recipient=_address(receipt.to),
-        gas_used=number(receipt.gas_used),
-        cumulative_gas_used=number(receipt.cumulative_gas_used),
-        effective_gas_price=None if price is None else fee(price),
-        is_successful=None if status is None else number(status) == 1,
+        gas_used=parse_number(receipt.gas_used),
+        cumulative_gas_used=parse_number(receipt.cumulative_gas_used),
+        effective_gas_price=None if price is None else parse_fee(price),
+        is_successful=None if status is None else parse_number(status) == 1,
         contract_address=_address(receipt.contract_address),
-        kind=number(receipt.type),
+        kind=parse_number(receipt.type),
     )
 
 
 def _address(text: str | None) -> Address | None:
-    return None if text is None else address(text)
+    return None if text is None else parse_address(text)
 
 
 def encode_receipt(receipt: Receipt | None) -> bytes:

@@ -1,61 +1,47 @@
-"""JSON-RPC 2.0 text for both ends: requests and batches read, replies written, and the reverse."""
+"""JSON-RPC 2.0 as the one who answers: requests and batches read, replies written."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, Final, Self, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import msgspec
 from msgspec import UNSET, Raw, UnsetType
 
 from dashboard.errors import WireError
+from dashboard.wire.call import (
+    Reply,
+    decode_replies,
+    decode_reply,
+    encode_batch,
+    encode_call,
+)
 from dashboard.wire.decoding import UNREADABLE, read
+from dashboard.wire.fault import RpcFault
+
+__all__ = [
+    "NULL_ID",
+    "ErrorReply",
+    "Message",
+    "Reply",
+    "Request",
+    "RequestId",
+    "RpcFault",
+    "batch_reply",
+    "decode_replies",
+    "decode_reply",
+    "encode_batch",
+    "encode_call",
+    "error_reply",
+    "parse_message",
+    "result_reply",
+]
 
 RequestId: TypeAlias = Raw
 """An id as its very text, so that 1.0, 1e3 and numbers of any size are echoed unchanged."""
 
 NULL_ID: Final[RequestId] = Raw(b"null")
-
-
-@dataclass(frozen=True, slots=True)
-class RpcFault:
-    """The error object of a reply; codes and messages as the exclusion API sends them."""
-
-    code: int
-    message: str
-    data: Any | UnsetType = UNSET
-
-    @classmethod
-    def parse_error(cls) -> Self:
-        """Answer text that is no JSON."""
-        return cls(-32700, "Parse error")
-
-    @classmethod
-    def invalid_request(cls, detail: str | UnsetType = UNSET) -> Self:
-        """Answer JSON that is no request; `detail` says why."""
-        return cls(-32600, "Invalid Request", detail)
-
-    @classmethod
-    def method_not_found(cls, name: str) -> Self:
-        """Name a method that is not served."""
-        return cls(-32601, "Method not found", name)
-
-    @classmethod
-    def invalid_params(cls, message: str) -> Self:
-        """Answer params that the method cannot use; `message` is the text of a WireError."""
-        return cls(-32602, message)
-
-    @classmethod
-    def server_error(cls, detail: str) -> Self:
-        """Tell what keeps the store from doing it now."""
-        return cls(-32000, "Server error", detail)
-
-    @classmethod
-    def internal_error(cls) -> Self:
-        """Own up to a fault of ours."""
-        return cls(-32603, "Internal error")
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,76 +173,3 @@ def batch_reply(replies: Sequence[bytes]) -> bytes:
 
 def _json(value: object) -> bytes:
     return bytes(value) if isinstance(value, bytes | Raw) else msgspec.json.encode(value)
-
-
-@dataclass(frozen=True, slots=True)
-class Reply:
-    """One answer to a call of ours: exactly one of `result` (JSON text, may be null) and `fault`.
-
-    `id` is None where the sender could not name the call, or named it by no text or integer.
-    """
-
-    id: int | str | None
-    result: Raw | None
-    fault: RpcFault | None
-
-
-class _ErrorObject(msgspec.Struct):
-    code: int
-    message: str = ""
-    data: Any | UnsetType = UNSET
-
-
-class _ReplyEnvelope(msgspec.Struct):
-    id: Raw = NULL_ID
-    result: Raw = Raw(b"")
-    error: _ErrorObject | None = None
-
-
-_REPLY: Final = msgspec.json.Decoder(_ReplyEnvelope)
-_REPLY_ID: Final[msgspec.json.Decoder[int | str]] = msgspec.json.Decoder(int | str)
-
-
-def encode_call(method: str, params: object, call_id: int) -> bytes:
-    """Write one call; `params` is a list or dict."""
-    call = {"jsonrpc": "2.0", "id": call_id, "method": method, "params": params}
-    return msgspec.json.encode(call)
-
-
-def encode_batch(method: str, params: Sequence[object], first_id: int) -> bytes:
-    """Write one call of `method` for each of `params`, with ids that count up from `first_id`."""
-    calls = (encode_call(method, each, first_id + place) for place, each in enumerate(params))
-    return b"[%b]" % b",".join(calls)
-
-
-def decode_reply(body: bytes | Raw) -> Reply:
-    """Read one reply object, or raise WireError."""
-    envelope = read(_REPLY, body, "JSON-RPC reply")
-    if envelope.error is not None:
-        error = envelope.error
-        return Reply(_reply_id(envelope.id), None, RpcFault(error.code, error.message, error.data))
-    if not bytes(envelope.result):
-        raise WireError("JSON-RPC reply: it has neither a result nor an error")
-    return Reply(_reply_id(envelope.id), envelope.result, None)
-
-
-def _reply_id(raw: Raw) -> int | str | None:
-    try:
-        return _REPLY_ID.decode(raw)
-    except UNREADABLE:
-        return None
-
-
-def decode_replies(body: bytes) -> list[Reply]:
-    """Read the answer to a batch: an array, or the single object that some send instead.
-
-    An element that is no reply is left out, so that its call is unanswered and the others
-    are not lost.
-    """
-    if not body.lstrip(_BLANKS).startswith(b"["):
-        return [decode_reply(body)]
-    replies = []
-    for text in read(_RAWS, body, "JSON-RPC replies"):
-        with suppress(WireError):
-            replies.append(decode_reply(text))
-    return replies

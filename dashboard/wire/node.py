@@ -8,15 +8,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Annotated, Any, Final
+from typing import Any, Final
 
 import msgspec
 from msgspec import Raw
 
 from dashboard.domain.quantity import TxHash, Wei
 from dashboard.errors import WireError
-from dashboard.wire.decoding import read
-from dashboard.wire.hexadecimal import fee, hash_bytes, named, number
+from dashboard.wire.decoding import named, read
+from dashboard.wire.fee_history import FeeHistory, decode_fee_history, encode_fee_history
+from dashboard.wire.hexadecimal import parse_block_hash, parse_fee, parse_number
 from dashboard.wire.inclusion import (
     Place,
     Receipt,
@@ -49,8 +50,6 @@ _NO_HASH: Final = f"0x{'0' * 64}"
 _NO_UNCLES: Final = "0x1dcc4de8dec75d7aab85b567b6ccd41ad312451b948a7413f0a142fd40d49347"
 _EMPTY_TREE: Final = "0x56e81f171bcc55a6ff8345e692c0f86e5b48e01b996cadc001622fb5e363b421"
 
-_Ratio = Annotated[float, msgspec.Meta(ge=0)]
-
 
 @dataclass(frozen=True, slots=True)
 class BlockHeader:
@@ -65,21 +64,6 @@ class BlockHeader:
     gas_limit: int
 
 
-@dataclass(frozen=True, slots=True)
-class FeeHistory:
-    """The answer to eth_feeHistory for N blocks from `oldest_block` on, oldest first.
-
-    `base_fee_per_gas` has N+1 entries, the last for the block to come; for no blocks it may
-    be empty. `reward` has one row per block, all of one width, or is None where it was not
-    asked or the node left it out.
-    """
-
-    oldest_block: int
-    base_fee_per_gas: tuple[Wei, ...]
-    gas_used_ratio: tuple[float, ...]
-    reward: tuple[tuple[Wei, ...], ...] | None
-
-
 class _Header(msgspec.Struct, rename="camel"):
     number: str
     hash: str
@@ -90,21 +74,13 @@ class _Header(msgspec.Struct, rename="camel"):
     base_fee_per_gas: str | None = None
 
 
-class _FeeHistory(msgspec.Struct, rename="camel"):
-    oldest_block: str
-    base_fee_per_gas: list[str] | None = None
-    gas_used_ratio: list[_Ratio] | None = None
-    reward: list[list[str]] | None = None
-
-
 _QUANTITY: Final = msgspec.json.Decoder(str)
 _HEADER: Final[msgspec.json.Decoder[_Header | None]] = msgspec.json.Decoder(_Header | None)
-_FEE_HISTORY: Final = msgspec.json.Decoder(_FeeHistory)
 
 
 def decode_quantity(raw: bytes | Raw) -> int:
     """Read a quantity such as the answer to eth_blockNumber."""
-    return named("quantity", number, read(_QUANTITY, raw, "quantity"))
+    return named("quantity", parse_number, read(_QUANTITY, raw, "quantity"))
 
 
 def encode_quantity(value: int) -> bytes:
@@ -119,18 +95,18 @@ def decode_block(raw: bytes | Raw) -> BlockHeader | None:
 
 
 def _block(header: _Header) -> BlockHeader:
-    seconds = number(header.timestamp)
+    seconds = parse_number(header.timestamp)
     if seconds > _LAST_SECOND:
         raise WireError(f"its time, {seconds} s, is after the year 9999")
     base_fee = header.base_fee_per_gas
     return BlockHeader(
-        number=number(header.number),
-        hash=hash_bytes(header.hash),
-        parent_hash=hash_bytes(header.parent_hash),
+        number=parse_number(header.number),
+        hash=parse_block_hash(header.hash),
+        parent_hash=parse_block_hash(header.parent_hash),
         timestamp=datetime.fromtimestamp(seconds, UTC),
-        base_fee_per_gas=None if base_fee is None else fee(base_fee),
-        gas_used=number(header.gas_used),
-        gas_limit=number(header.gas_limit),
+        base_fee_per_gas=None if base_fee is None else parse_fee(base_fee),
+        gas_used=parse_number(header.gas_used),
+        gas_limit=parse_number(header.gas_limit),
     )
 
 
@@ -164,42 +140,3 @@ def encode_block(header: BlockHeader, transactions: Sequence[TxHash | Raw]) -> b
     if header.base_fee_per_gas is not None:
         block["baseFeePerGas"] = hex(header.base_fee_per_gas)
     return msgspec.json.encode(block)
-
-
-def decode_fee_history(raw: bytes | Raw) -> FeeHistory:
-    """Read eth_feeHistory, whose arrays must fit each other in length."""
-    return named("eth_feeHistory", _fee_history, read(_FEE_HISTORY, raw, "eth_feeHistory"))
-
-
-def _fee_history(history: _FeeHistory) -> FeeHistory:
-    base_fees = tuple(fee(text) for text in history.base_fee_per_gas or ())
-    ratios = tuple(history.gas_used_ratio or ())
-    if len(base_fees) != len(ratios) + 1 and (base_fees or ratios):
-        raise WireError(f"{len(base_fees)} base fees do not fit {len(ratios)} blocks")
-    reward = history.reward
-    return FeeHistory(
-        oldest_block=number(history.oldest_block),
-        base_fee_per_gas=base_fees,
-        gas_used_ratio=ratios,
-        reward=None if reward is None else _rewards(reward, len(ratios)),
-    )
-
-
-def _rewards(rows: list[list[str]], block_count: int) -> tuple[tuple[Wei, ...], ...]:
-    if len(rows) != block_count:
-        raise WireError(f"{len(rows)} rows of rewards do not fit {block_count} blocks")
-    if len({len(row) for row in rows}) > 1:
-        raise WireError("the rows of rewards are not of one length")
-    return tuple(tuple(fee(text) for text in row) for row in rows)
-
-
-def encode_fee_history(history: FeeHistory) -> bytes:
-    """Write eth_feeHistory; ``reward`` only where there is one."""
-    answer: dict[str, Any] = {
-        "oldestBlock": hex(history.oldest_block),
-        "baseFeePerGas": [hex(each) for each in history.base_fee_per_gas],
-        "gasUsedRatio": history.gas_used_ratio,
-    }
-    if history.reward is not None:
-        answer["reward"] = [[hex(each) for each in row] for row in history.reward]
-    return msgspec.json.encode(answer)

@@ -6,9 +6,9 @@ What is raised here is, word for word, the message of the -32602 reply.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from datetime import datetime
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 from dashboard.domain.exclusion import (
     ModuleOverflow,
@@ -18,11 +18,10 @@ from dashboard.domain.exclusion import (
 )
 from dashboard.domain.quantity import shorten
 from dashboard.errors import WireError
+from dashboard.wire.decoding import named
 from dashboard.wire.params import hex_bytes, one_argument, scalar_text
 from dashboard.wire.timestamp import format_timestamp, parse_timestamp
 from dashboard.wire.transaction import decode_transaction
-
-T = TypeVar("T")
 
 LONGEST_REASON: Final = 1024
 """Characters of a reason message; one more is refused."""
@@ -62,26 +61,19 @@ def decode_report(params: object) -> RejectionReport:
     argument = _argument(params)
     _check_keys(argument)
     return RejectionReport(
-        tx_rejection_stage=_named(
+        tx_rejection_stage=named(
             "Unsupported transaction rejection stage", _stage, argument["txRejectionStage"]
         ),
-        timestamp=_named("Timestamp is not in ISO-8601", _timestamp, argument["timestamp"]),
-        block_number=_named(
+        timestamp=named("Timestamp is not in ISO-8601", _timestamp, argument["timestamp"]),
+        block_number=named(
             "Block number cannot be parsed to an unsigned number",
             _block_number,
             argument.get("blockNumber"),
         ),
         transaction=_transaction(argument["transactionRLP"]),
         reason_message=_reason(argument["reasonMessage"]),
-        overflows=_named("Overflows cannot be parsed", _overflows, argument["overflows"]),
+        overflows=named("Overflows cannot be parsed", _overflows, argument["overflows"]),
     )
-
-
-def _named(complaint: str, read_value: Callable[[object], T], value: object) -> T:
-    try:
-        return read_value(value)
-    except WireError as error:
-        raise WireError(f"{complaint}: {error}") from error
 
 
 def _argument(params: object) -> dict[str, Any]:
@@ -129,11 +121,12 @@ def _unsigned(value: object) -> int:
 
 def _transaction(value: object) -> SignedTransaction:
     complaint = "Hex string of RLP-encoded transaction cannot be parsed"
-    raw = _named(complaint, lambda text: hex_bytes(scalar_text(text)), value)
-    try:
-        return decode_transaction(raw)
-    except WireError as error:
-        raise WireError(f"RLP-encoded transaction cannot be parsed: {error}") from error
+    raw = named(complaint, _bytes, value)
+    return named("RLP-encoded transaction cannot be parsed", decode_transaction, raw)
+
+
+def _bytes(value: object) -> bytes:
+    return hex_bytes(scalar_text(value))
 
 
 def _reason(value: object) -> str:

@@ -1,0 +1,47 @@
+"""Faults of JSON-RPC: the error object of a reply, and the codes that the exclusion API uses."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+from msgspec import UNSET, UnsetType
+
+
+@dataclass(frozen=True, slots=True)
+class RpcFault:
+    """The error object of a reply; codes and messages as the exclusion API sends them."""
+
+    code: int
+    message: str
+    data: Any | UnsetType = UNSET
+
+    @classmethod
+    def parse_error(cls) -> Self:
+        """Answer text that is no JSON."""
+        return cls(-32700, "Parse error")
+
+    @classmethod
+    def invalid_request(cls, detail: str | UnsetType = UNSET) -> Self:
+        """Answer JSON that is no request; `detail` says why."""
+        return cls(-32600, "Invalid Request", detail)
+
+    @classmethod
+    def method_not_found(cls, name: str) -> Self:
+        """Name a method that is not served."""
+        return cls(-32601, "Method not found", name)
+
+    @classmethod
+    def invalid_params(cls, message: str) -> Self:
+        """Answer params that the method cannot use; `message` is the text of a WireError."""
+        return cls(-32602, message)
+
+    @classmethod
+    def server_error(cls, detail: str) -> Self:
+        """Tell what keeps the store from doing it now."""
+        return cls(-32000, "Server error", detail)
+
+    @classmethod
+    def internal_error(cls) -> Self:
+        """Own up to a fault of ours."""
+        return cls(-32603, "Internal error")
