@@ -1,0 +1,63 @@
+"""JSON-RPC over HTTP: the body of a POST is one message, the body of the reply its answer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from http import HTTPStatus
+from typing import Final
+
+from starlette.requests import ClientDisconnect
+from starlette.responses import Response
+from starlette.types import Receive
+
+from dashboard.serve.jsonrpc import JsonRpc
+from dashboard.serve.keys import ApiKey
+from dashboard.wire.jsonrpc import NULL_ID, RpcFault, error_reply
+
+INVALID_PROJECT_ID: Final = RpcFault(-32002, "invalid project id")
+
+
+class BodyTooLarge(Exception):
+    """More bytes came than one body may have."""
+
+
+class RpcOverHttp:
+    """Answers a caller whose key was already checked."""
+
+    def __init__(self, rpc: JsonRpc, largest_body: int) -> None:
+        """Hand bodies of at most `largest_body` bytes to `rpc`."""
+        self._rpc = rpc
+        self._largest_body = largest_body
+
+    async def answer(self, receive: Receive, caller: ApiKey) -> Response:
+        """Answer one POST."""
+        try:
+            body = await _read_body(receive, self._largest_body)
+        except BodyTooLarge:
+            fault = RpcFault.invalid_request(f"a body may hold {self._largest_body} bytes")
+            return rpc_error(413, fault, {"Connection": "close"})
+        except ClientDisconnect:
+            return Response()  # nobody is there to read it
+        answer = await self._rpc.answer(body, caller)
+        if answer is None:
+            return Response(status_code=HTTPStatus.NO_CONTENT)
+        return Response(answer, media_type="application/json")
+
+
+def rpc_error(status: int, fault: RpcFault, headers: Mapping[str, str] | None = None) -> Response:
+    """Return a fault that concerns the HTTP request and no single call."""
+    body = error_reply(NULL_ID, fault)
+    return Response(body, status_code=status, media_type="application/json", headers=headers)
+
+
+async def _read_body(receive: Receive, largest: int) -> bytes:
+    body = bytearray()
+    while True:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise ClientDisconnect
+        body += message.get("body", b"")
+        if len(body) > largest:
+            raise BodyTooLarge
+        if not message.get("more_body", False):
+            return bytes(body)

@@ -1,0 +1,85 @@
+"""What the served APIs need from outside, handed in by wiring."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Protocol
+
+from dashboard.domain.clock import Clock
+from dashboard.domain.quantity import NetworkId
+from dashboard.serve.keys import ApiKey, KeyRing
+from dashboard.store.engine import Store
+from dashboard.upstream.blocks import ChainFees
+from dashboard.wire.node import BlockHeader
+
+
+class Follower(Protocol):
+    """Follows the chain of one node; `upstream.blocks.ChainFollower` is the one in use."""
+
+    @property
+    def head(self) -> BlockHeader | None:
+        """The newest block that was read."""
+
+    @property
+    def read_at(self) -> datetime | None:
+        """When the node last answered."""
+
+    async def refresh(self) -> None:
+        """Ask the node for what is new; raises UpstreamError."""
+
+    def snapshot(self) -> ChainFees:
+        """Return what is known of the fees; raises UpstreamUnavailable when that is nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class ServedNetwork:
+    """A network whose rejections are kept and, where a node is followed, whose fees are told.
+
+    `is_default_for_old_reports`: takes reports whose signature names no network.
+    """
+
+    network_id: NetworkId
+    name: str
+    follower: Follower | None = None
+    is_default_for_old_reports: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How much one caller may ask at once, and how old an answer may be.
+
+    `largest_body`: bytes of one HTTP body or one WebSocket message.
+    `largest_batch`: requests of one JSON-RPC batch.
+    `oldest_fees`: how long fees are told after the node last answered.
+    `refresh_period`: how often each node is asked for a new block.
+    """
+
+    largest_body: int = 1_000_000
+    largest_batch: int = 1_000
+    oldest_fees: timedelta = timedelta(minutes=2)
+    refresh_period: timedelta = timedelta(seconds=1)
+
+
+@dataclass(frozen=True, slots=True)
+class ServeServices:
+    """Everything that `build_app` needs.
+
+    `method_prefixes`: brands under which both methods answer, such as ``chain`` and ``linea``.
+    `cors_origins`: browser origins that may call, ``*`` for all.
+    `log_requests`: whether every answered request leaves a line in the log.
+    """
+
+    store: Store
+    keys: KeyRing
+    networks: tuple[ServedNetwork, ...]
+    clock: Clock
+    method_prefixes: tuple[str, ...] = ("chain", "linea")
+    cors_origins: tuple[str, ...] = ()
+    limits: Limits = field(default_factory=Limits)
+    log_requests: bool = True
+
+    def networks_of(self, caller: ApiKey) -> tuple[NetworkId, ...]:
+        """Return the networks that a caller's key opens."""
+        ids = (network.network_id for network in self.networks)
+        return tuple(network_id for network_id in ids if caller.opens(network_id))

@@ -1,0 +1,185 @@
+"""The gas API over HTTP: both credential forms, verbs, browsers and a node that goes away."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+
+import httpx
+import pytest
+
+from dashboard.domain.quantity import NetworkId
+from dashboard.errors import UpstreamUnavailable
+from dashboard.serve.services import Limits, ServedNetwork
+from tests.integration.serving import (
+    KEY,
+    NARROW_KEY,
+    NETWORK,
+    OTHER_NETWORK,
+    SECRET,
+    a_store,
+    services_of,
+    serving,
+    utc_now,
+)
+from tests.unit.serve.followers import ScriptedFollower
+from tests.waiting import eventually
+
+OPERATIONS = ("suggestedGasFees", "baseFeeHistory", "baseFeePercentile", "busyThreshold")
+IN_PATH = f"/v3/{KEY}/networks/{NETWORK}"
+
+
+@pytest.fixture(scope="module")
+def api(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
+    with (
+        a_store(tmp_path_factory.mktemp("serve")) as store,
+        serving(services_of(store)) as address,
+        httpx.Client(base_url=f"http://{address}") as client,
+    ):
+        eventually(lambda: client.get(f"{IN_PATH}/busyThreshold").status_code == 200)
+        yield client
+
+
+@pytest.mark.parametrize("operation", OPERATIONS)
+def test_both_credential_forms_get_the_same_answer(api: httpx.Client, operation: str) -> None:
+    in_path = api.get(f"{IN_PATH}/{operation}")
+    basic = api.get(f"/networks/{NETWORK}/{operation}", auth=(KEY, SECRET))
+
+    assert (in_path.status_code, basic.status_code) == (200, 200)
+    assert in_path.headers["content-type"] == "application/json"
+    assert in_path.headers["cache-control"].startswith("max-age=")
+    assert in_path.content == basic.content
+
+
+def test_oddities_of_known_clients_are_borne(api: httpx.Client) -> None:
+    response = api.get(
+        f"/v3/{KEY}/networks//{NETWORK}/busyThreshold",
+        auth=(KEY, "whatever"),
+        headers={"Content-Type": "application/json", "Accept": "*/*"},
+    )
+
+    assert response.json() == {"busyThreshold": "7"}
+
+
+@pytest.mark.parametrize(
+    ("path", "credentials", "message"),
+    [
+        ("/v3/wrong/networks/1/busyThreshold", None, "invalid project id"),
+        ("/v3//networks/1/busyThreshold", None, "invalid project id"),
+        ("/networks/1/busyThreshold", None, "project id required in the url"),
+        ("/networks/1/busyThreshold", (KEY, "wrong"), "invalid project id or project secret"),
+        ("/networks/1/busyThreshold", (KEY, ""), "invalid project id or project secret"),
+        ("/networks/1/busyThreshold", ("x", SECRET), "invalid project id or project secret"),
+        ("/networks/1/busyThreshold", (NARROW_KEY, ""), "invalid project id or project secret"),
+    ],
+)
+def test_wrong_credentials_are_unauthorized(
+    api: httpx.Client, path: str, credentials: tuple[str, str] | None, message: str
+) -> None:
+    response = api.get(path, auth=credentials)
+
+    assert response.status_code == 401
+    assert response.json() == {"statusCode": 401, "message": message}
+
+
+@pytest.mark.parametrize("network", [6001, OTHER_NETWORK, "0x1", "01", "abc", ""])
+def test_network_without_a_node_or_that_is_none_is_not_supported(
+    api: httpx.Client, network: object
+) -> None:
+    response = api.get(f"/v3/{KEY}/networks/{network}/suggestedGasFees")
+
+    assert response.status_code == 400
+    assert response.json() == {
+        "statusCode": 400,
+        "message": f"'{network}' is not a supported chain id.",
+    }
+
+
+def test_unknown_operation_is_not_found(api: httpx.Client) -> None:
+    response = api.get(f"{IN_PATH}/gasPrices")
+
+    assert (response.status_code, response.json()["statusCode"]) == (404, 404)
+
+
+@pytest.mark.parametrize("verb", ["POST", "PUT", "DELETE", "PATCH"])
+def test_other_verb_is_not_allowed(api: httpx.Client, verb: str) -> None:
+    response = api.request(verb, f"{IN_PATH}/busyThreshold")
+
+    assert (response.status_code, response.json()["statusCode"]) == (405, 405)
+    assert response.headers["allow"] == "GET, HEAD, OPTIONS"
+
+
+def test_head_answers_like_get_without_the_body(api: httpx.Client) -> None:
+    got = api.get(f"{IN_PATH}/baseFeeHistory")
+    head = api.head(f"{IN_PATH}/baseFeeHistory")
+
+    assert (head.status_code, head.content) == (200, b"")
+    assert head.headers["content-length"] == got.headers["content-length"]
+    assert head.headers["cache-control"] == got.headers["cache-control"]
+
+
+def test_options_names_the_verbs_to_anybody(api: httpx.Client) -> None:
+    response = api.options("/networks/1/busyThreshold")
+
+    assert (response.status_code, response.headers["allow"]) == (204, "GET, HEAD, OPTIONS")
+
+
+def test_preflight_of_a_listed_origin_is_answered_without_a_key(api: httpx.Client) -> None:
+    response = api.options(
+        f"/networks/{NETWORK}/busyThreshold",
+        headers={
+            "Origin": "https://wallet.example",
+            "Access-Control-Request-Method": "GET",
+            "Access-Control-Request-Headers": "authorization,x-client-id",
+        },
+    )
+
+    assert response.status_code == 200
+    allowed = response.headers["access-control-allow-headers"].lower()
+    for header in ("authorization", "x-client-id", "content-type", "accept"):
+        assert header in allowed
+
+
+def test_browser_may_read_errors_too(api: httpx.Client) -> None:
+    response = api.get("/networks/1/busyThreshold", headers={"Origin": "https://wallet.example"})
+
+    assert response.status_code == 401
+    assert response.headers["access-control-allow-origin"] == "https://wallet.example"
+
+
+def test_trouble_of_one_network_leaves_the_other_alone(tmp_path: Path) -> None:
+    sick = ScriptedFollower(utc_now)
+    well = ScriptedFollower(utc_now)
+    sick.trouble = UpstreamUnavailable("the sick node is away")
+    networks = (
+        ServedNetwork(NetworkId(1), "sick", sick),
+        ServedNetwork(NetworkId(2), "well", well),
+    )
+
+    with a_store(tmp_path) as store, serving(services_of(store, networks)) as address:
+        base = f"http://{address}/v3/{KEY}/networks"
+        eventually(lambda: sick.refreshes > 1)
+        eventually(lambda: httpx.get(f"{base}/2/busyThreshold").status_code == 200)
+
+        assert httpx.get(f"{base}/1/busyThreshold").status_code == 503
+        sick.trouble = None
+        eventually(lambda: httpx.get(f"{base}/1/busyThreshold").status_code == 200)
+
+
+def test_fees_of_a_silent_node_are_told_for_a_while_and_then_no_more(tmp_path: Path) -> None:
+    follower = ScriptedFollower(utc_now)
+    limits = Limits(
+        oldest_fees=timedelta(milliseconds=500), refresh_period=timedelta(milliseconds=20)
+    )
+    networks = (ServedNetwork(NetworkId(1), "testnet", follower),)
+
+    with a_store(tmp_path) as store, serving(services_of(store, networks, limits)) as address:
+        url = f"http://{address}/v3/{KEY}/networks/1/busyThreshold"
+        eventually(lambda: httpx.get(url).status_code == 200)
+        follower.trouble = UpstreamUnavailable("gone")
+        eventually(lambda: httpx.get(url).status_code == 503)
+
+        response = httpx.get(url)
+        assert response.json()["statusCode"] == 503
+        assert int(response.headers["retry-after"]) > 0

@@ -1,0 +1,138 @@
+"""Running the served APIs: health, and logs in which no key ever stands."""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import logging
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+from structlog.testing import capture_logs
+from websockets.exceptions import InvalidStatus
+from websockets.sync.client import connect
+
+from dashboard.errors import UpstreamUnavailable
+from dashboard.serve.services import ServedNetwork
+from dashboard.store.engine import Store
+from tests.integration.serving import (
+    KEY,
+    NETWORK,
+    SECRET,
+    a_call,
+    a_report_of,
+    a_signed_transaction,
+    a_store,
+    services_of,
+    serving,
+    utc_now,
+)
+from tests.unit.serve.followers import ScriptedFollower
+from tests.waiting import eventually
+
+GET = "chain_getTransactionExclusionStatusV1"
+SAVE = "chain_saveRejectedTransactionV1"
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    with a_store(tmp_path) as opened:
+        yield opened
+
+
+def test_live_answers_while_nothing_else_can(store: Store) -> None:
+    follower = ScriptedFollower(utc_now)
+    follower.trouble = UpstreamUnavailable("gone")
+    services = services_of(store, networks=(ServedNetwork(NETWORK, "devnet", follower),))
+
+    with serving(services) as address:
+        response = httpx.get(f"http://{address}/live")
+
+    assert (response.status_code, response.json()) == (200, {"status": "OK"})
+
+
+def test_ready_waits_for_the_node_of_each_network(store: Store) -> None:
+    follower = ScriptedFollower(utc_now)
+    follower.trouble = UpstreamUnavailable("gone")
+    services = services_of(store, networks=(ServedNetwork(NETWORK, "devnet", follower),))
+
+    with serving(services) as address:
+        waiting = httpx.get(f"http://{address}/ready")
+        follower.trouble = None
+        eventually(lambda: httpx.get(f"http://{address}/ready").status_code == 200)
+
+        assert httpx.get(f"http://{address}/ready").json() == {"status": "OK"}
+
+    assert waiting.status_code == 503
+    assert waiting.json()["reasons"] == ["The node of devnet has not answered yet."]
+
+
+def test_network_without_a_node_needs_none_to_be_ready(store: Store) -> None:
+    services = services_of(store, networks=(ServedNetwork(NETWORK, "devnet"),))
+
+    with serving(services) as address:
+        assert httpx.get(f"http://{address}/ready").status_code == 200
+
+
+def test_store_that_fails_is_said_and_acknowledges_nothing(tmp_path: Path) -> None:
+    with a_store(tmp_path) as store, serving(services_of(store)) as address:
+        url = f"http://{address}/v3/{KEY}"
+        _break_store(tmp_path)
+        saved = httpx.post(url, json=a_call(SAVE, a_report_of(a_signed_transaction(1)))).json()
+        asked = httpx.post(url, json=a_call(GET, [f"0x{'ab' * 32}"])).json()
+        ready = httpx.get(f"http://{address}/ready")
+
+    for reply in (saved, asked):
+        assert (reply["error"]["code"], reply["error"]["message"]) == (-32000, "Server error")
+    assert ready.status_code == 503
+    assert ready.json()["reasons"][0].startswith("The store cannot be read: ")
+
+
+def test_no_key_or_secret_ever_stands_in_a_log(
+    store: Store, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    with capture_logs() as events, serving(services_of(store)) as address:
+        _use_every_address(address)
+
+    routes = {event.get("route") for event in events}
+    assert {"/v3/<key>", "/v3/<key>/networks", "/networks", "unknown"} <= routes
+    assert "tests" in {event.get("key") for event in events}
+    captured = capfd.readouterr()
+    basic = base64.b64encode(f"{KEY}:{SECRET}".encode()).decode()
+    for canary in (KEY, SECRET, basic):
+        assert canary not in f"{events} {_lines_of_server(caplog)} {captured.out} {captured.err}"
+
+
+def _use_every_address(address: str) -> None:
+    """Present the key at every address, rightly and wrongly."""
+    paths = ["", "/more", f"/networks/{NETWORK}/busyThreshold", "/networks/1/x", "/a%0D%0Ab"]
+    for path in paths:
+        httpx.get(f"http://{address}/v3/{KEY}{path}")
+        httpx.post(f"http://{address}/v3/{KEY}{path}?key={KEY}", content=KEY)
+        httpx.get(f"http://{address}{path}/{KEY}", auth=(KEY, SECRET))
+    with connect(f"ws://{address}/ws/v3/{KEY}", proxy=None) as socket:
+        socket.send(KEY)
+        socket.recv(timeout=10)
+    with pytest.raises(InvalidStatus), connect(f"ws://{address}/ws/{KEY}", proxy=None):
+        pass
+
+
+def _lines_of_server(caplog: pytest.LogCaptureFixture) -> list[str]:
+    """Return what was logged on the server's side; the clients of this test may name the key."""
+    clients = ("httpx", "httpcore", "websockets.client")
+    return [each.getMessage() for each in caplog.records if not each.name.startswith(clients)]
+
+
+def _break_store(folder: Path) -> None:
+    """Take the tables away, as a foreign hand or a bad disk would."""
+    with contextlib.closing(sqlite3.connect(folder / "linewatch.db")) as connection:
+        connection.execute("PRAGMA foreign_keys = OFF")
+        for (name,) in connection.execute(
+            "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'"
+        ).fetchall():
+            connection.execute(f'DROP TABLE "{name}"')
+        connection.commit()

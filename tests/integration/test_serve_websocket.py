@@ -1,0 +1,143 @@
+"""The exclusion RPC over WebSocket: the same answers, and a socket that survives bad messages."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import httpx
+import pytest
+from websockets.exceptions import ConnectionClosedError, InvalidStatus
+from websockets.sync.client import ClientConnection, connect
+
+from tests.integration.serving import (
+    KEY,
+    LIMITS,
+    a_call,
+    a_report_of,
+    a_signed_transaction,
+    a_store,
+    services_of,
+    serving,
+)
+
+GET = "chain_getTransactionExclusionStatusV1"
+SAVE = "linea_saveRejectedTransactionV1"
+UNKNOWN = f"0x{'ab' * 32}"
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    folder = tmp_path_factory.mktemp("serve")
+    with a_store(folder) as store, serving(services_of(store)) as host_and_port:
+        yield host_and_port
+
+
+@pytest.fixture
+def socket(address: str) -> Iterator[ClientConnection]:
+    with connect(f"ws://{address}/ws/v3/{KEY}", proxy=None) as connection:
+        yield connection
+
+
+def ask(socket: ClientConnection, message: Any) -> Any:  # noqa: ANN401 - any JSON value
+    socket.send(json.dumps(message))
+    return json.loads(socket.recv(timeout=10))
+
+
+def test_report_and_question_work_over_one_socket(socket: ClientConnection) -> None:
+    transaction = a_signed_transaction(1)
+
+    saved = ask(socket, a_call(SAVE, [a_report_of(transaction)], "a"))
+    reply = ask(socket, a_call(GET, [transaction.tx_hash], 2))
+
+    assert saved["result"]["status"] == "SAVED"
+    assert (reply["id"], reply["result"]["txHash"]) == (2, transaction.tx_hash)
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        json.dumps(a_call(GET, [UNKNOWN], 1.5)),
+        json.dumps(a_call(GET, ["0xabc"], "text")),
+        json.dumps(a_call("nope", [], 10**30)),
+        json.dumps(a_call(SAVE, {}, None)),
+        json.dumps([a_call(GET, [UNKNOWN], 1), 7, a_call(SAVE, [1], 2)]),
+        json.dumps([a_call(GET, [UNKNOWN])] * (LIMITS.largest_batch + 1)),
+        "[]",
+        "{",
+        "",
+        "null",
+    ],
+)
+def test_websocket_gives_the_same_answer_as_http(
+    address: str, socket: ClientConnection, message: str
+) -> None:
+    socket.send(message)
+
+    over_http = httpx.post(f"http://{address}/v3/{KEY}", content=message)
+
+    assert str(socket.recv(timeout=10)).encode() == over_http.content
+
+
+def test_broken_message_is_answered_and_the_socket_stays_open(socket: ClientConnection) -> None:
+    socket.send("{broken")
+    error = json.loads(socket.recv(timeout=10))
+
+    assert (error["id"], error["error"]["code"]) == (None, -32700)
+    assert ask(socket, a_call(GET, [UNKNOWN]))["result"] is None
+
+
+def test_binary_message_is_answered_like_text(socket: ClientConnection) -> None:
+    socket.send(json.dumps(a_call(GET, [UNKNOWN], 5)).encode())
+    assert json.loads(socket.recv(timeout=10))["id"] == 5
+
+    socket.send(b"\xff\xfe")
+    assert json.loads(socket.recv(timeout=10))["error"]["code"] == -32700
+
+
+def test_pipelined_messages_are_answered_in_their_order(socket: ClientConnection) -> None:
+    for number in range(50):
+        socket.send(json.dumps(a_call(GET, [UNKNOWN], number)))
+
+    assert [json.loads(socket.recv(timeout=10))["id"] for _ in range(50)] == list(range(50))
+
+
+def test_notification_gets_no_message_back(socket: ClientConnection) -> None:
+    socket.send(json.dumps({"jsonrpc": "2.0", "method": GET, "params": [UNKNOWN]}))
+
+    assert ask(socket, a_call(GET, [UNKNOWN], "next"))["id"] == "next"
+
+
+def test_message_at_the_limit_is_answered_and_one_byte_more_closes_with_1009(
+    socket: ClientConnection,
+) -> None:
+    at_limit = "1".ljust(LIMITS.largest_body)
+    socket.send(at_limit)
+    assert json.loads(socket.recv(timeout=10))["error"]["code"] == -32600
+
+    socket.send(at_limit + " ")
+    with pytest.raises(ConnectionClosedError) as closed:
+        socket.recv(timeout=10)
+
+    assert closed.value.rcvd is not None
+    assert closed.value.rcvd.code == 1009
+
+
+@pytest.mark.parametrize("path", ["/ws/v3/wrong", "/ws/v3/", "/ws/v3", f"/v3/{KEY}", "/ws"])
+def test_handshake_without_a_known_key_is_refused_with_401(address: str, path: str) -> None:
+    with pytest.raises(InvalidStatus) as refused, connect(f"ws://{address}{path}", proxy=None):
+        pass
+
+    response = refused.value.response
+    assert response.status_code == 401
+    assert json.loads(response.body or b"")["error"] == {
+        "code": -32002,
+        "message": "invalid project id",
+    }
+
+
+def test_plain_http_at_the_websocket_address_is_told_so(address: str) -> None:
+    response = httpx.get(f"http://{address}/ws/v3/{KEY}")
+
+    assert (response.status_code, response.json()["statusCode"]) == (426, 426)
