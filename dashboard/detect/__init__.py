@@ -1,0 +1,1 @@
+"""Conclude: what observations change in what we hold true; pure."""

@@ -1,0 +1,31 @@
+"""Conclude from one exclusion answer whether the condition of a transaction changed."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from uuid import UUID
+
+from dashboard.domain.condition import State, Subject, Transition
+from dashboard.domain.observation import ExclusionAnswer
+
+
+def conclude_exclusion(
+    subject: Subject, before: State | None, answer: ExclusionAnswer, at: datetime, new_id: UUID
+) -> Transition | None:
+    """Return the change that the answer brings at the moment `at`, or None where it brings none.
+
+    A failure says nothing. Null after a rejection does not clear it: the record left the seven
+    days, or another store answered. A changed record is a new version of the same rejection.
+    """
+    after = _state_after(before, answer)
+    if after is before or after is None:
+        return None
+    return Transition(new_id, subject, before, after, at)
+
+
+def _state_after(before: State | None, answer: ExclusionAnswer) -> State | None:
+    if answer.failure is not None:
+        return before
+    if answer.record is not None:
+        return State.REJECTED
+    return before or State.UNREPORTED

@@ -1,0 +1,52 @@
+"""Conclude how busy a network is from the latest values of its gas API."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+from dashboard.domain.quantity import Wei
+
+SMALLEST_FLAT_WINDOW: Final = 20
+"""Equal base fees that make a chain flat; fewer blocks can be equal by chance."""
+
+
+class Busyness(StrEnum):
+    """How busy a network is. FLAT_FEE: its base fee never moves, so that it tells nothing."""
+
+    BUSY = "busy"
+    CALM = "calm"
+    FLAT_FEE = "flat fee"
+
+
+@dataclass(frozen=True, slots=True)
+class FeeReadings:
+    """The latest values of one network, each None where it was never answered.
+
+    `known_window` holds every base fee that is known, in any order.
+    """
+
+    estimated_base_fee: Wei | None
+    busy_threshold: Wei | None
+    known_window: Sequence[Wei] = ()
+
+
+def conclude_busyness(readings: FeeReadings) -> Busyness | None:
+    """Return how busy the network is, or None where a value is missing.
+
+    Busy is strictly above the threshold: on a chain with a constant base fee the fee equals its
+    own threshold for ever. Such a chain is told as FLAT_FEE, whatever the two values.
+    """
+    if is_flat(readings.known_window):
+        return Busyness.FLAT_FEE
+    if readings.estimated_base_fee is None or readings.busy_threshold is None:
+        return None
+    is_busy = readings.estimated_base_fee > readings.busy_threshold
+    return Busyness.BUSY if is_busy else Busyness.CALM
+
+
+def is_flat(known_window: Sequence[Wei]) -> bool:
+    """Whether the whole known window has one value, and holds enough to say so."""
+    return len(known_window) >= SMALLEST_FLAT_WINDOW and min(known_window) == max(known_window)

@@ -1,0 +1,1 @@
+"""Ask upstream on a cadence that spends calls where news is likely."""

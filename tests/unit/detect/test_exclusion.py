@@ -1,0 +1,52 @@
+"""What an exclusion answer changes in the condition of a transaction."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from uuid import UUID
+
+import pytest
+
+from dashboard.detect.exclusion import conclude_exclusion
+from dashboard.domain.condition import State, Subject, Transition
+from dashboard.domain.exclusion import RejectedTransaction, RejectionStage
+from dashboard.domain.observation import ExclusionAnswer, Failure, FailureKind
+from dashboard.domain.quantity import Address, NetworkId, TxHash
+
+AT = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
+NEW_ID = UUID(int=7)
+TX_HASH = TxHash(bytes(31) + b"\x01")
+SUBJECT = Subject.transaction(NetworkId(424242), TX_HASH)
+RECORD = RejectedTransaction(
+    TX_HASH, Address(bytes(20)), 0, RejectionStage.RPC, "TX_MODULE_LINE_COUNT_OVERFLOW(MMU)", AT
+)
+FOUND = ExclusionAnswer(TX_HASH, record=RECORD)
+NULL = ExclusionAnswer(TX_HASH)
+FAILED = ExclusionAnswer(TX_HASH, failure=Failure(FailureKind.UNAVAILABLE, "no answer"))
+
+
+@pytest.mark.parametrize("before", [None, State.UNREPORTED])
+def test_record_makes_the_transaction_rejected(before: State | None) -> None:
+    transition = conclude_exclusion(SUBJECT, before, FOUND, AT, NEW_ID)
+
+    assert transition == Transition(NEW_ID, SUBJECT, before, State.REJECTED, AT)
+
+
+def test_first_null_makes_the_transaction_unreported() -> None:
+    transition = conclude_exclusion(SUBJECT, None, NULL, AT, NEW_ID)
+
+    assert transition == Transition(NEW_ID, SUBJECT, None, State.UNREPORTED, AT)
+
+
+def test_null_after_a_rejection_does_not_clear_it() -> None:
+    assert conclude_exclusion(SUBJECT, State.REJECTED, NULL, AT, NEW_ID) is None
+
+
+@pytest.mark.parametrize("before", [None, *State])
+def test_failure_changes_no_condition(before: State | None) -> None:
+    assert conclude_exclusion(SUBJECT, before, FAILED, AT, NEW_ID) is None
+
+
+@pytest.mark.parametrize(("before", "answer"), [(State.REJECTED, FOUND), (State.UNREPORTED, NULL)])
+def test_same_answer_again_changes_no_condition(before: State, answer: ExclusionAnswer) -> None:
+    assert conclude_exclusion(SUBJECT, before, answer, AT, NEW_ID) is None
