@@ -9,6 +9,7 @@ import msgspec
 from dashboard.wire.decoding import UNREADABLE
 
 _LONGEST: Final = 160
+_MARKS: Final = (b"<", b"{", b"[")
 
 
 class _OurError(msgspec.Struct, rename="camel"):
@@ -25,7 +26,9 @@ class _AnyError(msgspec.Struct):
     error: str | _Fault | None = None
 
 
-_ANY_ERROR: Final[msgspec.json.Decoder[_AnyError | str]] = msgspec.json.Decoder(_AnyError | str)
+_ANY_ERROR: Final[msgspec.json.Decoder[_AnyError | str | None]] = msgspec.json.Decoder(
+    _AnyError | str | None
+)
 
 
 def encode_error(status: int, message: str) -> bytes:
@@ -42,6 +45,8 @@ def decode_error(body: bytes) -> str | None:
     """
     try:
         text = _json_message(_ANY_ERROR.decode(body))
+    except msgspec.ValidationError:
+        return None
     except UNREADABLE:
         text = _plain_line(body)
     if text is None:
@@ -49,8 +54,8 @@ def decode_error(body: bytes) -> str | None:
     return _printable(text) or None
 
 
-def _json_message(answer: _AnyError | str) -> str | None:
-    if isinstance(answer, str):
+def _json_message(answer: _AnyError | str | None) -> str | None:
+    if not isinstance(answer, _AnyError):
         return answer
     if isinstance(answer.error, _Fault):
         return answer.error.message
@@ -59,9 +64,9 @@ def _json_message(answer: _AnyError | str) -> str | None:
 
 def _plain_line(body: bytes) -> str | None:
     """Return the body where it is one short line that is neither markup nor JSON."""
-    line = body[: _LONGEST + 1].decode(errors="replace").strip()
-    is_plain = len(line) <= _LONGEST and "\n" not in line and not line.startswith(("<", "{", "["))
-    return line if is_plain else None
+    if len(body) > _LONGEST or b"\n" in body.strip() or body.lstrip().startswith(_MARKS):
+        return None
+    return body.decode(errors="replace")
 
 
 def _printable(text: str) -> str:
