@@ -51,6 +51,22 @@ class ModuleOverflow:
 
 
 @dataclass(frozen=True, slots=True)
+class StoredRejection:
+    """One version of a record in our archive.
+
+    `first_seen_at` is when it arrived here, by poll or report. `reported_at` is when a node
+    handed it to our own serve; None where it was only polled.
+    """
+
+    rejection_id: int
+    network_id: NetworkId
+    record: RejectedTransaction
+    first_seen_at: datetime
+    reported_at: datetime | None = None
+    overflows: tuple[ModuleOverflow, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class SignedTransaction:
     """What a signed transaction says of itself, derived from its RLP bytes.
 

@@ -1,0 +1,50 @@
+"""Notices: what is owed to a recipient because of a transition, until it is handed over."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from uuid import UUID
+
+from dashboard.domain.condition import Transition
+from dashboard.domain.exclusion import StoredRejection
+
+
+@dataclass(frozen=True, slots=True)
+class Recipient:
+    """Somebody to tell: an address that the channel of that name understands."""
+
+    channel: str
+    address: str
+
+
+class NoticeState(StrEnum):
+    """What became of a notice. DEAD: the channel refused it for good; it is kept and shown."""
+
+    OWED = "owed"
+    SENT = "sent"
+    DEAD = "dead"
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """One message owed to one recipient.
+
+    `message_id` is fixed for good, so that a repeat is recognised. `attempts` counts finished
+    tries. `claimed_by` is the fencing token under which it was claimed last. `outcome` is the
+    channel's last word: its answer when sent, else the error.
+    """
+
+    notice_id: UUID
+    message_id: str
+    recipient: Recipient
+    transition: Transition
+    rejection: StoredRejection | None
+    created_at: datetime
+    state: NoticeState = NoticeState.OWED
+    attempts: int = 0
+    next_attempt_at: datetime | None = None
+    claimed_by: int | None = None
+    sent_at: datetime | None = None
+    outcome: str = ""

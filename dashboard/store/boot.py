@@ -1,0 +1,41 @@
+"""Time that no administrator and no time server moves: which boot, and how long since."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Final, TypeAlias
+
+_BOOT_ID: Final = Path("/proc/sys/kernel/random/boot_id")
+
+
+@dataclass(frozen=True, slots=True)
+class BootMoment:
+    """A moment of one machine: nanoseconds since the boot that `boot_id` names."""
+
+    boot_id: str
+    nanoseconds: int
+
+
+BootClock: TypeAlias = Callable[[], BootMoment]
+"""Tells the present moment of this machine; comparable between its processes."""
+
+
+def boot_clock() -> BootMoment:
+    """Read the machine's own clock, which goes on while the machine sleeps.
+
+    Where the system has no boot id (macOS), the clock alone must do.
+    """
+    clock = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
+    return BootMoment(_boot_id(), time.clock_gettime_ns(clock))
+
+
+@cache
+def _boot_id() -> str:
+    try:
+        return _BOOT_ID.read_text("ascii").strip()
+    except OSError:
+        return "unknown"

@@ -1,0 +1,112 @@
+"""The store, opened: transactions that read and transactions that write."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final, Self
+from uuid import UUID
+
+from sqlalchemy import Connection, Engine, inspect, select, text
+
+from dashboard.errors import ForeignStore, SchemaMismatch
+from dashboard.store.boot import BootClock, boot_clock
+from dashboard.store.failures import store_errors
+from dashboard.store.schema import REVISION, installation
+from dashboard.store.sqlite import name_of, parse_url, reading_engine, writing_engine
+
+CLOCK_OPTION: Final = "linewatch_boot_clock"
+_REVISION_TABLE: Final = "alembic_version"
+
+
+class Store:
+    """All that an installation remembers; used by many threads and processes at once."""
+
+    def __init__(self, reader: Engine, writer: Engine, name: str) -> None:
+        """Use two engines on one database; `name` stands in messages."""
+        self.name = name
+        self._reader = reader
+        self._writer = writer
+
+    @contextmanager
+    def read(self) -> Iterator[Connection]:
+        """Open a transaction that sees one moment of the store and cannot write.
+
+        It waits for no writer. StoreUnavailable where the store cannot be read now.
+        """
+        with store_errors(self.name), self._reader.begin() as connection:
+            yield connection
+
+    @contextmanager
+    def write(self) -> Iterator[Connection]:
+        """Open the one transaction that may write now; it is on disk when this ends well.
+
+        An error inside undoes all of it. StoreUnavailable: nothing was saved, try again. Never
+        open a second one inside: it would wait for the first.
+        """
+        with store_errors(self.name), self._writer.begin() as connection:
+            yield connection
+
+    def close(self) -> None:
+        """Let go of every connection."""
+        self._reader.dispose()
+        self._writer.dispose()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def open_store(url: str, boot_clock: BootClock = boot_clock) -> Store:
+    """Open a store that `migrate` has made; SchemaMismatch where it has another schema.
+
+    `boot_clock` is the time by which leases run out.
+    """
+    address = parse_url(url)
+    writer = writing_engine(address).execution_options(**{CLOCK_OPTION: boot_clock})
+    store = Store(reading_engine(address), writer, name_of(address))
+    try:
+        check_schema(store)
+    except BaseException:
+        store.close()
+        raise
+    return store
+
+
+def check_schema(store: Store) -> None:
+    """Raise SchemaMismatch, naming both schemas and the remedy, unless the store has ours."""
+    with store.read() as connection:
+        found = stored_revision(connection)
+    if found == REVISION:
+        return
+    if found is None:
+        raise SchemaMismatch(f"{store.name} has no schema yet: run `linewatch migrate`")
+    remedy = "run `linewatch migrate`" if found < REVISION else "upgrade Linewatch"
+    raise SchemaMismatch(
+        f"{store.name} has schema {found}, this version of Linewatch uses {REVISION}: {remedy}"
+    )
+
+
+def stored_revision(connection: Connection) -> str | None:
+    """Return the schema that the store has, None where it has none."""
+    if not inspect(connection).has_table(_REVISION_TABLE):
+        return None
+    return connection.scalar(text(f"SELECT version_num FROM {_REVISION_TABLE}"))  # noqa: S608 - a constant
+
+
+def installation_id(connection: Connection) -> UUID:
+    """Return the id of the installation that this store belongs to."""
+    return connection.execute(select(installation.c.installation_id)).scalar_one()
+
+
+def check_installation(store: Store, expected: UUID) -> None:
+    """Raise ForeignStore unless the store belongs to the installation that is expected."""
+    with store.read() as connection:
+        found = installation_id(connection)
+    if found != expected:
+        raise ForeignStore(
+            f"{store.name} belongs to the installation {found}, and this one is {expected}: "
+            "give each installation a LINEWATCH_HOME of its own"
+        )

@@ -1,0 +1,50 @@
+"""The database's errors, turned into ours at the edge of the store."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final
+
+from sqlalchemy.exc import DBAPIError, SQLAlchemyError
+
+from dashboard.errors import StoreError, StoreUnavailable
+
+_DAMAGED: Final = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
+_REMEDIES: Final = {
+    sqlite3.SQLITE_BUSY: "another process has been writing for too long; try again",
+    sqlite3.SQLITE_LOCKED: "another process has been writing for too long; try again",
+    sqlite3.SQLITE_FULL: "free some space on its disk",
+    sqlite3.SQLITE_IOERR: "look after its disk",
+    sqlite3.SQLITE_READONLY: "give this user the right to write it and its folder",
+    sqlite3.SQLITE_PERM: "give this user the right to read and write it and its folder",
+    sqlite3.SQLITE_CANTOPEN: "give this user the right to read and write it and its folder",
+}
+_PRIMARY: Final = 0xFF
+"""SQLite's extended codes hold the primary one in their lowest byte."""
+
+
+@contextmanager
+def store_errors(name: str) -> Iterator[None]:
+    """Raise StoreError trees for whatever the database raises; `name` says which store."""
+    try:
+        yield
+    except DBAPIError as error:
+        raise _translated(name, error.orig) from error
+    except sqlite3.Error as error:
+        raise _translated(name, error) from error
+    except SQLAlchemyError as error:
+        raise StoreUnavailable(f"{name} could not be used: {type(error).__name__}") from error
+
+
+def _translated(name: str, error: BaseException | None) -> StoreError:
+    code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & _PRIMARY
+    if code in _DAMAGED:
+        return StoreError(
+            f"{name} is damaged or is no store of Linewatch ({error}): restore a backup, "
+            "or move the file away to begin anew"
+        )
+    if code in _REMEDIES:
+        return StoreUnavailable(f"{name} cannot be used now ({error}): {_REMEDIES[code]}")
+    return StoreError(f"{name} refused what was asked ({error})")

@@ -1,0 +1,64 @@
+"""Bring a store's schema to this version, in one transaction, from wherever it stands."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from uuid import UUID, uuid4
+
+from alembic import command
+from alembic.config import Config
+from sqlalchemy import Connection, func, inspect, select
+
+from dashboard.errors import SchemaMismatch, StoreError
+from dashboard.store.engine import stored_revision
+from dashboard.store.failures import store_errors
+from dashboard.store.schema import REVISION, installation
+from dashboard.store.sqlite import make_folder, name_of, parse_url, writing_engine
+
+
+def migrate(url: str, new_id: UUID | None = None) -> str:
+    """Create the store or bring it to our schema; return that schema's name.
+
+    Nothing changes where it has our schema already. A new store gets the installation id
+    `new_id`, or one by chance. Processes that migrate at once take turns.
+    """
+    address = parse_url(url)
+    make_folder(address)
+    name = name_of(address)
+    engine = writing_engine(address)
+    try:
+        with store_errors(name), engine.begin() as connection:
+            _refuse_what_we_do_not_know(connection, name)
+            command.upgrade(_configuration(connection), "head")
+            _found_installation(connection, new_id)
+    finally:
+        engine.dispose()
+    return REVISION
+
+
+def _refuse_what_we_do_not_know(connection: Connection, name: str) -> None:
+    found = stored_revision(connection)
+    if found is None and inspect(connection).get_table_names():
+        raise StoreError(
+            f"{name} holds the tables of another program: give Linewatch a file of its own"
+        )
+    if found is not None and found > REVISION:
+        raise SchemaMismatch(
+            f"{name} has schema {found}, this version of Linewatch knows up to {REVISION}: "
+            "upgrade Linewatch"
+        )
+
+
+def _configuration(connection: Connection) -> Config:
+    """Configure Alembic without a file; its environment takes our connection as it is."""
+    configuration = Config()
+    configuration.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
+    configuration.set_main_option("path_separator", "os")
+    configuration.attributes["connection"] = connection
+    return configuration
+
+
+def _found_installation(connection: Connection, new_id: UUID | None) -> None:
+    if connection.scalar(select(func.count()).select_from(installation)) == 0:
+        row = {"installation_id": new_id or uuid4(), "last_token": 0}
+        connection.execute(installation.insert().values(**row))

@@ -1,0 +1,1 @@
+"""The revisions; a released one is never changed, a new one is added."""

@@ -1,0 +1,101 @@
+"""SQLite as the store wants it: durable writers that take turns, readers that never wait."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from pathlib import Path
+from typing import Any, Final
+
+from sqlalchemy import URL, Connection, Engine, create_engine, event
+from sqlalchemy.engine import make_url
+from sqlalchemy.exc import ArgumentError
+
+from dashboard.errors import StoreError, StoreUnavailable
+
+BUSY_TIMEOUT: Final = timedelta(seconds=20)
+"""How long a writer waits for the others before it gives up."""
+
+_READERS_KEPT: Final = 16
+
+
+def parse_url(text: str) -> URL:
+    """Read a store's address; StoreError tells what is wrong, without the address itself."""
+    try:
+        url = make_url(text)
+    except ArgumentError as error:
+        raise StoreError("The store's url is none: give sqlite:////folder/linewatch.db") from error
+    if url.get_backend_name() != "sqlite":
+        raise StoreError(
+            f"The store's url names {url.get_backend_name()}, which is not supported yet: "
+            "give sqlite:////folder/linewatch.db"
+        )
+    if not url.database or url.database == ":memory:":
+        raise StoreError(
+            "The store's url names no file, and a store in memory cannot be shared by the roles: "
+            "give sqlite:////folder/linewatch.db"
+        )
+    return url
+
+
+def name_of(url: URL) -> str:
+    """Say which store this is, for messages."""
+    return f"The store {url.database}"
+
+
+def make_folder(url: URL) -> None:
+    """Create the folder of the store's file, closed to other users, where there is none."""
+    folder = Path(str(url.database)).parent
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise StoreUnavailable(
+            f"The folder {folder} of the store cannot be made ({error.strerror}): "
+            "make it, or choose another with LINEWATCH_HOME"
+        ) from error
+
+
+def writing_engine(url: URL) -> Engine:
+    """Connect for writing: one transaction at a time per process, on disk when it commits.
+
+    BEGIN IMMEDIATE takes the write lock at once, since a transaction that starts to write later
+    fails where another has written in between, whatever the time-out.
+    """
+    engine = create_engine(
+        url, pool_size=1, max_overflow=0, pool_timeout=BUSY_TIMEOUT.total_seconds()
+    )
+    event.listen(engine, "connect", _prepare_writer)
+    event.listen(engine, "begin", _begin_immediate)
+    return engine
+
+
+def reading_engine(url: URL) -> Engine:
+    """Connect for reading: each transaction sees one moment of the store and waits for nobody."""
+    engine = create_engine(url, pool_size=_READERS_KEPT, max_overflow=-1)
+    event.listen(engine, "connect", _prepare_reader)
+    event.listen(engine, "begin", _begin_deferred)
+    return engine
+
+
+def _prepare_writer(connection: Any, _record: object) -> None:  # noqa: ANN401 - SQLAlchemy hands the driver's own connection
+    _prepare(connection, "PRAGMA synchronous = FULL", "PRAGMA foreign_keys = ON")
+
+
+def _prepare_reader(connection: Any, _record: object) -> None:  # noqa: ANN401 - SQLAlchemy hands the driver's own connection
+    _prepare(connection, "PRAGMA query_only = ON")
+
+
+def _prepare(connection: Any, *pragmas: str) -> None:  # noqa: ANN401 - SQLAlchemy hands the driver's own connection
+    # Transactions begin where we say so and not where sqlite3 guesses.
+    connection.isolation_level = None
+    connection.execute(f"PRAGMA busy_timeout = {BUSY_TIMEOUT // timedelta(milliseconds=1)}")
+    connection.execute("PRAGMA journal_mode = WAL")
+    for pragma in pragmas:
+        connection.execute(pragma)
+
+
+def _begin_immediate(connection: Connection) -> None:
+    connection.exec_driver_sql("BEGIN IMMEDIATE")
+
+
+def _begin_deferred(connection: Connection) -> None:
+    connection.exec_driver_sql("BEGIN")

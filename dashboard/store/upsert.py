@@ -1,0 +1,50 @@
+"""Insert or leave, insert or update: the one place that knows each database's word for it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from sqlalchemy import Connection, Table, func
+from sqlalchemy.dialects import postgresql, sqlite
+
+_INSERTS: Final = {"postgresql": postgresql.insert, "sqlite": sqlite.insert}
+
+
+def insert_new(connection: Connection, table: Table, row: Mapping[str, Any]) -> bool:
+    """Insert a row unless one with the same key is there; say whether it was inserted."""
+    insert = _INSERTS[connection.dialect.name](table).values(**row)
+    return connection.execute(insert.on_conflict_do_nothing()).rowcount == 1
+
+
+def insert_all_new(connection: Connection, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Insert rows, leaving those whose key is there already as they are."""
+    if rows:
+        insert = _INSERTS[connection.dialect.name](table).on_conflict_do_nothing()
+        connection.execute(insert, rows)
+
+
+def put(
+    connection: Connection,
+    table: Table,
+    rows: Sequence[Mapping[str, Any]],
+    keep: frozenset[str] = frozenset(),
+) -> None:
+    """Insert rows, each replacing the one with the same primary key but for the columns `keep`.
+
+    A kept column keeps what it has, unless that is null. All rows have the same columns.
+    """
+    if not rows:
+        return
+    insert = _INSERTS[connection.dialect.name](table)
+    keys = [column.name for column in table.primary_key]
+    changed = {
+        name: _kept(table, insert, name) if name in keep else insert.excluded[name]
+        for name in rows[0]
+        if name not in keys
+    }
+    connection.execute(insert.on_conflict_do_update(index_elements=keys, set_=changed), rows)
+
+
+def _kept(table: Table, insert: Any, name: str) -> Any:  # noqa: ANN401 - each database has an Insert of its own
+    return func.coalesce(table.c[name], insert.excluded[name])
