@@ -15,7 +15,12 @@ from dashboard.errors import UpstreamError, UpstreamThrottled
 from dashboard.logs import get_logger
 from dashboard.serve.services import Follower
 from dashboard.upstream.blocks import ChainFees
-from dashboard.wire import gas
+from dashboard.wire.gas import (
+    encode_base_fee_history,
+    encode_base_fee_percentile,
+    encode_busy_threshold,
+    encode_suggested_gas_fees,
+)
 from dashboard.wire.node import BlockHeader
 
 _SLOWEST_RETRY: Final = timedelta(seconds=15)
@@ -90,8 +95,8 @@ class NetworkFees:
         """Say the first failure of a row, and wait longer after each."""
         if not self._failures:
             _log.warning("The node does not answer", network=self.name, error=str(error))
+        wait = min(self._period * (1 << min(self._failures, 10)), _SLOWEST_RETRY)
         self._failures += 1
-        wait = min(self._period * 2 ** min(self._failures - 1, 10), _SLOWEST_RETRY)
         if isinstance(error, UpstreamThrottled) and error.retry_after is not None:
             return max(wait, error.retry_after)
         return wait
@@ -100,10 +105,10 @@ class NetworkFees:
 def encode_fees(fees: ChainFees) -> dict[str, bytes]:
     """Return the reply body of each gas operation, by its name on the wire."""
     return {
-        Operation.SUGGESTED_GAS_FEES: gas.encode_suggested_gas_fees(fees.suggested_gas_fees),
-        Operation.BASE_FEE_HISTORY: gas.encode_base_fee_history(fees.base_fee_history),
-        Operation.BASE_FEE_PERCENTILE: gas.encode_base_fee_percentile(fees.base_fee_percentile),
-        Operation.BUSY_THRESHOLD: gas.encode_busy_threshold(fees.busy_threshold),
+        Operation.SUGGESTED_GAS_FEES: encode_suggested_gas_fees(fees.suggested_gas_fees),
+        Operation.BASE_FEE_HISTORY: encode_base_fee_history(fees.base_fee_history),
+        Operation.BASE_FEE_PERCENTILE: encode_base_fee_percentile(fees.base_fee_percentile),
+        Operation.BUSY_THRESHOLD: encode_busy_threshold(fees.busy_threshold),
     }
 
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import socket
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import anyio
 import uvicorn
 from eth_account import Account
 
@@ -23,7 +24,7 @@ from dashboard.serve.services import Limits, ServedNetwork, ServeServices
 from dashboard.store.engine import Store, open_store
 from dashboard.store.migrate import migrate
 from tests.unit.serve.followers import ScriptedFollower
-from tests.waiting import eventually
+from tests.waiting import eventually, eventually_async
 
 KEY = "k3y-of-the-tests"
 SECRET = "s3cret-of-the-tests"
@@ -75,10 +76,9 @@ def services_of(
 
 @contextmanager
 def serving(services: ServeServices) -> Iterator[str]:
-    """Yield ``host:port`` of the running APIs; end them in good order."""
+    """Yield ``host:port`` of the APIs, running in a thread; end them in good order."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
-        config = server_config(build_app(services), "127.0.0.1", 0, services.limits)
-        server = uvicorn.Server(config)
+        server = _server(services)
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
         thread.start()
         try:
@@ -88,6 +88,25 @@ def serving(services: ServeServices) -> Iterator[str]:
             server.should_exit = True
             thread.join(timeout=20)
         assert not thread.is_alive()
+
+
+@asynccontextmanager
+async def serving_here(services: ServeServices) -> AsyncIterator[str]:
+    """Do the same in the loop of the caller, whose HTTP client asks the nodes."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        server = _server(services)
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(server.serve, [listener])
+            try:
+                await eventually_async(lambda: server.started, what="the start of the server")
+                yield f"127.0.0.1:{listener.getsockname()[1]}"
+            finally:
+                server.should_exit = True
+
+
+def _server(services: ServeServices) -> uvicorn.Server:
+    config = server_config(build_app(services), "127.0.0.1", 0, services.limits)
+    return uvicorn.Server(config)
 
 
 @dataclass(frozen=True)
