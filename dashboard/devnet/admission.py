@@ -1,0 +1,105 @@
+"""Admission: which transactions from outside enter the chain, and in which block."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from dashboard.devnet.blockspace import Blockspace, capacity
+from dashboard.devnet.chain import DEVNET_ID, GAS_LIMIT, Chain
+from dashboard.devnet.envelope import Envelope, open_envelope
+from dashboard.devnet.ledger import Entry, Ledger
+from dashboard.domain.exclusion import SignedTransaction
+from dashboard.domain.quantity import Address, format_gwei
+from dashboard.errors import InputError
+
+LARGEST_TRANSACTION: Final = 128 * 1024
+"""Bytes; what larger ones get is the answer of most nodes."""
+
+_BLOCKS_AHEAD: Final = 43_200  # a day
+
+
+class Admission:
+    """Places transactions into coming blocks and writes that down before anybody is told."""
+
+    def __init__(self, chain: Chain, blockspace: Blockspace, ledger: Ledger) -> None:
+        """Place into the free gas of `chain`, beside its own transactions in `blockspace`."""
+        self._chain = chain
+        self._blockspace = blockspace
+        self._ledger = ledger
+
+    def send(self, transaction: SignedTransaction, head: int) -> None:
+        """Accept a transaction as a node does, after the block `head`.
+
+        InputError says what is wrong with it; StoreUnavailable that it could not be kept.
+        """
+        self._check_sender(transaction, head)
+        self.place(transaction, head)
+
+    def place(self, transaction: SignedTransaction, head: int) -> None:
+        """Accept a transaction whatever its nonce: the simulated senders began somewhere."""
+        if self._ledger.find(transaction.tx_hash):
+            raise InputError(f"already known: {transaction.tx_hash} was accepted before")
+        _check_chain(transaction)
+        envelope = open_envelope(transaction.raw)
+        _check_gas(envelope)
+        block = self._first_block_for(transaction, envelope, head + 1)
+        self._ledger.append(Entry.of(transaction, block, envelope.intrinsic_gas()))
+
+    def next_nonce(self, sender: Address, until: int | None, head: int) -> int:
+        """Return the nonce that follows `sender`'s own up to a block, or all accepted ones."""
+        own = self._blockspace.next_nonce(
+            sender, self._chain.block(head if until is None else until)
+        )
+        if own is not None:
+            return own
+        last = self._ledger.last_of(sender, until)
+        return last.nonce + 1 if last else 0
+
+    def _check_sender(self, transaction: SignedTransaction, head: int) -> None:
+        sender, nonce = transaction.sender, transaction.nonce
+        if self._ledger.find(transaction.tx_hash):
+            return  # said better by `place`
+        if self._blockspace.next_nonce(sender, self._chain.block(head)) is not None:
+            raise InputError(f"{sender} is one of devnet's own senders: use another account")
+        due = self.next_nonce(sender, None, head)
+        if nonce != due:
+            side = "low" if nonce < due else "high"
+            raise InputError(f"nonce too {side}: the next nonce of {sender} is {due}, not {nonce}")
+
+    def _first_block_for(
+        self, transaction: SignedTransaction, envelope: Envelope, earliest: int
+    ) -> int:
+        previous = self._ledger.last_of(transaction.sender)
+        first = max(earliest, previous.block if previous else 0)
+        gas = envelope.intrinsic_gas()
+        for number in range(first, first + _BLOCKS_AHEAD):
+            block = self._chain.block(number)
+            if envelope.max_fee_per_gas < block.base_fee_per_gas:
+                continue
+            if self._ledger.gas_in(number) + gas <= capacity(block):
+                return number
+        raise InputError(
+            f"transaction underpriced: it pays at most {format_gwei(envelope.max_fee_per_gas)} "
+            "gwei, and the base fee stays above that for a day"
+        )
+
+
+def _check_chain(transaction: SignedTransaction) -> None:
+    if transaction.chain_id is None:
+        raise InputError("only replay-protected transactions are accepted: sign with a chain id")
+    if transaction.chain_id != DEVNET_ID:
+        raise InputError(
+            f"invalid chain id: signed for {transaction.chain_id}, this chain is {DEVNET_ID}"
+        )
+    if len(transaction.raw) > LARGEST_TRANSACTION:
+        raise InputError(f"oversized data: at most {LARGEST_TRANSACTION} bytes are accepted")
+
+
+def _check_gas(envelope: Envelope) -> None:
+    if envelope.max_priority_fee_per_gas > envelope.max_fee_per_gas:
+        raise InputError("max priority fee per gas higher than max fee per gas")
+    if envelope.gas > GAS_LIMIT:
+        raise InputError(f"exceeds block gas limit: {envelope.gas} is more than {GAS_LIMIT}")
+    needed = envelope.intrinsic_gas()
+    if envelope.gas < needed:
+        raise InputError(f"intrinsic gas too low: it allows {envelope.gas} and needs {needed}")

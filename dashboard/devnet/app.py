@@ -1,0 +1,100 @@
+"""Devnet over HTTP: JSON-RPC 2.0 as POST to the root, single calls and batches."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from msgspec import UNSET
+from starlette.applications import Starlette
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+from starlette.routing import Route
+from starlette.types import ASGIApp
+
+from dashboard.devnet.chain import Chain
+from dashboard.devnet.ledger import Ledger
+from dashboard.devnet.methods import Methods
+from dashboard.devnet.node import Node
+from dashboard.domain.clock import Clock
+from dashboard.errors import InputError, StoreError, WireError
+from dashboard.logs import get_logger
+from dashboard.wire import jsonrpc
+from dashboard.wire.jsonrpc import ErrorReply, RpcFault
+
+LARGEST_BODY: Final = 1_000_000
+LARGEST_BATCH: Final = 1000
+
+_REFUSED: Final = -32000
+_log = get_logger(__name__)
+
+
+def build_app(chain: Chain, ledger: Ledger, clock: Clock) -> ASGIApp:
+    """Return the app of a devnet; whoever built the ledger closes it."""
+    methods = Methods(Node(chain, ledger, clock))
+
+    async def post(request: Request) -> Response:
+        try:
+            body = await _read(request)
+        except ClientDisconnect:
+            return Response()  # nobody is there to read it
+        if body is None:
+            fault = RpcFault.invalid_request(f"a body may hold {LARGEST_BODY} bytes")
+            return _json(jsonrpc.error_reply(jsonrpc.NULL_ID, fault), status=413)
+        answer = answer_body(methods, body)
+        return Response(status_code=204) if answer is None else _json(answer)
+
+    return Starlette(routes=[Route("/", post, methods=["POST"])])
+
+
+def answer_body(methods: Methods, body: bytes) -> bytes | None:
+    """Answer one HTTP body; None where it asks for no reply (notifications only)."""
+    message = jsonrpc.parse_message(body, LARGEST_BATCH)
+    replies = [_answer(methods, item) for item in message.items]
+    said = [reply for reply in replies if reply is not None]
+    if not said:
+        return None
+    return jsonrpc.batch_reply(said) if message.is_batch else said[0]
+
+
+def _answer(methods: Methods, item: jsonrpc.Request | ErrorReply) -> bytes | None:
+    if isinstance(item, ErrorReply):
+        return jsonrpc.error_reply(item.id, item.fault)
+    outcome = _outcome(methods, item)
+    if item.id is UNSET:
+        return None
+    if isinstance(outcome, RpcFault):
+        return jsonrpc.error_reply(item.id, outcome)
+    return jsonrpc.result_reply(item.id, outcome)
+
+
+def _outcome(methods: Methods, request: jsonrpc.Request) -> bytes | RpcFault:
+    """Carry out one call; a fault is returned, so that the others of a batch go on."""
+    method = methods.by_name.get(request.method)
+    if method is None:
+        return RpcFault.method_not_found(request.method)
+    params = [] if request.params is UNSET else request.params
+    try:
+        if not isinstance(params, list):
+            raise WireError("params belong in a list")
+        return method(params)
+    except WireError as error:
+        return RpcFault.invalid_params(str(error))
+    except (InputError, StoreError) as error:
+        return RpcFault(_REFUSED, str(error))
+    except Exception:  # noqa: BLE001 - one broken answer must not end the node
+        _log.exception("a call failed", method=request.method)
+        return RpcFault.internal_error()
+
+
+async def _read(request: Request) -> bytes | None:
+    """Return the body, or None as soon as it is too large."""
+    body = b""
+    async for part in request.stream():
+        body += part
+        if len(body) > LARGEST_BODY:
+            return None
+    return body
+
+
+def _json(body: bytes, status: int = 200) -> Response:
+    return Response(body, status_code=status, media_type="application/json")

@@ -1,0 +1,138 @@
+"""The scripts of simulated rejections: who reports what, how late, and how the story ends."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum, StrEnum
+from typing import Final
+
+from dashboard.domain.exclusion import RejectionStage
+from dashboard.domain.quantity import TxHash
+
+_OVER_LIMIT: Final = "line count for module {module}={count} is above the limit {limit}"
+
+
+class Form(StrEnum):
+    """The texts that real nodes are known to send."""
+
+    SIMULATED = f"Transaction {{tx_hash}} {_OVER_LIMIT}"
+    SIMULATED_UNNAMED = f"Transaction {_OVER_LIMIT}"
+    UNKNOWN_MODULE = "Module {unknown} does not exist in the limits file."
+    NO_COUNT = "Internal Error: do not know what to do with result: INVALID_LINE_COUNT"
+    OVERFLOW = "TX_MODULE_LINE_COUNT_OVERFLOW({module})"
+    OVERFLOW_CACHED = "TX_MODULE_LINE_COUNT_OVERFLOW_CACHED({module})"
+    OVERFLOW_OLD = "TX_MODULE_LINE_COUNT_OVERFLOW"
+    OVERFLOW_CACHED_OLD = "TX_MODULE_LINE_COUNT_OVERFLOW_CACHED"
+
+
+class Ending(Enum):
+    """What becomes of the transaction in the end."""
+
+    STUCK = "neither it nor another with its nonce is ever included"
+    INCLUDED = "the same signed transaction is included after all"
+    REPLACED = "its nonce is used by another transaction"
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One node rejects: `after` seconds past the sending, and reports `late` seconds past that.
+
+    A recount saw another state of the chain, so it counted other lines.
+    """
+
+    form: Form
+    stage: RejectionStage
+    after: int
+    late: int = 0
+    is_recount: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Script:
+    """One course of events; the ending comes `ends_after` seconds past the sending."""
+
+    steps: tuple[Step, ...]
+    ending: Ending = Ending.STUCK
+    ends_after: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Overrun:
+    """The numbers of one story; `unknown` is a module that the node's limits do not name."""
+
+    module: str
+    count: int
+    limit: int
+    unknown: str
+
+    def text(self, form: Form, tx_hash: TxHash) -> str:
+        """Write a reason message."""
+        return form.format(
+            tx_hash=tx_hash,
+            module=self.module,
+            count=self.count,
+            limit=self.limit,
+            unknown=self.unknown,
+        )
+
+
+_RPC, _P2P, _SEQUENCER = RejectionStage.RPC, RejectionStage.P2P, RejectionStage.SEQUENCER
+
+# Neighbours differ in form and stage, so that a few minutes show them all.
+SCRIPTS: Final = (
+    Script((Step(Form.SIMULATED, _RPC, 1),)),
+    Script((Step(Form.OVERFLOW, _SEQUENCER, 4), Step(Form.OVERFLOW_CACHED, _SEQUENCER, 22))),
+    Script((Step(Form.SIMULATED, _P2P, 1), Step(Form.SIMULATED, _RPC, 3))),
+    Script((Step(Form.UNKNOWN_MODULE, _RPC, 1),)),
+    Script((Step(Form.OVERFLOW_OLD, _SEQUENCER, 4),)),
+    Script((Step(Form.SIMULATED, _RPC, 1),), Ending.INCLUDED, 45),
+    Script((Step(Form.NO_COUNT, _P2P, 2),)),
+    Script(
+        (
+            Step(Form.SIMULATED, _RPC, 1),
+            Step(Form.SIMULATED, _P2P, 4, is_recount=True),
+            Step(Form.OVERFLOW, _SEQUENCER, 30),
+        )
+    ),
+    Script((Step(Form.SIMULATED_UNNAMED, _RPC, 1),)),
+    Script((Step(Form.SIMULATED, _P2P, 2, late=240),)),
+    Script((Step(Form.OVERFLOW, _SEQUENCER, 4),), Ending.REPLACED, 40),
+    Script((Step(Form.SIMULATED_UNNAMED, _P2P, 2),), Ending.INCLUDED, 90),
+    Script((Step(Form.OVERFLOW_CACHED_OLD, _SEQUENCER, 6),)),
+    Script((Step(Form.UNKNOWN_MODULE, _P2P, 2),)),
+    Script((Step(Form.NO_COUNT, _RPC, 1),)),
+    Script((Step(Form.OVERFLOW_CACHED, _SEQUENCER, 5, late=600),)),
+)
+
+LONGEST_SECONDS: Final = 700
+"""No story has anything left to tell so long after the sending."""
+
+LIMITS: Final = {
+    "ADD": 524_288,
+    "BLOCK_KECCAK": 8_192,
+    "BLOCK_L2_L1_LOGS": 16,
+    "EC_DATA": 131_072,
+    "EXT": 1_048_576,
+    "HUB": 2_097_152,
+    "MMIO": 4_194_304,
+    "MMU": 2_097_152,
+    "MXP": 1_048_576,
+    "PRECOMPILE_BLAKE_ROUNDS": 0,
+    "PRECOMPILE_ECPAIRING_MILLER_LOOPS": 128,
+    "PRECOMPILE_ECRECOVER_EFFECTIVE_CALLS": 256,
+    "PRECOMPILE_MODEXP_EFFECTIVE_CALLS": 64,
+    "PRECOMPILE_RIPEMD_BLOCKS": 0,
+    "ROM": 16_777_216,
+    "WCP": 524_288,
+}
+"""Lines that one transaction may have in a prover module; zero: it cannot be proven at all."""
+
+UNKNOWN_MODULES: Final = ("BIN", "BLOB_DATA", "RLP_AUTH_V2", "TSTORE_DATA")
+
+LABELS: Final = (
+    "Simulated bridge deposit",
+    "Simulated batch payout",
+    "Simulated mint",
+    "Simulated proof check",
+    "Simulated swap",
+)

@@ -1,0 +1,198 @@
+"""Traffic: what happens when with transactions that devnet rejects, told from the seed alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from functools import lru_cache
+from typing import Final, TypeAlias
+
+from dashboard.devnet.accounts import Account, Payment
+from dashboard.devnet.blockspace import PLAIN_TRANSFER_GAS, Blockspace
+from dashboard.devnet.chain import Chain
+from dashboard.devnet.chance import between
+from dashboard.devnet.scripts import (
+    LABELS,
+    LIMITS,
+    LONGEST_SECONDS,
+    SCRIPTS,
+    UNKNOWN_MODULES,
+    Ending,
+    Overrun,
+    Step,
+)
+from dashboard.domain.exclusion import RejectionReport, SignedTransaction
+from dashboard.domain.quantity import WEI_PER_GWEI, TxHash, Wei
+
+STORY_SECONDS: Final = 17
+"""From one rejected transaction to the next, give or take two seconds."""
+
+PAYMENT_SECONDS: Final = 150
+"""From one tracked payment that nobody rejects to the next."""
+
+_SAMPLED: Final = 19  # one story in so many is tracked: every five minutes
+_OPENING_BEFORE: Final = timedelta(seconds=40)
+_OPENING_AFTER: Final = timedelta(seconds=60)
+_SECOND: Final = timedelta(seconds=1)
+_MODULES: Final = tuple(LIMITS)
+_GENEROUS: Final = Wei(150 * WEI_PER_GWEI)
+
+
+@dataclass(frozen=True, slots=True)
+class Track:
+    """Somebody asks to be told about a transaction that was sent at `attempted_at`."""
+
+    at: datetime
+    tx_hash: TxHash
+    attempted_at: datetime
+    label: str
+
+
+@dataclass(frozen=True, slots=True)
+class HandIn:
+    """A node reports a rejection."""
+
+    at: datetime
+    report: RejectionReport
+
+
+@dataclass(frozen=True, slots=True)
+class Include:
+    """A transaction of a rejected one's sender goes into the next block."""
+
+    at: datetime
+    transaction: SignedTransaction
+
+
+Action: TypeAlias = Track | HandIn | Include
+
+
+@dataclass(frozen=True, slots=True)
+class Story:
+    """One transaction that exceeds a limit, and all that happens to it, in order."""
+
+    number: int
+    sent_at: datetime
+    transaction: SignedTransaction
+    label: str
+    actions: tuple[HandIn | Include, ...]
+
+    def tracking(self) -> Track:
+        """Return how it is tracked, from the moment of its sending."""
+        return Track(self.sent_at, self.transaction.tx_hash, self.sent_at, self.label)
+
+
+class Traffic:
+    """The rejected transactions of a chain; the same chain always has the same ones."""
+
+    def __init__(self, chain: Chain) -> None:
+        """Tell stories by the seed of `chain`."""
+        self._chain = chain
+        self._blockspace = Blockspace(chain)
+        self.story = lru_cache(maxsize=256)(self._tell)
+
+    def actions(self, since: datetime, until: datetime, opening: datetime) -> list[Action]:
+        """Return what is due after `since` and up to `until`, in order.
+
+        A sample is tracked: now and then one, and all that are sent around the `opening`, so
+        that somebody who has just started devnet sees a rejection soon.
+        """
+        due = [
+            action
+            for action in (*self._stories(since, until, opening), *self._payments(since, until))
+            if since < action.at <= until
+        ]
+        return sorted(due, key=lambda action: action.at)
+
+    def _stories(self, since: datetime, until: datetime, opening: datetime) -> Iterator[Action]:
+        first = (int(since.timestamp()) - LONGEST_SECONDS) // STORY_SECONDS
+        for number in range(first, int(until.timestamp()) // STORY_SECONDS + 1):
+            story = self.story(number)
+            is_opening = opening - _OPENING_BEFORE <= story.sent_at <= opening + _OPENING_AFTER
+            if is_opening or number % _SAMPLED == 0:
+                yield story.tracking()
+            yield from story.actions
+
+    def _payments(self, since: datetime, until: datetime) -> Iterator[Track]:
+        """Track regular payments as well, of which no rejection is ever heard."""
+        first, last = (int(each.timestamp()) // PAYMENT_SECONDS for each in (since, until))
+        for number in range(first, last + 1):
+            at = datetime.fromtimestamp(number * PAYMENT_SECONDS, UTC)
+            block = self._chain.block(self._chain.head(at))
+            for slot in self._blockspace.slots(block)[:1]:
+                tx_hash = self._blockspace.sign(slot).tx_hash
+                yield Track(at, tx_hash, block.timestamp, "Simulated payment")
+
+    def _tell(self, number: int) -> Story:
+        chance = self._chain.chance.draw("story", number)
+        sent_at = datetime.fromtimestamp(number * STORY_SECONDS, UTC) + timedelta(
+            milliseconds=between(0, 1999, chance[:4])
+        )
+        account = Account(self._chain.chance, "story account", number)
+        payment = self._payment(chance)
+        transaction = account.sign(payment)
+        script = SCRIPTS[number % len(SCRIPTS)]
+        actions: list[HandIn | Include] = [
+            self._hand_in(step, transaction, sent_at, chance) for step in script.steps
+        ]
+        ends_at = sent_at + script.ends_after * _SECOND
+        if script.ending is Ending.INCLUDED:
+            actions.append(Include(ends_at, transaction))
+        if script.ending is Ending.REPLACED:
+            actions.append(Include(ends_at, account.sign(_withdrawal(payment, account))))
+        label = LABELS[chance[4] % len(LABELS)]
+        return Story(number, sent_at, transaction, label, tuple(actions))
+
+    def _payment(self, chance: bytes) -> Payment:
+        contract = Account(self._chain.chance, "contract", chance[5] % 12)
+        return Payment(
+            nonce=between(0, 400, chance[6:8]),
+            recipient=contract.address if chance[8] > 16 else None,  # noqa: PLR2004 - few deploy
+            value=Wei(0),
+            data=chance[9:13] + bytes(28) + chance,
+            gas=between(400_000, 6_000_000, chance[13:17]),
+            max_fee_per_gas=_GENEROUS,
+            max_priority_fee_per_gas=Wei(between(1, 30, chance[17:18]) * WEI_PER_GWEI // 10),
+        )
+
+    def _hand_in(
+        self, step: Step, transaction: SignedTransaction, sent_at: datetime, chance: bytes
+    ) -> HandIn:
+        spread = timedelta(milliseconds=between(0, 900, chance[18:20]))
+        rejected_at = sent_at + step.after * _SECOND + spread
+        is_sequencer = step.stage is step.stage.SEQUENCER
+        report = RejectionReport(
+            transaction=transaction,
+            tx_rejection_stage=step.stage,
+            reason_message=_overrun(chance, step).text(step.form, transaction.tx_hash),
+            timestamp=rejected_at,
+            block_number=self._chain.head(rejected_at) + 1 if is_sequencer else None,
+            overflows=(),
+        )
+        return HandIn(rejected_at + step.late * _SECOND, report)
+
+
+def _overrun(chance: bytes, step: Step) -> Overrun:
+    module = _MODULES[chance[20] % len(_MODULES)]
+    limit = LIMITS[module]
+    over = between(1, max(24, limit * 2), chance[21:25])
+    return Overrun(
+        module=module,
+        count=limit + over + (1 + chance[25] if step.is_recount else 0),
+        limit=limit,
+        unknown=UNKNOWN_MODULES[chance[26] % len(UNKNOWN_MODULES)],
+    )
+
+
+def _withdrawal(payment: Payment, account: Account) -> Payment:
+    """Return what senders do to free a nonce: pay nothing to themselves."""
+    return Payment(
+        nonce=payment.nonce,
+        recipient=account.address,
+        value=Wei(0),
+        data=b"",
+        gas=PLAIN_TRANSFER_GAS,
+        max_fee_per_gas=payment.max_fee_per_gas,
+        max_priority_fee_per_gas=Wei(2 * payment.max_priority_fee_per_gas),
+    )
