@@ -7,7 +7,7 @@ from starlette.responses import JSONResponse, Response
 
 from dashboard.domain.quantity import TxHash
 from dashboard.errors import StoreError
-from dashboard.serve.services import ServedNetwork, ServeServices
+from dashboard.serve.services import Follower, ServeServices
 from dashboard.store.rejections import visible
 
 _ANY_HASH = TxHash(bytes(TxHash.LENGTH))
@@ -23,7 +23,7 @@ async def ready(services: ServeServices) -> Response:
     reasons = [
         reason
         for network in services.networks
-        if network.follower is not None and (reason := _node_trouble(network, services))
+        if network.follower and (reason := _trouble(network.name, network.follower, services))
     ]
     try:
         await to_thread.run_sync(_read_store, services)
@@ -34,15 +34,12 @@ async def ready(services: ServeServices) -> Response:
     return JSONResponse({"status": "OK"})
 
 
-def _node_trouble(network: ServedNetwork, services: ServeServices) -> str | None:
-    follower = network.follower
-    if follower is None:
-        return None
+def _trouble(name: str, follower: Follower, services: ServeServices) -> str | None:
     if follower.head is None or follower.read_at is None:
-        return f"The node of {network.name} has not answered yet."
+        return f"The node of {name} has not answered yet."
     age = services.clock() - follower.read_at
     if age > services.limits.oldest_fees:
-        return f"The node of {network.name} last answered {age.total_seconds():.0f} s ago."
+        return f"The node of {name} last answered {age.total_seconds():.0f} s ago."
     return None
 
 

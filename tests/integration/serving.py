@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import anyio
+import httpx
 import uvicorn
 from eth_account import Account
 
@@ -77,7 +78,7 @@ def services_of(
 @contextmanager
 def serving(services: ServeServices) -> Iterator[str]:
     """Yield ``host:port`` of the APIs, running in a thread; end them in good order."""
-    with socket.create_server(("127.0.0.1", 0)) as listener:
+    with _listener() as listener:
         server = _server(services)
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
         thread.start()
@@ -90,10 +91,21 @@ def serving(services: ServeServices) -> Iterator[str]:
         assert not thread.is_alive()
 
 
+@contextmanager
+def an_api(folder: Path) -> Iterator[httpx.Client]:
+    """Yield an HTTP client of running APIs with a store of their own."""
+    with (
+        a_store(folder) as store,
+        serving(services_of(store)) as address,
+        httpx.Client(base_url=f"http://{address}") as client,
+    ):
+        yield client
+
+
 @asynccontextmanager
 async def serving_here(services: ServeServices) -> AsyncIterator[str]:
     """Do the same in the loop of the caller, whose HTTP client asks the nodes."""
-    with socket.create_server(("127.0.0.1", 0)) as listener:
+    with _listener() as listener:
         server = _server(services)
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(server.serve, [listener])
@@ -102,6 +114,13 @@ async def serving_here(services: ServeServices) -> AsyncIterator[str]:
                 yield f"127.0.0.1:{listener.getsockname()[1]}"
             finally:
                 server.should_exit = True
+
+
+def _listener() -> socket.socket:
+    """Listen without Nagle's delay, which asyncio turns off only for sockets of its own making."""
+    listener = socket.create_server(("127.0.0.1", 0))
+    listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return listener
 
 
 def _server(services: ServeServices) -> uvicorn.Server:

@@ -19,6 +19,7 @@ from tests.integration.serving import (
     OTHER_NETWORK,
     SECRET,
     a_store,
+    an_api,
     services_of,
     serving,
     utc_now,
@@ -32,11 +33,7 @@ IN_PATH = f"/v3/{KEY}/networks/{NETWORK}"
 
 @pytest.fixture(scope="module")
 def api(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
-    with (
-        a_store(tmp_path_factory.mktemp("serve")) as store,
-        serving(services_of(store)) as address,
-        httpx.Client(base_url=f"http://{address}") as client,
-    ):
+    with an_api(tmp_path_factory.mktemp("serve")) as client:
         eventually(lambda: client.get(f"{IN_PATH}/busyThreshold").status_code == 200)
         yield client
 

@@ -7,6 +7,8 @@ import contextlib
 import logging
 import sqlite3
 from collections.abc import Iterator
+from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 
 import httpx
@@ -20,6 +22,7 @@ from dashboard.serve.services import ServedNetwork
 from dashboard.store.engine import Store
 from tests.integration.serving import (
     KEY,
+    LIMITS,
     NETWORK,
     SECRET,
     a_call,
@@ -68,6 +71,21 @@ def test_ready_waits_for_the_node_of_each_network(store: Store) -> None:
 
     assert waiting.status_code == 503
     assert waiting.json()["reasons"] == ["The node of devnet has not answered yet."]
+
+
+def test_ready_ends_when_a_node_has_been_silent_for_too_long(store: Store) -> None:
+    follower = ScriptedFollower(utc_now)
+    networks = (ServedNetwork(NETWORK, "devnet", follower),)
+    limits = replace(LIMITS, oldest_fees=timedelta(milliseconds=500))
+
+    with serving(services_of(store, networks, limits)) as address:
+        eventually(lambda: httpx.get(f"http://{address}/ready").status_code == 200)
+        follower.trouble = UpstreamUnavailable("gone")
+        eventually(lambda: httpx.get(f"http://{address}/ready").status_code == 503)
+
+        (reason,) = httpx.get(f"http://{address}/ready").json()["reasons"]
+
+    assert reason.startswith("The node of devnet last answered ")
 
 
 def test_network_without_a_node_needs_none_to_be_ready(store: Store) -> None:

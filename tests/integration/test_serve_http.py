@@ -1,0 +1,109 @@
+"""The HTTP end of the exclusion RPC: keys, paths, verbs, sizes and browsers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import httpx
+import pytest
+
+from tests.integration.serving import KEY, LIMITS, a_call, an_api
+
+GET = "chain_getTransactionExclusionStatusV1"
+
+
+@pytest.fixture(scope="module")
+def api(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
+    with an_api(tmp_path_factory.mktemp("serve")) as client:
+        yield client
+
+
+def test_content_type_of_a_request_does_not_matter(api: httpx.Client) -> None:
+    body = b'{"jsonrpc":"2.0","id":1,"method":"nope","params":[]}'
+
+    response = api.post(f"/v3/{KEY}", content=body, headers={"Content-Type": "text/plain"})
+
+    assert response.json()["error"]["code"] == -32601
+
+
+@pytest.mark.parametrize("path", ["/v3/wrong", "/v3/", "/v3", f"/v3/{KEY}x", "/v3/wrong/more"])
+def test_unknown_key_is_refused_before_the_body_is_looked_at(api: httpx.Client, path: str) -> None:
+    response = api.post(path, content=b"no json")
+
+    assert response.status_code == 401
+    assert response.json() == {
+        "jsonrpc": "2.0",
+        "id": None,
+        "error": {"code": -32002, "message": "invalid project id"},
+    }
+
+
+@pytest.mark.parametrize("path", ["/", "/v4/key", f"/v3/{KEY}/more", "/favicon.ico", "/ws"])
+def test_unknown_path_is_not_found_in_json(api: httpx.Client, path: str) -> None:
+    response = api.post(path)
+
+    assert response.status_code == 404
+    assert response.json()["statusCode"] == 404
+
+
+def test_other_verb_is_told_which_ones_there_are(api: httpx.Client) -> None:
+    response = api.get(f"/v3/{KEY}")
+
+    assert (response.status_code, response.headers["allow"]) == (405, "POST, OPTIONS")
+    assert response.json()["statusCode"] == 405
+
+
+def test_body_at_the_limit_is_read_and_one_byte_more_is_not(api: httpx.Client) -> None:
+    at_limit = b"1".ljust(LIMITS.largest_body)
+
+    assert api.post(f"/v3/{KEY}", content=at_limit).json()["error"]["code"] == -32600
+    response = api.post(f"/v3/{KEY}", content=at_limit + b" ")
+
+    assert response.status_code == 413
+    assert str(LIMITS.largest_body) in response.json()["error"]["data"]
+
+
+def test_body_over_the_limit_is_not_read_to_its_end(api: httpx.Client) -> None:
+    def endless() -> Iterator[bytes]:
+        while True:
+            yield b" " * 10_000
+
+    try:
+        status = api.post(f"/v3/{KEY}", content=endless()).status_code
+    except httpx.HTTPError:
+        status = 413  # the server hung up while the client was still sending
+
+    assert status == 413
+
+
+def test_batch_over_the_limit_is_refused_whole(api: httpx.Client) -> None:
+    batch = [a_call(GET, [f"0x{'ab' * 32}"])] * (LIMITS.largest_batch + 1)
+
+    error = api.post(f"/v3/{KEY}", json=batch).json()["error"]
+
+    assert error["code"] == -32600
+    assert str(LIMITS.largest_batch) in error["data"]
+
+
+def test_browser_of_a_listed_origin_may_call(api: httpx.Client) -> None:
+    asked = {
+        "Origin": "https://wallet.example",
+        "Access-Control-Request-Method": "POST",
+        "Access-Control-Request-Headers": "content-type, x-client-id, authorization, accept",
+    }
+
+    preflight = api.options(f"/v3/{KEY}", headers=asked)
+    call = api.post(f"/v3/{KEY}", json=a_call("nope", []), headers={"Origin": asked["Origin"]})
+
+    assert preflight.status_code == 200
+    assert preflight.headers["access-control-allow-origin"] == asked["Origin"]
+    assert call.headers["access-control-allow-origin"] == asked["Origin"]
+
+
+def test_browser_of_another_origin_may_not_call(api: httpx.Client) -> None:
+    asked = {"Origin": "https://evil.example", "Access-Control-Request-Method": "POST"}
+
+    preflight = api.options(f"/v3/{KEY}", headers=asked)
+
+    assert preflight.status_code == 400
+    assert "access-control-allow-origin" not in preflight.headers

@@ -1,0 +1,85 @@
+"""Both transports on servers that behave otherwise than ours: sizes, departures, old handshakes."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from dashboard.domain.secret import Secret
+from dashboard.serve import websocket
+from dashboard.serve.http import RpcOverHttp
+from dashboard.serve.jsonrpc import JsonRpc
+from dashboard.serve.keys import ApiKey
+from tests.unit.serve.asgi import Connection
+
+pytestmark = pytest.mark.anyio
+
+CALLER = ApiKey.of("tests", Secret("key"))
+RPC = JsonRpc({}, largest_batch=5)
+CONNECT = {"type": "websocket.connect"}
+DISCONNECT = {"type": "websocket.disconnect", "code": 1001}
+
+
+def chunk(body: bytes, *, more: bool) -> dict[str, object]:
+    return {"type": "http.request", "body": body, "more_body": more}
+
+
+async def test_body_in_pieces_is_put_together() -> None:
+    connection = Connection(chunk(b'{"jsonrpc":"2.0","id":1,', more=True), chunk(b"}", more=False))
+
+    response = await RpcOverHttp(RPC, 100).answer(connection.receive, CALLER)
+
+    assert json.loads(bytes(response.body))["error"]["code"] == -32700
+
+
+async def test_body_over_the_limit_is_refused_without_reading_on() -> None:
+    connection = Connection(chunk(b"x" * 11, more=True), chunk(b"x", more=False))
+
+    response = await RpcOverHttp(RPC, 10).answer(connection.receive, CALLER)
+
+    assert response.status_code == 413
+    assert response.headers["connection"] == "close"
+    assert connection.unread == 1
+
+
+async def test_client_that_leaves_in_the_middle_of_its_body_runs_nothing() -> None:
+    connection = Connection(chunk(b"{", more=True), {"type": "http.disconnect"})
+
+    response = await RpcOverHttp(RPC, 100).answer(connection.receive, CALLER)
+
+    assert response.body == b""
+
+
+async def test_large_message_closes_the_socket_where_the_server_let_it_through() -> None:
+    large = {"type": "websocket.receive", "text": "x" * 11}
+    connection = Connection(CONNECT, large)
+
+    await websocket.RpcOverWebSocket(RPC, 10).converse(connection.receive, connection.send, CALLER)
+
+    assert [message["type"] for message in connection.sent] == [
+        "websocket.accept",
+        "websocket.close",
+    ]
+    assert connection.sent[-1]["code"] == 1009
+
+
+async def test_socket_is_answered_until_its_client_leaves() -> None:
+    text = {"type": "websocket.receive", "text": "{"}
+    binary = {"type": "websocket.receive", "bytes": b"", "text": None}
+    connection = Connection(CONNECT, text, binary, DISCONNECT)
+
+    await websocket.RpcOverWebSocket(RPC, 10).converse(connection.receive, connection.send, CALLER)
+
+    assert [json.loads(each["text"])["error"]["code"] for each in connection.sent[1:]] == [
+        -32700,
+        -32700,
+    ]
+
+
+async def test_handshake_is_refused_even_where_the_server_cannot_say_why() -> None:
+    connection = Connection(CONNECT)
+
+    await websocket.refuse({"type": "websocket"}, connection.receive, connection.send)
+
+    assert connection.sent == [{"type": "websocket.close"}]
