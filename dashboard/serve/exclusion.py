@@ -26,7 +26,6 @@ from dashboard.wire.exclusion import (
 from dashboard.wire.jsonrpc import RpcFault
 
 _READERS = 16
-_LARGEST_NAMED = 2**64
 
 
 class Exclusion:
@@ -103,7 +102,6 @@ class Exclusion:
             )
             raise WireError(msg)
         if network_id not in self._services.networks_of(caller):
-            shown = str(network_id) if network_id < _LARGEST_NAMED else "above 2^64"
-            msg = f"Unsupported network: the transaction's chain id {shown} is not served here"
+            msg = f"Unsupported network: the transaction's chain id {network_id} is not served here"
             raise WireError(msg)
         return network_id

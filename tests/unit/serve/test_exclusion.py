@@ -1,0 +1,89 @@
+"""The exclusion methods: where a report belongs, and what of a group is acknowledged."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dashboard.domain.secret import Secret
+from dashboard.serve.exclusion import Exclusion
+from dashboard.serve.jsonrpc import Outcome
+from dashboard.serve.keys import ApiKey
+from dashboard.serve.services import ServedNetwork, ServeServices
+from dashboard.wire.jsonrpc import RpcFault
+from tests.integration.serving import (
+    NETWORK,
+    OTHER_NETWORK,
+    a_report_of,
+    a_signed_transaction,
+    a_store,
+    services_of,
+)
+
+EVERYBODY = ApiKey.of("everybody", Secret("key"))
+ONLY_OTHER = ApiKey.of("narrow", Secret("key"), network_ids=[OTHER_NETWORK])
+
+
+@pytest.fixture
+def services(tmp_path: Path) -> Iterator[ServeServices]:
+    """Serve two networks, of which the first takes reports that name none."""
+    home = ServedNetwork(NETWORK, "home", is_default_for_old_reports=True)
+    with a_store(tmp_path) as store:
+        yield services_of(store, (home, ServedNetwork(OTHER_NETWORK, "other")))
+
+
+def results(outcomes: list[Outcome]) -> list[Any]:
+    """Return results as JSON values, and faults as their codes."""
+    return [each.code if isinstance(each, RpcFault) else json.loads(each) for each in outcomes]
+
+
+def test_old_style_report_belongs_to_the_default_network(services: ServeServices) -> None:
+    exclusion = Exclusion(services)
+    old_style = a_signed_transaction(1, chain_id=None)
+
+    (saved,) = results(exclusion.save([a_report_of(old_style)], EVERYBODY))
+
+    assert saved["status"] == "SAVED"
+    assert results(exclusion.statuses([[old_style.tx_hash]], ONLY_OTHER)) == [None]
+    (record,) = results(exclusion.statuses([[old_style.tx_hash]], EVERYBODY))
+    assert record["txHash"] == old_style.tx_hash
+
+
+def test_old_style_report_is_refused_to_a_key_without_the_default_network(
+    services: ServeServices,
+) -> None:
+    report = a_report_of(a_signed_transaction(1, chain_id=None))
+
+    assert results(Exclusion(services).save([report], ONLY_OTHER)) == [-32602]
+
+
+def test_question_of_a_key_without_networks_is_answered_with_null(services: ServeServices) -> None:
+    nobody = ApiKey.of("nobody", Secret("key"), network_ids=[])
+
+    assert results(Exclusion(services).statuses([[f"0x{'ab' * 32}"]], nobody)) == [None]
+
+
+def test_bad_report_in_a_group_fails_alone(services: ServeServices) -> None:
+    good = a_report_of(a_signed_transaction(2))
+
+    outcomes = results(Exclusion(services).save([{}, good, good], EVERYBODY))
+
+    assert outcomes[0] == -32602
+    statuses = [outcome["status"] for outcome in outcomes[1:]]
+    assert statuses == ["SAVED", "DUPLICATE_ALREADY_SAVED_BEFORE"]
+
+
+def test_methods_answer_under_every_prefix(services: ServeServices) -> None:
+    names = Exclusion(replace(services, method_prefixes=("chain", "acme"))).methods().keys()
+
+    assert names == {
+        "chain_getTransactionExclusionStatusV1",
+        "chain_saveRejectedTransactionV1",
+        "acme_getTransactionExclusionStatusV1",
+        "acme_saveRejectedTransactionV1",
+    }
