@@ -30,14 +30,15 @@ _LOG: Final = get_logger(__name__)
 class FollowPolicy:
     """How a chain is followed.
 
-    Percentiles and congestion look at `window_blocks`, of which each refresh loads at most
-    `chunks_per_refresh` times 1024 older ones. A chain that seems to have become shorter is
-    believed after `patience` refreshes: until then one of several nodes merely lags behind.
+    Percentiles and congestion look at `window_blocks`. The first refresh loads the newest only,
+    each later one at most `chunks_per_refresh` times 1024 older ones. A chain that seems to
+    have become shorter is believed after `patience` refreshes: until then one of several nodes
+    merely lags behind.
     """
 
     fees: FeePolicy = field(default_factory=FeePolicy)
     window_blocks: int = 20_000
-    chunks_per_refresh: int = 4
+    chunks_per_refresh: int = 2
     patience: int = 3
 
 
@@ -99,8 +100,10 @@ class ChainFollower:
         """
         async with self._one_at_a_time:
             await self._check_network()
+            is_first = self._held is None
             await self._follow(await self._newest())
-            await self._load_older()
+            if not is_first:
+                await self._load_older()
 
     def snapshot(self) -> ChainFees:
         """Return what the held blocks say; UpstreamUnavailable while there are none."""

@@ -1,0 +1,223 @@
+"""Replies that are missing, mixed up or broken: a failure for the hashes concerned."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dashboard.upstream.exclusion import ExclusionClient
+from tests.unit.upstream.askers import Call, ScriptedAsker, fault, result
+from tests.unit.upstream.exclusions import (
+    Answer,
+    a_record,
+    ask,
+    hashes,
+    summary,
+    true_result,
+    truth,
+)
+
+pytestmark = pytest.mark.anyio
+
+
+def without(place: int) -> Answer:
+    return lambda calls: [each for at, each in enumerate(truth(calls)) if at != place]
+
+
+def changed(place: int, change: Callable[[dict[str, Any]], Any]) -> Answer:
+    def answer(calls: list[Call]) -> list[Any]:
+        replies: list[Any] = truth(calls)
+        replies[place] = change(replies[place])
+        return replies
+
+    return answer
+
+
+def swapped(calls: list[Call]) -> list[dict[str, Any]]:
+    """Give the first two hashes each other's answers."""
+    first, second, *rest = truth(calls)
+    return [first | {"result": second["result"]}, second | {"result": first["result"]}, *rest]
+
+
+def shifted(calls: list[Call]) -> list[dict[str, Any]]:
+    """Give every reply the id of the next."""
+    return [each | {"id": each["id"] + 1} for each in truth(calls)]
+
+
+BAD = "unreadable"
+BATCH_TROUBLE: dict[str, tuple[Answer, list[str]]] = {
+    "missing": (without(0), [BAD, "record", "null", "record"]),
+    "missing record": (without(1), ["null", BAD, "null", "record"]),
+    "swapped": (swapped, [BAD, BAD, BAD, "record"]),
+    "shifted": (shifted, [BAD, BAD, BAD, BAD]),
+    "wrong id": (
+        changed(0, lambda reply: reply | {"id": 10**6}),
+        [BAD, "record", BAD, "record"],
+    ),
+    "id as text": (
+        changed(0, lambda reply: reply | {"id": str(reply["id"])}),
+        [BAD, "record", BAD, "record"],
+    ),
+    "id absent": (
+        changed(0, lambda reply: {"jsonrpc": "2.0", "result": reply["result"]}),
+        [BAD, "record", BAD, "record"],
+    ),
+    "duplicate": (
+        lambda calls: [*truth(calls), truth(calls)[0]],
+        [BAD, "record", BAD, "record"],
+    ),
+    "null and record under one id": (
+        lambda calls: [*truth(calls), result(calls[1], None)],
+        [BAD, BAD, BAD, "record"],
+    ),
+    "extra": (
+        lambda calls: [*truth(calls), result({"id": 10**6}, None)],
+        [BAD, "record", BAD, "record"],
+    ),
+    "null with an error": (
+        changed(0, lambda reply: reply | {"error": {"code": -32000, "message": "c4nary-text"}}),
+        ["unavailable", "record", "null", "record"],
+    ),
+    "neither result nor error": (
+        changed(0, lambda reply: {"id": reply["id"]}),
+        [BAD, "record", "null", "record"],
+    ),
+    "error in place": (
+        changed(1, lambda reply: fault(-32602, reply)),
+        ["null", BAD, "null", "record"],
+    ),
+    "error without id": (
+        changed(0, lambda _: fault(-32602)),
+        [BAD, "record", "null", "record"],
+    ),
+    "item of another type": (changed(0, lambda _: 7), [BAD, "record", "null", "record"]),
+    "result of another type": (
+        changed(0, lambda reply: reply | {"result": False}),
+        [BAD, "record", "null", "record"],
+    ),
+    "empty object": (
+        changed(0, lambda reply: reply | {"result": {}}),
+        [BAD, "record", "null", "record"],
+    ),
+    "record of another hash": (
+        changed(0, lambda reply: reply | {"result": a_record(f"0x{'77' * 32}")}),
+        [BAD, "record", BAD, "record"],
+    ),
+    "record with a wrong type": (
+        changed(1, lambda reply: reply | {"result": a_record(hashes(2)[1], nonce=7)}),
+        ["null", BAD, "null", "record"],
+    ),
+    "record of an unknown stage": (
+        changed(1, lambda reply: reply | {"result": a_record(hashes(2)[1], txRejectionStage="x")}),
+        ["null", BAD, "null", "record"],
+    ),
+}
+
+
+@pytest.mark.parametrize("case", BATCH_TROUBLE)
+async def test_batch_with_trouble_fails_the_hashes_concerned(case: str) -> None:
+    answer, expected = BATCH_TROUBLE[case]
+
+    assert summary(await ask(answer, 4)) == expected
+
+
+WHOLE_TROUBLE: dict[str, bytes] = {
+    "html": b"<!doctype html><html><body>Bad gateway</body></html>",
+    "nothing": b"",
+    "truncated": b'[{"jsonrpc":"2.0","id":1,"result":null},{"jsonrpc":"2.0","id":2,"resu',
+    "null": b"null",
+    "number": b"7",
+    "text": b'"null"',
+    "no utf-8": b"[\xff\xfe]",
+    "deep": b"[" * 100_000,
+    "array of nulls": b"[null,null,null]",
+    "empty array": b"[]",
+    "single null result": b'{"jsonrpc":"2.0","id":1,"result":null}',
+}
+
+
+@pytest.mark.parametrize("case", WHOLE_TROUBLE)
+async def test_answer_that_is_none_fails_every_hash(case: str) -> None:
+    asker = ScriptedAsker(lambda calls: WHOLE_TROUBLE[case] if len(calls) > 1 else b"{}")
+
+    answers = await ExclusionClient(asker, "chain").ask(hashes(3))
+
+    assert set(summary(answers)) == {"unreadable"}
+
+
+@pytest.mark.parametrize(
+    ("code", "kind"),
+    [
+        (-32005, "throttled"),
+        (-32002, "refused"),
+        (-32601, "refused"),
+        (-40100, "refused"),
+        (-32000, "unavailable"),
+        (-32603, "unavailable"),
+        (-32602, "unreadable"),
+        (-32700, "unreadable"),
+    ],
+)
+@pytest.mark.parametrize("names_the_call", [True, False])
+async def test_error_object_becomes_a_failure_of_its_kind(
+    code: int, kind: str, *, names_the_call: bool
+) -> None:
+    def answer(calls: list[Call]) -> object:
+        return fault(code, calls[0] if names_the_call else None)
+
+    assert summary(await ask(answer, 1)) == [kind]
+
+
+@given(
+    st.lists(
+        st.one_of(
+            st.none(),
+            st.integers(0, 6),
+            st.fixed_dictionaries(
+                {},
+                optional={
+                    "id": st.one_of(st.integers(0, 6), st.none(), st.just("1"), st.floats()),
+                    "result": st.one_of(
+                        st.integers(1, 5).map(lambda n: a_record(hashes(5)[n - 1])), st.text()
+                    ),
+                    "error": st.fixed_dictionaries({"code": st.integers(-40000, 0)}),
+                },
+            ),
+        ),
+        max_size=7,
+    )
+)
+def test_replies_without_a_null_never_make_one(replies: list[object]) -> None:
+    answers = asyncio.run(ask(lambda _: replies, 5))
+
+    assert "null" not in summary(answers)
+    assert all(each.record is None or each.record.tx_hash == each.tx_hash for each in answers)
+
+
+@given(st.permutations(range(6)))
+def test_replies_mixed_up_in_any_way_never_deny_a_record(results: list[int]) -> None:
+    def answer(calls: list[Call]) -> list[dict[str, Any]]:
+        replies = truth(calls)
+        return [
+            reply | {"result": replies[other]["result"]}
+            for reply, other in zip(replies, results, strict=True)
+        ]
+
+    answers = asyncio.run(ask(answer, 6))
+
+    denied = [each.tx_hash for each in answers if summary([each]) == ["null"]]
+    assert not any(true_result(str(tx_hash)) for tx_hash in denied)
+
+
+async def test_failure_says_no_upstream_text_and_no_address() -> None:
+    answers = await ask(lambda calls: [fault(-32000, call) for call in calls], 3)
+    odd = await ask(changed(0, lambda r: r | {"result": a_record("c4nary-of-the-path")}), 2)
+
+    for each in [*answers, *odd]:
+        assert each.failure is None or "c4nary" not in each.failure.message
+        assert each.failure is None or "devnet test endpoint" in each.failure.message
