@@ -23,7 +23,7 @@ _SHOWN = 80
 def shorten(text: str, limit: int = _SHOWN) -> str:
     """Quote hostile text for a message: printable ASCII only, at most `limit` characters."""
     quoted = ascii(text[: limit + 1])
-    return quoted if len(text) <= limit else f"{ascii(text[:limit])}…"
+    return quoted if len(text) <= limit else f"{text[:limit]!a}…"
 
 
 def parse_gwei(text: str) -> Wei:
@@ -88,8 +88,7 @@ class _FixedBytes(bytes):
         digits = text[2:] if text[:2] in {"0x", "0X"} else text
         if not re.fullmatch(rf"[0-9a-fA-F]{{{cls.LENGTH * 2}}}", digits, re.ASCII):
             msg = (
-                f"{shorten(text)} is not a {cls.NAME}: "
-                f"give 0x and {cls.LENGTH * 2} hexadecimal digits"
+                f"{shorten(text)} is no {cls.NAME}: give 0x and {cls.LENGTH * 2} hexadecimal digits"
             )
             raise InputError(msg)
         return cls(bytes.fromhex(digits))

@@ -19,7 +19,9 @@ _OVER_LIMIT: Final = re.compile(
 _SEQUENCER: Final = re.compile(
     r"TX_MODULE_LINE_COUNT_OVERFLOW(_CACHED)?(?: ?\((\w{1,64})\))?", re.ASCII
 )
-_UNKNOWN_MODULE: Final = re.compile(r"Module (\w{1,64}) does not exist in the limits file\.", re.ASCII)
+_UNKNOWN_MODULE: Final = re.compile(
+    r"Module (\w{1,64}) does not exist in the limits file\.", re.ASCII
+)
 _INVALID_COUNT: Final = "Internal Error: do not know what to do with result: INVALID_LINE_COUNT"
 
 
@@ -95,7 +97,9 @@ def _explain_over_limit(reason: Reason) -> str:
             "its limit is 0."
         )
     if reason.count is None or reason.limit is None:
-        return f"The transaction needs more lines in the prover module {reason.module} than the limit."
+        return (
+            f"The transaction needs more lines in the prover module {reason.module} than the limit."
+        )
     factor = reason.count / reason.limit
     return (
         f"The transaction needs {reason.count:,} lines in the prover module {reason.module}; "

@@ -25,6 +25,9 @@ class Secret:
 
     __repr__ = __str__
 
+    def __format__(self, spec: str) -> str:
+        return format(MASK, spec)
+
     def __bool__(self) -> bool:
         return bool(self._text)
 

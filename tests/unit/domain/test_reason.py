@@ -1,0 +1,193 @@
+"""Reason messages: every known form is read and said in plain words, others are kept whole."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dashboard.domain.reason import ReasonKind, explain, overrun, parse_reason
+from tests.recorded import recorded
+
+HASH: Final = f"0x{'ab' * 32}"
+OVER: Final = ReasonKind.OVER_LIMIT
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "module", "count", "limit"),
+    [
+        (
+            f"Transaction {HASH} line count for module EXT=1310720 is above the limit 1048576",
+            OVER,
+            "EXT",
+            1310720,
+            1048576,
+        ),
+        (
+            "Transaction line count for module ADD=600000 is above the limit 524288",
+            OVER,
+            "ADD",
+            600000,
+            524288,
+        ),
+        (
+            "Transaction line count for module PRECOMPILE_RIPEMD_BLOCKS=1 is above the limit 0",
+            OVER,
+            "PRECOMPILE_RIPEMD_BLOCKS",
+            1,
+            0,
+        ),
+        ("TX_MODULE_LINE_COUNT_OVERFLOW(MMU)", OVER, "MMU", None, None),
+        ("TX_MODULE_LINE_COUNT_OVERFLOW (MMU)", OVER, "MMU", None, None),
+        ("TX_MODULE_LINE_COUNT_OVERFLOW_CACHED(MMU)", OVER, "MMU", None, None),
+        ("TX_MODULE_LINE_COUNT_OVERFLOW", OVER, None, None, None),
+        ("TX_MODULE_LINE_COUNT_OVERFLOW_CACHED", OVER, None, None, None),
+        (
+            "Module EXT_V9 does not exist in the limits file.",
+            ReasonKind.MODULE_UNDEFINED,
+            "EXT_V9",
+            None,
+            None,
+        ),
+        (
+            "Internal Error: do not know what to do with result: INVALID_LINE_COUNT",
+            ReasonKind.INVALID_COUNT,
+            None,
+            None,
+            None,
+        ),
+    ],
+)
+def test_reason_of_a_known_form_is_read(
+    text: str, kind: ReasonKind, module: str | None, count: int | None, limit: int | None
+) -> None:
+    reason = parse_reason(text)
+
+    assert (reason.kind, reason.module, reason.count, reason.limit) == (kind, module, count, limit)
+    assert reason.text == text
+
+
+@pytest.mark.parametrize("text", ["TX_MODULE_LINE_COUNT_OVERFLOW_CACHED", "…_CACHED(MMU)"])
+def test_reason_of_a_remembered_check_is_cached(text: str) -> None:
+    reason = parse_reason(text.replace("…", "TX_MODULE_LINE_COUNT_OVERFLOW"))
+
+    assert reason.is_cached
+
+
+def test_reason_of_a_fresh_check_is_not_cached() -> None:
+    assert not parse_reason("TX_MODULE_LINE_COUNT_OVERFLOW(MMU)").is_cached
+
+
+@pytest.mark.parametrize("name", ["rpc_stage", "p2p_stage", "sequencer_stage"])
+def test_recorded_reason_is_known(name: str) -> None:
+    text = recorded(f"exclusion_get_response_{name}")["result"]["reasonMessage"]
+
+    assert parse_reason(text).kind is not ReasonKind.UNPARSED
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "Gas price too low",
+        "tx_module_line_count_overflow(MMU)",
+        "TX_MODULE_LINE_COUNT_OVERFLOW()",
+        "TX_MODULE_LINE_COUNT_OVERFLOW(MMU) and more",
+        "TX_MODULE_LINE_COUNT_OVERFLOW(MMU)\n",
+        "TX_MODULE_LINE_COUNT_OVERFLOW(<script>)",
+        "TX_MODULE_LINE_COUNT_OVERFLOW(ÄÖ)",
+        f"TX_MODULE_LINE_COUNT_OVERFLOW({'M' * 65})",
+        "Transaction line count for module ADD=-1 is above the limit 1",
+        "Transaction line count for module ADD=1e9 is above the limit 1",
+        f"Transaction line count for module ADD={'9' * 21} is above the limit 1",
+        "Transaction 0x12 line count for module ADD=2 is above the limit 1",
+        "Module EXT_V9 does not exist in the limits file",
+        "x" * 1024,
+    ],
+    ids=range(15),
+)
+def test_reason_of_another_form_is_kept_whole(text: str) -> None:
+    reason = parse_reason(text)
+
+    assert (reason.kind, reason.text, reason.module) == (ReasonKind.UNPARSED, text, None)
+
+
+@pytest.mark.parametrize(
+    ("text", "share"),
+    [
+        ("Transaction line count for module ADD=3 is above the limit 2", 1.5),
+        ("Transaction line count for module ADD=3 is above the limit 0", None),
+        ("TX_MODULE_LINE_COUNT_OVERFLOW(ADD)", None),
+        ("unknown", None),
+    ],
+)
+def test_overrun_is_the_count_by_the_limit_where_both_are_known(
+    text: str, share: float | None
+) -> None:
+    assert overrun(parse_reason(text)) == share
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        (
+            "Transaction line count for module EXT=1310720 is above the limit 1048576",
+            (
+                "The transaction needs 1,310,720 lines in the prover module EXT; "
+                "the limit is 1,048,576 (1.25 times the limit)."
+            ),
+        ),
+        (
+            "Transaction line count for module RIP=1 is above the limit 0",
+            (
+                "The transaction uses RIP, an operation that this network cannot prove: "
+                "its limit is 0."
+            ),
+        ),
+        (
+            "TX_MODULE_LINE_COUNT_OVERFLOW(MMU)",
+            "The transaction needs more lines in the prover module MMU than the limit.",
+        ),
+        (
+            "TX_MODULE_LINE_COUNT_OVERFLOW_CACHED",
+            "The transaction needs more proof lines than one block may hold.",
+        ),
+        (
+            "Module EXT_V9 does not exist in the limits file.",
+            (
+                "The node has no line limit for the prover module EXT_V9, "
+                "so it could not accept the transaction."
+            ),
+        ),
+        (
+            "Internal Error: do not know what to do with result: INVALID_LINE_COUNT",
+            "The node could not count the proof lines of this transaction.",
+        ),
+        (
+            "Gas price too low",
+            "The network gave a reason that Linewatch does not know; it is shown as sent.",
+        ),
+    ],
+)
+def test_reason_is_explained_in_one_plain_sentence(text: str, sentence: str) -> None:
+    assert explain(parse_reason(text)) == sentence
+
+
+@given(
+    st.text()
+    | st.builds(
+        "Transaction line count for module {}={} is above the limit {}".format,
+        st.text(max_size=10),
+        st.integers(-1, 10**22),
+        st.integers(-1, 10**22),
+    )
+    | st.builds("TX_MODULE_LINE_COUNT_OVERFLOW({})".format, st.text(max_size=10))
+)
+def test_any_reason_is_read_and_explained_in_plain_ascii(text: str) -> None:
+    reason = parse_reason(text)
+
+    assert reason.text == text
+    assert explain(reason).isascii()
+    assert not set(explain(reason)) & set("<>&\"'\n")

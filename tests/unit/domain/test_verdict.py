@@ -1,0 +1,155 @@
+"""Verdicts: the one honest thing to say of a hash, from what is stored and nothing else."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
+
+import pytest
+
+from dashboard.domain.exclusion import (
+    QUERYABLE_WINDOW,
+    REPORTING_DELAY,
+    RejectedTransaction,
+    RejectionStage,
+)
+from dashboard.domain.observation import Failure, FailureKind
+from dashboard.domain.quantity import Address, NetworkId, TxHash
+from dashboard.domain.verdict import Evidence, Verdict, VerdictKind, conclude
+
+HASH: Final = TxHash(bytes(32))
+NOW: Final = datetime(2026, 11, 20, 12, tzinfo=UTC)
+MOMENT: Final = timedelta(milliseconds=1)
+REFUSED: Final = Failure(FailureKind.REFUSED, "The exclusion endpoint refuses the key.")
+
+
+def concluded(**changes: Any) -> Verdict:  # noqa: ANN401 - any field of the evidence
+    """Conclude on a hash never asked for, with some evidence added."""
+    return conclude(Evidence(NetworkId(59144), HASH, **changes))
+
+
+def answered(at: datetime = NOW, **changes: Any) -> Verdict:  # noqa: ANN401 - likewise
+    """Conclude on a hash that was answered once, with null."""
+    return concluded(**({"first_answered_at": at, "last_answered_at": at} | changes))
+
+
+def a_record(stage: RejectionStage = RejectionStage.RPC) -> RejectedTransaction:
+    return RejectedTransaction(
+        HASH, Address(bytes(20)), 1, stage, "<b>hostile</b>", NOW - timedelta(hours=1)
+    )
+
+
+def test_record_makes_it_rejected_and_not_final() -> None:
+    verdict = concluded(records=(a_record(),))
+
+    assert verdict.kind is VerdictKind.REJECTED
+    assert verdict.rests_on == "Rejected at the RPC stage, dated 2026-11-20 11:00:00 UTC."
+    assert "may be sent again" in verdict.follows
+
+
+def test_several_records_are_counted_and_the_newest_is_told() -> None:
+    verdict = concluded(records=(a_record(RejectionStage.SEQUENCER), a_record()))
+
+    assert verdict.rests_on.startswith("Rejected at the SEQUENCER stage")
+    assert verdict.rests_on.endswith("2 versions of the record were seen.")
+
+
+def test_record_outlives_a_later_null_and_a_failing_upstream() -> None:
+    verdict = answered(records=(a_record(),), failing_since=NOW, failure=REFUSED)
+
+    assert verdict.kind is VerdictKind.REJECTED
+
+
+def test_record_text_is_never_repeated() -> None:
+    verdict = concluded(records=(a_record(),))
+
+    assert "hostile" not in verdict.rests_on + verdict.follows
+
+
+def test_hash_never_asked_for_is_not_checked_yet() -> None:
+    assert concluded().kind is VerdictKind.NOT_CHECKED_YET
+
+
+def test_hash_without_any_answer_cannot_be_checked() -> None:
+    verdict = concluded(failing_since=NOW, failure=REFUSED)
+
+    assert verdict.kind is VerdictKind.CANNOT_CHECK
+    assert verdict.rests_on == (
+        "The exclusion API has given no answer since 2026-11-20 12:00:00 UTC. "
+        "The exclusion endpoint refuses the key."
+    )
+
+
+def test_failure_without_a_message_is_told_all_the_same() -> None:
+    verdict = concluded(failing_since=NOW)
+
+    assert verdict.kind is VerdictKind.CANNOT_CHECK
+    assert verdict.rests_on.endswith("since 2026-11-20 12:00:00 UTC.")
+
+
+def test_null_means_no_rejection_on_record_in_the_week_before() -> None:
+    verdict = answered()
+
+    assert verdict.kind is VerdictKind.NO_REJECTION_ON_RECORD
+    assert verdict.rests_on == (
+        "Asked 2026-11-20 12:00:00 UTC: no rejection on record dated after "
+        "2026-11-13 12:00:00 UTC. An older one could not be seen."
+    )
+
+
+def test_null_rests_on_the_last_answer() -> None:
+    verdict = answered(last_answered_at=NOW + timedelta(hours=1))
+
+    assert verdict.rests_on.startswith("Asked 2026-11-20 13:00:00 UTC")
+
+
+def test_null_before_an_outage_tells_of_the_outage() -> None:
+    verdict = answered(failing_since=NOW + timedelta(hours=1), failure=REFUSED)
+
+    assert verdict.kind is VerdictKind.NO_REJECTION_ON_RECORD
+    assert verdict.rests_on.endswith("Since 2026-11-20 13:00:00 UTC the API gives no answer.")
+
+
+def test_null_on_a_time_unknown_may_be_followed_by_a_late_report() -> None:
+    assert "the time of the attempt is not known" in answered().follows
+
+
+@pytest.mark.parametrize("delay", [timedelta(), REPORTING_DELAY - MOMENT, REPORTING_DELAY])
+def test_null_within_two_hours_may_be_followed_by_a_late_report(delay: timedelta) -> None:
+    verdict = answered(attempted_at=NOW - delay)
+
+    assert verdict.kind is VerdictKind.NO_REJECTION_ON_RECORD
+    assert verdict.follows.startswith("A node's report can still arrive until ")
+
+
+def test_null_after_two_hours_says_that_they_had_passed() -> None:
+    verdict = answered(attempted_at=NOW - REPORTING_DELAY - MOMENT)
+
+    assert verdict.follows == "The two hours in which nodes report had passed when this was asked."
+
+
+def test_first_answer_exactly_a_week_after_the_attempt_is_in_time() -> None:
+    verdict = answered(attempted_at=NOW - QUERYABLE_WINDOW)
+
+    assert verdict.kind is VerdictKind.NO_REJECTION_ON_RECORD
+
+
+def test_first_answer_more_than_a_week_after_the_attempt_cannot_tell() -> None:
+    verdict = answered(attempted_at=NOW - QUERYABLE_WINDOW - MOMENT)
+
+    assert verdict.kind is VerdictKind.CANNOT_TELL
+    assert verdict.follows == "An earlier rejection may have expired unseen."
+
+
+def test_first_answer_in_time_counts_however_late_the_last_one_is() -> None:
+    verdict = answered(attempted_at=NOW, last_answered_at=NOW + 2 * QUERYABLE_WINDOW)
+
+    assert verdict.kind is VerdictKind.NO_REJECTION_ON_RECORD
+
+
+def test_no_verdict_claims_that_nothing_was_rejected() -> None:
+    assert "not rejected" not in [kind.value for kind in VerdictKind]
+
+
+def test_same_evidence_gives_the_same_verdict() -> None:
+    assert answered(attempted_at=NOW) == answered(attempted_at=NOW)
