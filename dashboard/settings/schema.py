@@ -49,6 +49,8 @@ class ServeSettings(Struct, frozen=True, forbid_unknown_fields=True):
     largest_batch: Positive
     cors_origins: list[str]
     default_network_id: Annotated[int, Meta(ge=0, le=2**63 - 1)]
+    log_requests: bool
+    oldest_fees: Duration
     busy_window: Annotated[int, Meta(ge=1, le=200_000)]
     keys: dict[str, ApiKeySettings]
 

@@ -1,0 +1,80 @@
+"""The devnet role: the simulated chain, its nodes' reports, and the sample that is tracked."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, closing
+from datetime import datetime
+
+import uvicorn
+from starlette.types import ASGIApp
+
+from dashboard.devnet.app import build_app
+from dashboard.devnet.chain import Chain
+from dashboard.devnet.genesis import open_genesis
+from dashboard.devnet.ledger import Ledger
+from dashboard.devnet.reporter import Reporter, TrackTransaction
+from dashboard.domain.quantity import TxHash
+from dashboard.errors import SettingsError
+from dashboard.settings import Settings
+from dashboard.store.engine import Store
+from dashboard.store.transactions import TrackRequest, track
+from dashboard.upstream.http import open_client
+from dashboard.wiring.clock import utc_now
+from dashboard.wiring.http import run_http
+from dashboard.wiring.networks import DEVNET_ID, Clients, networks_of
+from dashboard.wiring.store import open_checked_store
+
+
+async def run_devnet(settings: Settings, stop: asyncio.Event) -> None:
+    """Run the chain until `stop`; it goes on from its stored genesis at the next start."""
+    network = next((each for each in networks_of(settings) if each.is_simulated), None)
+    if network is None:
+        raise SettingsError("devnet.mode is off, or networks are configured: set it to on")
+    folder = settings.home / "devnet"
+    chain = Chain(open_genesis(folder, settings.devnet.seed, utc_now))
+    with closing(Ledger(folder)) as ledger, closing(open_checked_store(settings)) as store:
+        async with open_client() as http:
+            serve = Clients(http, settings.poll).exclusion(network)
+            reporter = Reporter(chain, ledger, serve, _tracker(store), utc_now)
+            app = build_app(chain, ledger, utc_now)
+            async with _reporting(reporter):
+                await run_http(_config(app, settings), stop, "LINEWATCH_DEVNET_PORT")
+
+
+@asynccontextmanager
+async def _reporting(reporter: Reporter) -> AsyncIterator[None]:
+    """Play the nodes and senders meanwhile."""
+    running = asyncio.create_task(reporter.run())
+    try:
+        yield
+    finally:
+        running.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await running
+
+
+def _config(app: ASGIApp, settings: Settings) -> uvicorn.Config:
+    return uvicorn.Config(
+        app,
+        host=settings.devnet.host,
+        port=settings.devnet.port,
+        log_config=None,
+        log_level="warning",
+        access_log=False,
+        lifespan="off",
+        timeout_graceful_shutdown=2,
+    )
+
+
+def _tracker(store: Store) -> TrackTransaction:
+    """Return what puts a sample of the simulated transactions under watch."""
+
+    def track_sample(tx_hash: TxHash, attempted_at: datetime, label: str) -> None:
+        request = TrackRequest(tx_hash, (DEVNET_ID,), attempted_at, label)
+        with store.write() as connection:
+            track(connection, request, utc_now())
+
+    return track_sample

@@ -1,0 +1,52 @@
+"""Run one ASGI app until it is told to stop."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import socket
+from collections.abc import Iterator
+
+import uvicorn
+
+from dashboard.errors import RoleError
+
+
+class _Server(uvicorn.Server):
+    """uvicorn, but for its signal handlers: a role has its own, which end all that it runs."""
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Leave signals to the role."""
+        yield
+
+
+async def run_http(config: uvicorn.Config, stop: asyncio.Event, port_variable: str) -> None:
+    """Serve until `stop`, then let requests under way finish.
+
+    RoleError where the port cannot be used, or where the app could not start or ended by itself.
+    """
+    server = _Server(config)
+    with _listen(config, port_variable) as listener:
+        serving = asyncio.create_task(server.serve(sockets=[listener]))
+        stopped = asyncio.create_task(stop.wait())
+        await asyncio.wait([serving, stopped], return_when=asyncio.FIRST_COMPLETED)
+        stopped.cancel()
+        server.should_exit = True
+        await serving
+    if not server.started:
+        raise RoleError("the server could not start; its lines above say why")
+
+
+def _listen(config: uvicorn.Config, port_variable: str) -> socket.socket:
+    family = socket.AF_INET6 if ":" in config.host else socket.AF_INET
+    try:
+        listener = socket.create_server((config.host, config.port), family=family, backlog=2048)
+    except OSError as error:
+        raise RoleError(
+            f"port {config.port} on {config.host} cannot be used ({error.strerror}): "
+            f"stop what uses it, or set {port_variable}"
+        ) from error
+    # asyncio does this only for sockets that it makes itself; without, each reply waits 40 ms.
+    listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return listener

@@ -1,0 +1,130 @@
+"""A Linewatch installation for tests: real processes, free ports, a state folder of its own."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.waiting import eventually
+
+PROJECT = Path(__file__).parents[1]
+
+
+def free_ports(count: int) -> list[int]:
+    """Return ports on which nothing listened a moment ago."""
+    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
+    ports = [each.getsockname()[1] for each in sockets]
+    for each in sockets:
+        each.close()
+    return ports
+
+
+@dataclass(frozen=True, slots=True)
+class Installation:
+    """Where an installation lives: its state folder, its ports and its variables."""
+
+    home: Path
+    pages_port: int
+    serve_port: int
+    devnet_port: int
+    variables: Mapping[str, str]
+
+    @property
+    def pages(self) -> str:
+        """The address of the pages."""
+        return f"http://127.0.0.1:{self.pages_port}"
+
+    @property
+    def serve(self) -> str:
+        """The address of both APIs."""
+        return f"http://127.0.0.1:{self.serve_port}"
+
+    @property
+    def devnet(self) -> str:
+        """The address of the simulated chain."""
+        return f"http://127.0.0.1:{self.devnet_port}"
+
+    def environment(self) -> dict[str, str]:
+        """Return the environment of its processes: ours without Linewatch's own variables."""
+        own = {name: text for name, text in os.environ.items() if not name.startswith("LINEWATCH_")}
+        return {**own, **self.variables}
+
+    def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        """Run one `linewatch` command to its end."""
+        return subprocess.run(
+            command(*arguments),
+            env=self.environment(),
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+
+    @contextmanager
+    def start(self, arguments: Sequence[str], log: Path) -> Iterator[subprocess.Popen[bytes]]:
+        """Start a command in the background; afterwards end it and everything that it started."""
+        with log.open("ab") as output:
+            process = subprocess.Popen(
+                arguments,
+                env=self.environment(),
+                cwd=PROJECT,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+                start_new_session=True,
+            )
+        try:
+            yield process
+        finally:
+            process.send_signal(signal.SIGTERM)
+            process.wait(30)
+            eventually(lambda: not self.processes(), what=f"the end of {self.processes()}")
+
+    def processes(self) -> list[int]:
+        """Return the processes that run with this installation's state folder, but for our own."""
+        mark = f"LINEWATCH_HOME={self.home}".encode()
+        return [
+            int(folder.name)
+            for folder in Path("/proc").iterdir()
+            if folder.name.isdigit()
+            and int(folder.name) != os.getpid()
+            and mark in _environment_of(folder)
+        ]
+
+
+def new_installation(home: Path, **variables: str) -> Installation:
+    """Plan an installation in `home` on free ports; nothing is started yet."""
+    pages, serve, devnet = free_ports(3)
+    return Installation(
+        home=home,
+        pages_port=pages,
+        serve_port=serve,
+        devnet_port=devnet,
+        variables={
+            "LINEWATCH_HOME": str(home),
+            "LINEWATCH_PAGES_PORT": str(pages),
+            "LINEWATCH_SERVE_PORT": str(serve),
+            "LINEWATCH_DEVNET_PORT": str(devnet),
+            **variables,
+        },
+    )
+
+
+def command(*arguments: str) -> list[str]:
+    """Return the command line of `linewatch` with these arguments."""
+    return [sys.executable, "-m", "dashboard.cli.main", *arguments]
+
+
+def _environment_of(folder: Path) -> list[bytes]:
+    """Return the variables of a process, none where it has ended."""
+    try:
+        return (folder / "environ").read_bytes().split(b"\0")
+    except OSError:
+        return []

@@ -1,0 +1,59 @@
+"""The command line tells a person's mistake in one line and leaves nothing half done."""
+
+from __future__ import annotations
+
+import socket
+from pathlib import Path
+
+import pytest
+
+from tests.installation import Installation, new_installation
+
+
+@pytest.fixture
+def installation(tmp_path: Path) -> Installation:
+    return new_installation(tmp_path / "home")
+
+
+def test_command_line_lists_its_commands(installation: Installation) -> None:
+    shown = installation.run("--help")
+
+    assert shown.returncode == 0
+    assert [word for word in ("up", "worker", "serve", "devnet", "pages", "migrate")
+            if word not in shown.stdout] == []  # fmt: skip
+
+
+def test_command_line_names_a_wrong_setting_in_one_line(tmp_path: Path) -> None:
+    installation = new_installation(tmp_path, LINEWATCH_POLL_GAS_PERIOD="soon")
+
+    refused = installation.run("worker")
+
+    assert refused.returncode == 2
+    assert refused.stderr.count("\n") == 1
+    assert "poll.gas_period (in the variable LINEWATCH_POLL_GAS_PERIOD)" in refused.stderr
+
+
+def test_command_line_migrates_a_store_once(installation: Installation) -> None:
+    first, second = installation.run("migrate"), installation.run("migrate")
+
+    assert (first.returncode, second.returncode) == (0, 0)
+    assert first.stdout == second.stdout
+    assert (installation.home / "linewatch.sqlite").stat().st_size > 0
+
+
+def test_command_line_says_that_a_store_must_be_migrated_first(installation: Installation) -> None:
+    refused = installation.run("serve")
+
+    assert refused.returncode == 1
+    assert "linewatch migrate" in refused.stderr
+    assert "Traceback" not in refused.stderr
+
+
+def test_up_names_a_taken_port_and_starts_nothing(installation: Installation) -> None:
+    with socket.create_server(("127.0.0.1", installation.serve_port)):
+        refused = installation.run("up")
+
+    assert refused.returncode == 1
+    assert f"port {installation.serve_port}" in refused.stderr
+    assert "LINEWATCH_SERVE_PORT" in refused.stderr
+    assert not installation.home.exists()
