@@ -1,0 +1,70 @@
+"""Messy pastes: find the transaction hashes in what a person copied from anywhere."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from dashboard.domain.quantity import TxHash
+
+LONGEST_PASTE: Final = 400_000
+"""Characters that are read of one paste; some 5,000 explorer links."""
+
+_HASH: Final = re.compile(r"(?<![0-9a-zA-Z])(?:0[xX])?([0-9a-fA-F]{64})(?![0-9a-zA-Z])", re.ASCII)
+_ADDRESS: Final = re.compile(r"(?:0[xX])?[0-9a-fA-F]{40}", re.ASCII)
+_ATTEMPT: Final = re.compile(r"(?<![0-9a-zA-Z])0[xX][0-9a-zA-Z]*", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class WrongText:
+    """A piece of a paste that holds no hash; `line` counts from 1, `text` is as it was given."""
+
+    line: int
+    text: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Paste:
+    """What a paste holds: each hash once in the order given, and what could not be used."""
+
+    hashes: tuple[TxHash, ...]
+    repeated: int
+    wrong: tuple[WrongText, ...]
+
+
+def read_paste(text: str) -> Paste:
+    """Find hashes between commas, blanks, quotes and inside explorer links.
+
+    Other columns of a line that holds a hash (an address, an amount, a name) are passed over;
+    what begins like a hash and is none is named, and so is a line without any hash.
+    """
+    found: list[TxHash] = []
+    wrong: list[WrongText] = []
+    for number, line in enumerate(text[:LONGEST_PASTE].splitlines(), start=1):
+        hashes = [TxHash(bytes.fromhex(match[1])) for match in _HASH.finditer(line)]
+        found += hashes
+        wrong += _wrong_pieces(number, line, has_hash=bool(hashes))
+    hashes_once = tuple(dict.fromkeys(found))
+    return Paste(hashes_once, len(found) - len(hashes_once), tuple(wrong))
+
+
+def _wrong_pieces(number: int, line: str, *, has_hash: bool) -> Iterator[WrongText]:
+    attempts = [match[0] for match in _ATTEMPT.finditer(_HASH.sub(" ", line))]
+    if has_hash:
+        attempts = [text for text in attempts if not _ADDRESS.fullmatch(text)]
+    for text in attempts:
+        yield WrongText(number, text, _why_no_hash(text))
+    if not has_hash and not attempts and line.strip(" \t,;\"'"):
+        yield WrongText(number, line.strip(), "holds no transaction hash")
+
+
+def _why_no_hash(text: str) -> str:
+    if _ADDRESS.fullmatch(text):
+        return "is an address; give the transaction's hash, 0x and 64 hexadecimal digits"
+    digits = text[2:]
+    if not re.fullmatch(r"[0-9a-fA-F]*", digits, re.ASCII):
+        return "holds a character that is no hexadecimal digit (0 to 9, a to f)"
+    return f"has {len(digits)} hexadecimal digits; a transaction hash has 64"

@@ -1,0 +1,180 @@
+"""Figures, drawn as SVG in colours that read on light and on dark.
+
+One figure serves every viewer; `style.css` sharpens its text and lines for the theme of each.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+
+from dashboard.domain.quantity import Wei
+from dashboard.show.text import fee, unit_of
+
+CONFIG: Final = {"displayModeBar": False, "scrollZoom": False, "responsive": True}
+_FONT: Final = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Noto Sans', sans-serif"
+_LINE: Final = "#14908a"
+_GAP: Final = "rgba(122,136,148,0.16)"
+_THRESHOLD: Final = "#c9771a"
+_QUIET: Final = "#7a8894"
+_GRID: Final = "rgba(122,136,148,0.22)"
+_CLEAR: Final = "rgba(0,0,0,0)"
+_HEIGHT: Final = 210
+_HEADROOM: Final = 1.12
+_MOST_GAPS: Final = 50
+
+
+@dataclass(frozen=True, slots=True)
+class FeeLevels:
+    """The two levels that a base-fee chart compares with; None where not known."""
+
+    base_fee_percentile: Wei | None = None
+    busy_threshold: Wei | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _LevelLook:
+    """How a level is drawn; the lower one's name hangs below it, so that names never meet."""
+
+    name: str
+    colour: str
+    dash: str
+    yanchor: str
+
+
+_MEDIAN: Final = _LevelLook("median", _QUIET, "dot", "top")
+_BUSY: Final = _LevelLook("busy", _THRESHOLD, "dash", "bottom")
+
+
+@dataclass(frozen=True, slots=True)
+class Drawing:
+    """A figure, the words that say the same to someone who cannot see it, and a caveat.
+
+    `caveat` is empty where every time in the figure is exact.
+    """
+
+    figure: go.Figure
+    words: str
+    caveat: str = ""
+
+
+def base_fee_drawing(frame: pd.DataFrame, levels: FeeLevels, network: str) -> Drawing:
+    """Draw the base fees of a network and describe them."""
+    lowest, highest = (
+        " ".join(fee(Wei(int(edge)))) for edge in (frame["base_fee"].min(), frame["base_fee"].max())
+    )
+    first, last = frame.index[0], frame.index[-1]
+    words = (
+        f"Base fee of {network} from {first:%d %b %H:%M} to {last:%d %b %H:%M} UTC, "
+        f"between {lowest} and {highest}."
+    )
+    if levels.busy_threshold is not None:
+        words += f" Busy above {' '.join(fee(levels.busy_threshold))}."
+    return Drawing(base_fee_figure(frame, levels), words, _caveat(frame))
+
+
+def _caveat(frame: pd.DataFrame) -> str:
+    estimated = frame.index[frame["is_time_estimated"]]
+    if estimated.empty:
+        return ""
+    return (
+        f"From {estimated[0]:%H:%M} to {estimated[-1]:%H:%M} UTC some values come from the base "
+        "fee history, which names no block times: their times are estimated."
+    )
+
+
+def base_fee_figure(frame: pd.DataFrame, levels: FeeLevels) -> go.Figure:
+    """Draw base fees as steps (each holds until the next) with percentile and threshold.
+
+    `frame` is a `fee_frame`; gaps in it stay gaps. Times go out as typed milliseconds since
+    1970 and fees as typed floats in the unit that fits the largest.
+    """
+    known = [level for level in (levels.base_fee_percentile, levels.busy_threshold) if level]
+    largest = Wei(max([int(frame["base_fee"].max()), *known]))
+    wei_per_unit, unit = unit_of(largest)
+    figure = go.Figure(_trace(frame, wei_per_unit, unit))
+    figure.update_layout(_layout(largest / wei_per_unit * _HEADROOM, unit))
+    for begins, ends in _gaps(frame):
+        figure.add_vrect(begins, ends, fillcolor=_GAP, line_width=0, layer="below")
+    _draw_level(figure, levels.base_fee_percentile, _MEDIAN, wei_per_unit)
+    _draw_level(figure, levels.busy_threshold, _BUSY, wei_per_unit)
+    return figure
+
+
+def _trace(frame: pd.DataFrame, wei_per_unit: int, unit: str) -> go.Scatter:
+    return go.Scatter(
+        x=frame.index.as_unit("ms").asi8.astype(np.float64),
+        y=frame["base_fee"].to_numpy() / wei_per_unit,
+        mode="lines",
+        line={"color": _LINE, "width": 1.75, "shape": "hv"},
+        connectgaps=False,
+        hovertemplate=f"%{{x|%d %b %H:%M:%S}} UTC<br>%{{y:,.9~f}} {unit}<extra></extra>",
+    )
+
+
+def _layout(top: float, unit: str) -> dict[str, object]:
+    return {
+        "height": _HEIGHT,
+        "margin": {"l": 0, "r": 52, "t": 8, "b": 0},
+        "paper_bgcolor": _CLEAR,
+        "plot_bgcolor": _CLEAR,
+        "font": {"family": _FONT, "size": 12, "color": _QUIET},
+        "showlegend": False,
+        "dragmode": False,
+        "hovermode": "x",
+        "hoverlabel": {"bgcolor": "#15222c", "font": {"color": "#ffffff"}},
+        "uirevision": "steady",
+        "xaxis": {
+            "type": "date",
+            "showgrid": False,
+            "linecolor": _GRID,
+            "automargin": True,
+            "nticks": 5,
+            "tickangle": 0,
+            "tickformatstops": [
+                {"dtickrange": [None, 60_000], "value": "%H:%M:%S"},
+                {"dtickrange": [60_000, 86_400_000], "value": "%H:%M"},
+                {"dtickrange": [86_400_000, None], "value": "%d %b"},
+            ],
+        },
+        "yaxis": {
+            "range": [0, top or 1],
+            "gridcolor": _GRID,
+            "zeroline": False,
+            "automargin": True,
+            "nticks": 5,
+            "ticklabelstandoff": 6,
+            "ticksuffix": f" {unit}",
+            "tickformat": ",~g",
+        },
+    }
+
+
+def _gaps(frame: pd.DataFrame) -> list[tuple[float, float]]:
+    """Return where nothing was seen, as milliseconds since 1970, the latest gaps first."""
+    times = frame.index.as_unit("ms").asi8
+    holes = np.flatnonzero(frame["base_fee"].isna().to_numpy())[::-1][:_MOST_GAPS]
+    return [(float(times[hole]), float(times[hole + 1])) for hole in holes]
+
+
+def _draw_level(figure: go.Figure, level: Wei | None, look: _LevelLook, wei_per_unit: int) -> None:
+    """Draw a level with its name in the right margin, where no line can run through it."""
+    if level is None:
+        return
+    figure.add_hline(
+        y=level / wei_per_unit,
+        line={"color": look.colour, "width": 1.25, "dash": look.dash},
+        annotation={
+            "text": look.name,
+            "font": {"color": look.colour, "size": 12},
+            "x": 1,
+            "xanchor": "left",
+            "xshift": 4,
+            "yanchor": look.yanchor,
+            "showarrow": False,
+        },
+    )

@@ -1,0 +1,147 @@
+"""The desk: the only thing a page asks.
+
+It reads the store and never waits for an upstream, but for the live question with its deadline.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import datetime, timedelta
+from typing import Final, TypeAlias
+
+from dashboard.domain.clock import Clock
+from dashboard.domain.exclusion import StoredRejection
+from dashboard.domain.quantity import NetworkId, TxHash
+from dashboard.show import reading
+from dashboard.show.charts import Drawing, FeeLevels, base_fee_drawing
+from dashboard.show.dossiers import Dossier
+from dashboard.show.frames import fee_frame
+from dashboard.show.fresh import Fresh
+from dashboard.show.networks import NetworkCard, NetworkFigures, NetworkStatus, conclude_status
+from dashboard.store.engine import Store
+from dashboard.store.rejections import newest
+from dashboard.store.transactions import TrackRequest, track
+
+LookUp: TypeAlias = Callable[[tuple[TxHash, ...], NetworkId | None], None]
+"""Ask upstream about hashes now, on one network or all, and store what it said.
+
+It has a deadline of its own and raises nothing for upstream trouble.
+"""
+
+LOOK_UP_DEADLINE: Final = timedelta(seconds=8)
+_SHARED_FOR: Final = timedelta(seconds=1)
+_GAP_AFTER_PERIODS: Final = 3
+
+
+class Desk:
+    """What pages may ask; one for the process, used by all sessions at once.
+
+    Every answer may raise StoreError. Answers that all viewers share are kept for a second.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        networks: Sequence[NetworkCard],
+        look_up: LookUp | None,
+        clock: Clock,
+        look_up_deadline: timedelta = LOOK_UP_DEADLINE,
+    ) -> None:
+        """Serve pages from `store`; `look_up` is the live question, None where nobody answers it.
+
+        `look_up_deadline` tells people how long it can take; `look_up` keeps it.
+        """
+        self.networks = tuple(networks)
+        self.look_up_deadline = look_up_deadline
+        self._look_up = look_up
+        self.now = clock
+        self._store = store
+        self._figures: Fresh[tuple[NetworkFigures, ...]] = Fresh(_SHARED_FOR, clock)
+        self._drawings: Fresh[Drawing | None] = Fresh(_SHARED_FOR, clock)
+        self._rejections: Fresh[tuple[StoredRejection, ...]] = Fresh(_SHARED_FOR, clock)
+
+    def network_name(self, network_id: NetworkId) -> str:
+        """Return the name of a network; one that left the configuration is told by its id."""
+        names = {card.network_id: card.name for card in self.networks}
+        return names.get(network_id, f"Network {network_id}")
+
+    def network_statuses(self) -> tuple[NetworkStatus, ...]:
+        """Say of each network whether it is busy, with its figures and their ages."""
+        now = self.now()
+        figures = self._figures.get((), self._read_figures)
+        return tuple(conclude_status(each, now) for each in figures)
+
+    def base_fee_drawing(self, status: NetworkStatus, length: timedelta) -> Drawing | None:
+        """Draw the last `length` of base fees of a network; None where none was seen."""
+        key = (status.card.network_id, length)
+        return self._drawings.get(key, lambda: self._draw(status.figures, length))
+
+    def newest_rejections(self, limit: int) -> tuple[StoredRejection, ...]:
+        """Return the rejections of all networks that arrived last, the latest first."""
+        return self._rejections.get(limit, lambda: self._read_rejections(limit))
+
+    def dossiers(self, hashes: Sequence[TxHash]) -> tuple[Dossier, ...]:
+        """Return what is known of each hash, in the order given, never from memory."""
+        with self._store.read() as connection:
+            return tuple(reading.dossier(connection, self.networks, each) for each in hashes)
+
+    @property
+    def can_ask(self) -> bool:
+        """Whether some network can be asked about a hash now."""
+        return self._look_up is not None and any(card.has_exclusion for card in self.networks)
+
+    def ask_now(self, hashes: tuple[TxHash, ...]) -> None:
+        """Ask every network with an exclusion endpoint about these hashes, and store it."""
+        if self._look_up is not None:
+            self._look_up(hashes, None)
+
+    def track(self, hashes: Sequence[TxHash], label: str, attempted_at: datetime | None) -> int:
+        """Track hashes on every network that can be asked; return how many are new."""
+        network_ids = tuple(card.network_id for card in self.networks if card.has_exclusion)
+        now = self.now()
+        with self._store.write() as connection:
+            return sum(
+                track(connection, TrackRequest(each, network_ids, attempted_at, label), now)
+                for each in hashes
+            )
+
+    def _read_figures(self) -> tuple[NetworkFigures, ...]:
+        now = self.now()
+        with self._store.read() as connection:
+            return tuple(reading.network_figures(connection, card, now) for card in self.networks)
+
+    def _read_rejections(self, limit: int) -> tuple[StoredRejection, ...]:
+        with self._store.read() as connection:
+            return tuple(newest(connection, limit))
+
+    def _draw(self, figures: NetworkFigures, length: timedelta) -> Drawing | None:
+        now = self.now()
+        card = figures.card
+        with self._store.read() as connection:
+            points = reading.base_fee_points(connection, card.network_id, now - length, now)
+        if not points:
+            return None
+        frame = fee_frame(points, _GAP_AFTER_PERIODS * card.gas_period)
+        percentile, threshold = figures.base_fee_percentile, figures.busy_threshold
+        levels = FeeLevels(
+            percentile.value if percentile else None, threshold.value if threshold else None
+        )
+        return base_fee_drawing(frame, levels, card.name)
+
+
+_registered: list[Desk] = []
+
+
+def register(desk: Desk) -> None:
+    """Make this the desk of every page of the process."""
+    _registered[:] = [desk]
+
+
+def is_registered() -> bool:
+    """Whether pages can be shown; false while the process is still starting."""
+    return bool(_registered)
+
+
+def current() -> Desk:
+    """Return the registered desk."""
+    return _registered[0]

@@ -1,0 +1,89 @@
+"""What a page says of a hash: verdict and versions per network, and an answer to pass on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from dashboard.domain.exclusion import RejectedTransaction, StoredRejection
+from dashboard.domain.foreign import visible
+from dashboard.domain.quantity import TxHash
+from dashboard.domain.reason import ReasonKind, explain, parse_reason
+from dashboard.domain.remedy import advise
+from dashboard.domain.verdict import Evidence, Verdict, VerdictKind
+from dashboard.show.networks import NetworkCard
+from dashboard.show.text import moment
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What is known of one hash on one network, with the verdict that follows from it.
+
+    `versions` are the records in our archive, newest claimed time first.
+    """
+
+    card: NetworkCard
+    evidence: Evidence
+    verdict: Verdict
+    versions: tuple[StoredRejection, ...] = ()
+
+    @property
+    def was_asked(self) -> bool:
+        """Whether the network was ever asked about the hash, with or without an answer."""
+        return not (self.evidence.last_answered_at is None and self.evidence.failing_since is None)
+
+
+@dataclass(frozen=True, slots=True)
+class Dossier:
+    """All that is known of one hash, one finding per network that can be asked."""
+
+    tx_hash: TxHash
+    findings: tuple[Finding, ...]
+    is_tracked: bool
+
+    @property
+    def was_asked(self) -> bool:
+        """Whether any network was ever asked about it, or a record is stored."""
+        return any(finding.was_asked or finding.versions for finding in self.findings)
+
+    def answered_since(self, moment_asked: datetime) -> bool:
+        """Whether some network answered at or after the moment."""
+        return any(
+            finding.evidence.last_answered_at is not None
+            and finding.evidence.last_answered_at >= moment_asked
+            for finding in self.findings
+        )
+
+    def telling_findings(self) -> tuple[Finding, ...]:
+        """Return the networks that hold a record; where none does, all of them."""
+        rejected = tuple(
+            finding for finding in self.findings if finding.verdict.kind is VerdictKind.REJECTED
+        )
+        return rejected or self.findings
+
+
+def answer_to_pass_on(dossier: Dossier, now: datetime) -> str:
+    """Write what a support agent can paste to a customer: plain text, no jargon of ours.
+
+    It may quote a reason as the network sent it, so it is foreign text.
+    """
+    lines = [f"Transaction {dossier.tx_hash}"]
+    for finding in dossier.telling_findings():
+        lines += ["", *_paragraph(finding)]
+    return "\n".join([*lines, "", f"As of {moment(now)}."])
+
+
+def _paragraph(finding: Finding) -> list[str]:
+    simulated = " (simulated network)" if finding.card.is_simulated else ""
+    lines = [f"{finding.card.name}{simulated}: {finding.verdict.kind}.", finding.verdict.rests_on]
+    if finding.versions:
+        return [*lines, *_reason_lines(finding.versions[0].record)]
+    return [*lines, finding.verdict.follows]
+
+
+def _reason_lines(record: RejectedTransaction) -> list[str]:
+    reason = parse_reason(record.reason_message)
+    lines = [explain(reason)]
+    if reason.kind is ReasonKind.UNPARSED:
+        lines.append(f"The network's words: {visible(reason.text)}")
+    return [*lines, "", "What to do next:", *advise(reason, record.nonce)]

@@ -1,0 +1,42 @@
+"""Answers shared by all open pages, so that many viewers cost the store no more than one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from datetime import datetime, timedelta
+from threading import Lock
+from typing import Generic, TypeVar
+
+from dashboard.domain.clock import Clock
+
+T = TypeVar("T")
+
+
+class Fresh(Generic[T]):
+    """Keeps each answer for `lifetime`; whoever comes while one is being made waits for it.
+
+    An error is not kept: the next viewer asks again.
+    """
+
+    def __init__(self, lifetime: timedelta, clock: Clock) -> None:
+        """Keep nothing yet."""
+        self._lifetime = lifetime
+        self._clock = clock
+        self._lock = Lock()
+        self._answers: dict[Hashable, tuple[datetime, T]] = {}
+
+    def get(self, key: Hashable, make: Callable[[], T]) -> T:
+        """Return the answer kept under `key`, made anew when it is older than its lifetime."""
+        with self._lock:
+            now = self._clock()
+            kept = self._answers.get(key)
+            if kept is not None and timedelta() <= now - kept[0] < self._lifetime:
+                return kept[1]
+            answer = make()
+            self._answers[key] = (now, answer)
+            return answer
+
+    def forget(self) -> None:
+        """Drop everything, after a page changed what is stored."""
+        with self._lock:
+            self._answers.clear()

@@ -1,0 +1,170 @@
+"""What a page says of a network: its figures, each with its age, and whether it is busy."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Final, Generic, TypeVar
+
+from dashboard.detect.gas import Busyness, FeeReadings, conclude_busyness
+from dashboard.domain.observation import Operation
+from dashboard.domain.quantity import NetworkId, Wei
+from dashboard.show.text import age, span
+from dashboard.store.failing import StandingFailure
+
+T = TypeVar("T")
+
+_STALE_AFTER_PERIODS: Final = 2
+
+
+@dataclass(frozen=True, slots=True)
+class NetworkCard:
+    """What wiring tells the pages of one network.
+
+    `gas_source` names who answers for its fees; `gas_period` is how often they are asked,
+    `threshold_period` how often percentile and threshold are. `sees_all_reports` is true where
+    nodes report to our own serve, so that rejections cover more than tracked hashes.
+    """
+
+    network_id: NetworkId
+    name: str
+    is_simulated: bool
+    gas_period: timedelta
+    threshold_period: timedelta
+    has_gas: bool = True
+    has_exclusion: bool = True
+    gas_source: str = "gas API"
+    sees_all_reports: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Datum(Generic[T]):
+    """One value with the moment it was asked for and the period in which it is asked anew."""
+
+    value: T
+    asked_at: datetime
+    period: timedelta
+
+    def is_stale(self, now: datetime) -> bool:
+        """Whether it is older than two of its own poll periods."""
+        return now - self.asked_at > _STALE_AFTER_PERIODS * self.period
+
+
+class Activity(StrEnum):
+    """Whether a network is busy, as far as fresh data tells."""
+
+    BUSY = "busy"
+    CALM = "calm"
+    FLAT_FEE = "flat fee"
+    STALE = "stale"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class NetworkFigures:
+    """The latest value of each figure of a network; what was never seen is None.
+
+    `recent` are the base fees of the last hour with their times, oldest first. `failures` are
+    the questions that get no answer now; their messages are safe to show.
+    """
+
+    card: NetworkCard
+    base_fee: Datum[Wei] | None = None
+    base_fee_percentile: Datum[Wei] | None = None
+    busy_threshold: Datum[Wei] | None = None
+    network_congestion: Datum[float] | None = None
+    recent: Sequence[tuple[datetime, Wei]] = ()
+    failures: Sequence[StandingFailure] = ()
+
+    def gas_failure(self) -> StandingFailure | None:
+        """Return the gas question that was not answered for the longest time."""
+        return self._longest(is_exclusion=False)
+
+    def exclusion_failure(self) -> StandingFailure | None:
+        """Return why nothing is heard of rejections, or None where all is well."""
+        return self._longest(is_exclusion=True)
+
+    def _longest(self, *, is_exclusion: bool) -> StandingFailure | None:
+        of_kind = (
+            failure
+            for failure in self.failures
+            if (failure.operation is Operation.EXCLUSION_STATUS) is is_exclusion
+        )
+        return min(of_kind, key=lambda failure: failure.failing_since, default=None)
+
+
+@dataclass(frozen=True, slots=True)
+class NetworkStatus:
+    """The figures of a network with what follows from them at one moment.
+
+    `activity_reason` says in one sentence what the activity rests on, or why there is none.
+    """
+
+    figures: NetworkFigures
+    activity: Activity
+    activity_reason: str
+
+    @property
+    def card(self) -> NetworkCard:
+        """The network that this is about."""
+        return self.figures.card
+
+
+def conclude_status(figures: NetworkFigures, now: datetime) -> NetworkStatus:
+    """Say whether a network is busy, or why that cannot be said."""
+    return NetworkStatus(figures, *_activity(figures, now))
+
+
+def _activity(figures: NetworkFigures, now: datetime) -> tuple[Activity, str]:
+    if not figures.card.has_gas:
+        return Activity.UNKNOWN, "No gas endpoint is configured, so busyness is not watched here."
+    if figures.base_fee is None:
+        return Activity.UNKNOWN, "No base fee was seen yet; the first poll brings it."
+    for datum in (figures.base_fee, figures.busy_threshold):
+        if datum is not None and datum.is_stale(now):
+            return Activity.STALE, _stale_reason(datum, now)
+    return _fresh_activity(figures, figures.base_fee.value, now)
+
+
+def _fresh_activity(figures: NetworkFigures, base_fee: Wei, now: datetime) -> tuple[Activity, str]:
+    threshold = figures.busy_threshold.value if figures.busy_threshold else None
+    window = [fee for _, fee in figures.recent]
+    busyness = conclude_busyness(FeeReadings(base_fee, threshold, window))
+    if busyness is Busyness.FLAT_FEE:
+        return Activity.FLAT_FEE, "The base fee never moves here, so it says nothing of busyness."
+    if busyness is None or threshold is None:
+        return Activity.UNKNOWN, "The busy threshold was not seen yet, so busy cannot be told."
+    return Activity(busyness), _busy_reason(figures, threshold, now)
+
+
+def _stale_reason(datum: Datum[Wei], now: datetime) -> str:
+    return (
+        f"The last answer came {age(datum.asked_at, now)}; one is due every {span(datum.period)}. "
+        "What is shown may have changed, and busy cannot be told."
+    )
+
+
+def _busy_reason(figures: NetworkFigures, threshold: Wei, now: datetime) -> str:
+    is_above, since = _side_since(figures.recent, threshold)
+    said = "been above" if is_above else "stayed at or below"
+    if since is None:
+        return f"The base fee has {said} the busy threshold."
+    whole = "at least " if since == figures.recent[0][0] else ""
+    return f"The base fee has {said} the busy threshold for {whole}{span(now - since)}."
+
+
+def _side_since(
+    recent: Sequence[tuple[datetime, Wei]], threshold: Wei
+) -> tuple[bool, datetime | None]:
+    """Return on which side of the present threshold the fees are, and since when."""
+    if not recent:
+        return False, None
+    is_above = recent[-1][1] > threshold
+    since = recent[-1][0]
+    for at, base_fee in reversed(recent):
+        if (base_fee > threshold) is not is_above:
+            break
+        since = at
+    return is_above, since

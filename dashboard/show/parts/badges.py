@@ -1,0 +1,46 @@
+"""Badges: a sign, a word and a colour, none of which is needed alone."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from dashboard.domain.verdict import VerdictKind
+from dashboard.show.networks import Activity
+from dashboard.show.parts.markup import Markup, element, join
+
+_ACTIVITIES: Final = {
+    Activity.BUSY: ("busy", "▲", "Busy"),
+    Activity.CALM: ("calm", "●", "Calm"),
+    Activity.FLAT_FEE: ("mute", "═", "Flat fee"),
+    Activity.STALE: ("stale", "◌", "Stale"),
+    Activity.UNKNOWN: ("mute", "?", "Unknown"),
+}
+_VERDICTS: Final = {
+    VerdictKind.REJECTED: ("bad", "✕"),
+    VerdictKind.NO_REJECTION_ON_RECORD: ("calm", "○"),
+    VerdictKind.CANNOT_TELL: ("mute", "?"),
+    VerdictKind.NOT_CHECKED_YET: ("mute", "…"),
+    VerdictKind.CANNOT_CHECK: ("busy", "!"),
+}
+
+
+def badge(kind: str, sign: str, word: str) -> Markup:
+    """Build one badge; the sign is decoration for eyes and is not read out."""
+    mark = element("span", sign, aria_hidden="true")
+    return element("span", join(mark, " ", word), class_=f"lw-badge {kind}")
+
+
+def activity_badge(activity: Activity) -> Markup:
+    """Build the badge that says whether a network is busy."""
+    return badge(*_ACTIVITIES[activity])
+
+
+def verdict_badge(kind: VerdictKind) -> Markup:
+    """Build the badge of a verdict."""
+    style, sign = _VERDICTS.get(kind, ("mute", "·"))
+    return badge(style, sign, kind.value.capitalize())
+
+
+def simulated_badge() -> Markup:
+    """Build the badge of a network that is made up."""
+    return badge("simulated", "◇", "Simulated")

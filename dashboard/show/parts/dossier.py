@@ -1,0 +1,62 @@
+"""What is known of one hash: verdict, every version of the record, an answer to pass on."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import streamlit as st
+
+from dashboard.domain.exclusion import StoredRejection
+from dashboard.domain.reason import parse_reason
+from dashboard.domain.remedy import advise
+from dashboard.show.dossiers import Dossier, Finding, answer_to_pass_on
+from dashboard.show.parts.badges import badge, simulated_badge, verdict_badge
+from dashboard.show.parts.markup import Markup, element, join
+from dashboard.show.parts.rejection import version_in_full
+
+
+def dossier_card(dossier: Dossier, now: datetime, *, is_alone: bool) -> None:
+    """Show the verdict of each network that has something to say, then what it rests on.
+
+    The answer to pass on stands open where the page is about this hash only.
+    """
+    with st.container(key=f"card-{dossier.tx_hash}"):
+        tracked = badge("mute", "◉", "Tracked") if dossier.is_tracked else Markup()
+        name = element("h2", str(dossier.tx_hash), class_="lw-hash")
+        st.html(element("header", name, tracked, class_="lw-card-head"))
+        for finding in dossier.telling_findings():
+            _finding(finding, now)
+        with st.expander("Answer to pass on", is_alone, icon=":material/content_copy:"):
+            st.code(answer_to_pass_on(dossier, now), language=None, wrap_lines=True)
+
+
+def _finding(finding: Finding, now: datetime) -> None:
+    simulated = simulated_badge() if finding.card.is_simulated else Markup()
+    head = element(
+        "div",
+        verdict_badge(finding.verdict.kind),
+        element("span", f"on {finding.card.name}"),
+        simulated,
+        class_="lw-card-head",
+    )
+    rests_on = element("p", finding.verdict.rests_on, class_="lw-lede")
+    # What follows from a rejection stands among the next steps.
+    follows = Markup() if finding.versions else element("p", finding.verdict.follows)
+    st.html(join(head, rests_on, element("div", follows, class_="lw-quiet")))
+    if finding.versions:
+        version_in_full(finding.versions[0], now)
+        _next_steps(finding.versions[0])
+    earlier = finding.versions[1:]
+    if earlier:
+        count = f"{len(earlier)} earlier version{'' if len(earlier) == 1 else 's'} of the record"
+        with st.expander(count, icon=":material/history:"):
+            for version in earlier:
+                version_in_full(version, now)
+
+
+def _next_steps(version: StoredRejection) -> None:
+    record = version.record
+    steps = advise(parse_reason(record.reason_message), record.nonce)
+    label = element("p", "What the sender can do next", class_="lw-label")
+    listed = element("ol", *(element("li", step) for step in steps), class_="lw-steps")
+    st.html(join(label, listed))

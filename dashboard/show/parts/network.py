@@ -1,0 +1,94 @@
+"""The status strip of one network: busy or calm, its figures, how old they are."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import streamlit as st
+
+from dashboard.domain.quantity import Wei
+from dashboard.show.networks import Datum, NetworkStatus
+from dashboard.show.parts.badges import activity_badge, simulated_badge
+from dashboard.show.parts.markup import Markup, element, join
+from dashboard.show.text import age, exact_fee, fee, moment, moment_near, share, span
+from dashboard.store.failing import StandingFailure
+
+
+def network_strip(status: NetworkStatus, now: datetime) -> None:
+    """Show name, activity with its reason, four figures, and source with age."""
+    st.html(
+        join(
+            _head(status),
+            element("p", status.activity_reason, class_="lw-lede"),
+            _figures(status, now) if status.card.has_gas else "",
+            _source(status) if status.card.has_gas else "",
+            _troubles(status, now),
+        )
+    )
+
+
+def _head(status: NetworkStatus) -> Markup:
+    simulated = simulated_badge() if status.card.is_simulated else Markup()
+    name = element("h2", status.card.name)
+    return element(
+        "header", name, activity_badge(status.activity), simulated, class_="lw-card-head"
+    )
+
+
+def _figures(status: NetworkStatus, now: datetime) -> Markup:
+    return element(
+        "dl",
+        _fee_figure("Base fee", status.figures.base_fee, now),
+        _fee_figure("Median", status.figures.base_fee_percentile, now),
+        _fee_figure("Busy above", status.figures.busy_threshold, now),
+        _congestion(status.figures.network_congestion, now),
+        class_="lw-figures",
+    )
+
+
+def _fee_figure(name: str, datum: Datum[Wei] | None, now: datetime) -> Markup:
+    if datum is None:
+        return _missing(name)
+    number, unit = fee(datum.value)
+    value = element("dd", number, " ", element("small", unit), title=exact_fee(datum.value))
+    return _figure(name, datum, now, value)
+
+
+def _congestion(datum: Datum[float] | None, now: datetime) -> Markup:
+    if datum is None:
+        return _missing("Congestion")
+    bar = element("div", style=f"width: {datum.value:.1%}")
+    meter = element("div", bar, class_="lw-meter", aria_hidden="true")
+    return _figure("Congestion", datum, now, element("dd", share(datum.value), meter))
+
+
+def _figure(name: str, datum: Datum[Wei] | Datum[float], now: datetime, value: Markup) -> Markup:
+    stale = datum.is_stale(now)
+    note = f"{'stale, ' if stale else ''}{age(datum.asked_at, now)}"
+    when = element("dd", note, class_="lw-note", title=moment(datum.asked_at))
+    return element("div", element("dt", name), value, when, class_="is-stale" if stale else None)
+
+
+def _missing(name: str) -> Markup:
+    note = element("dd", "not seen yet", class_="lw-note")
+    return element("div", element("dt", name), element("dd", "–"), note)
+
+
+def _source(status: NetworkStatus) -> Markup:
+    said = f"Source: {status.card.gas_source}, asked every {span(status.card.gas_period)}."
+    return element("p", said, class_="lw-quiet", style="margin-top: 0.6rem")
+
+
+def _troubles(status: NetworkStatus, now: datetime) -> Markup:
+    gas, exclusion = status.figures.gas_failure(), status.figures.exclusion_failure()
+    return join(
+        _trouble("Gas API", gas, now) if gas else "",
+        _trouble("Exclusion API", exclusion, now) if exclusion else "",
+    )
+
+
+def _trouble(of: str, failure: StandingFailure, now: datetime) -> Markup:
+    since = moment_near(failure.failing_since, now)
+    headline = f"{of}: no answer since {since} ({age(failure.failing_since, now)})."
+    text = f" {failure.failure.message} It is asked again by itself."
+    return element("p", element("strong", headline), text, class_="lw-notice busy lw-spaced")

@@ -1,0 +1,96 @@
+"""Rejections: one row of the newest, and one version of a record in full."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import streamlit as st
+
+from dashboard.domain.exclusion import RejectedTransaction, StoredRejection
+from dashboard.domain.foreign import visible
+from dashboard.domain.reason import Reason, ReasonKind, explain, overrun, parse_reason
+from dashboard.show.parts.badges import badge
+from dashboard.show.parts.markup import Markup, element, join
+from dashboard.show.text import age, moment, short_hash
+
+_ROW_REASON_LENGTH = 160
+
+
+def rejection_row(stored: StoredRejection, network: str, now: datetime, lookup: st.Page) -> None:
+    """Show stage, module and age, the reason in plain words, and the hash as a link."""
+    record = stored.record
+    reason = parse_reason(record.reason_message)
+    with st.container(key=f"rejection-{stored.rejection_id}", gap=None):
+        st.html(join(_row_head(record, reason, network, now), _row_reason(reason)))
+        st.page_link(
+            lookup,
+            label=short_hash(record.tx_hash),
+            icon="",
+            query_params={"tx": str(record.tx_hash)},
+        )
+
+
+def _row_head(record: RejectedTransaction, reason: Reason, network: str, now: datetime) -> Markup:
+    module = element("span", f"module {reason.module}") if reason.module else Markup()
+    when = element("time", age(record.timestamp, now), title=moment(record.timestamp))
+    return element(
+        "div",
+        badge("bad", "✕", record.tx_rejection_stage),
+        element("span", network),
+        module,
+        element("span", when, class_="lw-end"),
+        class_="lw-row",
+    )
+
+
+def _row_reason(reason: Reason) -> Markup:
+    words = explain(reason)
+    if reason.kind is ReasonKind.UNPARSED:
+        words = f"Reason not known to Linewatch: “{visible(reason.text, _ROW_REASON_LENGTH)}”"
+    return element("p", words, class_="lw-reason")
+
+
+def version_in_full(stored: StoredRejection, now: datetime) -> None:
+    """Show one version: plain words, every fact, and the reason exactly as it was sent."""
+    reason = parse_reason(stored.record.reason_message)
+    facts = element("dl", *_facts(stored, reason), *_wide_facts(stored, now), class_="lw-facts")
+    st.html(join(element("p", explain(reason), class_="lw-reason"), facts))
+    with st.container(gap="xxsmall"):
+        st.html(element("p", "Reason as the network sent it", class_="lw-label"))
+        st.code(visible(reason.text), language=None, wrap_lines=True)
+
+
+def _facts(stored: StoredRejection, reason: Reason) -> list[Markup]:
+    record, factor = stored.record, overrun(reason)
+    facts = [
+        ("Stage", str(record.tx_rejection_stage)),
+        ("Module", reason.module),
+        ("Lines needed", None if reason.count is None else f"{reason.count:,}"),
+        ("Lines allowed", None if reason.limit is None else f"{reason.limit:,}"),
+        ("Overrun", None if factor is None else f"{factor:,.2f} × the limit"),
+        ("Block", None if record.block_number is None else f"{record.block_number:,}"),
+        ("Nonce", str(record.nonce)),
+    ]
+    return [_fact(name, value) for name, value in facts if value is not None]
+
+
+def _wide_facts(stored: StoredRejection, now: datetime) -> list[Markup]:
+    record = stored.record
+    came = "Reported to us" if stored.reported_at else "First seen by us"
+    over = [f"{each.module} {each.count:,} of {each.limit:,}" for each in stored.overflows]
+    facts = [
+        ("Rejected, by the node's clock", _when(record.timestamp, now)),
+        (came, _when(stored.first_seen_at, now)),
+        ("Modules over their limit, as reported", visible(", ".join(over)) if over else None),
+        ("Sender", str(record.sender)),
+    ]
+    return [_fact(name, value, "is-wide") for name, value in facts if value is not None]
+
+
+def _when(at: datetime, now: datetime) -> str:
+    return f"{moment(at)}, {age(at, now)}"
+
+
+def _fact(name: str, value: str, style: str | None = None) -> Markup:
+    said = element("dd", value, class_="lw-mono" if value.startswith("0x") else None)
+    return element("div", element("dt", name), said, class_=style)

@@ -1,0 +1,52 @@
+"""States of a page that are not its content: empty, stale, in trouble, simulated."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+import streamlit as st
+
+from dashboard.errors import StoreError
+from dashboard.show.networks import NetworkCard
+from dashboard.show.parts.markup import element, join
+
+
+def empty(headline: str, what_to_do: str) -> None:
+    """Say that there is nothing yet, and what brings something."""
+    st.html(
+        element("div", element("strong", headline), element("span", what_to_do), class_="lw-empty")
+    )
+
+
+def notice(kind: str, headline: str, text: str) -> None:
+    """Show one sentence in a box; `kind` is bad, busy, calm, simulated or empty."""
+    role = "alert" if kind == "bad" else None
+    strong = element("strong", headline)
+    st.html(element("p", join(strong, " ", text), class_=f"lw-notice {kind}", role=role))
+
+
+@contextmanager
+def store_trouble_shown() -> Iterator[None]:
+    """Turn trouble with the store into a notice where the content would be."""
+    try:
+        yield
+    except StoreError as trouble:
+        notice(
+            "bad",
+            "The store cannot be read.",
+            f"{trouble} Nothing is lost; this page tries again by itself. "
+            "If it lasts, look at the log of the worker and at the disk.",
+        )
+
+
+def simulated_mark(cards: Sequence[NetworkCard]) -> None:
+    """Say on every page which networks are simulated."""
+    names = " and ".join(card.name for card in cards if card.is_simulated)
+    if names:
+        notice(
+            "simulated",
+            "Simulated data.",
+            f"{names} is a chain that Linewatch makes up on this machine, to try it without an "
+            "account. No real network is involved.",
+        )

@@ -1,0 +1,73 @@
+"""What pages read from the store, in one transaction each, turned into their own values."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Final, TypeVar
+
+from sqlalchemy import Connection
+
+from dashboard.domain.quantity import NetworkId, TxHash
+from dashboard.domain.verdict import Evidence, conclude
+from dashboard.show.dossiers import Dossier, Finding
+from dashboard.show.networks import Datum, NetworkCard, NetworkFigures
+from dashboard.store.answers import evidence
+from dashboard.store.observations import BaseFeePoint, Dated, base_fees, latest_gas
+from dashboard.store.rejections import versions
+from dashboard.store.transactions import is_tracked
+
+T = TypeVar("T")
+
+_RECENT: Final = timedelta(hours=1)
+
+
+def network_figures(connection: Connection, card: NetworkCard, now: datetime) -> NetworkFigures:
+    """Read the latest figures of a network and its last hour of base fees."""
+    if not card.has_gas:
+        return NetworkFigures(card, failures=latest_gas(connection, card.network_id).failures)
+    latest = latest_gas(connection, card.network_id)
+    fees = latest.suggested_gas_fees
+    recent = base_fees(connection, card.network_id, now - _RECENT, now)
+    figures = NetworkFigures(
+        card,
+        base_fee_percentile=_datum(latest.base_fee_percentile, card.threshold_period),
+        busy_threshold=_datum(latest.busy_threshold, card.threshold_period),
+        recent=tuple((point.at, point.base_fee) for point in recent),
+        failures=latest.failures,
+    )
+    if fees is None:
+        return figures
+    return replace(
+        figures,
+        base_fee=Datum(fees.value.estimated_base_fee, fees.asked_at, card.gas_period),
+        network_congestion=Datum(fees.value.network_congestion, fees.asked_at, card.gas_period),
+    )
+
+
+def base_fee_points(
+    connection: Connection, network_id: NetworkId, since: datetime, until: datetime
+) -> Sequence[BaseFeePoint]:
+    """Read the base fees of a network between two moments, oldest first."""
+    return base_fees(connection, network_id, since, until)
+
+
+def dossier(connection: Connection, cards: Sequence[NetworkCard], tx_hash: TxHash) -> Dossier:
+    """Read all that is known of a hash: a finding for each network that can be asked about it.
+
+    A network that can be asked no longer still tells what it once did.
+    """
+    held = {each.network_id: each for each in evidence(connection, None, tx_hash)}
+    stored = versions(connection, tx_hash)
+    findings = []
+    for card in cards:
+        if card.has_exclusion or card.network_id in held:
+            known = held.get(card.network_id, Evidence(card.network_id, tx_hash))
+            of_network = tuple(each for each in stored if each.network_id == card.network_id)
+            findings.append(Finding(card, known, conclude(known), of_network))
+    return Dossier(tx_hash, tuple(findings), is_tracked(connection, tx_hash))
+
+
+def _datum(dated: Dated[T] | None, period: timedelta) -> Datum[T] | None:
+    return None if dated is None else Datum(dated.value, dated.asked_at, period)

@@ -1,0 +1,161 @@
+"""A store with a story to look at: a fresh network, a silent one, rejections of every kind."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Final
+
+from sqlalchemy import Connection
+
+from dashboard.domain.exclusion import RejectedTransaction, RejectionStage
+from dashboard.domain.gas import FeeSuggestion, SuggestedGasFees
+from dashboard.domain.observation import (
+    ExclusionAnswer,
+    Failure,
+    FailureKind,
+    GasObservation,
+    Operation,
+)
+from dashboard.domain.quantity import Address, NetworkId, TxHash, Wei
+from dashboard.show.networks import NetworkCard
+from dashboard.store.answers import record_answers
+from dashboard.store.engine import Store, open_store
+from dashboard.store.migrate import migrate
+from dashboard.store.observations import save_gas
+from dashboard.store.rejections import save_polled
+from dashboard.store.transactions import TrackRequest, track
+
+SIMULATED: Final = NetworkCard(
+    NetworkId(424242),
+    "Devnet",
+    is_simulated=True,
+    gas_period=timedelta(seconds=20),
+    threshold_period=timedelta(hours=1),
+    gas_source="this installation's own serve",
+    sees_all_reports=True,
+)
+SILENT: Final = NetworkCard(
+    NetworkId(59144),
+    "Linea",
+    is_simulated=False,
+    gas_period=timedelta(seconds=20),
+    threshold_period=timedelta(minutes=15),
+    gas_source="gas.example",
+)
+HOSTILE: Final = (
+    "<img src=https://outside.invalid/a onerror=\"document.title='owned'\">"
+    "<script>document.title='owned'</script> **bold** [link](https://outside.invalid) $x^2$ "
+    "![picture](https://outside.invalid/b.png) :red[red] {{7*7}} \u202egnp.exe\r\nBcc: x =1+1"
+)
+REASONS: Final = (
+    (RejectionStage.SEQUENCER, "TX_MODULE_LINE_COUNT_OVERFLOW(ADD)"),
+    (RejectionStage.RPC, "Transaction line count for module HUB=2402 is above the limit 70"),
+    (RejectionStage.P2P, HOSTILE),
+    (
+        RejectionStage.RPC,
+        "Transaction line count for module PRECOMPILE_ECPAIRING_MILLER_LOOPS=64 is above the "
+        "limit 0",
+    ),
+    (RejectionStage.SEQUENCER, "TX_MODULE_LINE_COUNT_OVERFLOW_CACHED"),
+)
+
+
+def tx_hash(number: int) -> TxHash:
+    """Return the hash that consists of one repeated byte."""
+    return TxHash(bytes([number]) * 32)
+
+
+def seed(folder: Path, now: datetime) -> Store:
+    """Make a store in the folder and fill it with what was seen until now."""
+    url = f"sqlite:///{folder / 'linewatch.sqlite'}"
+    migrate(url)
+    store = open_store(url)
+    with store.write() as connection:
+        for observation in _observations(now):
+            save_gas(connection, observation)
+        for age, (number, (stage, reason)) in enumerate(enumerate(REASONS, start=1)):
+            _reject(connection, _record(number, stage, reason, now - timedelta(minutes=7 * age)))
+        _reject(connection, _record(2, *REASONS[4], now - timedelta(hours=3)))
+        _answer(
+            connection,
+            SILENT.network_id,
+            tx_hash(2),
+            now,
+            Failure(
+                FailureKind.UNAVAILABLE, "The Linea exclusion endpoint gave no answer within 5 s."
+            ),
+        )
+        for number in (2, 9):
+            request = TrackRequest(tx_hash(number), (SIMULATED.network_id,), None, "Case 1742")
+            track(connection, request, now)
+        _answer(connection, SIMULATED.network_id, tx_hash(9), now)
+    return store
+
+
+def _observations(now: datetime) -> Iterator[GasObservation]:
+    for seconds in range(3600, -1, -20):
+        if not 1500 < seconds < 1800:
+            yield _observation(SIMULATED.network_id, now - timedelta(seconds=seconds), seconds)
+    last_words = now - timedelta(minutes=6)
+    for seconds in range(900, -1, -20):
+        yield _observation(SILENT.network_id, last_words - timedelta(seconds=seconds), seconds)
+    failure = Failure(FailureKind.UNAVAILABLE, "The Linea gas endpoint gave no answer within 5 s.")
+    failures = ((Operation.SUGGESTED_GAS_FEES, failure),)
+    at = last_words + timedelta(seconds=20)
+    yield GasObservation(SILENT.network_id, at, failures=failures)
+
+
+def _observation(network_id: NetworkId, at: datetime, seconds: int) -> GasObservation:
+    gwei = 9 + 4 * math.sin(seconds / 410 + 1.3) + 1.2 * math.sin(seconds / 83)
+    return GasObservation(
+        network_id,
+        at,
+        _fees(Wei(int(gwei * 10**9))),
+        base_fee_percentile=Wei(8_250_000_000),
+        busy_threshold=Wei(11_400_000_000),
+    )
+
+
+def _fees(base_fee: Wei) -> SuggestedGasFees:
+    level = FeeSuggestion(Wei(10**8), Wei(2 * base_fee), timedelta(0), timedelta(seconds=12))
+    return SuggestedGasFees(
+        low=level,
+        medium=level,
+        high=level,
+        estimated_base_fee=base_fee,
+        network_congestion=0.64,
+        latest_priority_fee_range=(Wei(1), Wei(2)),
+        historical_priority_fee_range=(Wei(1), Wei(2)),
+        historical_base_fee_range=(Wei(1), Wei(2)),
+        priority_fee_trend="level",
+        base_fee_trend="up",
+    )
+
+
+def _record(number: int, stage: RejectionStage, reason: str, at: datetime) -> RejectedTransaction:
+    sender = Address(bytes([number]) * 20)
+    block = 21_000 + number if stage is RejectionStage.SEQUENCER else None
+    return RejectedTransaction(tx_hash(number), sender, number, stage, reason, at, block)
+
+
+def _reject(connection: Connection, record: RejectedTransaction) -> None:
+    save_polled(connection, SIMULATED.network_id, record, record.timestamp)
+    _answer(connection, SIMULATED.network_id, record.tx_hash, record.timestamp)
+
+
+def _answer(
+    connection: Connection,
+    network_id: NetworkId,
+    asked: TxHash,
+    at: datetime,
+    failure: Failure | None = None,
+) -> None:
+    record_answers(connection, network_id, at, [ExclusionAnswer(asked, failure=failure)])
+
+
+def utc_now() -> datetime:
+    """Return the time of day, for servers that a browser looks at."""
+    return datetime.now(UTC)

@@ -1,0 +1,37 @@
+"""The pages as a server process for browser tests: a seeded store and an upstream of our own."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import streamlit as st
+from starlette.middleware import Middleware
+
+from dashboard.domain.observation import ExclusionAnswer
+from dashboard.domain.quantity import NetworkId, TxHash
+from dashboard.show import desk as desks
+from dashboard.show.desk import Desk
+from dashboard.show.headers import StrictHeaders
+from dashboard.store.answers import record_answers
+from dashboard.store.engine import Store
+from tests.browser.seeded_store import SILENT, SIMULATED, seed, utc_now
+
+SCRIPT = Path(desks.__file__).with_name("main.py")
+
+
+def build() -> st.App:
+    """Seed a store in the folder that LINEWATCH_TEST_FOLDER names, and serve pages from it."""
+    store = seed(Path(os.environ["LINEWATCH_TEST_FOLDER"]), utc_now())
+    desks.register(
+        Desk(store, (SIMULATED, SILENT), lambda hashes, _: _answer_null(store, hashes), utc_now)
+    )
+    return st.App(SCRIPT, middleware=[Middleware(StrictHeaders)])
+
+
+def _answer_null(store: Store, hashes: tuple[TxHash, ...]) -> None:
+    """Answer as an upstream that has no record of any hash, but for the one that it drops."""
+    network_id: NetworkId = SIMULATED.network_id
+    with store.write() as connection:
+        answers = [ExclusionAnswer(each) for each in hashes]
+        record_answers(connection, network_id, utc_now(), answers)
