@@ -3,120 +3,98 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from sqlalchemy import BigInteger, Dialect, Integer, LargeBinary, Text
-from sqlalchemy.types import TypeDecorator
+from sqlalchemy.types import TypeDecorator, TypeEngine
 
-from dashboard.domain.quantity import Address, NetworkId, TxHash, Wei
+from dashboard.domain.quantity import Address, TxHash
 
-EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
-LARGEST_UNSIGNED: Final = 2**64 - 1
+T = TypeVar("T")
 
-RowId = BigInteger().with_variant(Integer, "sqlite")
-"""Numbers given by the database; SQLite counts up only in a column that is called INTEGER."""
-
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_MILLISECOND: Final = timedelta(milliseconds=1)
 _UNSTORABLE: Final = re.compile("[\\\\\0\ud800-\udfff]")
 _ESCAPED: Final = re.compile(r"\\u([0-9a-f]{4})")
 
 
-class Moment(TypeDecorator[datetime]):
-    """An aware datetime as whole milliseconds since the epoch; what is finer is cut off."""
+class Exact(TypeDecorator[T]):
+    """A value of the domain in a form of the database; null stays null."""
 
-    impl = BigInteger
-    cache_ok = True
+    impl: TypeEngine[Any] | type[TypeEngine[Any]] = BigInteger
+    cache_ok: bool | None = True
 
-    def process_bind_param(self, value: datetime | None, dialect: Dialect) -> int | None:  # noqa: ARG002 - named by SQLAlchemy
-        """Refuse a naive datetime: nobody knows which moment it means."""
-        if value is None:
-            return None
-        if value.utcoffset() is None:
-            msg = f"{value!r} has no time zone and cannot be stored"
-            raise ValueError(msg)
-        return (value - EPOCH) // timedelta(milliseconds=1)
+    def __init__(
+        self, storage: TypeEngine[Any], write: Callable[[T], Any], read: Callable[[Any], T]
+    ) -> None:
+        """Keep values as `storage`; `write` and `read` turn one form into the other."""
+        super().__init__()
+        self.impl = self.storage = storage
+        self.write = write
+        self.read = read
 
-    def process_result_value(self, value: int | None, dialect: Dialect) -> datetime | None:  # noqa: ARG002 - named by SQLAlchemy
-        """Return the moment in UTC."""
-        return None if value is None else EPOCH + timedelta(milliseconds=value)
+    def process_bind_param(self, value: T | None, dialect: Dialect) -> Any:  # noqa: ANN401, ARG002 - what the driver takes; named by SQLAlchemy
+        return None if value is None else self.write(value)
 
-
-class Duration(TypeDecorator[timedelta]):
-    """A duration as whole milliseconds."""
-
-    impl = BigInteger
-    cache_ok = True
-
-    def process_bind_param(self, value: timedelta | None, dialect: Dialect) -> int | None:  # noqa: ARG002 - named by SQLAlchemy
-        return None if value is None else value // timedelta(milliseconds=1)
-
-    def process_result_value(self, value: int | None, dialect: Dialect) -> timedelta | None:  # noqa: ARG002 - named by SQLAlchemy
-        return None if value is None else timedelta(milliseconds=value)
+    def process_result_value(self, value: Any, dialect: Dialect) -> T | None:  # noqa: ANN401, ARG002 - what the driver gives; named by SQLAlchemy
+        return None if value is None else self.read(value)
 
 
-class WeiAmount(TypeDecorator[Wei]):
-    """Wei as the database's 64-bit integer; the wire refuses larger fees."""
+def milliseconds_of(moment: datetime) -> int:
+    """Return whole milliseconds since the epoch; what is finer is cut off.
 
-    impl = BigInteger
-    cache_ok = True
-
-
-class Network(TypeDecorator[NetworkId]):
-    """A chain id."""
-
-    impl = BigInteger
-    cache_ok = True
-
-
-class Hash(TypeDecorator[TxHash]):
-    """A transaction hash as its 32 bytes."""
-
-    impl = LargeBinary(TxHash.LENGTH)
-    cache_ok = True
-
-    def process_result_value(self, value: Any, dialect: Dialect) -> TxHash | None:  # noqa: ANN401, ARG002 - whatever bytes the driver gives
-        return None if value is None else TxHash(bytes(value))
-
-
-class Account(TypeDecorator[Address]):
-    """An address as its 20 bytes."""
-
-    impl = LargeBinary(Address.LENGTH)
-    cache_ok = True
-
-    def process_result_value(self, value: Any, dialect: Dialect) -> Address | None:  # noqa: ANN401, ARG002 - whatever bytes the driver gives
-        return None if value is None else Address(bytes(value))
-
-
-class Unsigned(TypeDecorator[int]):
-    """A 64-bit number without sign as 8 bytes, so that it sorts; nonces go up to 2^64 - 2."""
-
-    impl = LargeBinary(8)
-    cache_ok = True
-
-    def process_bind_param(self, value: int | None, dialect: Dialect) -> bytes | None:  # noqa: ARG002 - named by SQLAlchemy
-        return None if value is None else value.to_bytes(8, "big")
-
-    def process_result_value(self, value: Any, dialect: Dialect) -> int | None:  # noqa: ANN401, ARG002 - whatever bytes the driver gives
-        return None if value is None else int.from_bytes(bytes(value), "big")
-
-
-class ForeignText(TypeDecorator[str]):
-    r"""Text from outside, exactly as sent.
-
-    PostgreSQL keeps no U+0000 and neither database lone surrogates: those, and the backslash
-    that marks them, are kept as ``\u0000``.
+    Refuses a naive datetime: nobody knows which moment it means.
     """
+    if moment.utcoffset() is None:
+        msg = f"{moment!r} has no time zone and cannot be stored"
+        raise ValueError(msg)
+    return (moment - _EPOCH) // _MILLISECOND
 
-    impl = Text
-    cache_ok = True
 
-    def process_bind_param(self, value: str | None, dialect: Dialect) -> str | None:  # noqa: ARG002 - named by SQLAlchemy
-        if value is None:
-            return None
-        return _UNSTORABLE.sub(lambda match: f"\\u{ord(match[0]):04x}", value)
+def moment_of(milliseconds: int) -> datetime:
+    """Return the moment in UTC."""
+    return _EPOCH + milliseconds * _MILLISECOND
 
-    def process_result_value(self, value: str | None, dialect: Dialect) -> str | None:  # noqa: ARG002 - named by SQLAlchemy
-        if value is None:
-            return None
-        return _ESCAPED.sub(lambda match: chr(int(match[1], 16)), value)
+
+def escape(text: str) -> str:
+    r"""Write what databases cannot keep, and the backslash that marks it, as ``\u0000``.
+
+    PostgreSQL keeps no U+0000 and neither database lone surrogates.
+    """
+    return _UNSTORABLE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+
+
+def unescape(text: str) -> str:
+    """Return the text exactly as it was before `escape`."""
+    return _ESCAPED.sub(lambda match: chr(int(match[1], 16)), text)
+
+
+Moment: Final = Exact(BigInteger(), milliseconds_of, moment_of)
+"""An aware datetime, to the millisecond."""
+
+Duration: Final = Exact(
+    BigInteger(), lambda length: length // _MILLISECOND, lambda count: count * _MILLISECOND
+)
+"""A duration, to the millisecond."""
+
+Hash: Final = Exact(LargeBinary(TxHash.LENGTH), bytes, TxHash)
+Account: Final = Exact(LargeBinary(Address.LENGTH), bytes, Address)
+
+Unsigned: Final = Exact(
+    LargeBinary(8),
+    lambda number: number.to_bytes(8, "big"),
+    lambda octets: int.from_bytes(octets, "big"),
+)
+"""A 64-bit number without sign as bytes that sort like it; nonces go up to 2^64 - 2."""
+
+ForeignText: Final = Exact(Text(), escape, unescape)
+"""Text from outside, exactly as sent."""
+
+Digest: Final = LargeBinary(32)
+Network: Final = BigInteger()
+WeiAmount: Final = BigInteger()
+
+RowId: Final = BigInteger().with_variant(Integer(), "sqlite")
+"""A number given by the database; SQLite counts up only in a column that is called INTEGER."""

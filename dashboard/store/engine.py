@@ -15,8 +15,9 @@ from dashboard.store.failures import store_errors
 from dashboard.store.schema import REVISION, installation
 from dashboard.store.sqlite import name_of, parse_url, reading_engine, writing_engine
 
+__all__ = ["Connection", "Store", "check_installation", "check_schema", "open_store"]
+
 CLOCK_OPTION: Final = "linewatch_boot_clock"
-_REVISION_TABLE: Final = "alembic_version"
 
 
 class Store:
@@ -65,8 +66,11 @@ def open_store(url: str, boot_clock: BootClock = boot_clock) -> Store:
     `boot_clock` is the time by which leases run out.
     """
     address = parse_url(url)
-    writer = writing_engine(address).execution_options(**{CLOCK_OPTION: boot_clock})
-    store = Store(reading_engine(address), writer, name_of(address))
+    reader, writer = (
+        engine.execution_options(**{CLOCK_OPTION: boot_clock})
+        for engine in (reading_engine(address), writing_engine(address))
+    )
+    store = Store(reader, writer, name_of(address))
     try:
         check_schema(store)
     except BaseException:
@@ -91,14 +95,16 @@ def check_schema(store: Store) -> None:
 
 def stored_revision(connection: Connection) -> str | None:
     """Return the schema that the store has, None where it has none."""
-    if not inspect(connection).has_table(_REVISION_TABLE):
+    if not inspect(connection).has_table("alembic_version"):
         return None
-    return connection.scalar(text(f"SELECT version_num FROM {_REVISION_TABLE}"))  # noqa: S608 - a constant
+    revision: str | None = connection.scalar(text("SELECT version_num FROM alembic_version"))
+    return revision
 
 
 def installation_id(connection: Connection) -> UUID:
     """Return the id of the installation that this store belongs to."""
-    return connection.execute(select(installation.c.installation_id)).scalar_one()
+    found: UUID = connection.scalars(select(installation.c.installation_id)).one()
+    return found
 
 
 def check_installation(store: Store, expected: UUID) -> None:

@@ -23,6 +23,7 @@ from sqlalchemy import (
 
 from dashboard.store.columns import (
     Account,
+    Digest,
     Duration,
     ForeignText,
     Hash,
@@ -101,6 +102,7 @@ suggested_gas_fees = Table(
     _needed("priority_fee_trend", ForeignText),
     _needed("base_fee_trend", ForeignText),
     Column("version", ForeignText),
+    sqlite_with_rowid=False,
 )
 
 # Base fees from before we watched, or from a gap, with the time they probably had.
@@ -110,6 +112,7 @@ estimated_base_fees = Table(
     _key("network_id", Network),
     _key("at", Moment),
     _needed("base_fee", WeiAmount),
+    sqlite_with_rowid=False,
 )
 
 base_fee_histories = Table(
@@ -128,6 +131,7 @@ fee_marks = Table(
     _key("operation", String(40)),
     _key("asked_at", Moment),
     _needed("fee", WeiAmount),
+    sqlite_with_rowid=False,
 )
 
 standing_failures = Table(
@@ -174,6 +178,7 @@ checks = Table(
     Column("failing_since", Moment),
     Column("failure_kind", String(20)),
     Column("failure_message", ForeignText),
+    sqlite_with_rowid=False,
 )
 
 # Digests stand in for texts in the unique keys: an index of PostgreSQL takes no long ones.
@@ -190,9 +195,9 @@ rejections = Table(
     _needed("timestamp", Moment),
     Column("block_number", BigInteger),
     _needed("first_seen_at", Moment),
-    _needed("version_digest", LargeBinary(32)),
+    _needed("version_digest", Digest),
     Column("reported_at", Moment),
-    Column("reported_reason_digest", LargeBinary(32)),
+    Column("reported_reason_digest", Digest),
     Column("overflows", JSON(none_as_null=True)),
     UniqueConstraint("tx_hash", "network_id", "version_digest"),
     UniqueConstraint("tx_hash", "network_id", "reported_reason_digest"),

@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Any, TypeAlias
 
-from sqlalchemy import Connection, Table, func
+from sqlalchemy import ColumnElement, Connection, Table, func
 from sqlalchemy.dialects import postgresql, sqlite
 
-_INSERTS: Final = {"postgresql": postgresql.insert, "sqlite": sqlite.insert}
+Insert: TypeAlias = postgresql.Insert | sqlite.Insert
 
 
 def insert_new(connection: Connection, table: Table, row: Mapping[str, Any]) -> bool:
     """Insert a row unless one with the same key is there; say whether it was inserted."""
-    insert = _INSERTS[connection.dialect.name](table).values(**row)
+    insert = _insert(connection, table).values(**row)
     return connection.execute(insert.on_conflict_do_nothing()).rowcount == 1
 
 
 def insert_all_new(connection: Connection, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:
     """Insert rows, leaving those whose key is there already as they are."""
     if rows:
-        insert = _INSERTS[connection.dialect.name](table).on_conflict_do_nothing()
+        insert = _insert(connection, table).on_conflict_do_nothing()
         connection.execute(insert, rows)
 
 
@@ -36,7 +36,7 @@ def put(
     """
     if not rows:
         return
-    insert = _INSERTS[connection.dialect.name](table)
+    insert = _insert(connection, table)
     keys = [column.name for column in table.primary_key]
     changed = {
         name: _kept(table, insert, name) if name in keep else insert.excluded[name]
@@ -46,5 +46,12 @@ def put(
     connection.execute(insert.on_conflict_do_update(index_elements=keys, set_=changed), rows)
 
 
-def _kept(table: Table, insert: Any, name: str) -> Any:  # noqa: ANN401 - each database has an Insert of its own
+def _kept(table: Table, insert: Insert, name: str) -> ColumnElement[Any]:
     return func.coalesce(table.c[name], insert.excluded[name])
+
+
+def _insert(connection: Connection, table: Table) -> Insert:
+    """Return the statement in the words of the database; they differ by nothing but the module."""
+    if connection.dialect.name == "postgresql":
+        return postgresql.insert(table)
+    return sqlite.insert(table)

@@ -53,6 +53,7 @@ def create_fees() -> None:
         sa.Column("at", sa.BigInteger(), nullable=False),
         sa.Column("base_fee", sa.BigInteger(), nullable=False),
         sa.PrimaryKeyConstraint("network_id", "at"),
+        sqlite_with_rowid=False,
     )
     op.create_table(
         "fee_marks",
@@ -61,6 +62,7 @@ def create_fees() -> None:
         sa.Column("asked_at", sa.BigInteger(), nullable=False),
         sa.Column("fee", sa.BigInteger(), nullable=False),
         sa.PrimaryKeyConstraint("network_id", "operation", "asked_at"),
+        sqlite_with_rowid=False,
     )
     op.create_table(
         "standing_failures",
@@ -100,6 +102,7 @@ def create_fees() -> None:
         sa.Column("base_fee_trend", sa.Text(), nullable=False),
         sa.Column("version", sa.Text()),
         sa.PrimaryKeyConstraint("network_id", "asked_at"),
+        sqlite_with_rowid=False,
     )
 
 
@@ -115,6 +118,7 @@ def create_tracking() -> None:
         sa.Column("failure_kind", sa.String(20)),
         sa.Column("failure_message", sa.Text()),
         sa.PrimaryKeyConstraint("tx_hash", "network_id"),
+        sqlite_with_rowid=False,
     )
     op.create_index("ix_checks_last_asked_at", "checks", ["last_asked_at"])
     op.create_table(

@@ -1,0 +1,103 @@
+"""Leases: which process does a job that only one may do, until when, under which token."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+
+from sqlalchemy import ColumnElement, Connection, and_, select, update
+
+from dashboard.store.boot import BootClock, BootMoment
+from dashboard.store.engine import CLOCK_OPTION
+from dashboard.store.schema import installation, leases
+from dashboard.store.upsert import insert_new
+
+
+@dataclass(frozen=True, slots=True)
+class Holder:
+    """Who holds a lease, under which fencing token."""
+
+    name: str
+    token: int
+
+
+def acquire(connection: Connection, name: str, holder: str, duration: timedelta) -> int | None:
+    """Take the lease if nobody holds it; return its fencing token, None where somebody does.
+
+    Every grant has a larger token than all grants of all leases before it, whatever was released
+    or ran out. Who holds the lease already gets it prolonged, with the token it has. `holder`
+    names one process, never two.
+    """
+    now = _now(connection)
+    insert_new(connection, leases, _free(name))
+    row = connection.execute(
+        select(leases.c.holder, leases.c.token, _is_alive(now).label("is_alive"))
+        .where(leases.c.name == name)
+        .with_for_update()
+    ).one()
+    if row.is_alive and row.holder != holder:
+        return None
+    token: int = row.token if row.is_alive else _next_token(connection)
+    grant = update(leases).where(leases.c.name == name)
+    connection.execute(grant.values(holder=holder, token=token, **_term(now, duration)))
+    return token
+
+
+def renew(connection: Connection, name: str, token: int, duration: timedelta) -> bool:
+    """Prolong a lease from now; False where it ran out or another was given it: stop the job."""
+    now = _now(connection)
+    mine = update(leases).where(leases.c.name == name, leases.c.token == token, _is_alive(now))
+    return connection.execute(mine.values(**_term(now, duration))).rowcount == 1
+
+
+def release(connection: Connection, name: str, token: int) -> None:
+    """Give a lease back, if it is still the one of this token."""
+    mine = update(leases).where(leases.c.name == name, leases.c.token == token)
+    connection.execute(mine.values(holder=None))
+
+
+def holder(connection: Connection, name: str) -> Holder | None:
+    """Return who holds the lease now, None where nobody does."""
+    alive = _is_alive(_now(connection))
+    query = select(leases.c.holder, leases.c.token).where(leases.c.name == name, alive)
+    row = connection.execute(query).one_or_none()
+    return None if row is None else Holder(row.holder, row.token)
+
+
+def live_tokens(connection: Connection) -> Sequence[int]:
+    """Return the fencing tokens of the leases that are held now."""
+    return connection.scalars(select(leases.c.token).where(_is_alive(_now(connection)))).all()
+
+
+def _now(connection: Connection) -> BootMoment:
+    clock: BootClock = connection.get_execution_options()[CLOCK_OPTION]
+    return clock()
+
+
+def _is_alive(now: BootMoment) -> ColumnElement[bool]:
+    return and_(
+        leases.c.holder.is_not(None),
+        leases.c.boot_id == now.boot_id,
+        leases.c.granted_at <= now.nanoseconds,
+        leases.c.expires_at > now.nanoseconds,
+    )
+
+
+def _free(name: str) -> dict[str, object]:
+    return {"name": name, "token": 0, "boot_id": "", "granted_at": 0, "expires_at": 0}
+
+
+def _term(now: BootMoment, duration: timedelta) -> dict[str, object]:
+    length = duration // timedelta(microseconds=1) * 1_000
+    return {
+        "boot_id": now.boot_id,
+        "granted_at": now.nanoseconds,
+        "expires_at": now.nanoseconds + length,
+    }
+
+
+def _next_token(connection: Connection) -> int:
+    counted = update(installation).values(last_token=installation.c.last_token + 1)
+    token: int = connection.scalars(counted.returning(installation.c.last_token)).one()
+    return token

@@ -1,0 +1,55 @@
+"""Notices and outbox entries as they are read: with the transition and rejection behind them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlalchemy import RowMapping, Select, select
+
+from dashboard.domain.condition import Transition
+from dashboard.domain.exclusion import StoredRejection
+from dashboard.domain.notice import Notice, NoticeState, Recipient
+from dashboard.store.conditions import transition_of
+from dashboard.store.rejections import stored_rejection
+from dashboard.store.schema import notices, rejections, transitions
+
+
+def select_causes() -> Select[Any]:
+    """Select transitions, each with the rejection that caused it, if one did."""
+    return (
+        select(transitions, rejections)
+        .select_from(transitions)
+        .outerjoin(rejections, rejections.c.rejection_id == transitions.c.rejection_id)
+    )
+
+
+def select_notices() -> Select[Any]:
+    """Select notices with their causes."""
+    of_transition = notices.c.transition_id == transitions.c.transition_id
+    return select_causes().add_columns(*notices.c).join(notices, of_transition)
+
+
+def cause_of(row: RowMapping) -> tuple[Transition, StoredRejection | None]:
+    """Read a row of `select_causes`."""
+    has_rejection = row[rejections.c.rejection_id] is not None
+    return transition_of(row), stored_rejection(row) if has_rejection else None
+
+
+def notice_of(row: RowMapping) -> Notice:
+    """Read a row of `select_notices`."""
+    transition, rejection = cause_of(row)
+    column = notices.c
+    return Notice(
+        notice_id=row[column.notice_id],
+        message_id=row[column.message_id],
+        recipient=Recipient(row[column.channel], row[column.address]),
+        transition=transition,
+        rejection=rejection,
+        created_at=row[column.created_at],
+        state=NoticeState(row[column.state]),
+        attempts=row[column.attempts],
+        next_attempt_at=row[column.next_attempt_at],
+        claimed_by=row[column.claimed_by],
+        sent_at=row[column.sent_at],
+        outcome=row[column.outcome],
+    )

@@ -1,0 +1,162 @@
+"""Gas observations: what polls saw of a network's fees, kept as they arrive."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Generic, NamedTuple, TypeVar
+
+from sqlalchemy import Connection, literal, select, union_all
+
+from dashboard.domain.gas import SuggestedGasFees
+from dashboard.domain.observation import GasObservation, Operation
+from dashboard.domain.quantity import NetworkId, Wei
+from dashboard.store.backfill import backfill
+from dashboard.store.failing import StandingFailure, failing, note_answer, note_failure
+from dashboard.store.fee_rows import fees_of_row, row_of_fees
+from dashboard.store.schema import (
+    base_fee_histories,
+    estimated_base_fees,
+    fee_marks,
+    suggested_gas_fees,
+)
+from dashboard.store.upsert import insert_new, put
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Dated(Generic[T]):
+    """A value and when it was asked for."""
+
+    value: T
+    asked_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class LatestGas:
+    """The last answer to each question, None where there never was one, and what fails now."""
+
+    suggested_gas_fees: Dated[SuggestedGasFees] | None = None
+    base_fee_history: Dated[tuple[Wei, ...]] | None = None
+    base_fee_percentile: Dated[Wei] | None = None
+    busy_threshold: Dated[Wei] | None = None
+    failures: tuple[StandingFailure, ...] = ()
+
+
+class BaseFeePoint(NamedTuple):
+    """One base fee; `is_time_estimated` where it comes from a history without block times."""
+
+    at: datetime
+    base_fee: Wei
+    is_time_estimated: bool
+
+
+def save_gas(
+    connection: Connection, observation: GasObservation, block_time: timedelta | None = None
+) -> None:
+    """Keep what one poll saw and what failed.
+
+    With a `block_time`, `base_fee_history` fills the time in which nothing was observed.
+    """
+    network_id, asked_at = observation.network_id, observation.asked_at
+    key = {"network_id": network_id, "asked_at": asked_at}
+    history, suggested = observation.base_fee_history, observation.suggested_gas_fees
+    if history is not None:
+        put(connection, base_fee_histories, [key | {"base_fees": list(history)}])
+        if block_time is not None:
+            backfill(connection, network_id, asked_at, history, block_time)
+    if suggested is not None:
+        insert_new(connection, suggested_gas_fees, key | row_of_fees(suggested))
+    for operation, fee in _marks(observation):
+        insert_new(connection, fee_marks, key | {"operation": operation, "fee": fee})
+    for operation in _answered(observation):
+        note_answer(connection, network_id, operation)
+    for failed in observation.failures:
+        note_failure(connection, network_id, asked_at, failed)
+
+
+def latest_gas(connection: Connection, network_id: NetworkId) -> LatestGas:
+    """Return what is known of a network's fees, each with its own age."""
+    return LatestGas(
+        suggested_gas_fees=_latest_fees(connection, network_id),
+        base_fee_history=_latest_history(connection, network_id),
+        base_fee_percentile=_latest_mark(connection, network_id, Operation.BASE_FEE_PERCENTILE),
+        busy_threshold=_latest_mark(connection, network_id, Operation.BUSY_THRESHOLD),
+        failures=failing(connection, network_id),
+    )
+
+
+def base_fees(
+    connection: Connection, network_id: NetworkId, since: datetime, until: datetime
+) -> list[BaseFeePoint]:
+    """Return the base fees of a time, both ends included, oldest first; gaps are left out."""
+    observed, estimated = suggested_gas_fees.c, estimated_base_fees.c
+    seen = select(observed.asked_at, observed.estimated_base_fee, literal(0)).where(
+        observed.network_id == network_id, observed.asked_at.between(since, until)
+    )
+    filled = select(estimated.at, estimated.base_fee, literal(1)).where(
+        estimated.network_id == network_id, estimated.at.between(since, until)
+    )
+    rows = connection.execute(union_all(seen, filled).order_by("asked_at"))
+    return [BaseFeePoint(at, base_fee, bool(is_estimated)) for at, base_fee, is_estimated in rows]
+
+
+def medium_priority_fees(
+    connection: Connection, network_id: NetworkId, since: datetime, until: datetime
+) -> list[tuple[datetime, Wei]]:
+    """Return the medium suggested priority fees of a time, both ends included, oldest first."""
+    observed = suggested_gas_fees.c
+    query = (
+        select(observed.asked_at, observed.medium_max_priority_fee)
+        .where(observed.network_id == network_id, observed.asked_at.between(since, until))
+        .order_by(observed.asked_at)
+    )
+    return [(at, fee) for at, fee in connection.execute(query)]
+
+
+def _marks(observation: GasObservation) -> Iterator[tuple[Operation, Wei]]:
+    if observation.base_fee_percentile is not None:
+        yield Operation.BASE_FEE_PERCENTILE, observation.base_fee_percentile
+    if observation.busy_threshold is not None:
+        yield Operation.BUSY_THRESHOLD, observation.busy_threshold
+
+
+def _answered(observation: GasObservation) -> Iterator[Operation]:
+    if observation.suggested_gas_fees is not None:
+        yield Operation.SUGGESTED_GAS_FEES
+    if observation.base_fee_history is not None:
+        yield Operation.BASE_FEE_HISTORY
+    for operation, _ in _marks(observation):
+        yield operation
+
+
+def _latest_fees(connection: Connection, network_id: NetworkId) -> Dated[SuggestedGasFees] | None:
+    query = (
+        select(suggested_gas_fees)
+        .where(suggested_gas_fees.c.network_id == network_id)
+        .order_by(suggested_gas_fees.c.asked_at.desc())
+        .limit(1)
+    )
+    row = connection.execute(query).mappings().one_or_none()
+    return None if row is None else Dated(fees_of_row(row), row["asked_at"])
+
+
+def _latest_history(connection: Connection, network_id: NetworkId) -> Dated[tuple[Wei, ...]] | None:
+    query = select(base_fee_histories).where(base_fee_histories.c.network_id == network_id)
+    row = connection.execute(query).one_or_none()
+    return None if row is None else Dated(tuple(row.base_fees), row.asked_at)
+
+
+def _latest_mark(
+    connection: Connection, network_id: NetworkId, operation: Operation
+) -> Dated[Wei] | None:
+    query = (
+        select(fee_marks.c.fee, fee_marks.c.asked_at)
+        .where(fee_marks.c.network_id == network_id, fee_marks.c.operation == operation)
+        .order_by(fee_marks.c.asked_at.desc())
+        .limit(1)
+    )
+    row = connection.execute(query).one_or_none()
+    return None if row is None else Dated(row.fee, row.asked_at)

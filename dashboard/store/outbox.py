@@ -1,0 +1,175 @@
+"""The outbox: transitions become notices, and notices are claimed, sent and marked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, Final
+from uuid import UUID, uuid5
+
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    and_,
+    func,
+    insert,
+    literal,
+    literal_column,
+    or_,
+    select,
+    update,
+)
+
+from dashboard.domain.condition import Transition
+from dashboard.domain.exclusion import StoredRejection
+from dashboard.domain.notice import Notice, NoticeState, Recipient
+from dashboard.store.leases import live_tokens
+from dashboard.store.notice_rows import cause_of, notice_of, select_causes, select_notices
+from dashboard.store.schema import deliveries, notices, outbox, transitions
+from dashboard.store.upsert import insert_new
+
+LONGEST_PAUSE: Final = timedelta(days=1)
+"""No notice rests longer: a later time comes from a clock that was wrong."""
+
+# Written out, so that the planner sees that the partial index fits.
+_OWED: Final = notices.c.state == literal_column("'owed'")
+
+
+@dataclass(frozen=True, slots=True)
+class OutboxEntry:
+    """A transition that nobody was told of yet, with the rejection behind it."""
+
+    transition: Transition
+    rejection: StoredRejection | None
+
+
+def unexpanded(connection: Connection, limit: int) -> list[OutboxEntry]:
+    """Return what was not turned into notices yet, oldest first."""
+    query = (
+        select_causes()
+        .join(outbox, outbox.c.transition_id == transitions.c.transition_id)
+        .where(outbox.c.expanded_at.is_(None))
+        .order_by(outbox.c.outbox_id)
+        .limit(limit)
+    )
+    return [OutboxEntry(*cause_of(row)) for row in connection.execute(query).mappings()]
+
+
+def expand(
+    connection: Connection, entry: OutboxEntry, recipients: Sequence[Recipient], now: datetime
+) -> int:
+    """Owe one notice to each recipient; return how many are new, none the second time.
+
+    A notice's id and Message-ID follow from transition and recipient, so even a store that was
+    set back to a backup repeats them.
+    """
+    transition_id = entry.transition.transition_id
+    mine = outbox.c.transition_id == transition_id
+    first = update(outbox).where(mine, outbox.c.expanded_at.is_(None)).values(expanded_at=now)
+    if connection.execute(first).rowcount == 0:
+        return 0
+    return sum(
+        insert_new(connection, notices, _new_notice(transition_id, recipient, now))
+        for recipient in recipients
+    )
+
+
+def claim(connection: Connection, holder_token: int, now: datetime, limit: int) -> list[Notice]:
+    """Take notices that are due and that no holder of a living lease has taken, oldest first.
+
+    Nothing for a token whose own lease is void. What was taken stays taken until it is marked,
+    or until the lease ends. Commit before sending.
+    """
+    alive = live_tokens(connection)
+    if holder_token not in alive:
+        return []
+    due = (
+        select(notices.c.notice_id)
+        .where(_OWED, _is_due(now))
+        .where(or_(notices.c.claimed_by.is_(None), notices.c.claimed_by.not_in(alive)))
+        .order_by(notices.c.next_attempt_at)
+        .limit(limit)
+        .with_for_update(skip_locked=True)
+    )
+    ids = connection.scalars(due).all()
+    taken = update(notices).where(notices.c.notice_id.in_(ids))
+    connection.execute(taken.values(claimed_by=holder_token, claimed_at=now))
+    query = select_notices().where(notices.c.notice_id.in_(ids)).order_by(notices.c.created_at)
+    return [notice_of(row) for row in connection.execute(query).mappings()]
+
+
+def mark_sent(connection: Connection, notice_id: UUID, answer: str, at: datetime) -> None:
+    """Note that the channel took a notice, under whatever claim: what is sent is sent."""
+    sent = {"state": NoticeState.SENT, "sent_at": at}
+    of_notice = notices.c.notice_id == notice_id
+    _finish(connection, of_notice, ("sent", answer), sent)
+
+
+def defer(connection: Connection, notice: Notice, error: str, next_attempt_at: datetime) -> bool:
+    """Owe a notice on, until `next_attempt_at`; False where the claim was lost meanwhile."""
+    later = {"next_attempt_at": next_attempt_at}
+    return _finish(connection, _is_claimed_as(notice), ("deferred", error), later)
+
+
+def bury(connection: Connection, notice: Notice, error: str, at: datetime) -> bool:
+    """Give a notice up as a dead letter, kept and shown; False where the claim was lost."""
+    dead = {"state": NoticeState.DEAD, "next_attempt_at": at}
+    return _finish(connection, _is_claimed_as(notice), ("refused", error), dead)
+
+
+def recent_notices(connection: Connection, limit: int) -> list[Notice]:
+    """Return the notices of whatever state that were owed last, the latest first."""
+    query = select_notices().order_by(notices.c.created_at.desc(), notices.c.notice_id).limit(limit)
+    return [notice_of(row) for row in connection.execute(query).mappings()]
+
+
+def _is_due(now: datetime) -> ColumnElement[bool]:
+    at = notices.c.next_attempt_at
+    return or_(at <= now, at > now + LONGEST_PAUSE)
+
+
+def _is_claimed_as(notice: Notice) -> ColumnElement[bool]:
+    return and_(
+        notices.c.notice_id == notice.notice_id,
+        notices.c.claimed_by == notice.claimed_by,
+        _OWED,
+    )
+
+
+def _finish(
+    connection: Connection,
+    which: ColumnElement[bool],
+    attempt: tuple[str, str],
+    changed: dict[str, Any],
+) -> bool:
+    """Write an attempt down, with its result and outcome, and free the claim."""
+    result, outcome = attempt
+    log = select(
+        notices.c.notice_id,
+        func.coalesce(notices.c.claimed_at, notices.c.created_at),
+        literal(result),
+        literal(outcome),
+    )
+    columns = ["notice_id", "attempted_at", "result", "outcome"]
+    if connection.execute(insert(deliveries).from_select(columns, log.where(which))).rowcount == 0:
+        return False
+    freed = {"claimed_by": None, "outcome": outcome, "attempts": notices.c.attempts + 1}
+    connection.execute(update(notices).where(which).values(**freed, **changed))
+    return True
+
+
+def _new_notice(transition_id: UUID, recipient: Recipient, now: datetime) -> dict[str, Any]:
+    notice_id = uuid5(transition_id, f"{recipient.channel}:{recipient.address}")
+    return {
+        "notice_id": notice_id,
+        "transition_id": transition_id,
+        "channel": recipient.channel,
+        "address": recipient.address,
+        "message_id": f"<{notice_id}@linewatch.invalid>",
+        "created_at": now,
+        "state": NoticeState.OWED,
+        "attempts": 0,
+        "next_attempt_at": now,
+        "outcome": "",
+    }

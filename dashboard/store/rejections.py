@@ -1,0 +1,197 @@
+"""Rejections: every version of a record that nodes reported to us or that we saw upstream."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from hashlib import sha256
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, RowMapping, Select, select, update
+
+from dashboard.domain.exclusion import (
+    QUERYABLE_WINDOW,
+    ModuleOverflow,
+    RejectedTransaction,
+    RejectionReport,
+    RejectionStage,
+    SaveStatus,
+    SignedTransaction,
+    StoredRejection,
+)
+from dashboard.domain.quantity import NetworkId, TxHash
+from dashboard.store.columns import milliseconds_of
+from dashboard.store.schema import rejections, signed_transactions
+from dashboard.store.upsert import insert_new
+
+
+def save_report(
+    connection: Connection, report: RejectionReport, network_id: NetworkId, now: datetime
+) -> SaveStatus:
+    """Keep what a node reports; the same reason for the same hash again changes nothing.
+
+    A version that was polled before it was reported is marked as reported.
+    """
+    record = report.record()
+    reason_digest = _digest(report.reason_message)
+    if _was_reported(connection, record, network_id, reason_digest):
+        return SaveStatus.DUPLICATE
+    reported = {
+        "reported_at": now,
+        "reported_reason_digest": reason_digest,
+        "overflows": [[each.module, each.count, each.limit] for each in report.overflows],
+    }
+    if not insert_new(connection, rejections, _row(record, network_id, now) | reported):
+        adopt = update(rejections).where(*_is_version(record, network_id))
+        adopt = adopt.where(rejections.c.reported_at.is_(None)).values(**reported)
+        if connection.execute(adopt).rowcount == 0:
+            return SaveStatus.DUPLICATE
+    _keep_transaction(connection, report.transaction)
+    return SaveStatus.SAVED
+
+
+def save_polled(
+    connection: Connection, network_id: NetworkId, record: RejectedTransaction, now: datetime
+) -> int:
+    """Keep a version that upstream showed; return its id, the same for the same version."""
+    insert_new(connection, rejections, _row(record, network_id, now))
+    query = select(rejections.c.rejection_id).where(*_is_version(record, network_id))
+    rejection_id: int = connection.scalars(query).one()
+    return rejection_id
+
+
+def visible(
+    connection: Connection, network_ids: Sequence[NetworkId], tx_hash: TxHash, now: datetime
+) -> RejectedTransaction | None:
+    """Return the record with the newest claimed time inside seven days, inclusive, or None.
+
+    Of two with the same claimed time, the one that arrived later.
+    """
+    query = (
+        select(rejections)
+        .where(rejections.c.tx_hash == tx_hash, rejections.c.network_id.in_(network_ids))
+        .where(rejections.c.timestamp >= now - QUERYABLE_WINDOW)
+        .order_by(rejections.c.timestamp.desc(), rejections.c.rejection_id.desc())
+        .limit(1)
+    )
+    row = connection.execute(query).mappings().one_or_none()
+    return None if row is None else record_of(row)
+
+
+def versions(connection: Connection, tx_hash: TxHash) -> list[StoredRejection]:
+    """Return every version of a hash on every network, newest claimed time first."""
+    query = (
+        select(rejections)
+        .where(rejections.c.tx_hash == tx_hash)
+        .order_by(rejections.c.timestamp.desc(), rejections.c.rejection_id.desc())
+    )
+    return _stored(connection, query)
+
+
+def newest(
+    connection: Connection, limit: int, network_id: NetworkId | None = None
+) -> list[StoredRejection]:
+    """Return what arrived last, latest arrival first: claimed times can be late, or made up."""
+    query = (
+        select(rejections)
+        .order_by(rejections.c.first_seen_at.desc(), rejections.c.rejection_id.desc())
+        .limit(limit)
+    )
+    if network_id is not None:
+        query = query.where(rejections.c.network_id == network_id)
+    return _stored(connection, query)
+
+
+def stored_rejection(row: RowMapping) -> StoredRejection:
+    """Read a whole row of the table."""
+    column = rejections.c
+    return StoredRejection(
+        row[column.rejection_id],
+        row[column.network_id],
+        record_of(row),
+        row[column.first_seen_at],
+        row[column.reported_at],
+        tuple(ModuleOverflow(*each) for each in row[column.overflows] or ()),
+    )
+
+
+def record_of(row: RowMapping) -> RejectedTransaction:
+    """Read the columns of a row that make the record."""
+    column = rejections.c
+    return RejectedTransaction(
+        row[column.tx_hash],
+        row[column.sender],
+        row[column.nonce],
+        RejectionStage(row[column.tx_rejection_stage]),
+        row[column.reason_message],
+        row[column.timestamp],
+        row[column.block_number],
+    )
+
+
+def _stored(connection: Connection, query: Select[Any]) -> list[StoredRejection]:
+    return [stored_rejection(row) for row in connection.execute(query).mappings()]
+
+
+def _row(record: RejectedTransaction, network_id: NetworkId, now: datetime) -> dict[str, Any]:
+    return {
+        "network_id": network_id,
+        "tx_hash": record.tx_hash,
+        "sender": record.sender,
+        "nonce": record.nonce,
+        "tx_rejection_stage": record.tx_rejection_stage.value,
+        "reason_message": record.reason_message,
+        "timestamp": record.timestamp,
+        "block_number": record.block_number,
+        "first_seen_at": now,
+        "version_digest": _version_digest(record),
+    }
+
+
+def _was_reported(
+    connection: Connection, record: RejectedTransaction, network_id: NetworkId, reason: bytes
+) -> bool:
+    query = select(rejections.c.rejection_id).where(
+        rejections.c.tx_hash == record.tx_hash,
+        rejections.c.network_id == network_id,
+        rejections.c.reported_reason_digest == reason,
+    )
+    return connection.execute(query).first() is not None
+
+
+def _is_version(
+    record: RejectedTransaction, network_id: NetworkId
+) -> tuple[ColumnElement[bool], ...]:
+    return (
+        rejections.c.tx_hash == record.tx_hash,
+        rejections.c.network_id == network_id,
+        rejections.c.version_digest == _version_digest(record),
+    )
+
+
+def _keep_transaction(connection: Connection, transaction: SignedTransaction) -> None:
+    row = {
+        "tx_hash": transaction.tx_hash,
+        "recipient": transaction.recipient,
+        "chain_id": transaction.chain_id,
+        "raw": transaction.raw,
+    }
+    insert_new(connection, signed_transactions, row)
+
+
+def _version_digest(record: RejectedTransaction) -> bytes:
+    """Digest what a reader is shown: the block number only from the sequencer."""
+    is_block_shown = record.tx_rejection_stage is RejectionStage.SEQUENCER
+    shown = (
+        record.sender.hex(),
+        record.nonce,
+        record.tx_rejection_stage.value,
+        record.reason_message,
+        milliseconds_of(record.timestamp),
+        record.block_number if is_block_shown else None,
+    )
+    return _digest(repr(shown))
+
+
+def _digest(text: str) -> bytes:
+    return sha256(text.encode("utf-8", "surrogatepass")).digest()
