@@ -15,8 +15,6 @@ from dashboard.store.failures import store_errors
 from dashboard.store.schema import REVISION, installation
 from dashboard.store.sqlite import name_of, parse_url, reading_engine, writing_engine
 
-__all__ = ["Connection", "Store", "check_installation", "check_schema", "open_store"]
-
 CLOCK_OPTION: Final = "linewatch_boot_clock"
 
 

@@ -1,0 +1,48 @@
+"""The tables: every column with its type, every read of a page with its index."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from dashboard.store.schema.alerts import conditions, deliveries, notices, outbox, transitions
+from dashboard.store.schema.base import metadata
+from dashboard.store.schema.fees import (
+    base_fee_histories,
+    estimated_base_fees,
+    fee_marks,
+    standing_failures,
+    suggested_gas_fees,
+)
+from dashboard.store.schema.installation import installation, leases
+from dashboard.store.schema.transactions import (
+    checks,
+    rejections,
+    signed_transactions,
+    tracked_transactions,
+    watches,
+)
+
+__all__ = [
+    "REVISION",
+    "base_fee_histories",
+    "checks",
+    "conditions",
+    "deliveries",
+    "estimated_base_fees",
+    "fee_marks",
+    "installation",
+    "leases",
+    "metadata",
+    "notices",
+    "outbox",
+    "rejections",
+    "signed_transactions",
+    "standing_failures",
+    "suggested_gas_fees",
+    "tracked_transactions",
+    "transitions",
+    "watches",
+]
+
+REVISION: Final = "0001"
+"""The schema that this code reads and writes; revisions count up."""

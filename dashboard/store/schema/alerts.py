@@ -1,0 +1,102 @@
+"""What is held true, how it changed, and what is owed because of that."""
+
+from __future__ import annotations
+
+from sqlalchemy import (
+    BigInteger,
+    Column,
+    ForeignKey,
+    ForeignKeyConstraint,
+    Index,
+    Integer,
+    String,
+    Table,
+    UniqueConstraint,
+    Uuid,
+)
+
+from dashboard.store.columns import ForeignText, Hash, Moment, Network, RowId
+from dashboard.store.schema.base import key, metadata, needed
+
+conditions = Table(
+    "conditions",
+    metadata,
+    key("subject", String(200)),
+    needed("kind", String(20)),
+    needed("network_id", Network),
+    Column("tx_hash", Hash),
+    needed("state", String(20)),
+    needed("since", Moment),
+    Column("rejection_id", RowId, ForeignKey("rejections.rejection_id")),
+    Index(None, "tx_hash", "network_id"),
+)
+
+transitions = Table(
+    "transitions",
+    metadata,
+    key("transition_id", Uuid),
+    needed("subject", String(200)),
+    needed("kind", String(20)),
+    needed("network_id", Network),
+    Column("tx_hash", Hash),
+    Column("before", String(20)),
+    needed("after", String(20)),
+    needed("at", Moment, index=True),
+    Column("rejection_id", RowId, ForeignKey("rejections.rejection_id")),
+    Index(None, "subject", "at"),
+)
+
+outbox = Table(
+    "outbox",
+    metadata,
+    key("outbox_id", RowId),
+    needed("transition_id", Uuid, ForeignKey("transitions.transition_id"), unique=True),
+    Column("expanded_at", Moment),
+    sqlite_autoincrement=True,
+)
+
+Index(
+    "ix_outbox_unexpanded",
+    outbox.c.outbox_id,
+    sqlite_where=outbox.c.expanded_at.is_(None),
+    postgresql_where=outbox.c.expanded_at.is_(None),
+)
+
+notices = Table(
+    "notices",
+    metadata,
+    key("notice_id", Uuid),
+    needed("transition_id", Uuid, ForeignKey("transitions.transition_id")),
+    needed("channel", String(40)),
+    needed("address", ForeignText),
+    needed("message_id", String(200), unique=True),
+    needed("created_at", Moment, index=True),
+    needed("state", String(10)),
+    needed("attempts", Integer),
+    Column("next_attempt_at", Moment),
+    Column("claimed_by", BigInteger),
+    Column("claimed_at", Moment),
+    Column("sent_at", Moment),
+    needed("outcome", ForeignText),
+    UniqueConstraint("transition_id", "channel", "address"),
+)
+
+Index(
+    "ix_notices_owed",
+    notices.c.next_attempt_at,
+    sqlite_where=notices.c.state == "owed",
+    postgresql_where=notices.c.state == "owed",
+)
+
+deliveries = Table(
+    "deliveries",
+    metadata,
+    key("delivery_id", RowId),
+    needed("notice_id", Uuid),
+    needed("attempted_at", Moment),
+    needed("result", String(10)),
+    needed("outcome", ForeignText),
+    ForeignKeyConstraint(["notice_id"], ["notices.notice_id"]),
+    Index(None, "notice_id"),
+    sqlite_autoincrement=True,
+)

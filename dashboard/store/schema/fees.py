@@ -1,0 +1,81 @@
+"""What was seen of the fees of a network, and what it does not answer."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from sqlalchemy import JSON, Column, Float, String, Table
+
+from dashboard.store.columns import Duration, ForeignText, Moment, Network, WeiAmount
+from dashboard.store.schema.base import key, metadata, needed
+
+_LEVELS: Final = tuple(
+    column
+    for level in ("low", "medium", "high")
+    for column in (
+        needed(f"{level}_max_priority_fee", WeiAmount),
+        needed(f"{level}_max_fee", WeiAmount),
+        needed(f"{level}_min_wait", Duration),
+        needed(f"{level}_max_wait", Duration),
+    )
+)
+
+suggested_gas_fees = Table(
+    "suggested_gas_fees",
+    metadata,
+    key("network_id", Network),
+    key("asked_at", Moment),
+    *_LEVELS,
+    needed("estimated_base_fee", WeiAmount),
+    needed("network_congestion", Float(53)),
+    needed("latest_priority_fee_from", WeiAmount),
+    needed("latest_priority_fee_to", WeiAmount),
+    needed("historical_priority_fee_from", WeiAmount),
+    needed("historical_priority_fee_to", WeiAmount),
+    needed("historical_base_fee_from", WeiAmount),
+    needed("historical_base_fee_to", WeiAmount),
+    needed("priority_fee_trend", ForeignText),
+    needed("base_fee_trend", ForeignText),
+    Column("version", ForeignText),
+    sqlite_with_rowid=False,
+)
+
+# Base fees from before we watched, or from a gap, with the time they probably had.
+estimated_base_fees = Table(
+    "estimated_base_fees",
+    metadata,
+    key("network_id", Network),
+    key("at", Moment),
+    needed("base_fee", WeiAmount),
+    sqlite_with_rowid=False,
+)
+
+base_fee_histories = Table(
+    "base_fee_histories",
+    metadata,
+    key("network_id", Network),
+    needed("asked_at", Moment),
+    needed("base_fees", JSON),
+)
+
+# baseFeePercentile and busyThreshold.
+fee_marks = Table(
+    "fee_marks",
+    metadata,
+    key("network_id", Network),
+    key("operation", String(40)),
+    key("asked_at", Moment),
+    needed("fee", WeiAmount),
+    sqlite_with_rowid=False,
+)
+
+standing_failures = Table(
+    "standing_failures",
+    metadata,
+    key("network_id", Network),
+    key("operation", String(40)),
+    needed("failing_since", Moment),
+    needed("last_failed_at", Moment),
+    needed("failure_kind", String(20)),
+    needed("failure_message", ForeignText),
+)

@@ -1,0 +1,98 @@
+"""The hashes that people ask about, what came of asking, and every rejection."""
+
+from __future__ import annotations
+
+from sqlalchemy import (
+    JSON,
+    BigInteger,
+    Column,
+    ForeignKey,
+    Index,
+    LargeBinary,
+    String,
+    Table,
+    UniqueConstraint,
+)
+
+from dashboard.store.columns import (
+    Account,
+    Digest,
+    ForeignText,
+    Hash,
+    Moment,
+    Network,
+    RowId,
+    Unsigned,
+)
+from dashboard.store.schema.base import key, metadata, needed
+
+tracked_transactions = Table(
+    "tracked_transactions",
+    metadata,
+    key("tx_hash", Hash),
+    needed("tracked_at", Moment, index=True),
+    Column("attempted_at", Moment),
+    needed("label", ForeignText),
+    needed("note", ForeignText),
+)
+
+watches = Table(
+    "watches",
+    metadata,
+    key("watch_id", RowId),
+    needed("tx_hash", Hash, ForeignKey("tracked_transactions.tx_hash")),
+    needed("network_id", Network),
+    needed("tracked_at", Moment),
+    UniqueConstraint("tx_hash", "network_id"),
+    sqlite_autoincrement=True,
+)
+
+# What came of asking about a hash, whether it is tracked or was only looked up.
+checks = Table(
+    "checks",
+    metadata,
+    key("tx_hash", Hash),
+    key("network_id", Network),
+    needed("last_asked_at", Moment, index=True),
+    Column("first_answered_at", Moment),
+    Column("last_answered_at", Moment),
+    Column("failing_since", Moment),
+    Column("failure_kind", String(20)),
+    Column("failure_message", ForeignText),
+    sqlite_with_rowid=False,
+)
+
+# Digests stand in for texts in the unique keys: an index of PostgreSQL takes no long ones.
+rejections = Table(
+    "rejections",
+    metadata,
+    key("rejection_id", RowId),
+    needed("network_id", Network),
+    needed("tx_hash", Hash),
+    needed("sender", Account),
+    needed("nonce", Unsigned),
+    needed("tx_rejection_stage", String(10)),
+    needed("reason_message", ForeignText),
+    needed("timestamp", Moment),
+    Column("block_number", BigInteger),
+    needed("first_seen_at", Moment),
+    needed("version_digest", Digest),
+    Column("reported_at", Moment),
+    Column("reported_reason_digest", Digest),
+    Column("overflows", JSON(none_as_null=True)),
+    UniqueConstraint("tx_hash", "network_id", "version_digest"),
+    UniqueConstraint("tx_hash", "network_id", "reported_reason_digest"),
+    Index(None, "tx_hash", "network_id", "timestamp"),
+    Index(None, "first_seen_at"),
+    Index(None, "network_id", "first_seen_at"),
+    sqlite_autoincrement=True,
+)
+
+signed_transactions = Table(
+    "signed_transactions",
+    metadata,
+    key("tx_hash", Hash),
+    Column("recipient", Account),
+    Column("chain_id", Network),
+    needed("raw", LargeBinary),
+)
