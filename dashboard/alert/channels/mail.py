@@ -1,0 +1,141 @@
+"""Letters over SMTP: a server that is slow, silent or rude costs its own letters only."""
+
+from __future__ import annotations
+
+import smtplib
+import ssl
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import timedelta
+from enum import StrEnum
+from typing import Final
+
+from dashboard.alert.channels.connection import Connection, Deadline
+from dashboard.alert.letter import Envelope, Letter
+from dashboard.alert.message import parse_sender, write_message
+from dashboard.domain.foreign import visible
+from dashboard.domain.secret import Secret
+from dashboard.errors import DeliveryDeferred, DeliveryRefused
+
+_PERMANENT: Final = 500
+_LONGEST_ANSWER: Final = 200
+_TROUBLES: Final = (
+    (smtplib.SMTPNotSupportedError, "lacks STARTTLS or a login; check security in [mail]"),
+    (smtplib.SMTPServerDisconnected, "closed the connection"),
+    (smtplib.SMTPException, "does not offer what is needed; check security in [mail]"),
+    (ssl.SSLCertVerificationError, "has no certificate that can be trusted"),
+    (ssl.SSLError, "does not speak TLS here; check port and security in [mail]"),
+)
+
+
+class Security(StrEnum):
+    """How the way to the server is protected; certificates are always verified."""
+
+    STARTTLS = "starttls"
+    TLS = "tls"
+    NONE = "none"
+
+
+@dataclass(frozen=True, slots=True)
+class SmtpServer:
+    """A mail server and how we sign in there; `timeout` is for one whole letter.
+
+    `trust` is which certificates are believed, by default those that the system trusts.
+    """
+
+    host: str
+    port: int
+    security: Security = Security.STARTTLS
+    username: str = ""
+    password: Secret = field(default_factory=lambda: Secret(""))
+    timeout: timedelta = timedelta(seconds=20)
+    trust: ssl.SSLContext = field(default_factory=ssl.create_default_context)
+
+
+class SmtpChannel:
+    """Hands letters to one mail server, each over a connection of its own."""
+
+    def __init__(self, server: SmtpServer, sender: str) -> None:
+        """Ask nothing yet; InputError where the sender is no address."""
+        self._server = server
+        self._sender = parse_sender(sender)
+
+    def send(self, letter: Letter, envelope: Envelope) -> str:
+        """Hand one letter over; returns the server's answer to it.
+
+        DeliveryRefused only where the server refuses this recipient or this letter for good.
+        What is wrong with the server, the way to it or our account keeps the letter owed.
+        """
+        message = write_message(letter, envelope, self._sender).as_bytes()
+        with self._connected() as connection:
+            self._sign_in(connection)
+            _expect(connection.mail(self._sender.addr_spec), "the sender", DeliveryDeferred)
+            _expect(connection.rcpt(envelope.to), "the recipient")
+            answer = connection.data(message)
+            _expect(answer, "the letter")
+            connection.say_goodbye()
+        return _said(answer)
+
+    @contextmanager
+    def _connected(self) -> Iterator[Connection]:
+        server = self._server
+        implicit = server.trust if server.security is Security.TLS else None
+        with Deadline(server.timeout.total_seconds()) as deadline:
+            connection = Connection(deadline, implicit)
+            try:
+                _expect(connection.connect(server.host, server.port), "us", DeliveryDeferred)
+                yield connection
+            except (OSError, smtplib.SMTPException) as error:
+                raise DeliveryDeferred(f"{self._name()}: {_trouble(error, deadline)}") from error
+            finally:
+                connection.close()
+
+    def _sign_in(self, connection: Connection) -> None:
+        connection.ehlo_or_helo_if_needed()
+        if self._server.security is Security.STARTTLS:
+            connection.starttls(context=self._server.trust)
+            connection.ehlo_or_helo_if_needed()
+        if self._server.username:
+            connection.login(self._server.username, self._server.password.reveal())
+
+    def _name(self) -> str:
+        return f"mail server {self._server.host} port {self._server.port}"
+
+
+def _trouble(error: Exception, deadline: Deadline) -> str:
+    """Say what went wrong and what helps, without what was said at the login."""
+    if deadline.has_passed or isinstance(error, TimeoutError):
+        return f"did not take the letter within {deadline.seconds:g} s"
+    if isinstance(error, smtplib.SMTPAuthenticationError):
+        return f"refused the login ({error.smtp_code}); check username and password in [mail]"
+    if isinstance(error, smtplib.SMTPResponseException):
+        return f"answered {_said((error.smtp_code, _bytes(error.smtp_error)))}"
+    known = next((text for kind, text in _TROUBLES if isinstance(error, kind)), None)
+    return known or f"cannot be reached ({_reason(error)})"
+
+
+def _expect(
+    answer: tuple[int, bytes],
+    what: str,
+    permanent: type[DeliveryDeferred | DeliveryRefused] = DeliveryRefused,
+) -> None:
+    """Raise unless the server agreed; a code of 500 or more raises `permanent`."""
+    code, _ = answer
+    if 200 <= code < 300:  # noqa: PLR2004 - the codes of agreement, RFC 5321
+        return
+    error = permanent if code >= _PERMANENT else DeliveryDeferred
+    raise error(f"the mail server refused {what}: {_said(answer)}")
+
+
+def _said(answer: tuple[int, bytes]) -> str:
+    code, text = answer
+    return f"{code} {visible(text.decode('ascii', 'backslashreplace'), _LONGEST_ANSWER)}".strip()
+
+
+def _reason(error: Exception) -> str:
+    return getattr(error, "strerror", None) or "connection failed"
+
+
+def _bytes(text: bytes | str) -> bytes:
+    return text if isinstance(text, bytes) else text.encode()

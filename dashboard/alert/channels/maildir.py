@@ -1,0 +1,70 @@
+"""Letters into a Maildir: every one a file, whole or not there."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+from dashboard.alert.letter import Envelope, Letter
+from dashboard.alert.message import parse_sender, write_message
+from dashboard.errors import DeliveryDeferred
+
+_FOLDERS = ("tmp", "new", "cur")
+
+
+class MaildirChannel:
+    """Writes below `folder`, which it makes where it is missing.
+
+    A file is called after its Message-ID, so that a repeat replaces its first delivery, or is
+    recognised where a reader has taken that already.
+    """
+
+    def __init__(self, folder: Path, sender: str) -> None:
+        """Touch nothing yet; InputError where the sender is no address."""
+        self._folder = folder
+        self._sender = parse_sender(sender)
+
+    def send(self, letter: Letter, envelope: Envelope) -> str:
+        """Write one file durably; returns its name. DeliveryDeferred where the disk refuses."""
+        content = write_message(letter, envelope, self._sender).as_bytes()
+        name = _file_name(envelope)
+        try:
+            self._make_folders()
+            if not self._was_taken(name):
+                self._write(name, content)
+        except OSError as error:
+            message = f"the Maildir cannot be written: {error.strerror}; check its disk and owner"
+            raise DeliveryDeferred(message) from error
+        return f"written as {name}"
+
+    def _make_folders(self) -> None:
+        for name in _FOLDERS:
+            (self._folder / name).mkdir(mode=0o700, parents=True, exist_ok=True)
+
+    def _was_taken(self, name: str) -> bool:
+        """Whether a reader has moved the file to `cur`, where it adds flags to the name."""
+        return any((self._folder / "cur").glob(f"{name}*"))
+
+    def _write(self, name: str, content: bytes) -> None:
+        unfinished = self._folder / "tmp" / f"{name}.{os.getpid()}"
+        with unfinished.open("wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        unfinished.replace(self._folder / "new" / name)
+        _sync_folder(self._folder / "new")
+
+
+def _file_name(envelope: Envelope) -> str:
+    readable = re.sub(r"[^A-Za-z0-9@._-]", "", envelope.message_id)
+    return f"{int(envelope.date.timestamp())}.{readable}"
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make the new name durable: without this a power loss may take it back."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,44 @@
+"""The post office of a worker: turn news into notices, and hand them over."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+
+from dashboard.alert.deliver import Deliverer, expand_outbox
+from dashboard.alert.outcome import Result
+from dashboard.domain.clock import Clock
+from dashboard.domain.notice import Recipient
+from dashboard.logs import get_logger
+from dashboard.store.engine import Store
+
+_log = get_logger("delivery")
+
+
+@dataclass(frozen=True, slots=True)
+class PostOffice:
+    """Tells `recipients` of everything that is worth a letter."""
+
+    store: Store
+    recipients: Sequence[Recipient]
+    deliverer: Deliverer
+    clock: Clock
+
+    def run(self, holder_token: int) -> Counter[Result]:
+        """Do one round: owe what is new, deliver what is due; raises StoreError."""
+        expand_outbox(self.store, self.recipients, self.clock)
+        results = self.deliverer.deliver_due(holder_token)
+        _tell(results)
+        return results
+
+    def finish(self, within: timedelta) -> Counter[Result]:
+        """Start nothing more and let letters under way arrive; raises StoreError."""
+        return self.deliverer.finish(within)
+
+
+def _tell(results: Counter[Result]) -> None:
+    if results.total():
+        say = _log.info if set(results) == {Result.SENT} else _log.warning
+        say("notices were attempted", **{result.value: results[result] for result in Result})

@@ -1,0 +1,117 @@
+"""The jobs of a worker's term: one poll per network and API, delivery, housekeeping, the lease."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Protocol
+from uuid import UUID
+
+from anyio.to_thread import run_sync
+
+from dashboard.domain.quantity import NetworkId
+from dashboard.logs import get_logger
+from dashboard.poll.archive import ExclusionArchive
+from dashboard.poll.cadence import CadencePolicy
+from dashboard.poll.clocks import Clocks
+from dashboard.poll.exclusion import ExclusionAsker, ExclusionPoll
+from dashboard.poll.gas import GasArchive, GasAsker, GasPeriods, GasPoll
+from dashboard.poll.lease import Lease, LeaseLost, Term
+from dashboard.poll.schedule import Schedule
+from dashboard.poll.scheduler import Job
+from dashboard.store.engine import Store
+from dashboard.store.retention import keep_house
+
+_log = get_logger("lease")
+
+
+class Delivery(Protocol):
+    """Whoever hands over what is owed; both methods block, and raise StoreError."""
+
+    def run(self, holder_token: int) -> object:
+        """Deliver what is due under this fencing token, for a moment."""
+        ...
+
+    def finish(self, within: timedelta) -> object:
+        """Start nothing more and let letters under way arrive."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class WatchedNetwork:
+    """One network, with the clients of the APIs that it has.
+
+    `block_time` is the usual time between its blocks, where known.
+    """
+
+    network_id: NetworkId
+    gas: GasAsker | None = None
+    exclusion: ExclusionAsker | None = None
+    block_time: timedelta | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Periods:
+    """How often each job runs, and how long gas observations are kept."""
+
+    gas: GasPeriods
+    exclusion: timedelta = timedelta(seconds=1)
+    delivery: timedelta = timedelta(seconds=1)
+    housekeeping: timedelta = timedelta(hours=1)
+    keep_gas_observations: timedelta = timedelta(days=90)
+
+
+@dataclass(frozen=True, slots=True)
+class Watcher:
+    """All that a worker works with; `new_id` gives ids that nobody else has."""
+
+    store: Store
+    lease: Lease
+    networks: Sequence[WatchedNetwork]
+    delivery: Delivery
+    periods: Periods
+    cadence: CadencePolicy
+    clocks: Clocks
+    new_id: Callable[[], UUID]
+
+
+def jobs_of(watcher: Watcher, term: Term, lost: asyncio.Event) -> list[Job]:
+    """Return the jobs of one term, with nothing left of an earlier one; `lost` ends it."""
+    return [
+        Job("lease", watcher.lease.duration / 4, lambda: _renew(watcher.lease, term, lost)),
+        *(job for network in watcher.networks for job in _polls(watcher, term, network)),
+        Job("delivery", watcher.periods.delivery, lambda: _deliver(watcher, term)),
+        Job("housekeeping", watcher.periods.housekeeping, lambda: _keep_house(watcher)),
+    ]
+
+
+def _polls(watcher: Watcher, term: Term, network: WatchedNetwork) -> Iterator[Job]:
+    store, network_id = watcher.store, network.network_id
+    if network.exclusion is not None:
+        archive = ExclusionArchive(store, network_id, term, watcher.new_id)
+        schedule = Schedule(watcher.cadence)
+        poll = ExclusionPoll(network.exclusion, archive, schedule, watcher.clocks)
+        yield Job(f"exclusion poll of {network_id}", watcher.periods.exclusion, poll.tick)
+    if network.gas is not None:
+        gas_archive = GasArchive(store, network_id, term, network.block_time)
+        gas = GasPoll(network.gas, gas_archive, watcher.periods.gas, watcher.clocks)
+        yield Job(f"gas poll of {network_id}", watcher.periods.gas.suggested_gas_fees, gas.tick)
+
+
+async def _renew(lease: Lease, term: Term, lost: asyncio.Event) -> None:
+    try:
+        await run_sync(lease.renew, term)
+    except LeaseLost:
+        _log.warning("the lease is lost; this worker stands by", token=term.token)
+        lost.set()
+
+
+async def _deliver(watcher: Watcher, term: Term) -> None:
+    await run_sync(watcher.delivery.run, term.token)
+
+
+async def _keep_house(watcher: Watcher) -> None:
+    since = watcher.clocks.now() - watcher.periods.keep_gas_observations
+    await run_sync(keep_house, watcher.store, since)

@@ -1,0 +1,76 @@
+"""The live question: ask about hashes now, outside every schedule, and store what was said."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import partial
+from uuid import UUID
+
+import anyio
+from anyio.to_thread import run_sync
+
+from dashboard.domain.clock import Clock
+from dashboard.domain.condition import Subject
+from dashboard.domain.observation import ExclusionAnswer, Failure, FailureKind
+from dashboard.domain.quantity import NetworkId, TxHash
+from dashboard.poll.archive import keep_news
+from dashboard.poll.exclusion import ExclusionAsker
+from dashboard.store.answers import record_answers
+from dashboard.store.engine import Store
+from dashboard.store.rejections import save_polled
+from dashboard.store.transactions import is_tracked
+
+
+@dataclass(frozen=True, slots=True)
+class LiveQuestion:
+    """Asks the exclusion APIs of the networks in `askers`, side by side."""
+
+    store: Store
+    askers: Mapping[NetworkId, ExclusionAsker]
+    now: Clock
+    new_id: Callable[[], UUID]
+
+    async def ask(
+        self, hashes: Sequence[TxHash], network_id: NetworkId | None, deadline: timedelta
+    ) -> None:
+        """Ask one network, or all, and store what they said within the deadline.
+
+        Trouble with an upstream, silence included, is stored as a failure; raises StoreError.
+        """
+        async with anyio.create_task_group() as tasks:
+            for each, asker in self.askers.items():
+                if network_id in {None, each}:
+                    tasks.start_soon(self._ask_one, each, asker, hashes, deadline)
+
+    async def _ask_one(
+        self,
+        network_id: NetworkId,
+        asker: ExclusionAsker,
+        hashes: Sequence[TxHash],
+        deadline: timedelta,
+    ) -> None:
+        asked_at = self.now()
+        answers = [ExclusionAnswer(each, failure=_silence(deadline)) for each in hashes]
+        with anyio.move_on_after(deadline.total_seconds()):
+            answers = await asker.ask(hashes)
+        await run_sync(partial(self._keep, network_id, answers, asked_at))
+
+    def _keep(
+        self, network_id: NetworkId, answers: Sequence[ExclusionAnswer], asked_at: datetime
+    ) -> None:
+        """Store the answers; a tracked hash changes its condition as if it had been polled."""
+        with self.store.write() as connection:
+            record_answers(connection, network_id, asked_at, answers)
+            for answer in answers:
+                if is_tracked(connection, answer.tx_hash):
+                    subject = Subject.transaction(network_id, answer.tx_hash)
+                    keep_news(connection, subject, answer, asked_at, self.new_id())
+                elif answer.record is not None:
+                    save_polled(connection, network_id, answer.record, asked_at)
+
+
+def _silence(deadline: timedelta) -> Failure:
+    message = f"no answer within {deadline.total_seconds():g} s"
+    return Failure(FailureKind.UNAVAILABLE, message)

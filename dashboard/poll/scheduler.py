@@ -1,0 +1,147 @@
+"""Runs jobs on their periods; the only file that knows APScheduler."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+from apscheduler.schedulers.asyncio import AsyncIOScheduler
+from apscheduler.triggers.base import BaseTrigger
+
+from dashboard.errors import LinewatchError
+from dashboard.logs import get_logger
+from dashboard.poll.clocks import Clocks
+
+_LOOK_AT_CLOCK_EVERY: Final = 1.0
+_LARGEST_DRIFT: Final = timedelta(seconds=2)
+"""Between two looks; more is a clock that was set, not one that is being corrected."""
+
+_log = get_logger("scheduler")
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """Work to do every `period`, and once at the start."""
+
+    name: str
+    period: timedelta
+    run: Callable[[], Awaitable[object]]
+
+
+class Scheduler:
+    """Runs jobs on the running loop.
+
+    A job never overlaps itself, and runs that it missed while it was late become one. An error
+    in a job is logged, and the job goes on.
+    """
+
+    def __init__(self, jobs: Sequence[Job], clocks: Clocks) -> None:
+        """Run nothing yet."""
+        self._jobs = tuple(jobs)
+        self._clocks = clocks
+        self._offset = self._clock_offset()
+        self._started_at = clocks.elapsed()
+        self._succeeded_at: dict[str, timedelta] = {}
+        self._running: set[asyncio.Task[None]] = set()
+        self._watchman: asyncio.TimerHandle | None = None
+        self._scheduler = AsyncIOScheduler(
+            timezone=UTC,
+            logger=_quiet_logger(),
+            job_defaults={"coalesce": True, "max_instances": 1, "misfire_grace_time": None},
+        )
+
+    def start(self) -> None:
+        """Run every job at once, and from now on."""
+        for job in self._jobs:
+            self._scheduler.add_job(
+                self._run, _Every(job.period), (job,), id=job.name, next_run_time=_now()
+            )
+        self._scheduler.start()
+        self._keep_watch()
+
+    async def stop(self, grace: timedelta) -> None:
+        """Begin no run any more, let those under way finish within `grace`, cancel the rest."""
+        if self._watchman is not None:
+            self._watchman.cancel()
+        self._scheduler.pause()
+        if self._running:
+            await asyncio.wait(self._running, timeout=grace.total_seconds())
+        unfinished = tuple(self._running)
+        for task in unfinished:
+            task.cancel()
+        await asyncio.gather(*unfinished)
+        self._scheduler.shutdown(wait=False)
+
+    def ages(self) -> dict[str, timedelta]:
+        """Return for each job how long ago it last succeeded, or began to wait for that."""
+        now = self._clocks.elapsed()
+        return {
+            job.name: now - self._succeeded_at.get(job.name, self._started_at) for job in self._jobs
+        }
+
+    def look_at_clock(self) -> None:
+        """Run every job at once where the time of day was set.
+
+        APScheduler waits for times of day: one that was set back a week would let it sleep that
+        long.
+        """
+        before, self._offset = self._offset, self._clock_offset()
+        if abs(self._offset - before) > _LARGEST_DRIFT:
+            _log.warning("the clock was set", by=str(self._offset - before))
+            for job in self._jobs:
+                self._scheduler.modify_job(job.name, next_run_time=_now())
+
+    def _keep_watch(self) -> None:
+        self.look_at_clock()
+        loop = asyncio.get_running_loop()
+        self._watchman = loop.call_later(_LOOK_AT_CLOCK_EVERY, self._keep_watch)
+
+    def _clock_offset(self) -> timedelta:
+        return self._clocks.now() - datetime.fromtimestamp(0, UTC) - self._clocks.elapsed()
+
+    async def _run(self, job: Job) -> None:
+        task = asyncio.current_task()
+        assert task is not None  # noqa: S101 - a coroutine runs in a task
+        self._running.add(task)
+        try:
+            await job.run()
+            self._succeeded_at[job.name] = self._clocks.elapsed()
+        except LinewatchError as error:
+            _log.warning("a job failed", job=job.name, why=str(error))
+        except Exception:  # noqa: BLE001 - the top of a job: whatever it is, the next run comes
+            _log.exception("a job failed unexpectedly", job=job.name)
+        except asyncio.CancelledError:
+            _log.warning("a job was cut short", job=job.name)  # by `stop`, who waits for its end
+        finally:
+            self._running.discard(task)
+
+
+class _Every(BaseTrigger):  # type: ignore[misc] # APScheduler 3 has no types
+    """Fires every `period`, but never again for what is past.
+
+    The interval trigger counts up every missed run: after a jump of a week, for seconds.
+    """
+
+    def __init__(self, period: timedelta) -> None:
+        self._period = period
+
+    def get_next_fire_time(self, previous: datetime | None, now: datetime) -> datetime:
+        """Return the time after `previous` on the beat, or one period from now if that is past."""
+        following = now if previous is None else previous + self._period
+        return following if following > now else now + self._period
+
+
+def _now() -> datetime:
+    """Return the time of day as APScheduler itself reads it."""
+    return datetime.now(UTC)
+
+
+def _quiet_logger() -> logging.Logger:
+    """Return a logger that tells nothing: a job that is still running is no news every second."""
+    logger = logging.getLogger("linewatch.scheduler")
+    logger.setLevel(logging.CRITICAL)
+    return logger
