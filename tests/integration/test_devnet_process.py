@@ -1,0 +1,154 @@
+"""Devnet as people meet it: over HTTP, from its first start, past any end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from eth_account import Account
+
+from dashboard.devnet.app import LARGEST_BODY
+from dashboard.devnet.chain import DEVNET_ID, GAS_LIMIT, Chain
+from dashboard.devnet.genesis import open_genesis
+from dashboard.domain.fees import FeeWindow, next_base_fee
+from dashboard.domain.quantity import NetworkId, TxHash, Wei
+from dashboard.domain.secret import Secret
+from dashboard.upstream.blocks import ChainFollower, FollowPolicy
+from dashboard.upstream.endpoint import Endpoint
+from dashboard.upstream.http import HttpAsker, open_client
+from dashboard.upstream.node import NodeClient
+from dashboard.upstream.retry import RetryPolicy
+from tests.integration.devnet_process import DevnetProcess, running_devnet, utc_now
+from tests.waiting import eventually
+
+WALLET = Account.from_key("0x" + "77" * 32)
+CPU_SECONDS_TO_START = 2.0
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("devnet")
+
+
+@pytest.fixture(scope="module")
+def devnet(folder: Path) -> Iterator[DevnetProcess]:
+    with running_devnet(folder) as process:
+        yield process
+
+
+def a_payment(nonce: int) -> str:
+    fields = {
+        "chainId": DEVNET_ID,
+        "nonce": nonce,
+        "to": "0x" + "22" * 20,
+        "value": 1,
+        "gas": 21_000,
+        "maxFeePerGas": 10**12,
+        "maxPriorityFeePerGas": 10**9,
+    }
+    return f"0x{bytes(WALLET.sign_transaction(fields).raw_transaction).hex()}"
+
+
+def test_first_start_answers_within_two_seconds_of_processor_time(devnet: DevnetProcess) -> None:
+    assert int(devnet.ask("eth_blockNumber"), 16) >= 20_000
+    assert devnet.cpu < CPU_SECONDS_TO_START
+
+
+def test_wallet_transaction_is_mined_within_moments(devnet: DevnetProcess) -> None:
+    nonce = int(devnet.ask("eth_getTransactionCount", WALLET.address, "pending"), 16)
+
+    tx_hash = devnet.ask("eth_sendRawTransaction", a_payment(nonce))
+
+    eventually(lambda: bool(devnet.ask("eth_getTransactionReceipt", tx_hash)), within=10)
+    receipt = devnet.ask("eth_getTransactionReceipt", tx_hash)
+    block = devnet.block(receipt["blockNumber"])
+    assert tx_hash in block["transactions"]
+
+
+def test_answered_transaction_outlives_a_kill_at_once(tmp_path: Path) -> None:
+    with running_devnet(tmp_path) as devnet:
+        tx_hash = devnet.ask("eth_sendRawTransaction", a_payment(0))
+        before = devnet.block("latest")
+
+    with running_devnet(tmp_path) as restarted:
+        eventually(lambda: bool(restarted.ask("eth_getTransactionReceipt", tx_hash)), within=10)
+        again = restarted.block(before["number"])
+        reply = restarted.reply("eth_sendRawTransaction", a_payment(0))
+
+    assert again == before
+    assert reply["error"]["message"].startswith("already known")
+
+
+def test_other_verbs_and_paths_are_not_answered(devnet: DevnetProcess) -> None:
+    assert devnet.client.get(devnet.url).status_code == 405
+    assert devnet.client.post(f"{devnet.url}/v3/key", content=b"{}").status_code == 404
+
+
+def test_body_over_the_limit_is_refused_with_the_limit(devnet: DevnetProcess) -> None:
+    reply = devnet.client.post(devnet.url, content=b" " * (LARGEST_BODY + 1))
+
+    assert reply.status_code == 413
+    assert str(LARGEST_BODY) in reply.json()["error"]["data"]
+
+
+def test_notification_gets_an_empty_answer(devnet: DevnetProcess) -> None:
+    reply = devnet.client.post(devnet.url, content=b'{"jsonrpc":"2.0","method":"eth_chainId"}')
+
+    assert (reply.status_code, reply.content) == (204, b"")
+
+
+def test_batch_is_answered_in_its_order(devnet: DevnetProcess) -> None:
+    calls = [
+        {"jsonrpc": "2.0", "id": place, "method": method, "params": []}
+        for place, method in enumerate(["net_version", "eth_chainId", "eth_nothing"])
+    ]
+
+    replies = devnet.client.post(devnet.url, json=calls).json()
+
+    assert [reply["id"] for reply in replies] == [0, 1, 2]
+    assert replies[1]["result"] == hex(DEVNET_ID)
+
+
+@pytest.mark.anyio
+async def test_follower_reads_the_whole_window_at_the_first_start(
+    devnet: DevnetProcess, folder: Path
+) -> None:
+    chain = Chain(open_genesis(folder, 7, utc_now))
+    async with open_client() as http:
+        node = NodeClient(HttpAsker(http, Endpoint("devnet", Secret(devnet.url)), RetryPolicy()))
+        follower = ChainFollower(node, NetworkId(DEVNET_ID), FollowPolicy(), utc_now)
+        while not follower.is_complete:
+            await follower.refresh()
+        fees = follower.snapshot()
+
+    window = FeeWindow(20_000)
+    for number in range(fees.head.number - 19_999, fees.head.number + 1):
+        window.append(chain.block(number).base_fee_per_gas)
+    assert fees.busy_threshold == window.percentile(90)
+    assert fees.base_fee_percentile == window.percentile(50)
+    assert fees.base_fee_history == window.newest(500)
+    assert fees.head.timestamp <= datetime.now(UTC)
+
+
+@pytest.mark.anyio
+async def test_client_reads_blocks_fees_and_receipts(devnet: DevnetProcess) -> None:
+    async with open_client() as http:
+        node = NodeClient(HttpAsker(http, Endpoint("devnet", Secret(devnet.url)), RetryPolicy()))
+        head = await node.block_number()
+        parent, block = await node.blocks([head - 1, head])
+        history = await node.fee_history(2, head, [10, 50, 95])
+        tx_hash = devnet.block(hex(head))["transactions"][0]
+        receipt = await node.receipt(TxHash.parse(tx_hash))
+
+    assert parent.base_fee_per_gas is not None
+    assert block.parent_hash == parent.hash
+    expected = next_base_fee(Wei(parent.base_fee_per_gas), parent.gas_used, GAS_LIMIT)
+    assert block.base_fee_per_gas == expected
+    assert history is not None
+    assert history.base_fee_per_gas[:2] == (parent.base_fee_per_gas, block.base_fee_per_gas)
+    assert history.reward is not None
+    assert all(list(row) == sorted(row) for row in history.reward)
+    assert receipt is not None
+    assert receipt.block_number == head

@@ -1,0 +1,58 @@
+"""The reporter against the real serve and the real store: what it hands in can be asked for."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from dashboard.devnet.chain import Chain
+from dashboard.devnet.genesis import open_genesis
+from dashboard.devnet.ledger import Ledger
+from dashboard.devnet.reporter import BACKLOG, Reporter
+from dashboard.devnet.traffic import HandIn, Traffic
+from dashboard.domain.quantity import TxHash
+from dashboard.domain.secret import Secret
+from dashboard.upstream.endpoint import Endpoint
+from dashboard.upstream.exclusion import ExclusionClient
+from dashboard.upstream.http import HttpAsker, open_client
+from dashboard.upstream.retry import RetryPolicy
+from tests.integration.serving import KEY, a_store, services_of, serving_here, utc_now
+
+pytestmark = pytest.mark.anyio
+
+QUICK = RetryPolicy(attempts=1, deadline=timedelta(seconds=10))
+
+
+async def test_reports_of_the_last_minutes_are_on_record_at_once(tmp_path: Path) -> None:
+    chain = Chain(open_genesis(tmp_path / "devnet", 7, utc_now))
+    tracked: list[TxHash] = []
+
+    def track(tx_hash: TxHash, _attempted_at: datetime, _label: str) -> None:
+        tracked.append(tx_hash)
+
+    with a_store(tmp_path) as store, closing(Ledger(tmp_path / "devnet")) as ledger:
+        async with serving_here(services_of(store)) as address, open_client() as http:
+            endpoint = Endpoint("devnet exclusion endpoint", Secret(f"http://{address}/v3/{KEY}"))
+            serve = ExclusionClient(HttpAsker(http, endpoint, QUICK), "chain")
+            reporter = Reporter(
+                chain, ledger, serve, lambda *what: tracked.append(what[0]), utc_now
+            )
+            begun = utc_now()
+            await reporter.step()
+            expected = [
+                action.report
+                for action in Traffic(chain).actions(begun - BACKLOG, begun, begun)
+                if isinstance(action, HandIn)
+            ]
+            hashes = [report.transaction.tx_hash for report in expected]
+            answers = await serve.ask(hashes)
+            again = [await serve.report(report) for report in expected]
+
+    assert reporter.owed == 0
+    assert tracked
+    records = [answer.record for answer in answers if answer.record]
+    assert [record.tx_hash for record in records] == hashes
+    assert set(again) == {"DUPLICATE_ALREADY_SAVED_BEFORE"}

@@ -1,0 +1,72 @@
+"""Blockspace: the chain's own transactions fill a block exactly, with nonces that follow."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dashboard.devnet.blockspace import PLAIN_TRANSFER_GAS, Blockspace, capacity
+from dashboard.domain.quantity import WEI_PER_GWEI, Address
+from tests.unit.devnet.devnets import a_chain
+
+CHAIN = a_chain()
+BLOCKSPACE = Blockspace(CHAIN)
+NUMBERS = st.integers(0, 20_000)
+
+
+@given(number=NUMBERS)
+def test_transactions_use_exactly_the_gas_of_their_block(number: int) -> None:
+    block = CHAIN.block(number)
+
+    slots = BLOCKSPACE.slots(block)
+
+    assert len(slots) == block.transaction_count
+    assert sum(slot.gas_used for slot in slots) == block.gas_used
+    assert all(slot.gas_used >= PLAIN_TRANSFER_GAS for slot in slots)
+    assert all(slot.payment.gas >= slot.gas_used for slot in slots)
+
+
+@given(number=st.integers(1, 20_000), share=st.integers(0, 100))
+def test_transactions_from_outside_displace_gas_but_change_no_signature(
+    number: int, share: int
+) -> None:
+    block = CHAIN.block(number)
+    taken = capacity(block) * share // 100
+
+    displaced = BLOCKSPACE.slots(block, taken)
+
+    assert sum(slot.gas_used for slot in displaced) == block.gas_used - taken
+    assert min(slot.gas_used for slot in displaced) >= PLAIN_TRANSFER_GAS
+    assert [slot.payment for slot in displaced] == [
+        slot.payment for slot in BLOCKSPACE.slots(block)
+    ]
+
+
+def test_nonces_of_every_sender_follow_each_other() -> None:
+    nonces: defaultdict[Address, list[int]] = defaultdict(list)
+    for number in range(60):
+        for slot in BLOCKSPACE.slots(CHAIN.block(number)):
+            nonces[BLOCKSPACE.sign(slot).sender].append(slot.payment.nonce)
+
+    assert len(nonces) == 64
+    for sender, used in nonces.items():
+        assert used == list(range(len(used)))
+        assert BLOCKSPACE.next_nonce(sender, CHAIN.block(59)) == len(used)
+
+
+def test_nonce_of_a_stranger_is_not_known() -> None:
+    assert BLOCKSPACE.next_nonce(Address(bytes(20)), CHAIN.block(59)) is None
+
+
+def test_best_paying_transactions_come_first_and_pay_plausible_fees() -> None:
+    tips = [
+        [slot.tip for slot in BLOCKSPACE.slots(CHAIN.block(number))] for number in range(1, 500)
+    ]
+    flat = sorted(tip for block in tips for tip in block)
+
+    assert all(block == sorted(block, reverse=True) for block in tips)
+    assert flat[0] >= WEI_PER_GWEI // 20
+    assert WEI_PER_GWEI // 2 < flat[len(flat) // 2] < 2 * WEI_PER_GWEI
+    assert flat[-1] < 30 * WEI_PER_GWEI
