@@ -99,10 +99,10 @@ class Reporter:
         self._owed = await self._work_off([*self._owed, *(_Owed(each, now) for each in told)], now)
 
     async def _work_off(self, owed: list[_Owed], now: datetime) -> list[_Owed]:
-        """Return what is left; after one report that is not taken, no other is tried."""
+        """Return what is left; reports come last, and after one not taken no other is tried."""
         left, is_refused = [], False
-        for each in owed:
-            is_report = isinstance(each.action, HandIn)
+        for each in sorted(owed, key=_is_report):
+            is_report = _is_report(each)
             if not _is_due(each, now) or (is_report and is_refused):
                 left.append(each)
             elif await self._is_done(each.action):
@@ -141,6 +141,10 @@ class Reporter:
         if self._is_failing and not is_failing:
             _log.info("simulated traffic flows again")
         self._is_failing = is_failing
+
+
+def _is_report(owed: _Owed) -> bool:
+    return isinstance(owed.action, HandIn)
 
 
 def _is_due(owed: _Owed, now: datetime) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -28,10 +28,12 @@ class Serve:
     is_down: bool = False
     hated: TxHash | None = None
     attempts: int = 0
+    on_attempt: Callable[[], None] = lambda: None
     taken: list[RejectionReport] = field(default_factory=list)
 
     async def report(self, report: RejectionReport) -> SaveStatus:
         self.attempts += 1
+        self.on_attempt()
         if self.is_down or report.transaction.tx_hash == self.hated:
             raise UpstreamUnavailable("devnet exclusion endpoint: does not answer")
         self.taken.append(report)
@@ -139,6 +141,17 @@ async def test_serve_that_is_down_is_asked_once_in_a_step(stage: Stage) -> None:
 
     assert stage.serve.attempts <= 60
     assert len(stage.tracker.tracked) >= 3
+
+
+async def test_silent_serve_does_not_hold_up_what_is_tracked(stage: Stage) -> None:
+    tracked_before_report: list[int] = []
+
+    stage.serve.is_down = True
+    stage.serve.on_attempt = lambda: tracked_before_report.append(len(stage.tracker.tracked))
+
+    await stage.reporter.step()
+
+    assert tracked_before_report == [len(stage.tracker.tracked)]
 
 
 async def test_one_report_that_is_never_taken_holds_no_other_up(stage: Stage) -> None:
