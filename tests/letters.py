@@ -1,0 +1,59 @@
+"""Letters, envelopes and channels for tests of delivery."""
+
+from __future__ import annotations
+
+import threading
+from uuid import UUID
+
+from dashboard.alert.letter import Envelope, Letter
+from dashboard.domain.notice import Notice, Recipient
+from dashboard.errors import DeliveryError
+from tests.builders import A_MOMENT
+
+SENDER = "linewatch@example.org"
+ONCALL = Recipient("mail", "oncall@example.org")
+OTHERS = Recipient("mail", "others@example.org")
+LETTER = Letter("[Linewatch] Rejected", "It was rejected.\n", "<p>It was rejected.</p>\n")
+
+
+def an_envelope(number: int = 1, to: str = ONCALL.address) -> Envelope:
+    """Return the envelope of the notice with this number."""
+    return Envelope(f"<{UUID(int=number)}@linewatch.invalid>", to, A_MOMENT)
+
+
+def a_letter_of(notice: Notice) -> Letter:
+    """Write a letter that names its notice."""
+    return Letter(f"[Linewatch] {notice.notice_id}", LETTER.text, LETTER.html)
+
+
+class RecordingChannel:
+    """Takes every letter and remembers its envelope, but for addresses that it was told to fail.
+
+    Sends to `held` addresses wait until `let_go` is set.
+    """
+
+    def __init__(self, *held: str) -> None:
+        """Remember nothing yet."""
+        self.taken: list[Envelope] = []
+        self.tried: list[Envelope] = []
+        self.errors: dict[str, DeliveryError] = {}
+        self.let_go = threading.Event()
+        self._held = held
+        self._lock = threading.Lock()
+
+    def send(self, letter: Letter, envelope: Envelope) -> str:
+        """Take, refuse or hold a letter."""
+        assert letter.subject
+        with self._lock:
+            self.tried.append(envelope)
+        if envelope.to in self._held:
+            assert self.let_go.wait(30), "nobody let the letter go"
+        if error := self.errors.get(envelope.to):
+            raise error
+        with self._lock:
+            self.taken.append(envelope)
+        return "250 taken"
+
+    def addresses(self) -> list[str]:
+        """Return who got a letter, in order."""
+        return [envelope.to for envelope in self.taken]

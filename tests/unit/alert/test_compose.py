@@ -1,0 +1,199 @@
+"""What a letter says."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dashboard.alert.compose import Links, NetworkName, Stationery, compose
+from dashboard.alert.letter import Letter
+from dashboard.alert.stationery import load_stationery
+from dashboard.domain.condition import Subject, SubjectKind
+from dashboard.domain.exclusion import RejectedTransaction, RejectionStage
+from dashboard.domain.quantity import NetworkId, TxHash
+from tests.builders import (
+    A_MOMENT,
+    A_NETWORK,
+    ANOTHER_NETWORK,
+    a_notice,
+    a_record,
+    a_rejection,
+    a_transition,
+    seconds,
+)
+
+TX_HASH = TxHash.parse("0x2d6a" + "4b" * 28 + "800e")
+NAMES = {A_NETWORK: NetworkName("devnet", is_simulated=True), ANOTHER_NETWORK: NetworkName("Linea")}
+SILENT = load_stationery(NAMES, Links())
+LINKING = load_stationery(NAMES, Links("https://watch.example/"))
+
+
+def letter_about(
+    record: RejectedTransaction,
+    network: NetworkId = ANOTHER_NETWORK,
+    stationery: Stationery = SILENT,
+) -> Letter:
+    subject = Subject.transaction(network, record.tx_hash)
+    return compose(
+        a_notice(
+            transition=a_transition(subject=subject, at=A_MOMENT + seconds(4)),
+            rejection=a_rejection(record=record),
+        ),
+        stationery,
+    )
+
+
+def test_subject_names_network_reason_and_transaction() -> None:
+    reason = "Transaction line count for module MMU=2163904 is above the limit 2097152"
+
+    letter = letter_about(a_record(tx_hash=TX_HASH, reason_message=reason))
+
+    assert letter.subject == "[Linewatch] Rejected on Linea: MMU over its limit (0x2d6a…800e)"
+
+
+@pytest.mark.parametrize(
+    ("reason", "headline"),
+    [
+        ("TX_MODULE_LINE_COUNT_OVERFLOW(MMU)", "MMU over its limit"),
+        ("TX_MODULE_LINE_COUNT_OVERFLOW", "more proof lines than a block holds"),
+        (
+            "Transaction line count for module PRECOMPILE_BLAKE_ROUNDS=1 is above the limit 0",
+            "PRECOMPILE_BLAKE_ROUNDS is not supported",
+        ),
+        ("Module XYZ does not exist in the limits file.", "no limit known for XYZ"),
+        (
+            "Internal Error: do not know what to do with result: INVALID_LINE_COUNT",
+            "proof lines could not be counted",
+        ),
+        ("out of luck", "unknown reason"),
+    ],
+)
+def test_every_form_of_reason_has_a_headline(reason: str, headline: str) -> None:
+    letter = letter_about(a_record(reason_message=reason))
+
+    assert f": {headline} (" in letter.subject
+
+
+def test_first_line_says_what_changed() -> None:
+    letter = letter_about(a_record(tx_hash=TX_HASH))
+
+    assert letter.text.splitlines()[0] == (
+        "Transaction 0x2d6a…800e was rejected on Linea: ADD over its limit."
+    )
+
+
+@pytest.mark.parametrize(
+    "fact",
+    [
+        str(TX_HASH),
+        "Linea",
+        "0x0000000000000000000000000000000000000001",
+        "18446744073709551614",
+        "SEQUENCER",
+        "2026-11-20 12:00:00 UTC, as the node claims",
+        "2026-11-20 12:00:03 UTC, by Linewatch",
+        "123456",
+        "The transaction needs 600,000 lines in the prover module ADD",
+        "Split the work",
+        "send another transaction with nonce 18446744073709551614",
+        "Transaction line count for module ADD=600000 is above the limit 524288",
+        "Linewatch noticed this on 2026-11-20 12:00:04 UTC",
+    ],
+)
+def test_both_parts_tell_every_fact(fact: str) -> None:
+    record = a_record(
+        tx_hash=TX_HASH,
+        nonce=2**64 - 2,
+        tx_rejection_stage=RejectionStage.SEQUENCER,
+        block_number=123456,
+    )
+
+    letter = letter_about(record)
+
+    assert fact in letter.text
+    assert fact in letter.html
+
+
+def test_block_is_left_out_where_there_is_none() -> None:
+    letter = letter_about(a_record(block_number=None))
+
+    assert "Block" not in letter.text
+    assert "Block" not in letter.html.partition("</style>")[2]
+
+
+def test_link_leads_to_the_lookup_page() -> None:
+    letter = letter_about(a_record(tx_hash=TX_HASH), stationery=LINKING)
+
+    address = f"https://watch.example/lookup?tx={TX_HASH}"
+    assert f"Look it up: {address}\n" in letter.text
+    assert f'href="{address}"' in letter.html
+
+
+def test_letter_holds_no_link_without_a_public_address() -> None:
+    letter = letter_about(a_record())
+
+    assert "://" not in letter.text + letter.html
+
+
+def test_simulated_network_says_so_in_subject_and_both_parts() -> None:
+    letter = letter_about(a_record(), network=A_NETWORK)
+
+    assert "(simulated data)" in letter.subject
+    assert "This is simulated data" in letter.text
+    assert "<strong>Simulated data.</strong>" in letter.html
+
+
+def test_real_network_says_nothing_of_simulation() -> None:
+    letter = letter_about(a_record())
+
+    assert "imulated data" not in letter.subject + letter.text + letter.html
+
+
+def test_network_that_left_the_configuration_is_told_by_its_id() -> None:
+    letter = letter_about(a_record(), network=NetworkId(1))
+
+    assert "Rejected on network 1:" in letter.subject
+
+
+def test_html_in_a_reason_is_inert() -> None:
+    letter = letter_about(a_record(reason_message='<img src=x onerror="alert(1)">'))
+
+    assert "<img" not in letter.html
+    assert "&lt;img src=x onerror=&#34;alert(1)&#34;&gt;" in letter.html
+
+
+def test_template_syntax_in_a_reason_is_shown_as_it_is() -> None:
+    letter = letter_about(a_record(reason_message="{{ 7 * 7 }}{% raw %}"))
+
+    assert "{{ 7 * 7 }}{% raw %}" in letter.text
+
+
+@given(st.text(alphabet=st.characters(), max_size=60))
+def test_reason_starts_no_line_of_its_own(reason: str) -> None:
+    calm = letter_about(a_record(reason_message="out of luck"))
+
+    letter = letter_about(a_record(reason_message=f"out of luck {reason}"))
+
+    assert letter.subject == calm.subject
+    assert len(letter.text.splitlines()) == len(calm.text.splitlines())
+    assert letter.html.count("<") == calm.html.count("<")
+
+
+def test_same_notice_gives_the_same_letter() -> None:
+    assert letter_about(a_record()) == letter_about(a_record())
+
+
+def test_transition_without_a_rejection_still_makes_a_letter() -> None:
+    letter = compose(a_notice(rejection=None), LINKING)
+
+    assert "was rejected on devnet: a rejection was recorded." in letter.text
+    assert "A rejection was recorded" in letter.html
+
+
+def test_subject_without_a_hash_still_makes_a_letter() -> None:
+    subject = Subject(SubjectKind.NETWORK, A_NETWORK)
+
+    letter = compose(a_notice(transition=a_transition(subject=subject), rejection=None), LINKING)
+
+    assert "Look it up" not in letter.text
