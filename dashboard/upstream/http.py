@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Mapping
+from typing import TypeAlias
 
 import httpx
 
@@ -13,8 +14,11 @@ from dashboard.upstream.endpoint import Endpoint
 from dashboard.upstream.refusal import http_error, is_untrusted
 from dashboard.upstream.retry import RetryPolicy, persistently
 
+HttpClient: TypeAlias = httpx.AsyncClient
+"""What all HTTP questions of a process share."""
 
-def open_client(connections: int = 10) -> httpx.AsyncClient:
+
+def open_client(connections: int = 10) -> HttpClient:
     """Return the one client of a process; close it with `aclose`.
 
     Proxies and `.netrc` of the environment are not used: a question goes to the configured
@@ -59,10 +63,17 @@ class HttpAsker:
                 url,
                 content=body,
                 headers={"Accept": "application/json", "Accept-Encoding": "identity", **headers},
-                timeout=None,  # ours bounds the whole attempt, theirs each read
+                timeout=self._library_timeout(),
             )
         except (httpx.InvalidURL, UnicodeError):
             raise _unusable_address(self.endpoint) from None
+
+    def _library_timeout(self) -> httpx.Timeout:
+        """Leave all waiting to the attempt's own bound, but for the opening of a connection.
+
+        httpcore does not close a socket whose TLS handshake is cancelled from outside.
+        """
+        return httpx.Timeout(None, connect=self.endpoint.timeout.total_seconds() / 2)
 
     async def _persist(self, request: httpx.Request, limit: int) -> bytes:
         async def once() -> bytes:

@@ -1,0 +1,56 @@
+"""Asking the gas API over real sockets, with either form of credentials."""
+
+from __future__ import annotations
+
+import pytest
+
+from dashboard.domain.quantity import NetworkId
+from dashboard.domain.secret import Secret
+from dashboard.errors import (
+    UpstreamUnreadable,
+)
+from dashboard.upstream.endpoint import Endpoint
+from dashboard.upstream.gas import BasicKey, Credentials, GasClient, PathKey
+from dashboard.upstream.http import HttpAsker, open_client
+from tests.integration.upstreams import (
+    AT_ONCE,
+    an_upstream,
+    asking_http,
+    replying,
+)
+
+pytestmark = pytest.mark.anyio
+
+CREDENTIALS: list[tuple[Credentials, str, bool]] = [
+    (PathKey(Secret("k y/1")), "/v3/k%20y%2F1/networks/59144/busyThreshold", False),
+    (BasicKey(Secret("key"), Secret("s3cret")), "/networks/59144/busyThreshold", True),
+]
+
+
+@pytest.mark.parametrize(("credentials", "path", "is_basic"), CREDENTIALS)
+async def test_gas_is_asked_with_either_form_of_credentials(
+    credentials: Credentials, path: str, *, is_basic: bool
+) -> None:
+    fee = b'{"busyThreshold":"0.000000007"}'
+    async with an_upstream(replying("200 OK", fee)) as upstream, open_client() as client:
+        url = Secret(f"http://127.0.0.1:{upstream.port}/")
+        asker = HttpAsker(client, Endpoint("linea gas", url), AT_ONCE)
+        threshold = await GasClient(asker, NetworkId(59144), credentials).busy_threshold()
+
+    request = upstream.requests[0]
+    assert threshold == 7
+    assert request.startswith(f"GET {path} HTTP/1.1".encode())
+    assert (b"authorization: Basic a2V5OnMzY3JldA==".lower() in request.lower()) is is_basic
+
+
+async def test_gas_operations_ask_their_own_paths() -> None:
+    async with asking_http(replying("200 OK", b'["1","2.5"]')) as (asker, upstream):
+        client = GasClient(asker, NetworkId(1), PathKey(Secret("key")))
+        history = await client.base_fee_history()
+        for ask in (client.suggested_gas_fees, client.base_fee_percentile):
+            with pytest.raises(UpstreamUnreadable, match="cannot be read"):
+                await ask()
+
+    paths = [request.split()[1].rpartition(b"/")[2] for request in upstream.requests]
+    assert history == (1_000_000_000, 2_500_000_000)
+    assert paths == [b"baseFeeHistory", b"suggestedGasFees", b"baseFeePercentile"]

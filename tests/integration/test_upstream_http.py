@@ -1,0 +1,192 @@
+"""Asking over HTTP, over real sockets: every misbehaviour is an UpstreamError of its kind."""
+
+from __future__ import annotations
+
+import socket
+import ssl
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from dashboard.domain.quantity import TxHash
+from dashboard.domain.secret import Secret
+from dashboard.errors import (
+    UpstreamRefused,
+    UpstreamThrottled,
+    UpstreamUnavailable,
+)
+from dashboard.upstream.endpoint import Endpoint
+from dashboard.upstream.exclusion import ExclusionClient
+from dashboard.upstream.http import HttpAsker, open_client
+from dashboard.upstream.retry import RetryPolicy
+from tests.integration.misbehaviours import LIMIT, MISBEHAVIOURS
+from tests.integration.upstreams import (
+    AT_ONCE,
+    CANARY,
+    IMPATIENCE,
+    an_endpoint,
+    an_upstream,
+    asking_http,
+    in_turn,
+    replying,
+    resetting,
+)
+
+pytestmark = pytest.mark.anyio
+
+UNTRUSTED = Path(__file__).parent / "untrusted.pem"
+
+
+async def test_answer_of_a_sound_upstream_arrives_as_it_is() -> None:
+    async with asking_http(replying("200 OK", b'{"a":1}')) as (asker, upstream):
+        answer = await asker.post_json(b'{"q":2}', LIMIT)
+
+    assert answer == b'{"a":1}'
+    assert upstream.requests[0].startswith(f"POST /v3/{CANARY} HTTP/1.1".encode())
+    assert upstream.requests[0].endswith(b'{"q":2}')
+    assert b"content-type: application/json" in upstream.requests[0].lower()
+
+
+async def test_one_connection_serves_many_questions() -> None:
+    async with asking_http(replying("200 OK", b"[]")) as (asker, _upstream):
+        answers = [await asker.post_json(b"[]", LIMIT) for _ in range(20)]
+
+    assert answers == [b"[]"] * 20
+
+
+@pytest.mark.parametrize("case", MISBEHAVIOURS)
+async def test_misbehaviour_is_an_error_that_says_which(case: str) -> None:
+    behave, error, said = MISBEHAVIOURS[case]
+    async with asking_http(behave, patience=IMPATIENCE) as (asker, _upstream):
+        with pytest.raises(error, match=f"^devnet http endpoint: .*{said}"):
+            await asker.post_json(b"[]", LIMIT)
+
+
+async def test_port_that_nobody_listens_on_is_unavailable() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+    async with open_client() as client:
+        asker = HttpAsker(client, an_endpoint(port), AT_ONCE)
+        with pytest.raises(UpstreamUnavailable, match=r"no answer \(ConnectError\)"):
+            await asker.post_json(b"[]", LIMIT)
+
+
+async def test_redirect_is_not_followed() -> None:
+    async with an_upstream(replying("200 OK", b"[]")) as elsewhere:
+        target = {"Location": f"http://127.0.0.1:{elsewhere.port}/"}
+        async with asking_http(replying("307 Temporary Redirect", b"", target)) as (
+            asker,
+            _upstream,
+        ):
+            with pytest.raises(UpstreamRefused):
+                await asker.post_json(b"[]", LIMIT)
+
+    assert elsewhere.requests == []
+
+
+async def test_certificate_that_is_not_trusted_is_refused() -> None:
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    tls.load_cert_chain(UNTRUSTED)
+    async with asking_http(replying("200 OK", b"[]"), AT_ONCE, scheme="https", tls=tls) as (
+        asker,
+        upstream,
+    ):
+        with pytest.raises(UpstreamRefused, match="TLS certificate is not trusted"):
+            await asker.post_json(b"[]", LIMIT)
+
+    assert upstream.requests == []
+
+
+async def test_upstream_that_speaks_no_tls_is_unavailable() -> None:
+    async with asking_http(replying("200 OK", b"[]"), scheme="https", patience=IMPATIENCE) as (
+        asker,
+        _upstream,
+    ):
+        with pytest.raises(UpstreamUnavailable):
+            await asker.post_json(b"[]", LIMIT)
+
+
+@pytest.mark.parametrize("url", ["nonsense", "ftp://host/", "http://[::1", "http://\x00/", ""])
+async def test_address_that_cannot_be_used_is_refused(url: str) -> None:
+    async with open_client() as client:
+        asker = HttpAsker(client, Endpoint("devnet node", Secret(url)), AT_ONCE)
+        with pytest.raises(UpstreamRefused, match="address cannot be used") as raised:
+            await asker.post_json(b"[]", LIMIT)
+
+    assert not url or url not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("headers", "expected"),
+    [
+        ({"Retry-After": "30"}, timedelta(seconds=30)),
+        ({"Retry-After": "0"}, timedelta(0)),
+        ({"Retry-After": "9" * 400}, timedelta(hours=24)),
+        (
+            {
+                "Date": "Fri, 20 Nov 2026 12:00:00 GMT",
+                "Retry-After": "Fri, 20 Nov 2026 12:01:00 GMT",
+            },
+            timedelta(minutes=1),
+        ),
+        (
+            {
+                "Date": "Fri, 20 Nov 2026 12:00:00 GMT",
+                "Retry-After": "Fri, 20 Nov 2026 11:00:00 GMT",
+            },
+            timedelta(0),
+        ),
+        ({"Retry-After": "Fri, 20 Nov 2026 12:01:00 GMT"}, None),
+        ({"Retry-After": "soon"}, None),
+        ({"Retry-After": "-5"}, None),
+        ({}, None),
+    ],
+)
+async def test_throttled_says_how_long_to_wait(
+    headers: dict[str, str], expected: timedelta | None
+) -> None:
+    async with asking_http(replying("429 Too Many Requests", b"{}", headers), AT_ONCE) as (
+        asker,
+        upstream,
+    ):
+        with pytest.raises(UpstreamThrottled) as raised:
+            await asker.post_json(b"[]", LIMIT)
+
+    assert raised.value.retry_after == expected
+    assert len(upstream.requests) == 1
+
+
+async def test_upstream_that_recovers_is_asked_again() -> None:
+    behave = in_turn(resetting, replying("503 Busy"), replying("200 OK", b"[1]"))
+    async with asking_http(behave, AT_ONCE) as (asker, upstream):
+        assert await asker.post_json(b"[]", LIMIT) == b"[1]"
+
+    assert len(upstream.requests) == 3
+
+
+async def test_upstream_that_stays_down_is_asked_a_few_times() -> None:
+    async with asking_http(replying("503 Busy"), AT_ONCE) as (asker, upstream):
+        with pytest.raises(UpstreamUnavailable, match="HTTP 503"):
+            await asker.post_json(b"[]", LIMIT)
+
+    assert len(upstream.requests) == 3
+
+
+async def test_deadline_ends_all_attempts_together() -> None:
+    policy = RetryPolicy(attempts=1000, deadline=IMPATIENCE, first_wait=timedelta(milliseconds=20))
+    async with asking_http(replying("503 Busy"), policy) as (asker, upstream):
+        with pytest.raises(UpstreamUnavailable, match=r"within 0\.15 s in all"):
+            await asker.post_json(b"[]", LIMIT)
+
+    assert 1 <= len(upstream.requests) < 20
+
+
+@pytest.mark.parametrize("case", MISBEHAVIOURS)
+async def test_exclusion_question_survives_every_misbehaviour(case: str) -> None:
+    async with asking_http(MISBEHAVIOURS[case][0], patience=IMPATIENCE) as (asker, _upstream):
+        hashes = [TxHash(bytes([place]) * 32) for place in range(1, 6)]
+        answers = await ExclusionClient(asker, "chain").ask(hashes)
+
+    assert [each.tx_hash for each in answers] == hashes
+    assert all(each.failure and each.record is None for each in answers)

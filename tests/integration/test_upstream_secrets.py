@@ -1,0 +1,66 @@
+"""Canaries: nothing that is told of an upstream holds its key, its address or a header."""
+
+from __future__ import annotations
+
+import logging
+import traceback
+
+import pytest
+
+from dashboard.domain.quantity import NetworkId, TxHash
+from dashboard.domain.secret import Secret
+from dashboard.errors import (
+    UpstreamError,
+)
+from dashboard.upstream.exclusion import ExclusionClient
+from dashboard.upstream.gas import BasicKey, GasClient, PathKey
+from tests.integration.misbehaviours import MISBEHAVIOURS
+from tests.integration.upstreams import (
+    AT_ONCE,
+    CANARY,
+    IMPATIENCE,
+    Behaviour,
+    asking_http,
+    echoing,
+    replying,
+)
+
+pytestmark = pytest.mark.anyio
+
+CANARIES: dict[str, Behaviour] = {
+    "echo": echoing,
+    "echo refused": replying("401 Unauthorized", b'{"message":"' + CANARY.encode() + b'"}'),
+    "echo as fee": replying("200 OK", b'{"busyThreshold":"' + CANARY.encode() + b'"}'),
+    "echo as json-rpc": replying(
+        "200 OK", b'{"id":1,"error":{"code":-32000,"message":"' + CANARY.encode() + b'"}}'
+    ),
+    "echo as record": replying(
+        "200 OK",
+        b'{"id":1,"result":{"txHash":"' + CANARY.encode() + b'","from":"","nonce":"","'
+        b'txRejectionStage":"","reasonMessage":"","timestamp":""}}',
+    ),
+    **{case: behave for case, (behave, _, _) in MISBEHAVIOURS.items()},
+}
+
+
+@pytest.mark.parametrize("case", CANARIES)
+async def test_no_key_address_or_header_is_ever_told(
+    case: str, caplog: pytest.LogCaptureFixture, capsys: pytest.CaptureFixture[str]
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    told: list[str] = []
+    async with asking_http(CANARIES[case], AT_ONCE, IMPATIENCE) as (asker, upstream):
+        credentials = BasicKey(Secret(CANARY), Secret(f"{CANARY}-s3cret"))
+        gas = GasClient(asker, NetworkId(1), credentials)
+        in_path = GasClient(asker, NetworkId(1), PathKey(Secret(CANARY)))
+        exclusion = ExclusionClient(asker, "chain")
+        for ask in (gas.busy_threshold, in_path.busy_threshold):
+            with pytest.raises(UpstreamError) as raised:
+                await ask()
+            told += traceback.format_exception(raised.value)
+        told += [str(answer) for answer in await exclusion.ask([TxHash(bytes(32))])]
+        told += [repr(each) for each in (asker, gas, exclusion, credentials, asker.endpoint)]
+
+    everything = "\n".join([*told, caplog.text, *capsys.readouterr()])
+    assert "c4nary" not in everything
+    assert str(upstream.port) not in everything
