@@ -65,7 +65,7 @@ class WebSocketAsker:
             if isinstance(error, TimeoutError):
                 message = f"{self.endpoint.name}: no answer within {seconds:g} s"
                 raise UpstreamUnavailable(message) from None
-            if isinstance(error, OSError | WebSocketException):
+            if isinstance(error, OSError | WebSocketException | ValueError):
                 raise _understood(self.endpoint.name, error) from None
             raise
         if len(answer) > limit:
@@ -117,12 +117,12 @@ async def _forget_unasked(connection: ClientConnection) -> None:
         return
 
 
-def _understood(name: str, error: OSError | WebSocketException) -> UpstreamError:
+def _understood(name: str, error: OSError | WebSocketException | ValueError) -> UpstreamError:
     """Return our error for one of the library's, whose text may quote the address."""
     if isinstance(error, InvalidStatus):
         headers = {key.lower(): value for key, value in error.response.headers.raw_items()}
         return http_error(name, error.response.status_code, headers)
-    if isinstance(error, InvalidURI):
+    if isinstance(error, InvalidURI | ValueError):
         return UpstreamRefused(f"{name}: its address cannot be used: give ws(s)://host/path")
     if is_untrusted(error):
         return UpstreamRefused(f"{name}: its TLS certificate is not trusted")
