@@ -6,9 +6,11 @@ One figure serves every viewer; `style.css` sharpens its text and lines for the 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Final
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 import plotly.graph_objects as go
 
@@ -62,19 +64,20 @@ class Drawing:
     caveat: str = ""
 
 
-def base_fee_drawing(frame: pd.DataFrame, levels: FeeLevels, network: str) -> Drawing:
-    """Draw the base fees of a network and describe them."""
+def base_fee_drawing(
+    frame: pd.DataFrame, levels: FeeLevels, network: str, until: datetime
+) -> Drawing:
+    """Draw the base fees of a network up to a moment, and describe them."""
     lowest, highest = (
         " ".join(fee(Wei(int(edge)))) for edge in (frame["base_fee"].min(), frame["base_fee"].max())
     )
-    first, last = frame.index[0], frame.index[-1]
     words = (
-        f"Base fee of {network} from {first:%d %b %H:%M} to {last:%d %b %H:%M} UTC, "
+        f"Base fee of {network} from {frame.index[0]:%d %b %H:%M} to {until:%d %b %H:%M} UTC, "
         f"between {lowest} and {highest}."
     )
     if levels.busy_threshold is not None:
         words += f" Busy above {' '.join(fee(levels.busy_threshold))}."
-    return Drawing(base_fee_figure(frame, levels), words, _caveat(frame))
+    return Drawing(base_fee_figure(frame, levels, until), words, _caveat(frame))
 
 
 def _caveat(frame: pd.DataFrame) -> str:
@@ -87,18 +90,20 @@ def _caveat(frame: pd.DataFrame) -> str:
     )
 
 
-def base_fee_figure(frame: pd.DataFrame, levels: FeeLevels) -> go.Figure:
+def base_fee_figure(frame: pd.DataFrame, levels: FeeLevels, until: datetime) -> go.Figure:
     """Draw base fees as steps (each holds until the next) with percentile and threshold.
 
-    `frame` is a `fee_frame`; gaps in it stay gaps. Times go out as typed milliseconds since
-    1970 and fees as typed floats in the unit that fits the largest.
+    `frame` is a `fee_frame`; gaps in it stay gaps, and so does the silence until `until`. Times
+    go out as typed milliseconds since 1970, fees as typed floats in the unit that fits the largest.
     """
     known = [level for level in (levels.base_fee_percentile, levels.busy_threshold) if level]
     largest = Wei(max([int(frame["base_fee"].max()), *known]))
     wei_per_unit, unit = unit_of(largest)
     figure = go.Figure(_trace(frame, wei_per_unit, unit))
     figure.update_layout(_layout(largest / wei_per_unit * _HEADROOM, unit))
-    for begins, ends in _gaps(frame):
+    last = until.timestamp() * 1000
+    figure.update_xaxes(range=[_milliseconds(frame)[0], last])
+    for begins, ends in _gaps(frame, last):
         figure.add_vrect(begins, ends, fillcolor=_GAP, line_width=0, layer="below")
     _draw_level(figure, levels.base_fee_percentile, _MEDIAN, wei_per_unit)
     _draw_level(figure, levels.busy_threshold, _BUSY, wei_per_unit)
@@ -107,7 +112,7 @@ def base_fee_figure(frame: pd.DataFrame, levels: FeeLevels) -> go.Figure:
 
 def _trace(frame: pd.DataFrame, wei_per_unit: int, unit: str) -> go.Scatter:
     return go.Scatter(
-        x=frame.index.as_unit("ms").asi8.astype(np.float64),
+        x=_milliseconds(frame),
         y=frame["base_fee"].to_numpy() / wei_per_unit,
         mode="lines",
         line={"color": _LINE, "width": 1.75, "shape": "hv"},
@@ -154,11 +159,16 @@ def _layout(top: float, unit: str) -> dict[str, object]:
     }
 
 
-def _gaps(frame: pd.DataFrame) -> list[tuple[float, float]]:
+def _gaps(frame: pd.DataFrame, ends: float) -> list[tuple[float, float]]:
     """Return where nothing was seen, as milliseconds since 1970, the latest gaps first."""
-    times = frame.index.as_unit("ms").asi8
+    times = [*_milliseconds(frame).tolist(), ends]
     holes = np.flatnonzero(frame["base_fee"].isna().to_numpy())[::-1][:_MOST_GAPS]
-    return [(float(times[hole]), float(times[hole + 1])) for hole in holes]
+    return [(times[hole], times[hole + 1]) for hole in holes.tolist()]
+
+
+def _milliseconds(frame: pd.DataFrame) -> npt.NDArray[np.float64]:
+    """Return the times of a frame as milliseconds since 1970, which Plotly takes for dates."""
+    return frame.index.to_numpy("datetime64[ms]").astype(np.float64)
 
 
 def _draw_level(figure: go.Figure, level: Wei | None, look: _LevelLook, wei_per_unit: int) -> None:

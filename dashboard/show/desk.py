@@ -121,12 +121,12 @@ class Desk:
             points = reading.base_fee_points(connection, card.network_id, now - length, now)
         if not points:
             return None
-        frame = fee_frame(points, _GAP_AFTER_PERIODS * card.gas_period)
+        frame = fee_frame(points, _GAP_AFTER_PERIODS * card.gas_period, now)
         percentile, threshold = figures.base_fee_percentile, figures.busy_threshold
         levels = FeeLevels(
             percentile.value if percentile else None, threshold.value if threshold else None
         )
-        return base_fee_drawing(frame, levels, card.name)
+        return base_fee_drawing(frame, levels, card.name, now)
 
 
 _registered: list[Desk] = []

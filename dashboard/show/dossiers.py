@@ -83,7 +83,8 @@ def _paragraph(finding: Finding) -> list[str]:
 
 def _reason_lines(record: RejectedTransaction) -> list[str]:
     reason = parse_reason(record.reason_message)
-    lines = [explain(reason)]
+    lines = [explain(reason), "", "What to do next:"]
+    lines += [f"{number}. {step}" for number, step in enumerate(advise(reason, record.nonce), 1)]
     if reason.kind is ReasonKind.UNPARSED:
-        lines.append(f"The network's words: {visible(reason.text)}")
-    return [*lines, "", "What to do next:", *advise(reason, record.nonce)]
+        lines += ["", f"The reason as the network sent it: {visible(reason.text)}"]
+    return lines

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 from itertools import pairwise
 from typing import Final
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from dashboard.store.observations import BaseFeePoint
@@ -15,13 +16,18 @@ from dashboard.store.observations import BaseFeePoint
 MOST_POINTS: Final = 2_000
 """Points that one line sends to a browser."""
 
+_INSTANT: Final = np.timedelta64(1, "ms")
+_THINNED_STEPS: Final = 4
 
-def fee_frame(points: Sequence[BaseFeePoint], longest_step: timedelta) -> pd.DataFrame:
+
+def fee_frame(
+    points: Sequence[BaseFeePoint], longest_step: timedelta, until: datetime
+) -> pd.DataFrame:
     """Put base fees into a frame in which silence longer than `longest_step` is a gap.
 
-    DataFrame: index time [UTC], columns base_fee [wei, float64; NaN where a gap begins] and
-    is_time_estimated [bool]. A float holds every fee below 9,007,199 gwei exactly, and this
-    frame is for drawing only.
+    DataFrame: index time [UTC], columns base_fee [wei, float64; NaN where a gap begins, also the
+    one that lasts until `until`] and is_time_estimated [bool]. A float holds every fee below
+    9,007,199 gwei exactly, and this frame is for drawing only.
     """
     times = pd.DatetimeIndex([point.at for point in points], tz="UTC", name="time")
     columns = {
@@ -29,7 +35,7 @@ def fee_frame(points: Sequence[BaseFeePoint], longest_step: timedelta) -> pd.Dat
         "is_time_estimated": np.array([point.is_time_estimated for point in points], np.bool_),
     }
     frame = pd.DataFrame(columns, times.as_unit("ms")).sort_index(kind="stable")
-    return _with_gaps(thinned(frame, MOST_POINTS), longest_step)
+    return _with_gaps(thinned(frame, MOST_POINTS), longest_step, until)
 
 
 def thinned(frame: pd.DataFrame, most: int) -> pd.DataFrame:
@@ -47,19 +53,23 @@ def thinned(frame: pd.DataFrame, most: int) -> pd.DataFrame:
     return frame.iloc[kept]
 
 
-def _with_gaps(frame: pd.DataFrame, longest_step: timedelta) -> pd.DataFrame:
+def _with_gaps(frame: pd.DataFrame, longest_step: timedelta, until: datetime) -> pd.DataFrame:
     """Add an empty row right after each value that is followed by too long a silence."""
-    steps = frame.index.to_series().diff().shift(-1)
-    before_silence = frame.index[(steps > _allowed(frame, longest_step)).to_numpy()]
-    if before_silence.empty:
+    times = frame.index.to_numpy("datetime64[ms]")
+    ends = np.append(times[1:], np.datetime64(until.replace(tzinfo=None), "ms"))
+    is_silent = ends - times > _allowed(times, longest_step)
+    if not is_silent.any():
         return frame
-    nothing = {"base_fee": np.nan, "is_time_estimated": False}
-    holes = pd.DataFrame(nothing, before_silence + pd.Timedelta(milliseconds=1))
+    holes = pd.DataFrame(
+        {"base_fee": np.nan, "is_time_estimated": False},
+        pd.DatetimeIndex(times[is_silent] + _INSTANT, tz="UTC", name=frame.index.name),
+    )
     return pd.concat([frame, holes]).sort_index(kind="stable")
 
 
-def _allowed(frame: pd.DataFrame, longest_step: timedelta) -> pd.Timedelta:
+def _allowed(times: npt.NDArray[np.datetime64], longest_step: timedelta) -> np.timedelta64:
     """Return the longest step that is no silence; thinning makes steps longer."""
-    length = frame.index[-1] - frame.index[0] if len(frame) else pd.Timedelta(0)
-    slice_length = length / (MOST_POINTS / 2) if len(frame) >= MOST_POINTS / 2 else pd.Timedelta(0)
-    return max(pd.Timedelta(longest_step), 2 * slice_length)
+    longest = np.timedelta64(longest_step, "ms")
+    if len(times) < MOST_POINTS / 2:
+        return longest
+    return max(longest, (times[-1] - times[0]) / len(times) * _THINNED_STEPS)

@@ -13,11 +13,11 @@ _HERE = Path(__file__).parent
 
 def main() -> None:
     """Draw what all pages share, send old addresses on, run the page."""
-    st.set_page_config(page_title="Linewatch", page_icon=_HERE / "icon.svg", layout="wide")
-    st.html(_HERE / "style.css")
     st.logo(_HERE / "logo.svg")
     places = [overview.place(), lookup.place()]
     chosen = st.navigation(places, position="top")
+    st.set_page_config(f"{chosen.title} · Linewatch", _HERE / "icon.svg", "wide")
+    st.html(_HERE / "style.css")
     if not desks.is_registered():
         notice("busy", "Linewatch is starting.", "Reload this page in a moment.")
         return

@@ -53,7 +53,7 @@ def unit_of(largest: Wei) -> tuple[int, str]:
 
 
 def fee(wei: Wei) -> tuple[str, str]:
-    """Print a fee to five significant digits in the unit that fits, as number and unit."""
+    """Print a fee to about five digits in the unit that fits, as number and unit."""
     wei_per_unit, name = unit_of(wei)
     if wei_per_unit == 1:
         return f"{wei:,}", name

@@ -50,15 +50,12 @@ HOSTILE: Final = (
     "<script>document.title='owned'</script> **bold** [link](https://outside.invalid) $x^2$ "
     "![picture](https://outside.invalid/b.png) :red[red] {{7*7}} \u202egnp.exe\r\nBcc: x =1+1"
 )
+LONG_MODULE: Final = "PRECOMPILE_ECPAIRING_MILLER_LOOPS"
 REASONS: Final = (
     (RejectionStage.SEQUENCER, "TX_MODULE_LINE_COUNT_OVERFLOW(ADD)"),
     (RejectionStage.RPC, "Transaction line count for module HUB=2402 is above the limit 70"),
     (RejectionStage.P2P, HOSTILE),
-    (
-        RejectionStage.RPC,
-        "Transaction line count for module PRECOMPILE_ECPAIRING_MILLER_LOOPS=64 is above the "
-        "limit 0",
-    ),
+    (RejectionStage.RPC, f"Transaction line count for module {LONG_MODULE}=6 is above the limit 0"),
     (RejectionStage.SEQUENCER, "TX_MODULE_LINE_COUNT_OVERFLOW_CACHED"),
 )
 

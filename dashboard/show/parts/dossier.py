@@ -6,9 +6,6 @@ from datetime import datetime
 
 import streamlit as st
 
-from dashboard.domain.exclusion import StoredRejection
-from dashboard.domain.reason import parse_reason
-from dashboard.domain.remedy import advise
 from dashboard.show.dossiers import Dossier, Finding, answer_to_pass_on
 from dashboard.show.parts.badges import badge, simulated_badge, verdict_badge
 from dashboard.show.parts.markup import Markup, element, join
@@ -44,19 +41,10 @@ def _finding(finding: Finding, now: datetime) -> None:
     follows = Markup() if finding.versions else element("p", finding.verdict.follows)
     st.html(join(head, rests_on, element("div", follows, class_="lw-quiet")))
     if finding.versions:
-        version_in_full(finding.versions[0], now)
-        _next_steps(finding.versions[0])
+        version_in_full(finding.versions[0], now, with_next_steps=True)
     earlier = finding.versions[1:]
     if earlier:
         count = f"{len(earlier)} earlier version{'' if len(earlier) == 1 else 's'} of the record"
         with st.expander(count, icon=":material/history:"):
             for version in earlier:
                 version_in_full(version, now)
-
-
-def _next_steps(version: StoredRejection) -> None:
-    record = version.record
-    steps = advise(parse_reason(record.reason_message), record.nonce)
-    label = element("p", "What the sender can do next", class_="lw-label")
-    listed = element("ol", *(element("li", step) for step in steps), class_="lw-steps")
-    st.html(join(label, listed))

@@ -9,6 +9,7 @@ import streamlit as st
 from dashboard.domain.exclusion import RejectedTransaction, StoredRejection
 from dashboard.domain.foreign import visible
 from dashboard.domain.reason import Reason, ReasonKind, explain, overrun, parse_reason
+from dashboard.domain.remedy import advise
 from dashboard.show.parts.badges import badge
 from dashboard.show.parts.markup import Markup, element, join
 from dashboard.show.text import age, moment, short_hash
@@ -50,14 +51,23 @@ def _row_reason(reason: Reason) -> Markup:
     return element("p", words, class_="lw-reason")
 
 
-def version_in_full(stored: StoredRejection, now: datetime) -> None:
+def version_in_full(
+    stored: StoredRejection, now: datetime, *, with_next_steps: bool = False
+) -> None:
     """Show one version: plain words, every fact, and the reason exactly as it was sent."""
     reason = parse_reason(stored.record.reason_message)
     facts = element("dl", *_facts(stored, reason), *_wide_facts(stored, now), class_="lw-facts")
-    st.html(join(element("p", explain(reason), class_="lw-reason"), facts))
+    steps = _next_steps(reason, stored.record.nonce) if with_next_steps else Markup()
+    st.html(join(element("p", explain(reason), class_="lw-reason"), facts, steps))
     with st.container(gap="xxsmall"):
         st.html(element("p", "Reason as the network sent it", class_="lw-label"))
         st.code(visible(reason.text), language=None, wrap_lines=True)
+
+
+def _next_steps(reason: Reason, nonce: int) -> Markup:
+    label = element("p", "What the sender can do next", class_="lw-label lw-spaced")
+    steps = (element("li", step) for step in advise(reason, nonce))
+    return join(label, element("ol", *steps, class_="lw-steps"))
 
 
 def _facts(stored: StoredRejection, reason: Reason) -> list[Markup]:

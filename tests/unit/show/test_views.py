@@ -1,0 +1,170 @@
+"""Pages in each of their states, run by Streamlit without a browser."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from dashboard.domain.quantity import NetworkId, TxHash
+from dashboard.show import desk as desks
+from dashboard.show.desk import Desk
+from dashboard.show.networks import NetworkCard
+from dashboard.store.engine import Store, open_store
+from dashboard.store.migrate import migrate
+from tests.browser.seeded_store import SILENT, SIMULATED, seed, tx_hash
+
+NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
+SCRIPT = Path(desks.__file__).with_name("main.py")
+QUIET = NetworkCard(
+    NetworkId(7),
+    "Quiet",
+    is_simulated=False,
+    gas_period=timedelta(seconds=4),
+    threshold_period=timedelta(minutes=1),
+)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    with seed(tmp_path, NOW) as seeded:
+        yield seeded
+
+
+@pytest.fixture
+def empty_store(tmp_path: Path) -> Iterator[Store]:
+    url = f"sqlite:///{tmp_path / 'empty.sqlite'}"
+    migrate(url)
+    with open_store(url) as opened:
+        yield opened
+
+
+def open_page(desk: Desk, *hashes: str) -> AppTest:
+    """Run the script as a visitor of Overview or, with hashes in the address, of Lookup."""
+    desks.register(desk)
+    page = AppTest.from_file(str(SCRIPT), default_timeout=20)
+    if hashes:
+        page.query_params["tx"] = list(hashes)
+    return page.run()
+
+
+def words_of(page: AppTest) -> str:
+    """Return all the markup and code of a page that went well."""
+    assert not page.exception
+    return "\n".join(element.proto.body for element in page.get("html")) + "\n".join(
+        block.value for block in page.code
+    )
+
+
+def test_overview_says_first_which_network_needs_a_look(store: Store) -> None:
+    page = open_page(Desk(store, (SIMULATED, SILENT), None, lambda: NOW))
+
+    words = words_of(page)
+    assert "Linea shows stale data; Devnet is busy. As of 2026-11-20 12:00:00 UTC." in words
+    assert "stale, 6 min ago" in words
+    assert "Simulated data." in words
+
+
+def test_overview_shows_a_chart_for_each_network_that_has_fees(store: Store) -> None:
+    page = open_page(Desk(store, (SIMULATED, SILENT), None, lambda: NOW))
+
+    assert len(page.get("plotly_chart")) == 2
+
+
+def test_overview_links_each_rejection_to_its_lookup(store: Store) -> None:
+    page = open_page(Desk(store, (SIMULATED,), None, lambda: NOW))
+
+    links = page.get("page_link")
+    assert links[0].proto.query_string == f"tx={tx_hash(1)}"
+
+
+def test_overview_without_networks_says_how_to_add_one(empty_store: Store) -> None:
+    page = open_page(Desk(empty_store, (), None, lambda: NOW))
+
+    assert "No network is configured" in words_of(page)
+
+
+def test_overview_before_the_first_poll_says_what_it_waits_for(empty_store: Store) -> None:
+    words = words_of(open_page(Desk(empty_store, (QUIET,), None, lambda: NOW)))
+
+    assert "Quiet is not known yet." in words
+    assert "the first poll brings it" in words
+    assert "No base fee seen in this time" in words
+    assert "No rejection seen yet" in words
+    assert "Simulated data." not in words
+
+
+def test_page_without_a_store_says_what_to_look_at(store: Store, tmp_path: Path) -> None:
+    desk = Desk(store, (SIMULATED,), None, lambda: NOW)
+    (tmp_path / "linewatch.sqlite").write_bytes(b"this is no database" * 300)
+    for leftover in tmp_path.glob("linewatch.sqlite-*"):
+        leftover.unlink()
+
+    assert "The store cannot be read." in words_of(open_page(desk))
+
+
+def test_address_with_a_hash_leads_to_its_lookup(store: Store) -> None:
+    words = words_of(open_page(Desk(store, (SIMULATED,), None, lambda: NOW), str(tx_hash(2))))
+
+    assert "2,402 lines in the prover module HUB" in words
+    assert "Transaction line count for module HUB=2402 is above the limit 70" in words
+
+
+def test_lookup_of_several_hashes_counts_their_verdicts(store: Store) -> None:
+    page = open_page(Desk(store, (SIMULATED,), None, lambda: NOW), str(tx_hash(2)), str(tx_hash(9)))
+
+    assert "2 transactions: 1 rejected, 1 no rejection on record." in words_of(page)
+
+
+def test_lookup_names_a_hash_that_is_none(store: Store) -> None:
+    page = open_page(Desk(store, (SIMULATED,), None, lambda: NOW), "0x1234")
+
+    assert "has 4 hexadecimal digits; a transaction hash has 64" in words_of(page)
+
+
+def test_lookup_asks_at_once_about_what_was_never_asked(store: Store) -> None:
+    asked: list[TxHash] = []
+    page = open_page(Desk(store, (SIMULATED,), recorder(asked), lambda: NOW), str(tx_hash(2)))
+
+    page.text_area(key="paste_text").input(f"{tx_hash(2)}, {tx_hash(80)}")
+    page.button[0].click().run()
+
+    assert asked == [tx_hash(80)]
+    assert page.query_params["tx"] == [str(tx_hash(2)), str(tx_hash(80))]
+
+
+def test_opening_a_link_asks_nobody(store: Store) -> None:
+    asked: list[TxHash] = []
+
+    open_page(Desk(store, (SIMULATED,), recorder(asked), lambda: NOW), str(tx_hash(80)))
+
+    assert asked == []
+
+
+def test_live_question_without_an_answer_says_so(store: Store) -> None:
+    asked: list[TxHash] = []
+    page = open_page(Desk(store, (SIMULATED,), recorder(asked), lambda: NOW), str(tx_hash(80)))
+
+    page.button(key="ask").click().run()
+
+    assert asked == [tx_hash(80)]
+    assert "Asked about 1 transaction just now: 0 answered." in words_of(page)
+
+
+def test_track_button_tracks_what_was_looked_up(store: Store) -> None:
+    desk = Desk(store, (SIMULATED,), None, lambda: NOW)
+    page = open_page(desk, str(tx_hash(80)))
+
+    page.text_input[0].input("Case 9")
+    next(button for button in page.button if button.label == "Track").click().run()
+
+    assert "1 newly tracked." in words_of(page)
+    assert desk.dossiers([tx_hash(80)])[0].is_tracked
+
+
+def recorder(asked: list[TxHash]) -> Callable[[tuple[TxHash, ...], NetworkId | None], None]:
+    """Return a live question that only writes down what it was asked."""
+    return lambda hashes, _: asked.extend(hashes)
