@@ -1,15 +1,15 @@
-"""Streamlit's door: `streamlit run app.py`, or `linewatch pages`."""
+"""Streamlit's door: `streamlit run app.py`; `linewatch pages` comes through it too."""
 
 from pathlib import Path
 
 import streamlit as st
-from dashboard.wiring.pages import pages_lifespan
 from starlette.middleware import Middleware
 
 from dashboard.show.headers import StrictHeaders
+from dashboard.wiring.pages import AS_A_ROLE, pages_lifespan
 
 app = st.App(
     Path(__file__).parent / "dashboard" / "show" / "main.py",
-    lifespan=pages_lifespan,
+    lifespan=pages_lifespan(starts_the_rest=__name__ != AS_A_ROLE),
     middleware=[Middleware(StrictHeaders)],
 )

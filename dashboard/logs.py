@@ -6,6 +6,7 @@ import logging
 import sys
 from typing import cast
 
+import stamina.instrumentation
 import structlog
 
 
@@ -28,6 +29,7 @@ def configure_logs(role: str, level: str = "INFO") -> None:
         logger_factory=structlog.PrintLoggerFactory(sys.stderr),
     )
     structlog.contextvars.bind_contextvars(role=role)
+    stamina.instrumentation.set_on_retry_hooks(())  # what came of it is told, not each attempt
     logging.basicConfig(level=logging.WARNING, stream=sys.stderr, force=True)
     for chatty in ("httpx", "httpcore", "websockets", "uvicorn.access", "apscheduler"):
         logging.getLogger(chatty).setLevel(logging.WARNING)

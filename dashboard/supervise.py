@@ -1,13 +1,12 @@
-"""Run the roles of one machine: start in order, wait until ready, restart, stop together."""
+"""Run the roles of one machine: start in turn, wait until ready, restart, stop together."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
 import signal
-import socket
 from collections import deque
-from collections.abc import Coroutine, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from dashboard.errors import RoleError
@@ -32,89 +31,56 @@ class Patience:
 _log = get_logger("supervise")
 
 
-def refuse_taken_ports(roles: Sequence[Role]) -> None:
-    """Raise RoleError for the first port that something else listens on, naming the remedy."""
-    for role in roles:
-        if role.address is None:
-            continue
-        family = socket.AF_INET6 if ":" in role.address[0] else socket.AF_INET
-        with socket.socket(family, socket.SOCK_STREAM) as probe:
-            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            try:
-                probe.bind(role.address)
-            except OSError as error:
-                msg = (
-                    f"port {role.address[1]} on {role.address[0]} cannot be used for {role.name} "
-                    f"({error.strerror}): stop what uses it, or set {role.port_variable}"
-                )
-                raise RoleError(msg) from error
-
-
 async def supervise(
     roles: Sequence[Role], stop: asyncio.Event, patience: Patience = Patience()
 ) -> None:
-    """Start the roles in order and keep them running until `stop`; then end them in reverse.
+    """Start each role when those that it comes after are ready, and keep all running until `stop`.
 
-    A role that dies is started again, later each time. One that dies on every attempt within
-    a minute raises RoleError after everything else was stopped.
+    A role that dies is started again, later each time. One that cannot start, or that dies on
+    every attempt within a minute, raises RoleError after everything else was stopped.
     """
-    running: list[_Running] = []
-    try:
-        for role in roles:
-            keeper = _Running(role, patience)
-            running.append(keeper)
-            await _until(keeper.start(), stop)
-            if stop.is_set():
-                return
-            _log.info("role is ready", started=role.name)
-        await _watch(running, stop)
-    finally:
-        await _end_all(running, patience)
-
-
-async def _end_all(running: Sequence[_Running], patience: Patience) -> None:
-    """End the processes in reverse order; all of them share one time of grace."""
-    deadline = asyncio.get_running_loop().time() + patience.grace
-    for keeper in reversed(running):
-        await keeper.end(deadline)
-
-
-async def _watch(running: Sequence[_Running], stop: asyncio.Event) -> None:
-    """Keep every role alive until `stop`, or until one of them cannot be kept alive."""
-    keepers = [asyncio.create_task(keeper.keep()) for keeper in running]
+    keepers = {role.name: _Keeper(role, patience) for role in roles}
+    working = [
+        asyncio.create_task(keeper.run([keepers[name].ready for name in keeper.role.after]))
+        for keeper in keepers.values()
+    ]
     stopped = asyncio.create_task(stop.wait())
     try:
-        done, _ = await asyncio.wait([stopped, *keepers], return_when=asyncio.FIRST_COMPLETED)
+        done, _ = await asyncio.wait([stopped, *working], return_when=asyncio.FIRST_COMPLETED)
     finally:
-        for task in (stopped, *keepers):
+        for task in (stopped, *working):
             task.cancel()
-        await asyncio.gather(stopped, *keepers, return_exceptions=True)
+        await asyncio.gather(stopped, *working, return_exceptions=True)
+        await _end_all(list(keepers.values()), patience)
     for task in done - {stopped}:
         task.result()
 
 
-async def _until(work: Coroutine[None, None, None], stop: asyncio.Event) -> None:
-    """Await `work` unless `stop` comes first, which cancels it."""
-    task = asyncio.create_task(work)
-    stopped = asyncio.create_task(stop.wait())
-    await asyncio.wait([task, stopped], return_when=asyncio.FIRST_COMPLETED)
-    stopped.cancel()
-    if task.done():
-        task.result()
-    else:
-        task.cancel()
-        with contextlib.suppress(asyncio.CancelledError):
-            await task
+async def _end_all(keepers: Sequence[_Keeper], patience: Patience) -> None:
+    """End the processes in reverse order; all of them share one time of grace."""
+    deadline = asyncio.get_running_loop().time() + patience.grace
+    for keeper in reversed(keepers):
+        await keeper.end(deadline)
 
 
 @dataclass(slots=True)
-class _Running:
+class _Keeper:
     """One role and its present process, if any."""
 
     role: Role
     patience: Patience
+    ready: asyncio.Event = field(default_factory=asyncio.Event)
     process: asyncio.subprocess.Process | None = None
     deaths: deque[float] = field(default_factory=deque)
+
+    async def run(self, before: Sequence[asyncio.Event]) -> None:
+        """Start once those `before` are ready, then keep the process alive."""
+        for ready in before:
+            await ready.wait()
+        await self.start()
+        _log.info("role is ready", started=self.role.name)
+        self.ready.set()
+        await self.keep()
 
     async def start(self) -> None:
         """Start the role's process and wait until it is ready; RoleError if it never is.

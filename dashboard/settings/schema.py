@@ -107,13 +107,17 @@ class EndpointSettings(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class NetworkSettings(Struct, frozen=True, forbid_unknown_fields=True):
-    """[networks.NAME]: one network with its optional endpoints."""
+    """[networks.NAME]: one network with its optional endpoints.
+
+    `block_time` is the usual time between blocks; it dates a history, which names no times.
+    """
 
     network_id: ChainId
     title: str = ""
     exclusion: EndpointSettings | None = None
     gas: EndpointSettings | None = None
     node: EndpointSettings | None = None
+    block_time: Duration | None = None
 
 
 class Settings(Struct, frozen=True, forbid_unknown_fields=True):

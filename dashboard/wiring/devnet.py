@@ -12,7 +12,7 @@ import uvicorn
 from starlette.types import ASGIApp
 
 from dashboard.devnet.app import build_app
-from dashboard.devnet.chain import Chain
+from dashboard.devnet.chain import DEVNET_ID, Chain
 from dashboard.devnet.genesis import open_genesis
 from dashboard.devnet.ledger import Ledger
 from dashboard.devnet.reporter import Reporter, TrackTransaction
@@ -24,7 +24,7 @@ from dashboard.store.transactions import TrackRequest, track
 from dashboard.upstream.http import open_client
 from dashboard.wiring.clock import utc_now
 from dashboard.wiring.http import run_http
-from dashboard.wiring.networks import DEVNET_ID, Clients, networks_of
+from dashboard.wiring.networks import Clients, networks_of
 from dashboard.wiring.store import open_checked_store
 
 
@@ -37,17 +37,20 @@ async def run_devnet(settings: Settings, stop: asyncio.Event) -> None:
     chain = Chain(open_genesis(folder, settings.devnet.seed, utc_now))
     with closing(Ledger(folder)) as ledger, closing(open_checked_store(settings)) as store:
         async with open_client() as http:
-            serve = Clients(http, settings.poll).exclusion(network)
+            serve = Clients(http, settings.poll, attempts=1).exclusion(network)
+            assert serve is not None  # noqa: S101 - devnet always has the endpoint of our own serve
             reporter = Reporter(chain, ledger, serve, _tracker(store), utc_now)
             app = build_app(chain, ledger, utc_now)
-            async with _reporting(reporter):
+            chain.block(chain.head(utc_now()))  # catches up before anybody waits for an answer
+            async with _reporting(reporter, stop):
                 await run_http(_config(app, settings), stop, "LINEWATCH_DEVNET_PORT")
 
 
 @asynccontextmanager
-async def _reporting(reporter: Reporter) -> AsyncIterator[None]:
-    """Play the nodes and senders meanwhile."""
+async def _reporting(reporter: Reporter, stop: asyncio.Event) -> AsyncIterator[None]:
+    """Play the nodes and senders meanwhile; should that break, the role ends with its error."""
     running = asyncio.create_task(reporter.run())
+    running.add_done_callback(lambda _: stop.set())
     try:
         yield
     finally:

@@ -6,22 +6,20 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from urllib.parse import quote
 
-import httpx
-
+from dashboard.devnet.chain import BLOCK_SECONDS, DEVNET_ID
 from dashboard.domain.quantity import NetworkId
 from dashboard.domain.secret import Secret
 from dashboard.errors import SettingsError
 from dashboard.settings import EndpointSettings, NetworkSettings, Settings
 from dashboard.settings.schema import PollSettings
+from dashboard.settings.values import Duration
 from dashboard.upstream.endpoint import Asker, Endpoint
 from dashboard.upstream.exclusion import ExclusionClient
 from dashboard.upstream.gas import BasicKey, Credentials, GasClient, PathKey
-from dashboard.upstream.http import HttpAsker
+from dashboard.upstream.http import HttpAsker, HttpClient
 from dashboard.upstream.node import NodeClient
 from dashboard.upstream.retry import RetryPolicy
 from dashboard.upstream.websocket import WebSocketAsker
-
-DEVNET_ID = NetworkId(424242)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +58,11 @@ def _devnet_endpoints(settings: Settings) -> NetworkSettings:
     node = Secret(f"http://{_host(settings.devnet.host)}:{settings.devnet.port}")
     own = EndpointSettings(url=serve, key=settings.devnet.key)
     return NetworkSettings(
-        network_id=DEVNET_ID, exclusion=own, gas=own, node=EndpointSettings(url=node)
+        network_id=DEVNET_ID,
+        exclusion=own,
+        gas=own,
+        node=EndpointSettings(url=node),
+        block_time=Duration(seconds=BLOCK_SECONDS),
     )
 
 
@@ -70,10 +72,11 @@ def _host(host: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Clients:
-    """Makes the clients of networks over one shared HTTP client."""
+    """Makes the clients of networks over one shared HTTP client; `attempts` at each question."""
 
-    http: httpx.AsyncClient
+    http: HttpClient
     patience: PollSettings
+    attempts: int = 3
 
     def exclusion(self, network: Network) -> ExclusionClient | None:
         """Return the client of the exclusion endpoint, if there is one."""
@@ -109,7 +112,7 @@ class Clients:
         return Endpoint(name, url, self.patience.request_timeout)
 
     def _policy(self) -> RetryPolicy:
-        return RetryPolicy(deadline=self.patience.answer_deadline)
+        return RetryPolicy(self.attempts, self.patience.answer_deadline)
 
 
 def rpc_address(settings: EndpointSettings) -> Secret:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import http.client
+import socket
 import sys
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 
+from dashboard.errors import RoleError
 from dashboard.settings import Settings
 from dashboard.wiring.store import worker_is_alive
 
@@ -15,34 +18,55 @@ from dashboard.wiring.store import worker_is_alive
 class Role:
     """One process of Linewatch: how to start it, and how to see that it is ready.
 
-    `address` is where it listens, if it does, and `port_variable` names the setting of that
-    port for messages.
+    It starts when the roles named in `after` are ready. `address` is where it listens, if it
+    does, and `port_variable` names the setting of that port for messages.
     """
 
     name: str
     command: tuple[str, ...]
     is_ready: Callable[[], bool]
+    after: tuple[str, ...] = ()
     address: tuple[str, int] | None = None
     port_variable: str = ""
 
 
 def roles_of(settings: Settings, *, with_pages: bool = True) -> tuple[Role, ...]:
-    """Return the roles of an installation on one machine: devnet if wanted, then the rest."""
-    roles = [
-        _listening("serve", (settings.serve.host, settings.serve.port), "/live"),
-        Role("worker", _command("worker"), lambda: worker_is_alive(settings)),
-    ]
+    """Return the roles of an installation on one machine; pages come up beside the others."""
+    roles = []
     if settings.has_devnet:
-        roles.insert(0, _listening("devnet", (settings.devnet.host, settings.devnet.port), "/"))
+        roles.append(_listening("devnet", (settings.devnet.host, settings.devnet.port), "/"))
+    serve = _listening("serve", (settings.serve.host, settings.serve.port), "/live")
+    roles.append(replace(serve, after=tuple(role.name for role in roles)))
+    is_ready = partial(worker_is_alive, settings)
+    roles.append(Role("worker", _command("worker"), is_ready, after=("serve",)))
     if with_pages:
         address = (settings.pages.host, settings.pages.port)
         roles.append(_listening("pages", address, "/_stcore/health"))
     return tuple(roles)
 
 
+def refuse_taken_ports(roles: Sequence[Role]) -> None:
+    """Raise RoleError for the first port that something else listens on, naming the remedy."""
+    for role in roles:
+        if role.address is None:
+            continue
+        family = socket.AF_INET6 if ":" in role.address[0] else socket.AF_INET
+        with socket.socket(family, socket.SOCK_STREAM) as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                probe.bind(role.address)
+            except OSError as error:
+                msg = (
+                    f"port {role.address[1]} on {role.address[0]} cannot be used for {role.name} "
+                    f"({error.strerror}): stop what uses it, or set {role.port_variable}"
+                )
+                raise RoleError(msg) from error
+
+
 def _listening(name: str, address: tuple[str, int], path: str) -> Role:
     variable = f"LINEWATCH_{name.upper()}_PORT"
-    return Role(name, _command(name), lambda: _answers(address, path), address, variable)
+    is_ready = partial(_answers, address, path)
+    return Role(name, _command(name), is_ready, address=address, port_variable=variable)
 
 
 def _command(name: str) -> tuple[str, ...]:

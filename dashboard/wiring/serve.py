@@ -64,6 +64,6 @@ def _served(network: Network, clients: Clients, settings: Settings) -> ServedNet
     return ServedNetwork(
         network_id=network.network_id,
         name=network.title,
-        follower=node and ChainFollower(node, network.network_id, policy, utc_now),
+        follower=None if node is None else ChainFollower(node, network.network_id, policy, utc_now),
         is_default_for_old_reports=settings.serve.default_network_id == network.network_id,
     )

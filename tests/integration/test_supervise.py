@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from dashboard.errors import RoleError
-from dashboard.supervise import Patience, refuse_taken_ports, supervise
-from dashboard.wiring.roles import Role
+from dashboard.supervise import Patience, supervise
+from dashboard.wiring.roles import Role, refuse_taken_ports
 from tests.waiting import eventually_async
 
 pytestmark = pytest.mark.anyio
@@ -35,10 +35,15 @@ def starts(path: Path) -> list[int]:
     return [int(line) for line in path.read_text().splitlines()] if path.exists() else []
 
 
-def role(path: Path, program: str = LIVES, is_ready: Callable[[], bool] | None = None) -> Role:
+def role(
+    path: Path,
+    program: str = LIVES,
+    is_ready: Callable[[], bool] | None = None,
+    after: tuple[str, ...] = (),
+) -> Role:
     """Build a role that notes each start in a file and is ready when it has."""
     ready = is_ready or (lambda: bool(starts(path)))
-    return Role(path.name, (sys.executable, "-c", program, str(path)), ready)
+    return Role(path.name, (sys.executable, "-c", program, str(path)), ready, after)
 
 
 def is_alive(process_id: int) -> bool:
@@ -60,7 +65,9 @@ async def test_supervisor_starts_each_role_when_the_one_before_is_ready(tmp_path
         return bool(starts(second))
 
     running = asyncio.create_task(
-        supervise([role(first), role(second, is_ready=second_is_ready)], stop, PATIENCE)
+        supervise(
+            [role(first), role(second, is_ready=second_is_ready, after=("first",))], stop, PATIENCE
+        )
     )
     await eventually_async(lambda: bool(starts(second)))
     stop.set()
@@ -97,7 +104,9 @@ async def test_supervisor_starts_a_killed_role_again(tmp_path: Path) -> None:
     stop = asyncio.Event()
     path, last = tmp_path / "role", tmp_path / "last"
 
-    running = asyncio.create_task(supervise([role(path), role(last)], stop, PATIENCE))
+    running = asyncio.create_task(
+        supervise([role(path), role(last, after=("role",))], stop, PATIENCE)
+    )
     await eventually_async(lambda: bool(starts(last)))
     os.kill(starts(path)[0], signal.SIGKILL)
     await eventually_async(lambda: len(starts(path)) == 2)
@@ -126,7 +135,7 @@ async def test_supervisor_gives_up_on_a_role_that_is_never_ready(tmp_path: Path)
 
 async def test_supervisor_stops_everything_when_a_role_keeps_dying(tmp_path: Path) -> None:
     steady, dying = tmp_path / "steady", tmp_path / "dying"
-    roles = [role(dying, LIVES_ONCE), role(steady)]
+    roles = [role(dying, LIVES_ONCE), role(steady, after=("dying",))]
 
     running = asyncio.create_task(supervise(roles, asyncio.Event(), PATIENCE))
     await eventually_async(lambda: bool(starts(steady)))
@@ -141,7 +150,7 @@ async def test_supervisor_stops_everything_when_a_role_keeps_dying(tmp_path: Pat
 def test_supervisor_names_a_taken_port_and_the_variable_that_changes_it() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         address = ("127.0.0.1", taken.getsockname()[1])
-        pages = Role("pages", ("true",), lambda: True, address, "LINEWATCH_PAGES_PORT")
+        pages = Role("pages", ("true",), lambda: True, (), address, "LINEWATCH_PAGES_PORT")
 
         with pytest.raises(RoleError, match=rf"port {address[1]} .* set LINEWATCH_PAGES_PORT"):
             refuse_taken_ports([pages])

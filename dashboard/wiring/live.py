@@ -1,0 +1,38 @@
+"""The live question of the pages: asked on a loop of its own, answered within the deadline."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from uuid import uuid4
+
+from anyio.from_thread import start_blocking_portal
+
+from dashboard.domain.quantity import NetworkId, TxHash
+from dashboard.poll.lookup import LiveQuestion
+from dashboard.settings import Settings
+from dashboard.show.desk import LookUp
+from dashboard.store.engine import Store
+from dashboard.upstream.http import open_client
+from dashboard.wiring.clock import utc_now
+from dashboard.wiring.networks import Clients, Network
+
+
+@contextmanager
+def live_question(
+    settings: Settings, store: Store, networks: tuple[Network, ...]
+) -> Iterator[LookUp | None]:
+    """Yield what a page calls, from any thread; None where no network can be asked."""
+    with (
+        start_blocking_portal() as portal,
+        portal.wrap_async_context_manager(open_client()) as http,
+    ):
+        clients = Clients(http, settings.poll)
+        found = {each.network_id: clients.exclusion(each) for each in networks}
+        askers = {network_id: asker for network_id, asker in found.items() if asker is not None}
+        question = LiveQuestion(store, askers, utc_now, uuid4)
+
+        def look_up(hashes: tuple[TxHash, ...], network_id: NetworkId | None) -> None:
+            portal.call(question.ask, hashes, network_id, settings.pages.lookup_deadline)
+
+        yield look_up if askers else None

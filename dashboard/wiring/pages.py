@@ -1,0 +1,138 @@
+"""The pages role: the desk that pages ask, and what runs behind them where nothing else does."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import runpy
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import (
+    AbstractAsyncContextManager,
+    asynccontextmanager,
+    closing,
+    contextmanager,
+    nullcontext,
+)
+from pathlib import Path
+from typing import Final, cast
+
+import uvicorn
+from starlette.types import ASGIApp
+
+from dashboard.errors import RoleError
+from dashboard.logs import get_logger
+from dashboard.settings import Settings, load_settings
+from dashboard.show.desk import Desk, register
+from dashboard.show.networks import NetworkCard
+from dashboard.show.warmth import warm_up
+from dashboard.wiring.clock import utc_now
+from dashboard.wiring.http import run_http
+from dashboard.wiring.live import live_question
+from dashboard.wiring.networks import Network, networks_of
+from dashboard.wiring.roles import refuse_taken_ports, roles_of
+from dashboard.wiring.store import migrate_store, open_checked_store, worker_is_alive
+
+AS_A_ROLE: Final = "linewatch"
+"""The name under which `linewatch pages` runs app.py."""
+
+PROJECT: Final = Path(__file__).parents[2]
+_SECONDS_TO_END: Final = 10
+_log = get_logger("pages")
+
+
+async def run_pages(settings: Settings, stop: asyncio.Event) -> None:
+    """Serve the pages until `stop`.
+
+    Streamlit reads its configuration from the working directory, so that becomes the project's.
+    """
+    os.chdir(PROJECT)
+    app = runpy.run_path("app.py", run_name=AS_A_ROLE)["app"]
+    config = uvicorn.Config(
+        cast("ASGIApp", app),
+        host=settings.pages.host,
+        port=settings.pages.port,
+        log_config=None,
+        log_level="warning",
+        access_log=False,
+        lifespan="on",
+        timeout_graceful_shutdown=2,
+    )
+    await run_http(config, stop, "LINEWATCH_PAGES_PORT")
+
+
+def pages_lifespan(
+    *, starts_the_rest: bool
+) -> Callable[[object], AbstractAsyncContextManager[None]]:
+    """Return the lifespan of the pages: the desk is registered while they are served.
+
+    `starts_the_rest`: run everything else behind them, where nothing is configured and nothing
+    runs yet.
+    """
+
+    @asynccontextmanager
+    async def lifespan(_: object) -> AsyncIterator[None]:
+        settings = load_settings()
+        with _background(settings) if starts_the_rest else nullcontext(), _desk(settings) as desk:
+            register(desk)
+            warm_up()
+            yield
+
+    return lifespan
+
+
+@contextmanager
+def _desk(settings: Settings) -> Iterator[Desk]:
+    networks = networks_of(settings)
+    with (
+        closing(open_checked_store(settings)) as store,
+        live_question(settings, store, networks) as look_up,
+    ):
+        cards = tuple(_card(network, settings) for network in networks)
+        yield Desk(store, cards, look_up, utc_now, settings.pages.lookup_deadline)
+
+
+def _card(network: Network, settings: Settings) -> NetworkCard:
+    endpoints = network.endpoints
+    return NetworkCard(
+        network_id=network.network_id,
+        name=network.title,
+        is_simulated=network.is_simulated,
+        gas_period=settings.poll.gas_period,
+        threshold_period=settings.poll.threshold_period,
+        has_gas=endpoints.gas is not None,
+        has_exclusion=endpoints.exclusion is not None,
+        sees_all_reports=network.is_simulated,
+    )
+
+
+@contextmanager
+def _background(settings: Settings) -> Iterator[None]:
+    """Run everything but the pages in one child, where nothing is configured and nothing runs.
+
+    The child ends when its standard input does: at the latest when this process ends, however
+    it ends.
+    """
+    if not settings.has_development_key or worker_is_alive(settings) or _is_taken(settings):
+        yield
+        return
+    migrate_store(settings)
+    command = (sys.executable, "-m", "dashboard.cli.main", "up", "--no-pages")
+    child = subprocess.Popen(
+        [*command, "--until-stdin-closes"], stdin=subprocess.PIPE, start_new_session=True
+    )
+    _log.info("started the rest in the background", process=child.pid)
+    try:
+        yield
+    finally:
+        child.communicate(timeout=_SECONDS_TO_END)
+
+
+def _is_taken(settings: Settings) -> bool:
+    """Whether something listens where the rest would: most likely the rest."""
+    try:
+        refuse_taken_ports(roles_of(settings, with_pages=False))
+    except RoleError:
+        return True
+    return False

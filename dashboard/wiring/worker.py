@@ -1,0 +1,113 @@
+"""The worker role: poll every network, conclude, and hand over what is owed."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+import time
+from contextlib import closing
+from datetime import timedelta
+from functools import partial
+from uuid import uuid4
+
+from dashboard.alert.channels.mail import Security, SmtpChannel, SmtpServer
+from dashboard.alert.channels.maildir import MaildirChannel
+from dashboard.alert.compose import Links, NetworkName, compose
+from dashboard.alert.deliver import Deliverer
+from dashboard.alert.letter import Channel
+from dashboard.alert.post import PostOffice
+from dashboard.alert.stationery import load_stationery
+from dashboard.domain.notice import Recipient
+from dashboard.poll.cadence import CadencePolicy
+from dashboard.poll.clocks import Clocks
+from dashboard.poll.gas import GasPeriods
+from dashboard.poll.jobs import Periods, WatchedNetwork, Watcher
+from dashboard.poll.lease import Lease
+from dashboard.poll.watch import run_watch
+from dashboard.settings import MailSettings, Settings
+from dashboard.store.engine import Store
+from dashboard.upstream.http import open_client
+from dashboard.wiring.clock import utc_now
+from dashboard.wiring.networks import Clients, Network, networks_of
+from dashboard.wiring.store import open_checked_store
+from dashboard.wiring.worker_lease import WORKER_LEASE
+
+MAIL = "mail"
+NOBODY = "oncall@localhost"
+"""Who gets the mails of an installation that names no recipient: files in its Maildir."""
+
+
+async def run_worker(settings: Settings, stop: asyncio.Event) -> None:
+    """Work, or stand by while another worker does, until `stop`."""
+    networks = networks_of(settings)
+    with closing(open_checked_store(settings)) as store:
+        async with open_client() as http:
+            clients = Clients(http, settings.poll)
+            watched = [_watched(network, clients) for network in networks]
+            watcher = Watcher(
+                store=store,
+                lease=Lease(store, WORKER_LEASE, _name_of_this_process(), settings.worker.lease),
+                networks=watched,
+                delivery=_post_office(settings, store, networks),
+                periods=_periods(settings),
+                cadence=CadencePolicy(shortest_interval=settings.poll.shortest_interval),
+                clocks=Clocks(utc_now, _elapsed),
+                new_id=uuid4,
+            )
+            await run_watch(watcher, stop)
+
+
+def _watched(network: Network, clients: Clients) -> WatchedNetwork:
+    return WatchedNetwork(
+        network.network_id,
+        gas=clients.gas(network),
+        exclusion=clients.exclusion(network),
+        block_time=network.endpoints.block_time,
+    )
+
+
+def _periods(settings: Settings) -> Periods:
+    poll = settings.poll
+    return Periods(
+        gas=GasPeriods(poll.gas_period, poll.history_period, poll.threshold_period),
+        exclusion=poll.exclusion_tick,
+        keep_gas_observations=settings.store.keep_gas_observations,
+    )
+
+
+def _post_office(settings: Settings, store: Store, networks: tuple[Network, ...]) -> PostOffice:
+    recipients = [Recipient(MAIL, each) for each in settings.mail.recipients or [NOBODY]]
+    names = {each.network_id: NetworkName(each.title, each.is_simulated) for each in networks}
+    stationery = load_stationery(names, Links(settings.pages.public_url))
+    channels = {MAIL: mail_channel(settings)}
+    composer = partial(compose, stationery=stationery)
+    return PostOffice(store, recipients, Deliverer(store, channels, composer, utc_now), utc_now)
+
+
+def mail_channel(settings: Settings) -> Channel:
+    """Return the way mails go: the SMTP server, or files where none is configured."""
+    mail = settings.mail
+    if not mail.smtp_host:
+        return MaildirChannel(settings.home / "mail", mail.sender)
+    return SmtpChannel(_smtp_server(mail), mail.sender)
+
+
+def _smtp_server(mail: MailSettings) -> SmtpServer:
+    return SmtpServer(
+        host=mail.smtp_host,
+        port=mail.smtp_port,
+        security=Security(mail.security),
+        username=mail.username,
+        password=mail.password,
+        timeout=mail.timeout,
+    )
+
+
+def _elapsed() -> timedelta:
+    return timedelta(seconds=time.monotonic())
+
+
+def _name_of_this_process() -> str:
+    """Return a name that no other process ever has."""
+    return f"{socket.gethostname()}/{os.getpid()}/{uuid4()}"
