@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+from datetime import timedelta
 
 from dashboard.errors import (
     UpstreamError,
@@ -12,6 +13,8 @@ from dashboard.errors import (
     UpstreamUnreadable,
 )
 from tests.integration.upstreams import (
+    IMPATIENCE,
+    PATIENCE,
     Behaviour,
     dripping,
     endless,
@@ -62,3 +65,8 @@ MISBEHAVIOURS: dict[str, tuple[Behaviour, type[UpstreamError], str]] = {
         "redirect",
     ),
 }
+
+
+def patience_with(case: str) -> timedelta:
+    """Wait long for what will come, as the machine may be busy, and briefly for what will not."""
+    return IMPATIENCE if case in {"silent", "slow drip"} else PATIENCE

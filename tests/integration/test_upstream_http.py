@@ -20,7 +20,7 @@ from dashboard.upstream.endpoint import Endpoint
 from dashboard.upstream.exclusion import ExclusionClient
 from dashboard.upstream.http import HttpAsker, open_client
 from dashboard.upstream.retry import RetryPolicy
-from tests.integration.misbehaviours import LIMIT, MISBEHAVIOURS
+from tests.integration.misbehaviours import LIMIT, MISBEHAVIOURS, patience_with
 from tests.integration.upstreams import (
     AT_ONCE,
     CANARY,
@@ -58,7 +58,7 @@ async def test_one_connection_serves_many_questions() -> None:
 @pytest.mark.parametrize("case", MISBEHAVIOURS)
 async def test_misbehaviour_is_an_error_that_says_which(case: str) -> None:
     behave, error, said = MISBEHAVIOURS[case]
-    async with asking_http(behave, patience=IMPATIENCE) as (asker, _upstream):
+    async with asking_http(behave, patience=patience_with(case)) as (asker, _upstream):
         with pytest.raises(error, match=f"^devnet http endpoint: .*{said}"):
             await asker.post_json(b"[]", LIMIT)
 
@@ -184,7 +184,10 @@ async def test_deadline_ends_all_attempts_together() -> None:
 
 @pytest.mark.parametrize("case", MISBEHAVIOURS)
 async def test_exclusion_question_survives_every_misbehaviour(case: str) -> None:
-    async with asking_http(MISBEHAVIOURS[case][0], patience=IMPATIENCE) as (asker, _upstream):
+    async with asking_http(MISBEHAVIOURS[case][0], patience=patience_with(case)) as (
+        asker,
+        _upstream,
+    ):
         hashes = [TxHash(bytes([place]) * 32) for place in range(1, 6)]
         answers = await ExclusionClient(asker, "chain").ask(hashes)
 

@@ -14,11 +14,10 @@ from dashboard.errors import (
 )
 from dashboard.upstream.exclusion import ExclusionClient
 from dashboard.upstream.gas import BasicKey, GasClient, PathKey
-from tests.integration.misbehaviours import MISBEHAVIOURS
+from tests.integration.misbehaviours import MISBEHAVIOURS, patience_with
 from tests.integration.upstreams import (
     AT_ONCE,
     CANARY,
-    IMPATIENCE,
     Behaviour,
     asking_http,
     echoing,
@@ -49,7 +48,7 @@ async def test_no_key_address_or_header_is_ever_told(
 ) -> None:
     caplog.set_level(logging.DEBUG)
     told: list[str] = []
-    async with asking_http(CANARIES[case], AT_ONCE, IMPATIENCE) as (asker, upstream):
+    async with asking_http(CANARIES[case], AT_ONCE, patience_with(case)) as (asker, upstream):
         credentials = BasicKey(Secret(CANARY), Secret(f"{CANARY}-s3cret"))
         gas = GasClient(asker, NetworkId(1), credentials)
         in_path = GasClient(asker, NetworkId(1), PathKey(Secret(CANARY)))

@@ -25,6 +25,7 @@ from dashboard.errors import (
 from dashboard.upstream.endpoint import Endpoint
 from dashboard.upstream.exclusion import ExclusionClient
 from dashboard.upstream.websocket import WebSocketAsker
+from tests.integration.misbehaviours import patience_with
 from tests.integration.upstreams import (
     AT_ONCE,
     CANARY,
@@ -162,7 +163,7 @@ async def test_late_answer_is_not_taken_for_the_next_one() -> None:
                 await is_late.wait()
             await connection.send(message)
 
-    async with asking_websocket(late, ONCE, IMPATIENCE) as (asker, _):
+    async with asking_websocket(late, ONCE, timedelta(seconds=1)) as (asker, _):
         with pytest.raises(UpstreamUnavailable):
             await asker.post_json(b"[0]", LIMIT)
         is_late.set()
@@ -241,9 +242,10 @@ async def test_refused_opening_is_an_error_that_says_which(
     case: str, caplog: pytest.LogCaptureFixture, capsys: pytest.CaptureFixture[str]
 ) -> None:
     behave, error, said = OPENINGS[case]
+    patience = patience_with(case)
     caplog.set_level(logging.DEBUG)
     async with an_upstream(behave) as upstream:
-        asker = WebSocketAsker(an_endpoint(upstream.port, IMPATIENCE, "ws"), AT_ONCE)
+        asker = WebSocketAsker(an_endpoint(upstream.port, patience, "ws"), AT_ONCE)
         with pytest.raises(error, match=f"^devnet ws endpoint: .*{said}") as raised:
             await asker.post_json(b"[]", LIMIT)
 

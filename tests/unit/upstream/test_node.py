@@ -1,0 +1,124 @@
+"""The node client: each answer belongs to its question, and every failure has its kind."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from dashboard.domain.quantity import TxHash
+from dashboard.errors import (
+    UpstreamError,
+    UpstreamRefused,
+    UpstreamThrottled,
+    UpstreamUnavailable,
+    UpstreamUnreadable,
+)
+from dashboard.upstream.node import NodeClient
+from tests.unit.upstream.askers import Call, ScriptedAsker, fault, result
+from tests.unit.upstream.following import a_chain
+
+pytestmark = pytest.mark.anyio
+
+HASH = TxHash(b"\x42" * 32)
+
+
+def a_node(answer: Any) -> NodeClient:  # noqa: ANN401 - a function of the calls, or the result
+    return NodeClient(
+        ScriptedAsker(answer if callable(answer) else lambda calls: result(calls[0], answer))
+    )
+
+
+async def test_node_says_its_chain_and_its_newest_block() -> None:
+    node = a_node("0x679a2")
+
+    assert await node.chain_id() == await node.block_number() == 0x679A2
+
+
+async def test_questions_have_ids_that_never_repeat() -> None:
+    asker = ScriptedAsker(a_chain(5).answer)
+    node = NodeClient(asker)
+
+    await node.chain_id()
+    await node.blocks([0, 1, 2])
+    await node.block(4)
+
+    assert [call["id"] for calls in asker.asked for call in calls] == [1, 2, 3, 4, 5]
+
+
+async def test_headers_come_in_the_order_of_the_question() -> None:
+    chain = a_chain(5)
+    node = a_node(lambda calls: chain.answer(calls)[::-1])
+
+    headers = await node.blocks([3, 1, 2])
+
+    assert [header.number for header in headers] == [3, 1, 2]
+
+
+async def test_missing_header_is_unreadable() -> None:
+    chain = a_chain(5)
+
+    for answer in (chain.answer, lambda calls: chain.answer(calls)[1:]):
+        with pytest.raises(UpstreamUnreadable, match="did not answer with block"):
+            await a_node(answer).blocks([7, 3, 4])
+
+
+async def test_transaction_is_handed_in_and_its_hash_returned() -> None:
+    asker = ScriptedAsker(lambda calls: result(calls[0], str(HASH)))
+
+    assert await NodeClient(asker).send_raw_transaction(b"\x02\xf8") == HASH
+    assert asker.asked[0][0]["params"] == ["0x02f8"]
+
+
+@pytest.mark.parametrize("value", [None, 7, "0x12", {}, "c4nary-of-the-path"])
+async def test_hash_that_is_none_is_unreadable(value: object) -> None:
+    with pytest.raises(UpstreamUnreadable, match="cannot be read") as raised:
+        await a_node(value).send_raw_transaction(b"\x02")
+
+    assert "c4nary" not in str(raised.value)
+
+
+async def test_receipt_and_block_that_are_unknown_are_none() -> None:
+    node = a_node(None)
+
+    assert await node.receipt(HASH) is None
+    assert await node.block(9) is None
+
+
+async def test_answer_to_another_question_is_unreadable() -> None:
+    with pytest.raises(UpstreamUnreadable, match="another question"):
+        await a_node(lambda _: result({"id": 99}, "0x1")).chain_id()
+
+
+@pytest.mark.parametrize(
+    "answer", [b"<html>", b"", b"[]", b"null", b'{"id":1}', b'{"id":1,"result":nul']
+)
+async def test_answer_that_is_none_is_unreadable(answer: bytes) -> None:
+    with pytest.raises(UpstreamUnreadable, match="cannot be read"):
+        await a_node(lambda _: answer).chain_id()
+
+
+@pytest.mark.parametrize(
+    ("code", "error"),
+    [
+        (-32005, UpstreamThrottled),
+        (-32601, UpstreamRefused),
+        (-32000, UpstreamUnavailable),
+        (-32602, UpstreamUnreadable),
+    ],
+)
+@pytest.mark.parametrize("names_the_call", [True, False])
+async def test_error_object_is_an_error_of_its_kind(
+    code: int, error: type[UpstreamError], *, names_the_call: bool
+) -> None:
+    def answer(calls: list[Call]) -> object:
+        return fault(code, calls[0] if names_the_call else None)
+
+    with pytest.raises(error, match=r"^devnet test endpoint") as raised:
+        await a_node(answer).block("latest")
+
+    assert "c4nary" not in str(raised.value)
+
+
+async def test_history_that_is_refused_is_none() -> None:
+    assert await a_node(lambda calls: fault(-32602, calls[0])).fee_history(9, 9, ()) is None
