@@ -25,7 +25,7 @@ GWEI: Final = 10**9
 
 
 def seconds(count: float) -> timedelta:
-    """Return a duration, so that `A_MOMENT + seconds(5)` reads as it is meant."""
+    """Return a duration, to be added to `A_MOMENT`."""
     return timedelta(seconds=count)
 
 

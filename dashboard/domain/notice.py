@@ -48,3 +48,20 @@ class Notice:
     claimed_by: int | None = None
     sent_at: datetime | None = None
     outcome: str = ""
+
+
+class DeliveryResult(StrEnum):
+    """What became of one attempt."""
+
+    SENT = "sent"
+    DEFERRED = "deferred"
+    REFUSED = "refused"
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """One attempt to hand a notice over; `outcome` is the channel's answer, or the error."""
+
+    attempted_at: datetime
+    result: DeliveryResult
+    outcome: str

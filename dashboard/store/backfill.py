@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Final
@@ -18,6 +18,10 @@ from dashboard.store.upsert import insert_all_new
 
 _SHORTEST_GAP: Final = timedelta(seconds=15)
 _GAP_IN_BLOCKS: Final = 3
+_KNOWN: Final = (
+    (suggested_gas_fees, suggested_gas_fees.c.asked_at),
+    (estimated_base_fees, estimated_base_fees.c.at),
+)
 
 
 def backfill(
@@ -31,7 +35,7 @@ def backfill(
     times = [asked_at - age * block_time for age in range(len(history) - 1, 0, -1)]
     if not times:
         return
-    known = [*_known_times(connection, network_id, times[0], asked_at), asked_at]
+    known = sorted({*_known_times(connection, network_id, times[0], asked_at), asked_at})
     gap = max(_SHORTEST_GAP, _GAP_IN_BLOCKS * block_time)
     rows = [
         {"network_id": network_id, "at": at, "base_fee": base_fee}
@@ -43,20 +47,20 @@ def backfill(
 
 def _known_times(
     connection: Connection, network_id: NetworkId, since: datetime, until: datetime
-) -> list[datetime]:
-    observed, estimated = suggested_gas_fees.c, estimated_base_fees.c
-    seen = select(observed.asked_at).where(
-        observed.network_id == network_id, observed.asked_at.between(since, until)
-    )
-    filled = select(estimated.at).where(
-        estimated.network_id == network_id, estimated.at.between(since, until)
-    )
-    return sorted([*connection.scalars(seen), *connection.scalars(filled)])
+) -> set[datetime]:
+    """Return when a base fee is known between two times, and the last time before them."""
+    times: set[datetime] = set()
+    for table, at in _KNOWN:
+        here = select(at).where(table.c.network_id == network_id)
+        before = here.where(at < since).order_by(at.desc()).limit(1)
+        times.update(connection.scalars(here.where(at.between(since, until))))
+        times.update(connection.scalars(before))
+    return times
 
 
 def _lies_in_gap(at: datetime, known: Sequence[datetime], gap: timedelta) -> bool:
     """Whether the known times around `at` are far apart; before the first one is a gap."""
-    following = bisect_right(known, at)
-    if following == len(known):
+    following = bisect_left(known, at)
+    if known[following] == at:
         return False
     return following == 0 or known[following] - known[following - 1] > gap

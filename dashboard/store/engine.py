@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import timedelta
 from typing import Final, Self
 from uuid import UUID
 
@@ -13,7 +14,14 @@ from dashboard.errors import ForeignStore, SchemaMismatch
 from dashboard.store.boot import BootClock, boot_clock
 from dashboard.store.failures import store_errors
 from dashboard.store.schema import REVISION, installation
-from dashboard.store.sqlite import name_of, parse_url, reading_engine, writing_engine
+from dashboard.store.sqlite import (
+    PATIENCE,
+    has_file,
+    name_of,
+    parse_url,
+    reading_engine,
+    writing_engine,
+)
 
 CLOCK_OPTION: Final = "linewatch_boot_clock"
 
@@ -58,17 +66,21 @@ class Store:
         self.close()
 
 
-def open_store(url: str, boot_clock: BootClock = boot_clock) -> Store:
+def open_store(
+    url: str, boot_clock: BootClock = boot_clock, patience: timedelta = PATIENCE
+) -> Store:
     """Open a store that `migrate` has made; SchemaMismatch where it has another schema.
 
-    `boot_clock` is the time by which leases run out.
+    `boot_clock` is the time by which leases run out. A writer waits for the others for
+    `patience` before StoreUnavailable.
     """
     address = parse_url(url)
-    reader, writer = (
-        engine.execution_options(**{CLOCK_OPTION: boot_clock})
-        for engine in (reading_engine(address), writing_engine(address))
-    )
-    store = Store(reader, writer, name_of(address))
+    name = name_of(address)
+    if not has_file(address):
+        raise SchemaMismatch(f"{name} does not exist yet: run `linewatch migrate`")
+    engines = (reading_engine(address), writing_engine(address, patience))
+    reader, writer = (each.execution_options(**{CLOCK_OPTION: boot_clock}) for each in engines)
+    store = Store(reader, writer, name)
     try:
         check_schema(store)
     except BaseException:

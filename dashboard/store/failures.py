@@ -7,14 +7,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
-from sqlalchemy.exc import DBAPIError, SQLAlchemyError
+from sqlalchemy.exc import DBAPIError, StatementError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from dashboard.errors import StoreError, StoreUnavailable
 
 _DAMAGED: Final = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
+_BUSY: Final = sqlite3.SQLITE_BUSY
 _REMEDIES: Final = {
-    sqlite3.SQLITE_BUSY: "another process has been writing for too long; try again",
-    sqlite3.SQLITE_LOCKED: "another process has been writing for too long; try again",
+    _BUSY: "somebody else has been writing for too long; try again",
     sqlite3.SQLITE_FULL: "free some space on its disk",
     sqlite3.SQLITE_IOERR: "look after its disk",
     sqlite3.SQLITE_READONLY: "give this user the right to write it and its folder",
@@ -34,8 +35,11 @@ def store_errors(name: str) -> Iterator[None]:
         raise _translated(name, error.orig) from error
     except sqlite3.Error as error:
         raise _translated(name, error) from error
-    except SQLAlchemyError as error:
-        raise StoreUnavailable(f"{name} could not be used: {type(error).__name__}") from error
+    except PoolTimeout as error:
+        raise StoreUnavailable(f"{name} cannot be used now: {_REMEDIES[_BUSY]}") from error
+    except StatementError as error:
+        # Not the database's refusal but a value of ours that it cannot keep: a mistake in code.
+        raise error.orig or error from error
 
 
 def _translated(name: str, error: BaseException | None) -> StoreError:

@@ -23,7 +23,8 @@ from sqlalchemy import (
 
 from dashboard.domain.condition import Transition
 from dashboard.domain.exclusion import StoredRejection
-from dashboard.domain.notice import Notice, NoticeState, Recipient
+from dashboard.domain.notice import Delivery, DeliveryResult, Notice, NoticeState, Recipient
+from dashboard.store.columns import ForeignText, Moment
 from dashboard.store.leases import live_tokens
 from dashboard.store.notice_rows import cause_of, notice_of, select_causes, select_notices
 from dashboard.store.schema import deliveries, notices, outbox, transitions
@@ -101,27 +102,43 @@ def claim(connection: Connection, holder_token: int, now: datetime, limit: int) 
 
 def mark_sent(connection: Connection, notice_id: UUID, answer: str, at: datetime) -> None:
     """Note that the channel took a notice, under whatever claim: what is sent is sent."""
-    sent = {"state": NoticeState.SENT, "sent_at": at}
+    sent = {
+        "state": NoticeState.SENT,
+        "sent_at": func.coalesce(notices.c.sent_at, literal(at, Moment)),
+    }
     of_notice = notices.c.notice_id == notice_id
-    _finish(connection, of_notice, ("sent", answer), sent)
+    _finish(connection, of_notice, (DeliveryResult.SENT, answer), sent)
 
 
 def defer(connection: Connection, notice: Notice, error: str, next_attempt_at: datetime) -> bool:
     """Owe a notice on, until `next_attempt_at`; False where the claim was lost meanwhile."""
     later = {"next_attempt_at": next_attempt_at}
-    return _finish(connection, _is_claimed_as(notice), ("deferred", error), later)
+    return _finish(connection, _is_claimed_as(notice), (DeliveryResult.DEFERRED, error), later)
 
 
 def bury(connection: Connection, notice: Notice, error: str, at: datetime) -> bool:
     """Give a notice up as a dead letter, kept and shown; False where the claim was lost."""
     dead = {"state": NoticeState.DEAD, "next_attempt_at": at}
-    return _finish(connection, _is_claimed_as(notice), ("refused", error), dead)
+    return _finish(connection, _is_claimed_as(notice), (DeliveryResult.REFUSED, error), dead)
 
 
 def recent_notices(connection: Connection, limit: int) -> list[Notice]:
     """Return the notices of whatever state that were owed last, the latest first."""
     query = select_notices().order_by(notices.c.created_at.desc(), notices.c.notice_id).limit(limit)
     return [notice_of(row) for row in connection.execute(query).mappings()]
+
+
+def deliveries_of(connection: Connection, notice_id: UUID) -> list[Delivery]:
+    """Return every finished attempt to hand a notice over, oldest first."""
+    query = (
+        select(deliveries)
+        .where(deliveries.c.notice_id == notice_id)
+        .order_by(deliveries.c.delivery_id)
+    )
+    return [
+        Delivery(row.attempted_at, DeliveryResult(row.result), row.outcome)
+        for row in connection.execute(query)
+    ]
 
 
 def _is_due(now: datetime) -> ColumnElement[bool]:
@@ -140,7 +157,7 @@ def _is_claimed_as(notice: Notice) -> ColumnElement[bool]:
 def _finish(
     connection: Connection,
     which: ColumnElement[bool],
-    attempt: tuple[str, str],
+    attempt: tuple[DeliveryResult, str],
     changed: dict[str, Any],
 ) -> bool:
     """Write an attempt down, with its result and outcome, and free the claim."""
@@ -149,7 +166,7 @@ def _finish(
         notices.c.notice_id,
         func.coalesce(notices.c.claimed_at, notices.c.created_at),
         literal(result),
-        literal(outcome),
+        literal(outcome, ForeignText),
     )
     columns = ["notice_id", "attempted_at", "result", "outcome"]
     if connection.execute(insert(deliveries).from_select(columns, log.where(which))).rowcount == 0:

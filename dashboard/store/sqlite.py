@@ -12,8 +12,8 @@ from sqlalchemy.exc import ArgumentError
 
 from dashboard.errors import StoreError, StoreUnavailable
 
-BUSY_TIMEOUT: Final = timedelta(seconds=20)
-"""How long a writer waits for the others before it gives up."""
+PATIENCE: Final = timedelta(seconds=20)
+"""How long a writer waits for the others before it gives up; SQLite's busy time-out."""
 
 _READERS_KEPT: Final = 16
 
@@ -42,6 +42,11 @@ def name_of(url: URL) -> str:
     return f"The store {url.database}"
 
 
+def has_file(url: URL) -> bool:
+    """Whether there is something at the store's address; to connect would create it."""
+    return Path(str(url.database)).exists()
+
+
 def make_folder(url: URL) -> None:
     """Create the folder of the store's file, closed to other users, where there is none."""
     folder = Path(str(url.database)).parent
@@ -54,14 +59,19 @@ def make_folder(url: URL) -> None:
         ) from error
 
 
-def writing_engine(url: URL) -> Engine:
+def writing_engine(url: URL, patience: timedelta = PATIENCE) -> Engine:
     """Connect for writing: one transaction at a time per process, on disk when it commits.
 
     BEGIN IMMEDIATE takes the write lock at once, since a transaction that starts to write later
     fails where another has written in between, whatever the time-out.
     """
+    seconds = patience.total_seconds()
     engine = create_engine(
-        url, pool_size=1, max_overflow=0, pool_timeout=BUSY_TIMEOUT.total_seconds()
+        url,
+        pool_size=1,
+        max_overflow=0,
+        pool_timeout=seconds,
+        connect_args={"timeout": seconds},
     )
     event.listen(engine, "connect", _prepare_writer)
     event.listen(engine, "begin", _begin_immediate)
@@ -70,7 +80,12 @@ def writing_engine(url: URL) -> Engine:
 
 def reading_engine(url: URL) -> Engine:
     """Connect for reading: each transaction sees one moment of the store and waits for nobody."""
-    engine = create_engine(url, pool_size=_READERS_KEPT, max_overflow=-1)
+    engine = create_engine(
+        url,
+        pool_size=_READERS_KEPT,
+        max_overflow=-1,
+        connect_args={"timeout": PATIENCE.total_seconds()},
+    )
     event.listen(engine, "connect", _prepare_reader)
     event.listen(engine, "begin", _begin_deferred)
     return engine
@@ -87,7 +102,6 @@ def _prepare_reader(connection: Any, _record: object) -> None:  # noqa: ANN401 -
 def _prepare(connection: Any, *pragmas: str) -> None:  # noqa: ANN401 - SQLAlchemy hands the driver's own connection
     # Transactions begin where we say so and not where sqlite3 guesses.
     connection.isolation_level = None
-    connection.execute(f"PRAGMA busy_timeout = {BUSY_TIMEOUT // timedelta(milliseconds=1)}")
     connection.execute("PRAGMA journal_mode = WAL")
     for pragma in pragmas:
         connection.execute(pragma)

@@ -11,15 +11,16 @@ from sqlalchemy import (
     ColumnElement,
     Connection,
     and_,
-    bindparam,
     case,
     func,
+    literal,
     select,
     update,
 )
 
 from dashboard.domain.condition import State, SubjectKind
 from dashboard.domain.quantity import NetworkId, TxHash
+from dashboard.store.columns import ForeignText, Moment
 from dashboard.store.schema import checks, conditions, tracked_transactions
 from dashboard.store.schema import watches as watch_rows
 from dashboard.store.upsert import insert_new
@@ -163,12 +164,15 @@ def _networks_watched(
 
 def _fill_in(connection: Connection, request: TrackRequest) -> None:
     column = tracked_transactions.c
+    wish = {
+        "attempted_at": literal(request.attempted_at, Moment),
+        "label": literal(request.label, ForeignText),
+        "note": literal(request.note, ForeignText),
+    }
     filled = {
-        "attempted_at": func.coalesce(
-            column.attempted_at, bindparam(None, request.attempted_at, column.attempted_at.type)
-        ),
-        "label": case((column.label == "", request.label), else_=column.label),
-        "note": case((column.note == "", request.note), else_=column.note),
+        "attempted_at": func.coalesce(column.attempted_at, wish["attempted_at"]),
+        "label": case((column.label == "", wish["label"]), else_=column.label),
+        "note": case((column.note == "", wish["note"]), else_=column.note),
     }
     of_request = update(tracked_transactions).where(column.tx_hash == request.tx_hash)
     connection.execute(of_request.values(**filled))

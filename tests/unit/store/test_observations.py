@@ -1,0 +1,210 @@
+"""Gas observations come back exactly, each with its age, and gaps stay gaps."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+from dashboard.domain.observation import Failure, FailureKind, GasObservation, Operation
+from dashboard.domain.quantity import LARGEST_FEE, Wei
+from dashboard.store.engine import Store
+from dashboard.store.failing import StandingFailure
+from dashboard.store.observations import (
+    BaseFeePoint,
+    Dated,
+    LatestGas,
+    base_fees,
+    latest_gas,
+    medium_priority_fees,
+    save_gas,
+)
+from dashboard.store.retention import STEP, forget_gas, keep_house
+from tests.builders import (
+    A_MOMENT,
+    A_NETWORK,
+    ANOTHER_NETWORK,
+    a_suggestion,
+    seconds,
+    suggested_gas_fees,
+)
+
+BLOCK_TIME = seconds(2)
+DAY = timedelta(days=1)
+SILENCE = Failure(FailureKind.UNAVAILABLE, "devnet gas endpoint: no answer")
+
+
+def observe(store: Store, second: float, **seen: Any) -> GasObservation:  # noqa: ANN401 - any field
+    """See something of a network's fees at that second, on a chain of two-second blocks."""
+    fields = {"network_id": A_NETWORK, "asked_at": A_MOMENT + seconds(second)} | seen
+    observation = GasObservation(**fields)
+    with store.write() as connection:
+        save_gas(connection, observation, BLOCK_TIME)
+    return observation
+
+
+def observe_base_fee(store: Store, second: float, base_fee: int) -> None:
+    """See a base fee."""
+    fees = suggested_gas_fees(estimated_base_fee=Wei(base_fee))
+    observe(store, second, suggested_gas_fees=fees)
+
+
+def points(store: Store) -> list[tuple[float, int, bool]]:
+    """Return the base fees of the day around the moment, with their second."""
+    with store.read() as connection:
+        found = base_fees(connection, A_NETWORK, A_MOMENT - DAY, A_MOMENT + DAY)
+    return [((at - A_MOMENT).total_seconds(), fee, guess) for at, fee, guess in found]
+
+
+def test_nothing_is_known_of_a_network_that_was_never_observed(store: Store) -> None:
+    with store.read() as connection:
+        assert latest_gas(connection, A_NETWORK) == LatestGas()
+
+
+def test_observation_comes_back_exactly(store: Store) -> None:
+    fees = suggested_gas_fees(
+        high=a_suggestion(LARGEST_FEE, LARGEST_FEE), network_congestion=0.98305, version="0.0.1"
+    )
+    history = (Wei(7), LARGEST_FEE)
+    seen = observe(
+        store,
+        0,
+        suggested_gas_fees=fees,
+        base_fee_history=history,
+        base_fee_percentile=Wei(0),
+        busy_threshold=LARGEST_FEE,
+    )
+
+    with store.read() as connection:
+        latest = latest_gas(connection, A_NETWORK)
+
+    assert latest == LatestGas(
+        Dated(fees, seen.asked_at),
+        Dated(history, seen.asked_at),
+        Dated(Wei(0), seen.asked_at),
+        Dated(LARGEST_FEE, seen.asked_at),
+    )
+
+
+def test_each_latest_value_keeps_its_own_age(store: Store) -> None:
+    observe(store, 0, base_fee_percentile=Wei(5), busy_threshold=Wei(9))
+    observe(store, 60, busy_threshold=Wei(8))
+
+    with store.read() as connection:
+        latest = latest_gas(connection, A_NETWORK)
+
+    assert latest.base_fee_percentile == Dated(Wei(5), A_MOMENT)
+    assert latest.busy_threshold == Dated(Wei(8), A_MOMENT + seconds(60))
+
+
+def test_networks_are_observed_apart(store: Store) -> None:
+    observe(store, 0, network_id=ANOTHER_NETWORK, busy_threshold=Wei(9))
+
+    with store.read() as connection:
+        assert latest_gas(connection, A_NETWORK) == LatestGas()
+
+
+def test_failure_stands_until_the_same_question_is_answered(store: Store) -> None:
+    failures = ((Operation.BUSY_THRESHOLD, SILENCE), (Operation.SUGGESTED_GAS_FEES, SILENCE))
+    observe(store, 0, failures=failures)
+    observe(store, 4, failures=failures[:1], suggested_gas_fees=suggested_gas_fees())
+
+    with store.read() as connection:
+        latest = latest_gas(connection, A_NETWORK)
+    observe(store, 8, busy_threshold=Wei(9), base_fee_history=(), base_fee_percentile=Wei(1))
+    with store.read() as connection:
+        mended = latest_gas(connection, A_NETWORK)
+
+    assert latest.failures == (
+        StandingFailure(Operation.BUSY_THRESHOLD, A_MOMENT, A_MOMENT + seconds(4), SILENCE),
+    )
+    assert mended.failures == ()
+
+
+def test_same_observation_twice_is_kept_once(store: Store) -> None:
+    observe_base_fee(store, 0, 5)
+    observe_base_fee(store, 0, 5)
+
+    assert points(store) == [(0, 5, False)]
+
+
+def test_base_fees_of_a_time_include_both_ends_in_order(store: Store) -> None:
+    for second in (3, 1, 2, 0):
+        observe_base_fee(store, second, second)
+
+    with store.read() as connection:
+        found = base_fees(connection, A_NETWORK, A_MOMENT + seconds(1), A_MOMENT + seconds(2))
+
+    assert found == [
+        BaseFeePoint(A_MOMENT + seconds(1), Wei(1), is_time_estimated=False),
+        BaseFeePoint(A_MOMENT + seconds(2), Wei(2), is_time_estimated=False),
+    ]
+
+
+def test_first_history_fills_the_time_before_with_estimated_times(store: Store) -> None:
+    history = (Wei(1), Wei(2), Wei(3))
+    fees = suggested_gas_fees(estimated_base_fee=Wei(3))
+    observe(store, 0, base_fee_history=history, suggested_gas_fees=fees)
+
+    assert points(store) == [(-4, 1, True), (-2, 2, True), (0, 3, False)]
+
+
+def test_history_fills_nothing_where_fees_were_observed(store: Store) -> None:
+    for second in range(0, 41, 4):
+        observe_base_fee(store, second, 5)
+    observe(store, 40, base_fee_history=(Wei(9),) * 20)
+
+    assert not any(guess for _, _, guess in points(store)[1:])
+
+
+def test_history_fills_a_gap_between_observations(store: Store) -> None:
+    for second in (0, 4, 30, 34):
+        observe_base_fee(store, second, 5)
+    observe(store, 34, base_fee_history=tuple(Wei(n) for n in range(18)))
+
+    guessed = [(second, fee) for second, fee, guess in points(store) if guess]
+    assert guessed == [(second, second // 2) for second in range(6, 30, 2)]
+
+
+def test_history_is_not_filled_in_twice(store: Store) -> None:
+    observe(store, 0, base_fee_history=(Wei(1),) * 30)
+    before = points(store)
+    observe(store, 1, base_fee_history=(Wei(1),) * 30)
+
+    assert points(store) == before
+
+
+def test_history_without_block_time_fills_nothing(store: Store) -> None:
+    seen = GasObservation(A_NETWORK, A_MOMENT, base_fee_history=(Wei(1), Wei(2), Wei(3)))
+    with store.write() as connection:
+        save_gas(connection, seen)
+
+    assert points(store) == []
+
+
+def test_medium_priority_fees_of_a_time_come_in_order(store: Store) -> None:
+    for second, fee in ((4, 2), (0, 1), (8, 3)):
+        fees = suggested_gas_fees(medium=a_suggestion(priority_fee=fee))
+        observe(store, second, suggested_gas_fees=fees)
+
+    with store.read() as connection:
+        found = medium_priority_fees(connection, A_NETWORK, A_MOMENT, A_MOMENT + seconds(4))
+
+    assert found == [(A_MOMENT, Wei(1)), (A_MOMENT + seconds(4), Wei(2))]
+
+
+def test_housekeeping_forgets_what_is_older_and_nothing_else(store: Store) -> None:
+    observe(store, -1, base_fee_history=(Wei(1),) * 3, busy_threshold=Wei(4))
+    observe_base_fee(store, -1, 4)
+    observe_base_fee(store, 0, 5)
+
+    assert keep_house(store, A_MOMENT) == 4
+    assert points(store) == [(0, 5, False)]
+    assert keep_house(store, A_MOMENT) == 0
+
+
+def test_housekeeping_goes_in_steps_until_all_is_forgotten(store: Store) -> None:
+    observe(store, -5, base_fee_history=(Wei(1),) * (STEP + 11))
+
+    with store.write() as connection:
+        assert forget_gas(connection, A_MOMENT, limit=10) == 10
+    assert keep_house(store, A_MOMENT) == STEP
