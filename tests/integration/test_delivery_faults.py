@@ -1,0 +1,131 @@
+"""Mail servers that are silent, slow, rude or gone: letters stay owed, others do not wait."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from dashboard.alert.channels.mail import Security, SmtpChannel, SmtpServer
+from dashboard.alert.deliver import Deliverer, DeliveryPolicy
+from dashboard.domain.notice import NoticeState, Recipient
+from dashboard.errors import DeliveryDeferred
+from dashboard.store.engine import Store, open_store
+from dashboard.store.migrate import migrate
+from tests.letters import LETTER, SENDER, a_letter_of, an_envelope
+from tests.mail_server import (
+    Inbox,
+    Rudeness,
+    be_silent,
+    drip,
+    drip_handshake,
+    hang_up_after_the_final_dot,
+    mail_server,
+    rude_server,
+    speak_http,
+)
+from tests.owing import notices, owe, take_office
+from tests.timepiece import Timepiece
+
+SOON = timedelta(seconds=0.4)
+AMPLE = timedelta(seconds=20)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    url = f"sqlite:///{tmp_path}/linewatch.db"
+    migrate(url)
+    with open_store(url) as opened:
+        yield opened
+
+
+def channel_to(port: int, timeout: timedelta, security: Security = Security.NONE) -> SmtpChannel:
+    return SmtpChannel(SmtpServer("127.0.0.1", port, security, timeout=timeout), SENDER)
+
+
+@pytest.mark.parametrize(
+    ("behaviour", "security", "complaint"),
+    [
+        (be_silent, Security.NONE, "did not take the letter within 0.4 s"),
+        (be_silent, Security.TLS, "did not take the letter within 0.4 s"),
+        (drip, Security.NONE, "did not take the letter within 0.4 s"),
+        (drip_handshake, Security.TLS, "did not take the letter within 0.4 s"),
+    ],
+)
+def test_slow_server_costs_one_time_out(
+    behaviour: Rudeness, security: Security, complaint: str
+) -> None:
+    with rude_server(behaviour) as port:
+        started = time.monotonic()
+        with pytest.raises(DeliveryDeferred, match=complaint):
+            channel_to(port, SOON, security).send(LETTER, an_envelope())
+
+    assert time.monotonic() - started < 5
+
+
+@pytest.mark.parametrize(
+    ("behaviour", "complaint"),
+    [
+        (hang_up_after_the_final_dot, "closed the connection"),
+        (speak_http, "mail server"),
+    ],
+)
+def test_rude_server_keeps_the_letter_owed(behaviour: Rudeness, complaint: str) -> None:
+    with (
+        rude_server(behaviour) as port,
+        pytest.raises(DeliveryDeferred, match=complaint),
+    ):
+        channel_to(port, AMPLE).send(LETTER, an_envelope())
+
+
+def test_server_that_is_gone_keeps_the_letter_owed() -> None:
+    with rude_server(be_silent) as port:
+        pass
+
+    with pytest.raises(DeliveryDeferred, match=r"cannot be reached .Connection refused"):
+        channel_to(port, AMPLE).send(LETTER, an_envelope())
+
+
+def test_black_hole_delays_nobody_else(store: Store) -> None:
+    hole, alive = Recipient("hole", "a@example.org"), Recipient("alive", "b@example.org")
+    owe(store, 20, [hole, alive], datetime.now(UTC))
+    inbox = Inbox()
+
+    with rude_server(be_silent) as silent_port, mail_server(inbox) as port:
+        channels = {"hole": channel_to(silent_port, AMPLE), "alive": channel_to(port, AMPLE)}
+        policy = DeliveryPolicy(patience=timedelta(seconds=1))
+        started = time.monotonic()
+        Deliverer(store, channels, a_letter_of, lambda: datetime.now(UTC), policy).deliver_due(
+            take_office(store)
+        )
+        needed = time.monotonic() - started
+
+    assert len(inbox.mails) == 20
+    assert needed < 5
+
+
+def test_letter_dropped_after_the_final_dot_is_sent_again_with_its_message_id(
+    store: Store,
+) -> None:
+    timepiece = Timepiece()
+    owe(store)
+    token = take_office(store)
+    inbox = Inbox()
+
+    with rude_server(hang_up_after_the_final_dot) as rude, mail_server(inbox) as port:
+        for each in (rude, port):
+            deliver_over(store, channel_to(each, AMPLE), timepiece, token)
+            timepiece.wait(timedelta(minutes=1))
+
+    [notice] = notices(store)
+    assert [mail["Message-ID"] for mail in inbox.mails] == [notice.message_id]
+    assert (notice.state, notice.attempts) == (NoticeState.SENT, 2)
+
+
+def deliver_over(store: Store, channel: SmtpChannel, timepiece: Timepiece, token: int) -> None:
+    """Do one round in which every letter has the time it needs."""
+    policy = DeliveryPolicy(patience=AMPLE)
+    Deliverer(store, {"mail": channel}, a_letter_of, timepiece.now, policy).deliver_due(token)

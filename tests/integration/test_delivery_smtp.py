@@ -1,0 +1,181 @@
+"""Letters over real SMTP: plain, STARTTLS, TLS, with a login, and to servers that refuse."""
+
+from __future__ import annotations
+
+import ssl
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from dashboard.alert.channels.mail import Security, SmtpChannel, SmtpServer
+from dashboard.domain.secret import Secret
+from dashboard.errors import DeliveryDeferred, DeliveryRefused
+from tests.certificate import Certificate, make_certificate
+from tests.letters import LETTER, SENDER, an_envelope
+from tests.mail_server import PASSWORD, USERNAME, Inbox, mail_server
+
+TIMEOUT = timedelta(seconds=10)
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> Certificate:
+    return make_certificate(tmp_path_factory.mktemp("certificate"))
+
+
+def plain(port: int) -> SmtpServer:
+    return SmtpServer("127.0.0.1", port, Security.NONE, timeout=TIMEOUT)
+
+
+def protected(port: int, security: Security, certificate: Certificate) -> SmtpServer:
+    trust = certificate.for_client()
+    return SmtpServer("localhost", port, security, timeout=TIMEOUT, trust=trust)
+
+
+def send(server: SmtpServer) -> str:
+    return SmtpChannel(server, SENDER).send(LETTER, an_envelope())
+
+
+def test_letter_arrives_whole() -> None:
+    inbox = Inbox()
+
+    with mail_server(inbox) as port:
+        answer = send(plain(port))
+
+    [mail] = inbox.mails
+    assert answer == "250 OK queued as 4711"
+    assert mail["Message-ID"] == an_envelope().message_id
+    assert mail["Subject"] == LETTER.subject
+    plain_part = mail.get_body(("plain",))
+    assert plain_part is not None
+    assert plain_part.get_content().replace("\r\n", "\n") == LETTER.text
+
+
+def test_starttls_protects_letter_and_login(certificate: Certificate) -> None:
+    inbox = Inbox()
+
+    with mail_server(
+        inbox,
+        tls_context=certificate.for_server(),
+        require_starttls=True,
+        auth_required=True,
+        authenticator=inbox.authenticate,
+    ) as port:
+        server = protected(port, Security.STARTTLS, certificate)
+        send(replace(server, username=USERNAME, password=Secret(PASSWORD)))
+
+    assert inbox.logins == [USERNAME]
+    assert inbox.were_encrypted == [True]
+
+
+def test_tls_from_the_first_byte_is_spoken(certificate: Certificate) -> None:
+    inbox = Inbox()
+
+    with mail_server(inbox, implicit_tls=certificate.for_server()) as port:
+        send(protected(port, Security.TLS, certificate))
+
+    assert len(inbox.mails) == 1
+
+
+def test_wrong_password_keeps_the_letter_and_hides_the_secret(certificate: Certificate) -> None:
+    inbox = Inbox()
+    context = certificate.for_server()
+
+    with mail_server(inbox, tls_context=context, authenticator=inbox.authenticate) as port:
+        server = protected(port, Security.STARTTLS, certificate)
+        wrong = replace(server, username=USERNAME, password=Secret("wrong-canary"))
+        with pytest.raises(DeliveryDeferred, match=r"refused the login \(535\)") as caught:
+            send(wrong)
+
+    assert "canary" not in str(caught.value)
+    assert inbox.mails == []
+
+
+@pytest.mark.parametrize("security", [Security.STARTTLS, Security.TLS])
+def test_certificate_that_is_not_trusted_keeps_the_letter(
+    certificate: Certificate, security: Security
+) -> None:
+    inbox = Inbox()
+    context = certificate.for_server()
+    is_implicit = security is Security.TLS
+
+    with mail_server(
+        inbox,
+        implicit_tls=context if is_implicit else None,
+        tls_context=None if is_implicit else context,
+    ) as port:
+        stranger = SmtpServer("localhost", port, security, timeout=TIMEOUT)
+        with pytest.raises(DeliveryDeferred, match="no certificate that can be trusted"):
+            send(stranger)
+
+    assert inbox.mails == []
+
+
+def test_certificate_of_another_host_keeps_the_letter(tmp_path: Path) -> None:
+    other = make_certificate(tmp_path, "mail.example.org")
+    inbox = Inbox()
+
+    with mail_server(inbox, tls_context=other.for_server()) as port:
+        server = protected(port, Security.STARTTLS, other)
+        with pytest.raises(DeliveryDeferred, match="no certificate that can be trusted"):
+            send(server)
+
+    assert inbox.mails == []
+
+
+def test_server_without_starttls_gets_no_letter() -> None:
+    inbox = Inbox()
+
+    with mail_server(inbox) as port:
+        server = SmtpServer("localhost", port, Security.STARTTLS, timeout=TIMEOUT)
+        with pytest.raises(DeliveryDeferred, match="lacks STARTTLS"):
+            send(server)
+
+    assert inbox.mails == []
+
+
+def test_tls_to_a_server_that_speaks_none_names_the_settings() -> None:
+    with mail_server(Inbox()) as port:
+        server = SmtpServer("localhost", port, Security.TLS, timeout=TIMEOUT)
+        with pytest.raises(DeliveryDeferred, match="does not speak TLS here; check port"):
+            send(server)
+
+
+@pytest.mark.parametrize("command", ["MAIL", "RCPT", "DATA"])
+def test_temporary_refusal_keeps_the_letter(command: str) -> None:
+    with (
+        mail_server(Inbox(**{command: "451 try again later"})) as port,
+        pytest.raises(DeliveryDeferred, match="451 try again later"),
+    ):
+        send(plain(port))
+
+
+@pytest.mark.parametrize("command", ["RCPT", "DATA"])
+def test_permanent_refusal_of_recipient_or_letter_is_final(command: str) -> None:
+    with (
+        mail_server(Inbox(**{command: "550 go away"})) as port,
+        pytest.raises(DeliveryRefused, match="550 go away"),
+    ):
+        send(plain(port))
+
+
+def test_permanent_refusal_of_the_sender_keeps_the_letter() -> None:
+    with (
+        mail_server(Inbox(MAIL="550 not from you")) as port,
+        pytest.raises(DeliveryDeferred, match="refused the sender: 550 not from you"),
+    ):
+        send(plain(port))
+
+
+def test_escape_codes_in_an_answer_show_as_codes() -> None:
+    with (
+        mail_server(Inbox(RCPT="550 \x1b[31mred")) as port,
+        pytest.raises(DeliveryRefused, match=r"550 \\u001b\[31mred"),
+    ):
+        send(plain(port))
+
+
+def test_trust_of_a_server_is_the_systems_by_default() -> None:
+    assert SmtpServer("localhost", 25).trust.verify_mode is ssl.CERT_REQUIRED
+    assert SmtpServer("localhost", 25).trust.check_hostname

@@ -1,0 +1,183 @@
+"""Mail servers for tests: a real one (aiosmtpd) that can be told to refuse, and rude ones."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import email
+import email.policy
+import socket
+import ssl
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from email.message import EmailMessage
+from typing import Any, cast
+
+from aiosmtpd.smtp import SMTP, AuthResult, Envelope, LoginPassword, Session
+
+USERNAME = "linewatch"
+PASSWORD = "correct horse"
+
+
+class Inbox:
+    """Takes mails; `refusals` holds what it answers to a command instead of agreeing."""
+
+    def __init__(self, **refusals: str) -> None:
+        """Be empty; `Inbox(RCPT="550 no such user")` refuses every recipient."""
+        self.mails: list[EmailMessage] = []
+        self.logins: list[str] = []
+        self.were_encrypted: list[bool] = []
+        self._refusals = refusals
+
+    async def handle_MAIL(  # noqa: N802 - aiosmtpd's name
+        self,
+        _server: SMTP,
+        _session: Session,
+        envelope: Envelope,
+        address: str,
+        _options: list[str],
+    ) -> str:
+        """Accept or refuse a sender."""
+        envelope.mail_from = address
+        return self._refusals.get("MAIL", "250 OK")
+
+    async def handle_RCPT(  # noqa: N802 - aiosmtpd's name
+        self,
+        _server: SMTP,
+        _session: Session,
+        envelope: Envelope,
+        address: str,
+        _options: list[str],
+    ) -> str:
+        """Accept or refuse a recipient."""
+        envelope.rcpt_tos.append(address)
+        return self._refusals.get("RCPT", "250 OK")
+
+    async def handle_DATA(  # noqa: N802 - aiosmtpd's name
+        self, _server: SMTP, session: Session, envelope: Envelope
+    ) -> str:
+        """Keep a mail, or refuse it after its final dot."""
+        if "DATA" in self._refusals:
+            return self._refusals["DATA"]
+        content = cast("bytes", envelope.content)
+        self.mails.append(email.message_from_bytes(content, policy=email.policy.default))
+        self.were_encrypted.append(session.ssl is not None)
+        return "250 OK queued as 4711"
+
+    def authenticate(
+        self, _server: SMTP, _session: Session, _envelope: Envelope, _mechanism: str, secret: object
+    ) -> AuthResult:
+        """Let the one user in."""
+        assert isinstance(secret, LoginPassword)
+        self.logins.append(secret.login.decode())
+        is_known = (secret.login, secret.password) == (USERNAME.encode(), PASSWORD.encode())
+        return AuthResult(success=is_known, handled=False)
+
+
+@contextmanager
+def mail_server(
+    inbox: Inbox,
+    implicit_tls: ssl.SSLContext | None = None,
+    **options: Any,  # noqa: ANN401 - aiosmtpd's own
+) -> Iterator[int]:
+    """Run a real SMTP server on 127.0.0.1 and yield its port."""
+    loop = asyncio.new_event_loop()
+    thread = threading.Thread(target=loop.run_forever)
+    thread.start()
+
+    async def start() -> asyncio.Server:
+        return await loop.create_server(
+            lambda: SMTP(inbox, hostname="localhost", loop=loop, **options),
+            "127.0.0.1",
+            0,
+            ssl=implicit_tls,
+        )
+
+    async def stop(server: asyncio.Server) -> None:
+        server.close()
+        others = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in others:
+            task.cancel()
+        await asyncio.gather(*others, return_exceptions=True)
+
+    server = asyncio.run_coroutine_threadsafe(start(), loop).result(30)
+    try:
+        yield server.sockets[0].getsockname()[1]
+    finally:
+        asyncio.run_coroutine_threadsafe(stop(server), loop).result(30)
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join()
+        loop.close()
+
+
+Rudeness = Callable[[socket.socket, threading.Event], None]
+"""Deals with one connection; the event says that the test is over."""
+
+
+@contextmanager
+def rude_server(behave: Rudeness) -> Iterator[int]:
+    """Listen on 127.0.0.1, treat every connection as told, and yield the port."""
+    over = threading.Event()
+    listener = socket.create_server(("127.0.0.1", 0))
+    threads: list[threading.Thread] = []
+
+    def serve(line: socket.socket) -> None:
+        with line, contextlib.suppress(OSError):
+            behave(line, over)
+
+    def listen() -> None:
+        with contextlib.suppress(OSError):
+            while not over.is_set():
+                line, _ = listener.accept()
+                threads.append(threading.Thread(target=serve, args=(line,)))
+                threads[-1].start()
+
+    threads.append(threading.Thread(target=listen))
+    threads[0].start()
+    try:
+        yield listener.getsockname()[1]
+    finally:
+        over.set()
+        with contextlib.suppress(OSError):
+            listener.shutdown(socket.SHUT_RDWR)
+        listener.close()
+        for thread in threads:
+            thread.join()
+
+
+def be_silent(_line: socket.socket, over: threading.Event) -> None:
+    """Accept, and say nothing for ever."""
+    over.wait()
+
+
+def drip(line: socket.socket, over: threading.Event) -> None:
+    """Greet at a byte at a time, without end."""
+    while not over.wait(0.02):
+        line.sendall(b"2")
+
+
+def drip_handshake(line: socket.socket, over: threading.Event) -> None:
+    """Begin a TLS record of 16 kB and never finish it."""
+    line.sendall(b"\x16\x03\x03\x40\x00")
+    while not over.wait(0.02):
+        line.sendall(b"\0")
+
+
+def hang_up_after_the_final_dot(line: socket.socket, _over: threading.Event) -> None:
+    """Take a whole letter, and close instead of answering."""
+    line.sendall(b"220 localhost\r\n")
+    with line.makefile("rb") as lines:
+        for command in map(bytes.upper, lines):
+            if command == b".\r\n":
+                return
+            if command.startswith(b"DATA"):
+                line.sendall(b"354 go on\r\n")
+            elif command.startswith((b"EHLO", b"MAIL", b"RCPT")):
+                line.sendall(b"250 OK\r\n")
+
+
+def speak_http(line: socket.socket, over: threading.Event) -> None:
+    """Be another kind of server."""
+    line.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+    over.wait()
