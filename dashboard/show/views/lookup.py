@@ -52,8 +52,8 @@ class Asked:
 
 
 def place() -> st.Page:
-    """Return where this page lives."""
-    return st.Page(page, title="Lookup", icon=":material/search:", url_path="lookup")
+    """Return where this page lives; without an icon, as every page."""
+    return st.Page(page, title="Lookup", url_path="lookup")
 
 
 def page() -> None:

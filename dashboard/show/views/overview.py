@@ -31,8 +31,11 @@ SPANS: Final = {
 
 
 def place() -> st.Page:
-    """Return where this page lives."""
-    return st.Page(page, title="Overview", icon=":material/monitor_heart:", default=True)
+    """Return where this page lives.
+
+    It has no icon: Streamlit would make the browser fetch that from a font host, as favicon.
+    """
+    return st.Page(page, title="Overview", default=True)
 
 
 def page() -> None:
