@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-import sys
 import threading
 from collections.abc import Awaitable, Callable
 from importlib import import_module
@@ -102,8 +101,11 @@ async def _until_signalled(work: Callable[[asyncio.Event], Awaitable[None]]) -> 
 
 
 def _end_with_parent() -> None:
-    """Wait for the end of standard input, then ask this process to end."""
-    while sys.stdin.buffer.read(4096):
+    """Wait for the end of standard input, then ask this process to end.
+
+    Reads the descriptor itself: `sys.stdin` would still be locked by this thread at exit.
+    """
+    while os.read(0, 4096):
         continue
     os.kill(os.getpid(), signal.SIGTERM)
 

@@ -19,8 +19,8 @@ def test_command_line_lists_its_commands(installation: Installation) -> None:
     shown = installation.run("--help")
 
     assert shown.returncode == 0
-    assert [word for word in ("up", "worker", "serve", "devnet", "pages", "migrate")
-            if word not in shown.stdout] == []  # fmt: skip
+    commands = ("up", "worker", "serve", "devnet", "pages", "migrate")
+    assert [each for each in commands if each not in shown.stdout] == []
 
 
 def test_command_line_names_a_wrong_setting_in_one_line(tmp_path: Path) -> None:

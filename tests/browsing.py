@@ -1,0 +1,33 @@
+"""A real browser for tests: Chromium without a window, in a context of its own for each test."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final
+
+from playwright.sync_api import Browser, sync_playwright
+
+from tests.provision import chromium
+
+SETTLED: Final = '[data-testid="stApp"][data-test-script-state="notRunning"]'
+"""What is on a page whose script has run to its end."""
+
+_FLAGS: Final = (
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+
+
+@contextmanager
+def running_browser() -> Iterator[Browser]:
+    """Start Chromium, and end it afterwards."""
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium(), args=_FLAGS)
+        yield browser
+        browser.close()
