@@ -1,0 +1,60 @@
+"""A worker is killed at every point between the news and its mark: nothing owed is lost."""
+
+from __future__ import annotations
+
+import mailbox
+import signal
+import subprocess
+import sys
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from dashboard.alert.channels.maildir import MaildirChannel
+from dashboard.alert.deliver import Deliverer, DeliveryPolicy
+from dashboard.alert.post import PostOffice
+from dashboard.domain.notice import NoticeState
+from dashboard.store.boot import BootMoment, boot_clock
+from dashboard.store.engine import Store, open_store
+from dashboard.store.migrate import migrate
+from tests.dying_worker import POINTS, utc_now
+from tests.installation import PROJECT
+from tests.letters import ONCALL, SENDER, a_letter_of
+from tests.owing import notices, reject, take_office
+
+PATIENT = DeliveryPolicy(patience=timedelta(seconds=30))
+
+
+def an_hour_later() -> BootMoment:
+    """Tell a time at which the lease of the dead has run out."""
+    now = boot_clock()
+    return BootMoment(now.boot_id, now.nanoseconds + 3600 * 10**9)
+
+
+def die_at(point: str, url: str, maildir: Path) -> None:
+    worker = [sys.executable, "-m", "tests.dying_worker", url, str(maildir), point]
+    ended = subprocess.run(worker, cwd=PROJECT, timeout=50, check=False)
+    assert ended.returncode == -signal.SIGKILL
+
+
+def deliver_all(store: Store, maildir: Path) -> None:
+    channels = {"mail": MaildirChannel(maildir, SENDER)}
+    deliverer = Deliverer(store, channels, a_letter_of, utc_now, PATIENT)
+    PostOffice(store, [ONCALL], deliverer, utc_now).run(take_office(store, "successor"))
+
+
+@pytest.mark.parametrize("point", POINTS)
+def test_notice_survives_a_worker_that_is_killed(tmp_path: Path, point: str) -> None:
+    url = f"sqlite:///{tmp_path}/linewatch.db"
+    migrate(url)
+    with open_store(url, an_hour_later) as store:
+        reject(store)
+        die_at(point, url, tmp_path / "mail")
+
+        deliver_all(store, tmp_path / "mail")
+
+        [notice] = notices(store)
+    mails = list(mailbox.Maildir(tmp_path / "mail", create=False))
+    assert [mail["Message-ID"] for mail in mails] == [notice.message_id]
+    assert notice.state is NoticeState.SENT
