@@ -7,13 +7,12 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Final, TypeVar
 
-from sqlalchemy import Connection
-
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.verdict import Evidence, conclude
 from dashboard.show.dossiers import Dossier, Finding
 from dashboard.show.networks import Datum, NetworkCard, NetworkFigures
 from dashboard.store.answers import evidence
+from dashboard.store.connection import Connection
 from dashboard.store.observations import BaseFeePoint, Dated, base_fees, latest_gas
 from dashboard.store.rejections import versions
 from dashboard.store.transactions import is_tracked

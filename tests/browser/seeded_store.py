@@ -8,8 +8,6 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Final
 
-from sqlalchemy import Connection
-
 from dashboard.domain.exclusion import RejectedTransaction, RejectionStage
 from dashboard.domain.gas import FeeSuggestion, SuggestedGasFees
 from dashboard.domain.observation import (
@@ -22,6 +20,7 @@ from dashboard.domain.observation import (
 from dashboard.domain.quantity import Address, NetworkId, TxHash, Wei
 from dashboard.show.networks import NetworkCard
 from dashboard.store.answers import record_answers
+from dashboard.store.connection import Connection
 from dashboard.store.engine import Store, open_store
 from dashboard.store.migrate import migrate
 from dashboard.store.observations import save_gas

@@ -9,26 +9,16 @@ from collections.abc import Iterator
 
 import httpx
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from tests.browser.seeded_store import tx_hash
+from tests.browsing import SETTLED, running_browser
 from tests.installation import PROJECT, free_ports
-from tests.provision import chromium
 from tests.waiting import eventually
 
-FLAGS = (
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-)
 WIDTHS = pytest.mark.parametrize("width", [360, 1280])
 SCHEMES = pytest.mark.parametrize("scheme", ["light", "dark"])
 ADDRESSES = ("/", f"/lookup?tx={tx_hash(2)}", f"/lookup?tx={tx_hash(3)}&tx={tx_hash(9)}&tx=0x12")
-SETTLED = '[data-testid="stApp"][data-test-script-state="notRunning"]'
 TEXT_CUT_OR_OUTSIDE = """
 () => [...document.querySelectorAll('[data-testid="stMain"] :is(p, dt, dd, h1, h2, span, li, a)')]
   .filter((e) => e.checkVisibility() && e.textContent.trim() && !e.closest('svg, pre'))
@@ -65,10 +55,8 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    with sync_playwright() as playwright:
-        launched = playwright.chromium.launch(executable_path=chromium(), args=list(FLAGS))
-        yield launched
-        launched.close()
+    with running_browser() as running:
+        yield running
 
 
 @pytest.fixture
@@ -98,7 +86,7 @@ def visit(context: BrowserContext, address: str) -> Page:
 def test_overview_answers_at_first_sight(context: BrowserContext, site: str) -> None:
     page = visit(context, site)
 
-    expect(page.locator("h1 + p")).to_contain_text("Linea shows stale data")
+    expect(page.locator("h1 + p")).to_contain_text("Stale: Linea.")
     expect(page.locator(".lw-badge.stale")).to_contain_text("Stale")
     expect(page.locator(".js-plotly-plot .scatterlayer path.js-line").first).to_be_visible()
     expect(page.get_by_text("Simulated data.")).to_be_visible()

@@ -62,19 +62,22 @@ def _answer(statuses: Sequence[NetworkStatus], now: datetime) -> str:
 
 
 def answer(statuses: Sequence[NetworkStatus]) -> str:
-    """Say in one sentence which networks need a look, the worst first."""
-    parts = [
-        f"{_names(statuses, activity)} {words}"
+    """Say which networks need a look, the worst first, or that none does."""
+    if not statuses:
+        return "No network is configured."
+    needing = [
+        f"{words}: {names}."
         for activity, words in (
-            (Activity.STALE, "shows stale data"),
-            (Activity.BUSY, "is busy"),
-            (Activity.UNKNOWN, "is not known yet"),
+            (Activity.STALE, "Stale"),
+            (Activity.BUSY, "Busy"),
+            (Activity.UNKNOWN, "Not known yet"),
         )
-        if _names(statuses, activity)
+        if (names := _names(statuses, activity))
     ]
-    if parts:
-        return f"{'; '.join(parts)}."
-    return "Every network is calm." if statuses else "No network is configured."
+    if needing:
+        return " ".join(needing)
+    is_all_calm = all(status.activity is Activity.CALM for status in statuses)
+    return "Every network is calm." if is_all_calm else "No network is busy or stale."
 
 
 def _names(statuses: Sequence[NetworkStatus], activity: Activity) -> str:

@@ -14,6 +14,7 @@ from dashboard.show.networks import (
     NetworkFigures,
     conclude_status,
 )
+from dashboard.show.views.overview import answer
 from dashboard.store.failing import StandingFailure
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
@@ -131,3 +132,18 @@ def test_longest_failure_of_each_kind_is_told_apart() -> None:
 
     assert silent.gas_failure() == failures[1]
     assert silent.exclusion_failure() == failures[2]
+
+
+def test_overview_names_the_worst_first() -> None:
+    busy = conclude_status(figures(11), NOW)
+    stale = conclude_status(replace(figures(9), base_fee=seen(9, 9 * PERIOD)), NOW)
+
+    assert answer([busy, stale]) == "Stale: Net. Busy: Net."
+
+
+def test_overview_calls_all_calm_only_if_all_are() -> None:
+    calm = conclude_status(figures(9), NOW)
+    flat = conclude_status(figures(*[7] * 30, threshold=7), NOW)
+
+    assert answer([calm]) == "Every network is calm."
+    assert answer([calm, flat]) == "No network is busy or stale."

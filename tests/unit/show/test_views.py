@@ -63,7 +63,7 @@ def test_overview_says_first_which_network_needs_a_look(store: Store) -> None:
     page = open_page(Desk(store, (SIMULATED, SILENT), None, lambda: NOW))
 
     words = words_of(page)
-    assert "Linea shows stale data; Devnet is busy. As of 2026-11-20 12:00:00 UTC." in words
+    assert "Stale: Linea. Busy: Devnet. As of 2026-11-20 12:00:00 UTC." in words
     assert "stale, 6 min ago" in words
     assert "Simulated data." in words
 
@@ -90,7 +90,7 @@ def test_overview_without_networks_says_how_to_add_one(empty_store: Store) -> No
 def test_overview_before_the_first_poll_says_what_it_waits_for(empty_store: Store) -> None:
     words = words_of(open_page(Desk(empty_store, (QUIET,), None, lambda: NOW)))
 
-    assert "Quiet is not known yet." in words
+    assert "Not known yet: Quiet." in words
     assert "the first poll brings it" in words
     assert "No base fee seen in this time" in words
     assert "No rejection seen yet" in words
