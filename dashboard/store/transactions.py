@@ -151,14 +151,12 @@ def _is_check_of_watch() -> ColumnElement[bool]:
 def _networks_watched(
     connection: Connection, hashes: Sequence[TxHash]
 ) -> defaultdict[TxHash, list[NetworkId]]:
-    query = (
-        select(*watch_rows.c["tx_hash", "network_id"])
-        .where(watch_rows.c.tx_hash.in_(hashes))
-        .order_by(watch_rows.c.watch_id)
+    query = select(*watch_rows.c["watch_id", "tx_hash", "network_id"]).where(
+        watch_rows.c.tx_hash.in_(hashes)
     )
     networks: defaultdict[TxHash, list[NetworkId]] = defaultdict(list)
-    for tx_hash, network_id in connection.execute(query):
-        networks[tx_hash].append(network_id)
+    for row in sorted(connection.execute(query)):
+        networks[row.tx_hash].append(row.network_id)
     return networks
 
 

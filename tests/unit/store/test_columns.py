@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta, timezone
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import Column, MetaData, Table, create_engine, select
-from sqlalchemy.types import TypeEngine
 
 from dashboard.store.columns import (
     Duration,
+    Exact,
     ForeignText,
     Moment,
     Unsigned,
@@ -22,7 +23,7 @@ from dashboard.store.columns import (
 )
 
 
-def stored(kind: TypeEngine[object], *values: object) -> list[object]:
+def stored(kind: Exact[Any], *values: object) -> list[object]:
     """Return the values as a database gives them back, sorted by it."""
     table = Table("kept", MetaData(), Column("value", kind))
     engine = create_engine("sqlite://")

@@ -58,9 +58,13 @@ def test_reader_sees_one_moment_however_long_it_reads(store: Store) -> None:
 
 
 def test_error_inside_undoes_the_whole_transaction(store: Store) -> None:
-    with pytest.raises(RuntimeError), store.write() as connection:
-        save_report(connection, a_report(), A_NETWORK, A_MOMENT)
-        raise RuntimeError
+    def fail_half_way() -> None:
+        with store.write() as connection:
+            save_report(connection, a_report(), A_NETWORK, A_MOMENT)
+            raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        fail_half_way()
 
     with store.read() as connection:
         assert versions(connection, a_hash()) == []
@@ -110,12 +114,16 @@ def test_writer_kept_waiting_by_its_own_process_says_the_same(url: str) -> None:
 
 
 def test_full_disk_is_told_and_saves_nothing(store: Store) -> None:
-    with pytest.raises(StoreUnavailable, match="free some space"), store.write() as connection:
-        pages = connection.scalar(text("PRAGMA page_count"))
-        connection.execute(text(f"PRAGMA max_page_count = {pages}"))
-        for number in range(100):
-            report = a_report(tx_hash=a_hash(number), raw=bytes(1000))
-            save_report(connection, report, A_NETWORK, A_MOMENT)
+    def fill_the_disk() -> None:
+        with store.write() as connection:
+            pages = connection.scalar(text("PRAGMA page_count"))
+            connection.execute(text(f"PRAGMA max_page_count = {pages}"))
+            for number in range(100):
+                report = a_report(tx_hash=a_hash(number), raw=bytes(1000))
+                save_report(connection, report, A_NETWORK, A_MOMENT)
+
+    with pytest.raises(StoreUnavailable, match="free some space"):
+        fill_the_disk()
 
     with store.read() as connection:
         assert newest(connection, 1) == []

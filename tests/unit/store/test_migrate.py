@@ -11,8 +11,7 @@ import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import create_engine, text
-from sqlalchemy.dialects import postgresql
+from sqlalchemy import create_engine, make_url, text
 from sqlalchemy.schema import CreateTable
 
 from dashboard.errors import ForeignStore, SchemaMismatch, StoreError, StoreUnavailable
@@ -21,6 +20,7 @@ from dashboard.store.migrate import migrate
 from dashboard.store.schema import REVISION, metadata
 from tests.builders import an_id
 
+POSTGRESQL = make_url("postgresql://").get_dialect()()
 VERSIONS = Path(migrate.__code__.co_filename).parent / "migrations"
 
 
@@ -48,7 +48,7 @@ def test_newest_migration_is_the_schema_that_is_checked() -> None:
 
 def test_schema_can_be_said_in_the_words_of_postgresql() -> None:
     for table in metadata.sorted_tables:
-        assert str(CreateTable(table).compile(dialect=postgresql.dialect()))
+        assert str(CreateTable(table).compile(dialect=POSTGRESQL))
 
 
 def test_migrating_twice_changes_nothing(url: str, store: Store) -> None:
@@ -116,7 +116,7 @@ def test_store_with_another_schema_is_refused_naming_both(
 def test_store_of_a_newer_version_is_not_migrated(url: str) -> None:
     set_schema(url, "9999")
 
-    with pytest.raises(SchemaMismatch, match="schema 9999, .* upgrade Linewatch"):
+    with pytest.raises(SchemaMismatch, match=r"schema 9999, .* upgrade Linewatch"):
         migrate(url)
 
 

@@ -35,8 +35,8 @@ SILENCE = Failure(FailureKind.UNAVAILABLE, "devnet gas endpoint: no answer")
 
 def observe(store: Store, second: float, **seen: Any) -> GasObservation:  # noqa: ANN401 - any field
     """See something of a network's fees at that second, on a chain of two-second blocks."""
-    fields = {"network_id": A_NETWORK, "asked_at": A_MOMENT + seconds(second)} | seen
-    observation = GasObservation(**fields)
+    fields: dict[str, Any] = {"network_id": A_NETWORK, "asked_at": A_MOMENT + seconds(second)}
+    observation = GasObservation(**(fields | seen))
     with store.write() as connection:
         save_gas(connection, observation, BLOCK_TIME)
     return observation

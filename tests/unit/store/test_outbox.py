@@ -12,8 +12,8 @@ from dashboard.store.leases import release
 from dashboard.store.outbox import (
     LONGEST_PAUSE,
     bury,
-    deliveries_of,
     defer,
+    deliveries_of,
     expand,
     mark_sent,
     recent_notices,

@@ -13,8 +13,8 @@ from dashboard.store.answers import record_answers
 from dashboard.store.conditions import change
 from dashboard.store.engine import Store
 from dashboard.store.transactions import (
-    TrackRequest,
     TrackedTransaction,
+    TrackRequest,
     Watch,
     is_tracked,
     track,

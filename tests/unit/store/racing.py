@@ -1,0 +1,59 @@
+"""Races: contenders that start at one moment, as threads of one store or as real processes."""
+
+from __future__ import annotations
+
+import multiprocessing
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from multiprocessing.synchronize import Barrier
+from typing import Final, Protocol, TypeVar
+
+from dashboard.store.engine import Store, open_store
+
+T = TypeVar("T")
+
+CONTENDERS: Final = 3
+_PATIENCE: Final = 40.0
+
+
+class Race(Protocol):
+    """Lets contenders loose on one store; returns what each of them got."""
+
+    def __call__(self, url: str, contend: Callable[[Store, int], T], /) -> list[T]:
+        """Call `contend` with a store and the contender's number."""
+
+
+def race_of_threads(url: str, contend: Callable[[Store, int], T]) -> list[T]:
+    """Let threads contend that share one open store."""
+    together = threading.Barrier(CONTENDERS)
+
+    def start(number: int) -> T:
+        together.wait(_PATIENCE)
+        return contend(store, number)
+
+    with open_store(url) as store, ThreadPoolExecutor(CONTENDERS) as threads:
+        return list(threads.map(start, range(CONTENDERS)))
+
+
+def race_of_processes(url: str, contend: Callable[[Store, int], T]) -> list[T]:
+    """Let processes contend; `contend` is a function of a module, so that they can import it."""
+    context = multiprocessing.get_context("spawn")
+    together = context.Barrier(CONTENDERS)
+    with context.Pool(CONTENDERS, _enter, (together,)) as processes:
+        lanes = [(url, contend, number) for number in range(CONTENDERS)]
+        return processes.starmap(_start, lanes, chunksize=1)
+
+
+_together: list[Barrier] = []
+
+
+def _enter(together: Barrier) -> None:
+    """Take the barrier along; it cannot travel with a call."""
+    _together.append(together)
+
+
+def _start(url: str, contend: Callable[[Store, int], T], number: int) -> T:
+    with open_store(url) as store:
+        _together[0].wait(_PATIENCE)
+        return contend(store, number)

@@ -1,0 +1,78 @@
+"""A process may die at any moment: what it acknowledged is there, and nothing half done."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import IO
+
+import pytest
+
+from dashboard.domain.condition import State, Subject
+from dashboard.store.answers import evidence
+from dashboard.store.conditions import condition
+from dashboard.store.engine import open_store
+from dashboard.store.outbox import unexpanded
+from dashboard.store.transactions import TrackRequest, track
+from tests.builders import A_MOMENT, A_NETWORK, a_hash, seconds
+from tests.unit.store.mortal import ACKNOWLEDGED_FIRST
+
+
+@contextmanager
+def a_writer(url: str, *arguments: str) -> Iterator[IO[str]]:
+    """Yield what a writing process says; kill -9 it at the end."""
+    command = [sys.executable, "-m", "tests.unit.store.mortal", url, *arguments]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        try:
+            yield process.stdout
+        finally:
+            process.kill()
+
+
+def numbers_found(url: str) -> list[int]:
+    """Return the numbers of the transactions that are stored whole; fail on half a one."""
+    with open_store(url, patience=seconds(1)) as store, store.read() as connection:
+        stored = [
+            int.from_bytes(entry.transition.subject.tx_hash or b"", "big")
+            for entry in unexpanded(connection, 10**6)
+        ]
+        for number in [*stored, max(stored, default=0) + 1]:
+            is_whole = number in stored
+            known = evidence(connection, A_NETWORK, a_hash(number))
+            held = condition(connection, Subject.transaction(A_NETWORK, a_hash(number)))
+            assert [len(each.records) for each in known] == [1] * is_whole
+            assert held is (State.REJECTED if is_whole else None)
+    return stored
+
+
+@pytest.mark.parametrize("statements", ["1", "2", "3"])
+def test_killed_between_statements_leaves_no_half_transaction(url: str, statements: str) -> None:
+    with a_writer(url, statements) as said:
+        acknowledged = [next(said) for _ in range(ACKNOWLEDGED_FIRST)]
+        assert next(said) == "inside\n"
+
+    assert numbers_found(url) == [int(each) for each in acknowledged]
+
+
+@pytest.mark.parametrize("lines", [1, 20, 57])
+def test_killed_at_full_speed_loses_nothing_acknowledged(url: str, lines: int) -> None:
+    with a_writer(url) as said:
+        acknowledged = [int(next(said)) for _ in range(lines)]
+
+    found = numbers_found(url)
+
+    assert found[: len(acknowledged)] == acknowledged
+    assert found == list(range(1, len(found) + 1))
+
+
+def test_lock_of_a_killed_writer_is_free_at_once(url: str) -> None:
+    with a_writer(url, "2") as said:
+        for line in said:
+            if line == "inside\n":
+                break
+
+    with open_store(url, patience=seconds(1)) as store, store.write() as connection:
+        assert track(connection, TrackRequest(a_hash(), (A_NETWORK,), None, ""), A_MOMENT)

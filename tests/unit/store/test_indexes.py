@@ -1,0 +1,106 @@
+"""What pages, pollers and serve read again and again is found by index, never by a scan.
+
+Sorting the few rows of one hash or one network is fine, sorting a table is not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from sqlalchemy import Connection, event
+
+from dashboard.domain.condition import Subject
+from dashboard.store.answers import evidence
+from dashboard.store.conditions import condition
+from dashboard.store.engine import Store
+from dashboard.store.failing import failing
+from dashboard.store.leases import holder
+from dashboard.store.observations import base_fees, latest_gas, medium_priority_fees
+from dashboard.store.outbox import claim, deliveries_of, recent_notices, unexpanded
+from dashboard.store.rejections import newest, versions, visible
+from dashboard.store.transactions import TrackRequest, is_tracked, track, tracked, watches
+from tests.builders import A_MOMENT, A_NETWORK, a_hash, an_id
+from tests.unit.store.owing import owe, take_lease
+
+TINY = ("leases",)
+FEW_ROWS = ("visible", "versions", "evidence", "failing", "latest_gas")
+
+Read = Callable[[Connection], object]
+
+READS: dict[str, Read] = {
+    "visible": lambda it: visible(it, (A_NETWORK, A_NETWORK), a_hash(), A_MOMENT),
+    "versions": lambda it: versions(it, a_hash()),
+    "newest": lambda it: newest(it, 5),
+    "newest of a network": lambda it: newest(it, 5, A_NETWORK),
+    "evidence": lambda it: evidence(it, None, a_hash()),
+    "is_tracked": lambda it: is_tracked(it, a_hash()),
+    "tracked": lambda it: tracked(it, 5),
+    "watches": lambda it: watches(it, 0),
+    "condition": lambda it: condition(it, Subject.transaction(A_NETWORK, a_hash())),
+    "latest_gas": lambda it: latest_gas(it, A_NETWORK),
+    "base_fees": lambda it: base_fees(it, A_NETWORK, A_MOMENT, A_MOMENT),
+    "medium_priority_fees": lambda it: medium_priority_fees(it, A_NETWORK, A_MOMENT, A_MOMENT),
+    "failing": lambda it: failing(it, A_NETWORK),
+    "unexpanded": lambda it: unexpanded(it, 5),
+    "recent_notices": lambda it: recent_notices(it, 5),
+    "deliveries_of": lambda it: deliveries_of(it, an_id()),
+    "holder": lambda it: holder(it, "worker"),
+}
+
+
+def plan_of(connection: Connection, read: Read) -> list[str]:
+    """Return the steps of the query plans of everything that is read."""
+    asked: list[tuple[str, Any]] = []
+
+    def note(_connection: object, _cursor: object, *statement: Any) -> None:  # noqa: ANN401 - SQLAlchemy's event
+        asked.append(statement[:2])
+
+    event.listen(connection, "before_cursor_execute", note)
+    read(connection)
+    event.remove(connection, "before_cursor_execute", note)
+    plans = [
+        connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {statement}", parameters)
+        for statement, parameters in asked
+        if statement.startswith("SELECT")
+    ]
+    steps = [step.detail for plan in plans for step in plan]
+    assert steps
+    return steps
+
+
+def scans(steps: list[str]) -> list[str]:
+    """Return the steps that go through every row of a table that grows."""
+    whole = [step for step in steps if step.startswith("SCAN") and " USING " not in step]
+    return [step for step in whole if step.split()[1] not in TINY]
+
+
+@pytest.fixture
+def busy_store(store: Store) -> Store:
+    """Return a store in which something is tracked: no hashes, no second query."""
+    with store.write() as connection:
+        track(connection, TrackRequest(a_hash(), (A_NETWORK,), None, ""), A_MOMENT)
+    return store
+
+
+@pytest.mark.parametrize("name", READS)
+def test_read_goes_by_index(busy_store: Store, name: str) -> None:
+    with busy_store.read() as connection:
+        assert scans(plan_of(connection, READS[name])) == []
+
+
+@pytest.mark.parametrize("name", sorted(READS.keys() - set(FEW_ROWS)))
+def test_read_of_the_newest_sorts_no_table(busy_store: Store, name: str) -> None:
+    with busy_store.read() as connection:
+        assert "USE TEMP B-TREE FOR ORDER BY" not in plan_of(connection, READS[name])
+
+
+def test_claim_goes_by_the_index_of_what_is_owed(store: Store) -> None:
+    owe(store)
+    token = take_lease(store)
+    with store.write() as connection:
+        steps = plan_of(connection, lambda it: claim(it, token, A_MOMENT, 5))
+
+    assert scans(steps) == []
+    assert any("ix_notices_owed" in step for step in steps)

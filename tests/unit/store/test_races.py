@@ -1,0 +1,175 @@
+"""Of several that want the same thing at the same moment, exactly one gets it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from uuid import UUID
+
+import pytest
+
+from dashboard.domain.exclusion import SaveStatus
+from dashboard.store.conditions import change
+from dashboard.store.engine import Store, open_store
+from dashboard.store.leases import acquire
+from dashboard.store.outbox import claim, deliveries_of, expand, mark_sent, unexpanded
+from dashboard.store.rejections import newest, save_polled, save_report
+from dashboard.store.transactions import TrackRequest, track
+from tests.builders import (
+    A_MOMENT,
+    A_NETWORK,
+    a_hash,
+    a_record,
+    a_report,
+    a_transition,
+    an_id,
+    seconds,
+)
+from tests.unit.store.owing import DEV, OPS, owe, reject
+from tests.unit.store.racing import CONTENDERS, Race, race_of_processes, race_of_threads
+
+ROUNDS = 15
+
+races = pytest.mark.parametrize("race", [race_of_threads, race_of_processes])
+
+
+def change_all(store: Store, number: int) -> list[bool]:
+    """Try to be the one who changes each condition."""
+    won = []
+    for subject in range(1, ROUNDS + 1):
+        transition = a_transition(subject, transition_id=an_id(1000 * number + subject))
+        with store.write() as connection:
+            won.append(change(connection, transition, None))
+    return won
+
+
+def report_all(store: Store, number: int) -> list[SaveStatus]:
+    """Report each hash, every reporter with another time and the same reason."""
+    statuses = []
+    for subject in range(1, ROUNDS + 1):
+        at = A_MOMENT + seconds(number)
+        report = a_report(tx_hash=a_hash(subject), timestamp=at)
+        with store.write() as connection:
+            statuses.append(save_report(connection, report, A_NETWORK, A_MOMENT))
+    return statuses
+
+
+def poll_all(store: Store, _number: int) -> list[int]:
+    """See the same versions."""
+    ids = []
+    for subject in range(1, ROUNDS + 1):
+        with store.write() as connection:
+            record = a_record(tx_hash=a_hash(subject))
+            ids.append(save_polled(connection, A_NETWORK, record, A_MOMENT))
+    return ids
+
+
+def track_all(store: Store, _number: int) -> list[bool]:
+    """Wish for the same hashes."""
+    new = []
+    for subject in range(1, ROUNDS + 1):
+        with store.write() as connection:
+            request = TrackRequest(a_hash(subject), (A_NETWORK,), None, "")
+            new.append(track(connection, request, A_MOMENT))
+    return new
+
+
+def expand_all(store: Store, _number: int) -> int:
+    """Expand the outbox, reading it in one transaction and writing in the next."""
+    with store.read() as connection:
+        entries = unexpanded(connection, ROUNDS)
+    owed = 0
+    for entry in entries:
+        with store.write() as connection:
+            owed += expand(connection, entry, [OPS, DEV], A_MOMENT)
+    return owed
+
+
+def deliver_all(store: Store, number: int) -> list[UUID]:
+    """Claim notices two at a time under an own lease, and mark them sent, until none is due."""
+    sent: list[UUID] = []
+    with store.write() as connection:
+        token = acquire(connection, f"lane {number}", "us", seconds(600))
+    assert token is not None
+    while True:
+        with store.write() as connection:
+            claimed = claim(connection, token, A_MOMENT, 2)
+        if not claimed:
+            return sent
+        with store.write() as connection:
+            for notice in claimed:
+                mark_sent(connection, notice.notice_id, "250", A_MOMENT)
+        sent += [notice.notice_id for notice in claimed]
+
+
+def take_all(store: Store, number: int) -> list[int | None]:
+    """Try to get each lease."""
+    tokens = []
+    for lease in range(ROUNDS):
+        with store.write() as connection:
+            tokens.append(acquire(connection, f"job {lease}", f"us {number}", seconds(600)))
+    return tokens
+
+
+@races
+def test_racing_changes_of_a_condition_have_one_winner(url: str, race: Race) -> None:
+    results = race(url, change_all)
+
+    assert [Counter(each) for each in zip(*results, strict=True)] == [
+        Counter({True: 1, False: CONTENDERS - 1})
+    ] * ROUNDS
+    with open_store(url) as store, store.read() as connection:
+        assert len(unexpanded(connection, 10 * ROUNDS)) == ROUNDS
+
+
+@races
+def test_racing_reports_of_one_reason_are_saved_once(url: str, race: Race) -> None:
+    results = race(url, report_all)
+
+    assert [Counter(each) for each in zip(*results, strict=True)] == [
+        Counter({SaveStatus.SAVED: 1, SaveStatus.DUPLICATE: CONTENDERS - 1})
+    ] * ROUNDS
+    with open_store(url) as store, store.read() as connection:
+        assert len(newest(connection, 10 * ROUNDS)) == ROUNDS
+
+
+@races
+def test_racing_polls_of_one_version_get_one_id(url: str, race: Race) -> None:
+    results = race(url, poll_all)
+
+    assert [len(set(each)) for each in zip(*results, strict=True)] == [1] * ROUNDS
+
+
+@races
+def test_racing_wishes_for_one_hash_are_new_once(url: str, race: Race) -> None:
+    results = race(url, track_all)
+
+    assert [sum(each) for each in zip(*results, strict=True)] == [1] * ROUNDS
+
+
+@races
+def test_racing_expansions_owe_each_notice_once(url: str, race: Race) -> None:
+    with open_store(url) as store:
+        reject(store, ROUNDS)
+
+    assert sum(race(url, expand_all)) == 2 * ROUNDS
+
+
+@races
+def test_racing_claims_never_get_the_same_notice(url: str, race: Race) -> None:
+    with open_store(url) as store:
+        owe(store, ROUNDS)
+
+    sent = [notice_id for each in race(url, deliver_all) for notice_id in each]
+
+    assert len(sent) == len(set(sent)) == ROUNDS
+    with open_store(url) as store, store.read() as connection:
+        assert {len(deliveries_of(connection, each)) for each in sent} == {1}
+
+
+@races
+def test_racing_for_a_lease_has_one_winner_and_no_token_twice(url: str, race: Race) -> None:
+    results = race(url, take_all)
+
+    tokens = [token for each in results for token in each if token is not None]
+    assert [CONTENDERS - each.count(None) for each in zip(*results, strict=True)] == [1] * ROUNDS
+    assert len(tokens) == len(set(tokens)) == ROUNDS
