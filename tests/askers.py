@@ -1,0 +1,79 @@
+"""Upstreams for tests of polling: they answer as told and remember what they were asked."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import TypeVar
+
+from dashboard.domain.exclusion import RejectedTransaction
+from dashboard.domain.gas import SuggestedGasFees
+from dashboard.domain.observation import ExclusionAnswer, Failure, FailureKind, Operation
+from dashboard.domain.quantity import TxHash, Wei
+from dashboard.errors import UpstreamError
+from tests.builders import suggested_gas_fees
+
+SILENCE = Failure(FailureKind.UNAVAILABLE, "devnet exclusion endpoint did not answer")
+
+Answer = TypeVar("Answer")
+
+
+class ScriptedExclusion:
+    """Answers null but for the hashes in `records`, fails for those in `failing` or for all."""
+
+    def __init__(self) -> None:
+        """Know no rejection."""
+        self.records: dict[TxHash, RejectedTransaction] = {}
+        self.failing: set[TxHash] = set()
+        self.is_down = False
+        self.asked: list[list[TxHash]] = []
+
+    async def ask(self, hashes: Sequence[TxHash]) -> list[ExclusionAnswer]:
+        """Answer for each hash in order."""
+        self.asked.append(list(hashes))
+        return [self._answer(each) for each in hashes]
+
+    def reject(self, *records: RejectedTransaction) -> None:
+        """Show these records from now on."""
+        self.records |= {record.tx_hash: record for record in records}
+
+    @property
+    def questions(self) -> Counter[TxHash]:
+        """How often each hash was asked about."""
+        return Counter(tx_hash for hashes in self.asked for tx_hash in hashes)
+
+    def _answer(self, tx_hash: TxHash) -> ExclusionAnswer:
+        if self.is_down or tx_hash in self.failing:
+            return ExclusionAnswer(tx_hash, failure=SILENCE)
+        return ExclusionAnswer(tx_hash, self.records.get(tx_hash))
+
+
+class ScriptedGas:
+    """Answers the four operations, or raises what stands in `errors`."""
+
+    def __init__(self) -> None:
+        """Be calm at 10 gwei."""
+        self.errors: dict[Operation, UpstreamError] = {}
+        self.asked: Counter[Operation] = Counter()
+
+    async def suggested_gas_fees(self) -> SuggestedGasFees:
+        """Suggest fees."""
+        return self._answer(Operation.SUGGESTED_GAS_FEES, suggested_gas_fees())
+
+    async def base_fee_history(self) -> tuple[Wei, ...]:
+        """Tell three base fees."""
+        return self._answer(Operation.BASE_FEE_HISTORY, (Wei(7), Wei(8), Wei(9)))
+
+    async def base_fee_percentile(self) -> Wei:
+        """Tell the usual base fee."""
+        return self._answer(Operation.BASE_FEE_PERCENTILE, Wei(8))
+
+    async def busy_threshold(self) -> Wei:
+        """Tell the threshold."""
+        return self._answer(Operation.BUSY_THRESHOLD, Wei(9))
+
+    def _answer(self, operation: Operation, answer: Answer) -> Answer:
+        self.asked[operation] += 1
+        if operation in self.errors:
+            raise self.errors[operation]
+        return answer
