@@ -33,8 +33,6 @@ def store_errors(name: str) -> Iterator[None]:
         yield
     except DBAPIError as error:
         raise _translated(name, error.orig) from error
-    except sqlite3.Error as error:
-        raise _translated(name, error) from error
     except PoolTimeout as error:
         raise StoreUnavailable(f"{name} cannot be used now: {_REMEDIES[_BUSY]}") from error
     except StatementError as error:

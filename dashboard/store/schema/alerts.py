@@ -41,9 +41,8 @@ transitions = Table(
     Column("tx_hash", Hash),
     Column("before", String(20)),
     needed("after", String(20)),
-    needed("at", Moment, index=True),
+    needed("at", Moment),
     Column("rejection_id", RowId, ForeignKey("rejections.rejection_id")),
-    Index(None, "subject", "at"),
 )
 
 outbox = Table(

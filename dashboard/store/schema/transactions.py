@@ -53,7 +53,7 @@ checks = Table(
     metadata,
     key("tx_hash", Hash),
     key("network_id", Network),
-    needed("last_asked_at", Moment, index=True),
+    needed("last_asked_at", Moment),
     Column("first_answered_at", Moment),
     Column("last_answered_at", Moment),
     Column("failing_since", Moment),

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import sqlalchemy as sa
 from alembic import op
 
 revision = "0001"
 down_revision = None
 
+big = sa.BigInteger()
+word = sa.LargeBinary(32)
+text = sa.Text()
+uuid = sa.Uuid()
 row_id = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 
 
@@ -15,26 +21,35 @@ def upgrade() -> None:
     """Create every table."""
     create_installation()
     create_fees()
+    create_suggested_gas_fees()
     create_tracking()
     create_rejections()
-    create_alerts()
+    create_signed_transactions()
+    create_conditions()
+    create_outbox()
+    create_notices()
+
+
+def needed(**kinds: sa.types.TypeEngine[Any]) -> list[sa.Column[Any]]:
+    return [sa.Column(name, kind, nullable=False) for name, kind in kinds.items()]
+
+
+def optional(**kinds: sa.types.TypeEngine[Any]) -> list[sa.Column[Any]]:
+    return [sa.Column(name, kind) for name, kind in kinds.items()]
 
 
 def create_installation() -> None:
     op.create_table(
         "installation",
-        sa.Column("installation_id", sa.Uuid(), nullable=False),
-        sa.Column("last_token", sa.BigInteger(), nullable=False),
+        *needed(installation_id=uuid, last_token=big),
         sa.PrimaryKeyConstraint("installation_id"),
     )
     op.create_table(
         "leases",
-        sa.Column("name", sa.String(64), nullable=False),
-        sa.Column("holder", sa.String(200)),
-        sa.Column("token", sa.BigInteger(), nullable=False),
-        sa.Column("boot_id", sa.String(64), nullable=False),
-        sa.Column("granted_at", sa.BigInteger(), nullable=False),
-        sa.Column("expires_at", sa.BigInteger(), nullable=False),
+        *needed(
+            name=sa.String(64), token=big, boot_id=sa.String(64), granted_at=big, expires_at=big
+        ),
+        *optional(holder=sa.String(200)),
         sa.PrimaryKeyConstraint("name"),
     )
 
@@ -42,65 +57,57 @@ def create_installation() -> None:
 def create_fees() -> None:
     op.create_table(
         "base_fee_histories",
-        sa.Column("network_id", sa.BigInteger(), nullable=False),
-        sa.Column("asked_at", sa.BigInteger(), nullable=False),
-        sa.Column("base_fees", sa.JSON(), nullable=False),
+        *needed(network_id=big, asked_at=big, base_fees=sa.JSON()),
         sa.PrimaryKeyConstraint("network_id"),
     )
     op.create_table(
         "estimated_base_fees",
-        sa.Column("network_id", sa.BigInteger(), nullable=False),
-        sa.Column("at", sa.BigInteger(), nullable=False),
-        sa.Column("base_fee", sa.BigInteger(), nullable=False),
+        *needed(network_id=big, at=big, base_fee=big),
         sa.PrimaryKeyConstraint("network_id", "at"),
         sqlite_with_rowid=False,
     )
     op.create_table(
         "fee_marks",
-        sa.Column("network_id", sa.BigInteger(), nullable=False),
-        sa.Column("operation", sa.String(40), nullable=False),
-        sa.Column("asked_at", sa.BigInteger(), nullable=False),
-        sa.Column("fee", sa.BigInteger(), nullable=False),
+        *needed(network_id=big, operation=sa.String(40), asked_at=big, fee=big),
         sa.PrimaryKeyConstraint("network_id", "operation", "asked_at"),
         sqlite_with_rowid=False,
     )
     op.create_table(
         "standing_failures",
-        sa.Column("network_id", sa.BigInteger(), nullable=False),
-        sa.Column("operation", sa.String(40), nullable=False),
-        sa.Column("failing_since", sa.BigInteger(), nullable=False),
-        sa.Column("last_failed_at", sa.BigInteger(), nullable=False),
-        sa.Column("failure_kind", sa.String(20), nullable=False),
-        sa.Column("failure_message", sa.Text(), nullable=False),
+        *needed(
+            network_id=big,
+            operation=sa.String(40),
+            failing_since=big,
+            last_failed_at=big,
+            failure_kind=sa.String(20),
+            failure_message=text,
+        ),
         sa.PrimaryKeyConstraint("network_id", "operation"),
     )
+
+
+def create_suggested_gas_fees() -> None:
+    levels = {
+        f"{level}_{name}": big
+        for level in ("low", "medium", "high")
+        for name in ("max_priority_fee", "max_fee", "min_wait", "max_wait")
+    }
     op.create_table(
         "suggested_gas_fees",
-        sa.Column("network_id", sa.BigInteger(), nullable=False),
-        sa.Column("asked_at", sa.BigInteger(), nullable=False),
-        sa.Column("low_max_priority_fee", sa.BigInteger(), nullable=False),
-        sa.Column("low_max_fee", sa.BigInteger(), nullable=False),
-        sa.Column("low_min_wait", sa.BigInteger(), nullable=False),
-        sa.Column("low_max_wait", sa.BigInteger(), nullable=False),
-        sa.Column("medium_max_priority_fee", sa.BigInteger(), nullable=False),
-        sa.Column("medium_max_fee", sa.BigInteger(), nullable=False),
-        sa.Column("medium_min_wait", sa.BigInteger(), nullable=False),
-        sa.Column("medium_max_wait", sa.BigInteger(), nullable=False),
-        sa.Column("high_max_priority_fee", sa.BigInteger(), nullable=False),
-        sa.Column("high_max_fee", sa.BigInteger(), nullable=False),
-        sa.Column("high_min_wait", sa.BigInteger(), nullable=False),
-        sa.Column("high_max_wait", sa.BigInteger(), nullable=False),
-        sa.Column("estimated_base_fee", sa.BigInteger(), nullable=False),
-        sa.Column("network_congestion", sa.Float(53), nullable=False),
-        sa.Column("latest_priority_fee_from", sa.BigInteger(), nullable=False),
-        sa.Column("latest_priority_fee_to", sa.BigInteger(), nullable=False),
-        sa.Column("historical_priority_fee_from", sa.BigInteger(), nullable=False),
-        sa.Column("historical_priority_fee_to", sa.BigInteger(), nullable=False),
-        sa.Column("historical_base_fee_from", sa.BigInteger(), nullable=False),
-        sa.Column("historical_base_fee_to", sa.BigInteger(), nullable=False),
-        sa.Column("priority_fee_trend", sa.Text(), nullable=False),
-        sa.Column("base_fee_trend", sa.Text(), nullable=False),
-        sa.Column("version", sa.Text()),
+        *needed(network_id=big, asked_at=big, **levels),
+        *needed(
+            estimated_base_fee=big,
+            network_congestion=sa.Float(53),
+            latest_priority_fee_from=big,
+            latest_priority_fee_to=big,
+            historical_priority_fee_from=big,
+            historical_priority_fee_to=big,
+            historical_base_fee_from=big,
+            historical_base_fee_to=big,
+            priority_fee_trend=text,
+            base_fee_trend=text,
+        ),
+        *optional(version=text),
         sa.PrimaryKeyConstraint("network_id", "asked_at"),
         sqlite_with_rowid=False,
     )
@@ -109,34 +116,27 @@ def create_fees() -> None:
 def create_tracking() -> None:
     op.create_table(
         "checks",
-        sa.Column("tx_hash", sa.LargeBinary(32), nullable=False),
-        sa.Column("network_id", sa.BigInteger(), nullable=False),
-        sa.Column("last_asked_at", sa.BigInteger(), nullable=False),
-        sa.Column("first_answered_at", sa.BigInteger()),
-        sa.Column("last_answered_at", sa.BigInteger()),
-        sa.Column("failing_since", sa.BigInteger()),
-        sa.Column("failure_kind", sa.String(20)),
-        sa.Column("failure_message", sa.Text()),
+        *needed(tx_hash=word, network_id=big, last_asked_at=big),
+        *optional(
+            first_answered_at=big,
+            last_answered_at=big,
+            failing_since=big,
+            failure_kind=sa.String(20),
+            failure_message=text,
+        ),
         sa.PrimaryKeyConstraint("tx_hash", "network_id"),
         sqlite_with_rowid=False,
     )
-    op.create_index("ix_checks_last_asked_at", "checks", ["last_asked_at"])
     op.create_table(
         "tracked_transactions",
-        sa.Column("tx_hash", sa.LargeBinary(32), nullable=False),
-        sa.Column("tracked_at", sa.BigInteger(), nullable=False),
-        sa.Column("attempted_at", sa.BigInteger()),
-        sa.Column("label", sa.Text(), nullable=False),
-        sa.Column("note", sa.Text(), nullable=False),
+        *needed(tx_hash=word, tracked_at=big, label=text, note=text),
+        *optional(attempted_at=big),
         sa.PrimaryKeyConstraint("tx_hash"),
     )
     op.create_index("ix_tracked_transactions_tracked_at", "tracked_transactions", ["tracked_at"])
     op.create_table(
         "watches",
-        sa.Column("watch_id", row_id, nullable=False),
-        sa.Column("tx_hash", sa.LargeBinary(32), nullable=False),
-        sa.Column("network_id", sa.BigInteger(), nullable=False),
-        sa.Column("tracked_at", sa.BigInteger(), nullable=False),
+        *needed(watch_id=row_id, tx_hash=word, network_id=big, tracked_at=big),
         sa.ForeignKeyConstraint(["tx_hash"], ["tracked_transactions.tx_hash"]),
         sa.PrimaryKeyConstraint("watch_id"),
         sa.UniqueConstraint("tx_hash", "network_id"),
@@ -147,20 +147,24 @@ def create_tracking() -> None:
 def create_rejections() -> None:
     op.create_table(
         "rejections",
-        sa.Column("rejection_id", row_id, nullable=False),
-        sa.Column("network_id", sa.BigInteger(), nullable=False),
-        sa.Column("tx_hash", sa.LargeBinary(32), nullable=False),
-        sa.Column("sender", sa.LargeBinary(20), nullable=False),
-        sa.Column("nonce", sa.LargeBinary(8), nullable=False),
-        sa.Column("tx_rejection_stage", sa.String(10), nullable=False),
-        sa.Column("reason_message", sa.Text(), nullable=False),
-        sa.Column("timestamp", sa.BigInteger(), nullable=False),
-        sa.Column("block_number", sa.BigInteger()),
-        sa.Column("first_seen_at", sa.BigInteger(), nullable=False),
-        sa.Column("version_digest", sa.LargeBinary(32), nullable=False),
-        sa.Column("reported_at", sa.BigInteger()),
-        sa.Column("reported_reason_digest", sa.LargeBinary(32)),
-        sa.Column("overflows", sa.JSON(none_as_null=True)),
+        *needed(
+            rejection_id=row_id,
+            network_id=big,
+            tx_hash=word,
+            sender=sa.LargeBinary(20),
+            nonce=sa.LargeBinary(8),
+            tx_rejection_stage=sa.String(10),
+            reason_message=text,
+            timestamp=big,
+            first_seen_at=big,
+            version_digest=word,
+        ),
+        *optional(
+            block_number=big,
+            reported_at=big,
+            reported_reason_digest=word,
+            overflows=sa.JSON(none_as_null=True),
+        ),
         sa.PrimaryKeyConstraint("rejection_id"),
         sa.UniqueConstraint("tx_hash", "network_id", "reported_reason_digest"),
         sa.UniqueConstraint("tx_hash", "network_id", "version_digest"),
@@ -175,61 +179,82 @@ def create_rejections() -> None:
         "rejections",
         ["tx_hash", "network_id", "timestamp"],
     )
+
+
+def create_signed_transactions() -> None:
     op.create_table(
         "signed_transactions",
-        sa.Column("tx_hash", sa.LargeBinary(32), nullable=False),
-        sa.Column("recipient", sa.LargeBinary(20)),
-        sa.Column("chain_id", sa.BigInteger()),
-        sa.Column("raw", sa.LargeBinary(), nullable=False),
+        *needed(tx_hash=word, raw=sa.LargeBinary()),
+        *optional(recipient=sa.LargeBinary(20), chain_id=big),
         sa.PrimaryKeyConstraint("tx_hash"),
     )
 
 
-def create_alerts() -> None:
+def create_conditions() -> None:
     op.create_table(
         "conditions",
-        sa.Column("subject", sa.String(200), nullable=False),
-        sa.Column("kind", sa.String(20), nullable=False),
-        sa.Column("network_id", sa.BigInteger(), nullable=False),
-        sa.Column("tx_hash", sa.LargeBinary(32)),
-        sa.Column("state", sa.String(20), nullable=False),
-        sa.Column("since", sa.BigInteger(), nullable=False),
-        sa.Column("rejection_id", row_id),
+        *needed(
+            subject=sa.String(200),
+            kind=sa.String(20),
+            network_id=big,
+            state=sa.String(20),
+            since=big,
+        ),
+        *optional(tx_hash=word, rejection_id=row_id),
         sa.ForeignKeyConstraint(["rejection_id"], ["rejections.rejection_id"]),
         sa.PrimaryKeyConstraint("subject"),
     )
     op.create_index("ix_conditions_tx_hash_network_id", "conditions", ["tx_hash", "network_id"])
     op.create_table(
         "transitions",
-        sa.Column("transition_id", sa.Uuid(), nullable=False),
-        sa.Column("subject", sa.String(200), nullable=False),
-        sa.Column("kind", sa.String(20), nullable=False),
-        sa.Column("network_id", sa.BigInteger(), nullable=False),
-        sa.Column("tx_hash", sa.LargeBinary(32)),
-        sa.Column("before", sa.String(20)),
-        sa.Column("after", sa.String(20), nullable=False),
-        sa.Column("at", sa.BigInteger(), nullable=False),
-        sa.Column("rejection_id", row_id),
+        *needed(
+            transition_id=uuid,
+            subject=sa.String(200),
+            kind=sa.String(20),
+            network_id=big,
+            after=sa.String(20),
+            at=big,
+        ),
+        *optional(tx_hash=word, before=sa.String(20), rejection_id=row_id),
         sa.ForeignKeyConstraint(["rejection_id"], ["rejections.rejection_id"]),
         sa.PrimaryKeyConstraint("transition_id"),
     )
-    op.create_index("ix_transitions_at", "transitions", ["at"])
-    op.create_index("ix_transitions_subject_at", "transitions", ["subject", "at"])
+
+
+def create_outbox() -> None:
+    op.create_table(
+        "outbox",
+        *needed(outbox_id=row_id, transition_id=uuid),
+        *optional(expanded_at=big),
+        sa.ForeignKeyConstraint(["transition_id"], ["transitions.transition_id"]),
+        sa.PrimaryKeyConstraint("outbox_id"),
+        sa.UniqueConstraint("transition_id"),
+        sqlite_autoincrement=True,
+    )
+    op.create_index(
+        "ix_outbox_unexpanded",
+        "outbox",
+        ["outbox_id"],
+        sqlite_where=sa.text("expanded_at IS NULL"),
+        postgresql_where=sa.text("expanded_at IS NULL"),
+    )
+
+
+def create_notices() -> None:
     op.create_table(
         "notices",
-        sa.Column("notice_id", sa.Uuid(), nullable=False),
-        sa.Column("transition_id", sa.Uuid(), nullable=False),
-        sa.Column("channel", sa.String(40), nullable=False),
-        sa.Column("address", sa.Text(), nullable=False),
-        sa.Column("message_id", sa.String(200), nullable=False),
-        sa.Column("created_at", sa.BigInteger(), nullable=False),
-        sa.Column("state", sa.String(10), nullable=False),
-        sa.Column("attempts", sa.Integer(), nullable=False),
-        sa.Column("next_attempt_at", sa.BigInteger()),
-        sa.Column("claimed_by", sa.BigInteger()),
-        sa.Column("claimed_at", sa.BigInteger()),
-        sa.Column("sent_at", sa.BigInteger()),
-        sa.Column("outcome", sa.Text(), nullable=False),
+        *needed(
+            notice_id=uuid,
+            transition_id=uuid,
+            channel=sa.String(40),
+            address=text,
+            message_id=sa.String(200),
+            created_at=big,
+            state=sa.String(10),
+            attempts=sa.Integer(),
+            outcome=text,
+        ),
+        *optional(next_attempt_at=big, claimed_by=big, claimed_at=big, sent_at=big),
         sa.ForeignKeyConstraint(["transition_id"], ["transitions.transition_id"]),
         sa.PrimaryKeyConstraint("notice_id"),
         sa.UniqueConstraint("message_id"),
@@ -244,29 +269,10 @@ def create_alerts() -> None:
         postgresql_where=sa.text("state = 'owed'"),
     )
     op.create_table(
-        "outbox",
-        sa.Column("outbox_id", row_id, nullable=False),
-        sa.Column("transition_id", sa.Uuid(), nullable=False),
-        sa.Column("expanded_at", sa.BigInteger()),
-        sa.ForeignKeyConstraint(["transition_id"], ["transitions.transition_id"]),
-        sa.PrimaryKeyConstraint("outbox_id"),
-        sa.UniqueConstraint("transition_id"),
-        sqlite_autoincrement=True,
-    )
-    op.create_index(
-        "ix_outbox_unexpanded",
-        "outbox",
-        ["outbox_id"],
-        sqlite_where=sa.text("expanded_at IS NULL"),
-        postgresql_where=sa.text("expanded_at IS NULL"),
-    )
-    op.create_table(
         "deliveries",
-        sa.Column("delivery_id", row_id, nullable=False),
-        sa.Column("notice_id", sa.Uuid(), nullable=False),
-        sa.Column("attempted_at", sa.BigInteger(), nullable=False),
-        sa.Column("result", sa.String(10), nullable=False),
-        sa.Column("outcome", sa.Text(), nullable=False),
+        *needed(
+            delivery_id=row_id, notice_id=uuid, attempted_at=big, result=sa.String(10), outcome=text
+        ),
         sa.ForeignKeyConstraint(["notice_id"], ["notices.notice_id"]),
         sa.PrimaryKeyConstraint("delivery_id"),
         sqlite_autoincrement=True,
