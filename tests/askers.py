@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter
 from collections.abc import Sequence
 from typing import TypeVar
@@ -46,6 +47,15 @@ class ScriptedExclusion:
         if self.is_down or tx_hash in self.failing:
             return ExclusionAnswer(tx_hash, failure=SILENCE)
         return ExclusionAnswer(tx_hash, self.records.get(tx_hash))
+
+
+class SilentExclusion:
+    """Never answers."""
+
+    async def ask(self, hashes: Sequence[TxHash]) -> list[ExclusionAnswer]:
+        """Wait until the asker gives up."""
+        await asyncio.Event().wait()
+        return [ExclusionAnswer(each) for each in hashes]
 
 
 class ScriptedGas:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
-from dashboard.alert.deliver import expand_outbox
+from dashboard.alert.deliver import DeliveryPolicy, expand_outbox
 from dashboard.domain.condition import Transition
 from dashboard.domain.notice import Notice, NoticeState, Recipient
 from dashboard.store.conditions import change
@@ -18,6 +18,11 @@ from tests.builders import A_MOMENT, A_NETWORK, a_hash, a_record, a_transition
 from tests.letters import ONCALL
 
 LEASE = timedelta(seconds=20)
+PATIENT = DeliveryPolicy(patience=timedelta(seconds=30))
+"""Every letter has the time that it needs."""
+
+HASTY = DeliveryPolicy(patience=timedelta(milliseconds=50))
+"""A letter that is held is left to the next rounds."""
 
 
 def take_office(store: Store, holder: str = "worker 1") -> int:

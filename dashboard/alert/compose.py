@@ -20,6 +20,12 @@ from dashboard.domain.remedy import advise
 _LONGEST_REASON: Final = 1100
 """Characters of a reason that are quoted; the exclusion API takes at most 1024."""
 
+_HEADLINES: Final = {
+    ReasonKind.MODULE_UNDEFINED: "no limit known for {module}",
+    ReasonKind.INVALID_COUNT: "proof lines could not be counted",
+    ReasonKind.UNPARSED: "unknown reason",
+}
+
 
 @dataclass(frozen=True, slots=True)
 class NetworkName:
@@ -122,20 +128,11 @@ def _rows(rejection: StoredRejection) -> list[tuple[str, str]]:
 
 def headline(reason: Reason) -> str:
     """Say the reason in a few words, without foreign text."""
-    module = reason.module or "more proof lines than a block holds"
-    match reason.kind:
-        case ReasonKind.OVER_LIMIT if reason.module is None:
-            return module
-        case ReasonKind.OVER_LIMIT if reason.limit == 0:
-            return f"{module} is not supported"
-        case ReasonKind.OVER_LIMIT:
-            return f"{module} over its limit"
-        case ReasonKind.MODULE_UNDEFINED:
-            return f"no limit known for {module}"
-        case ReasonKind.INVALID_COUNT:
-            return "proof lines could not be counted"
-        case ReasonKind.UNPARSED:
-            return "unknown reason"
+    if reason.kind is not ReasonKind.OVER_LIMIT:
+        return _HEADLINES[reason.kind].format(module=reason.module)
+    if reason.module is None:
+        return "more proof lines than a block holds"
+    return f"{reason.module} {'is not supported' if reason.limit == 0 else 'over its limit'}"
 
 
 def shorten_hash(tx_hash: TxHash) -> str:

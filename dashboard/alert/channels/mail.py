@@ -112,7 +112,7 @@ def _trouble(error: Exception, deadline: Deadline) -> str:
     if isinstance(error, smtplib.SMTPResponseException):
         return f"answered {_said((error.smtp_code, _bytes(error.smtp_error)))}"
     known = next((text for kind, text in _TROUBLES if isinstance(error, kind)), None)
-    return known or f"cannot be reached ({_reason(error)})"
+    return known or f"cannot be reached ({getattr(error, 'strerror', None) or 'no connection'})"
 
 
 def _expect(
@@ -131,10 +131,6 @@ def _expect(
 def _said(answer: tuple[int, bytes]) -> str:
     code, text = answer
     return f"{code} {visible(text.decode('ascii', 'backslashreplace'), _LONGEST_ANSWER)}".strip()
-
-
-def _reason(error: Exception) -> str:
-    return getattr(error, "strerror", None) or "connection failed"
 
 
 def _bytes(text: bytes | str) -> bytes:

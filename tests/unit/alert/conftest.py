@@ -7,8 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from dashboard.alert.deliver import Deliverer
 from dashboard.store.engine import Store, open_store
 from dashboard.store.migrate import migrate
+from tests.letters import RecordingChannel, a_letter_of
+from tests.owing import PATIENT
 from tests.timepiece import Timepiece
 
 
@@ -25,3 +28,15 @@ def store(tmp_path: Path, timepiece: Timepiece) -> Iterator[Store]:
     migrate(url)
     with open_store(url, timepiece.boot_clock) as opened:
         yield opened
+
+
+@pytest.fixture
+def channel() -> RecordingChannel:
+    """Return a channel that takes every letter."""
+    return RecordingChannel()
+
+
+@pytest.fixture
+def deliverer(store: Store, channel: RecordingChannel, timepiece: Timepiece) -> Deliverer:
+    """Return who delivers over that channel, and waits for it."""
+    return Deliverer(store, {"mail": channel}, a_letter_of, timepiece.now, PATIENT)

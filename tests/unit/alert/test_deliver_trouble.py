@@ -1,0 +1,184 @@
+"""Delivery when recipients are silent, leases end, stores refuse and clocks are set."""
+
+from __future__ import annotations
+
+from collections import Counter
+from datetime import timedelta
+
+import pytest
+
+from dashboard.alert.deliver import Deliverer, DeliveryPolicy
+from dashboard.alert.letter import Letter
+from dashboard.alert.outcome import Result
+from dashboard.domain.notice import Notice, NoticeState, Recipient
+from dashboard.errors import DeliveryDeferred, StoreUnavailable
+from dashboard.store.engine import Store
+from tests.letters import ONCALL, OTHERS, RecordingChannel, a_letter_of
+from tests.moody_store import MoodyStore
+from tests.owing import HASTY, LEASE, PATIENT, notices, owe, states, take_office
+from tests.timepiece import Timepiece
+
+DEFERRED = DeliveryDeferred("451 try again later")
+
+
+def test_silent_recipient_does_not_hold_up_the_others(store: Store, timepiece: Timepiece) -> None:
+    owe(store, 5, [ONCALL, OTHERS])
+    channel = RecordingChannel(ONCALL.address)
+    deliverer = Deliverer(store, {"mail": channel}, a_letter_of, timepiece.now, HASTY)
+
+    deliverer.deliver_due(take_office(store))
+
+    assert channel.addresses() == [OTHERS.address] * 5
+    channel.let_go.set()
+
+
+def test_slow_letter_is_marked_when_it_arrives(store: Store, timepiece: Timepiece) -> None:
+    owe(store)
+    channel = RecordingChannel(ONCALL.address)
+    deliverer = Deliverer(store, {"mail": channel}, a_letter_of, timepiece.now, HASTY)
+    deliverer.deliver_due(take_office(store))
+
+    channel.let_go.set()
+    results = deliverer.finish(timedelta(seconds=30))
+
+    assert results == Counter({Result.SENT: 1})
+
+
+def test_silent_recipient_is_tried_once_for_all_that_waits_for_it(
+    store: Store, deliverer: Deliverer, channel: RecordingChannel
+) -> None:
+    owe(store, 5)
+    channel.errors[ONCALL.address] = DeliveryDeferred("did not answer within 20 s")
+
+    results = deliverer.deliver_due(take_office(store))
+
+    assert len(channel.tried) == 1
+    assert results == Counter({Result.DEFERRED: 5})
+
+
+def test_finishing_starts_nothing_more(
+    store: Store, deliverer: Deliverer, channel: RecordingChannel
+) -> None:
+    owe(store)
+
+    assert deliverer.finish(timedelta(seconds=1)) == Counter()
+    assert channel.tried == []
+
+
+def test_worker_without_a_living_lease_sends_nothing(
+    store: Store, deliverer: Deliverer, channel: RecordingChannel, timepiece: Timepiece
+) -> None:
+    owe(store)
+    token = take_office(store)
+    timepiece.wait(LEASE)
+
+    deliverer.deliver_due(token)
+
+    assert channel.tried == []
+
+
+def test_next_worker_sends_what_the_last_one_claimed(
+    store: Store, channel: RecordingChannel, timepiece: Timepiece
+) -> None:
+    owe(store)
+    silent = RecordingChannel(ONCALL.address)
+    lost = Deliverer(store, {"mail": silent}, a_letter_of, timepiece.now, HASTY)
+    lost.deliver_due(take_office(store))
+    timepiece.wait(LEASE)
+
+    successor = Deliverer(store, {"mail": channel}, a_letter_of, timepiece.now, PATIENT)
+    successor.deliver_due(take_office(store, "worker 2"))
+
+    assert states(store) == {NoticeState.SENT: 1}
+    assert channel.taken == silent.tried
+    silent.let_go.set()
+
+
+def test_letter_that_is_under_way_in_a_new_term_is_not_sent_twice(
+    store: Store, timepiece: Timepiece
+) -> None:
+    owe(store)
+    channel = RecordingChannel(ONCALL.address)
+    deliverer = Deliverer(store, {"mail": channel}, a_letter_of, timepiece.now, HASTY)
+    deliverer.deliver_due(take_office(store))
+    timepiece.wait(LEASE)
+    deliverer.deliver_due(take_office(store, "worker 2"))
+
+    channel.let_go.set()
+    deliverer.finish(timedelta(seconds=30))
+
+    assert len(channel.tried) == 1
+    assert states(store) == {NoticeState.SENT: 1}
+
+
+def test_outcome_that_could_not_be_stored_is_stored_later_and_not_sent_again(
+    store: Store, channel: RecordingChannel, timepiece: Timepiece
+) -> None:
+    owe(store)
+    token = take_office(store)
+    moody = MoodyStore(store)
+    deliverer = Deliverer(moody, {"mail": channel}, a_letter_of, timepiece.now, PATIENT)
+    moody.fail_after(writes=1)
+
+    with pytest.raises(StoreUnavailable):
+        deliverer.deliver_due(token)
+    deliverer.deliver_due(token)
+
+    assert len(channel.tried) == 1
+    assert states(store) == {NoticeState.SENT: 1}
+
+
+def test_notice_of_a_channel_that_is_gone_stays_owed(store: Store, deliverer: Deliverer) -> None:
+    owe(store, recipients=[Recipient("pigeon", "roof")])
+
+    deliverer.deliver_due(take_office(store))
+
+    [notice] = notices(store)
+    assert (notice.state, notice.outcome) == (
+        NoticeState.OWED,
+        "no channel pigeon is configured; see [mail]",
+    )
+
+
+def test_clock_set_back_does_not_strand_a_deferred_notice(
+    store: Store, deliverer: Deliverer, channel: RecordingChannel, timepiece: Timepiece
+) -> None:
+    owe(store)
+    token = take_office(store)
+    channel.errors[ONCALL.address] = DEFERRED
+    deliverer.deliver_due(token)
+    channel.errors.clear()
+
+    timepiece.set_clock(timedelta(days=-7))
+
+    assert deliverer.deliver_due(token) == Counter({Result.SENT: 1})
+
+
+def test_letter_that_cannot_be_written_stays_owed(
+    store: Store, channel: RecordingChannel, timepiece: Timepiece
+) -> None:
+    owe(store)
+
+    def stumble(notice: Notice) -> Letter:
+        raise KeyError(notice.notice_id)
+
+    deliverer = Deliverer(store, {"mail": channel}, stumble, timepiece.now, PATIENT)
+    deliverer.deliver_due(take_office(store))
+
+    [notice] = notices(store)
+    assert (notice.state, notice.outcome) == (
+        NoticeState.OWED,
+        "unexpected KeyError; see the log",
+    )
+
+
+def test_memory_holds_no_more_notices_than_allowed(store: Store, timepiece: Timepiece) -> None:
+    owe(store, 5)
+    channel = RecordingChannel(ONCALL.address)
+    policy = DeliveryPolicy(patience=HASTY.patience, largest_backlog=2)
+    deliverer = Deliverer(store, {"mail": channel}, a_letter_of, timepiece.now, policy)
+
+    deliverer.deliver_due(take_office(store))
+
+    assert [each.claimed_by is None for each in notices(store)].count(False) == 2
+    channel.let_go.set()

@@ -1,0 +1,188 @@
+"""The exclusion poll through restarts, silence, clocks that are set and stores that refuse."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from dashboard.domain.condition import State
+from dashboard.errors import StoreUnavailable
+from dashboard.poll.exclusion import ExclusionPoll
+from dashboard.poll.lease import LeaseLost
+from dashboard.store.engine import Store
+from tests.askers import SILENCE, ScriptedExclusion
+from tests.builders import a_hash, a_record, seconds
+from tests.moody_store import MoodyStore
+from tests.timepiece import Timepiece
+from tests.unit.poll.exclusions import (
+    LEASE,
+    NewPoll,
+    a_poll,
+    evidence_of,
+    let_pass,
+    news,
+    state_of,
+    watch,
+)
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_restart_with_nothing_changed_tells_nothing_again(
+    store: Store, new_poll: NewPoll, upstream: ScriptedExclusion, timepiece: Timepiece
+) -> None:
+    watch(store, timepiece, 1)
+    upstream.reject(a_record())
+    await new_poll().tick()
+
+    await let_pass(new_poll(), timepiece, timedelta(hours=6))
+
+    assert len(news(store)) == 1
+
+
+async def test_change_while_down_is_told_after_the_restart(
+    store: Store, new_poll: NewPoll, upstream: ScriptedExclusion, timepiece: Timepiece
+) -> None:
+    watch(store, timepiece, 1)
+    await new_poll().tick()
+    upstream.reject(a_record())
+    timepiece.wait(timedelta(days=5))
+
+    await new_poll().tick()
+
+    assert news(store) == [(a_hash(1), State.REJECTED)]
+
+
+async def test_restart_asks_nothing_before_it_is_due(
+    store: Store, new_poll: NewPoll, upstream: ScriptedExclusion, timepiece: Timepiece
+) -> None:
+    watch(store, timepiece, 1)
+    await let_pass(new_poll(), timepiece, timedelta(days=1))
+    before = upstream.questions[a_hash(1)]
+
+    await new_poll().tick()
+
+    assert upstream.questions[a_hash(1)] == before
+
+
+async def test_cadence_counts_from_the_attempt_where_it_is_known(
+    store: Store, poll: ExclusionPoll, upstream: ScriptedExclusion, timepiece: Timepiece
+) -> None:
+    watch(store, timepiece, 1, attempted_at=timepiece.now() - timedelta(days=3))
+    watch(store, timepiece, 2)
+
+    await let_pass(poll, timepiece, timedelta(hours=1))
+
+    assert upstream.questions[a_hash(1)] == 1
+    assert upstream.questions[a_hash(2)] > 10
+
+
+async def test_attempt_in_the_future_counts_from_the_tracking(
+    store: Store, poll: ExclusionPoll, upstream: ScriptedExclusion, timepiece: Timepiece
+) -> None:
+    watch(store, timepiece, 1, attempted_at=timepiece.now() + timedelta(days=365))
+
+    await let_pass(poll, timepiece, timedelta(days=8))
+
+    asked = upstream.questions[a_hash(1)]
+    await let_pass(poll, timepiece, timedelta(days=8))
+    assert upstream.questions[a_hash(1)] == asked
+
+
+@pytest.mark.parametrize("jump", [timedelta(days=-7), timedelta(days=7)])
+async def test_clock_that_is_set_loses_no_rejection(
+    store: Store,
+    poll: ExclusionPoll,
+    upstream: ScriptedExclusion,
+    timepiece: Timepiece,
+    jump: timedelta,
+) -> None:
+    watch(store, timepiece, 1)
+    await poll.tick()
+    timepiece.set_clock(jump)
+    upstream.reject(a_record())
+
+    await let_pass(poll, timepiece, seconds(10))
+
+    assert news(store) == [(a_hash(1), State.REJECTED)]
+
+
+async def test_failure_changes_no_condition_and_is_remembered(
+    store: Store, poll: ExclusionPoll, upstream: ScriptedExclusion, timepiece: Timepiece
+) -> None:
+    watch(store, timepiece, 1)
+    upstream.is_down = True
+
+    await poll.tick()
+
+    assert state_of(store) is None
+    assert evidence_of(store).failure == SILENCE
+
+
+async def test_one_failing_hash_does_not_slow_the_others(
+    store: Store, poll: ExclusionPoll, upstream: ScriptedExclusion, timepiece: Timepiece
+) -> None:
+    watch(store, timepiece, 1, 2)
+    upstream.failing.add(a_hash(1))
+
+    await let_pass(poll, timepiece, timedelta(minutes=1))
+
+    assert upstream.questions[a_hash(2)] > 10
+
+
+async def test_silent_upstream_is_left_alone_for_longer_each_time(
+    store: Store, poll: ExclusionPoll, upstream: ScriptedExclusion, timepiece: Timepiece
+) -> None:
+    watch(store, timepiece, 1)
+    upstream.is_down = True
+
+    for _ in range(3600):
+        timepiece.wait(seconds(1))
+        await poll.tick()
+
+    assert 60 <= len(upstream.asked) <= 70
+
+
+async def test_upstream_that_is_back_is_asked_at_its_pace_again(
+    store: Store, poll: ExclusionPoll, upstream: ScriptedExclusion, timepiece: Timepiece
+) -> None:
+    watch(store, timepiece, 1)
+    upstream.is_down = True
+    await let_pass(poll, timepiece, timedelta(hours=1))
+    upstream.is_down = False
+    upstream.reject(a_record())
+
+    await let_pass(poll, timepiece, timedelta(minutes=2))
+
+    assert news(store) == [(a_hash(1), State.REJECTED)]
+
+
+async def test_worker_that_lost_its_lease_writes_nothing(
+    store: Store, poll: ExclusionPoll, upstream: ScriptedExclusion, timepiece: Timepiece
+) -> None:
+    watch(store, timepiece, 1)
+    upstream.reject(a_record())
+    timepiece.wait(LEASE)
+
+    with pytest.raises(LeaseLost):
+        await poll.tick()
+
+    assert state_of(store) is None
+    assert news(store) == []
+
+
+async def test_answer_that_could_not_be_stored_is_asked_for_again(
+    store: Store, upstream: ScriptedExclusion, timepiece: Timepiece
+) -> None:
+    watch(store, timepiece, 1)
+    upstream.reject(a_record())
+    moody = MoodyStore(store)
+    poll = a_poll(moody, upstream, timepiece)
+    moody.fail_after(writes=0)
+    with pytest.raises(StoreUnavailable):
+        await poll.tick()
+
+    await let_pass(poll, timepiece, seconds(60))
+
+    assert news(store) == [(a_hash(1), State.REJECTED)]

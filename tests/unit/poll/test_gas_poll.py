@@ -1,0 +1,149 @@
+"""The gas poll of one network, from a scripted upstream into a real store."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from dashboard.domain.observation import FailureKind, Operation
+from dashboard.errors import UpstreamThrottled, UpstreamUnavailable
+from dashboard.poll.gas import GasArchive, GasPeriods, GasPoll
+from dashboard.poll.lease import Lease, LeaseLost
+from dashboard.store.engine import Store
+from dashboard.store.observations import LatestGas, latest_gas
+from tests.askers import ScriptedGas
+from tests.builders import A_NETWORK, seconds, suggested_gas_fees
+from tests.timepiece import Timepiece
+
+pytestmark = pytest.mark.anyio
+
+PERIODS = GasPeriods(seconds(4), timedelta(minutes=10), timedelta(minutes=1))
+LEASE = timedelta(days=1)
+
+
+@pytest.fixture
+def upstream() -> ScriptedGas:
+    return ScriptedGas()
+
+
+@pytest.fixture
+def poll(store: Store, upstream: ScriptedGas, timepiece: Timepiece) -> GasPoll:
+    term = Lease(store, "worker", "worker 1", LEASE).acquire()
+    assert term is not None
+    archive = GasArchive(store, A_NETWORK, term, block_time=seconds(2))
+    return GasPoll(upstream, archive, PERIODS, timepiece.clocks)
+
+
+def latest(store: Store) -> LatestGas:
+    with store.read() as connection:
+        return latest_gas(connection, A_NETWORK)
+
+
+async def tick_for(poll: GasPoll, timepiece: Timepiece, duration: timedelta) -> None:
+    """Tick as the job does, every four seconds."""
+    for _ in range(duration // PERIODS.suggested_gas_fees):
+        timepiece.wait(PERIODS.suggested_gas_fees)
+        await poll.tick()
+
+
+async def test_first_tick_keeps_all_four_answers(
+    store: Store, poll: GasPoll, timepiece: Timepiece
+) -> None:
+    await poll.tick()
+
+    found = latest(store)
+    assert found.suggested_gas_fees is not None
+    assert found.suggested_gas_fees.value == suggested_gas_fees()
+    assert found.suggested_gas_fees.asked_at == timepiece.now()
+    assert found.base_fee_history is not None
+    assert found.base_fee_percentile is not None
+    assert found.busy_threshold is not None
+    assert found.failures == ()
+
+
+async def test_each_operation_keeps_its_own_period(
+    poll: GasPoll, upstream: ScriptedGas, timepiece: Timepiece
+) -> None:
+    await tick_for(poll, timepiece, timedelta(minutes=10))
+
+    assert upstream.asked == {
+        Operation.SUGGESTED_GAS_FEES: 150,
+        Operation.BUSY_THRESHOLD: 10,
+        Operation.BASE_FEE_PERCENTILE: 10,
+        Operation.BASE_FEE_HISTORY: 1,
+    }
+
+
+async def test_one_failing_operation_does_not_cost_the_others(
+    store: Store, poll: GasPoll, upstream: ScriptedGas
+) -> None:
+    upstream.errors[Operation.BUSY_THRESHOLD] = UpstreamUnavailable("no answer")
+
+    await poll.tick()
+
+    found = latest(store)
+    assert found.suggested_gas_fees is not None
+    assert found.busy_threshold is None
+    [standing] = found.failures
+    assert standing.operation is Operation.BUSY_THRESHOLD
+    assert standing.failure.kind is FailureKind.UNAVAILABLE
+
+
+async def test_failed_operation_is_asked_again_before_its_period_is_over(
+    store: Store, poll: GasPoll, upstream: ScriptedGas, timepiece: Timepiece
+) -> None:
+    upstream.errors[Operation.BASE_FEE_HISTORY] = UpstreamUnavailable("no answer")
+    await poll.tick()
+    upstream.errors.clear()
+
+    await tick_for(poll, timepiece, timedelta(minutes=1))
+
+    assert latest(store).base_fee_history is not None
+    assert latest(store).failures == ()
+
+
+async def test_throttled_operation_rests_as_long_as_the_upstream_wants(
+    poll: GasPoll, upstream: ScriptedGas, timepiece: Timepiece
+) -> None:
+    error = UpstreamThrottled("too fast", timedelta(minutes=5))
+    upstream.errors[Operation.SUGGESTED_GAS_FEES] = error
+    await poll.tick()
+
+    await tick_for(poll, timepiece, timedelta(minutes=4))
+
+    assert upstream.asked[Operation.SUGGESTED_GAS_FEES] == 1
+
+
+async def test_clock_set_back_does_not_stop_the_poll(
+    poll: GasPoll, upstream: ScriptedGas, timepiece: Timepiece
+) -> None:
+    await poll.tick()
+    timepiece.set_clock(timedelta(days=-7))
+
+    await tick_for(poll, timepiece, seconds(8))
+
+    assert upstream.asked[Operation.SUGGESTED_GAS_FEES] == 3
+
+
+async def test_worker_that_lost_its_lease_keeps_no_observation(
+    store: Store, poll: GasPoll, timepiece: Timepiece
+) -> None:
+    timepiece.wait(LEASE)
+
+    with pytest.raises(LeaseLost):
+        await poll.tick()
+
+    assert latest(store) == LatestGas()
+
+
+async def test_tick_with_nothing_due_writes_nothing(
+    store: Store, poll: GasPoll, timepiece: Timepiece
+) -> None:
+    await poll.tick()
+    before = latest(store)
+    timepiece.wait(seconds(1))
+
+    await poll.tick()
+
+    assert latest(store) == before
