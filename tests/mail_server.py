@@ -166,13 +166,22 @@ def drip_handshake(line: socket.socket, over: threading.Event) -> None:
 
 def hang_up_after_the_final_dot(line: socket.socket, _over: threading.Event) -> None:
     """Take a whole letter, and close instead of answering."""
+    _converse(line, b"354 go on")
+
+
+def refuse_to_listen(line: socket.socket, _over: threading.Event) -> None:
+    """Agree to everything until the letter comes."""
+    _converse(line, b"554 no valid recipients")
+
+
+def _converse(line: socket.socket, answer_to_data: bytes) -> None:
     line.sendall(b"220 localhost\r\n")
     with line.makefile("rb") as lines:
         for command in map(bytes.upper, lines):
             if command == b".\r\n":
                 return
             if command.startswith(b"DATA"):
-                line.sendall(b"354 go on\r\n")
+                line.sendall(answer_to_data + b"\r\n")
             elif command.startswith((b"EHLO", b"MAIL", b"RCPT")):
                 line.sendall(b"250 OK\r\n")
 

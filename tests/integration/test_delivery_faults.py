@@ -24,6 +24,7 @@ from tests.mail_server import (
     drip_handshake,
     hang_up_after_the_final_dot,
     mail_server,
+    refuse_to_listen,
     rude_server,
     speak_http,
 )
@@ -70,6 +71,7 @@ def test_slow_server_costs_one_time_out(
     ("behaviour", "complaint"),
     [
         (hang_up_after_the_final_dot, "closed the connection"),
+        (refuse_to_listen, "answered 554 no valid recipients"),
         (speak_http, "mail server"),
     ],
 )

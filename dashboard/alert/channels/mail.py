@@ -110,7 +110,7 @@ def _trouble(error: Exception, deadline: Deadline) -> str:
     if isinstance(error, smtplib.SMTPAuthenticationError):
         return f"refused the login ({error.smtp_code}); check username and password in [mail]"
     if isinstance(error, smtplib.SMTPResponseException):
-        return f"answered {_said((error.smtp_code, _bytes(error.smtp_error)))}"
+        return f"answered {_said((error.smtp_code, error.smtp_error))}"
     known = next((text for kind, text in _TROUBLES if isinstance(error, kind)), None)
     return known or f"cannot be reached ({getattr(error, 'strerror', None) or 'no connection'})"
 
@@ -128,10 +128,7 @@ def _expect(
     raise error(f"the mail server refused {what}: {_said(answer)}")
 
 
-def _said(answer: tuple[int, bytes]) -> str:
+def _said(answer: tuple[int, bytes | str]) -> str:
     code, text = answer
-    return f"{code} {visible(text.decode('ascii', 'backslashreplace'), _LONGEST_ANSWER)}".strip()
-
-
-def _bytes(text: bytes | str) -> bytes:
-    return text if isinstance(text, bytes) else text.encode()
+    words = text if isinstance(text, str) else text.decode("ascii", "backslashreplace")
+    return f"{code} {visible(words, _LONGEST_ANSWER)}".strip()
