@@ -13,6 +13,10 @@ from dashboard.domain.clock import Clock
 from dashboard.domain.exclusion import StoredRejection
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.show import reading
+from dashboard.show.asking.alerts import AlertQuestions
+from dashboard.show.asking.rejections import RejectionQuestions
+from dashboard.show.asking.source import Source
+from dashboard.show.asking.tracked import TrackedQuestions
 from dashboard.show.charts import Drawing, FeeLevels, base_fee_drawing
 from dashboard.show.dossiers import Dossier
 from dashboard.show.frames import fee_frame
@@ -36,7 +40,8 @@ _GAP_AFTER_PERIODS: Final = 3
 class Desk:
     """What pages may ask; one for the process, used by all sessions at once.
 
-    Every answer may raise StoreError. Answers that all viewers share are kept for a second.
+    What only one page asks is asked through the attribute of its name. Every answer may raise
+    StoreError. Answers that all viewers share are kept for a second.
     """
 
     def __init__(
@@ -56,6 +61,10 @@ class Desk:
         self._look_up = look_up
         self.now = clock
         self._store = store
+        source = Source(store, self.networks, clock)
+        self.rejections = RejectionQuestions(source)
+        self.tracked = TrackedQuestions(source)
+        self.alerts = AlertQuestions(source)
         self._figures: Fresh[tuple[NetworkFigures, ...]] = Fresh(_SHARED_FOR, clock)
         self._drawings: Fresh[Drawing | None] = Fresh(_SHARED_FOR, clock)
         self._rejections: Fresh[tuple[StoredRejection, ...]] = Fresh(_SHARED_FOR, clock)

@@ -1,0 +1,1 @@
+"""One file per page: the questions that only this page asks of the store."""
