@@ -5,9 +5,9 @@ It reads the store and never waits for an upstream, but for the live question wi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import datetime, timedelta
-from typing import Final, TypeAlias
+from typing import Final
 
 from dashboard.domain.clock import Clock
 from dashboard.domain.exclusion import StoredRejection
@@ -21,16 +21,11 @@ from dashboard.show.charts import Drawing, FeeLevels, base_fee_drawing
 from dashboard.show.dossiers import Dossier
 from dashboard.show.frames import fee_frame
 from dashboard.show.fresh import Fresh
+from dashboard.show.look_up import LookUp
 from dashboard.show.networks import NetworkCard, NetworkFigures, NetworkStatus, conclude_status
 from dashboard.store.engine import Store
 from dashboard.store.rejections import newest
 from dashboard.store.transactions import TrackRequest, track
-
-LookUp: TypeAlias = Callable[[tuple[TxHash, ...], NetworkId | None], None]
-"""Ask upstream about hashes now, on one network or all, and store what it said.
-
-It has a deadline of its own and raises nothing for upstream trouble.
-"""
 
 LOOK_UP_DEADLINE: Final = timedelta(seconds=8)
 _SHARED_FOR: Final = timedelta(seconds=1)

@@ -11,7 +11,7 @@ from anyio.from_thread import start_blocking_portal
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.poll.lookup import LiveQuestion
 from dashboard.settings import Settings
-from dashboard.show.desk import LookUp
+from dashboard.show.look_up import LookUp
 from dashboard.store.engine import Store
 from dashboard.upstream.http import open_client
 from dashboard.wiring.clock import utc_now

@@ -25,12 +25,12 @@ from dashboard.errors import RoleError
 from dashboard.logs import get_logger
 from dashboard.settings import Settings, load_settings
 from dashboard.show.desk import Desk, register
-from dashboard.show.networks import NetworkCard
 from dashboard.show.warmth import warm_up
+from dashboard.wiring.cards import card_of
 from dashboard.wiring.clock import utc_now
 from dashboard.wiring.http import run_http
 from dashboard.wiring.live import live_question
-from dashboard.wiring.networks import Network, networks_of
+from dashboard.wiring.networks import networks_of
 from dashboard.wiring.roles import refuse_taken_ports, roles_of
 from dashboard.wiring.store import migrate_store, open_checked_store, worker_is_alive
 
@@ -89,22 +89,8 @@ def _desk(settings: Settings) -> Iterator[Desk]:
         closing(open_checked_store(settings)) as store,
         live_question(settings, store, networks) as look_up,
     ):
-        cards = tuple(_card(network, settings) for network in networks)
+        cards = tuple(card_of(network, settings) for network in networks)
         yield Desk(store, cards, look_up, utc_now, settings.pages.lookup_deadline)
-
-
-def _card(network: Network, settings: Settings) -> NetworkCard:
-    endpoints = network.endpoints
-    return NetworkCard(
-        network_id=network.network_id,
-        name=network.title,
-        is_simulated=network.is_simulated,
-        gas_period=settings.poll.gas_period,
-        threshold_period=settings.poll.threshold_period,
-        has_gas=endpoints.gas is not None,
-        has_exclusion=endpoints.exclusion is not None,
-        sees_all_reports=network.is_simulated,
-    )
 
 
 @contextmanager
