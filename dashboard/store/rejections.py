@@ -20,6 +20,7 @@ from dashboard.domain.exclusion import (
     StoredRejection,
 )
 from dashboard.domain.quantity import NetworkId, TxHash
+from dashboard.domain.reason import parse_reason
 from dashboard.store.columns import milliseconds_of
 from dashboard.store.schema import rejections, signed_transactions
 from dashboard.store.upsert import insert_new
@@ -134,6 +135,7 @@ def _stored(connection: Connection, query: Select[Any]) -> list[StoredRejection]
 
 
 def _row(record: RejectedTransaction, network_id: NetworkId, now: datetime) -> dict[str, Any]:
+    reason = parse_reason(record.reason_message)
     return {
         "network_id": network_id,
         "tx_hash": record.tx_hash,
@@ -145,6 +147,8 @@ def _row(record: RejectedTransaction, network_id: NetworkId, now: datetime) -> d
         "block_number": record.block_number,
         "first_seen_at": now,
         "version_digest": _version_digest(record),
+        "reason_kind": reason.kind.value,
+        "module": reason.module,
     }
 
 

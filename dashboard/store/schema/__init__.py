@@ -13,6 +13,7 @@ from dashboard.store.schema.fees import (
     standing_failures,
     suggested_gas_fees,
 )
+from dashboard.store.schema.follow_ups import follow_ups
 from dashboard.store.schema.installation import installation, leases
 from dashboard.store.schema.transactions import (
     checks,
@@ -30,6 +31,7 @@ __all__ = [
     "deliveries",
     "estimated_base_fees",
     "fee_marks",
+    "follow_ups",
     "installation",
     "leases",
     "metadata",
@@ -44,5 +46,5 @@ __all__ = [
     "watches",
 ]
 
-REVISION: Final = "0001"
+REVISION: Final = "0002"
 """The schema that this code reads and writes; revisions count up."""

@@ -80,12 +80,22 @@ rejections = Table(
     Column("reported_at", Moment),
     Column("reported_reason_digest", Digest),
     Column("overflows", JSON(none_as_null=True)),
+    # What `reason_message` says, to be counted; a migration reads it anew where that changes.
+    needed("reason_kind", String(20), server_default="unparsed"),
+    Column("module", String(64)),
     UniqueConstraint("tx_hash", "network_id", "version_digest"),
     UniqueConstraint("tx_hash", "network_id", "reported_reason_digest"),
     Index(None, "tx_hash", "network_id", "timestamp"),
     Index(None, "first_seen_at"),
     Index(None, "network_id", "first_seen_at"),
     sqlite_autoincrement=True,
+)
+
+Index(
+    "ix_rejections_unparsed",
+    rejections.c.first_seen_at,
+    sqlite_where=rejections.c.reason_kind == "unparsed",
+    postgresql_where=rejections.c.reason_kind == "unparsed",
 )
 
 signed_transactions = Table(
