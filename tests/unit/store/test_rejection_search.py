@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dashboard.domain.exclusion import RejectionStage
+from dashboard.domain.reason import ReasonKind
 from dashboard.store.engine import Store
 from dashboard.store.rejection_search import RejectionFilter, search
 from dashboard.store.rejections import save_polled
@@ -52,6 +53,8 @@ def store(store: Store) -> Store:
         (RejectionFilter(tx_rejection_stage=RejectionStage.RPC), [3, 1]),
         (RejectionFilter(module="HUB"), [2]),
         (RejectionFilter(module="hub"), []),
+        (RejectionFilter(reason_kind=ReasonKind.OVER_LIMIT, module="HUB"), [2]),
+        (RejectionFilter(reason_kind=ReasonKind.UNPARSED), []),
         (RejectionFilter(module="%"), []),
         (RejectionFilter(sender=an_address(9)), [2]),
         (RejectionFilter(tx_hash=a_hash(1)), [1]),
