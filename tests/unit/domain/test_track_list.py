@@ -1,0 +1,136 @@
+"""Lists of transactions: pasted text or CSV, where a bad line costs no other line."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta, timezone
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dashboard.domain.track_list import (
+    ListedTransaction,
+    TrackList,
+    parse_attempt,
+    read_track_list,
+)
+from dashboard.errors import InputError
+from tests.builders import A_MOMENT, a_hash
+
+ATTEMPT = datetime(2026, 11, 20, 10, 0, tzinfo=UTC)
+
+
+def read(*lines: str) -> TrackList:
+    return read_track_list("\n".join(lines), A_MOMENT)
+
+
+def test_list_without_a_header_is_any_text_with_hashes_in_it() -> None:
+    listed = read(f"see https://explorer.example/tx/{a_hash(1)}", "", f"{a_hash(2)}, {a_hash(3)}")
+
+    assert [(each.line, each.tx_hash) for each in listed.transactions] == [
+        (1, a_hash(1)),
+        (3, a_hash(2)),
+        (3, a_hash(3)),
+    ]
+    assert listed.wrong == ()
+
+
+def test_list_of_nothing_holds_nothing() -> None:
+    assert read("") == TrackList((), (), ())
+
+
+def test_list_with_a_header_takes_time_label_and_note_of_each_line() -> None:
+    listed = read("label,note,hash,attempted_at", f'"A, B",why,{a_hash()},2026-11-20 10:00')
+
+    assert listed.transactions == (ListedTransaction(2, a_hash(), ATTEMPT, "A, B", "why"),)
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t"])
+def test_list_knows_the_headers_and_delimiters_of_exports(delimiter: str) -> None:
+    header = delimiter.join(["\ufeffTransaction Hash", "Blockno", "DateTime (UTC)"])
+
+    listed = read(header, delimiter.join([str(a_hash()), "7", "2026-11-20 10:00:00"]))
+
+    assert listed.transactions == (ListedTransaction(2, a_hash(), ATTEMPT),)
+
+
+def test_list_keeps_the_first_of_a_hash_and_tells_the_others() -> None:
+    listed = read("hash,label", f"{a_hash()},first", f"{a_hash()},second")
+
+    assert [each.label for each in listed.transactions] == ["first"]
+    assert [(each.line, each.label) for each in listed.repeated] == [(3, "second")]
+
+
+@pytest.mark.parametrize(
+    ("line", "text", "why"),
+    [
+        ("0x12,", "0x12", "has 2 hexadecimal digits; a transaction hash has 64"),
+        ("about this,", "about this", "holds no transaction hash"),
+        (f"{a_hash(7)} {a_hash(8)},", f"{a_hash(7)} {a_hash(8)}", "names several transactions"),
+        (",2026-11-20 10:00", "", "holds no transaction hash"),
+        (f"{a_hash(7)},soon", "soon", "is no time; write it as 2026-11-20T12:00:00Z"),
+        (
+            f"{a_hash(7)},2026-13-01 10:00",
+            "2026-13-01 10:00",
+            "is no time; write it as 2026-11-20T12:00:00Z",
+        ),
+        (
+            f"{a_hash(7)},2026-11-20T12:00:01Z",
+            "2026-11-20T12:00:01Z",
+            "lies in the future; give the time of the attempt",
+        ),
+        ('"an unclosed quote', "an unclosed quote", "holds no transaction hash"),
+    ],
+)
+def test_list_names_a_bad_line_and_goes_on(line: str, text: str, why: str) -> None:
+    listed = read("hash,attempted_at", line, "", ",", str(a_hash()))
+
+    assert [(each.line, each.text, each.why) for each in listed.wrong] == [(2, text, why)]
+    assert listed.transactions == (ListedTransaction(5, a_hash()),)
+
+
+def test_list_survives_a_field_longer_than_any_reader_takes() -> None:
+    listed = read("hash", "x" * 200_000, str(a_hash()))
+
+    assert [each.line for each in listed.wrong] == [2]
+    assert [each.line for each in listed.transactions] == [3]
+
+
+@pytest.mark.parametrize(
+    "text", ["2026-11-20T10:00:00Z", "2026-11-20 10:00", "2026-11-20T12:00:00.000+02:00"]
+)
+def test_attempt_is_read_in_utc(text: str) -> None:
+    moment = parse_attempt(text, A_MOMENT)
+
+    assert moment == ATTEMPT
+    assert moment.utcoffset() == timedelta()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "2026-11-20",
+        "20261120T100000",
+        "10:00",
+        "1e9",
+        "\uff12026-11-20 10:00",
+        "0001-01-01 00:00+10:00",
+    ],
+)
+def test_attempt_that_is_no_time_is_refused_with_the_remedy(text: str) -> None:
+    with pytest.raises(InputError, match="is no time; write it as"):
+        parse_attempt(text, A_MOMENT)
+
+
+def test_attempt_in_another_zone_that_lies_in_the_future_is_refused() -> None:
+    text = (A_MOMENT + timedelta(seconds=1)).astimezone(timezone(timedelta(hours=5))).isoformat()
+
+    with pytest.raises(InputError, match="lies in the future"):
+        parse_attempt(text, A_MOMENT)
+
+
+@given(st.text(), st.sampled_from(["", "hash\n", "hash;time\n"]))
+def test_list_reads_any_text_without_an_error(text: str, header: str) -> None:
+    listed = read_track_list(header + text, A_MOMENT)
+
+    assert len({each.tx_hash for each in listed.transactions}) == len(listed.transactions)
