@@ -21,7 +21,9 @@ class RejectionFilter:
     """What is looked for; what is None may be anything.
 
     `since` and `until`, both included, bound the arrival here: claimed times can be late, or
-    made up. `module` is the prover module that the reason names, as it is written there.
+    made up. `module` is the prover module that the reason names, as it is written there;
+    an empty one finds reasons that name none. `text` stands in the reason as sent, in either
+    case.
     """
 
     network_id: NetworkId | None = None
@@ -32,13 +34,17 @@ class RejectionFilter:
     tx_hash: TxHash | None = None
     since: datetime | None = None
     until: datetime | None = None
+    text: str = ""
 
 
 def search(
-    connection: Connection, wanted: RejectionFilter, limit: int | None = None
+    connection: Connection, wanted: RejectionFilter, limit: int | None = None, skipped: int = 0
 ) -> list[StoredRejection]:
-    """Return the rejections that fit, the latest arrival first, at most `limit`."""
-    query = _query(wanted).limit(limit)
+    """Return the rejections that fit after the first `skipped`, at most `limit`.
+
+    The latest arrival comes first.
+    """
+    query = _query(wanted).limit(limit).offset(skipped)
     return [stored_rejection(row) for row in connection.execute(query).mappings()]
 
 
@@ -46,23 +52,28 @@ def _query(wanted: RejectionFilter) -> Select[Any]:
     column = rejections.c
     return (
         select(rejections)
-        .where(*_conditions(wanted))
+        .where(*conditions_of(wanted))
         .order_by(column.first_seen_at.desc(), column.rejection_id.desc())
     )
 
 
-def _conditions(wanted: RejectionFilter) -> Iterator[ColumnElement[bool]]:
+def conditions_of(wanted: RejectionFilter) -> Iterator[ColumnElement[bool]]:
+    """Yield what rows of the table must fulfil."""
     column = rejections.c
     for of_row, value in (
         (column.network_id, wanted.network_id),
         (column.tx_rejection_stage, wanted.tx_rejection_stage),
-        (column.module, wanted.module),
+        (column.module, wanted.module or None),
         (column.reason_kind, wanted.reason_kind),
         (column.sender, wanted.sender),
         (column.tx_hash, wanted.tx_hash),
     ):
         if value is not None:
             yield of_row == value
+    if wanted.module == "":
+        yield column.module.is_(None)
+    if wanted.text:
+        yield column.reason_message.icontains(wanted.text, autoescape=True)
     if wanted.since is not None:
         yield column.first_seen_at >= wanted.since
     if wanted.until is not None:
