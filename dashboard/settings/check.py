@@ -1,40 +1,62 @@
-"""What must hold of the settings together: refuse what is well-formed and yet unsafe."""
+"""What must hold of the settings together: find what is well-formed and yet unsafe or void."""
 
 from __future__ import annotations
 
 import ipaddress
+from collections.abc import Iterator
 
+from dashboard.devnet.chain import DEVNET_ID
 from dashboard.domain.quantity import shorten
-from dashboard.errors import SettingsError
+from dashboard.settings.locate import Path
 from dashboard.settings.schema import Settings
 
+Finding = tuple[Path, str]
+"""The path of a setting, and what to say after its name."""
 
-def check_together(settings: Settings) -> None:
-    """Raise SettingsError for what is unsafe or contradictory, naming the way out."""
+
+def check_together(settings: Settings) -> Iterator[Finding]:
+    """Yield what is unsafe or contradictory, naming the way out."""
+    yield from _check_addresses(settings)
+    yield from _check_devnet_key(settings)
+    yield from _check_networks(settings)
+
+
+def _check_addresses(settings: Settings) -> Iterator[Finding]:
     if not _is_loopback(settings.pages.host):
-        msg = (
-            f"pages.host is {shorten(settings.pages.host)}: pages have no sign-in yet, so they "
+        said = (
+            f"is {shorten(settings.pages.host)}: pages have no sign-in yet, so they "
             "accept only a loopback address such as 127.0.0.1"
         )
-        raise SettingsError(msg)
+        yield ("pages", "host"), said
     for host, section in ((settings.serve.host, "serve"), (settings.devnet.host, "devnet")):
         if settings.has_development_key and not _is_loopback(host):
-            msg = (
-                f"{section}.host is {shorten(host)}: beyond loopback, serve needs a key of your "
+            said = (
+                f"is {shorten(host)}: beyond loopback, serve needs a key of your "
                 "own; add a table [serve.keys.NAME] with key"
             )
-            raise SettingsError(msg)
-    if settings.has_devnet and not settings.has_development_key:
-        _check_devnet_key(settings)
+            yield (section, "host"), said
 
 
-def _check_devnet_key(settings: Settings) -> None:
+def _check_devnet_key(settings: Settings) -> Iterator[Finding]:
+    if not settings.has_devnet or settings.has_development_key:
+        return
     if settings.devnet.key not in {own.key for own in settings.serve.keys.values()}:
-        msg = (
-            "devnet.key is not one of your [serve.keys.*]: with keys or networks of your own the "
+        said = (
+            "is not one of your [serve.keys.*]: with keys or networks of your own the "
             "development key is off; set devnet.key to one of them, or devnet.mode to off"
         )
-        raise SettingsError(msg)
+        yield ("devnet", "key"), said
+
+
+def _check_networks(settings: Settings) -> Iterator[Finding]:
+    names: dict[int, str] = {DEVNET_ID: "devnet"} if settings.has_devnet else {}
+    for name, network in settings.networks.items():
+        other = names.setdefault(network.network_id, name)
+        if other != name:
+            said = f"is {network.network_id}, as is that of {other}: a network is configured once"
+            yield ("networks", name, "network_id"), said
+        if network.gas is not None and network.gas.key is None:
+            yield (("networks", name, "gas"), "lacks key; add it")
 
 
 def _is_loopback(host: str) -> bool:

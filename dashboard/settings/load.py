@@ -1,22 +1,24 @@
-"""Read settings from config/default.toml, the person's file and variables, and check them."""
+"""Read settings: config/default.toml, presets, the person's file, then variables; check them."""
 
 from __future__ import annotations
 
 import os
-import tomllib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, TypeVar, get_type_hints
+from typing import Final, get_type_hints
 
 import msgspec
 import platformdirs
 
+from dashboard.domain.quantity import shorten
 from dashboard.domain.secret import Secret
 from dashboard.errors import SettingsError
 from dashboard.settings.check import check_together
-from dashboard.settings.mistakes import Layer, Table, describe_mistake, unknown_name
-from dashboard.settings.schema import ApiKeySettings, NetworkSettings, Settings
+from dashboard.settings.mistakes import Inspector, Layer, Mistake, Place, Table, not_a_setting
+from dashboard.settings.presets import preset_layers, preset_names
+from dashboard.settings.schema import Settings
+from dashboard.settings.source import Unreadable, read_file
 from dashboard.settings.values import (
     ByteSize,
     Duration,
@@ -29,10 +31,7 @@ DEFAULTS: Final = Path(__file__).parents[2] / "config" / "default.toml"
 _PREFIX: Final = "LINEWATCH_"
 _RESERVED: Final = frozenset({"LINEWATCH_HOME", "LINEWATCH_CONFIG"})
 _PARSERS: Final = {Duration: parse_duration, ByteSize: parse_size}
-
-_NAMED: Final = ((("networks",), NetworkSettings), (("serve", "keys"), ApiKeySettings))
 _LISTS: Final = (("serve", "method_prefixes"), ("serve", "cors_origins"), ("mail", "recipients"))
-_Kind = TypeVar("_Kind")
 
 
 def load_settings(variables: Mapping[str, str] | None = None) -> Settings:
@@ -40,17 +39,72 @@ def load_settings(variables: Mapping[str, str] | None = None) -> Settings:
 
     `variables` stands for the process environment (the default).
     """
+    configuration = read_configuration(variables)
+    mistakes = configuration.mistakes()
+    if mistakes:
+        more = f"; {len(mistakes) - 1} more: `linewatch config check` names them all"
+        raise SettingsError(f"{mistakes[0]}{more if mistakes[1:] else ''}")
+    return configuration.settings()
+
+
+def read_configuration(variables: Mapping[str, str] | None = None) -> Configuration:
+    """Read all layers without a judgement; what is wrong is told by `mistakes`."""
     environment = os.environ if variables is None else variables
     home = _home(environment)
-    layers = [_read_file(DEFAULTS), *_own_file(environment, home)]
-    layers += _variable_layers(environment, layers)
+    layers = [read_file(DEFAULTS)]
+    try:
+        own = _own_file(environment, home)
+        layers += [*preset_layers(own), *own]
+        given, found = _variable_layers(environment, layers)
+        layers += given
+    except Unreadable as unreadable:
+        found = [unreadable.mistake]
     merged: Table = {"home": str(home)}
     for layer in layers:
         _merge(merged, layer.table)
     _split_lists(merged)
-    settings = _Draft(merged, layers, environment).settings()
-    check_together(settings)
-    return settings
+    return Configuration(merged, layers, environment, found)
+
+
+@dataclass(frozen=True, slots=True)
+class Configuration:
+    """What the layers say together, not yet checked; `found` was wrong already when it was read.
+
+    The topmost layer is the last.
+    """
+
+    merged: Table
+    layers: Sequence[Layer]
+    variables: Mapping[str, str]
+    found: Sequence[Mistake] = ()
+
+    def mistakes(self) -> list[Mistake]:
+        """Return everything that is wrong, each with its place and remedy."""
+        inspector = Inspector(self.layers, self._decode)
+        mistakes = [*self.found, *inspector.mistakes(self.merged, Settings)]
+        mistakes += (inspector.mistake(path, said) for path, said in self._unknown_presets())
+        if not mistakes:
+            together = check_together(self.settings())
+            mistakes += (inspector.mistake(path, said) for path, said in together)
+        return mistakes
+
+    def settings(self) -> Settings:
+        """Return the settings, where there are no mistakes."""
+        return msgspec.convert(self.merged, Settings, strict=False, dec_hook=self._decode)
+
+    def _decode(self, kind: type, value: object) -> object:
+        if kind is Secret:
+            return parse_secret(value, self.variables)
+        return Path(str(value)) if kind is Path else _PARSERS[kind](value)
+
+    def _unknown_presets(self) -> Iterator[tuple[tuple[str, ...], str]]:
+        known = preset_names()
+        networks = self.merged.get("networks")
+        for name, table in networks.items() if isinstance(networks, dict) else ():
+            preset = table.get("preset") if isinstance(table, dict) else None
+            if isinstance(preset, str) and preset and preset not in known:
+                said = f"is {shorten(preset)}: choose one of {', '.join(known)}"
+                yield ("networks", name, "preset"), said
 
 
 def _home(environment: Mapping[str, str]) -> Path:
@@ -62,35 +116,29 @@ def _home(environment: Mapping[str, str]) -> Path:
 def _own_file(environment: Mapping[str, str], home: Path) -> list[Layer]:
     named = environment.get("LINEWATCH_CONFIG")
     if named:
-        return [_read_file(Path(named).expanduser())]
+        return [read_file(Path(named).expanduser())]
     usual = home / "linewatch.toml"
-    return [_read_file(usual)] if usual.is_file() else []
+    return [read_file(usual)] if usual.is_file() else []
 
 
-def _read_file(path: Path) -> Layer:
-    try:
-        return Layer(str(path), tomllib.loads(path.read_text(encoding="utf-8")))
-    except OSError as error:
-        msg = f"the configuration file {path} cannot be read: {error.strerror}"
-        raise SettingsError(msg) from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        msg = f"{path} is not valid TOML: {error}"
-        raise SettingsError(msg) from error
-
-
-def _variable_layers(environment: Mapping[str, str], layers: list[Layer]) -> list[Layer]:
-    """Turn LINEWATCH_SECTION_KEY variables into one layer each; an unknown one is an error."""
+def _variable_layers(
+    environment: Mapping[str, str], layers: Sequence[Layer]
+) -> tuple[list[Layer], list[Mistake]]:
+    """Turn LINEWATCH_SECTION_KEY variables into one layer each; an unknown one is a mistake."""
     known = dict(_known_variables())
     referenced = {name for layer in layers for name in _referenced(layer.table)}
-    found = []
+    found, unknown = [], []
     for name in sorted(environment):
         if not name.startswith(_PREFIX) or name in _RESERVED | referenced:
             continue
-        if name not in known:
-            raise SettingsError(unknown_name(f"the variable {name}", name, [*known, *_RESERVED]))
-        section, key = known[name]
-        found.append(Layer(f"the variable {name}", {section: {key: environment[name]}}))
-    return found
+        subject = f"the variable {name}"
+        if name in known:
+            section, key = known[name]
+            found.append(Layer(subject, {section: {key: environment[name]}}))
+        else:
+            remark = not_a_setting(name, [*known, *_RESERVED])
+            unknown.append(Mistake(subject, remark, Place(subject)))
+    return found, unknown
 
 
 def _known_variables() -> Iterator[tuple[str, tuple[str, str]]]:
@@ -121,44 +169,9 @@ def _split_lists(merged: Table) -> None:
 
 def _merge(below: Table, above: Table) -> None:
     for key, value in above.items():
-        if isinstance(value, dict) and isinstance(below.get(key), dict):
-            _merge(below[key], value)
+        if isinstance(value, dict):
+            inner = below.get(key)
+            below[key] = inner = dict(inner) if isinstance(inner, dict) else {}
+            _merge(inner, value)
         else:
             below[key] = value
-
-
-@dataclass(frozen=True, slots=True)
-class _Draft:
-    """The configuration before it is checked, with what is needed to say what is wrong."""
-
-    merged: Table
-    layers: Sequence[Layer]
-    variables: Mapping[str, str]
-
-    def settings(self) -> Settings:
-        """Check the whole; SettingsError describes the first mistake.
-
-        Tables that a person names are checked alone first, so that an error can say the name.
-        """
-        for path, kind in _NAMED:
-            for name, table in self._tables(path):
-                self._convert((*path, name), table, kind)
-        return self._convert((), self.merged, Settings)
-
-    def _tables(self, path: tuple[str, ...]) -> Iterable[tuple[str, object]]:
-        tables: object = self.merged
-        for step in path:
-            tables = tables.get(step) if isinstance(tables, dict) else None
-        return tables.items() if isinstance(tables, dict) else ()
-
-    def _convert(self, path: tuple[str, ...], table: object, kind: type[_Kind]) -> _Kind:
-        try:
-            return msgspec.convert(table, kind, strict=False, dec_hook=self._decode)
-        except msgspec.ValidationError as error:
-            message = describe_mistake(error, path, self.merged, self.layers)
-            raise SettingsError(message) from None
-
-    def _decode(self, kind: type, value: object) -> object:
-        if kind is Secret:
-            return parse_secret(value, self.variables)
-        return Path(str(value)) if kind is Path else _PARSERS[kind](value)

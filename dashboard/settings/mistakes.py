@@ -1,80 +1,133 @@
-"""Turn a validation error into a sentence: which setting, from where, its value, the remedy."""
+"""Find every mistake in a configuration: which setting, where it stands, its value, the remedy."""
 
 from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from types import NoneType, UnionType
-from typing import Any, Final, Literal, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Final, Literal, TypeGuard, get_args, get_origin, get_type_hints
 
 import msgspec
 
 from dashboard.domain.quantity import shorten
-from dashboard.settings.schema import Settings
+from dashboard.settings.locate import Path
 
 Table = dict[str, Any]
 
+_INDEX: Final = re.compile(r"(.*) - at `\$\[(\d+)\]`", re.DOTALL)
 _HIDDEN: Final = frozenset({"url", "key", "secret", "password"})
-_UNKNOWN_FIELD: Final = re.compile(r"Object contains unknown field `(.*)`", re.DOTALL)
-_MISSING_FIELD: Final = re.compile(r"Object missing required field `(.*)`", re.DOTALL)
-_STEP: Final = re.compile(r"\.(\w+)|\[(\d+|\.\.\.)\]", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
 class Layer:
-    """One source of settings: what it is called in errors, and the table it gives."""
+    """One source of settings: its name in errors, the table it gives, and the lines in it."""
 
     source: str
     table: Table
+    lines: Mapping[Path, int] = field(default_factory=dict)
 
 
-def describe_mistake(
-    error: msgspec.ValidationError, prefix: tuple[str, ...], merged: Table, layers: Sequence[Layer]
-) -> str:
-    """Say which setting below `prefix` the validation refused, and what would be accepted."""
-    what, path = _split(str(error))
-    path = (*prefix, *path)
-    if match := _UNKNOWN_FIELD.fullmatch(what):
-        path = (*path, match[1])
-        return unknown_name(
-            f"{_named(path)}{_origin(path, layers)}", match[1], _fields_at(path[:-1])
-        )
-    if match := _MISSING_FIELD.fullmatch(what):
-        return f"{_named(path)}{_origin(path, layers)} lacks {match[1]}; add it"
-    choices = _choices(path)
-    expected = f"choose one of {', '.join(choices)}" if choices else what[:1].lower() + what[1:]
-    return f"{_named(path)}{_origin(path, layers)} is {_shown(merged, path)}: {expected}"
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a setting stands; `line` is None where the source is no file, or lacks the setting."""
+
+    source: str
+    line: int | None = None
+
+    def __str__(self) -> str:
+        return self.source if self.line is None else f"{self.source}, line {self.line}"
 
 
-def unknown_name(subject: str, name: str, candidates: Iterable[str]) -> str:
-    """Say that `subject` is no setting, with the nearest of the `candidates` as a hint."""
-    near = difflib.get_close_matches(name, list(candidates), n=1)
-    hint = f"; did you mean {near[0]}?" if near else ""
-    return f"{subject} is not a setting of Linewatch{hint}"
+@dataclass(frozen=True, slots=True)
+class Mistake:
+    """One thing that is wrong; `remark` goes on after the name of the setting."""
+
+    setting: str
+    remark: str
+    place: Place | None = None
+
+    def __str__(self) -> str:
+        known = self.place is None or self.place.source in self.setting
+        return f"{self.setting}{'' if known else f' (in {self.place})'} {self.remark}"
 
 
-def _split(message: str) -> tuple[str, tuple[str, ...]]:
-    """Split a message of the validator into its sentence and the path that it names."""
-    what, _, where = message.rpartition(" - at `$")
-    if not what:
-        return message, ()
-    steps = (name or index for name, index in _STEP.findall(where.removesuffix("`")))
-    return what, tuple(steps)
+def place_of(path: Path, layers: Sequence[Layer]) -> Place | None:
+    """Return where the topmost layer that holds the path has it, or else what is around it."""
+    for layer in reversed(layers):
+        if _holds(layer.table, path):
+            known = (path[:length] for length in range(len(path), 0, -1))
+            return Place(
+                layer.source, next((layer.lines[p] for p in known if p in layer.lines), None)
+            )
+    return None
 
 
-def _named(path: Sequence[str]) -> str:
+def named(path: Iterable[str]) -> str:
+    """Write a path as people do, whatever stands in it."""
     return ".".join(shorten(part).strip("'") for part in path) or "the configuration"
 
 
-def _origin(path: Sequence[str], layers: Sequence[Layer]) -> str:
-    """Name the topmost layer that holds the path; its first two steps tell a variable's layer."""
-    source = next((layer.source for layer in reversed(layers) if _holds(layer.table, path)), None)
-    return f" (in {source})" if source else ""
+def is_secret(path: Path) -> bool:
+    """Whether the value at a path may hold a key, so that it is never shown."""
+    return bool(_HIDDEN & set(path))
 
 
-def _holds(table: object, path: Sequence[str]) -> bool:
+def not_a_setting(name: str, candidates: Iterable[str]) -> str:
+    """Say that a name is no setting, with the nearest of the `candidates` as a hint."""
+    near = difflib.get_close_matches(name, list(candidates), n=1)
+    hint = f"; did you mean {near[0]}?" if near else ""
+    return f"is not a setting of Linewatch{hint}"
+
+
+@dataclass(frozen=True, slots=True)
+class Inspector:
+    """Holds a merged table against the schema; `decode` reads the kinds that are ours."""
+
+    layers: Sequence[Layer]
+    decode: Callable[[type, object], object]
+
+    def mistakes(self, table: object, kind: object, path: Path = ()) -> Iterator[Mistake]:
+        """Yield all that is wrong at a path and below it."""
+        kind = _without_none(kind)
+        if isinstance(table, dict) and get_origin(kind) is dict:
+            for name, value in table.items():
+                yield from self.mistakes(value, get_args(kind)[1], (*path, name))
+        elif isinstance(table, dict) and _is_struct(kind):
+            yield from self._in_struct(table, kind, path)
+        else:
+            yield from self._in_value(table, kind, path)
+
+    def mistake(self, path: Path, remark: str) -> Mistake:
+        """Say what is wrong with one setting."""
+        return Mistake(named(path), remark, place_of(path, self.layers))
+
+    def _in_struct(self, table: Table, kind: type[msgspec.Struct], path: Path) -> Iterator[Mistake]:
+        fields = {each.name: each for each in msgspec.structs.fields(kind)}
+        hints = get_type_hints(kind, include_extras=True)
+        for key, value in table.items():
+            if key in fields:
+                yield from self.mistakes(value, hints[key], (*path, key))
+            else:
+                known = [name for name in fields if name != "home"]
+                yield self.mistake((*path, key), not_a_setting(key, known))
+        for name, each in fields.items():
+            if each.required and name not in table:
+                yield self.mistake(path, f"lacks {name}; add it")
+
+    def _in_value(self, value: object, kind: Any, path: Path) -> Iterator[Mistake]:  # noqa: ANN401 - msgspec converts to any type
+        try:
+            msgspec.convert(value, kind, strict=False, dec_hook=self.decode)
+        except msgspec.ValidationError as error:
+            what = str(error)
+            if match := _INDEX.fullmatch(what):
+                what, path = match[1], (*path, match[2])
+                value = value[int(match[2])] if isinstance(value, list) else value
+            yield self.mistake(path, f"is {_shown(value, path)}: {_expected(what, kind)}")
+
+
+def _holds(table: object, path: Path) -> bool:
     for step in path:
         if not isinstance(table, dict):
             return True
@@ -84,46 +137,23 @@ def _holds(table: object, path: Sequence[str]) -> bool:
     return True
 
 
-def _shown(merged: Table, path: Sequence[str]) -> str:
+def _shown(value: object, path: Path) -> str:
     """Quote the offending value; one that may be a secret stays hidden."""
-    if _HIDDEN & set(path):
-        return "not usable"
-    value: object = merged
-    for step in path:
-        if isinstance(value, dict):
-            value = value.get(step)
-        elif isinstance(value, list) and step.isdigit():
-            value = value[int(step)]
-    return shorten(str(value))
+    return "not usable" if is_secret(path) else shorten(str(value))
 
 
-def _kind_at(path: Sequence[str]) -> object:
-    """Return the type of the setting at a path, or None beyond the schema."""
-    kind: object = Settings
-    for step in path:
-        if get_origin(kind) is dict:
-            kind = get_args(kind)[1]
-        elif isinstance(kind, type) and issubclass(kind, msgspec.Struct):
-            kind = get_type_hints(kind).get(step)
-        else:
-            return None
-        kind = _without_none(kind)
-    return kind
+def _expected(what: str, kind: object) -> str:
+    kind = get_args(kind)[0] if get_origin(kind) is Annotated else kind
+    if get_origin(kind) is Literal:
+        return f"choose one of {', '.join(get_args(kind))}"
+    return what[:1].lower() + what[1:]
 
 
-def _without_none(kind: object) -> object:
+def _without_none(kind: Any) -> Any:  # noqa: ANN401 - a type as typing writes it has no type of its own
     if isinstance(kind, UnionType):
         return next(part for part in get_args(kind) if part is not NoneType)
     return kind
 
 
-def _fields_at(path: Sequence[str]) -> tuple[str, ...]:
-    kind = _kind_at(path)
-    if isinstance(kind, type) and issubclass(kind, msgspec.Struct):
-        return tuple(field for field in kind.__struct_fields__ if field != "home")
-    return ()
-
-
-def _choices(path: Sequence[str]) -> tuple[str, ...]:
-    kind = _kind_at(path)
-    return get_args(kind) if get_origin(kind) is Literal else ()
+def _is_struct(kind: object) -> TypeGuard[type[msgspec.Struct]]:
+    return isinstance(kind, type) and issubclass(kind, msgspec.Struct)

@@ -109,15 +109,23 @@ class EndpointSettings(Struct, frozen=True, forbid_unknown_fields=True):
 class NetworkSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """[networks.NAME]: one network with its optional endpoints.
 
-    `block_time` is the usual time between blocks; it dates a history, which names no times.
+    `preset` names a file of config/networks that gives what is not written here. `block_time`
+    is the usual time between blocks; it dates a history, which names no times. The periods are
+    those of [poll] where they are None. `serve_fees`: our own serve follows the node, if there
+    is one, and tells its fees.
     """
 
     network_id: ChainId
+    preset: str = ""
     title: str = ""
     exclusion: EndpointSettings | None = None
     gas: EndpointSettings | None = None
     node: EndpointSettings | None = None
     block_time: Duration | None = None
+    gas_period: Duration | None = None
+    history_period: Duration | None = None
+    threshold_period: Duration | None = None
+    serve_fees: bool = True
 
 
 class Settings(Struct, frozen=True, forbid_unknown_fields=True):

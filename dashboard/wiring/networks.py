@@ -9,7 +9,6 @@ from urllib.parse import quote
 from dashboard.devnet.chain import BLOCK_SECONDS, DEVNET_ID
 from dashboard.domain.quantity import NetworkId
 from dashboard.domain.secret import Secret
-from dashboard.errors import SettingsError
 from dashboard.settings import EndpointSettings, NetworkSettings, Settings
 from dashboard.settings.schema import PollSettings
 from dashboard.settings.values import Duration
@@ -33,17 +32,8 @@ class Network:
 
 
 def networks_of(settings: Settings) -> tuple[Network, ...]:
-    """Return the watched networks, devnet first; SettingsError where two have the same id."""
-    networks = tuple(_networks(settings))
-    titles: dict[NetworkId, str] = {}
-    for network in networks:
-        other = titles.setdefault(network.network_id, network.title)
-        if other != network.title:
-            raise SettingsError(
-                f"the networks {other} and {network.title} both have the id {network.network_id}; "
-                "a network is configured once"
-            )
-    return networks
+    """Return the watched networks, devnet first."""
+    return tuple(_networks(settings))
 
 
 def _networks(settings: Settings) -> Iterator[Network]:
@@ -93,14 +83,14 @@ class Clients:
             return None
         endpoint = self._endpoint(f"{network.title} gas endpoint", settings.url)
         asker = HttpAsker(self.http, endpoint, self._policy())
-        return GasClient(asker, network.network_id, _credentials(settings, network.title))
+        return GasClient(asker, network.network_id, _credentials(settings))
 
     def node(self, network: Network) -> NodeClient | None:
         """Return the client of the network's node, if there is one."""
         settings = network.endpoints.node
         if settings is None:
             return None
-        return NodeClient(self._asker(f"{network.title} node", settings.url))
+        return NodeClient(self._asker(f"{network.title} node", rpc_address(settings)))
 
     def _asker(self, name: str, url: Secret) -> Asker:
         endpoint = self._endpoint(name, url)
@@ -124,9 +114,8 @@ def rpc_address(settings: EndpointSettings) -> Secret:
     return Secret(f"{base}/{folder}/{quote(settings.key.reveal(), safe='')}")
 
 
-def _credentials(settings: EndpointSettings, title: str) -> Credentials:
-    if settings.key is None:
-        raise SettingsError(f"the gas endpoint of {title} lacks key; add it")
+def _credentials(settings: EndpointSettings) -> Credentials:
+    assert settings.key is not None  # noqa: S101 - settings.check refuses a gas endpoint without
     if settings.secret is not None:
         return BasicKey(settings.key, settings.secret)
     return PathKey(settings.key)
