@@ -8,6 +8,7 @@ from enum import StrEnum
 from typing import Final
 
 from dashboard.domain.exclusion import QUERYABLE_WINDOW, REPORTING_DELAY, RejectedTransaction
+from dashboard.domain.follow_up import FollowUp, Inclusion
 from dashboard.domain.observation import Failure
 from dashboard.domain.quantity import NetworkId, TxHash
 
@@ -16,6 +17,9 @@ class VerdictKind(StrEnum):
     """What can be said of a hash; there is no "not rejected", since nobody can know that."""
 
     REJECTED = "rejected"
+    REJECTED_THEN_INCLUDED = "rejected, then included"
+    INCLUDED = "included"
+    REPLACED = "replaced"
     NO_REJECTION_ON_RECORD = "no rejection on record"
     CANNOT_TELL = "cannot tell"
     NOT_CHECKED_YET = "not checked yet"
@@ -28,7 +32,8 @@ class Evidence:
 
     `records` are the versions seen, newest claimed time first. `first_answered_at` and
     `last_answered_at` are the times of answers (a record or null); `failing_since` is the
-    time of the first failed question after the last answer, with its `failure`.
+    time of the first failed question after the last answer, with its `failure`. `follow_up` is
+    what the network's node says, None where there is no node or it gave no answer.
     """
 
     network_id: NetworkId
@@ -39,6 +44,7 @@ class Evidence:
     last_answered_at: datetime | None = None
     failing_since: datetime | None = None
     failure: Failure | None = None
+    follow_up: FollowUp | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +59,12 @@ class Verdict:
     follows: str
 
 
+_REVERTED: Final = (
+    "Its execution was reverted: the fee was paid and the nonce used, but nothing else happened."
+)
+_CAN_STILL_CHANGE: Final = (
+    " The newest blocks of a chain can still be replaced; this is looked at again."
+)
 _CANNOT_TELL: Final = Verdict(
     VerdictKind.CANNOT_TELL,
     "It was attempted more than seven days before the first answer; "
@@ -63,6 +75,11 @@ _CANNOT_TELL: Final = Verdict(
 
 def conclude(evidence: Evidence) -> Verdict:
     """Conclude the verdict; the same evidence always gives the same verdict."""
+    end = evidence.follow_up
+    if end is not None and end.inclusion is not None:
+        return _included(evidence, end, end.inclusion)
+    if end is not None and end.is_replaced:
+        return _replaced(evidence, end)
     if evidence.records:
         return _rejected(evidence)
     if evidence.first_answered_at is None or evidence.last_answered_at is None:
@@ -72,16 +89,55 @@ def conclude(evidence: Evidence) -> Verdict:
     return _no_record(evidence, evidence.last_answered_at)
 
 
+def _included(evidence: Evidence, end: FollowUp, inclusion: Inclusion) -> Verdict:
+    receipt = f"Its receipt names block {inclusion.block_number:,}"
+    if end.included_since is not None:
+        receipt += f", first seen {_moment(end.included_since)}"
+    outcome = _REVERTED if inclusion.is_successful is False else "Nothing is left to do."
+    recent = _CAN_STILL_CHANGE if end.settled_at is None else ""
+    if not evidence.records:
+        return Verdict(VerdictKind.INCLUDED, f"{receipt}.", outcome + recent)
+    return Verdict(
+        VerdictKind.REJECTED_THEN_INCLUDED,
+        f"{_record_seen(evidence)} {receipt}.",
+        f"The rejection did not last: the same signed transaction was accepted. {outcome}{recent}",
+    )
+
+
+def _replaced(evidence: Evidence, end: FollowUp) -> Verdict:
+    used = (
+        f"Its sender's nonce was used by another transaction, and there was no receipt for this "
+        f"one {_moment(end.answered_at)}."
+    )
+    recent = _CAN_STILL_CHANGE if end.settled_at is None else ""
+    return Verdict(
+        VerdictKind.REPLACED,
+        f"{_record_seen(evidence)} {used}" if evidence.records else used,
+        f"This transaction can never be included any more, and its nonce holds nothing up.{recent}",
+    )
+
+
 def _rejected(evidence: Evidence) -> Verdict:
+    return Verdict(
+        VerdictKind.REJECTED,
+        _record_seen(evidence) + _no_receipt(evidence),
+        "A rejection is not final: the same transaction may be sent again and be accepted.",
+    )
+
+
+def _record_seen(evidence: Evidence) -> str:
     newest = evidence.records[0]
     versions = len(evidence.records)
     count = "" if versions == 1 else f" {versions} versions of the record were seen."
-    return Verdict(
-        VerdictKind.REJECTED,
+    return (
         f"Rejected at the {newest.tx_rejection_stage} stage, "
-        f"dated {_moment(newest.timestamp)}.{count}",
-        "A rejection is not final: the same transaction may be sent again and be accepted.",
+        f"dated {_moment(newest.timestamp)}.{count}"
     )
+
+
+def _no_receipt(evidence: Evidence) -> str:
+    end = evidence.follow_up
+    return "" if end is None else f" No receipt for it {_moment(end.answered_at)}."
 
 
 def _unanswered(evidence: Evidence) -> Verdict:
@@ -113,6 +169,7 @@ def _no_record(evidence: Evidence, answered_at: datetime) -> Verdict:
     )
     if evidence.failing_since is not None:
         rests_on += f" Since {_moment(evidence.failing_since)} the API gives no answer."
+    rests_on += _no_receipt(evidence)
     follows = _late_report(evidence, answered_at)
     return Verdict(VerdictKind.NO_REJECTION_ON_RECORD, rests_on, follows)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Final
 
 from dashboard.domain.exclusion import RejectedTransaction, StoredRejection
 from dashboard.domain.foreign import visible
@@ -13,6 +14,14 @@ from dashboard.domain.remedy import advise
 from dashboard.domain.verdict import Evidence, Verdict, VerdictKind
 from dashboard.show.networks import NetworkCard
 from dashboard.show.text import moment
+
+
+_TELLING: Final = {
+    VerdictKind.REJECTED,
+    VerdictKind.REJECTED_THEN_INCLUDED,
+    VerdictKind.INCLUDED,
+    VerdictKind.REPLACED,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,11 +64,9 @@ class Dossier:
         )
 
     def telling_findings(self) -> tuple[Finding, ...]:
-        """Return the networks that hold a record; where none does, all of them."""
-        rejected = tuple(
-            finding for finding in self.findings if finding.verdict.kind is VerdictKind.REJECTED
-        )
-        return rejected or self.findings
+        """Return the networks that saw a record or an end; where none did, all of them."""
+        telling = tuple(each for each in self.findings if each.verdict.kind in _TELLING)
+        return telling or self.findings
 
 
 def answer_to_pass_on(dossier: Dossier, now: datetime) -> str:

@@ -17,6 +17,9 @@ _ACTIVITIES: Final = {
 }
 _VERDICTS: Final = {
     VerdictKind.REJECTED: ("bad", "✕"),
+    VerdictKind.REJECTED_THEN_INCLUDED: ("calm", "✓"),
+    VerdictKind.INCLUDED: ("calm", "✓"),
+    VerdictKind.REPLACED: ("mute", "⇄"),
     VerdictKind.NO_REJECTION_ON_RECORD: ("calm", "○"),
     VerdictKind.CANNOT_TELL: ("mute", "?"),
     VerdictKind.NOT_CHECKED_YET: ("mute", "…"),

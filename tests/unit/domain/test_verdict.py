@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
@@ -13,6 +14,7 @@ from dashboard.domain.exclusion import (
     RejectedTransaction,
     RejectionStage,
 )
+from dashboard.domain.follow_up import FollowUp, Inclusion
 from dashboard.domain.observation import Failure, FailureKind
 from dashboard.domain.quantity import Address, NetworkId, TxHash
 from dashboard.domain.verdict import Evidence, Verdict, VerdictKind, conclude
@@ -21,6 +23,11 @@ HASH: Final = TxHash(bytes(32))
 NOW: Final = datetime(2026, 11, 20, 12, tzinfo=UTC)
 MOMENT: Final = timedelta(milliseconds=1)
 REFUSED: Final = Failure(FailureKind.REFUSED, "The exclusion endpoint refuses the key.")
+
+
+IN_BLOCK: Final = FollowUp(NOW, Inclusion(1234, bytes(32), is_successful=True), NOW)
+REPLACED: Final = FollowUp(NOW, replaced_since=NOW - timedelta(minutes=1), next_nonce=2)
+NO_RECEIPT: Final = FollowUp(NOW)
 
 
 def concluded(**changes: Any) -> Verdict:  # noqa: ANN401 - any field of the evidence
@@ -145,6 +152,83 @@ def test_first_answer_in_time_counts_however_late_the_last_one_is() -> None:
     verdict = answered(attempted_at=NOW, last_answered_at=NOW + 2 * QUERYABLE_WINDOW)
 
     assert verdict.kind is VerdictKind.NO_REJECTION_ON_RECORD
+
+
+def test_receipt_makes_it_included() -> None:
+    verdict = answered(follow_up=replace(IN_BLOCK, settled_at=NOW))
+
+    assert verdict == Verdict(
+        VerdictKind.INCLUDED,
+        "Its receipt names block 1,234, first seen 2026-11-20 12:00:00 UTC.",
+        "Nothing is left to do.",
+    )
+
+
+@pytest.mark.parametrize(
+    "evidence",
+    [{}, {"failing_since": NOW}, {"attempted_at": NOW - 2 * QUERYABLE_WINDOW}],
+    ids=["never asked", "api silent", "asked too late"],
+)
+def test_receipt_counts_whatever_the_exclusion_api_says(evidence: dict[str, Any]) -> None:
+    assert concluded(follow_up=IN_BLOCK, **evidence).kind is VerdictKind.INCLUDED
+
+
+def test_receipt_after_a_record_is_rejected_then_included() -> None:
+    verdict = concluded(records=(a_record(),), follow_up=replace(IN_BLOCK, settled_at=NOW))
+
+    assert verdict.kind is VerdictKind.REJECTED_THEN_INCLUDED
+    assert verdict.rests_on == (
+        "Rejected at the RPC stage, dated 2026-11-20 11:00:00 UTC. "
+        "Its receipt names block 1,234, first seen 2026-11-20 12:00:00 UTC."
+    )
+    assert verdict.follows.startswith("The rejection did not last")
+
+
+def test_receipt_without_a_first_time_is_told_without_it() -> None:
+    verdict = concluded(follow_up=FollowUp(NOW, Inclusion(7, bytes(32))))
+
+    assert verdict.rests_on == "Its receipt names block 7."
+
+
+def test_receipt_of_a_reverted_execution_says_what_that_cost() -> None:
+    reverted = Inclusion(7, bytes(32), is_successful=False)
+
+    verdict = concluded(follow_up=FollowUp(NOW, reverted, NOW))
+
+    assert verdict.kind is VerdictKind.INCLUDED
+    assert verdict.follows.startswith("Its execution was reverted: the fee was paid")
+
+
+@pytest.mark.parametrize("end", [IN_BLOCK, REPLACED])
+def test_end_that_is_not_settled_says_that_it_can_change(end: FollowUp) -> None:
+    assert "can still be replaced" in concluded(follow_up=end).follows
+    settled = concluded(follow_up=replace(end, settled_at=NOW))
+    assert "can still be replaced" not in settled.follows
+
+
+def test_nonce_used_by_another_makes_it_replaced() -> None:
+    verdict = concluded(records=(a_record(),), follow_up=REPLACED)
+
+    assert verdict.kind is VerdictKind.REPLACED
+    assert verdict.rests_on == (
+        "Rejected at the RPC stage, dated 2026-11-20 11:00:00 UTC. "
+        "Its sender's nonce was used by another transaction, and there was no receipt for this "
+        "one 2026-11-20 12:00:00 UTC."
+    )
+    assert verdict.follows.startswith("This transaction can never be included any more")
+
+
+def test_nonce_seen_as_used_only_once_does_not_make_it_replaced() -> None:
+    verdict = concluded(records=(a_record(),), follow_up=FollowUp(NOW, replaced_since=NOW))
+
+    assert verdict.kind is VerdictKind.REJECTED
+
+
+def test_missing_receipt_is_told_with_its_time() -> None:
+    said = "No receipt for it 2026-11-20 12:00:00 UTC."
+
+    assert concluded(records=(a_record(),), follow_up=NO_RECEIPT).rests_on.endswith(said)
+    assert answered(follow_up=NO_RECEIPT).rests_on.endswith(said)
 
 
 def test_no_verdict_claims_that_nothing_was_rejected() -> None:

@@ -1,0 +1,32 @@
+"""Module limits: how many lines of a prover module one transaction may need, by public tables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from dashboard.domain.quantity import NetworkId
+
+
+@dataclass(frozen=True, slots=True)
+class ModuleLimits:
+    """One table of limits as it stood at one time.
+
+    Limits change with each release of the nodes, so whoever quotes one quotes `name` and
+    `version` as well. `network_ids` are the networks that this table is for by itself.
+    """
+
+    name: str
+    version: str
+    source: str
+    limits: Mapping[str, int]
+    network_ids: tuple[NetworkId, ...] = ()
+
+    @property
+    def title(self) -> str:
+        """Name the table as people see it."""
+        return f"{self.name}, {self.version}"
+
+    def limit_of(self, module: str) -> int | None:
+        """Return the limit of a module, or None where the table does not name it."""
+        return self.limits.get(module)
