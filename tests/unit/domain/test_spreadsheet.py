@@ -1,0 +1,56 @@
+"""CSV for spreadsheets: foreign text stays text."""
+
+from __future__ import annotations
+
+import csv
+from io import StringIO
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dashboard.domain.spreadsheet import cell, write_csv
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "=1+1",
+        "+1",
+        "-1",
+        "@SUM(A1)",
+        "\t=1",
+        "  =1",
+        "\uff1d1+1",
+        "|cmd",
+        "%0A=1",
+        '=HYPERLINK("https://outside.invalid")',
+    ],
+)
+def test_cell_that_could_compute_is_marked_as_text(text: str) -> None:
+    assert cell(text)[0] in "'\\"
+
+
+@pytest.mark.parametrize("text", ["", "HUB", "0x12", "a = b", "2026-11-20"])
+def test_cell_that_cannot_compute_stays_as_it_is(text: str) -> None:
+    assert cell(text) == text
+
+
+def test_line_end_in_a_cell_begins_no_new_row() -> None:
+    written = write_csv(["reason"], [["ADD\r\n=1+1\n@x"]])
+
+    assert written == "reason\r\nADD\\u000d\\u000a=1+1\\u000a@x\r\n"
+
+
+def test_numbers_stay_numbers_and_nothing_stays_empty() -> None:
+    assert write_csv(["a", "b", "c"], [[-5, None, 'say "x", y']]) == (
+        'a,b,c\r\n-5,,"say ""x"", y"\r\n'
+    )
+
+
+@given(st.lists(st.text(), min_size=2, max_size=2))
+def test_no_text_becomes_a_formula_or_another_cell(texts: list[str]) -> None:
+    rows = list(csv.reader(StringIO(write_csv(["a", "b"], [texts]), newline="")))
+
+    assert rows[1] == [cell(text) for text in texts]
+    assert not any(text.lstrip().startswith(("=", "+", "-", "@")) for text in rows[1])
