@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
@@ -38,9 +39,21 @@ class Operation(StrEnum):
     EXCLUSION_STATUS = "getTransactionExclusionStatusV1"
 
 
+class GasSource(StrEnum):
+    """Who told a fee. NODE_INSTEAD: the node, since the gas API of the network did not answer."""
+
+    GAS_API = "gas API"
+    NODE = "node"
+    NODE_INSTEAD = "node instead"
+
+
 @dataclass(frozen=True, slots=True)
 class GasObservation:
-    """What one gas poll saw; a field is None where that operation was not asked or failed."""
+    """What one gas poll saw; a field is None where that operation was not asked or failed.
+
+    `sources` tells who answered; what it does not name, the gas API did. An operation that the
+    node answered instead may stand among the `failures` too, with why the gas API did not.
+    """
 
     network_id: NetworkId
     asked_at: datetime
@@ -49,6 +62,11 @@ class GasObservation:
     base_fee_percentile: Wei | None = None
     busy_threshold: Wei | None = None
     failures: tuple[tuple[Operation, Failure], ...] = ()
+    sources: Mapping[Operation, GasSource] = field(default_factory=dict)
+
+    def source_of(self, operation: Operation) -> GasSource:
+        """Return who answered an operation."""
+        return self.sources.get(operation, GasSource.GAS_API)
 
 
 @dataclass(frozen=True, slots=True)

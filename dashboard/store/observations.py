@@ -10,7 +10,7 @@ from typing import Generic, NamedTuple, TypeVar
 from sqlalchemy import Connection, literal, select, union_all
 
 from dashboard.domain.gas import SuggestedGasFees
-from dashboard.domain.observation import GasObservation, Operation
+from dashboard.domain.observation import GasObservation, GasSource, Operation
 from dashboard.domain.quantity import NetworkId, Wei
 from dashboard.store.backfill import backfill
 from dashboard.store.failing import StandingFailure, failing, note_answer, note_failure
@@ -28,10 +28,11 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Dated(Generic[T]):
-    """A value and when it was asked for."""
+    """A value, when it was asked for, and who told it."""
 
     value: T
     asked_at: datetime
+    source: GasSource = GasSource.GAS_API
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +59,8 @@ def save_gas(
 ) -> None:
     """Keep what one poll saw and what failed.
 
-    With a `block_time`, `base_fee_history` fills the time in which nothing was observed.
+    With a `block_time`, `base_fee_history` fills the time in which nothing was observed. What
+    the node answers instead of a gas API ends no failure of that.
     """
     network_id, asked_at = observation.network_id, observation.asked_at
     key = {"network_id": network_id, "asked_at": asked_at}
@@ -68,11 +70,14 @@ def save_gas(
         if block_time is not None:
             backfill(connection, network_id, asked_at, history, block_time)
     if suggested is not None:
-        insert_new(connection, suggested_gas_fees, key | row_of_fees(suggested))
+        source = {"source": observation.source_of(Operation.SUGGESTED_GAS_FEES)}
+        insert_new(connection, suggested_gas_fees, key | source | row_of_fees(suggested))
     for operation, fee in _marks(observation):
-        insert_new(connection, fee_marks, key | {"operation": operation, "fee": fee})
+        mark = {"operation": operation, "fee": fee, "source": observation.source_of(operation)}
+        insert_new(connection, fee_marks, key | mark)
     for operation in _answered(observation):
-        note_answer(connection, network_id, operation)
+        if observation.source_of(operation) is not GasSource.NODE_INSTEAD:
+            note_answer(connection, network_id, operation)
     for failed in observation.failures:
         note_failure(connection, network_id, asked_at, failed)
 
@@ -140,7 +145,9 @@ def _latest_fees(connection: Connection, network_id: NetworkId) -> Dated[Suggest
         .limit(1)
     )
     row = connection.execute(query).mappings().one_or_none()
-    return None if row is None else Dated(fees_of_row(row), row["asked_at"])
+    if row is None:
+        return None
+    return Dated(fees_of_row(row), row["asked_at"], GasSource(row["source"]))
 
 
 def _latest_history(connection: Connection, network_id: NetworkId) -> Dated[tuple[Wei, ...]] | None:
@@ -153,10 +160,10 @@ def _latest_mark(
     connection: Connection, network_id: NetworkId, operation: Operation
 ) -> Dated[Wei] | None:
     query = (
-        select(fee_marks.c.fee, fee_marks.c.asked_at)
+        select(fee_marks.c.fee, fee_marks.c.asked_at, fee_marks.c.source)
         .where(fee_marks.c.network_id == network_id, fee_marks.c.operation == operation)
         .order_by(fee_marks.c.asked_at.desc())
         .limit(1)
     )
     row = connection.execute(query).one_or_none()
-    return None if row is None else Dated(row.fee, row.asked_at)
+    return None if row is None else Dated(row.fee, row.asked_at, GasSource(row.source))

@@ -46,5 +46,5 @@ __all__ = [
     "watches",
 ]
 
-REVISION: Final = "0002"
+REVISION: Final = "0003"
 """The schema that this code reads and writes; revisions count up."""

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 from sqlalchemy import JSON, Column, Float, String, Table
 
+from dashboard.domain.observation import GasSource
 from dashboard.store.columns import Duration, ForeignText, Moment, Network, WeiAmount
 from dashboard.store.schema.base import key, metadata, needed
 
@@ -19,6 +20,12 @@ _LEVELS: Final = tuple(
         needed(f"{level}_max_wait", Duration),
     )
 )
+
+
+def source() -> Column[Any]:
+    """Return the column that tells who answered: a `GasSource`."""
+    return Column("source", String(20), nullable=False, server_default=GasSource.GAS_API)
+
 
 suggested_gas_fees = Table(
     "suggested_gas_fees",
@@ -37,6 +44,7 @@ suggested_gas_fees = Table(
     needed("priority_fee_trend", ForeignText),
     needed("base_fee_trend", ForeignText),
     Column("version", ForeignText),
+    source(),
     sqlite_with_rowid=False,
 )
 
@@ -66,6 +74,7 @@ fee_marks = Table(
     key("operation", String(40)),
     key("asked_at", Moment),
     needed("fee", WeiAmount),
+    source(),
     sqlite_with_rowid=False,
 )
 
