@@ -1,0 +1,77 @@
+"""How times and fees are printed for people, alike on pages and in letters."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Final
+
+from dashboard.domain.quantity import Wei
+
+_MINUTE: Final = 60
+_HOUR: Final = 60 * _MINUTE
+_DAY: Final = 24 * _HOUR
+_EXACT_BELOW: Final = 90
+_SIGNIFICANT: Final = 5
+_FEW_DIGITS: Final = 3
+_SMALL_DECIMALS: Final = 6
+_UNITS: Final = ((10**9, "gwei", 10**6), (10**3, "kwei", 10**4), (1, "wei", 0))
+"""Wei per unit, its name, and the least fee in wei that is shown in it."""
+
+
+def span(length: timedelta) -> str:
+    """Say a length of time in its one fitting unit, rounded down."""
+    seconds = int(length.total_seconds())
+    if seconds < _EXACT_BELOW:
+        return f"{seconds} s"
+    if seconds < _EXACT_BELOW * _MINUTE:
+        return f"{seconds // _MINUTE} min"
+    if seconds < 2 * _DAY:
+        return f"{seconds // _HOUR} h"
+    return f"{seconds // _DAY} days"
+
+
+def moment(at: datetime) -> str:
+    """Print a moment to the second, in UTC."""
+    return f"{at:%Y-%m-%d %H:%M:%S} UTC"
+
+
+def unit_of(largest: Wei) -> tuple[int, str]:
+    """Return the unit in which fees up to `largest` read best, as wei per unit and its name."""
+    return next((wei_per_unit, name) for wei_per_unit, name, least in _UNITS if largest >= least)
+
+
+def fee(wei: Wei) -> tuple[str, str]:
+    """Print a fee to about five digits in the unit that fits, as number and unit."""
+    wei_per_unit, name = unit_of(wei)
+    return _number(wei, wei_per_unit, _SIGNIFICANT), name
+
+
+def compared(first: Wei, second: Wei) -> tuple[str, str, str]:
+    """Print two fees in one unit, as two numbers and the unit, with few digits.
+
+    Fees that differ are printed with so many that one sees it.
+    """
+    wei_per_unit, name = unit_of(max(first, second))
+    digits = _FEW_DIGITS
+    while True:
+        one, other = (_bare(_number(each, wei_per_unit, digits)) for each in (first, second))
+        if one != other or first == second:
+            return one, other, name
+        digits += 1
+
+
+def _number(wei: Wei, wei_per_unit: int, digits: int) -> str:
+    """Print a fee in a unit to about so many digits, rounded half up."""
+    if wei_per_unit == 1:
+        return f"{wei:,}"
+    whole = wei // wei_per_unit
+    small = _SMALL_DECIMALS + max(0, digits - _SIGNIFICANT)
+    decimals = max(0, digits - len(str(whole))) if whole else small
+    scaled = (wei * 10**decimals + wei_per_unit // 2) // wei_per_unit
+    whole, rest = divmod(scaled, 10**decimals)
+    return f"{whole:,}.{rest:0{decimals}d}" if decimals else f"{whole:,}"
+
+
+def _bare(number: str) -> str:
+    """Drop the zeros that end decimals."""
+    return number.rstrip("0").rstrip(".") if "." in number else number

@@ -1,0 +1,71 @@
+"""How times and fees are printed for people."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dashboard.domain.printing import compared, fee, moment, span, unit_of
+from dashboard.domain.quantity import LARGEST_FEE, Wei
+from tests.builders import A_MOMENT, GWEI
+
+FEES = st.integers(0, LARGEST_FEE).map(Wei)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said"),
+    [(0, "0 s"), (89.9, "89 s"), (90, "1 min"), (5400, "1 h"), (172_800, "2 days")],
+)
+def test_length_of_time_has_one_fitting_unit(seconds: float, said: str) -> None:
+    assert span(timedelta(seconds=seconds)) == said
+
+
+def test_moment_is_printed_to_the_second_in_utc() -> None:
+    assert moment(A_MOMENT) == "2026-11-20 12:00:00 UTC"
+
+
+@pytest.mark.parametrize(
+    ("wei", "printed"),
+    [
+        (7, ("7", "wei")),
+        (23_100, ("23.100", "kwei")),
+        (1_500_000, ("0.001500", "gwei")),
+        (23_123_456_789, ("23.123", "gwei")),
+        (1_234_567 * GWEI, ("1,234,567", "gwei")),
+    ],
+)
+def test_fee_is_printed_in_the_unit_that_fits(wei: int, printed: tuple[str, str]) -> None:
+    assert fee(Wei(wei)) == printed
+
+
+def test_unit_tells_how_many_wei_it_has() -> None:
+    assert unit_of(Wei(GWEI)) == (GWEI, "gwei")
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "printed"),
+    [
+        (23_123_456_789, 19_600_000_000, ("23.1", "19.6", "gwei")),
+        (23 * GWEI, 19 * GWEI, ("23", "19", "gwei")),
+        (19_604_000_000, 19_600_000_000, ("19.604", "19.6", "gwei")),
+        (300_000_000, 200_000_000, ("0.3", "0.2", "gwei")),
+        (2_000_000_001, 2_000_000_000, ("2.000000001", "2", "gwei")),
+        (9, 7, ("9", "7", "wei")),
+        (7, 7, ("7", "7", "wei")),
+        (30, 10, ("30", "10", "wei")),
+    ],
+)
+def test_two_fees_are_printed_in_one_unit_with_few_digits(
+    first: int, second: int, printed: tuple[str, str, str]
+) -> None:
+    assert compared(Wei(first), Wei(second)) == printed
+
+
+@given(FEES, FEES)
+def test_fees_that_differ_are_printed_differently(first: Wei, second: Wei) -> None:
+    one, other, _ = compared(first, second)
+
+    assert (one == other) is (first == second)
