@@ -15,7 +15,6 @@ from dashboard.domain.verdict import Evidence, Verdict, VerdictKind
 from dashboard.show.networks import NetworkCard
 from dashboard.show.text import moment
 
-
 _TELLING: Final = {
     VerdictKind.REJECTED,
     VerdictKind.REJECTED_THEN_INCLUDED,

@@ -11,12 +11,7 @@ from dashboard.domain.clock import Clock
 from dashboard.domain.fees import FeePolicy
 from dashboard.domain.gas import SuggestedGasFees
 from dashboard.domain.quantity import NetworkId, Wei
-from dashboard.errors import (
-    UpstreamError,
-    UpstreamRefused,
-    UpstreamUnavailable,
-    UpstreamUnreadable,
-)
+from dashboard.errors import UpstreamError, UpstreamUnavailable, UpstreamUnreadable
 from dashboard.logs import get_logger
 from dashboard.upstream.chain import HeldChain
 from dashboard.upstream.node import NodeClient
@@ -129,12 +124,7 @@ class ChainFollower:
         """Fees of another network under this one's name would be worse than none."""
         if self._is_network_checked:
             return
-        found = await self._node.chain_id()
-        if found != self._network_id:
-            raise UpstreamRefused(
-                f"{self._node.endpoint.name}: it follows network {found}, not {self._network_id}: "
-                "correct its address or the network's id"
-            )
+        await self._node.check_network(self._network_id)
         self._is_network_checked = True
 
     async def _newest(self) -> BlockHeader:

@@ -7,8 +7,14 @@ from typing import Any, Final, Literal, TypeVar
 
 from msgspec import Raw
 
-from dashboard.domain.quantity import NetworkId, TxHash, shorten
-from dashboard.errors import InputError, UpstreamThrottled, UpstreamUnreadable, WireError
+from dashboard.domain.quantity import Address, NetworkId, TxHash, shorten
+from dashboard.errors import (
+    InputError,
+    UpstreamRefused,
+    UpstreamThrottled,
+    UpstreamUnreadable,
+    WireError,
+)
 from dashboard.upstream.endpoint import BODY_ALLOWANCE, Asker, body_limit
 from dashboard.upstream.refusal import rpc_error, unreadable
 from dashboard.wire.jsonrpc import Reply, decode_replies, decode_reply, encode_batch, encode_call
@@ -55,16 +61,10 @@ class NodeClient:
 
     async def blocks(self, numbers: Sequence[int]) -> list[BlockHeader]:
         """Return the headers of all these blocks, in this order, asked in one batch."""
-        first_id = self._take_ids(len(numbers))
         params = [[hex(number), False] for number in numbers]
-        body = encode_batch("eth_getBlockByNumber", params, first_id)
         limit = BODY_ALLOWANCE + BLOCK_ALLOWANCE * len(numbers)
-        replies = self._read(decode_replies, await self._asker.post_json(body, limit))
-        by_id = {reply.id: reply for reply in replies}
-        return [
-            self._header(by_id.get(first_id + place), number)
-            for place, number in enumerate(numbers)
-        ]
+        replies = await self._ask_all("eth_getBlockByNumber", params, limit)
+        return [self._header(reply, number) for reply, number in zip(replies, numbers, strict=True)]
 
     async def fee_history(
         self, block_count: int, newest: int, percentiles: Sequence[int]
@@ -88,6 +88,30 @@ class NodeClient:
         params = [str(tx_hash)]
         return await self._call("eth_getTransactionReceipt", params, decode_receipt, _BLOCK_LIMIT)
 
+    async def receipts(self, hashes: Sequence[TxHash]) -> list[Receipt | None]:
+        """Return all these receipts, in this order, asked in one batch; None as for `receipt`."""
+        params = [[str(tx_hash)] for tx_hash in hashes]
+        limit = BODY_ALLOWANCE + BLOCK_ALLOWANCE * len(hashes)
+        replies = await self._ask_all("eth_getTransactionReceipt", params, limit)
+        return [
+            self._receipt(reply, tx_hash) for reply, tx_hash in zip(replies, hashes, strict=True)
+        ]
+
+    async def transaction_counts(self, senders: Sequence[Address]) -> list[int]:
+        """Return how many transactions of each sender are in blocks: the next nonce of each."""
+        params = [[str(sender), "latest"] for sender in senders]
+        replies = await self._ask_all("eth_getTransactionCount", params, body_limit(len(senders)))
+        return [self._answered(reply, decode_quantity) for reply in replies]
+
+    async def check_network(self, network_id: NetworkId) -> None:
+        """Raise UpstreamRefused where the node follows another network than this one."""
+        found = await self.chain_id()
+        if found != network_id:
+            raise UpstreamRefused(
+                f"{self.endpoint.name}: it follows network {found}, not {network_id}: "
+                "correct its address or the network's id"
+            )
+
     async def send_raw_transaction(self, raw: bytes) -> TxHash:
         """Hand in a signed transaction; return the hash under which the node took it."""
         return await self._call("eth_sendRawTransaction", [f"0x{raw.hex()}"], _decode_hash)
@@ -105,6 +129,18 @@ class NodeClient:
             raise UpstreamUnreadable(f"{self.endpoint.name}: answered another question")
         return reply
 
+    async def _ask_all(
+        self, method: str, params: Sequence[list[Any]], limit: int
+    ) -> list[Reply | None]:
+        """Ask one batch, or one question alone; None for each that no reply names."""
+        if len(params) == 1:
+            return [await self._ask(method, params[0], limit)]
+        first_id = self._take_ids(len(params))
+        body = encode_batch(method, params, first_id)
+        replies = self._read(decode_replies, await self._asker.post_json(body, limit))
+        by_id = {reply.id: reply for reply in replies}
+        return [by_id.get(first_id + place) for place in range(len(params))]
+
     def _take_ids(self, how_many: int) -> int:
         first, self._next_id = self._next_id, self._next_id + how_many
         return first
@@ -114,6 +150,17 @@ class NodeClient:
         if header is None or header.number != number:
             raise UpstreamUnreadable(f"{self.endpoint.name}: did not answer with block {number}")
         return header
+
+    def _receipt(self, reply: Reply | None, tx_hash: TxHash) -> Receipt | None:
+        receipt = self._answered(reply, decode_receipt)
+        if receipt is not None and receipt.tx_hash != tx_hash:
+            raise UpstreamUnreadable(f"{self.endpoint.name}: answered with another receipt")
+        return receipt
+
+    def _answered(self, reply: Reply | None, decode: Callable[[Raw], Answer]) -> Answer:
+        if reply is None:
+            raise UpstreamUnreadable(f"{self.endpoint.name}: left a question of a batch out")
+        return self._result(reply, decode)
 
     def _result(self, reply: Reply, decode: Callable[[Raw], Answer]) -> Answer:
         if reply.fault is not None:
