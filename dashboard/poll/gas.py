@@ -1,40 +1,25 @@
-"""Ask one network's gas API, each operation on its own period."""
+"""Ask for one network's fees, each operation on its own period."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
-from typing import Any, Final, Protocol
 
 import anyio
 from anyio.to_thread import run_sync
 
-from dashboard.domain.gas import SuggestedGasFees
-from dashboard.domain.observation import Failure, GasObservation, Operation
-from dashboard.domain.quantity import NetworkId, Wei
-from dashboard.errors import UpstreamError, UpstreamThrottled
+from dashboard.domain.observation import GasObservation, Operation
+from dashboard.domain.quantity import NetworkId
 from dashboard.logs import get_logger
 from dashboard.poll.clocks import Clocks
+from dashboard.poll.gas_question import GasAnswer, GasAsker, GasQuestion, ask_of
 from dashboard.poll.lease import Term
 from dashboard.store.engine import Store
 from dashboard.store.observations import save_gas
-from dashboard.upstream.refusal import failure_of
-
-_RETRY_AFTER: Final = timedelta(seconds=30)
-"""How soon an operation that failed is asked again, unless its own period is shorter."""
 
 _log = get_logger("gas poll")
-
-
-class GasAsker(Protocol):
-    """Whoever answers the four operations; every method raises UpstreamError."""
-
-    async def suggested_gas_fees(self) -> SuggestedGasFees: ...
-    async def base_fee_history(self) -> tuple[Wei, ...]: ...
-    async def base_fee_percentile(self) -> Wei: ...
-    async def busy_threshold(self) -> Wei: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +29,15 @@ class GasPeriods:
     suggested_gas_fees: timedelta
     base_fee_history: timedelta
     thresholds: timedelta
+
+    def of_operations(self) -> tuple[tuple[Operation, timedelta], ...]:
+        """Return the period of each operation."""
+        return (
+            (Operation.SUGGESTED_GAS_FEES, self.suggested_gas_fees),
+            (Operation.BUSY_THRESHOLD, self.thresholds),
+            (Operation.BASE_FEE_PERCENTILE, self.thresholds),
+            (Operation.BASE_FEE_HISTORY, self.base_fee_history),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,51 +60,28 @@ class GasArchive:
             save_gas(connection, observation, self.block_time)
 
 
-@dataclass(slots=True)
-class _Question:
-    """One operation, how it is asked, and when it is due."""
-
-    operation: Operation
-    ask: Callable[[], Awaitable[Any]]
-    period: timedelta
-    due: timedelta = timedelta.min
-
-
-@dataclass(slots=True)
-class _Answers:
-    """What came of the questions of one poll."""
-
-    values: dict[Operation, Any] = field(default_factory=dict)
-    failures: list[tuple[Operation, Failure]] = field(default_factory=list)
-
-    def observation(self, network_id: NetworkId, asked_at: datetime) -> GasObservation:
-        return GasObservation(
-            network_id,
-            asked_at,
-            suggested_gas_fees=self.values.get(Operation.SUGGESTED_GAS_FEES),
-            base_fee_history=self.values.get(Operation.BASE_FEE_HISTORY),
-            base_fee_percentile=self.values.get(Operation.BASE_FEE_PERCENTILE),
-            busy_threshold=self.values.get(Operation.BUSY_THRESHOLD),
-            failures=tuple(self.failures),
-        )
-
-
 class GasPoll:
-    """The gas poll of one network during one term."""
+    """The gas poll of one network during one term, of its gas API, its node, or either."""
 
     def __init__(
-        self, asker: GasAsker, archive: GasArchive, periods: GasPeriods, clocks: Clocks
+        self,
+        api: GasAsker | None,
+        archive: GasArchive,
+        periods: GasPeriods,
+        clocks: Clocks,
+        node: GasAsker | None = None,
     ) -> None:
         """Ask nothing yet; at the first tick everything is due."""
         self._archive = archive
         self._clocks = clocks
-        self._questions = (
-            _Question(
-                Operation.SUGGESTED_GAS_FEES, asker.suggested_gas_fees, periods.suggested_gas_fees
-            ),
-            _Question(Operation.BUSY_THRESHOLD, asker.busy_threshold, periods.thresholds),
-            _Question(Operation.BASE_FEE_PERCENTILE, asker.base_fee_percentile, periods.thresholds),
-            _Question(Operation.BASE_FEE_HISTORY, asker.base_fee_history, periods.base_fee_history),
+        self._questions = tuple(
+            GasQuestion(
+                operation,
+                period,
+                api=None if api is None else ask_of(api, operation),
+                node=None if node is None else ask_of(node, operation),
+            )
+            for operation, period in periods.of_operations()
         )
 
     async def tick(self) -> None:
@@ -119,29 +90,34 @@ class GasPoll:
         due = [question for question in self._questions if question.due <= started]
         if not due:
             return
-        answers = _Answers()
+        answers: list[GasAnswer] = []
         async with anyio.create_task_group() as tasks:
             for question in due:
-                tasks.start_soon(self._ask, question, answers)
-        observation = answers.observation(self._archive.network_id, asked_at)
+                tasks.start_soon(_ask, question, started, answers)
+        observation = _observation(self._archive.network_id, asked_at, answers)
         await run_sync(partial(self._archive.keep, observation))
 
-    async def _ask(self, question: _Question, answers: _Answers) -> None:
-        started = self._clocks.elapsed()
-        try:
-            answers.values[question.operation] = await question.ask()
-            question.due = started + question.period
-        except UpstreamError as error:
-            failure = failure_of(error)
-            answers.failures.append((question.operation, failure))
-            question.due = started + _patience(question, error)
-            _log.warning(
-                "a question got no answer", operation=question.operation, why=failure.message
-            )
+
+async def _ask(question: GasQuestion, started: timedelta, answers: list[GasAnswer]) -> None:
+    answer = await question.ask(started)
+    answers.append(answer)
+    if answer.failure is not None:
+        _log.warning(
+            "a question got no answer", operation=question.operation, why=answer.failure.message
+        )
 
 
-def _patience(question: _Question, error: UpstreamError) -> timedelta:
-    """Return how long to leave the upstream alone after a failure."""
-    if isinstance(error, UpstreamThrottled) and error.retry_after is not None:
-        return max(error.retry_after, question.period)
-    return min(question.period, _RETRY_AFTER)
+def _observation(
+    network_id: NetworkId, asked_at: datetime, answers: Sequence[GasAnswer]
+) -> GasObservation:
+    values = {each.operation: each.value for each in answers}
+    return GasObservation(
+        network_id,
+        asked_at,
+        suggested_gas_fees=values.get(Operation.SUGGESTED_GAS_FEES),
+        base_fee_history=values.get(Operation.BASE_FEE_HISTORY),
+        base_fee_percentile=values.get(Operation.BASE_FEE_PERCENTILE),
+        busy_threshold=values.get(Operation.BUSY_THRESHOLD),
+        failures=tuple((each.operation, each.failure) for each in answers if each.failure),
+        sources={each.operation: each.source for each in answers},
+    )

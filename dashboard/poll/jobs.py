@@ -17,7 +17,8 @@ from dashboard.poll.archive import ExclusionArchive
 from dashboard.poll.cadence import CadencePolicy
 from dashboard.poll.clocks import Clocks
 from dashboard.poll.exclusion import ExclusionAsker, ExclusionPoll
-from dashboard.poll.gas import GasArchive, GasAsker, GasPeriods, GasPoll
+from dashboard.poll.gas import GasArchive, GasPeriods, GasPoll
+from dashboard.poll.gas_question import GasAsker
 from dashboard.poll.lease import Lease, LeaseLost, Term
 from dashboard.poll.schedule import Schedule
 from dashboard.poll.scheduler import Job
@@ -43,13 +44,16 @@ class Delivery(Protocol):
 class WatchedNetwork:
     """One network, with the clients of the APIs that it has.
 
-    `block_time` is the usual time between its blocks, where known.
+    `gas_from_node` answers for its fees where no gas API does. `block_time` is the usual time
+    between its blocks, where known. `gas_periods` are its own, where it has some.
     """
 
     network_id: NetworkId
     gas: GasAsker | None = None
     exclusion: ExclusionAsker | None = None
     block_time: timedelta | None = None
+    gas_from_node: GasAsker | None = None
+    gas_periods: GasPeriods | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,10 +98,11 @@ def _polls(watcher: Watcher, term: Term, network: WatchedNetwork) -> Iterator[Jo
         schedule = Schedule(watcher.cadence)
         poll = ExclusionPoll(network.exclusion, archive, schedule, watcher.clocks)
         yield Job(f"exclusion poll of {network_id}", watcher.periods.exclusion, poll.tick)
-    if network.gas is not None:
+    if network.gas is not None or network.gas_from_node is not None:
         gas_archive = GasArchive(store, network_id, term, network.block_time)
-        gas = GasPoll(network.gas, gas_archive, watcher.periods.gas, watcher.clocks)
-        yield Job(f"gas poll of {network_id}", watcher.periods.gas.suggested_gas_fees, gas.tick)
+        periods = network.gas_periods or watcher.periods.gas
+        gas = GasPoll(network.gas, gas_archive, periods, watcher.clocks, network.gas_from_node)
+        yield Job(f"gas poll of {network_id}", periods.suggested_gas_fees, gas.tick)
 
 
 async def _renew(lease: Lease, term: Term, lost: asyncio.Event) -> None:
