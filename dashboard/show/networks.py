@@ -9,7 +9,7 @@ from enum import StrEnum
 from typing import Final, Generic, TypeVar
 
 from dashboard.detect.gas import Busyness, FeeReadings, conclude_busyness
-from dashboard.domain.observation import Operation
+from dashboard.domain.observation import GasSource, Operation
 from dashboard.domain.quantity import NetworkId, Wei
 from dashboard.show.text import age, span
 from dashboard.store.failing import StandingFailure
@@ -23,7 +23,7 @@ _STALE_AFTER_PERIODS: Final = 2
 class NetworkCard:
     """What wiring tells the pages of one network.
 
-    `gas_source` names who answers for its fees; `gas_period` is how often they are asked,
+    `gas_source` names the gas API that is asked; `gas_period` is how often fees are asked for,
     `threshold_period` how often percentile and threshold are. `sees_all_reports` is true where
     nodes report to our own serve, so that rejections cover more than tracked hashes.
     """
@@ -67,7 +67,8 @@ class NetworkFigures:
     """The latest value of each figure of a network; what was never seen is None.
 
     `recent` are the base fees of the last hour with their times, oldest first. `failures` are
-    the questions that get no answer now; their messages are safe to show.
+    the questions that get no answer now; their messages are safe to show. `gas_source` is who
+    told the latest base fee.
     """
 
     card: NetworkCard
@@ -77,6 +78,17 @@ class NetworkFigures:
     network_congestion: Datum[float] | None = None
     recent: Sequence[tuple[datetime, Wei]] = ()
     failures: Sequence[StandingFailure] = ()
+    gas_source: GasSource = GasSource.GAS_API
+
+    def gas_source_name(self) -> str:
+        """Say who told the latest base fee."""
+        match self.gas_source:
+            case GasSource.GAS_API:
+                return self.card.gas_source
+            case GasSource.NODE:
+                return "the network's node"
+            case GasSource.NODE_INSTEAD:
+                return "the network's node, since the gas API does not answer"
 
     def gas_failure(self) -> StandingFailure | None:
         """Return the gas question that was not answered for the longest time."""
@@ -119,7 +131,10 @@ def conclude_status(figures: NetworkFigures, now: datetime) -> NetworkStatus:
 
 def _activity(figures: NetworkFigures, now: datetime) -> tuple[Activity, str]:
     if not figures.card.has_gas:
-        return Activity.UNKNOWN, "No gas endpoint is configured, so busyness is not watched here."
+        return (
+            Activity.UNKNOWN,
+            "No gas API and no node is configured, so busyness is not watched here.",
+        )
     if figures.base_fee is None:
         return Activity.UNKNOWN, "No base fee was seen yet; the first poll brings it."
     for datum in (figures.base_fee, figures.busy_threshold):

@@ -42,6 +42,7 @@ def network_figures(connection: Connection, card: NetworkCard, now: datetime) ->
         figures,
         base_fee=Datum(fees.value.estimated_base_fee, fees.asked_at, card.gas_period),
         network_congestion=Datum(fees.value.network_congestion, fees.asked_at, card.gas_period),
+        gas_source=fees.source,
     )
 
 

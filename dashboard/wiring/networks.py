@@ -9,9 +9,11 @@ from urllib.parse import quote
 from dashboard.devnet.chain import BLOCK_SECONDS, DEVNET_ID
 from dashboard.domain.quantity import NetworkId
 from dashboard.domain.secret import Secret
+from dashboard.poll.gas import GasPeriods
 from dashboard.settings import EndpointSettings, NetworkSettings, Settings
 from dashboard.settings.schema import PollSettings
 from dashboard.settings.values import Duration
+from dashboard.upstream.blocks import ChainFollower, FollowPolicy
 from dashboard.upstream.endpoint import Asker, Endpoint
 from dashboard.upstream.exclusion import ExclusionClient
 from dashboard.upstream.gas import BasicKey, Credentials, GasClient, PathKey
@@ -19,6 +21,7 @@ from dashboard.upstream.http import HttpAsker, HttpClient
 from dashboard.upstream.node import NodeClient
 from dashboard.upstream.retry import RetryPolicy
 from dashboard.upstream.websocket import WebSocketAsker
+from dashboard.wiring.clock import utc_now
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +47,7 @@ def _networks(settings: Settings) -> Iterator[Network]:
 
 
 def _devnet_endpoints(settings: Settings) -> NetworkSettings:
-    serve = Secret(f"http://{_host(settings.serve.host)}:{settings.serve.port}")
+    serve = Secret(_own_serve(settings))
     node = Secret(f"http://{_host(settings.devnet.host)}:{settings.devnet.port}")
     own = EndpointSettings(url=serve, key=settings.devnet.key)
     return NetworkSettings(
@@ -56,8 +59,28 @@ def _devnet_endpoints(settings: Settings) -> NetworkSettings:
     )
 
 
+def _own_serve(settings: Settings) -> str:
+    return f"http://{_host(settings.serve.host)}:{settings.serve.port}"
+
+
 def _host(host: str) -> str:
     return f"[{host}]" if ":" in host else host
+
+
+def sees_all_reports(network: Network, settings: Settings) -> bool:
+    """Whether the network's nodes report to our own serve, which tells rejections of all hashes."""
+    exclusion = network.endpoints.exclusion
+    return exclusion is not None and exclusion.url.reveal().rstrip("/") == _own_serve(settings)
+
+
+def gas_periods(network: Network, settings: Settings) -> GasPeriods:
+    """Return how often the network's fees are asked for: its own periods, or those of all."""
+    own, common = network.endpoints, settings.poll
+    return GasPeriods(
+        suggested_gas_fees=own.gas_period or common.gas_period,
+        base_fee_history=own.history_period or common.history_period,
+        thresholds=own.threshold_period or common.threshold_period,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +114,14 @@ class Clients:
         if settings is None:
             return None
         return NodeClient(self._asker(f"{network.title} node", rpc_address(settings)))
+
+    def follower(self, network: Network, window_blocks: int) -> ChainFollower | None:
+        """Return what reads the fees of this many blocks from the network's node, if any."""
+        node = self.node(network)
+        if node is None:
+            return None
+        policy = FollowPolicy(window_blocks=window_blocks)
+        return ChainFollower(node, network.network_id, policy, utc_now)
 
     def _asker(self, name: str, url: Secret) -> Asker:
         endpoint = self._endpoint(name, url)

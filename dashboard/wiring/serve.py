@@ -11,7 +11,6 @@ from dashboard.serve.keys import ApiKey, KeyRing
 from dashboard.serve.server import server_config
 from dashboard.serve.services import Limits, ServedNetwork, ServeServices
 from dashboard.settings import Settings
-from dashboard.upstream.blocks import ChainFollower, FollowPolicy
 from dashboard.upstream.http import open_client
 from dashboard.wiring.clock import utc_now
 from dashboard.wiring.http import run_http
@@ -59,11 +58,10 @@ def key_ring(settings: Settings) -> KeyRing:
 
 
 def _served(network: Network, clients: Clients, settings: Settings) -> ServedNetwork:
-    node = clients.node(network)
-    policy = FollowPolicy(window_blocks=settings.serve.busy_window)
+    is_followed = network.endpoints.serve_fees
     return ServedNetwork(
         network_id=network.network_id,
         name=network.title,
-        follower=None if node is None else ChainFollower(node, network.network_id, policy, utc_now),
+        follower=clients.follower(network, settings.serve.busy_window) if is_followed else None,
         is_default_for_old_reports=settings.serve.default_network_id == network.network_id,
     )

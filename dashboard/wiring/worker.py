@@ -22,6 +22,7 @@ from dashboard.domain.notice import Recipient
 from dashboard.poll.cadence import CadencePolicy
 from dashboard.poll.clocks import Clocks
 from dashboard.poll.gas import GasPeriods
+from dashboard.poll.gas_from_node import GasFromNode
 from dashboard.poll.jobs import Periods, WatchedNetwork, Watcher
 from dashboard.poll.lease import Lease
 from dashboard.poll.watch import run_watch
@@ -29,7 +30,7 @@ from dashboard.settings import MailSettings, Settings
 from dashboard.store.engine import Store
 from dashboard.upstream.http import open_client
 from dashboard.wiring.clock import utc_now
-from dashboard.wiring.networks import Clients, Network, networks_of
+from dashboard.wiring.networks import Clients, Network, gas_periods, networks_of
 from dashboard.wiring.store import open_checked_store
 from dashboard.wiring.worker_lease import WORKER_LEASE
 
@@ -44,7 +45,7 @@ async def run_worker(settings: Settings, stop: asyncio.Event) -> None:
     with closing(open_checked_store(settings)) as store:
         async with open_client() as http:
             clients = Clients(http, settings.poll)
-            watched = [_watched(network, clients) for network in networks]
+            watched = [_watched(network, clients, settings) for network in networks]
             watcher = Watcher(
                 store=store,
                 lease=Lease(store, WORKER_LEASE, _name_of_this_process(), settings.worker.lease),
@@ -58,12 +59,15 @@ async def run_worker(settings: Settings, stop: asyncio.Event) -> None:
             await run_watch(watcher, stop)
 
 
-def _watched(network: Network, clients: Clients) -> WatchedNetwork:
+def _watched(network: Network, clients: Clients, settings: Settings) -> WatchedNetwork:
+    follower = clients.follower(network, settings.serve.busy_window)
     return WatchedNetwork(
         network.network_id,
         gas=clients.gas(network),
         exclusion=clients.exclusion(network),
         block_time=network.endpoints.block_time,
+        gas_from_node=None if follower is None else GasFromNode(follower, _elapsed),
+        gas_periods=gas_periods(network, settings),
     )
 
 

@@ -75,7 +75,8 @@ def _missing(name: str) -> Markup:
 
 
 def _source(status: NetworkStatus) -> Markup:
-    said = f"Source: {status.card.gas_source}, asked every {span(status.card.gas_period)}."
+    source, period = status.figures.gas_source_name(), span(status.card.gas_period)
+    said = f"Source: {source}; asked every {period}."
     return element("p", said, class_="lw-quiet", style="margin-top: 0.6rem")
 
 

@@ -116,7 +116,7 @@ def test_network_without_a_gas_endpoint_says_so() -> None:
     status = conclude_status(NetworkFigures(replace(CARD, has_gas=False)), NOW)
 
     assert status.activity is Activity.UNKNOWN
-    assert "No gas endpoint is configured" in status.activity_reason
+    assert "No gas API and no node is configured" in status.activity_reason
 
 
 def test_longest_failure_of_each_kind_is_told_apart() -> None:
