@@ -5,21 +5,26 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+from typing import Final
 from uuid import UUID
 
+from dashboard.domain.grounds import Grounds
 from dashboard.domain.quantity import NetworkId, TxHash
 
 
 class SubjectKind(StrEnum):
-    """What a condition is about."""
+    """What a condition is about: one transaction, or one side of a network."""
 
     TRANSACTION = "transaction"
-    NETWORK = "network"
+    BUSYNESS = "busyness"
+    FEES = "fees"
+    GAS_API = "gas API"
+    EXCLUSION_API = "exclusion API"
 
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """One thing that has a condition: a transaction on a network, or the network itself."""
+    """One thing that has a condition: a transaction on a network, or a side of the network."""
 
     kind: SubjectKind
     network_id: NetworkId
@@ -38,19 +43,46 @@ class Subject:
 class State(StrEnum):
     """The states a subject can be in.
 
-    UNREPORTED: asked at least once, no record seen. REJECTED: a record was seen.
+    UNREPORTED: asked at least once, no record seen. REJECTED: a record was seen. BUSY: the fee
+    was above its threshold for long enough. STALE: a fee is older than two of its own poll
+    periods. SILENT: an API answers nothing. The others are their opposites, as far as is known.
     """
 
     UNREPORTED = "unreported"
     REJECTED = "rejected"
+    CALM = "calm"
+    BUSY = "busy"
+    FRESH = "fresh"
+    STALE = "stale"
+    ANSWERING = "answering"
+    SILENT = "silent"
+
+    @property
+    def is_open(self) -> bool:
+        """Whether an incident lasts while a subject is in this state."""
+        return self in _OPEN
+
+
+_OPEN: Final = frozenset({State.REJECTED, State.BUSY, State.STALE, State.SILENT})
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """What is held true of a subject.
+
+    `turning_since` is when the opposite was seen first, while it was not seen for long enough.
+    """
+
+    state: State
+    turning_since: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Transition:
     """A change of condition, with what stands behind it.
 
-    `transition_id` is chosen by the caller, so that the same change is stored once.
-    `rejection_id` names the stored record that caused it.
+    `transition_id` is chosen by the caller, so that the same change is stored once. From open
+    to the same state: the same rejection has a new version.
     """
 
     transition_id: UUID
@@ -58,3 +90,17 @@ class Transition:
     before: State | None
     after: State
     at: datetime
+    grounds: Grounds | None = None
+
+    @property
+    def is_news(self) -> bool:
+        """Whether it opens, changes or closes an incident."""
+        return self.after.is_open or (self.before is not None and self.before.is_open)
+
+
+@dataclass(frozen=True, slots=True)
+class Incident:
+    """A condition from its opening to its close, named by the transition that opened it."""
+
+    incident_id: UUID
+    opened_at: datetime

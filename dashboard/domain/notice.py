@@ -7,7 +7,7 @@ from datetime import datetime
 from enum import StrEnum
 from uuid import UUID
 
-from dashboard.domain.condition import Transition
+from dashboard.domain.condition import Incident, Transition
 from dashboard.domain.exclusion import StoredRejection
 
 
@@ -33,7 +33,8 @@ class Notice:
 
     `message_id` is fixed for good, so that a repeat is recognised. `attempts` counts finished
     tries. `claimed_by` is the fencing token under which it was claimed last. `outcome` is the
-    channel's last word: its answer when sent, else the error.
+    channel's last word: its answer when sent, else the error. `incident` is what it belongs to,
+    and `in_reply_to` the message that opened it, where this one did not.
     """
 
     notice_id: UUID
@@ -48,6 +49,8 @@ class Notice:
     claimed_by: int | None = None
     sent_at: datetime | None = None
     outcome: str = ""
+    incident: Incident | None = None
+    in_reply_to: str = ""
 
 
 class DeliveryResult(StrEnum):

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final
-from uuid import UUID, uuid5
+from uuid import UUID
 
 from sqlalchemy import (
     ColumnElement,
@@ -26,7 +26,14 @@ from dashboard.domain.exclusion import StoredRejection
 from dashboard.domain.notice import Delivery, DeliveryResult, Notice, NoticeState, Recipient
 from dashboard.store.columns import ForeignText, Moment
 from dashboard.store.leases import live_tokens
-from dashboard.store.notice_rows import cause_of, notice_of, select_causes, select_notices
+from dashboard.store.notice_rows import (
+    cause_of,
+    message_id_of,
+    notice_id_of,
+    notice_of,
+    select_causes,
+    select_notices,
+)
 from dashboard.store.schema import deliveries, notices, outbox, transitions
 from dashboard.store.upsert import insert_new
 
@@ -177,13 +184,13 @@ def _finish(
 
 
 def _new_notice(transition_id: UUID, recipient: Recipient, now: datetime) -> dict[str, Any]:
-    notice_id = uuid5(transition_id, f"{recipient.channel}:{recipient.address}")
+    notice_id = notice_id_of(transition_id, recipient)
     return {
         "notice_id": notice_id,
         "transition_id": transition_id,
         "channel": recipient.channel,
         "address": recipient.address,
-        "message_id": f"<{notice_id}@linewatch.invalid>",
+        "message_id": message_id_of(notice_id),
         "created_at": now,
         "state": NoticeState.OWED,
         "attempts": 0,

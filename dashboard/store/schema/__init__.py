@@ -46,5 +46,5 @@ __all__ = [
     "watches",
 ]
 
-REVISION: Final = "0003"
+REVISION: Final = "0004"
 """The schema that this code reads and writes; revisions count up."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from sqlalchemy import (
+    JSON,
     BigInteger,
     Column,
     ForeignKey,
@@ -27,6 +28,9 @@ conditions = Table(
     Column("tx_hash", Hash),
     needed("state", String(20)),
     needed("since", Moment),
+    Column("turning_since", Moment),
+    Column("incident_id", Uuid),
+    Column("opened_at", Moment),
     Column("rejection_id", RowId, ForeignKey("rejections.rejection_id")),
     Index(None, "tx_hash", "network_id"),
 )
@@ -42,7 +46,11 @@ transitions = Table(
     Column("before", String(20)),
     needed("after", String(20)),
     needed("at", Moment),
+    Column("grounds", JSON(none_as_null=True)),
+    Column("incident_id", Uuid),
+    Column("opened_at", Moment),
     Column("rejection_id", RowId, ForeignKey("rejections.rejection_id")),
+    Index(None, "subject", "rejection_id"),
 )
 
 outbox = Table(

@@ -192,7 +192,7 @@ def test_transition_without_a_rejection_still_makes_a_letter() -> None:
 
 
 def test_subject_without_a_hash_still_makes_a_letter() -> None:
-    subject = Subject(SubjectKind.NETWORK, A_NETWORK)
+    subject = Subject(SubjectKind.BUSYNESS, A_NETWORK)
 
     letter = compose(a_notice(transition=a_transition(subject=subject), rejection=None), LINKING)
 

@@ -14,4 +14,4 @@ def test_transaction_is_kept_under_its_network_and_hash() -> None:
 
 
 def test_network_is_kept_without_a_hash() -> None:
-    assert Subject(SubjectKind.NETWORK, NetworkId(1)).key() == "network:1:"
+    assert Subject(SubjectKind.BUSYNESS, NetworkId(1)).key() == "busyness:1:"

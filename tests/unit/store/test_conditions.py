@@ -82,7 +82,7 @@ def test_new_version_of_the_same_condition_is_news_once(store: Store) -> None:
 
 
 def test_networks_and_transactions_have_conditions_of_their_own(store: Store) -> None:
-    network = Subject(SubjectKind.NETWORK, A_NETWORK)
+    network = Subject(SubjectKind.BUSYNESS, A_NETWORK)
     with store.write() as connection:
         change(connection, a_transition(subject=network, after=State.UNREPORTED), None)
         change(connection, a_transition(2), None)

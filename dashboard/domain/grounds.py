@@ -1,0 +1,57 @@
+"""Grounds: the figures that a change of condition rests on, kept with it for good."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import TypeAlias
+
+from dashboard.domain.observation import Operation
+from dashboard.domain.quantity import Wei
+
+
+class Signal(StrEnum):
+    """What tells whether a network is busy; the priority fee where the base fee never moves."""
+
+    BASE_FEE = "base fee"
+    PRIORITY_FEE = "priority fee"
+
+
+@dataclass(frozen=True, slots=True)
+class FeeGrounds:
+    """A fee beside what is usual.
+
+    BASE_FEE: `estimatedBaseFee` and `busyThreshold` of one network. PRIORITY_FEE: the medium
+    suggested priority fee and the 90th percentile of its own stored window.
+    """
+
+    signal: Signal
+    fee: Wei
+    threshold: Wei
+
+    @property
+    def is_busy(self) -> bool:
+        """Strictly above: a fee that never moves equals its own threshold for ever."""
+        return self.fee > self.threshold
+
+
+@dataclass(frozen=True, slots=True)
+class SilenceGrounds:
+    """Since when an API answers nothing, why, and when it answered last, if it ever did."""
+
+    failing_since: datetime
+    message: str
+    answered_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AgeGrounds:
+    """A figure that is too old: which one, when it was answered last, how often it is due."""
+
+    operation: Operation
+    answered_at: datetime
+    period: timedelta
+
+
+Grounds: TypeAlias = FeeGrounds | SilenceGrounds | AgeGrounds

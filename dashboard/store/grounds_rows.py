@@ -1,0 +1,27 @@
+"""Grounds as they are kept: plain values, with the kind under a key of its own."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import msgspec
+
+from dashboard.domain.grounds import AgeGrounds, FeeGrounds, Grounds, SilenceGrounds
+
+_KINDS: Final = {"fee": FeeGrounds, "silence": SilenceGrounds, "age": AgeGrounds}
+_NAMES: Final = {kind: name for name, kind in _KINDS.items()}
+
+
+def row_of_grounds(grounds: Grounds | None) -> dict[str, Any] | None:
+    """Write grounds as plain values."""
+    if grounds is None:
+        return None
+    return {"kind": _NAMES[type(grounds)], **msgspec.to_builtins(grounds)}
+
+
+def grounds_of_row(row: dict[str, Any] | None) -> Grounds | None:
+    """Read what `row_of_grounds` wrote."""
+    if row is None:
+        return None
+    fields = {name: value for name, value in row.items() if name != "kind"}
+    return msgspec.convert(fields, _KINDS[row["kind"]])
