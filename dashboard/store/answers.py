@@ -14,6 +14,7 @@ from dashboard.domain.observation import ExclusionAnswer, Failure, FailureKind, 
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.verdict import Evidence
 from dashboard.store.failing import note_answer, note_failure
+from dashboard.store.follow_ups import follow_ups_of
 from dashboard.store.rejections import versions
 from dashboard.store.schema import checks, tracked_transactions, watches
 from dashboard.store.upsert import put
@@ -56,6 +57,7 @@ def evidence(
 
     A network that never watched it, was never asked and holds no record is left out.
     """
+    ends = follow_ups_of(connection, tx_hash)
     attempted_at = connection.scalar(
         select(tracked_transactions.c.attempted_at).where(tracked_transactions.c.tx_hash == tx_hash)
     )
@@ -66,8 +68,11 @@ def evidence(
     }
     watched = connection.scalars(select(watches.c.network_id).where(watches.c.tx_hash == tx_hash))
     return [
-        _evidence(Evidence(each, tx_hash, records.get(each, ()), attempted_at), asked.get(each))
-        for each in sorted({*records, *asked, *watched})
+        _evidence(
+            Evidence(each, tx_hash, records.get(each, ()), attempted_at, follow_up=ends.get(each)),
+            asked.get(each),
+        )
+        for each in sorted({*records, *asked, *watched, *ends})
         if network_id in {None, each}
     ]
 

@@ -29,7 +29,7 @@ def migrate(url: str, new_id: UUID | None = None) -> str:
     try:
         with store_errors(name), engine.begin() as connection:
             _refuse_what_we_do_not_know(connection, name)
-            command.upgrade(_configuration(connection), "head")
+            command.upgrade(configuration(connection), "head")
             _found_installation(connection, new_id)
     finally:
         engine.dispose()
@@ -49,7 +49,7 @@ def _refuse_what_we_do_not_know(connection: Connection, name: str) -> None:
         )
 
 
-def _configuration(connection: Connection) -> Config:
+def configuration(connection: Connection) -> Config:
     """Configure Alembic without a file; its environment takes our connection as it is."""
     configuration = Config()
     configuration.set_main_option("script_location", str(Path(__file__).parent / "migrations"))

@@ -16,16 +16,18 @@ from dashboard.store.answers import evidence
 from dashboard.store.conditions import condition
 from dashboard.store.engine import Store
 from dashboard.store.failing import failing
+from dashboard.store.follow_ups import follow_ups_of, inclusion_questions, open_follow_ups
 from dashboard.store.leases import holder
 from dashboard.store.observations import base_fees, latest_gas, medium_priority_fees
 from dashboard.store.outbox import claim, deliveries_of, recent_notices, unexpanded
+from dashboard.store.reasons import unparsed_reasons
 from dashboard.store.rejections import newest, versions, visible
 from dashboard.store.transactions import TrackRequest, is_tracked, track, tracked, watches
 from tests.builders import A_MOMENT, A_NETWORK, a_hash, an_id
 from tests.unit.store.owing import owe, take_lease
 
 TINY = ("leases",)
-FEW_ROWS = ("visible", "versions", "evidence", "failing", "latest_gas")
+FEW_ROWS = ("visible", "versions", "evidence", "failing", "latest_gas", "unparsed_reasons")
 
 Read = Callable[[Connection], object]
 
@@ -43,6 +45,10 @@ READS: dict[str, Read] = {
     "base_fees": lambda it: base_fees(it, A_NETWORK, A_MOMENT, A_MOMENT),
     "medium_priority_fees": lambda it: medium_priority_fees(it, A_NETWORK, A_MOMENT, A_MOMENT),
     "failing": lambda it: failing(it, A_NETWORK),
+    "follow_ups_of": lambda it: follow_ups_of(it, a_hash()),
+    "open_follow_ups": lambda it: open_follow_ups(it, A_NETWORK, 0),
+    "inclusion_questions": lambda it: inclusion_questions(it, A_NETWORK, [a_hash()]),
+    "unparsed_reasons": lambda it: unparsed_reasons(it, 5),
     "unexpanded": lambda it: unexpanded(it, 5),
     "recent_notices": lambda it: recent_notices(it, 5),
     "deliveries_of": lambda it: deliveries_of(it, an_id()),

@@ -1,0 +1,77 @@
+"""A store of an older version is brought to ours with everything that it holds."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from alembic import command
+from sqlalchemy import create_engine, text
+
+from dashboard.store.engine import open_store
+from dashboard.store.migrate import configuration, migrate
+from dashboard.store.reasons import unparsed_reasons
+from dashboard.store.rejections import versions
+from dashboard.store.schema import REVISION
+from tests.builders import A_MOMENT, a_hash
+
+OLD_ROW = """
+INSERT INTO rejections (network_id, tx_hash, sender, nonce, tx_rejection_stage, reason_message,
+                        timestamp, first_seen_at, version_digest)
+VALUES (1, :tx_hash, zeroblob(20), zeroblob(8), 'RPC', :reason, :at, :at, :digest)
+"""
+
+
+def a_store_of_the_first_schema(folder: Path, *reasons: str) -> str:
+    """Make a store as the first version left it, with one rejection for each reason."""
+    url = f"sqlite:///{folder}/linewatch.db"
+    engine = create_engine(url)
+    with engine.begin() as connection:
+        command.upgrade(configuration(connection), "0001")
+        for number, reason in enumerate(reasons, start=1):
+            row = {
+                "tx_hash": bytes(a_hash(number)),
+                "reason": reason,
+                "at": int(A_MOMENT.timestamp() * 1000),
+                "digest": bytes(a_hash(number)),
+            }
+            connection.execute(text(OLD_ROW), row)
+    engine.dispose()
+    return url
+
+
+def test_store_of_the_first_schema_keeps_its_rejections(tmp_path: Path) -> None:
+    url = a_store_of_the_first_schema(tmp_path, "TX_MODULE_LINE_COUNT_OVERFLOW(MMU)")
+
+    assert migrate(url) == REVISION
+
+    with open_store(url) as store, store.read() as connection:
+        [stored] = versions(connection, a_hash(1))
+    assert stored.record.reason_message == "TX_MODULE_LINE_COUNT_OVERFLOW(MMU)"
+
+
+def test_reasons_of_the_first_schema_are_read_on_the_way(tmp_path: Path) -> None:
+    strange = ["back\\slash"] * 1002
+    url = a_store_of_the_first_schema(
+        tmp_path, *strange, "Module X does not exist in the limits file."
+    )
+
+    migrate(url)
+
+    engine = create_engine(url)
+    with engine.connect() as connection:
+        rows = connection.execute(
+            text("SELECT reason_kind, module, count(*) FROM rejections GROUP BY 1, 2 ORDER BY 3")
+        ).all()
+    engine.dispose()
+    assert [tuple(row) for row in rows] == [("module_undefined", "X", 1), ("unparsed", None, 1002)]
+
+
+@pytest.mark.parametrize("count", [0, 3])
+def test_unparsed_reasons_of_the_first_schema_are_counted(tmp_path: Path, count: int) -> None:
+    url = a_store_of_the_first_schema(tmp_path, *["<b>who knows</b>"] * count)
+
+    migrate(url)
+
+    with open_store(url) as store, store.read() as connection:
+        assert sum(each.count for each in unparsed_reasons(connection, 5)) == count
