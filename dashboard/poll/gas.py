@@ -74,7 +74,7 @@ class GasPoll:
         """Ask nothing yet; at the first tick everything is due."""
         self._archive = archive
         self._clocks = clocks
-        self._questions = tuple(
+        self.questions = tuple(
             GasQuestion(
                 operation,
                 period,
@@ -87,7 +87,7 @@ class GasPoll:
     async def tick(self) -> None:
         """Ask what is due, all at once, and keep what was seen; StoreError or LeaseLost."""
         asked_at, started = self._clocks.now(), self._clocks.elapsed()
-        due = [question for question in self._questions if question.due <= started]
+        due = [question for question in self.questions if question.due <= started]
         if not due:
             return
         answers: list[GasAnswer] = []

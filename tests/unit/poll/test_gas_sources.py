@@ -1,0 +1,208 @@
+"""Fees come from the gas API, from the node while that is silent, and from it again."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import anyio
+import pytest
+
+from dashboard.domain.gas import SuggestedGasFees
+from dashboard.domain.observation import GasSource, Operation
+from dashboard.domain.quantity import Wei
+from dashboard.errors import UpstreamThrottled, UpstreamUnavailable
+from dashboard.poll.gas import GasArchive, GasPeriods, GasPoll
+from dashboard.poll.gas_question import GasAsker
+from dashboard.poll.lease import Lease
+from dashboard.store.engine import Store
+from dashboard.store.observations import LatestGas, latest_gas
+from tests.askers import ScriptedGas
+from tests.builders import A_NETWORK, seconds, suggested_gas_fees
+from tests.timepiece import Timepiece
+
+pytestmark = pytest.mark.anyio
+
+SUGGESTED = Operation.SUGGESTED_GAS_FEES
+PERIODS = GasPeriods(seconds(4), timedelta(minutes=10), timedelta(minutes=1))
+
+
+class GasOfNode(ScriptedGas):
+    """A node, which tells another base fee than the gas API."""
+
+    async def suggested_gas_fees(self) -> SuggestedGasFees:
+        await super().suggested_gas_fees()
+        return suggested_gas_fees(estimated_base_fee=Wei(7))
+
+
+class HangingGas(ScriptedGas):
+    """A gas API that takes questions and never answers."""
+
+    async def suggested_gas_fees(self) -> SuggestedGasFees:
+        self.asked[SUGGESTED] += 1
+        await anyio.sleep_forever()
+        raise AssertionError
+
+
+@pytest.fixture
+def api() -> ScriptedGas:
+    return ScriptedGas()
+
+
+@pytest.fixture
+def node() -> ScriptedGas:
+    return GasOfNode()
+
+
+def a_poll(
+    store: Store, timepiece: Timepiece, api: GasAsker | None, node: GasAsker | None
+) -> GasPoll:
+    term = Lease(store, "worker", "worker 1", timedelta(days=1)).acquire()
+    assert term is not None
+    archive = GasArchive(store, A_NETWORK, term)
+    return GasPoll(api, archive, PERIODS, timepiece.clocks, node)
+
+
+def latest(store: Store) -> LatestGas:
+    with store.read() as connection:
+        return latest_gas(connection, A_NETWORK)
+
+
+def told_by(store: Store) -> GasSource:
+    fees = latest(store).suggested_gas_fees
+    assert fees is not None
+    return fees.source
+
+
+def silence(upstream: ScriptedGas) -> None:
+    error = UpstreamUnavailable("the gas API is down")
+    upstream.errors = dict.fromkeys((SUGGESTED, Operation.BUSY_THRESHOLD), error)
+
+
+async def tick_for(poll: GasPoll, timepiece: Timepiece, duration: timedelta) -> None:
+    for _ in range(duration // PERIODS.suggested_gas_fees):
+        timepiece.wait(PERIODS.suggested_gas_fees)
+        await poll.tick()
+
+
+async def test_node_alone_tells_every_fee(
+    store: Store, timepiece: Timepiece, node: ScriptedGas
+) -> None:
+    await a_poll(store, timepiece, None, node).tick()
+
+    found = latest(store)
+    assert told_by(store) is GasSource.NODE
+    assert found.busy_threshold is not None
+    assert found.busy_threshold.source is GasSource.NODE
+    assert found.failures == ()
+
+
+async def test_node_is_not_asked_while_the_gas_api_answers(
+    store: Store, timepiece: Timepiece, api: ScriptedGas, node: ScriptedGas
+) -> None:
+    await tick_for(a_poll(store, timepiece, api, node), timepiece, timedelta(minutes=1))
+
+    assert told_by(store) is GasSource.GAS_API
+    assert not node.asked
+
+
+async def test_silent_gas_api_costs_no_fee_where_a_node_can_be_asked(
+    store: Store, timepiece: Timepiece, api: ScriptedGas, node: ScriptedGas
+) -> None:
+    silence(api)
+
+    await a_poll(store, timepiece, api, node).tick()
+
+    assert told_by(store) is GasSource.NODE_INSTEAD
+    [threshold, suggested] = latest(store).failures
+    assert {threshold.operation, suggested.operation} == {SUGGESTED, Operation.BUSY_THRESHOLD}
+    assert suggested.failure.message == "the gas API is down"
+
+
+async def test_operation_that_the_gas_api_answers_is_taken_from_it(
+    store: Store, timepiece: Timepiece, api: ScriptedGas, node: ScriptedGas
+) -> None:
+    silence(api)
+
+    await a_poll(store, timepiece, api, node).tick()
+
+    percentile = latest(store).base_fee_percentile
+    assert percentile is not None
+    assert percentile.source is GasSource.GAS_API
+
+
+async def test_failure_of_the_gas_api_stands_while_the_node_answers_instead(
+    store: Store, timepiece: Timepiece, api: ScriptedGas, node: ScriptedGas
+) -> None:
+    silence(api)
+    since = timepiece.now() + PERIODS.suggested_gas_fees
+
+    await tick_for(a_poll(store, timepiece, api, node), timepiece, timedelta(minutes=2))
+
+    assert [each.failing_since for each in latest(store).failures] == [since, since]
+
+
+async def test_silent_gas_api_is_left_alone_for_half_a_minute(
+    store: Store, timepiece: Timepiece, api: ScriptedGas, node: ScriptedGas
+) -> None:
+    silence(api)
+
+    await tick_for(a_poll(store, timepiece, api, node), timepiece, timedelta(minutes=2))
+
+    assert node.asked[SUGGESTED] == 30
+    assert api.asked[SUGGESTED] == 4
+
+
+async def test_fees_return_to_the_gas_api_when_it_answers(
+    store: Store, timepiece: Timepiece, api: ScriptedGas, node: ScriptedGas
+) -> None:
+    poll = a_poll(store, timepiece, api, node)
+    silence(api)
+    await poll.tick()
+    api.errors = {}
+
+    await tick_for(poll, timepiece, timedelta(minutes=2))
+
+    assert told_by(store) is GasSource.GAS_API
+    assert latest(store).failures == ()
+    assert node.asked[SUGGESTED] == 8
+
+
+async def test_gas_api_that_wants_rest_gets_it(
+    store: Store, timepiece: Timepiece, api: ScriptedGas, node: ScriptedGas
+) -> None:
+    api.errors = {SUGGESTED: UpstreamThrottled("too fast", timedelta(minutes=5))}
+    poll = a_poll(store, timepiece, api, node)
+
+    await tick_for(poll, timepiece, timedelta(minutes=4))
+
+    assert api.asked[SUGGESTED] == 1
+    assert node.asked[SUGGESTED] == 60
+
+
+async def test_silence_of_both_is_told_of_both(
+    store: Store, timepiece: Timepiece, api: ScriptedGas, node: ScriptedGas
+) -> None:
+    silence(api)
+    node.errors = {SUGGESTED: UpstreamUnavailable("the node is down")}
+
+    await a_poll(store, timepiece, api, node).tick()
+
+    assert latest(store).suggested_gas_fees is None
+    messages = {each.failure.message for each in latest(store).failures}
+    assert messages == {"the gas API is down", "the gas API is down; the node is down"}
+
+
+async def test_gas_api_that_hangs_cannot_hold_up_the_node_for_long(
+    store: Store, timepiece: Timepiece, node: ScriptedGas
+) -> None:
+    api = HangingGas()
+    poll = a_poll(store, timepiece, api, node)
+    question = next(each for each in poll.questions if each.operation is SUGGESTED)
+    question.period = timedelta(milliseconds=20)
+    question.rests_until = timedelta(0)
+
+    answer = await question.ask(timepiece.elapsed())
+
+    assert answer.source is GasSource.NODE_INSTEAD
+    assert answer.failure is not None
+    assert answer.failure.message == "the gas API still gives no answer within 0.01 s"
