@@ -15,7 +15,7 @@ T = TypeVar("T")
 class Fresh(Generic[T]):
     """Keeps each answer for `lifetime`; whoever comes while one is being made waits for it.
 
-    An error is not kept: the next viewer asks again.
+    An error is not kept: the next viewer asks again. What is older goes with the next answer.
     """
 
     def __init__(self, lifetime: timedelta, clock: Clock) -> None:
@@ -29,12 +29,14 @@ class Fresh(Generic[T]):
         """Return the answer kept under `key`, made anew when it is older than its lifetime."""
         with self._lock:
             now = self._clock()
-            kept = self._answers.get(key)
-            if kept is not None and timedelta() <= now - kept[0] < self._lifetime:
-                return kept[1]
-            answer = make()
-            self._answers[key] = (now, answer)
-            return answer
+            self._answers = {
+                each: kept
+                for each, kept in self._answers.items()
+                if timedelta() <= now - kept[0] < self._lifetime
+            }
+            if key not in self._answers:
+                self._answers[key] = (now, make())
+            return self._answers[key][1]
 
     def forget(self) -> None:
         """Drop everything, after a page changed what is stored."""

@@ -1,20 +1,105 @@
-"""What the page Rejections asks."""
+"""What the page Rejections asks: how many, when, of which module, and one leaf of the list."""
 
 from __future__ import annotations
 
-from dashboard.domain.exclusion import StoredRejection
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from typing import Final, TypeAlias
+
+from dashboard.domain.exclusion import RejectionStage, StoredRejection
+from dashboard.domain.reason import ReasonKind
 from dashboard.show.asking.source import Source
-from dashboard.store.rejections import newest
+from dashboard.show.fresh import Fresh
+from dashboard.store.rejection_search import RejectionFilter, search
+from dashboard.store.tallies import Tally, how_many, tally
+
+MOST_EXPORTED: Final = 50_000
+"""Rejections in one CSV file."""
+
+_SHARED_FOR: Final = timedelta(seconds=2)
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+
+Named: TypeAlias = tuple[ReasonKind, str | None]
+"""What a reason names: its kind, and the module where it tells one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Period:
+    """A length of time that ends now, counted in steps of equal length; `words` tell its length."""
+
+    words: str
+    length: timedelta
+    step: timedelta
+
+    def steps(self, now: datetime) -> list[datetime]:
+        """Return where each step begins, oldest first; the last one holds the present."""
+        last = now - (now - _EPOCH) % self.step
+        count = self.length // self.step
+        return [last - self.step * (count - 1 - number) for number in range(count)]
+
+
+@dataclass(frozen=True, slots=True)
+class RejectionSummary:
+    """The rejections of a period, counted; `before` is how many the period before it had.
+
+    `steps` are the begins of all steps, oldest first, each with its count for each stage.
+    """
+
+    total: int
+    before: int
+    steps: Sequence[tuple[datetime, Mapping[RejectionStage, int]]]
+    stages: Counter[RejectionStage]
+    named: Counter[Named]
 
 
 class RejectionQuestions:
-    """Every answer may raise StoreError."""
+    """Every answer may raise StoreError; summaries are kept for moments and shared."""
 
     def __init__(self, source: Source) -> None:
         """Ask nothing yet."""
         self._source = source
+        self._summaries: Fresh[RejectionSummary] = Fresh(_SHARED_FOR, source.now)
 
-    def newest(self, limit: int) -> tuple[StoredRejection, ...]:
-        """Return the rejections of all networks that arrived last, the latest first."""
+    def summary(self, wanted: RejectionFilter, period: Period) -> RejectionSummary:
+        """Count what fits in the period that ends now."""
+        return self._summaries.get((wanted, period), lambda: self._summarise(wanted, period))
+
+    def leaf(
+        self, wanted: RejectionFilter, period: Period, number: int, rows: int
+    ) -> tuple[StoredRejection, ...]:
+        """Return one leaf of what fits in the period, counted from 1, the latest first."""
+        wanted = replace(wanted, since=period.steps(self._source.now())[0])
         with self._source.store.read() as connection:
-            return tuple(newest(connection, limit))
+            return tuple(search(connection, wanted, rows, (number - 1) * rows))
+
+    def _summarise(self, wanted: RejectionFilter, period: Period) -> RejectionSummary:
+        steps = period.steps(self._source.now())
+        within = replace(wanted, since=steps[0])
+        earlier = replace(
+            wanted,
+            since=steps[0] - period.step * len(steps),
+            until=steps[0] - timedelta(milliseconds=1),
+        )
+        with self._source.store.read() as connection:
+            tallies = tally(connection, within, period.step)
+            total, before = how_many(connection, within), how_many(connection, earlier)
+        return RejectionSummary(total, before, _by_step(steps, tallies), *_counters(tallies))
+
+
+def _by_step(
+    steps: Sequence[datetime], tallies: Sequence[Tally]
+) -> list[tuple[datetime, Mapping[RejectionStage, int]]]:
+    counts = {begins: Counter[RejectionStage]() for begins in steps}
+    for each in tallies:
+        counts.setdefault(each.since, Counter())[each.tx_rejection_stage] += each.count
+    return [(begins, counts[begins]) for begins in sorted(counts)]
+
+
+def _counters(tallies: Sequence[Tally]) -> tuple[Counter[RejectionStage], Counter[Named]]:
+    stages, named = Counter[RejectionStage](), Counter[Named]()
+    for each in tallies:
+        stages[each.tx_rejection_stage] += each.count
+        named[each.reason_kind, each.module] += each.count
+    return stages, named

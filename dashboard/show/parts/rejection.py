@@ -22,7 +22,8 @@ def rejection_row(stored: StoredRejection, network: str, now: datetime, lookup: 
     record = stored.record
     reason = parse_reason(record.reason_message)
     with st.container(key=f"rejection-{stored.rejection_id}", gap=None):
-        st.html(join(_row_head(record, reason, network, now), _row_reason(reason)))
+        why = element("p", reason_words(reason), class_="lw-reason")
+        st.html(join(_row_head(record, reason, network, now), why))
         st.page_link(
             lookup,
             label=short_hash(record.tx_hash),
@@ -44,11 +45,11 @@ def _row_head(record: RejectedTransaction, reason: Reason, network: str, now: da
     )
 
 
-def _row_reason(reason: Reason) -> Markup:
-    words = explain(reason)
+def reason_words(reason: Reason) -> str:
+    """Say the reason in plain words, or quote one that is not known; it may be foreign text."""
     if reason.kind is ReasonKind.UNPARSED:
-        words = f"Reason not known to Linewatch: “{visible(reason.text, _ROW_REASON_LENGTH)}”"
-    return element("p", words, class_="lw-reason")
+        return f"Reason not known to Linewatch: “{visible(reason.text, _ROW_REASON_LENGTH)}”"
+    return explain(reason)
 
 
 def version_in_full(

@@ -1,0 +1,94 @@
+"""Counts drawn without a script: bars over time and a ranking, in the viewer's own theme."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from dashboard.show.parts.markup import Markup, element, join
+from dashboard.show.parts.table import table
+
+_MARKS: Final = ("a", "b", "c")
+"""The looks of the kinds that a bar stacks, from the bottom."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """One bar: what its time is called, and how many of each kind it stacks."""
+
+    name: str
+    counts: Mapping[str, int]
+
+    @property
+    def total(self) -> int:
+        """How many it stands for."""
+        return sum(self.counts.values())
+
+    def words(self) -> str:
+        """Say what the bar shows."""
+        parts = ", ".join(f"{count:,} {kind}" for kind, count in self.counts.items() if count)
+        return f"{self.name}: {parts or 'none'}"
+
+
+def bars(drawn: Sequence[Bar], kinds: Sequence[str], words: str) -> Markup:
+    """Draw bars from left to right, each stacking its kinds; the same numbers follow as a table.
+
+    `words` say what is seen to someone who cannot see it.
+    """
+    highest = max([each.total for each in drawn], default=0)
+    plot = element("div", *(_bar(each, kinds, highest or 1) for each in drawn), class_="lw-plot")
+    top = element("span", f"{highest:,}", class_="lw-top", aria_hidden="true")
+    names = [drawn[0].name, drawn[len(drawn) // 2].name, drawn[-1].name] if drawn else []
+    axis = element("div", *(element("span", name) for name in names), class_="lw-axis")
+    figure = element("div", top, plot, axis, class_="lw-bars", role="img", aria_label=words)
+    return join(figure, _legend(drawn, kinds), _as_table(drawn, kinds))
+
+
+def ranking(counts: Sequence[tuple[str, int]], chosen: str | None) -> Markup:
+    """Draw counts as bars from the largest down; the chosen one stands out."""
+    highest = max([count for _, count in counts], default=0)
+    rows = (_rank(name, count, highest or 1, is_chosen=name == chosen) for name, count in counts)
+    return element("ol", *rows, class_="lw-rank")
+
+
+def _bar(bar: Bar, kinds: Sequence[str], highest: int) -> Markup:
+    pieces = (
+        element("i", class_=mark, style=f"height: {bar.counts.get(kind, 0) / highest:.2%}")
+        for kind, mark in zip(kinds, _MARKS, strict=False)
+        if bar.counts.get(kind)
+    )
+    return element("div", *pieces, title=bar.words())
+
+
+def _legend(drawn: Sequence[Bar], kinds: Sequence[str]) -> Markup:
+    entries = []
+    for kind, mark in zip(kinds, _MARKS, strict=False):
+        count = sum(bar.counts.get(kind, 0) for bar in drawn)
+        sign = element("i", class_=mark, aria_hidden="true")
+        entries.append(element("span", sign, f"{kind} ", element("b", f"{count:,}")))
+    return element("p", *entries, class_="lw-legend")
+
+
+def _as_table(drawn: Sequence[Bar], kinds: Sequence[str]) -> Markup:
+    rows = [
+        (bar.name, *(f"{bar.counts.get(kind, 0):,}" for kind in kinds))
+        for bar in reversed(drawn)
+        if bar.total
+    ]
+    summary = element("summary", "The same as a table")
+    if not rows:
+        return Markup()
+    numbers = table(("Time (UTC)", *kinds), rows, "Counts over time")
+    return element("details", summary, numbers, class_="lw-more")
+
+
+def _rank(name: str, count: int, highest: int, *, is_chosen: bool) -> Markup:
+    bar = element("i", style=f"width: {count / highest:.1%}", aria_hidden="true")
+    return element(
+        "li",
+        element("span", name),
+        element("b", f"{count:,}"),
+        element("div", bar, class_="lw-meter"),
+        class_="is-chosen" if is_chosen else None,
+    )

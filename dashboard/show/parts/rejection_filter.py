@@ -1,0 +1,103 @@
+"""The filters of the page Rejections, kept in the address: length, stage, module and text."""
+
+from __future__ import annotations
+
+import re
+from contextlib import suppress
+from dataclasses import replace
+from datetime import timedelta
+from typing import Final
+
+import streamlit as st
+
+from dashboard.domain.exclusion import RejectionStage
+from dashboard.domain.quantity import Address, TxHash
+from dashboard.domain.reason import ReasonKind
+from dashboard.errors import InputError
+from dashboard.show.asking.rejections import Named, Period, RejectionSummary
+from dashboard.store.rejection_search import RejectionFilter
+
+ANY: Final = "Any"
+LENGTH: Final = "length"
+STAGE: Final = "stage"
+MODULE: Final = "module"
+TEXT: Final = "text"
+PERIODS: Final = {
+    "1 h": Period("hour", timedelta(hours=1), timedelta(minutes=2)),
+    "24 h": Period("24 h", timedelta(hours=24), timedelta(hours=1)),
+    "7 d": Period("7 days", timedelta(days=7), timedelta(hours=6)),
+    "30 d": Period("30 days", timedelta(days=30), timedelta(days=1)),
+    "1 y": Period("year", timedelta(days=371), timedelta(days=7)),
+}
+_USUAL: Final = "24 h"
+_MOST_MODULES: Final = 100
+_LONGEST_TEXT: Final = 200
+_MODULE: Final = re.compile(r"\w{1,64}", re.ASCII)
+_KINDS: Final = {
+    ReasonKind.OVER_LIMIT: "module not named",
+    ReasonKind.INVALID_COUNT: "lines not counted",
+    ReasonKind.UNPARSED: "unknown reason",
+}
+"""What a reason is called that names no module; no module has a blank in its name."""
+
+
+def name_of(named: Named) -> str:
+    """Return what is shown of a reason in few words: its module, or its kind."""
+    kind, module = named
+    return module or _KINDS.get(kind, kind.value.replace("_", " "))
+
+
+def chosen_period() -> str:
+    """Return the name of the length of time that was chosen."""
+    chosen = st.session_state.get(LENGTH, st.query_params.get(LENGTH))
+    return chosen if chosen in PERIODS else _USUAL
+
+
+def filter_bar(everything: RejectionSummary) -> None:
+    """Show the filters; modules to choose from are those that reasons named in this time."""
+    with st.container(key="filters", horizontal=True, vertical_alignment="bottom"):
+        st.segmented_control(
+            "Time", list(PERIODS), default=_USUAL, required=True, key=LENGTH, bind="query-params"
+        )
+        stages = [ANY, *(stage.value for stage in RejectionStage)]
+        st.selectbox("Stage", stages, key=STAGE, bind="query-params", width=150)
+        st.selectbox("Module", _modules(everything), key=MODULE, bind="query-params", width=260)
+        st.text_input(
+            "Search",
+            key=TEXT,
+            bind="query-params",
+            max_chars=_LONGEST_TEXT,
+            type="search",
+            placeholder="Reason as sent, hash or sender",
+        )
+
+
+def chosen_filter() -> RejectionFilter:
+    """Return what the filters ask for, of any network and time."""
+    stage = st.session_state.get(STAGE, ANY)
+    module = st.session_state.get(MODULE, ANY)
+    kind = next((kind for kind, words in _KINDS.items() if words == module), None)
+    return replace(
+        _searched(str(st.session_state.get(TEXT) or "").strip()),
+        tx_rejection_stage=None if stage == ANY else RejectionStage(stage),
+        module="" if kind else None if module == ANY else module,
+        reason_kind=kind,
+    )
+
+
+def _modules(everything: RejectionSummary) -> list[str]:
+    """Return what can be chosen: the commonest first, and what the address names."""
+    named = list(dict.fromkeys(name_of(each) for each, _ in everything.named.most_common()))
+    chosen = str(st.session_state.get(MODULE, st.query_params.get(MODULE, ANY)))
+    options = [ANY, *named[:_MOST_MODULES]]
+    is_name = _MODULE.fullmatch(chosen) or chosen in _KINDS.values()
+    return options if chosen in options or not is_name else [*options, chosen]
+
+
+def _searched(text: str) -> RejectionFilter:
+    """Tell a hash and an address from words that stand in a reason."""
+    with suppress(InputError):
+        return RejectionFilter(tx_hash=TxHash.parse(text))
+    with suppress(InputError):
+        return RejectionFilter(sender=Address.parse(text))
+    return RejectionFilter(text=text)

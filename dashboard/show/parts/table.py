@@ -1,0 +1,25 @@
+"""Tables of our own: rows side by side on wide screens, one below the other on small ones."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from dashboard.show.parts.markup import Markup, element
+
+
+def table(columns: Sequence[str], rows: Sequence[Sequence[str]], name: str) -> Markup:
+    """Build a table; `name` tells people who cannot see it what it holds.
+
+    A cell is Markup or foreign text. An empty cell takes no room on a small screen.
+    """
+    head = element("thead", element("tr", *(element("th", each, scope="col") for each in columns)))
+    body = element("tbody", *(_row(columns, row) for row in rows))
+    return element("table", head, body, class_="lw-table", aria_label=name)
+
+
+def _row(columns: Sequence[str], row: Sequence[str]) -> Markup:
+    cells = (
+        element("td", element("div", cell), data_label=column, class_=None if cell else "is-empty")
+        for column, cell in zip(columns, row, strict=True)
+    )
+    return element("tr", *cells)

@@ -1,0 +1,165 @@
+"""Rejections answers: what is rejected, where, by which module, and is it getting worse."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import datetime, timedelta
+from functools import partial
+from typing import Final
+
+import streamlit as st
+
+from dashboard.domain.exclusion import RejectionStage
+from dashboard.domain.quantity import NetworkId
+from dashboard.show import desk as desks
+from dashboard.show.asking.rejections import MOST_EXPORTED, Period, RejectionSummary
+from dashboard.show.coverage import coverage
+from dashboard.show.desk import Desk
+from dashboard.show.exports import rejections_csv
+from dashboard.show.parts.chooser import chosen_networks
+from dashboard.show.parts.counts import Bar, bars, ranking
+from dashboard.show.parts.heading import heading, section
+from dashboard.show.parts.rejection_filter import (
+    ANY,
+    MODULE,
+    PERIODS,
+    chosen_filter,
+    chosen_period,
+    filter_bar,
+    name_of,
+)
+from dashboard.show.parts.rejection_list import rejection_table
+from dashboard.show.parts.states import empty, store_trouble_shown
+from dashboard.show.text import moment
+from dashboard.store.rejection_search import RejectionFilter
+
+REFRESH: Final = timedelta(seconds=10)
+ROWS: Final = 25
+MOST_RANKED: Final = 10
+_STAGES: Final = tuple(stage.value for stage in RejectionStage)
+
+
+def place() -> st.Page:
+    """Return where this page lives; without an icon, as every page."""
+    return st.Page(page, title="Rejections", url_path="rejections")
+
+
+def page() -> None:
+    """Show the page: what changes by itself refreshes by itself."""
+    _live()
+
+
+@st.fragment(run_every=REFRESH)
+def _live() -> None:
+    desk = desks.current()
+    with store_trouble_shown():
+        period = PERIODS[chosen_period()]
+        of_network = RejectionFilter(network_id=_network_id(desk))
+        everything = desk.rejections.summary(of_network, period)
+        head = st.container()
+        filter_bar(everything)
+        wanted = replace(chosen_filter(), network_id=of_network.network_id)
+        summary = desk.rejections.summary(wanted, period)
+        with head:
+            heading("Rejections", f"{answer(summary, period)} As of {moment(desk.now())}.")
+        if not everything.total and not everything.before:
+            _nothing_yet(desk)
+            return
+        _counts(desk, wanted, summary, period)
+        _list(desk, wanted, summary, period)
+
+
+def answer(summary: RejectionSummary, period: Period) -> str:
+    """Say how many there are, and whether it is getting worse."""
+    length = period.words
+    many = "No rejection" if not summary.total else _count(summary.total)
+    more = summary.total - summary.before
+    trend = "as many as" if not more else f"{abs(more):,} {'more' if more > 0 else 'fewer'} than"
+    if not summary.total and not summary.before:
+        return f"{many} in the last {length}, and none in the {length} before."
+    return f"{many} in the last {length}, {trend} in the {length} before."
+
+
+def _count(number: int) -> str:
+    return "1 rejection" if number == 1 else f"{number:,} rejections"
+
+
+def _network_id(desk: Desk) -> NetworkId | None:
+    chosen = chosen_networks(desk.networks)
+    return chosen[0].network_id if len(chosen) == 1 < len(desk.networks) else None
+
+
+def _nothing_yet(desk: Desk) -> None:
+    empty(
+        "No rejection seen in this time",
+        f"Covered: {coverage(desk.networks)} Choose a longer time, or track a transaction on the "
+        "page Tracked; its rejection appears here.",
+    )
+
+
+def _counts(desk: Desk, wanted: RejectionFilter, summary: RejectionSummary, period: Period) -> None:
+    over_time, by_module = st.columns([8, 5], gap="medium")
+    with over_time, st.container(key="card-over-time", gap="small"):
+        section("When", "By the time each was seen here, in UTC.")
+        drawn = [
+            Bar(_step_name(begins, period), {stage.value: many for stage, many in of.items()})
+            for begins, of in summary.steps
+        ]
+        st.html(bars(drawn, _STAGES, answer(summary, period)))
+    with by_module, st.container(key="card-modules", gap="small"):
+        section("Modules", "What the reasons name; each names the first that was over its limit.")
+        of_all_modules = replace(wanted, module=None, reason_kind=None)
+        _ranking(desk.rejections.summary(of_all_modules, period))
+
+
+def _ranking(summary: RejectionSummary) -> None:
+    named = [(name_of(each), count) for each, count in summary.named.most_common()]
+    shown = named[:MOST_RANKED]
+    rest = sum(count for _, count in named[MOST_RANKED:])
+    if rest:
+        shown.append((f"{len(named) - MOST_RANKED} others", rest))
+    chosen = st.session_state.get(MODULE, ANY)
+    st.html(ranking(shown, chosen))
+
+
+def _step_name(begins: datetime, period: Period) -> str:
+    if period.step >= timedelta(days=1):
+        return f"{begins:%d %b %Y}" if period.step > timedelta(days=1) else f"{begins:%d %b}"
+    return f"{begins:%d %b %H:%M}"
+
+
+def _list(desk: Desk, wanted: RejectionFilter, summary: RejectionSummary, period: Period) -> None:
+    with st.container(key="card-rejections", gap="small"):
+        with st.container(horizontal=True, vertical_alignment="center"):
+            section(_count(summary.total), coverage(desk.networks))
+            _download(desk, wanted, summary, period)
+        if not summary.total:
+            empty("Nothing fits these filters", "Take one away, or choose a longer time.")
+            return
+        leaves = -(-summary.total // ROWS)
+        table = st.empty()
+        number = st.pagination(leaves, key="leaf", bind="query-params") if leaves > 1 else 1
+        found = desk.rejections.leaf(wanted, period, number, ROWS)
+        table.html(rejection_table(found, desk.network_name))
+
+
+def _download(
+    desk: Desk, wanted: RejectionFilter, summary: RejectionSummary, period: Period
+) -> None:
+    most = f"The latest {MOST_EXPORTED:,} of them." if summary.total > MOST_EXPORTED else None
+    st.download_button(
+        "CSV",
+        partial(_csv, desk, wanted, period),
+        f"rejections-{desk.now():%Y%m%dT%H%M%SZ}.csv",
+        "text/csv",
+        key="csv",
+        icon=":material/download:",
+        on_click="ignore",
+        disabled=not summary.total,
+        help=most,
+    )
+
+
+def _csv(desk: Desk, wanted: RejectionFilter, period: Period) -> str:
+    found = desk.rejections.leaf(wanted, period, 1, MOST_EXPORTED)
+    return rejections_csv(found, desk.network_name)
