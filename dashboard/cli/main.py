@@ -3,18 +3,45 @@
 from __future__ import annotations
 
 import sys
+from importlib import import_module
+from io import TextIOWrapper
+from typing import Final, cast
 
 import click
 
-from dashboard.cli.run import devnet, pages, serve, up, worker
-from dashboard.cli.store import migrate
+from dashboard.cli.output import FAILED, WRONG_INPUT, warn
 from dashboard.errors import InputError, LinewatchError
 
-WRONG_INPUT = 2
-FAILED = 1
+_COMMANDS: Final = {
+    "up": "run",
+    "worker": "run",
+    "serve": "run",
+    "devnet": "run",
+    "pages": "run",
+    "migrate": "store",
+    "lookup": "lookup",
+    "track": "track",
+    "rejections": "rejections",
+    "fees": "fees",
+    "alerts": "alerts",
+}
+"""Every command, in the order of the help, with the module of this package that holds it."""
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+class _Commands(click.Group):
+    """Imports the module of a command when the command is called, so that each starts fast."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - named by click
+        return list(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - named by click
+        if cmd_name not in _COMMANDS:
+            return None
+        module = import_module(f"dashboard.cli.{_COMMANDS[cmd_name]}")
+        return cast("click.Command", getattr(module, cmd_name.replace("-", "_")))
+
+
+@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="linewatch")
 def linewatch() -> None:
     """Watch how busy EVM networks are and which transactions they reject, and tell people.
@@ -24,16 +51,16 @@ def linewatch() -> None:
     """
 
 
-for command in (up, worker, serve, devnet, pages, migrate):
-    linewatch.add_command(command)
-
-
 def main() -> None:
     """Run the command; a person's mistake is one line on standard error and status 2."""
+    for stream in (sys.stdout, sys.stderr):
+        # A terminal without our signs shows codes in their place instead of ending the command.
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     try:
         linewatch()
     except LinewatchError as error:
-        click.echo(f"linewatch: {error}", err=True)
+        warn(str(error))
         sys.exit(WRONG_INPUT if isinstance(error, InputError) else FAILED)
 
 

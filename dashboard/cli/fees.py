@@ -1,0 +1,212 @@
+"""`linewatch fees`: what a network's fees are now, or were over a time."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+import click
+
+from dashboard.cli import options
+from dashboard.cli.output import FOUND, Json, instant, print_json, print_table, say
+from dashboard.cli.source import Opened, opened
+from dashboard.domain.gas import FeeSuggestion, SuggestedGasFees
+from dashboard.domain.quantity import Wei
+from dashboard.errors import InputError
+from dashboard.settings.values import parse_duration
+from dashboard.show.networks import Activity, Datum, NetworkCard, NetworkStatus, conclude_status
+from dashboard.show.reading import network_figures
+from dashboard.show.text import age, exact_fee, fee, moment, share, span
+from dashboard.store.connection import Connection
+from dashboard.store.fee_series import Between, FeeKind, FeeStep, fee_steps
+from dashboard.store.observations import latest_gas
+
+
+@dataclass(frozen=True, slots=True)
+class Current:
+    """The present figures of one network; `suggested` is None where there never were any."""
+
+    status: NetworkStatus
+    suggested: SuggestedGasFees | None
+
+
+@click.command()
+@options.network
+@options.within
+@click.option("--step", "step_text", default="1h", show_default=True, help="Length of a row.")
+@options.exit_code
+@options.as_json
+def fees(
+    *,
+    network_text: str | None,
+    since: datetime | None,
+    until: datetime | None,
+    step_text: str,
+    tells_by_status: bool,
+    as_json: bool,
+) -> None:
+    """Tell the fees of the networks.
+
+    They are read from the store: what is known now, or with --since the base fee over a time. With --exit-code the status is 3 where a network is busy now.
+    """
+    with opened() as here:
+        card = options.chosen(network_text, here.source.networks)
+        cards = here.source.networks if card is None else (card,)
+        now = here.source.now()
+        with here.source.store.read() as connection:
+            current = [_current(connection, each, now) for each in cards]
+            if since is None:
+                _print_current(here, current, now, as_json=as_json)
+            else:
+                between = Between(since, until or now, _step(step_text))
+                series = [_series(connection, each, between) for each in cards]
+                _print_series(here, list(zip(cards, series, strict=True)), as_json=as_json)
+    is_busy = any(each.status.activity is Activity.BUSY for each in current)
+    if tells_by_status and is_busy:
+        sys.exit(FOUND)
+
+
+def _step(text: str) -> timedelta:
+    try:
+        return parse_duration(text)
+    except ValueError as error:
+        raise InputError(f"--step: {error}") from error
+
+
+def _current(connection: Connection, card: NetworkCard, now: datetime) -> Current:
+    status = conclude_status(network_figures(connection, card, now), now)
+    suggested = latest_gas(connection, card.network_id).suggested_gas_fees
+    return Current(status, None if suggested is None else suggested.value)
+
+
+def _series(connection: Connection, card: NetworkCard, between: Between) -> list[FeeStep]:
+    return fee_steps(connection, card.network_id, FeeKind.BASE_FEE, between)
+
+
+def _print_current(
+    here: Opened, current: Sequence[Current], now: datetime, *, as_json: bool
+) -> None:
+    if as_json:
+        print_json({"asOf": instant(now), "networks": [_form(each) for each in current]})
+        return
+    for number, each in enumerate(current):
+        if number:
+            say("")
+        status = each.status
+        say(f"{here.label(status.card.network_id)}: {status.activity}. {status.activity_reason}")
+        rows = list(_rows(each, now))
+        if rows:
+            print_table(("FIGURE", "VALUE", "EXACTLY", "AGE"), rows)
+
+
+def _rows(current: Current, now: datetime) -> Iterator[tuple[str, ...]]:
+    figures = current.status.figures
+    for name, datum in (
+        ("base fee", figures.base_fee),
+        ("median base fee", figures.base_fee_percentile),
+        ("busy threshold", figures.busy_threshold),
+    ):
+        if datum is not None:
+            yield name, " ".join(fee(datum.value)), exact_fee(datum.value), _age(datum, now)
+    if figures.network_congestion is not None:
+        congestion = figures.network_congestion
+        yield "congestion", share(congestion.value), "", _age(congestion, now)
+    for name, level in _levels(current.suggested):
+        priority_fee = level.suggested_max_priority_fee_per_gas
+        wait = f"{span(level.min_wait_time_estimate)} to {span(level.max_wait_time_estimate)}"
+        yield f"{name} priority fee", " ".join(fee(priority_fee)), exact_fee(priority_fee), ""
+        most = level.suggested_max_fee_per_gas
+        yield f"{name} fee at most", " ".join(fee(most)), exact_fee(most), f"waits {wait}"
+
+
+def _levels(suggested: SuggestedGasFees | None) -> Iterator[tuple[str, FeeSuggestion]]:
+    if suggested is not None:
+        yield "low", suggested.low
+        yield "medium", suggested.medium
+        yield "high", suggested.high
+
+
+def _age(datum: Datum[Wei] | Datum[float], now: datetime) -> str:
+    stale = ", stale" if datum.is_stale(now) else ""
+    return f"{age(datum.asked_at, now)}{stale}"
+
+
+def _form(current: Current) -> Json:
+    status, suggested = current.status, current.suggested
+    figures = status.figures
+    return {
+        "networkId": status.card.network_id,
+        "network": status.card.name,
+        "isSimulated": status.card.is_simulated,
+        "activity": str(status.activity),
+        "activityReason": status.activity_reason,
+        "source": str(figures.gas_source),
+        "estimatedBaseFee": _datum_form(figures.base_fee),
+        "baseFeePercentile": _datum_form(figures.base_fee_percentile),
+        "busyThreshold": _datum_form(figures.busy_threshold),
+        "networkCongestion": None
+        if figures.network_congestion is None
+        else figures.network_congestion.value,
+        **{name: _level_form(level) for name, level in _levels(suggested)},
+    }
+
+
+def _datum_form(datum: Datum[Wei] | None) -> Json:
+    if datum is None:
+        return None
+    return {"wei": str(datum.value), "askedAt": instant(datum.asked_at)}
+
+
+def _level_form(level: FeeSuggestion) -> Json:
+    millisecond = timedelta(milliseconds=1)
+    return {
+        "suggestedMaxPriorityFeePerGas": str(level.suggested_max_priority_fee_per_gas),
+        "suggestedMaxFeePerGas": str(level.suggested_max_fee_per_gas),
+        "minWaitTimeEstimate": level.min_wait_time_estimate // millisecond,
+        "maxWaitTimeEstimate": level.max_wait_time_estimate // millisecond,
+    }
+
+
+def _print_series(
+    here: Opened, series: Sequence[tuple[NetworkCard, list[FeeStep]]], *, as_json: bool
+) -> None:
+    if as_json:
+        print_json({"networks": [_series_form(card, steps) for card, steps in series]})
+        return
+    rows = [
+        (
+            here.label(card.network_id),
+            moment(step.first_at),
+            moment(step.last_at),
+            exact_fee(step.lowest),
+            exact_fee(step.highest),
+            str(step.count),
+        )
+        for card, steps in series
+        for step in steps
+    ]
+    if not rows:
+        say("No base fee was seen in that time.")
+        return
+    print_table(("NETWORK", "FROM", "TO", "LOWEST", "HIGHEST", "VALUES"), rows)
+
+
+def _series_form(card: NetworkCard, steps: Sequence[FeeStep]) -> Json:
+    return {
+        "networkId": card.network_id,
+        "network": card.name,
+        "isSimulated": card.is_simulated,
+        "baseFees": [
+            {
+                "from": instant(step.first_at),
+                "to": instant(step.last_at),
+                "lowest": str(step.lowest),
+                "highest": str(step.highest),
+                "values": step.count,
+                "valuesWithEstimatedTime": step.estimated,
+            }
+            for step in steps
+        ],
+    }

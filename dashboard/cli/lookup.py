@@ -1,0 +1,151 @@
+"""`linewatch lookup`: what happened to transactions, asked of the network now."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from datetime import datetime
+
+import click
+
+from dashboard.cli import options
+from dashboard.cli.output import FAILED, FOUND, Json, instant, print_json, say, warn
+from dashboard.cli.rejections import rejection_form
+from dashboard.cli.source import Opened, opened, standard_input
+from dashboard.domain.foreign import visible
+from dashboard.domain.paste import LONGEST_PASTE, Paste, read_paste
+from dashboard.domain.quantity import NetworkId, TxHash
+from dashboard.errors import InputError
+from dashboard.show.dossiers import Dossier, Finding, answer_to_pass_on
+from dashboard.show.reading import dossier
+from dashboard.wiring.live import live_question
+
+_SHOWN = 80
+
+
+@click.command()
+@click.argument("transactions", nargs=-1, metavar="HASH|LINK...")
+@options.network
+@click.option("--stored", is_flag=True, help="Ask nobody; tell what the store holds.")
+@options.exit_code
+@options.as_json
+def lookup(
+    transactions: tuple[str, ...],
+    network_text: str | None,
+    *,
+    stored: bool,
+    tells_by_status: bool,
+    as_json: bool,
+) -> None:
+    """Say what happened to transactions.
+
+    "-" reads them from standard input. The networks are asked now, unless --stored is given, and
+    what they say is stored. The status is 1 where no network answers about one of them, and with
+    --exit-code 3 where a rejection is on record.
+    """
+    paste = _read(transactions)
+    with opened() as here:
+        network_id = _network_id(here, network_text, stored=stored)
+        asked_at = here.source.now()
+        if not stored:
+            _ask(here, paste.hashes, network_id)
+        dossiers = _dossiers(here, paste.hashes, network_id)
+    now = here.source.now()
+    _print(dossiers, now, as_json=as_json)
+    is_unanswered = not stored and _warn_of_silence(dossiers, asked_at)
+    has_rejection = any(finding.versions for each in dossiers for finding in each.findings)
+    if tells_by_status and has_rejection:
+        sys.exit(FOUND)
+    if is_unanswered:
+        sys.exit(FAILED)
+
+
+def _read(texts: Sequence[str]) -> Paste:
+    """Read hashes and links; InputError names the first that is none."""
+    if not texts:
+        raise InputError("lookup needs a transaction hash: linewatch lookup 0x…")
+    text = "\n".join(standard_input() if text == "-" else text for text in texts)
+    if len(text) > LONGEST_PASTE:
+        raise InputError("that is more than one lookup can ask about: track them instead")
+    paste = read_paste(text)
+    if paste.wrong:
+        wrong = paste.wrong[0]
+        raise InputError(f"“{visible(wrong.text, _SHOWN)}” {wrong.why}")
+    if not paste.hashes:
+        raise InputError("standard input holds no transaction hash")
+    return paste
+
+
+def _network_id(here: Opened, text: str | None, *, stored: bool) -> NetworkId | None:
+    card = options.chosen(text, here.source.networks)
+    if card is not None and not (card.has_exclusion or stored):
+        raise InputError(
+            f"{card.name} has no exclusion endpoint to ask: configure one, or use --stored"
+        )
+    return None if card is None else card.network_id
+
+
+def _ask(here: Opened, hashes: tuple[TxHash, ...], network_id: NetworkId | None) -> None:
+    """Ask as the pages do, and store what is said."""
+    with live_question(here.settings, here.source.store, here.networks) as look_up:
+        if look_up is None:
+            raise InputError(
+                "no network with an exclusion endpoint is configured: add one, or use --stored"
+            )
+        look_up(hashes, network_id)
+
+
+def _dossiers(
+    here: Opened, hashes: Sequence[TxHash], network_id: NetworkId | None
+) -> list[Dossier]:
+    """Read what is known of each hash, on one network or all."""
+    cards = [
+        card for card in here.source.networks if network_id is None or card.network_id == network_id
+    ]
+    with here.source.store.read() as connection:
+        return [dossier(connection, cards, each) for each in hashes]
+
+
+def _print(dossiers: Sequence[Dossier], now: datetime, *, as_json: bool) -> None:
+    if as_json:
+        print_json({"asOf": instant(now), "transactions": [_form(each) for each in dossiers]})
+        return
+    for number, each in enumerate(dossiers):
+        if number:
+            say("")
+        for line in answer_to_pass_on(each, now).splitlines():
+            say(line)
+
+
+def _warn_of_silence(dossiers: Sequence[Dossier], asked_at: datetime) -> bool:
+    """Tell how many transactions no network said anything about; return whether there are any."""
+    unanswered = sum(not each.answered_since(asked_at) for each in dossiers)
+    if unanswered:
+        warn(f"no network answered about {unanswered} of {len(dossiers)} transactions")
+    return unanswered > 0
+
+
+def _form(each: Dossier) -> Json:
+    return {
+        "txHash": str(each.tx_hash),
+        "isTracked": each.is_tracked,
+        "networks": [_finding_form(finding) for finding in each.findings],
+    }
+
+
+def _finding_form(finding: Finding) -> Json:
+    evidence = finding.evidence
+    return {
+        "networkId": finding.card.network_id,
+        "network": finding.card.name,
+        "isSimulated": finding.card.is_simulated,
+        "verdict": str(finding.verdict.kind),
+        "restsOn": finding.verdict.rests_on,
+        "follows": finding.verdict.follows,
+        "attemptedAt": instant(evidence.attempted_at),
+        "firstAnsweredAt": instant(evidence.first_answered_at),
+        "lastAnsweredAt": instant(evidence.last_answered_at),
+        "failingSince": instant(evidence.failing_since),
+        "failure": None if evidence.failure is None else evidence.failure.message,
+        "records": [rejection_form(version) for version in finding.versions],
+    }

@@ -1,0 +1,101 @@
+"""Options that several commands share, read strictly and told in one line where they are wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+from typing import Any, Final, TypeVar
+
+import click
+
+from dashboard.domain.quantity import Address, NetworkId, TxHash, shorten
+from dashboard.domain.track_list import parse_attempt
+from dashboard.errors import InputError, WireError
+from dashboard.settings.values import parse_duration
+from dashboard.show.networks import NetworkCard
+from dashboard.wire.timestamp import parse_timestamp
+from dashboard.wiring.clock import utc_now
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+class Parsed(click.ParamType[object]):
+    """A value that a function of ours reads; what it refuses is a mistake in the command line."""
+
+    def __init__(self, name: str, parse: Callable[[str], object]) -> None:
+        """Show `name` in the help; `parse` raises InputError."""
+        self.name = name
+        self._parse = parse
+
+    def convert(
+        self,
+        value: object,
+        param: click.Parameter | None,
+        ctx: click.Context | None,
+    ) -> object:
+        try:
+            return self._parse(str(value))
+        except InputError as error:
+            self.fail(str(error), param, ctx)
+
+
+def moment(text: str, now: datetime) -> datetime:
+    """Read a time, or a length before `now`; a time without a zone is UTC."""
+    try:
+        return now - parse_duration(text)
+    except (ValueError, OverflowError):
+        pass
+    for candidate in (text, f"{text}Z"):
+        try:
+            return parse_timestamp(candidate.replace(" ", "T", 1))
+        except WireError:
+            continue
+    raise InputError(
+        f"{shorten(text)} is no time: write a length such as 24h or 7d, "
+        "or a moment such as 2026-11-20T12:00:00Z"
+    )
+
+
+MOMENT: Final = Parsed("time", lambda text: moment(text, utc_now()))
+ATTEMPT: Final = Parsed("time", lambda text: parse_attempt(text, utc_now()))
+HASH: Final = Parsed("hash", TxHash.parse)
+ADDRESS: Final = Parsed("address", Address.parse)
+
+as_json = click.option("--json", "as_json", is_flag=True, help="Answer in JSON, for programs.")
+network = click.option(
+    "--network", "network_text", metavar="NAME|ID", help="Only this network, by name or chain id."
+)
+limit = click.option(
+    "--limit", type=click.IntRange(min=1), default=50, show_default=True, help="Most rows."
+)
+exit_code = click.option(
+    "--exit-code", "tells_by_status", is_flag=True, help="End with status 3 if something is found."
+)
+
+
+def within(command: Command) -> Command:
+    """Add --since and --until."""
+    since = click.option(
+        "--since", type=MOMENT, help="Not before this time, or this long ago: 24h, 7d."
+    )
+    until = click.option("--until", type=MOMENT, help="Not after this time.")
+    return since(until(command))
+
+
+def chosen(text: str | None, cards: tuple[NetworkCard, ...]) -> NetworkCard | None:
+    """Return the configured network that a person named; InputError where there is none."""
+    if text is None:
+        return None
+    for card in cards:
+        if text.casefold() == card.name.casefold() or text == str(card.network_id):
+            return card
+    known = ", ".join(f"{card.name} ({card.network_id})" for card in cards) or "none"
+    raise InputError(f"{shorten(text)} is no network of this installation: {known}")
+
+
+def chosen_id(text: str | None, cards: tuple[NetworkCard, ...]) -> NetworkId | None:
+    """Return the id of a network; one that left the configuration is named by its number."""
+    if text is not None and text.isascii() and text.isdecimal() and len(text) <= 18:  # noqa: PLR2004 - what the store's numbers hold
+        return NetworkId(int(text))
+    card = chosen(text, cards)
+    return None if card is None else card.network_id

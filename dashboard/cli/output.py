@@ -1,0 +1,71 @@
+"""How commands answer: aligned plain tables for people, JSON with fixed keys for programs.
+
+Whatever is printed here is inert: foreign text reaches no terminal as control or direction codes.
+"""
+
+from __future__ import annotations
+
+import json
+import unicodedata
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Final, TypeAlias
+
+import click
+
+from dashboard.domain.foreign import visible
+from dashboard.wire.timestamp import format_timestamp
+
+Json: TypeAlias = dict[str, "Json"] | list["Json"] | str | int | float | bool | None
+"""What JSON can say."""
+
+FOUND: Final = 3
+"""The status of a command that was asked to tell by it that something was found."""
+
+WRONG_INPUT: Final = 2
+"""The status where something that a person gave could not be used."""
+
+FAILED: Final = 1
+"""The status where what was asked for could not be done."""
+
+_GAP: Final = "  "
+_WIDE: Final = frozenset("WF")
+
+
+def say(text: str) -> None:
+    """Print one line."""
+    click.echo(visible(text))
+
+
+def warn(text: str) -> None:
+    """Print one line to standard error, so that an answer stays what it is."""
+    click.echo(f"linewatch: {visible(text)}", err=True)
+
+
+def print_json(value: Json) -> None:
+    """Print a value as indented ASCII, which holds neither control nor direction codes."""
+    click.echo(json.dumps(value, indent=2, ensure_ascii=True))
+
+
+def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Print rows under their columns; nothing is cut off, since a program may read it."""
+    lines = [list(columns), *([visible(cell) for cell in row] for row in rows)]
+    widths = [max(map(_width, column)) for column in zip(*lines, strict=True)]
+    for line in lines:
+        padded = (
+            cell + " " * (width - _width(cell)) for cell, width in zip(line, widths, strict=True)
+        )
+        click.echo(_GAP.join(padded).rstrip())
+
+
+def instant(at: datetime | None) -> str | None:
+    """Write a moment for programs, as both APIs do."""
+    return None if at is None else format_timestamp(at)
+
+
+def _width(text: str) -> int:
+    """Return how many columns of a terminal a text takes."""
+    return sum(
+        0 if unicodedata.combining(each) else 1 + (unicodedata.east_asian_width(each) in _WIDE)
+        for each in text
+    )

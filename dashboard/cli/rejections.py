@@ -1,0 +1,126 @@
+"""`linewatch rejections`: the rejections in the store, the latest first."""
+
+from __future__ import annotations
+
+import sys
+from datetime import datetime
+from typing import Any
+
+import click
+import msgspec
+
+from dashboard.cli import options
+from dashboard.cli.output import FOUND, Json, instant, print_json, print_table, say
+from dashboard.cli.source import Opened, opened
+from dashboard.domain.exclusion import RejectionStage, StoredRejection
+from dashboard.domain.quantity import Address, TxHash
+from dashboard.domain.reason import ReasonKind, explain, overrun, parse_reason
+from dashboard.show.text import moment
+from dashboard.store.rejection_search import RejectionFilter, search
+from dashboard.wire.exclusion import encode_record
+
+
+@click.command()
+@options.network
+@click.option(
+    "--stage",
+    type=click.Choice([*RejectionStage], case_sensitive=False),
+    help="Where it was rejected.",
+)
+@click.option("--module", help="Only those whose reason names this prover module, such as HUB.")
+@click.option("--sender", type=options.ADDRESS, help="Only those of this sender.")
+@click.option("--tx", "tx_hash", type=options.HASH, help="Only the versions of this transaction.")
+@options.within
+@options.limit
+@options.exit_code
+@options.as_json
+def rejections(  # noqa: PLR0913 - one for each option
+    *,
+    network_text: str | None,
+    stage: RejectionStage | None,
+    module: str | None,
+    sender: Address | None,
+    tx_hash: TxHash | None,
+    since: datetime | None,
+    until: datetime | None,
+    limit: int,
+    tells_by_status: bool,
+    as_json: bool,
+) -> None:
+    """List the rejections that are stored.
+
+    The latest arrival comes first. With --exit-code the status is 3 where there are any.
+    """
+    with opened() as here:
+        wanted = RejectionFilter(
+            network_id=options.chosen_id(network_text, here.source.networks),
+            tx_rejection_stage=None if stage is None else RejectionStage(stage),
+            module=None if module is None else module.upper(),
+            sender=sender,
+            tx_hash=tx_hash,
+            since=since,
+            until=until,
+        )
+        with here.source.store.read() as connection:
+            found = search(connection, wanted, limit)
+        if as_json:
+            print_json({"rejections": [_placed_form(here, each) for each in found]})
+        else:
+            _print(here, found)
+    if tells_by_status and found:
+        sys.exit(FOUND)
+
+
+def rejection_form(stored: StoredRejection) -> dict[str, Json]:
+    """Write a rejection for programs: the record as the API answers it, and what we make of it."""
+    record: dict[str, Any] = msgspec.json.decode(encode_record(stored.record))
+    reason = parse_reason(stored.record.reason_message)
+    return record | {
+        "firstSeenAt": instant(stored.first_seen_at),
+        "reportedAt": instant(stored.reported_at),
+        "overflows": [
+            {"module": each.module, "count": each.count, "limit": each.limit}
+            for each in stored.overflows
+        ],
+        "reason": {
+            "kind": str(reason.kind),
+            "module": reason.module,
+            "count": reason.count,
+            "limit": reason.limit,
+            "overrun": overrun(reason),
+            "inWords": explain(reason),
+        },
+    }
+
+
+def _placed_form(here: Opened, stored: StoredRejection) -> Json:
+    return {
+        "networkId": stored.network_id,
+        "network": here.source.network_name(stored.network_id),
+        "isSimulated": here.is_simulated(stored.network_id),
+        **rejection_form(stored),
+    }
+
+
+def _print(here: Opened, found: list[StoredRejection]) -> None:
+    if not found:
+        say("No such rejection is stored.")
+        return
+    columns = ("ARRIVED", "NETWORK", "STAGE", "MODULE", "LINES", "LIMIT", "TRANSACTION", "REASON")
+    print_table(columns, [_row(here, each) for each in found])
+
+
+def _row(here: Opened, stored: StoredRejection) -> tuple[str, ...]:
+    record = stored.record
+    reason = parse_reason(record.reason_message)
+    words = explain(reason) if reason.kind is not ReasonKind.UNPARSED else f"“{reason.text}”"
+    return (
+        moment(stored.first_seen_at),
+        here.label(stored.network_id),
+        str(record.tx_rejection_stage),
+        reason.module or "",
+        "" if reason.count is None else str(reason.count),
+        "" if reason.limit is None else str(reason.limit),
+        str(record.tx_hash),
+        words,
+    )
