@@ -37,6 +37,7 @@ class Operation(StrEnum):
     BASE_FEE_PERCENTILE = "baseFeePercentile"
     BUSY_THRESHOLD = "busyThreshold"
     EXCLUSION_STATUS = "getTransactionExclusionStatusV1"
+    TRANSACTION_RECEIPT = "eth_getTransactionReceipt"
 
 
 class GasSource(StrEnum):

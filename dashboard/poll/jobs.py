@@ -19,6 +19,12 @@ from dashboard.poll.clocks import Clocks
 from dashboard.poll.exclusion import ExclusionAsker, ExclusionPoll
 from dashboard.poll.gas import GasArchive, GasPeriods, GasPoll
 from dashboard.poll.gas_question import GasAsker
+from dashboard.poll.inclusion import (
+    FOLLOW_UP_CADENCE,
+    InclusionArchive,
+    InclusionAsker,
+    InclusionPoll,
+)
 from dashboard.poll.lease import Lease, LeaseLost, Term
 from dashboard.poll.schedule import Schedule
 from dashboard.poll.scheduler import Job
@@ -54,6 +60,7 @@ class WatchedNetwork:
     block_time: timedelta | None = None
     gas_from_node: GasAsker | None = None
     gas_periods: GasPeriods | None = None
+    inclusion: InclusionAsker | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +69,7 @@ class Periods:
 
     gas: GasPeriods
     exclusion: timedelta = timedelta(seconds=1)
+    inclusion: timedelta = timedelta(seconds=1)
     delivery: timedelta = timedelta(seconds=1)
     housekeeping: timedelta = timedelta(hours=1)
     keep_gas_observations: timedelta = timedelta(days=90)
@@ -98,6 +106,12 @@ def _polls(watcher: Watcher, term: Term, network: WatchedNetwork) -> Iterator[Jo
         schedule = Schedule(watcher.cadence)
         poll = ExclusionPoll(network.exclusion, archive, schedule, watcher.clocks)
         yield Job(f"exclusion poll of {network_id}", watcher.periods.exclusion, poll.tick)
+    if network.inclusion is not None:
+        inclusions = InclusionArchive(store, network_id, term)
+        follow_up = InclusionPoll(
+            network.inclusion, inclusions, Schedule(FOLLOW_UP_CADENCE), watcher.clocks
+        )
+        yield Job(f"inclusion poll of {network_id}", watcher.periods.inclusion, follow_up.tick)
     if network.gas is not None or network.gas_from_node is not None:
         gas_archive = GasArchive(store, network_id, term, network.block_time)
         periods = network.gas_periods or watcher.periods.gas

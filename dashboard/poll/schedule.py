@@ -1,4 +1,4 @@
-"""The schedule of exclusion questions, in memory: what was tracked together is asked together."""
+"""The schedule of questions in memory: hashes tracked together are asked about together."""
 
 from __future__ import annotations
 
@@ -99,9 +99,13 @@ class Schedule:
             is_answered = answer.failure is None
             groups[_state_after(cohort.state, answer), is_answered].append(answer.tx_hash)
         for (state, is_answered), hashes in groups.items():
-            wait = self._wait(now - cohort.born, state, is_answered=is_answered)
-            if wait is not None:
-                self._push(now + wait, Cohort(cohort.born, state, hashes))
+            self.ask_again(Cohort(cohort.born, state, hashes), now, is_answered=is_answered)
+
+    def ask_again(self, cohort: Cohort, now: timedelta, *, is_answered: bool) -> None:
+        """Schedule the next question about a cohort after one answer for all its hashes."""
+        wait = self._wait(now - cohort.born, cohort.state, is_answered=is_answered)
+        if wait is not None:
+            self._push(now + wait, cohort)
 
     def _due(self, watched: Watched, now: timedelta) -> timedelta | None:
         """Return when to ask; None where the last question was put already."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -17,6 +17,10 @@ from dashboard.store.failing import StandingFailure
 T = TypeVar("T")
 
 _STALE_AFTER_PERIODS: Final = 2
+_GAS_OPERATIONS: Final = set(Operation) - {
+    Operation.EXCLUSION_STATUS,
+    Operation.TRANSACTION_RECEIPT,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,18 +96,14 @@ class NetworkFigures:
 
     def gas_failure(self) -> StandingFailure | None:
         """Return the gas question that was not answered for the longest time."""
-        return self._longest(is_exclusion=False)
+        return self._longest(_GAS_OPERATIONS)
 
     def exclusion_failure(self) -> StandingFailure | None:
         """Return why nothing is heard of rejections, or None where all is well."""
-        return self._longest(is_exclusion=True)
+        return self._longest({Operation.EXCLUSION_STATUS})
 
-    def _longest(self, *, is_exclusion: bool) -> StandingFailure | None:
-        of_kind = (
-            failure
-            for failure in self.failures
-            if (failure.operation is Operation.EXCLUSION_STATUS) is is_exclusion
-        )
+    def _longest(self, operations: Collection[Operation]) -> StandingFailure | None:
+        of_kind = (failure for failure in self.failures if failure.operation in operations)
         return min(of_kind, key=lambda failure: failure.failing_since, default=None)
 
 

@@ -18,6 +18,7 @@ from dashboard.upstream.endpoint import Asker, Endpoint
 from dashboard.upstream.exclusion import ExclusionClient
 from dashboard.upstream.gas import BasicKey, Credentials, GasClient, PathKey
 from dashboard.upstream.http import HttpAsker, HttpClient
+from dashboard.upstream.inclusion import InclusionClient
 from dashboard.upstream.node import NodeClient
 from dashboard.upstream.retry import RetryPolicy
 from dashboard.upstream.websocket import WebSocketAsker
@@ -114,6 +115,11 @@ class Clients:
         if settings is None:
             return None
         return NodeClient(self._asker(f"{network.title} node", rpc_address(settings)))
+
+    def inclusion(self, network: Network) -> InclusionClient | None:
+        """Return what asks the network's node what became of transactions, if there is one."""
+        node = self.node(network)
+        return None if node is None else InclusionClient(node, network.network_id)
 
     def follower(self, network: Network, window_blocks: int) -> ChainFollower | None:
         """Return what reads the fees of this many blocks from the network's node, if any."""

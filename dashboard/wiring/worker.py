@@ -65,6 +65,7 @@ def _watched(network: Network, clients: Clients, settings: Settings) -> WatchedN
         network.network_id,
         gas=clients.gas(network),
         exclusion=clients.exclusion(network),
+        inclusion=clients.inclusion(network),
         block_time=network.endpoints.block_time,
         gas_from_node=None if follower is None else GasFromNode(follower, _elapsed),
         gas_periods=gas_periods(network, settings),
