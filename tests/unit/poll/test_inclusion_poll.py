@@ -1,0 +1,264 @@
+"""Following tracked transactions up, over a real store and a node that is scripted."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import timedelta
+
+import pytest
+
+from dashboard.domain.follow_up import (
+    SETTLES_AFTER,
+    Inclusion,
+    InclusionAnswer,
+    InclusionQuestion,
+)
+from dashboard.domain.observation import Operation
+from dashboard.domain.quantity import Address, TxHash
+from dashboard.domain.verdict import VerdictKind, conclude
+from dashboard.errors import StoreError
+from dashboard.poll.inclusion import FOLLOW_UP_CADENCE, InclusionArchive, InclusionPoll
+from dashboard.poll.lease import Lease, LeaseLost
+from dashboard.poll.schedule import Schedule
+from dashboard.store.engine import Store
+from dashboard.store.failing import failing
+from dashboard.store.leases import release
+from dashboard.store.rejections import save_polled
+from tests.askers import SILENCE
+from tests.builders import A_NETWORK, ANOTHER_NETWORK, a_hash, a_record, an_address, seconds
+from tests.moody_store import MoodyStore
+from tests.timepiece import Timepiece
+from tests.unit.poll.exclusions import LEASE, evidence_of, watch
+
+pytestmark = pytest.mark.anyio
+
+
+class ScriptedNode:
+    """Includes what it is told to include, and counts the questions about each hash."""
+
+    def __init__(self) -> None:
+        """Hold no transaction, and be up."""
+        self.included: dict[TxHash, Inclusion] = {}
+        self.next_nonces: dict[Address, int] = {}
+        self.is_down = False
+        self.asked: list[list[TxHash]] = []
+
+    async def ask(self, questions: Sequence[InclusionQuestion]) -> list[InclusionAnswer]:
+        """Answer each question in order."""
+        self.asked.append([each.tx_hash for each in questions])
+        return [self._answer(each) for each in questions]
+
+    def include(self, number: int, block: int = 7) -> None:
+        """Put a transaction into a block."""
+        self.included[a_hash(number)] = Inclusion(block, bytes(32), is_successful=True)
+
+    def _answer(self, question: InclusionQuestion) -> InclusionAnswer:
+        if self.is_down:
+            return InclusionAnswer(question.tx_hash, failure=SILENCE)
+        sender = question.sender
+        return InclusionAnswer(
+            question.tx_hash,
+            self.included.get(question.tx_hash),
+            None if sender is None else self.next_nonces.get(sender, 0),
+        )
+
+
+@pytest.fixture
+def node() -> ScriptedNode:
+    return ScriptedNode()
+
+
+@pytest.fixture
+def poll(store: Store, node: ScriptedNode, timepiece: Timepiece) -> InclusionPoll:
+    return a_poll(store, node, timepiece)
+
+
+def a_poll(store: Store, node: ScriptedNode, timepiece: Timepiece) -> InclusionPoll:
+    """Return the follow-up of `A_NETWORK`, as a start of the worker makes it."""
+    term = Lease(store, "worker", "worker 1", LEASE).acquire()
+    assert term is not None
+    archive = InclusionArchive(store, A_NETWORK, term)
+    return InclusionPoll(node, archive, Schedule(FOLLOW_UP_CADENCE), timepiece.clocks)
+
+
+def reject(store: Store, timepiece: Timepiece, nonce: int = 5) -> None:
+    with store.write() as connection:
+        save_polled(connection, A_NETWORK, a_record(nonce=nonce), timepiece.now())
+
+
+def verdict_on(store: Store) -> VerdictKind:
+    return conclude(evidence_of(store)).kind
+
+
+async def tick_for(poll: InclusionPoll, timepiece: Timepiece, duration: timedelta) -> None:
+    """Let time pass in 200 steps, with a tick after each."""
+    for _ in range(200):
+        timepiece.wait(duration / 200)
+        await poll.tick()
+
+
+async def test_included_hash_is_found_at_once(
+    store: Store, poll: InclusionPoll, node: ScriptedNode, timepiece: Timepiece
+) -> None:
+    node.include(1)
+    watch(store, timepiece, 1)
+
+    await poll.tick()
+
+    assert verdict_on(store) is VerdictKind.INCLUDED
+
+
+async def test_rejected_hash_that_is_included_later_is_found(
+    store: Store, poll: InclusionPoll, node: ScriptedNode, timepiece: Timepiece
+) -> None:
+    watch(store, timepiece, 1)
+    reject(store, timepiece)
+    await poll.tick()
+    assert verdict_on(store) is VerdictKind.REJECTED
+
+    node.include(1)
+    await tick_for(poll, timepiece, seconds(45))
+
+    assert verdict_on(store) is VerdictKind.REJECTED_THEN_INCLUDED
+
+
+async def test_nonce_used_by_another_is_found_once_a_record_names_it(
+    store: Store, poll: InclusionPoll, node: ScriptedNode, timepiece: Timepiece
+) -> None:
+    node.next_nonces[an_address()] = 6
+    watch(store, timepiece, 1)
+    await tick_for(poll, timepiece, seconds(60))
+    reject(store, timepiece)
+
+    await tick_for(poll, timepiece, seconds(120))
+
+    assert verdict_on(store) is VerdictKind.REPLACED
+
+
+async def test_end_is_asked_about_once_more_when_it_settles_and_never_again(
+    store: Store, poll: InclusionPoll, node: ScriptedNode, timepiece: Timepiece
+) -> None:
+    node.include(1)
+    watch(store, timepiece, 1)
+
+    await poll.tick()
+    await tick_for(poll, timepiece, SETTLES_AFTER - seconds(1))
+    assert len(node.asked) == 1
+    await tick_for(poll, timepiece, timedelta(days=2))
+
+    assert len(node.asked) == 2
+
+
+async def test_replaced_hash_settles_too(
+    store: Store, poll: InclusionPoll, node: ScriptedNode, timepiece: Timepiece
+) -> None:
+    node.next_nonces[an_address()] = 6
+    watch(store, timepiece, 1)
+    reject(store, timepiece)
+    await tick_for(poll, timepiece, 2 * SETTLES_AFTER)
+    asked = len(node.asked)
+
+    await tick_for(poll, timepiece, timedelta(days=2))
+
+    assert asked == len(node.asked) == 3
+
+
+async def test_block_that_was_replaced_is_looked_at_again(
+    store: Store, poll: InclusionPoll, node: ScriptedNode, timepiece: Timepiece
+) -> None:
+    node.include(1)
+    watch(store, timepiece, 1)
+    await poll.tick()
+    node.included.clear()
+
+    await tick_for(poll, timepiece, SETTLES_AFTER)
+
+    assert verdict_on(store) is VerdictKind.NOT_CHECKED_YET
+
+
+async def test_hash_without_an_end_costs_few_questions(
+    store: Store, poll: InclusionPoll, node: ScriptedNode, timepiece: Timepiece
+) -> None:
+    watch(store, timepiece, 1)
+
+    for _ in range(40):
+        await tick_for(poll, timepiece, timedelta(days=1))
+
+    assert 100 < len(node.asked) < 170
+
+
+async def test_restart_goes_on_where_it_was(
+    store: Store, poll: InclusionPoll, node: ScriptedNode, timepiece: Timepiece
+) -> None:
+    node.include(1)
+    watch(store, timepiece, 1, 2)
+    await poll.tick()
+    await tick_for(poll, timepiece, SETTLES_AFTER)
+    node.asked.clear()
+
+    await a_poll(store, node, timepiece).tick()
+
+    assert node.asked == []
+    await tick_for(a_poll(store, node, timepiece), timepiece, timedelta(hours=1))
+    assert {tx_hash for hashes in node.asked for tx_hash in hashes} == {a_hash(2)}
+
+
+async def test_hash_of_another_network_is_left_to_its_node(
+    store: Store, poll: InclusionPoll, node: ScriptedNode, timepiece: Timepiece
+) -> None:
+    watch(store, timepiece, 1, network_id=ANOTHER_NETWORK)
+
+    await poll.tick()
+
+    assert node.asked == []
+
+
+async def test_silent_node_is_noted_rested_and_asked_again(
+    store: Store, poll: InclusionPoll, node: ScriptedNode, timepiece: Timepiece
+) -> None:
+    node.is_down = True
+    watch(store, timepiece, 1, 2)
+    await tick_for(poll, timepiece, seconds(29))
+    assert len(node.asked) == 1
+    assert silent_operations(store) == [Operation.TRANSACTION_RECEIPT]
+
+    node.is_down = False
+    await tick_for(poll, timepiece, seconds(60))
+
+    assert silent_operations(store) == []
+    assert len(node.asked) > 1
+
+
+def silent_operations(store: Store) -> list[Operation]:
+    with store.read() as connection:
+        return [each.operation for each in failing(connection, A_NETWORK)]
+
+
+async def test_answer_that_cannot_be_written_down_is_asked_for_again(
+    store: Store, node: ScriptedNode, timepiece: Timepiece
+) -> None:
+    node.include(1)
+    watch(store, timepiece, 1)
+    moody = MoodyStore(store)
+    poll = a_poll(moody, node, timepiece)
+    moody.fail_after(writes=0)
+    with pytest.raises(StoreError):
+        await poll.tick()
+
+    await tick_for(poll, timepiece, seconds(60))
+
+    assert verdict_on(store) is VerdictKind.INCLUDED
+
+
+async def test_worker_without_its_lease_writes_nothing(
+    store: Store, poll: InclusionPoll, node: ScriptedNode, timepiece: Timepiece
+) -> None:
+    node.include(1)
+    watch(store, timepiece, 1)
+    with store.write() as connection:
+        release(connection, "worker", 1)
+
+    with pytest.raises(LeaseLost):
+        await poll.tick()
+
+    assert evidence_of(store).follow_up is None
