@@ -6,10 +6,12 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from sqlalchemy import (
     ColumnElement,
     Connection,
+    Select,
     and_,
     case,
     func,
@@ -122,11 +124,17 @@ def is_tracked(connection: Connection, tx_hash: TxHash) -> bool:
 
 def tracked(connection: Connection, limit: int) -> list[TrackedTransaction]:
     """Return what is tracked, the latest first."""
-    query = (
-        select(tracked_transactions)
-        .order_by(tracked_transactions.c.tracked_at.desc(), tracked_transactions.c.tx_hash)
-        .limit(limit)
-    )
+    return tracked_of(connection, select_tracked().limit(limit))
+
+
+def select_tracked() -> Select[Any]:
+    """Select what is tracked, the latest first, for `tracked_of`."""
+    column = tracked_transactions.c
+    return select(tracked_transactions).order_by(column.tracked_at.desc(), column.tx_hash)
+
+
+def tracked_of(connection: Connection, query: Select[Any]) -> list[TrackedTransaction]:
+    """Read the rows of a `select_tracked`, each with the networks on which it is watched."""
     rows = connection.execute(query).all()
     networks = _networks_watched(connection, [row.tx_hash for row in rows])
     return [

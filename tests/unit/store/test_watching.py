@@ -1,0 +1,112 @@
+"""Looking after what is tracked: finding, correcting, removing."""
+
+from __future__ import annotations
+
+import pytest
+
+from dashboard.domain.observation import ExclusionAnswer, Failure, FailureKind
+from dashboard.domain.quantity import TxHash
+from dashboard.store.answers import record_answers
+from dashboard.store.engine import Store
+from dashboard.store.rejections import save_polled, versions
+from dashboard.store.transactions import TrackRequest, is_tracked, track, tracked, watches
+from dashboard.store.watching import (
+    Remarks,
+    Standing,
+    TrackedFilter,
+    amend,
+    how_many_tracked,
+    search_tracked,
+    still_watched,
+    untrack,
+)
+from tests.builders import A_MOMENT, A_NETWORK, ANOTHER_NETWORK, a_hash, a_record, seconds
+
+
+@pytest.fixture
+def store(store: Store) -> Store:
+    """Track one that was rejected, one that was answered, one that failed and one not asked."""
+    labels = ("Case 17", "", "100% of C:\\", "")
+    with store.write() as connection:
+        for number, label in enumerate(labels, start=1):
+            networks = (A_NETWORK,) if number == 4 else (A_NETWORK, ANOTHER_NETWORK)
+            request = TrackRequest(a_hash(number), networks, None, label, f"Note {number}")
+            track(connection, request, A_MOMENT + seconds(number))
+        save_polled(connection, A_NETWORK, a_record(), A_MOMENT)
+        failure = Failure(FailureKind.UNAVAILABLE, "no answer")
+        answers = [
+            ExclusionAnswer(a_hash(1)),
+            ExclusionAnswer(a_hash(2)),
+            ExclusionAnswer(a_hash(3), failure=failure),
+        ]
+        record_answers(connection, A_NETWORK, A_MOMENT, answers)
+    return store
+
+
+@pytest.mark.parametrize(
+    ("wanted", "numbers"),
+    [
+        (TrackedFilter(), [4, 3, 2, 1]),
+        (TrackedFilter(standing=Standing.REJECTED), [1]),
+        (TrackedFilter(standing=Standing.UNREPORTED), [2]),
+        (TrackedFilter(standing=Standing.UNANSWERED), [4, 3]),
+        (TrackedFilter(ANOTHER_NETWORK, Standing.REJECTED), []),
+        (TrackedFilter(ANOTHER_NETWORK, Standing.UNANSWERED), [3, 2, 1]),
+        (TrackedFilter(tx_hash=a_hash(2)), [2]),
+        (TrackedFilter(text="case"), [1]),
+        (TrackedFilter(text="NOTE 4"), [4]),
+        (TrackedFilter(text="c:\\"), [3]),
+        (TrackedFilter(text="%"), [3]),
+    ],
+)
+def test_tracked_are_found_by_what_is_known_of_them(
+    store: Store, wanted: TrackedFilter, numbers: list[int]
+) -> None:
+    with store.read() as connection:
+        found = search_tracked(connection, wanted, 10)
+        count = how_many_tracked(connection, wanted)
+
+    assert [number_of(each.tx_hash) for each in found] == numbers
+    assert count == len(numbers)
+
+
+def test_search_goes_on_after_those_skipped(store: Store) -> None:
+    with store.read() as connection:
+        found = search_tracked(connection, TrackedFilter(), 2, 1)
+
+    assert [number_of(each.tx_hash) for each in found] == [3, 2]
+    assert found[0].network_ids == (A_NETWORK, ANOTHER_NETWORK)
+
+
+def test_remarks_are_corrected(store: Store) -> None:
+    with store.write() as connection:
+        assert amend(connection, a_hash(4), Remarks(A_MOMENT, "Case 4", ""))
+        newest = tracked(connection, 1)[0]
+
+    assert (newest.attempted_at, newest.label, newest.note) == (A_MOMENT, "Case 4", "")
+
+
+def test_remarks_of_what_is_not_tracked_are_refused(store: Store) -> None:
+    with store.write() as connection:
+        assert not amend(connection, a_hash(9), Remarks(None, "Case 9", ""))
+
+
+def test_removed_hash_is_watched_nowhere_and_its_record_stays(store: Store) -> None:
+    with store.write() as connection:
+        assert untrack(connection, a_hash(1))
+        assert not untrack(connection, a_hash(1))
+
+    with store.read() as connection:
+        assert not is_tracked(connection, a_hash(1))
+        assert a_hash(1) not in {each.tx_hash for each in watches(connection, 0)}
+        assert len(versions(connection, a_hash(1))) == 1
+
+
+def test_only_what_is_watched_on_the_network_is_still_watched(store: Store) -> None:
+    with store.read() as connection:
+        hashes = [a_hash(number) for number in (1, 4, 9)]
+        assert still_watched(connection, ANOTHER_NETWORK, hashes) == {a_hash(1)}
+
+
+def number_of(tx_hash: TxHash) -> int:
+    return int.from_bytes(tx_hash, "big")
