@@ -49,7 +49,8 @@ def fees(
 ) -> None:
     """Tell the fees of the networks.
 
-    They are read from the store: what is known now, or with --since the base fee over a time. With --exit-code the status is 3 where a network is busy now.
+    They are read from the store: what is known now, or with --since the base fee
+    over a time. With --exit-code the status is 3 where a network is busy now.
     """
     with opened() as here:
         card = options.chosen(network_text, here.source.networks)
@@ -182,7 +183,7 @@ def _print_series(
             moment(step.last_at),
             exact_fee(step.lowest),
             exact_fee(step.highest),
-            str(step.count),
+            str(step.values),
         )
         for card, steps in series
         for step in steps
@@ -204,7 +205,7 @@ def _series_form(card: NetworkCard, steps: Sequence[FeeStep]) -> Json:
                 "to": instant(step.last_at),
                 "lowest": str(step.lowest),
                 "highest": str(step.highest),
-                "values": step.count,
+                "values": step.values,
                 "valuesWithEstimatedTime": step.estimated,
             }
             for step in steps
