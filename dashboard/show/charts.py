@@ -19,14 +19,14 @@ from dashboard.show.text import fee, unit_of
 
 CONFIG: Final = {"displayModeBar": False, "scrollZoom": False, "responsive": True}
 _FONT: Final = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Noto Sans', sans-serif"
-_LINE: Final = "#14908a"
-_GAP: Final = "rgba(122,136,148,0.16)"
+LINE: Final = "#14908a"
+GAP: Final = "rgba(122,136,148,0.16)"
 _THRESHOLD: Final = "#c9771a"
 _QUIET: Final = "#7a8894"
 _GRID: Final = "rgba(122,136,148,0.22)"
 _CLEAR: Final = "rgba(0,0,0,0)"
 _HEIGHT: Final = 210
-_HEADROOM: Final = 1.12
+HEADROOM: Final = 1.12
 _MOST_GAPS: Final = 50
 
 
@@ -39,7 +39,7 @@ class FeeLevels:
 
 
 @dataclass(frozen=True, slots=True)
-class _LevelLook:
+class LevelLook:
     """How a level is drawn; the lower one's name hangs below it, so that names never meet."""
 
     name: str
@@ -48,8 +48,8 @@ class _LevelLook:
     yanchor: str
 
 
-_MEDIAN: Final = _LevelLook("median", _QUIET, "dot", "top")
-_BUSY: Final = _LevelLook("busy", _THRESHOLD, "dash", "bottom")
+MEDIAN: Final = LevelLook("median", _QUIET, "dot", "top")
+BUSY: Final = LevelLook("busy", _THRESHOLD, "dash", "bottom")
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,13 +100,13 @@ def base_fee_figure(frame: pd.DataFrame, levels: FeeLevels, until: datetime) -> 
     largest = Wei(max([int(frame["base_fee"].max()), *known]))
     wei_per_unit, unit = unit_of(largest)
     figure = go.Figure(_trace(frame, wei_per_unit, unit))
-    figure.update_layout(_layout(largest / wei_per_unit * _HEADROOM, unit))
+    figure.update_layout(plain_layout(largest / wei_per_unit * HEADROOM, unit))
     last = until.timestamp() * 1000
     figure.update_xaxes(range=[_milliseconds(frame)[0], last])
     for begins, ends in _gaps(frame, last):
-        figure.add_vrect(begins, ends, fillcolor=_GAP, line_width=0, layer="below")
-    _draw_level(figure, levels.base_fee_percentile, _MEDIAN, wei_per_unit)
-    _draw_level(figure, levels.busy_threshold, _BUSY, wei_per_unit)
+        figure.add_vrect(begins, ends, fillcolor=GAP, line_width=0, layer="below")
+    _draw_level(figure, levels.base_fee_percentile, MEDIAN, wei_per_unit)
+    _draw_level(figure, levels.busy_threshold, BUSY, wei_per_unit)
     return figure
 
 
@@ -115,15 +115,16 @@ def _trace(frame: pd.DataFrame, wei_per_unit: int, unit: str) -> go.Scatter:
         x=_milliseconds(frame),
         y=frame["base_fee"].to_numpy() / wei_per_unit,
         mode="lines",
-        line={"color": _LINE, "width": 1.75, "shape": "hv"},
+        line={"color": LINE, "width": 1.75, "shape": "hv"},
         connectgaps=False,
         hovertemplate=f"%{{x|%d %b %H:%M:%S}} UTC<br>%{{y:,.9~f}} {unit}<extra></extra>",
     )
 
 
-def _layout(top: float, unit: str) -> dict[str, object]:
+def plain_layout(top: float, unit: str, height: int = _HEIGHT) -> dict[str, object]:
+    """Return what all fee charts share: a date axis, a fee axis from zero to `top`, no frills."""
     return {
-        "height": _HEIGHT,
+        "height": height,
         "margin": {"l": 0, "r": 52, "t": 8, "b": 0},
         "paper_bgcolor": _CLEAR,
         "plot_bgcolor": _CLEAR,
@@ -171,20 +172,25 @@ def _milliseconds(frame: pd.DataFrame) -> npt.NDArray[np.float64]:
     return frame.index.to_numpy("datetime64[ms]").astype(np.float64)
 
 
-def _draw_level(figure: go.Figure, level: Wei | None, look: _LevelLook, wei_per_unit: int) -> None:
-    """Draw a level with its name in the right margin, where no line can run through it."""
+def _draw_level(figure: go.Figure, level: Wei | None, look: LevelLook, wei_per_unit: int) -> None:
     if level is None:
         return
     figure.add_hline(
-        y=level / wei_per_unit,
-        line={"color": look.colour, "width": 1.25, "dash": look.dash},
-        annotation={
-            "text": look.name,
-            "font": {"color": look.colour, "size": 12},
-            "x": 1,
-            "xanchor": "left",
-            "xshift": 4,
-            "yanchor": look.yanchor,
-            "showarrow": False,
-        },
+        y=level / wei_per_unit, line={"color": look.colour, "width": 1.25, "dash": look.dash}
     )
+    figure.add_annotation(level_name(level / wei_per_unit, look))
+
+
+def level_name(height: float, look: LevelLook) -> dict[str, object]:
+    """Return the name of a level in the right margin, where no line can run through it."""
+    return {
+        "text": look.name,
+        "font": {"color": look.colour, "size": 12},
+        "x": 1,
+        "xref": "paper",
+        "y": height,
+        "xanchor": "left",
+        "xshift": 4,
+        "yanchor": look.yanchor,
+        "showarrow": False,
+    }

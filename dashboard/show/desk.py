@@ -14,6 +14,7 @@ from dashboard.domain.exclusion import StoredRejection
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.show import reading
 from dashboard.show.asking.alerts import AlertQuestions
+from dashboard.show.asking.fees import FeeQuestions
 from dashboard.show.asking.rejections import RejectionQuestions
 from dashboard.show.asking.source import Source
 from dashboard.show.asking.tracked import TrackedQuestions
@@ -57,6 +58,7 @@ class Desk:
         self.now = clock
         self._store = store
         source = Source(store, self.networks, clock)
+        self.fees = FeeQuestions(source)
         self.rejections = RejectionQuestions(source)
         self.tracked = TrackedQuestions(source)
         self.alerts = AlertQuestions(source)

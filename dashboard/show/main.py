@@ -5,8 +5,9 @@ from pathlib import Path
 import streamlit as st
 
 from dashboard.show import desk as desks
+from dashboard.show.parts.chooser import network_chooser
 from dashboard.show.parts.states import notice, simulated_mark
-from dashboard.show.views import lookup, overview
+from dashboard.show.views import fees, lookup, overview, rejections
 
 _HERE = Path(__file__).parent
 
@@ -14,7 +15,7 @@ _HERE = Path(__file__).parent
 def main() -> None:
     """Draw what all pages share, send old addresses on, run the page."""
     st.logo(_HERE / "logo.svg")
-    places = [overview.place(), lookup.place()]
+    places = [overview.place(), fees.place(), rejections.place(), lookup.place()]
     chosen = st.navigation(places, position="top")
     st.set_page_config(f"{chosen.title} · Linewatch", _HERE / "icon.svg", "wide")
     st.html(_HERE / "style.css")
@@ -22,8 +23,11 @@ def main() -> None:
         notice("busy", "Linewatch is starting.", "Reload this page in a moment.")
         return
     if chosen is places[0] and lookup.TX in st.query_params:
-        st.switch_page(places[1], query_params={lookup.TX: st.query_params.get_all(lookup.TX)})
-    simulated_mark(desks.current().networks)
+        st.switch_page(lookup.place(), query_params={lookup.TX: st.query_params.get_all(lookup.TX)})
+    networks = desks.current().networks
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="frame"):
+        simulated_mark(networks)
+        network_chooser(networks)
     chosen.run()
 
 

@@ -19,6 +19,15 @@ def empty(headline: str, what_to_do: str) -> None:
     )
 
 
+def no_network() -> None:
+    """Say that nothing is watched, and how that changes."""
+    empty(
+        "No network is configured",
+        "Add one under [networks] in linewatch.toml, or start with no configuration at all "
+        "to try the simulated devnet.",
+    )
+
+
 def notice(kind: str, headline: str, text: str) -> None:
     """Show one sentence in a box; `kind` is bad, busy, calm, simulated or empty."""
     role = "alert" if kind == "bad" else None

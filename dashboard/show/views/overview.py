@@ -10,13 +10,14 @@ import streamlit as st
 
 from dashboard.show import desk as desks
 from dashboard.show.charts import CONFIG
+from dashboard.show.coverage import coverage
 from dashboard.show.desk import Desk
-from dashboard.show.networks import Activity, NetworkCard, NetworkStatus
+from dashboard.show.networks import Activity, NetworkStatus
 from dashboard.show.parts.heading import heading, section
 from dashboard.show.parts.markup import element
 from dashboard.show.parts.network import network_strip
 from dashboard.show.parts.rejection import rejection_row
-from dashboard.show.parts.states import empty, store_trouble_shown
+from dashboard.show.parts.states import empty, no_network, store_trouble_shown
 from dashboard.show.text import moment
 from dashboard.show.views import lookup
 
@@ -86,11 +87,7 @@ def _names(statuses: Sequence[NetworkStatus], activity: Activity) -> str:
 
 def _networks(desk: Desk, statuses: Sequence[NetworkStatus], now: datetime) -> None:
     if not statuses:
-        empty(
-            "No network is configured",
-            "Add one under [networks] in linewatch.toml, or start with no configuration at all "
-            "to try the simulated devnet.",
-        )
+        no_network()
         return
     length = SPANS[_chosen_span()]
     for status in statuses:
@@ -130,13 +127,6 @@ def _base_fee_chart(desk: Desk, status: NetworkStatus, length: timedelta) -> Non
     )
     if drawing.caveat:
         st.html(element("p", drawing.caveat, class_="lw-quiet"))
-
-
-def coverage(cards: Sequence[NetworkCard]) -> str:
-    """Say which rejections can be seen at all."""
-    if cards and all(card.sees_all_reports for card in cards if card.has_exclusion):
-        return "Every rejection that nodes reported to this installation."
-    return "Of tracked transactions, and of nodes that report to this installation."
 
 
 def _rejections(desk: Desk, now: datetime) -> None:

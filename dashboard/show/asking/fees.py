@@ -1,0 +1,100 @@
+"""What the page Fees asks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final
+
+from dashboard.domain.gas import SuggestedGasFees
+from dashboard.domain.observation import Operation
+from dashboard.show.asking.source import Source
+from dashboard.show.charts import Drawing
+from dashboard.show.fee_chart import fee_drawing
+from dashboard.show.fee_steps import (
+    FeeStory,
+    Span,
+    levels_at,
+    longest_usual_step,
+    spans_worth_offering,
+)
+from dashboard.show.fresh import Fresh
+from dashboard.show.networks import Datum, NetworkCard
+from dashboard.store.fee_series import Between, FeeKind, fee_mark_steps, fee_steps, first_seen_at
+from dashboard.store.observations import latest_gas
+
+_SHARED_FOR: Final = timedelta(seconds=1)
+_LONG_SHARED_FOR: Final = timedelta(minutes=2)
+_LONG: Final = timedelta(days=2)
+
+
+@dataclass(frozen=True, slots=True)
+class FeeView:
+    """What a fee did during a span, and the picture of it."""
+
+    story: FeeStory
+    drawing: Drawing
+
+
+class FeeQuestions:
+    """Every answer may raise StoreError; what all viewers share is kept for a moment.
+
+    Long spans are kept for minutes: their steps are longer still.
+    """
+
+    def __init__(self, source: Source) -> None:
+        """Ask nothing yet."""
+        self._source = source
+        self._suggested: Fresh[Datum[SuggestedGasFees] | None] = Fresh(_SHARED_FOR, source.now)
+        self._spans: Fresh[tuple[Span, ...]] = Fresh(_LONG_SHARED_FOR, source.now)
+        self._views: Fresh[FeeView | None] = Fresh(_SHARED_FOR, source.now)
+        self._long_views: Fresh[FeeView | None] = Fresh(_LONG_SHARED_FOR, source.now)
+
+    def suggested(self, card: NetworkCard) -> Datum[SuggestedGasFees] | None:
+        """Return the latest suggested fees of a network, None where there never were any."""
+        return self._suggested.get(card.network_id, lambda: self._read_suggested(card))
+
+    def spans(self, cards: tuple[NetworkCard, ...]) -> tuple[Span, ...]:
+        """Return the lengths of time that show something of one of the networks."""
+        return self._spans.get(cards, lambda: self._read_spans(cards))
+
+    def view(self, card: NetworkCard, span: Span) -> FeeView | None:
+        """Return the base fees of the last `span` and their picture; None where none was seen."""
+        views = self._long_views if span.length > _LONG else self._views
+        return views.get((card.network_id, span), lambda: self._read_view(card, span))
+
+    def _read_suggested(self, card: NetworkCard) -> Datum[SuggestedGasFees] | None:
+        with self._source.store.read() as connection:
+            latest = latest_gas(connection, card.network_id).suggested_gas_fees
+        return None if latest is None else Datum(latest.value, latest.asked_at, card.gas_period)
+
+    def _read_spans(self, cards: tuple[NetworkCard, ...]) -> tuple[Span, ...]:
+        with self._source.store.read() as connection:
+            seen = [first_seen_at(connection, card.network_id) for card in cards]
+        first = min((at for at in seen if at is not None), default=None)
+        return spans_worth_offering(first, self._source.now())
+
+    def _read_view(self, card: NetworkCard, span: Span) -> FeeView | None:
+        now = self._source.now()
+        story = self._read_story(card, span, now)
+        if story is None:
+            return None
+        return FeeView(story, fee_drawing(story, now - span.length, card.name))
+
+    def _read_story(self, card: NetworkCard, span: Span, now: datetime) -> FeeStory | None:
+        between = Between(now - span.length, now, span.step)
+        with self._source.store.read() as connection:
+            steps = fee_steps(connection, card.network_id, FeeKind.BASE_FEE, between)
+            usual, threshold = (
+                fee_mark_steps(connection, card.network_id, operation, between)
+                for operation in (Operation.BASE_FEE_PERCENTILE, Operation.BUSY_THRESHOLD)
+            )
+        if not steps:
+            return None
+        return FeeStory(
+            steps,
+            levels_at(steps, usual),
+            levels_at(steps, threshold),
+            longest_usual_step(steps, span, card.gas_period),
+            now,
+        )

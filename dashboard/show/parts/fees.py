@@ -1,0 +1,127 @@
+"""Parts of the Fees page: what to pay, and what the chart says in words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+
+import streamlit as st
+
+from dashboard.domain.foreign import visible
+from dashboard.domain.gas import FeeSuggestion, SuggestedGasFees
+from dashboard.show.fee_steps import FeeStory, Span, Stretch
+from dashboard.show.networks import Datum
+from dashboard.show.parts.markup import Markup, element, join
+from dashboard.show.text import age, exact_fee, fee, share, span
+
+_TREND_LENGTH = 40
+
+
+def suggestions(datum: Datum[SuggestedGasFees], now: datetime) -> None:
+    """Show what to pay for a low, a medium and a high priority, and how long each waits."""
+    fees, is_stale = datum.value, datum.is_stale(now)
+    levels = (("Low", fees.low), ("Medium", fees.medium), ("High", fees.high))
+    figures = (_level(name, level, is_stale=is_stale) for name, level in levels)
+    since = f"{'Stale: suggested' if is_stale else 'Suggested'} {age(datum.asked_at, now)}."
+    trends = (
+        f"Base fee trend: {_trend(fees.base_fee_trend)}; priority fees: "
+        f"{_trend(fees.priority_fee_trend)}. {_range(fees)}"
+    )
+    st.html(
+        join(
+            element("h3", "What to pay now, at most", class_="lw-subhead"),
+            element("dl", *figures, class_="lw-figures lw-levels"),
+            element("p", f"{since} {trends}", class_="lw-quiet lw-spaced"),
+        )
+    )
+
+
+def _level(name: str, level: FeeSuggestion, *, is_stale: bool) -> Markup:
+    number, unit = fee(level.suggested_max_fee_per_gas)
+    tip = level.suggested_max_priority_fee_per_gas
+    wait = f"{_seconds(level.min_wait_time_estimate)} to {_seconds(level.max_wait_time_estimate)} s"
+    return element(
+        "div",
+        element("dt", name),
+        element(
+            "dd",
+            number,
+            " ",
+            element("small", unit),
+            title=exact_fee(level.suggested_max_fee_per_gas),
+        ),
+        element("dd", f"priority fee {' '.join(fee(tip))}", class_="lw-note", title=exact_fee(tip)),
+        element("dd", f"waits {wait}", class_="lw-note"),
+        class_="is-stale" if is_stale else None,
+    )
+
+
+def _seconds(length: timedelta) -> str:
+    return f"{length.total_seconds():g}"
+
+
+def _trend(word: str) -> str:
+    return visible(word, _TREND_LENGTH)
+
+
+def _range(fees: SuggestedGasFees) -> str:
+    lowest, highest = (" ".join(fee(edge)) for edge in fees.historical_base_fee_range)
+    return f"Recent blocks: {lowest} to {highest}."
+
+
+def story_in_words(story: FeeStory, shown: Span) -> Markup:
+    """Say what the chart shows: extremes, busy share, gaps, and what is not exact."""
+    sentences = [*_values(story), *_gaps(story), *_steps(story, shown), *_estimates(story)]
+    return element("p", " ".join(sentences), class_="lw-quiet")
+
+
+def _values(story: FeeStory) -> list[str]:
+    lowest, highest = (" ".join(fee(edge)) for edge in (story.lowest, story.highest))
+    if story.is_flat:
+        return [f"The base fee was {lowest} all the time."]
+    said = [f"Lowest {lowest}, highest {highest}."]
+    busy = story.busy_share()
+    if busy is not None:
+        said.append(f"Busy for {share(busy)} of the time that was seen (shaded).")
+    return said
+
+
+def _gaps(story: FeeStory) -> list[str]:
+    gaps = story.gaps()
+    if not gaps:
+        return ["No gaps."]
+    longest = max(gaps, key=_length)
+    if len(gaps) == 1:
+        return [f"1 gap (hatched): {_stretch(longest)}."]
+    return [f"{len(gaps)} gaps (hatched), the longest: {_stretch(longest)}."]
+
+
+def _length(stretch: Stretch) -> timedelta:
+    return stretch[1] - stretch[0]
+
+
+def _stretch(stretch: Stretch) -> str:
+    return f"{span(_length(stretch))} from {stretch[0]:%d %b %H:%M} UTC"
+
+
+def _steps(story: FeeStory, shown: Span) -> list[str]:
+    if all(step.values == 1 for step in story.steps):
+        return []
+    step = span(shown.step)
+    return [f"The line is the mean of each {step}; the band around it its lowest and highest."]
+
+
+def _estimates(story: FeeStory) -> list[str]:
+    at = _first_and_last_estimate(story)
+    if at is None:
+        return []
+    said = (
+        f"From {at[0]:%d %b %H:%M} to {at[1]:%d %b %H:%M} UTC some values come from the base fee "
+        "history, which names no block times: their times are estimated."
+    )
+    return [said]
+
+
+def _first_and_last_estimate(story: FeeStory) -> Stretch | None:
+    estimated: Sequence[datetime] = [step.first_at for step in story.steps if step.estimated]
+    return (estimated[0], estimated[-1]) if estimated else None

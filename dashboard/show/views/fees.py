@@ -1,0 +1,145 @@
+"""Fees answers: how busy is it, compared with usual, and what does a transaction cost now."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Final
+
+import streamlit as st
+
+from dashboard.show import desk as desks
+from dashboard.show.asking.fees import FeeView
+from dashboard.show.charts import CONFIG
+from dashboard.show.desk import Desk
+from dashboard.show.fee_steps import Span
+from dashboard.show.fee_table import fee_csv, fee_table
+from dashboard.show.networks import NetworkCard, NetworkStatus
+from dashboard.show.parts.chooser import chosen_networks
+from dashboard.show.parts.fees import story_in_words, suggestions
+from dashboard.show.parts.heading import heading
+from dashboard.show.parts.network import network_strip
+from dashboard.show.parts.states import empty, no_network, store_trouble_shown
+from dashboard.show.text import moment
+from dashboard.show.views.overview import answer
+
+REFRESH: Final = timedelta(seconds=4)
+CHART: Final = "Chart"
+TABLE: Final = "Table"
+_DEFAULT: Final = "1 h"
+
+
+def place() -> st.Page:
+    """Return where this page lives; without an icon, as every page."""
+    return st.Page(page, title="Fees", url_path="fees")
+
+
+def page() -> None:
+    """Show the page: what changes by itself refreshes by itself."""
+    _live()
+
+
+@st.fragment(run_every=REFRESH)
+def _live() -> None:
+    desk = desks.current()
+    now = desk.now()
+    with store_trouble_shown():
+        chosen = chosen_networks(desk.networks)
+        statuses = [each for each in desk.network_statuses() if each.card in chosen]
+        heading("Fees", f"{answer(statuses)} As of {moment(now)}.")
+        if not statuses:
+            no_network()
+            return
+        with st.container(horizontal=True, gap="small", key="fee-controls"):
+            span = _chosen_span(desk.fees.spans(chosen))
+            is_table = _chosen_form() == TABLE
+        for status in statuses:
+            with st.container(key=f"card-network-{status.card.network_id}", gap="small"):
+                network_strip(status, now)
+                if status.card.has_gas:
+                    _fees(desk, status, span, now, is_table=is_table)
+
+
+def _chosen_span(offered: tuple[Span, ...]) -> Span:
+    spans = {span.name: span for span in offered}
+    chosen = st.segmented_control(
+        "Time span",
+        list(spans),
+        default=_DEFAULT if _DEFAULT in spans else offered[-1].name,
+        required=True,
+        key="span",
+        bind="query-params",
+        label_visibility="collapsed",
+        wrap=True,
+    )
+    return spans.get(chosen or "", offered[-1])
+
+
+def _chosen_form() -> str:
+    chosen = st.segmented_control(
+        "Chart or table",
+        [CHART, TABLE],
+        default=CHART,
+        required=True,
+        key="as",
+        bind="query-params",
+        label_visibility="collapsed",
+    )
+    return chosen or CHART
+
+
+def _fees(desk: Desk, status: NetworkStatus, span: Span, now: datetime, *, is_table: bool) -> None:
+    card = status.card
+    suggested = desk.fees.suggested(card)
+    if suggested is not None:
+        suggestions(suggested, now)
+    view = desk.fees.view(card, span)
+    if view is None:
+        empty(
+            f"No base fee seen in the last {span.name}",
+            "Choose a longer time, or look at Health: it says who is asked and what fails.",
+        )
+        return
+    if is_table:
+        _table(view)
+    else:
+        _chart(view, card)
+    with st.container(
+        horizontal=True,
+        vertical_alignment="center",
+        gap="small",
+        key=f"beside-{card.network_id}",
+    ):
+        st.html(story_in_words(view.story, span))
+        _download(view, card, span)
+
+
+def _download(view: FeeView, card: NetworkCard, span: Span) -> None:
+    st.download_button(
+        "CSV",
+        lambda: fee_csv(view.story, card.network_id),
+        file_name=f"base-fee-{card.network_id}-{span.name.replace(' ', '')}.csv",
+        mime="text/csv",
+        icon=":material/download:",
+        key=f"csv-{card.network_id}",
+        on_click="ignore",
+        help="The figures of this chart, in whole wei.",
+    )
+
+
+def _chart(view: FeeView, card: NetworkCard) -> None:
+    st.plotly_chart(
+        view.drawing.figure,
+        theme=None,
+        config=CONFIG,
+        key=f"fees-{card.network_id}",
+        alt=view.drawing.words,
+    )
+
+
+def _table(view: FeeView) -> None:
+    st.dataframe(
+        fee_table(view.story),
+        hide_index=True,
+        height=340,
+        column_config={"Time (UTC)": st.column_config.DatetimeColumn(format="YYYY-MM-DD HH:mm:ss")},
+    )
