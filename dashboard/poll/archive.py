@@ -10,7 +10,7 @@ from uuid import UUID
 from dashboard.detect.exclusion import conclude_exclusion
 from dashboard.domain.condition import Subject
 from dashboard.domain.observation import ExclusionAnswer
-from dashboard.domain.quantity import NetworkId
+from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.poll.lease import Term
 from dashboard.store.answers import record_answers
 from dashboard.store.conditions import change, condition
@@ -18,6 +18,7 @@ from dashboard.store.connection import Connection
 from dashboard.store.engine import Store
 from dashboard.store.rejections import save_polled
 from dashboard.store.transactions import Watch, watches
+from dashboard.store.watching import still_watched
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +34,11 @@ class ExclusionArchive:
         """Return what is tracked on any network with a larger watch id, in its order."""
         with self.store.read() as connection:
             return watches(connection, after)
+
+    def still_watched(self, hashes: Sequence[TxHash]) -> set[TxHash]:
+        """Return those of the hashes that nobody removed."""
+        with self.store.read() as connection:
+            return still_watched(connection, self.network_id, hashes)
 
     def keep(
         self,

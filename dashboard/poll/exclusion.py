@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import partial
 from typing import Final, Protocol
@@ -85,14 +85,16 @@ class ExclusionPoll:
         if not cohorts:
             return
         try:
-            asked = await self._ask_and_keep(cohorts)
+            cohorts = await self._without_removed(cohorts)
+            asked = await self._ask_and_keep(cohorts) if cohorts else []
         except BaseException:
             self._schedule.put_back(cohorts, started + _SHORTEST_REST)
             raise
         now = self._clocks.elapsed()
         for each in asked:
             self._schedule.reschedule(each.cohort, each.answers, now)
-        self._rest_after(asked, now)
+        if asked:
+            self._rest_after(asked, now)
 
     async def _take_up(self) -> None:
         found = await run_sync(self._archive.watches, self._last_watch_id)
@@ -107,6 +109,16 @@ class ExclusionPoll:
         asked_at = watch.last_asked_at
         asked = None if asked_at is None else self._clocks.elapsed_at(asked_at)
         return Watched(watch.tx_hash, self._clocks.elapsed_at(since), asked, watch.state)
+
+    async def _without_removed(self, cohorts: Sequence[Cohort]) -> list[Cohort]:
+        """Drop what is not tracked any more; it leaves the schedule by not coming back."""
+        hashes = [tx_hash for cohort in cohorts for tx_hash in cohort.hashes]
+        watched = await run_sync(self._archive.still_watched, hashes)
+        kept = (
+            replace(cohort, hashes=[each for each in cohort.hashes if each in watched])
+            for cohort in cohorts
+        )
+        return [cohort for cohort in kept if cohort.hashes]
 
     async def _ask_and_keep(self, cohorts: Sequence[Cohort]) -> list[_Asked]:
         asked_at = self._clocks.now()
