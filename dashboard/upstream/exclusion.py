@@ -68,6 +68,11 @@ class ExclusionClient:
         self._successes = 0
         self._next_id = 1
 
+    @property
+    def batch_size(self) -> int:
+        """How many hashes go into one request now; one where batches are refused."""
+        return self._size
+
     async def ask(self, hashes: Sequence[TxHash]) -> list[ExclusionAnswer]:
         """Return one answer for each hash, in order; trouble of any kind is a failure in it.
 

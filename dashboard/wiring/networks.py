@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from urllib.parse import quote
 
+import msgspec
+
 from dashboard.devnet.chain import BLOCK_SECONDS, DEVNET_ID
 from dashboard.domain.quantity import NetworkId
 from dashboard.domain.secret import Secret
@@ -95,8 +97,19 @@ class Clients:
     def exclusion(self, network: Network) -> ExclusionClient | None:
         """Return the client of the exclusion endpoint, if there is one."""
         settings = network.endpoints.exclusion
-        if settings is None:
-            return None
+        return None if settings is None else self._exclusion(network, settings)
+
+    def other_transport(self, network: Network) -> tuple[ExclusionClient, str]:
+        """Return a client for WebSocket where the exclusion endpoint has HTTP, or the reverse."""
+        settings = network.endpoints.exclusion
+        assert settings is not None  # noqa: S101 - asked only of networks that have it
+        scheme, _, rest = settings.url.reveal().partition("://")
+        other = {"http": "ws", "https": "wss", "ws": "http", "wss": "https"}.get(scheme, scheme)
+        swapped = msgspec.structs.replace(settings, url=Secret(f"{other}://{rest}"))
+        transport = "WebSocket" if other.startswith("ws") else "HTTP"
+        return self._exclusion(network, swapped), transport
+
+    def _exclusion(self, network: Network, settings: EndpointSettings) -> ExclusionClient:
         asker = self._asker(f"{network.title} exclusion endpoint", rpc_address(settings))
         return ExclusionClient(asker, settings.method_prefix, self.patience.largest_batch)
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import socket
-import time
 from contextlib import closing
-from datetime import timedelta
 from functools import partial
 from uuid import uuid4
 
@@ -29,7 +27,7 @@ from dashboard.poll.watch import run_watch
 from dashboard.settings import MailSettings, Settings
 from dashboard.store.engine import Store
 from dashboard.upstream.http import open_client
-from dashboard.wiring.clock import utc_now
+from dashboard.wiring.clock import elapsed, utc_now
 from dashboard.wiring.networks import Clients, Network, gas_periods, networks_of
 from dashboard.wiring.store import open_checked_store
 from dashboard.wiring.worker_lease import WORKER_LEASE
@@ -53,7 +51,7 @@ async def run_worker(settings: Settings, stop: asyncio.Event) -> None:
                 delivery=_post_office(settings, store, networks),
                 periods=_periods(settings),
                 cadence=CadencePolicy(shortest_interval=settings.poll.shortest_interval),
-                clocks=Clocks(utc_now, _elapsed),
+                clocks=Clocks(utc_now, elapsed),
                 new_id=uuid4,
             )
             await run_watch(watcher, stop)
@@ -67,7 +65,7 @@ def _watched(network: Network, clients: Clients, settings: Settings) -> WatchedN
         exclusion=clients.exclusion(network),
         inclusion=clients.inclusion(network),
         block_time=network.endpoints.block_time,
-        gas_from_node=None if follower is None else GasFromNode(follower, _elapsed),
+        gas_from_node=None if follower is None else GasFromNode(follower, elapsed),
         gas_periods=gas_periods(network, settings),
     )
 
@@ -107,10 +105,6 @@ def _smtp_server(mail: MailSettings) -> SmtpServer:
         password=mail.password,
         timeout=mail.timeout,
     )
-
-
-def _elapsed() -> timedelta:
-    return timedelta(seconds=time.monotonic())
 
 
 def _name_of_this_process() -> str:

@@ -1,0 +1,187 @@
+"""`linewatch config`: check what is configured, show it, and try every endpoint once."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Final
+
+import click
+
+from dashboard.cli.options import as_json, chosen
+from dashboard.cli.output import FAILED, WRONG_INPUT, Json, print_json, print_table, say
+from dashboard.logs import configure_logs
+from dashboard.poll.cost import CREDITS_PER_CALL, FREE_CREDITS, Cost
+from dashboard.poll.trial import Finding, Outcome
+from dashboard.settings import Settings, load_settings
+from dashboard.settings.listing import Effective, effective_settings
+from dashboard.settings.load import Configuration, read_configuration
+from dashboard.settings.mistakes import Mistake, Place
+from dashboard.wiring.cards import card_of
+from dashboard.wiring.networks import networks_of
+from dashboard.wiring.trial import TriedNetwork, try_networks
+
+_MILLISECOND: Final = 1e-3
+
+
+@click.group()
+def config() -> None:
+    """Check the configuration, show it, and try every endpoint that it names."""
+
+
+@config.command()
+@as_json
+@click.pass_context
+def check(context: click.Context, *, as_json: bool) -> None:
+    """Name each mistake in the configuration with its file and line; status 2 if there is one."""
+    configuration = read_configuration()
+    mistakes = configuration.mistakes()
+    if as_json:
+        print_json({"mistakes": [_mistake_json(each) for each in mistakes]})
+    else:
+        _tell_mistakes(configuration, mistakes)
+    if mistakes:
+        context.exit(WRONG_INPUT)
+
+
+@config.command()
+@as_json
+def show(*, as_json: bool) -> None:
+    """Show every setting in force and where it comes from; secrets stay hidden."""
+    effective = list(effective_settings(read_configuration()))
+    if as_json:
+        print_json({"settings": [_setting_json(each) for each in effective]})
+        return
+    rows = [(each.setting, _text(each.value), str(each.place or "")) for each in effective]
+    print_table(("setting", "value", "from"), rows)
+
+
+@config.command("try")
+@click.option("--network", metavar="NAME|ID", help="Only this network, by name or chain id.")
+@as_json
+@click.pass_context
+def try_(context: click.Context, network: str | None, *, as_json: bool) -> None:
+    """Ask each endpoint once and say what it found, and what the cadence costs; 1 if one fails."""
+    configure_logs("command", "ERROR")
+    settings = load_settings()
+    tried = asyncio.run(try_networks(settings, _only(network, settings)))
+    if as_json:
+        print_json(
+            {
+                "networks": [_tried_json(each) for each in tried],
+                "assumed_credits_per_call": CREDITS_PER_CALL,
+            }
+        )
+    else:
+        _tell_tried(tried)
+    if any(finding.outcome is Outcome.FAILED for each in tried for finding in each.findings):
+        context.exit(FAILED)
+
+
+def _only(text: str | None, settings: Settings) -> int | None:
+    cards = tuple(card_of(network, settings) for network in networks_of(settings))
+    card = chosen(text, cards)
+    return None if card is None else card.network_id
+
+
+def _tell_mistakes(configuration: Configuration, mistakes: list[Mistake]) -> None:
+    for each in mistakes:
+        say(str(each))
+    if mistakes:
+        say(f"{len(mistakes)} mistake{'s' if mistakes[1:] else ''}.")
+        return
+    names = ", ".join(each.title for each in networks_of(configuration.settings()))
+    say(f"The configuration is good. Networks: {names or 'none'}.")
+
+
+def _tell_tried(tried: list[TriedNetwork]) -> None:
+    for each in tried:
+        say(f"{each.network.title} ({each.network.network_id})")
+        if each.findings:
+            rows = [_row(finding) for finding in each.findings]
+            print_table(("endpoint", "question", "outcome", "took", "found"), rows)
+        else:
+            say("No endpoint is configured; add exclusion, gas or node.")
+        for line in _cost_lines(each):
+            say(line)
+        click.echo()
+
+
+def _row(finding: Finding) -> tuple[str, ...]:
+    took = f"{finding.took.total_seconds() / _MILLISECOND:.0f} ms"
+    return (finding.endpoint, finding.question, finding.outcome, took, finding.found)
+
+
+def _cost_lines(tried: TriedNetwork) -> list[str]:
+    cost = tried.cost
+    if cost is None:
+        return ["Costs no credits: no hosted gateway is asked."]
+    lines = [f"At {CREDITS_PER_CALL} credits a call, as the hosted gateway counts (assumed):"]
+    if cost.gas_calls:
+        share = cost.gas_credits / FREE_CREDITS
+        lines.append(
+            f"  fees: {cost.gas_calls:,} calls, {cost.gas_credits:,} credits a day, "
+            f"{share:.0%} of a free plan's {FREE_CREDITS:,}"
+        )
+    if cost.calls_per_transaction:
+        lines.append(
+            f"  each tracked transaction: {cost.calls_per_transaction:,} calls, "
+            f"{cost.credits_per_transaction:,} credits over its seven days"
+        )
+    return lines
+
+
+def _mistake_json(mistake: Mistake) -> Json:
+    said: dict[str, Json] = {"setting": mistake.setting, "message": str(mistake)}
+    return said | _place_json(mistake.place)
+
+
+def _setting_json(each: Effective) -> Json:
+    said: dict[str, Json] = {"setting": each.setting, "value": _plain(each.value)}
+    return said | _place_json(each.place)
+
+
+def _place_json(place: Place | None) -> dict[str, Json]:
+    if place is None:
+        return {"source": None, "line": None}
+    return {"source": place.source, "line": place.line}
+
+
+def _tried_json(tried: TriedNetwork) -> Json:
+    findings: list[Json] = [
+        {
+            "endpoint": each.endpoint,
+            "question": each.question,
+            "outcome": each.outcome.value,
+            "found": each.found,
+            "milliseconds": round(each.took.total_seconds() / _MILLISECOND),
+        }
+        for each in tried.findings
+    ]
+    return {
+        "network_id": tried.network.network_id,
+        "name": tried.network.title,
+        "is_simulated": tried.network.is_simulated,
+        "findings": findings,
+        "cost": _cost_json(tried.cost),
+    }
+
+
+def _cost_json(cost: Cost | None) -> Json:
+    if cost is None:
+        return None
+    return {
+        "gas_calls_per_day": cost.gas_calls,
+        "gas_credits_per_day": cost.gas_credits,
+        "calls_per_transaction": cost.calls_per_transaction,
+        "credits_per_transaction": cost.credits_per_transaction,
+    }
+
+
+def _plain(value: object) -> Json:
+    if isinstance(value, list):
+        return [_plain(each) for each in value]
+    return value if isinstance(value, str | int | float | bool) else str(value)
+
+
+def _text(value: object) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)

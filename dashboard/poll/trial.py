@@ -1,0 +1,171 @@
+"""Try the endpoints of a network: ask each question once and say what came of it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Final
+
+from dashboard.domain.observation import Operation
+from dashboard.domain.printing import fee, span
+from dashboard.domain.quantity import NetworkId, TxHash, Wei
+from dashboard.errors import UpstreamError
+from dashboard.poll.clocks import Clocks
+from dashboard.poll.gas_question import GasAsker
+from dashboard.upstream.exclusion import ExclusionClient
+from dashboard.upstream.node import NodeClient
+from dashboard.wire.node import BlockHeader
+
+NOBODYS: Final = (TxHash(bytes(31) + b"\x01"), TxHash(bytes(31) + b"\x02"))
+"""Hashes that no transaction has."""
+
+
+class Outcome(StrEnum):
+    """What came of a question; ABSENT is a convenience that the endpoint does not offer."""
+
+    GOOD = "ok"
+    ABSENT = "absent"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One question to one endpoint, what came of it in words, and how long that took."""
+
+    endpoint: str
+    question: str
+    outcome: Outcome
+    found: str
+    took: timedelta
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """Asks, with the clock that times the answers."""
+
+    clocks: Clocks
+
+    async def exclusion(
+        self, client: ExclusionClient, other: ExclusionClient, transport: str
+    ) -> AsyncIterator[Finding]:
+        """Try one hash, then two in a batch, then one over the `other` `transport`."""
+        single = await self._one_hash(client, "one hash", Outcome.FAILED)
+        yield single
+        if single.outcome is not Outcome.GOOD:
+            return
+        yield await self._ask("exclusion", "batch of two hashes", lambda: _batch(client))
+        yield await self._one_hash(other, f"one hash over {transport}", Outcome.ABSENT)
+
+    async def gas(self, asker: GasAsker) -> AsyncIterator[Finding]:
+        """Try the four operations."""
+        for operation, ask in (
+            (Operation.SUGGESTED_GAS_FEES, lambda: _suggested(asker)),
+            (Operation.BASE_FEE_HISTORY, lambda: _history(asker)),
+            (Operation.BASE_FEE_PERCENTILE, lambda: _mark(asker.base_fee_percentile)),
+            (Operation.BUSY_THRESHOLD, lambda: _mark(asker.busy_threshold)),
+        ):
+            yield await self._ask("gas", operation, ask)
+
+    async def node(self, client: NodeClient, network_id: NetworkId) -> AsyncIterator[Finding]:
+        """Try what is asked of nodes: the network, its newest block, fees, receipts, a batch."""
+        identity = await self._ask("node", "eth_chainId", lambda: _network(client, network_id))
+        yield identity
+        if identity.outcome is not Outcome.GOOD:
+            return
+        now = self.clocks.now()
+        yield await self._ask("node", "eth_getBlockByNumber", lambda: _head(client, now))
+        yield await self._ask("node", "eth_feeHistory", lambda: _fee_history(client))
+        yield await self._ask("node", "eth_getTransactionReceipt", lambda: _receipt(client))
+        yield await self._ask(
+            "node", "batch of two receipts", lambda: _receipts(client), Outcome.ABSENT
+        )
+
+    async def _one_hash(self, client: ExclusionClient, question: str, worst: Outcome) -> Finding:
+        return await self._ask("exclusion", question, lambda: _single(client), worst)
+
+    async def _ask(
+        self,
+        endpoint: str,
+        question: str,
+        ask: Callable[[], Awaitable[tuple[Outcome, str]]],
+        worst: Outcome = Outcome.FAILED,
+    ) -> Finding:
+        started = self.clocks.elapsed()
+        try:
+            outcome, found = await ask()
+        except UpstreamError as error:
+            outcome, found = worst, str(error)
+        return Finding(endpoint, question, outcome, found, self.clocks.elapsed() - started)
+
+
+async def _single(client: ExclusionClient) -> tuple[Outcome, str]:
+    [answer] = await client.ask(NOBODYS[:1])
+    if answer.failure is not None:
+        raise UpstreamError(answer.failure.message)
+    return Outcome.GOOD, "answered"
+
+
+async def _batch(client: ExclusionClient) -> tuple[Outcome, str]:
+    answers = await client.ask(NOBODYS)
+    if client.batch_size < len(NOBODYS):
+        return Outcome.ABSENT, "refused; hashes are asked one by one"
+    failures = [answer.failure for answer in answers if answer.failure is not None]
+    if failures:
+        raise UpstreamError(failures[0].message)
+    return Outcome.GOOD, "accepted"
+
+
+async def _suggested(asker: GasAsker) -> tuple[Outcome, str]:
+    fees = await asker.suggested_gas_fees()
+    return Outcome.GOOD, f"base fee {_in_words(fees.estimated_base_fee)}"
+
+
+async def _history(asker: GasAsker) -> tuple[Outcome, str]:
+    return Outcome.GOOD, f"{len(await asker.base_fee_history())} blocks"
+
+
+async def _mark(ask: Callable[[], Awaitable[Wei]]) -> tuple[Outcome, str]:
+    return Outcome.GOOD, _in_words(await ask())
+
+
+async def _network(client: NodeClient, network_id: NetworkId) -> tuple[Outcome, str]:
+    await client.check_network(network_id)
+    return Outcome.GOOD, f"network {network_id}"
+
+
+async def _head(client: NodeClient, now: datetime) -> tuple[Outcome, str]:
+    head = await _newest(client)
+    return Outcome.GOOD, f"block {head.number}, {span(max(timedelta(), now - head.timestamp))} old"
+
+
+async def _fee_history(client: NodeClient) -> tuple[Outcome, str]:
+    head = await _newest(client)
+    history = await client.fee_history(min(5, head.number + 1), head.number, (10, 50))
+    if history is None:
+        return Outcome.ABSENT, "refused; base fees come from block headers, without priority fees"
+    if not history.reward:
+        return Outcome.ABSENT, "answered without rewards, so priority fees are the floors"
+    return Outcome.GOOD, f"{len(history.gas_used_ratio)} blocks with rewards"
+
+
+async def _newest(client: NodeClient) -> BlockHeader:
+    head = await client.block("latest")
+    if head is None:
+        raise UpstreamError(f"{client.endpoint.name}: it has no newest block")
+    return head
+
+
+async def _receipt(client: NodeClient) -> tuple[Outcome, str]:
+    await client.receipt(NOBODYS[0])
+    return Outcome.GOOD, "answered"
+
+
+async def _receipts(client: NodeClient) -> tuple[Outcome, str]:
+    await client.receipts(NOBODYS)
+    return Outcome.GOOD, "accepted"
+
+
+def _in_words(wei: Wei) -> str:
+    return " ".join(fee(wei))

@@ -1,0 +1,73 @@
+"""Try every configured endpoint once, and say what asking it costs."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+
+from dashboard.poll.cadence import CadencePolicy
+from dashboard.poll.clocks import Clocks
+from dashboard.poll.cost import Cost, calls_per_transaction, gas_calls_per_day
+from dashboard.poll.trial import Finding, Trial
+from dashboard.settings import Settings
+from dashboard.upstream.http import open_client
+from dashboard.wiring.clock import elapsed, utc_now
+from dashboard.wiring.networks import (
+    Clients,
+    Network,
+    gas_periods,
+    networks_of,
+    sees_all_reports,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class TriedNetwork:
+    """A network with what its endpoints answered; `cost` is None where nobody counts calls."""
+
+    network: Network
+    findings: tuple[Finding, ...]
+    cost: Cost | None
+
+
+async def try_networks(settings: Settings, only: int | None = None) -> list[TriedNetwork]:
+    """Ask each endpoint of each network once, or of the one with this id, without patience."""
+    async with open_client() as http:
+        clients = Clients(http, settings.poll, attempts=1)
+        return [
+            TriedNetwork(
+                network,
+                tuple([finding async for finding in _findings(network, clients)]),
+                cost_of(network, settings),
+            )
+            for network in networks_of(settings)
+            if only in {None, network.network_id}
+        ]
+
+
+def cost_of(network: Network, settings: Settings) -> Cost | None:
+    """Return the calls at the present cadence; None where our own serve answers them."""
+    endpoints = network.endpoints
+    if sees_all_reports(network, settings) or (endpoints.gas is endpoints.exclusion is None):
+        return None
+    cadence = CadencePolicy(shortest_interval=settings.poll.shortest_interval)
+    return Cost(
+        gas_calls_per_day(gas_periods(network, settings)) if endpoints.gas else 0,
+        calls_per_transaction(cadence) if endpoints.exclusion else 0,
+    )
+
+
+async def _findings(network: Network, clients: Clients) -> AsyncIterator[Finding]:
+    trial = Trial(Clocks(utc_now, elapsed))
+    exclusion = clients.exclusion(network)
+    if exclusion is not None:
+        async for finding in trial.exclusion(exclusion, *clients.other_transport(network)):
+            yield finding
+    gas = clients.gas(network)
+    if gas is not None:
+        async for finding in trial.gas(gas):
+            yield finding
+    node = clients.node(network)
+    if node is not None:
+        async for finding in trial.node(node, network.network_id):
+            yield finding
