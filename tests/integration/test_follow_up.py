@@ -1,0 +1,269 @@
+"""Follow-up by receipt: what becomes of rejected transactions on devnet and on a real node."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, closing
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Final
+
+import pytest
+from eth_account import Account
+
+from dashboard.devnet.chain import DEVNET_ID
+from dashboard.devnet.reporter import Reporter
+from dashboard.devnet.scripts import SCRIPTS, Ending
+from dashboard.devnet.traffic import STORY_SECONDS, Traffic
+from dashboard.domain.exclusion import RejectionReport, SaveStatus
+from dashboard.domain.follow_up import SETTLES_AFTER
+from dashboard.domain.quantity import Address, NetworkId, TxHash
+from dashboard.domain.secret import Secret
+from dashboard.domain.verdict import Verdict, VerdictKind, conclude
+from dashboard.poll.clocks import Clocks
+from dashboard.poll.inclusion import (
+    FOLLOW_UP_CADENCE,
+    InclusionArchive,
+    InclusionAsker,
+    InclusionPoll,
+)
+from dashboard.poll.lease import Lease
+from dashboard.poll.schedule import Schedule
+from dashboard.store.answers import evidence
+from dashboard.store.engine import Store, open_store
+from dashboard.store.migrate import migrate
+from dashboard.store.rejections import save_polled, save_report
+from dashboard.store.transactions import TrackRequest, track
+from dashboard.upstream.endpoint import Endpoint
+from dashboard.upstream.http import HttpAsker, open_client
+from dashboard.upstream.inclusion import InclusionClient
+from dashboard.upstream.node import NodeClient
+from dashboard.upstream.retry import RetryPolicy
+from tests.anvil import CHAIN_ID, Anvil, running_anvil
+from tests.builders import a_record, seconds
+from tests.timepiece import Timepiece
+from tests.unit.devnet.devnets import Devnet, HandClock
+
+pytestmark = pytest.mark.anyio
+
+ANVIL_NETWORK: Final = NetworkId(CHAIN_ID)
+# The second account of the phrase that every development node is born with: worth nothing.
+KEY: Final = "0x59c6995e998f97a5a0044966f0945389dc9e86dae88c7a8412f4603b6b78690d"
+SENDER: Final = Account.from_key(KEY).address
+GENEROUS: Final = 100 * 10**9
+A_MINUTE: Final = seconds(60)
+PLAYED: Final = 17 * STORY_SECONDS
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    url = f"sqlite:///{tmp_path}/linewatch.db"
+    migrate(url)
+    with open_store(url) as opened:
+        yield opened
+
+
+def a_poll(
+    store: Store, network_id: NetworkId, asker: InclusionAsker, clocks: Clocks
+) -> InclusionPoll:
+    term = Lease(store, "worker", "worker 1", timedelta(days=1)).acquire()
+    assert term is not None
+    archive = InclusionArchive(store, network_id, term)
+    return InclusionPoll(asker, archive, Schedule(FOLLOW_UP_CADENCE), clocks)
+
+
+def verdict_on(store: Store, tx_hash: TxHash) -> Verdict:
+    with store.read() as connection:
+        [found] = evidence(connection, None, tx_hash)
+    return conclude(found)
+
+
+class Nodes:
+    """What the simulated nodes hand in goes straight to the store, and is tracked there."""
+
+    def __init__(self, store: Store, clock: HandClock) -> None:
+        self._store = store
+        self._clock = clock
+
+    async def report(self, report: RejectionReport) -> SaveStatus:
+        tx_hash = report.transaction.tx_hash
+        with self._store.write() as connection:
+            track(connection, TrackRequest(tx_hash, (DEVNET_ID,), None, ""), self._clock())
+            return save_report(connection, report, DEVNET_ID, self._clock())
+
+
+class DevnetAsker:
+    """Asks a devnet of this process."""
+
+    endpoint = Endpoint("devnet node", Secret("http://127.0.0.1:1"))
+
+    def __init__(self, devnet: Devnet) -> None:
+        self._devnet = devnet
+
+    async def post_json(self, body: bytes, limit: int) -> bytes:
+        answer = self._devnet.body(body)
+        assert answer is not None
+        assert len(answer) <= limit
+        return answer
+
+
+def a_hand_clock(clock: HandClock) -> Clocks:
+    began = clock()
+    return Clocks(clock, lambda: clock() - began)
+
+
+async def test_every_ending_of_a_devnet_story_is_found(store: Store, tmp_path: Path) -> None:
+    devnet = Devnet(tmp_path / "devnet")
+    clock, began = devnet.clock, devnet.clock()
+    with closing(devnet.ledger):
+        nodes = Nodes(store, clock)
+        reporter = Reporter(devnet.chain, devnet.ledger, nodes, lambda *_: None, clock)
+        client = InclusionClient(NodeClient(DevnetAsker(devnet)), DEVNET_ID)
+        poll = a_poll(store, DEVNET_ID, client, a_hand_clock(clock))
+        for _ in range(PLAYED + 240):
+            clock.pass_by(1)
+            await reporter.step()
+            await poll.tick()
+
+    expected = dict(endings(devnet, began, began + timedelta(seconds=PLAYED)))
+    found = {tx_hash: verdict_on(store, tx_hash).kind for tx_hash in expected}
+    assert found == expected
+    assert set(expected.values()) == {
+        VerdictKind.REJECTED,
+        VerdictKind.REJECTED_THEN_INCLUDED,
+        VerdictKind.REPLACED,
+    }
+
+
+def endings(
+    devnet: Devnet, since: datetime, until: datetime
+) -> Iterator[tuple[TxHash, VerdictKind]]:
+    """Tell from the scripts how each rejection that was reported in that time ends."""
+    traffic = Traffic(devnet.chain)
+    kinds = {
+        Ending.STUCK: VerdictKind.REJECTED,
+        Ending.INCLUDED: VerdictKind.REJECTED_THEN_INCLUDED,
+        Ending.REPLACED: VerdictKind.REPLACED,
+    }
+    first, last = (int(each.timestamp()) // STORY_SECONDS for each in (since, until))
+    for number in range(first + 1, last):
+        story = traffic.story(number)
+        if story.actions[0].at <= until:
+            script = SCRIPTS[number % len(SCRIPTS)]
+            yield story.transaction.tx_hash, kinds[script.ending]
+
+
+@pytest.fixture
+def anvil() -> Iterator[Anvil]:
+    with running_anvil() as node:
+        yield node
+
+
+@asynccontextmanager
+async def following(
+    store: Store, node: Anvil, timepiece: Timepiece
+) -> AsyncIterator[InclusionPoll]:
+    endpoint = Endpoint("anvil node", Secret(node.url))
+    async with open_client() as http:
+        client = NodeClient(HttpAsker(http, endpoint, RetryPolicy()))
+        asker = InclusionClient(client, ANVIL_NETWORK)
+        yield a_poll(store, ANVIL_NETWORK, asker, timepiece.clocks)
+
+
+def send(node: Anvil, fee: int = GENEROUS) -> TxHash:
+    """Hand in the sender's first transaction, which waits until something is mined."""
+    transaction = {
+        "chainId": CHAIN_ID,
+        "nonce": 0,
+        "to": "0x" + "22" * 20,
+        "value": 1,
+        "gas": 100_000,
+        "maxFeePerGas": fee,
+        "maxPriorityFeePerGas": 10**9,
+    }
+    signed = Account.sign_transaction(transaction, KEY)
+    return TxHash.parse(node.ask("eth_sendRawTransaction", f"0x{signed.raw_transaction.hex()}"))
+
+
+def reject(store: Store, tx_hash: TxHash, timepiece: Timepiece) -> None:
+    """Track a transaction and keep a rejection of it."""
+    record = a_record(tx_hash=tx_hash, sender=Address.parse(SENDER), nonce=0)
+    with store.write() as connection:
+        track(connection, TrackRequest(tx_hash, (ANVIL_NETWORK,), None, ""), timepiece.now())
+        save_polled(connection, ANVIL_NETWORK, record, timepiece.now())
+
+
+async def look_again(
+    poll: InclusionPoll, timepiece: Timepiece, after: timedelta = A_MINUTE
+) -> None:
+    timepiece.wait(after)
+    await poll.tick()
+
+
+async def test_real_node_tells_of_a_transaction_that_waits_and_is_included(
+    store: Store, anvil: Anvil
+) -> None:
+    timepiece = Timepiece()
+    tx_hash = send(anvil)
+    reject(store, tx_hash, timepiece)
+    async with following(store, anvil, timepiece) as poll:
+        await poll.tick()
+        assert verdict_on(store, tx_hash).kind is VerdictKind.REJECTED
+
+        anvil.mine()
+        await look_again(poll, timepiece)
+        await look_again(poll, timepiece, SETTLES_AFTER)
+
+    verdict = verdict_on(store, tx_hash)
+    assert verdict.kind is VerdictKind.REJECTED_THEN_INCLUDED
+    assert "Its receipt names block 1" in verdict.rests_on
+    assert verdict.follows.endswith("Nothing is left to do.")
+
+
+async def test_real_node_tells_of_an_execution_that_was_reverted(
+    store: Store, anvil: Anvil
+) -> None:
+    timepiece = Timepiece()
+    anvil.ask("anvil_setCode", "0x" + "22" * 20, "0xfe")
+    tx_hash = send(anvil)
+    reject(store, tx_hash, timepiece)
+    anvil.mine()
+    async with following(store, anvil, timepiece) as poll:
+        await poll.tick()
+
+    assert "Its execution was reverted" in verdict_on(store, tx_hash).follows
+
+
+async def test_real_node_tells_of_a_nonce_that_another_transaction_used(
+    store: Store, anvil: Anvil
+) -> None:
+    timepiece = Timepiece()
+    tx_hash = send(anvil)
+    reject(store, tx_hash, timepiece)
+    anvil.ask("anvil_dropTransaction", str(tx_hash))
+    other = send(anvil, 2 * GENEROUS)
+    anvil.mine()
+    async with following(store, anvil, timepiece) as poll:
+        await poll.tick()
+        await look_again(poll, timepiece)
+
+    assert other != tx_hash
+    assert verdict_on(store, tx_hash).kind is VerdictKind.REPLACED
+
+
+async def test_receipt_that_a_reorganisation_took_away_is_not_held_on_to(
+    store: Store, anvil: Anvil
+) -> None:
+    timepiece = Timepiece()
+    before = anvil.ask("evm_snapshot")
+    tx_hash = send(anvil)
+    reject(store, tx_hash, timepiece)
+    anvil.mine()
+    async with following(store, anvil, timepiece) as poll:
+        await poll.tick()
+        assert verdict_on(store, tx_hash).kind is VerdictKind.REJECTED_THEN_INCLUDED
+
+        anvil.ask("evm_revert", before)
+        await look_again(poll, timepiece, SETTLES_AFTER)
+
+    assert verdict_on(store, tx_hash).kind is VerdictKind.REJECTED
