@@ -41,11 +41,16 @@ class Operation(StrEnum):
 
 
 class GasSource(StrEnum):
-    """Who told a fee. NODE_INSTEAD: the node, since the gas API of the network did not answer."""
+    """Who told a fee.
+
+    NODE_INSTEAD: the node, since the gas API of the network did not answer. DEMO_HISTORY: nobody,
+    it was made up for trying the pages.
+    """
 
     GAS_API = "gas API"
     NODE = "node"
     NODE_INSTEAD = "node instead"
+    DEMO_HISTORY = "demo history"
 
 
 @dataclass(frozen=True, slots=True)

@@ -93,6 +93,8 @@ class NetworkFigures:
                 return "the network's node"
             case GasSource.NODE_INSTEAD:
                 return "the network's node, since the gas API does not answer"
+            case GasSource.DEMO_HISTORY:
+                return "linewatch demo-history, which makes them up"
 
     def gas_failure(self) -> StandingFailure | None:
         """Return the gas question that was not answered for the longest time."""
