@@ -24,6 +24,7 @@ _COMMANDS: Final = {
     "rejections": "rejections",
     "fees": "fees",
     "alerts": "alerts",
+    "demo-history": "demo_history",
     "config": "config",
 }
 """Every command, in the order of the help, with the module of this package that holds it."""

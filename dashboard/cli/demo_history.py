@@ -1,0 +1,41 @@
+"""`linewatch demo-history`: a simulated year, to try the pages on."""
+
+from __future__ import annotations
+
+import os
+from datetime import timedelta
+from pathlib import Path
+
+import click
+
+from dashboard.cli.output import say, warn
+from dashboard.devnet.history import YEAR
+from dashboard.settings import load_settings
+from dashboard.wiring.demo_history import fill_with_history
+
+
+@click.command(name="demo-history")
+@click.option(
+    "--into",
+    "folder",
+    type=click.Path(path_type=Path),
+    help="State folder to fill, in place of LINEWATCH_HOME; to be named if it holds real data.",
+)
+def demo_history(folder: Path | None) -> None:
+    """Fill a store with a simulated year.
+
+    Fees and rejections of the devnet, marked as simulated, end where its own begin. Nothing is
+    tracked and nobody is told. Doing it again adds what the year has grown by.
+    """
+    named = {} if folder is None else {"LINEWATCH_HOME": str(folder)}
+    settings = load_settings({**os.environ, **named})
+    say("Making a simulated year; it takes about half a minute.")
+    filled = fill_with_history(settings, is_store_named=folder is not None)
+    say(f"{filled.store} now holds {filled.observations:,} simulated observations of fees")
+    say(f"and {filled.rejections:,} new simulated rejections.")
+    kept = settings.store.keep_gas_observations
+    if kept < YEAR:
+        warn(
+            f"a worker forgets fees older than {kept // timedelta(days=1)} days: "
+            "set LINEWATCH_STORE_KEEP_GAS_OBSERVATIONS=400d to keep the year"
+        )
