@@ -15,10 +15,11 @@ def conclude_exclusion(
     """Return the change that the answer brings at the moment `at`, or None where it brings none.
 
     A failure says nothing. Null after a rejection does not clear it: the record left the seven
-    days, or another store answered. A changed record is a new version of the same rejection.
+    days, or another store answered. A record after a rejection changes it, from rejected to
+    rejected; whether this version is news, the store knows.
     """
     after = _state_after(before, answer)
-    if after is before or after is None:
+    if after is None or (after is before and answer.record is None):
         return None
     return Transition(new_id, subject, before, after, at)
 

@@ -7,10 +7,15 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
+from dashboard.domain.fees import nearest_rank
+from dashboard.domain.grounds import FeeGrounds, Signal
 from dashboard.domain.quantity import Wei
 
 SMALLEST_FLAT_WINDOW: Final = 20
 """Equal base fees that make a chain flat; fewer blocks can be equal by chance."""
+
+BUSY_PERCENTILE: Final = 90
+"""Of the priority fees of a chain with a constant base fee: busy is strictly above it."""
 
 
 class Busyness(StrEnum):
@@ -19,6 +24,14 @@ class Busyness(StrEnum):
     BUSY = "busy"
     CALM = "calm"
     FLAT_FEE = "flat fee"
+
+
+@dataclass(frozen=True, slots=True)
+class PriorityReadings:
+    """The medium suggested priority fee, and those that are stored, in any order."""
+
+    medium: Wei
+    window: Sequence[Wei]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,12 +54,32 @@ def conclude_busyness(readings: FeeReadings) -> Busyness | None:
     """
     if is_flat(readings.known_window):
         return Busyness.FLAT_FEE
-    if readings.estimated_base_fee is None or readings.busy_threshold is None:
+    grounds = _weigh_base_fee(readings)
+    if grounds is None:
         return None
-    is_busy = readings.estimated_base_fee > readings.busy_threshold
-    return Busyness.BUSY if is_busy else Busyness.CALM
+    return Busyness.BUSY if grounds.is_busy else Busyness.CALM
+
+
+def weigh_fees(readings: FeeReadings, priority: PriorityReadings) -> FeeGrounds | None:
+    """Return the fee that tells how busy the network is beside what it is measured by.
+
+    The base fee beside its threshold; where it never moves, the priority fee beside its own
+    90th percentile. None where a value is missing, or too few are stored.
+    """
+    if is_flat(readings.known_window):
+        if len(priority.window) < SMALLEST_FLAT_WINDOW:
+            return None
+        threshold = nearest_rank(sorted(priority.window), BUSY_PERCENTILE)
+        return FeeGrounds(Signal.PRIORITY_FEE, priority.medium, threshold)
+    return _weigh_base_fee(readings)
 
 
 def is_flat(known_window: Sequence[Wei]) -> bool:
     """Whether the whole known window has one value, and holds enough to say so."""
     return len(known_window) >= SMALLEST_FLAT_WINDOW and min(known_window) == max(known_window)
+
+
+def _weigh_base_fee(readings: FeeReadings) -> FeeGrounds | None:
+    if readings.estimated_base_fee is None or readings.busy_threshold is None:
+        return None
+    return FeeGrounds(Signal.BASE_FEE, readings.estimated_base_fee, readings.busy_threshold)

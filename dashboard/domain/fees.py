@@ -34,6 +34,19 @@ def next_base_fee(base_fee_per_gas: Wei, gas_used: int, gas_limit: int) -> Wei:
     return Wei(base_fee_per_gas - change)  # at the target the change is zero
 
 
+def nearest_rank(ascending: Sequence[Wei], percent: Fraction | int) -> Wei:
+    """Return the nearest-rank percentile: element ceil(percent·n/100), counted from one.
+
+    No values or a percentage outside 0 to 100 raise ValueError.
+    """
+    if not 0 <= percent <= 100:  # noqa: PLR2004 - the bounds of a percentage
+        raise ValueError(f"{percent} is no percentage: give 0 to 100")
+    if not ascending:
+        raise ValueError("an empty window has no percentile")
+    rank = -(-len(ascending) * percent // 100)
+    return ascending[max(1, int(rank)) - 1]
+
+
 class FeeWindow:
     """The base fees of the last `capacity` blocks, kept sorted as well as in order.
 
@@ -82,16 +95,8 @@ class FeeWindow:
             self._forget(self._in_order.pop())
 
     def percentile(self, percent: Fraction | int) -> Wei:
-        """Return the nearest-rank percentile: element ceil(percent·n/100), counted from one.
-
-        An empty window or a percentage outside 0 to 100 raises ValueError.
-        """
-        if not 0 <= percent <= 100:  # noqa: PLR2004 - the bounds of a percentage
-            raise ValueError(f"{percent} is no percentage: give 0 to 100")
-        if not self._sorted:
-            raise ValueError("an empty window has no percentile")
-        rank = -(-len(self) * percent // 100)
-        return self._sorted[max(1, int(rank)) - 1]
+        """Return the nearest-rank percentile; an empty window raises ValueError."""
+        return nearest_rank(self._sorted, percent)
 
     def congestion(self, latest: Wei) -> float:
         """Return the share (0 to 1) of the window that lies below `latest`; 0 when empty."""

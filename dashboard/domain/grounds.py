@@ -38,11 +38,10 @@ class FeeGrounds:
 
 @dataclass(frozen=True, slots=True)
 class SilenceGrounds:
-    """Since when an API answers nothing, why, and when it answered last, if it ever did."""
+    """Since when an API answers nothing, and why; `message` is safe to show."""
 
     failing_since: datetime
     message: str
-    answered_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)

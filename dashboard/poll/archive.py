@@ -11,6 +11,7 @@ from dashboard.detect.exclusion import conclude_exclusion
 from dashboard.domain.condition import Subject
 from dashboard.domain.observation import ExclusionAnswer
 from dashboard.domain.quantity import NetworkId, TxHash
+from dashboard.poll.conditions import Conditions
 from dashboard.poll.lease import Term
 from dashboard.store.answers import record_answers
 from dashboard.store.conditions import change, condition
@@ -28,6 +29,7 @@ class ExclusionArchive:
     store: Store
     network_id: NetworkId
     term: Term
+    conditions: Conditions
     new_id: Callable[[], UUID]
 
     def watches(self, after: int) -> list[Watch]:
@@ -53,6 +55,7 @@ class ExclusionArchive:
         with self.store.write() as connection:
             self.term.check(connection)
             record_answers(connection, self.network_id, asked_at, answers)
+            self.conditions.look_at_exclusion(connection, asked_at)
             for answer in news:
                 subject = Subject.transaction(self.network_id, answer.tx_hash)
                 keep_news(connection, subject, answer, asked_at, self.new_id())

@@ -14,6 +14,7 @@ from dashboard.domain.observation import GasObservation, Operation
 from dashboard.domain.quantity import NetworkId
 from dashboard.logs import get_logger
 from dashboard.poll.clocks import Clocks
+from dashboard.poll.conditions import Conditions
 from dashboard.poll.gas_question import GasAnswer, GasAsker, GasQuestion, ask_of
 from dashboard.poll.lease import Term
 from dashboard.store.engine import Store
@@ -51,13 +52,15 @@ class GasArchive:
     store: Store
     network_id: NetworkId
     term: Term
+    conditions: Conditions
     block_time: timedelta | None = None
 
     def keep(self, observation: GasObservation) -> None:
-        """Write down what one poll saw; raises StoreError or LeaseLost."""
+        """Write down what one poll saw and what it changes; raises StoreError or LeaseLost."""
         with self.store.write() as connection:
             self.term.check(connection)
-            save_gas(connection, observation, self.block_time)
+            save = partial(save_gas, connection, observation, self.block_time)
+            self.conditions.keep_gas(connection, observation, save)
 
 
 class GasPoll:

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Protocol
 from uuid import UUID
 
 from anyio.to_thread import run_sync
 
+from dashboard.detect.holding import ConditionRules
 from dashboard.domain.quantity import NetworkId
 from dashboard.logs import get_logger
 from dashboard.poll.archive import ExclusionArchive
 from dashboard.poll.cadence import CadencePolicy
 from dashboard.poll.clocks import Clocks
+from dashboard.poll.conditions import Conditions
 from dashboard.poll.exclusion import ExclusionAsker, ExclusionPoll
 from dashboard.poll.gas import GasArchive, GasPeriods, GasPoll
 from dashboard.poll.gas_question import GasAsker
@@ -62,6 +64,11 @@ class WatchedNetwork:
     gas_periods: GasPeriods | None = None
     inclusion: InclusionAsker | None = None
 
+    @property
+    def has_gas(self) -> bool:
+        """Whether anybody tells its fees."""
+        return self.gas is not None or self.gas_from_node is not None
+
 
 @dataclass(frozen=True, slots=True)
 class Periods:
@@ -69,6 +76,7 @@ class Periods:
 
     gas: GasPeriods
     exclusion: timedelta = timedelta(seconds=1)
+    conditions: timedelta = timedelta(seconds=5)
     inclusion: timedelta = timedelta(seconds=1)
     delivery: timedelta = timedelta(seconds=1)
     housekeeping: timedelta = timedelta(hours=1)
@@ -87,6 +95,7 @@ class Watcher:
     cadence: CadencePolicy
     clocks: Clocks
     new_id: Callable[[], UUID]
+    rules: ConditionRules = field(default_factory=ConditionRules)
 
 
 def jobs_of(watcher: Watcher, term: Term, lost: asyncio.Event) -> list[Job]:
@@ -101,8 +110,15 @@ def jobs_of(watcher: Watcher, term: Term, lost: asyncio.Event) -> list[Job]:
 
 def _polls(watcher: Watcher, term: Term, network: WatchedNetwork) -> Iterator[Job]:
     store, network_id = watcher.store, network.network_id
+    periods = network.gas_periods or watcher.periods.gas
+    conditions = _conditions(watcher, network_id, periods)
+    yield Job(
+        f"conditions of {network_id}",
+        watcher.periods.conditions,
+        lambda: run_sync(_look_at, watcher, term, network, conditions),
+    )
     if network.exclusion is not None:
-        archive = ExclusionArchive(store, network_id, term, watcher.new_id)
+        archive = ExclusionArchive(store, network_id, term, conditions, watcher.new_id)
         schedule = Schedule(watcher.cadence)
         poll = ExclusionPoll(network.exclusion, archive, schedule, watcher.clocks)
         yield Job(f"exclusion poll of {network_id}", watcher.periods.exclusion, poll.tick)
@@ -112,11 +128,21 @@ def _polls(watcher: Watcher, term: Term, network: WatchedNetwork) -> Iterator[Jo
             network.inclusion, inclusions, Schedule(FOLLOW_UP_CADENCE), watcher.clocks
         )
         yield Job(f"inclusion poll of {network_id}", watcher.periods.inclusion, follow_up.tick)
-    if network.gas is not None or network.gas_from_node is not None:
-        gas_archive = GasArchive(store, network_id, term, network.block_time)
-        periods = network.gas_periods or watcher.periods.gas
+    if network.has_gas:
+        gas_archive = GasArchive(store, network_id, term, conditions, network.block_time)
         gas = GasPoll(network.gas, gas_archive, periods, watcher.clocks, network.gas_from_node)
         yield Job(f"gas poll of {network_id}", periods.suggested_gas_fees, gas.tick)
+
+
+def _conditions(watcher: Watcher, network_id: NetworkId, periods: GasPeriods) -> Conditions:
+    return Conditions(
+        network_id,
+        periods.suggested_gas_fees,
+        periods.thresholds,
+        watcher.rules,
+        watcher.clocks.now(),
+        watcher.new_id,
+    )
 
 
 async def _renew(lease: Lease, term: Term, lost: asyncio.Event) -> None:
@@ -125,6 +151,17 @@ async def _renew(lease: Lease, term: Term, lost: asyncio.Event) -> None:
     except LeaseLost:
         _log.warning("the lease is lost; this worker stands by", token=term.token)
         lost.set()
+
+
+def _look_at(watcher: Watcher, term: Term, network: WatchedNetwork, conditions: Conditions) -> None:
+    """Notice what nobody answers, and what became too old because nobody asked."""
+    now = watcher.clocks.now()
+    with watcher.store.write() as connection:
+        term.check(connection)
+        if network.has_gas:
+            conditions.look_at_gas(connection, now)
+        if network.exclusion is not None:
+            conditions.look_at_exclusion(connection, now)
 
 
 async def _deliver(watcher: Watcher, term: Term) -> None:

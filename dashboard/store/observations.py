@@ -87,10 +87,24 @@ def latest_gas(connection: Connection, network_id: NetworkId) -> LatestGas:
     return LatestGas(
         suggested_gas_fees=_latest_fees(connection, network_id),
         base_fee_history=_latest_history(connection, network_id),
-        base_fee_percentile=_latest_mark(connection, network_id, Operation.BASE_FEE_PERCENTILE),
-        busy_threshold=_latest_mark(connection, network_id, Operation.BUSY_THRESHOLD),
+        base_fee_percentile=latest_mark(connection, network_id, Operation.BASE_FEE_PERCENTILE),
+        busy_threshold=latest_mark(connection, network_id, Operation.BUSY_THRESHOLD),
         failures=failing(connection, network_id),
     )
+
+
+def latest_mark(
+    connection: Connection, network_id: NetworkId, operation: Operation
+) -> Dated[Wei] | None:
+    """Return the last `baseFeePercentile` or `busyThreshold`."""
+    query = (
+        select(fee_marks.c.fee, fee_marks.c.asked_at, fee_marks.c.source)
+        .where(fee_marks.c.network_id == network_id, fee_marks.c.operation == operation)
+        .order_by(fee_marks.c.asked_at.desc())
+        .limit(1)
+    )
+    row = connection.execute(query).one_or_none()
+    return None if row is None else Dated(row.fee, row.asked_at, GasSource(row.source))
 
 
 def base_fees(
@@ -154,16 +168,3 @@ def _latest_history(connection: Connection, network_id: NetworkId) -> Dated[tupl
     query = select(base_fee_histories).where(base_fee_histories.c.network_id == network_id)
     row = connection.execute(query).one_or_none()
     return None if row is None else Dated(tuple(row.base_fees), row.asked_at)
-
-
-def _latest_mark(
-    connection: Connection, network_id: NetworkId, operation: Operation
-) -> Dated[Wei] | None:
-    query = (
-        select(fee_marks.c.fee, fee_marks.c.asked_at, fee_marks.c.source)
-        .where(fee_marks.c.network_id == network_id, fee_marks.c.operation == operation)
-        .order_by(fee_marks.c.asked_at.desc())
-        .limit(1)
-    )
-    row = connection.execute(query).one_or_none()
-    return None if row is None else Dated(row.fee, row.asked_at, GasSource(row.source))

@@ -47,6 +47,11 @@ def test_failure_changes_no_condition(before: State | None) -> None:
     assert conclude_exclusion(SUBJECT, before, FAILED, AT, NEW_ID) is None
 
 
-@pytest.mark.parametrize(("before", "answer"), [(State.REJECTED, FOUND), (State.UNREPORTED, NULL)])
-def test_same_answer_again_changes_no_condition(before: State, answer: ExclusionAnswer) -> None:
-    assert conclude_exclusion(SUBJECT, before, answer, AT, NEW_ID) is None
+def test_null_again_changes_no_condition() -> None:
+    assert conclude_exclusion(SUBJECT, State.UNREPORTED, NULL, AT, NEW_ID) is None
+
+
+def test_record_of_a_rejected_transaction_may_be_a_new_version() -> None:
+    transition = conclude_exclusion(SUBJECT, State.REJECTED, FOUND, AT, NEW_ID)
+
+    assert transition == Transition(NEW_ID, SUBJECT, State.REJECTED, State.REJECTED, AT)

@@ -22,6 +22,7 @@ from dashboard.store.transactions import TrackRequest, track
 from tests.askers import ScriptedExclusion
 from tests.builders import A_NETWORK, a_hash, seconds
 from tests.timepiece import Timepiece
+from tests.unit.poll.concluding import conditions_of
 
 LEASE = timedelta(days=365)
 POLICY = CadencePolicy(shortest_interval=seconds(2))
@@ -33,7 +34,7 @@ def a_poll(store: Store, upstream: ScriptedExclusion, timepiece: Timepiece) -> E
     """Return the poll of `A_NETWORK`, as a start of the worker makes it."""
     term = Lease(store, "worker", "worker 1", LEASE).acquire()
     assert term is not None
-    archive = ExclusionArchive(store, A_NETWORK, term, uuid4)
+    archive = ExclusionArchive(store, A_NETWORK, term, conditions_of(timepiece), uuid4)
     return ExclusionPoll(upstream, archive, Schedule(POLICY), timepiece.clocks)
 
 

@@ -104,7 +104,7 @@ async def test_late_rejection_is_found(
     assert news(store) == [(a_hash(1), State.REJECTED)]
 
 
-async def test_changed_record_is_kept_as_another_version_and_told_no_second_time(
+async def test_changed_record_is_kept_as_another_version_and_told_once(
     store: Store, poll: ExclusionPoll, upstream: ScriptedExclusion, timepiece: Timepiece
 ) -> None:
     watch(store, timepiece, 1)
@@ -116,7 +116,18 @@ async def test_changed_record_is_kept_as_another_version_and_told_no_second_time
 
     with store.read() as connection:
         assert len(versions(connection, a_hash())) == 2
-    assert len(news(store)) == 1
+    assert len(news(store)) == 2
+
+
+async def test_record_that_changes_back_is_not_told_again(
+    store: Store, poll: ExclusionPoll, upstream: ScriptedExclusion, timepiece: Timepiece
+) -> None:
+    watch(store, timepiece, 1)
+    for reason in ("RPC", "P2P", "RPC", "P2P"):
+        upstream.reject(a_record(reason_message=reason))
+        await let_pass(poll, timepiece, timedelta(hours=2))
+
+    assert len(news(store)) == 2
 
 
 async def test_rejection_that_left_the_window_stays_a_rejection(

@@ -15,6 +15,7 @@ from dashboard.store.observations import LatestGas, latest_gas
 from tests.askers import ScriptedGas
 from tests.builders import A_NETWORK, seconds, suggested_gas_fees
 from tests.timepiece import Timepiece
+from tests.unit.poll.concluding import conditions_of
 
 pytestmark = pytest.mark.anyio
 
@@ -31,7 +32,7 @@ def upstream() -> ScriptedGas:
 def poll(store: Store, upstream: ScriptedGas, timepiece: Timepiece) -> GasPoll:
     term = Lease(store, "worker", "worker 1", LEASE).acquire()
     assert term is not None
-    archive = GasArchive(store, A_NETWORK, term, block_time=seconds(2))
+    archive = GasArchive(store, A_NETWORK, term, conditions_of(timepiece), block_time=seconds(2))
     return GasPoll(upstream, archive, PERIODS, timepiece.clocks)
 
 

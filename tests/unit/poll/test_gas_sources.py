@@ -19,6 +19,7 @@ from dashboard.store.observations import LatestGas, latest_gas
 from tests.askers import ScriptedGas
 from tests.builders import A_NETWORK, seconds, suggested_gas_fees
 from tests.timepiece import Timepiece
+from tests.unit.poll.concluding import conditions_of
 
 pytestmark = pytest.mark.anyio
 
@@ -58,7 +59,7 @@ def a_poll(
 ) -> GasPoll:
     term = Lease(store, "worker", "worker 1", timedelta(days=1)).acquire()
     assert term is not None
-    archive = GasArchive(store, A_NETWORK, term)
+    archive = GasArchive(store, A_NETWORK, term, conditions_of(timepiece))
     return GasPoll(api, archive, PERIODS, timepiece.clocks, node)
 
 

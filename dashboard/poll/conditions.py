@@ -1,0 +1,158 @@
+"""Conclude what holds of a network from what is stored, in the transaction that stores it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final
+from uuid import UUID
+
+from dashboard.detect.gas import FeeReadings, PriorityReadings, is_flat, weigh_fees
+from dashboard.detect.holding import ConditionRules, Sight, conclude
+from dashboard.detect.silence import (
+    STALE_AFTER_PERIODS,
+    Answered,
+    Unanswered,
+    see_silence,
+    see_staleness,
+)
+from dashboard.domain.condition import State, Subject, SubjectKind
+from dashboard.domain.observation import GasObservation, GasSource, Operation
+from dashboard.domain.quantity import NetworkId, Wei
+from dashboard.store.conditions import change, condition, held, turn
+from dashboard.store.connection import Connection
+from dashboard.store.failing import failing
+from dashboard.store.fee_windows import (
+    base_fee_window,
+    fees_answered_at,
+    mark_answered_by_api_at,
+    priority_fee_window,
+)
+from dashboard.store.observations import latest_mark
+
+FLAT_FOR: Final = timedelta(hours=1)
+"""A base fee that did not move for so long tells nothing of busyness."""
+
+PRIORITY_WINDOW: Final = timedelta(days=1)
+"""The stored priority fees that a flat chain's are measured by."""
+
+
+@dataclass(frozen=True, slots=True)
+class Conditions:
+    """The conditions of one network during one term, which began at `watching_since`.
+
+    Everything is concluded from the store, so that a worker that begins, or begins again, knows
+    what was told and what is too old. A conclusion about busyness needs fresh fees: while they
+    are stale, or their source is silent, what is held stays held, and afterwards waiting begins
+    anew. The periods say how often suggested fees and the busy threshold are asked.
+    """
+
+    network_id: NetworkId
+    fees_period: timedelta
+    threshold_period: timedelta
+    rules: ConditionRules
+    watching_since: datetime
+    new_id: Callable[[], UUID]
+
+    def keep_gas(
+        self, connection: Connection, observation: GasObservation, save: Callable[[], None]
+    ) -> None:
+        """Save what one poll saw, and conclude from it; what was too old until now is noted."""
+        now = observation.asked_at
+        self.look_at_gas(connection, now)
+        told_before = fees_answered_at(connection, self.network_id)
+        save()
+        self.look_at_gas(connection, now)
+        if observation.suggested_gas_fees is None:
+            return
+        if told_before is None or now - told_before > STALE_AFTER_PERIODS * self.fees_period:
+            self._settle(connection, SubjectKind.BUSYNESS, None)
+        is_muted = self._is_muted(connection, observation)
+        sight = None if is_muted else self._see_busyness(connection, observation)
+        self._settle(connection, SubjectKind.BUSYNESS, sight)
+
+    def look_at_gas(self, connection: Connection, now: datetime) -> None:
+        """Conclude whether the source of fees is silent, and whether fees are stale."""
+        unanswered = _unanswered(connection, self.network_id, Operation.SUGGESTED_GAS_FEES)
+        told_at = fees_answered_at(connection, self.network_id)
+        answered_at = told_at
+        if unanswered is not None:
+            answered_at = mark_answered_by_api_at(connection, self.network_id)
+        silence = see_silence(unanswered, answered_at, self.watching_since, now)
+        self._settle(connection, SubjectKind.GAS_API, silence)
+        silent_since = None
+        if unanswered is not None and (silence is None or silence.is_trouble):
+            silent_since = unanswered.failing_since
+        answered = self._answered(connection, told_at)
+        self._settle(connection, SubjectKind.FEES, see_staleness(answered, silent_since, now))
+
+    def look_at_exclusion(self, connection: Connection, now: datetime) -> None:
+        """Conclude whether the exclusion API is silent; one that was never asked is not."""
+        unanswered = _unanswered(connection, self.network_id, Operation.EXCLUSION_STATUS)
+        sight = see_silence(unanswered, None, self.watching_since, now)
+        if unanswered is None and self._state(connection, SubjectKind.EXCLUSION_API) is not None:
+            sight = Sight(is_trouble=False, at=now)
+        self._settle(connection, SubjectKind.EXCLUSION_API, sight)
+
+    def _see_busyness(self, connection: Connection, observation: GasObservation) -> Sight | None:
+        now, fees = observation.asked_at, observation.suggested_gas_fees
+        assert fees is not None  # noqa: S101 - asked only where fees were told
+        mark = latest_mark(connection, self.network_id, Operation.BUSY_THRESHOLD)
+        longest = STALE_AFTER_PERIODS * self.threshold_period
+        threshold = None if mark is None or now - mark.asked_at > longest else mark.value
+        window = base_fee_window(connection, self.network_id, now - FLAT_FOR, now)
+        priority: Sequence[Wei] = ()
+        if is_flat(window):
+            since = now - PRIORITY_WINDOW
+            priority = priority_fee_window(connection, self.network_id, since, now)
+        grounds = weigh_fees(
+            FeeReadings(fees.estimated_base_fee, threshold, window),
+            PriorityReadings(fees.medium.suggested_max_priority_fee_per_gas, priority),
+        )
+        return None if grounds is None else Sight(grounds.is_busy, now, grounds=grounds)
+
+    def _answered(self, connection: Connection, told_at: datetime | None) -> list[Answered]:
+        mark = latest_mark(connection, self.network_id, Operation.BUSY_THRESHOLD)
+        found = []
+        if told_at is not None:
+            found.append(Answered(Operation.SUGGESTED_GAS_FEES, told_at, self.fees_period))
+        if mark is not None:
+            found.append(Answered(Operation.BUSY_THRESHOLD, mark.asked_at, self.threshold_period))
+        return found
+
+    def _is_muted(self, connection: Connection, observation: GasObservation) -> bool:
+        """Whether busyness must not be concluded: fees are stale, or their source is silent."""
+        if self._state(connection, SubjectKind.FEES) is State.STALE:
+            return True
+        source = observation.source_of(Operation.SUGGESTED_GAS_FEES)
+        is_silent = self._state(connection, SubjectKind.GAS_API) is State.SILENT
+        return is_silent and source is not GasSource.NODE_INSTEAD
+
+    def _state(self, connection: Connection, kind: SubjectKind) -> State | None:
+        return condition(connection, Subject(kind, self.network_id))
+
+    def _settle(self, connection: Connection, kind: SubjectKind, sight: Sight | None) -> None:
+        """Write down what a sight changes, and since when the opposite of what is held is seen."""
+        subject = Subject(kind, self.network_id)
+        before = held(connection, subject)
+        concluded = conclude(subject, before, sight, self.rules.of(kind), self.new_id())
+        noted = None if before is None else before.turning_since
+        if concluded.transition is not None:
+            change(connection, concluded.transition, None)
+            noted = None
+        if concluded.turning_since != noted:
+            turn(connection, subject, concluded.turning_since)
+
+
+def _unanswered(
+    connection: Connection, network_id: NetworkId, operation: Operation
+) -> Unanswered | None:
+    return next(
+        (
+            Unanswered(each.failing_since, each.last_failed_at, each.failure.message)
+            for each in failing(connection, network_id)
+            if each.operation is operation
+        ),
+        None,
+    )

@@ -1,0 +1,78 @@
+"""Fee windows: what conditions are concluded from, read as bare numbers, since it is read often."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Connection, Select, select, union_all
+
+from dashboard.domain.observation import GasSource, Operation
+from dashboard.domain.quantity import NetworkId, Wei
+from dashboard.store.schema import estimated_base_fees, fee_marks, suggested_gas_fees
+
+
+def base_fee_window(
+    connection: Connection, network_id: NetworkId, since: datetime, until: datetime
+) -> Sequence[Wei]:
+    """Return the base fees of a time, both ends included, in no order."""
+    seen, filled = suggested_gas_fees.c, estimated_base_fees.c
+    query = union_all(
+        select(seen.estimated_base_fee).where(
+            seen.network_id == network_id, seen.asked_at.between(since, until)
+        ),
+        select(filled.base_fee).where(
+            filled.network_id == network_id, filled.at.between(since, until)
+        ),
+    )
+    return connection.scalars(query).all()
+
+
+def priority_fee_window(
+    connection: Connection, network_id: NetworkId, since: datetime, until: datetime
+) -> Sequence[Wei]:
+    """Return the medium suggested priority fees of a time, both ends included, in no order."""
+    seen = suggested_gas_fees.c
+    query = select(seen.medium_max_priority_fee).where(
+        seen.network_id == network_id, seen.asked_at.between(since, until)
+    )
+    return connection.scalars(query).all()
+
+
+def fees_answered_at(connection: Connection, network_id: NetworkId) -> datetime | None:
+    """Return when suggested fees were told last, by whomever."""
+    seen = suggested_gas_fees.c
+    return _newest(connection, select(seen.asked_at).where(seen.network_id == network_id))
+
+
+def mark_answered_at(
+    connection: Connection, network_id: NetworkId, operation: Operation
+) -> datetime | None:
+    """Return when `baseFeePercentile` or `busyThreshold` was told last, by whomever."""
+    return _newest(connection, _marks(network_id, operation))
+
+
+def mark_answered_by_api_at(connection: Connection, network_id: NetworkId) -> datetime | None:
+    """Return when one of the two was told last by who is asked first, not by a node instead."""
+    found = (
+        _newest(
+            connection,
+            _marks(network_id, operation).where(fee_marks.c.source != GasSource.NODE_INSTEAD),
+        )
+        for operation in (Operation.BASE_FEE_PERCENTILE, Operation.BUSY_THRESHOLD)
+    )
+    return max((each for each in found if each is not None), default=None)
+
+
+def _marks(network_id: NetworkId, operation: Operation) -> Select[Any]:
+    return select(fee_marks.c.asked_at).where(
+        fee_marks.c.network_id == network_id, fee_marks.c.operation == operation
+    )
+
+
+def _newest(connection: Connection, query: Select[Any]) -> datetime | None:
+    """Return the newest of the moments that a query selects, read off the end of its index."""
+    (at,) = query.selected_columns
+    found: datetime | None = connection.scalar(query.order_by(at.desc()).limit(1))
+    return found
