@@ -8,18 +8,10 @@ from pathlib import Path
 import pytest
 
 from dashboard.errors import SettingsError
-from dashboard.settings import Settings, load_settings
+from dashboard.settings import load_settings
+from tests.unit.settings.files import loaded
 
 NETWORK = "[networks.mine]\nnetwork_id = 31337\n"
-
-
-def loaded(folder: Path, text: str = "", **variables: str) -> Settings:
-    """Load settings from a file with `text` in a folder of its own, and variables."""
-    path = folder / "own.toml"
-    path.write_text(text, encoding="utf-8")
-    return load_settings(
-        {"LINEWATCH_CONFIG": str(path), "LINEWATCH_HOME": str(folder), **variables}
-    )
 
 
 def mistake(folder: Path, text: str = "", **variables: str) -> str:

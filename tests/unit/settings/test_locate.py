@@ -1,0 +1,65 @@
+"""Every setting of a file is found on the line where a person wrote it."""
+
+from __future__ import annotations
+
+from dashboard.settings.locate import lines_of
+
+FILE = """\
+# [networks.not] is a comment
+title = "a = [b]"
+
+[networks.mine]
+network_id = 1  # network_id = 2
+exclusion = { url = "https://h", key = "k" }
+"quoted.name" = 3
+node.url = "x"
+recipients = [
+    "a@example.org",
+    "[table]",
+]
+note = '''
+[serve]
+port = 1
+'''
+
+[serve.keys."a.b"]
+key = "last"
+"""
+
+
+def test_lines_are_those_of_tables_and_keys() -> None:
+    lines = lines_of(FILE)
+
+    assert lines["networks", "mine"] == 4
+    assert lines["networks", "mine", "network_id"] == 5
+    assert lines["serve", "keys", "a.b", "key"] == 19
+
+
+def test_key_within_an_inline_table_stands_on_its_line() -> None:
+    assert lines_of(FILE)["networks", "mine", "exclusion", "key"] == 6
+
+
+def test_quoted_and_dotted_keys_are_told_apart() -> None:
+    lines = lines_of(FILE)
+
+    assert lines["networks", "mine", "quoted.name"] == 7
+    assert lines["networks", "mine", "node", "url"] == 8
+
+
+def test_value_over_several_lines_stands_where_it_begins() -> None:
+    lines = lines_of(FILE)
+
+    assert lines["networks", "mine", "recipients"] == 9
+    assert lines["networks", "mine", "note"] == 13
+
+
+def test_text_that_only_looks_like_settings_is_none() -> None:
+    lines = lines_of(FILE)
+
+    assert ("networks", "not") not in lines
+    assert ("serve", "port") not in lines
+    assert lines["serve",] == 18
+
+
+def test_empty_file_has_no_lines() -> None:
+    assert lines_of("\n# nothing\n") == {}
