@@ -7,7 +7,7 @@ import streamlit as st
 from dashboard.show import desk as desks
 from dashboard.show.parts.chooser import network_chooser
 from dashboard.show.parts.states import notice, simulated_mark
-from dashboard.show.views import fees, lookup, overview, rejections
+from dashboard.show.views import fees, lookup, overview, rejections, tracked
 
 _HERE = Path(__file__).parent
 
@@ -15,7 +15,7 @@ _HERE = Path(__file__).parent
 def main() -> None:
     """Draw what all pages share, send old addresses on, run the page."""
     st.logo(_HERE / "logo.svg")
-    places = [overview.place(), fees.place(), rejections.place(), lookup.place()]
+    places = [overview.place(), fees.place(), rejections.place(), lookup.place(), tracked.place()]
     chosen = st.navigation(places, position="top")
     st.set_page_config(f"{chosen.title} · Linewatch", _HERE / "icon.svg", "wide")
     st.html(_HERE / "style.css")

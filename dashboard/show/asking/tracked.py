@@ -1,9 +1,49 @@
-"""What the page Tracked asks."""
+"""What the page Tracked asks, and what it changes."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Final
+
+from dashboard.domain.quantity import NetworkId, TxHash
+from dashboard.domain.track_list import ListedTransaction
+from dashboard.show import reading
 from dashboard.show.asking.source import Source
-from dashboard.store.transactions import TrackedTransaction, tracked
+from dashboard.show.dossiers import Dossier
+from dashboard.show.fresh import Fresh
+from dashboard.store.transactions import TrackedTransaction, TrackRequest, track
+from dashboard.store.watching import (
+    Remarks,
+    Standing,
+    TrackedFilter,
+    amend,
+    how_many_tracked,
+    search_tracked,
+    untrack,
+)
+
+_SHARED_FOR: Final = timedelta(seconds=2)
+_AT_ONCE: Final = 500
+"""Transactions that one writing takes, so that pollers wait for no long list."""
+
+
+@dataclass(frozen=True, slots=True)
+class TrackedCounts:
+    """How many are tracked, and of how many of them what is on record."""
+
+    total: int
+    rejected: int
+    unanswered: int
+
+
+@dataclass(frozen=True, slots=True)
+class TrackedEntry:
+    """A tracked transaction with all that is known of it."""
+
+    transaction: TrackedTransaction
+    dossier: Dossier
 
 
 class TrackedQuestions:
@@ -12,8 +52,64 @@ class TrackedQuestions:
     def __init__(self, source: Source) -> None:
         """Ask nothing yet."""
         self._source = source
+        self._counts: Fresh[TrackedCounts] = Fresh(_SHARED_FOR, source.now)
 
-    def newest(self, limit: int) -> tuple[TrackedTransaction, ...]:
-        """Return what was tracked last, the latest first."""
+    def counts(self, network_id: NetworkId | None) -> TrackedCounts:
+        """Count what is tracked on a network, or on any."""
+        return self._counts.get(network_id, lambda: self._count(network_id))
+
+    def how_many(self, wanted: TrackedFilter) -> int:
+        """Count what fits."""
         with self._source.store.read() as connection:
-            return tuple(tracked(connection, limit))
+            return how_many_tracked(connection, wanted)
+
+    def leaf(self, wanted: TrackedFilter, number: int, rows: int) -> tuple[TrackedEntry, ...]:
+        """Return one leaf of what fits, counted from 1, the latest first."""
+        with self._source.store.read() as connection:
+            found = search_tracked(connection, wanted, rows, (number - 1) * rows)
+            return tuple(
+                TrackedEntry(each, reading.dossier(connection, self._source.networks, each.tx_hash))
+                for each in found
+            )
+
+    def track(
+        self, listed: Sequence[ListedTransaction], network_ids: Sequence[NetworkId]
+    ) -> tuple[bool, ...]:
+        """Track on these networks; say of each whether that is new.
+
+        Of one that is tracked already, only what was unknown is filled in. StoreError: a part
+        of a long list may be tracked; the same list again tracks the rest.
+        """
+        self._counts.forget()
+        return tuple(self._track(listed, tuple(network_ids)))
+
+    def amend(self, tx_hash: TxHash, remarks: Remarks) -> bool:
+        """Write other remarks; False where somebody removed the hash meanwhile."""
+        with self._source.store.write() as connection:
+            return amend(connection, tx_hash, remarks)
+
+    def remove(self, tx_hash: TxHash) -> bool:
+        """Track a hash no more; False where nobody did."""
+        self._counts.forget()
+        with self._source.store.write() as connection:
+            return untrack(connection, tx_hash)
+
+    def _track(
+        self, listed: Sequence[ListedTransaction], network_ids: tuple[NetworkId, ...]
+    ) -> Iterator[bool]:
+        now = self._source.now()
+        for start in range(0, len(listed), _AT_ONCE):
+            with self._source.store.write() as connection:
+                for each in listed[start : start + _AT_ONCE]:
+                    request = TrackRequest(
+                        each.tx_hash, network_ids, each.attempted_at, each.label, each.note
+                    )
+                    yield track(connection, request, now)
+
+    def _count(self, network_id: NetworkId | None) -> TrackedCounts:
+        with self._source.store.read() as connection:
+            return TrackedCounts(
+                how_many_tracked(connection, TrackedFilter(network_id)),
+                how_many_tracked(connection, TrackedFilter(network_id, Standing.REJECTED)),
+                how_many_tracked(connection, TrackedFilter(network_id, Standing.UNANSWERED)),
+            )

@@ -8,6 +8,7 @@ from typing import Final
 
 import streamlit as st
 
+from dashboard.domain.quantity import NetworkId
 from dashboard.show.networks import NetworkCard
 
 NETWORK: Final = "network"
@@ -37,6 +38,12 @@ def chosen_networks(cards: Sequence[NetworkCard]) -> tuple[NetworkCard, ...]:
     """Return the networks that the page is about: the chosen one, or all."""
     chosen = _names(cards).get(str(st.session_state.get(NETWORK)))
     return tuple(cards) if chosen is None else (chosen,)
+
+
+def chosen_network_id(cards: Sequence[NetworkCard]) -> NetworkId | None:
+    """Return the network that was chosen among several; None for all, configured or not."""
+    chosen = chosen_networks(cards)
+    return chosen[0].network_id if len(chosen) < len(cards) else None
 
 
 def _names(cards: Sequence[NetworkCard]) -> dict[str, NetworkCard]:

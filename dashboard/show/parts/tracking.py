@@ -20,20 +20,33 @@ def tracking_form(desk: Desk, hashes: Sequence[TxHash]) -> None:
     with st.form("track", border=False):
         section(f"Track {count}")
         label = st.text_input("Label (optional)", max_chars=80, placeholder="Case or customer")
-        attempted_at = st.datetime_input(
-            "Attempted at, in UTC (optional)", None, step=timedelta(minutes=1), format="YYYY-MM-DD"
-        )
+        attempted_at = attempt_input(None)
         if st.form_submit_button("Track", type="primary"):
             _track(desk, hashes, label, attempted_at)
 
 
+def attempt_input(value: datetime | None) -> datetime | None:
+    """Ask when a transaction was sent; what is typed is taken for UTC."""
+    naive = None if value is None else value.astimezone(UTC).replace(tzinfo=None)
+    typed = st.datetime_input(
+        "Attempted at, in UTC (optional)", naive, step=timedelta(minutes=1), format="YYYY-MM-DD"
+    )
+    return None if typed is None else typed.replace(tzinfo=UTC)
+
+
+def is_future(attempted_at: datetime | None, now: datetime) -> bool:
+    """Whether a time of an attempt cannot be; say so if it is."""
+    if attempted_at is None or attempted_at <= now:
+        return False
+    notice("bad", "That time is in the future.", "Give the time of the attempt in UTC.")
+    return True
+
+
 def _track(desk: Desk, hashes: Sequence[TxHash], label: str, attempted_at: datetime | None) -> None:
-    moment = None if attempted_at is None else attempted_at.replace(tzinfo=UTC)
-    if moment is not None and moment > desk.now():
-        notice("bad", "That time is in the future.", "Give the time of the attempt in UTC.")
+    if is_future(attempted_at, desk.now()):
         return
     try:
-        added = desk.track(hashes, label.strip(), moment)
+        added = desk.track(hashes, label.strip(), attempted_at)
     except StoreError as trouble:
         notice("bad", "Nothing was tracked.", f"{trouble} Try again in a moment.")
         return

@@ -10,15 +10,15 @@ from typing import Final
 import streamlit as st
 
 from dashboard.domain.exclusion import RejectionStage
-from dashboard.domain.quantity import NetworkId
 from dashboard.show import desk as desks
 from dashboard.show.asking.rejections import MOST_EXPORTED, Period, RejectionSummary
 from dashboard.show.coverage import coverage
 from dashboard.show.desk import Desk
 from dashboard.show.exports import rejections_csv
-from dashboard.show.parts.chooser import chosen_networks
+from dashboard.show.parts.chooser import chosen_network_id
 from dashboard.show.parts.counts import Bar, bars, ranking
 from dashboard.show.parts.heading import heading, section
+from dashboard.show.parts.leaves import chosen_leaf
 from dashboard.show.parts.rejection_filter import (
     ANY,
     MODULE,
@@ -35,6 +35,7 @@ from dashboard.store.rejection_search import RejectionFilter
 
 REFRESH: Final = timedelta(seconds=10)
 ROWS: Final = 25
+LEAF: Final = "leaf"
 MOST_RANKED: Final = 10
 _STAGES: Final = tuple(stage.value for stage in RejectionStage)
 
@@ -54,7 +55,7 @@ def _live() -> None:
     desk = desks.current()
     with store_trouble_shown():
         period = PERIODS[chosen_period()]
-        of_network = RejectionFilter(network_id=_network_id(desk))
+        of_network = RejectionFilter(network_id=chosen_network_id(desk.networks))
         everything = desk.rejections.summary(of_network, period)
         head = st.container()
         filter_bar(everything)
@@ -82,11 +83,6 @@ def answer(summary: RejectionSummary, period: Period) -> str:
 
 def _count(number: int) -> str:
     return "1 rejection" if number == 1 else f"{number:,} rejections"
-
-
-def _network_id(desk: Desk) -> NetworkId | None:
-    chosen = chosen_networks(desk.networks)
-    return chosen[0].network_id if len(chosen) == 1 < len(desk.networks) else None
 
 
 def _nothing_yet(desk: Desk) -> None:
@@ -136,9 +132,8 @@ def _list(desk: Desk, wanted: RejectionFilter, summary: RejectionSummary, period
         if not summary.total:
             empty("Nothing fits these filters", "Take one away, or choose a longer time.")
             return
-        leaves = -(-summary.total // ROWS)
-        table = st.empty()
-        number = st.pagination(leaves, key="leaf", bind="query-params") if leaves > 1 else 1
+        table = st.container()
+        number = chosen_leaf(summary.total, ROWS, LEAF)
         found = desk.rejections.leaf(wanted, period, number, ROWS)
         table.html(rejection_table(found, desk.network_name))
 

@@ -1,0 +1,193 @@
+"""The forms that track many transactions at once, and a report of what came of each line."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Final, TypeAlias
+
+import streamlit as st
+
+from dashboard.domain.foreign import visible
+from dashboard.domain.paste import Paste
+from dashboard.domain.quantity import NetworkId
+from dashboard.domain.spreadsheet import write_csv
+from dashboard.domain.track_list import ListedTransaction, TrackList, read_track_list
+from dashboard.errors import StoreError
+from dashboard.show.desk import Desk
+from dashboard.show.parts.links import lookup_link
+from dashboard.show.parts.markup import Markup
+from dashboard.show.parts.paste import wrong_texts
+from dashboard.show.parts.states import notice
+from dashboard.show.parts.table import table
+from dashboard.show.parts.tracking import attempt_input, is_future
+
+MOST_AT_ONCE: Final = 10_000
+"""Transactions of one list."""
+
+MOST_SHOWN: Final = 100
+_LARGEST_FILE: Final = 4
+"""Megabytes."""
+
+_LONGEST_TEXT: Final = 120
+_REPORT: Final = "intake_report"
+_EXAMPLE: Final = (
+    "tx_hash,attempted_at,label,note\r\n"
+    f"0x{'12' * 32},2026-11-20T09:30:00Z,Case 1742,Sent twice by the wallet\r\n"
+)
+
+_Line: TypeAlias = tuple[int, ListedTransaction | str, str]
+"""The number of a line, what stands there, and what came of it."""
+
+
+@dataclass(frozen=True)
+class Report:
+    """What came of a list: what it held, and which of its transactions are newly tracked."""
+
+    listed: TrackList
+    added: tuple[bool, ...]
+
+    def lines(self) -> list[_Line]:
+        """Say of each line what came of it, in their order."""
+        taken = [
+            (each.line, each, "newly tracked" if is_new else "was tracked already")
+            for each, is_new in zip(self.listed.transactions, self.added, strict=True)
+        ]
+        again = [(each.line, each, "stands there before") for each in self.listed.repeated]
+        wrong = [(each.line, each.text, each.why) for each in self.listed.wrong]
+        return sorted([*taken, *again, *wrong], key=lambda line: line[0])
+
+
+def intake(desk: Desk, network_ids: Sequence[NetworkId]) -> None:
+    """Show both forms, and below them what came of the last list."""
+    pasted, filed = st.tabs(["Paste", "CSV file"])
+    with pasted, st.form("track_paste", border=False, clear_on_submit=False):
+        text = st.text_area(
+            "Transaction hashes or explorer links",
+            height=132,
+            key="track_text",
+            placeholder="0x… one or many; commas, blanks, lines and links are fine",
+        )
+        label = st.text_input("Label (optional)", max_chars=80, placeholder="Case or customer")
+        note = st.text_input("Note (optional)", max_chars=300)
+        attempted_at = attempt_input(None)
+        if st.form_submit_button("Track", type="primary") and not is_future(
+            attempted_at, desk.now()
+        ):
+            common = (attempted_at, label.strip(), note.strip())
+            _take(desk, _with_common(read_track_list(text, desk.now()), *common), network_ids)
+    with filed:
+        _file_form(desk, network_ids)
+    report = st.session_state.get(_REPORT)
+    if isinstance(report, Report):
+        show_report(report)
+
+
+def _file_form(desk: Desk, network_ids: Sequence[NetworkId]) -> None:
+    with st.form("track_file", border=False):
+        upload = st.file_uploader(
+            "CSV with a column tx_hash; attempted_at, label and note are optional",
+            ["csv", "txt"],
+            max_upload_size=_LARGEST_FILE,
+            key="track_csv",
+        )
+        if st.form_submit_button("Track", type="primary"):
+            text = None if upload is None else _decoded(upload.getvalue())
+            if text is None:
+                st.session_state.pop(_REPORT, None)
+                _tell_unreadable(is_missing=upload is None)
+            else:
+                _take(desk, read_track_list(text, desk.now()), network_ids)
+    st.download_button(
+        "Example",
+        _EXAMPLE,
+        "transactions-to-track.csv",
+        "text/csv",
+        icon=":material/download:",
+        on_click="ignore",
+        type="tertiary",
+    )
+
+
+def _decoded(raw: bytes) -> str | None:
+    try:
+        return raw.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return None
+
+
+def _tell_unreadable(*, is_missing: bool) -> None:
+    if is_missing:
+        notice("busy", "No file was chosen.", "Choose a CSV file, then press Track.")
+        return
+    notice("bad", "The file is no text in UTF-8.", "Save it as “CSV UTF-8” and choose it again.")
+
+
+def _with_common(
+    listed: TrackList, attempted_at: datetime | None, label: str, note: str
+) -> TrackList:
+    """Give every transaction of a paste what was said of all of them."""
+    return replace(
+        listed,
+        transactions=tuple(
+            replace(
+                each,
+                attempted_at=each.attempted_at or attempted_at,
+                label=each.label or label,
+                note=each.note or note,
+            )
+            for each in listed.transactions
+        ),
+    )
+
+
+def _take(desk: Desk, listed: TrackList, network_ids: Sequence[NetworkId]) -> None:
+    st.session_state.pop(_REPORT, None)
+    if len(listed.transactions) > MOST_AT_ONCE:
+        said = f"It holds {len(listed.transactions):,}; give at most {MOST_AT_ONCE:,} at once."
+        notice("bad", "The list is too long.", said)
+        return
+    if not (listed.transactions or listed.wrong):
+        notice("busy", "Nothing to track.", "Give at least one transaction hash.")
+        return
+    try:
+        added = desk.tracked.track(listed.transactions, network_ids)
+    except StoreError as trouble:
+        notice("bad", "Not everything was tracked.", f"{trouble} Give the same list again.")
+        return
+    st.session_state[_REPORT] = Report(listed, added)
+
+
+def show_report(report: Report) -> None:
+    """Say what came of the list, name what is wrong, and offer a report of every line."""
+    new = sum(report.added)
+    known = len(report.added) - new
+    already = f" {known:,} tracked already." if known else ""
+    kind = "calm" if report.added else "empty"
+    notice(kind, f"{new:,} newly tracked.", f"A rejection is flagged here and mailed.{already}")
+    hashes = tuple(each.tx_hash for each in report.listed.transactions)
+    wrong_texts(Paste(hashes, len(report.listed.repeated), report.listed.wrong))
+    lines = report.lines()
+    with st.expander("What came of each line"):
+        rows = [(str(number), _shown(what), became) for number, what, became in lines[:MOST_SHOWN]]
+        st.html(table(("Line", "Text", "What came of it"), rows, "What came of each line"))
+        st.download_button(
+            f"All {len(lines):,} lines" if len(lines) > MOST_SHOWN else "CSV",
+            write_csv(
+                ("line", "text", "what_came_of_it"),
+                [(number, _plain(what), became) for number, what, became in lines],
+            ),
+            "tracking-report.csv",
+            "text/csv",
+            icon=":material/download:",
+            on_click="ignore",
+        )
+
+
+def _shown(what: ListedTransaction | str) -> Markup | str:
+    return visible(what, _LONGEST_TEXT) if isinstance(what, str) else lookup_link(what.tx_hash)
+
+
+def _plain(what: ListedTransaction | str) -> str:
+    return what if isinstance(what, str) else str(what.tx_hash)

@@ -1,0 +1,18 @@
+"""Leaves of a long list: which one is shown, kept in the address."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+
+def chosen_leaf(total: int, rows: int, key: str) -> int:
+    """Offer the leaves of a list of `total` rows; return the chosen one, counted from 1.
+
+    A leaf beyond the last, after a filter made the list shorter, becomes the last.
+    """
+    leaves = -(-total // rows)
+    if leaves <= 1:
+        return 1
+    if int(st.session_state.get(key) or 1) > leaves:
+        st.session_state[key] = leaves
+    return st.pagination(leaves, key=key, bind="query-params")

@@ -1,0 +1,109 @@
+"""Tracked transactions, one row each: verdict, what people wrote, times, and how to change it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import datetime
+
+import streamlit as st
+
+from dashboard.domain.foreign import visible
+from dashboard.domain.reason import parse_reason
+from dashboard.errors import StoreError
+from dashboard.show.asking.tracked import TrackedEntry
+from dashboard.show.desk import Desk
+from dashboard.show.dossiers import Finding
+from dashboard.show.parts.badges import verdict_badge
+from dashboard.show.parts.markup import Markup, element, join
+from dashboard.show.parts.rejection import reason_words
+from dashboard.show.parts.states import notice
+from dashboard.show.parts.tracking import attempt_input, is_future
+from dashboard.show.text import age, moment, moment_near, short_hash
+from dashboard.store.watching import Remarks
+
+_LONGEST_NOTE = 300
+
+
+def tracked_list(
+    desk: Desk, entries: Sequence[TrackedEntry], now: datetime, lookup: st.Page
+) -> None:
+    """Show the rows; each leads to its lookup and to a dialog that changes or removes it."""
+    for entry in entries:
+        _row(desk, entry, now, lookup)
+
+
+def _row(desk: Desk, entry: TrackedEntry, now: datetime, lookup: st.Page) -> None:
+    tx_hash = entry.transaction.tx_hash
+    with st.container(
+        key=f"tracked-{tx_hash}", horizontal=True, vertical_alignment="top", gap="small"
+    ):
+        with st.container(gap=None):
+            st.html(join(*(_finding(each) for each in entry.dossier.telling_findings())))
+            st.html(_remarks(entry, now))
+            st.page_link(
+                lookup, label=short_hash(tx_hash), icon="", query_params={"tx": str(tx_hash)}
+            )
+        if st.button("Edit", key=f"edit-{tx_hash}", help="Label, note, time, or remove it"):
+            _edit(desk, entry)
+
+
+def _finding(finding: Finding) -> Markup:
+    badge = verdict_badge(finding.verdict.kind)
+    said = finding.verdict.rests_on
+    if finding.versions:
+        said = reason_words(parse_reason(finding.versions[0].record.reason_message))
+    head = element("div", badge, element("span", f"on {finding.card.name}"), class_="lw-row")
+    return join(head, element("p", said, class_="lw-reason"))
+
+
+def _remarks(entry: TrackedEntry, now: datetime) -> Markup:
+    tracked = entry.transaction
+    label = element("b", visible(tracked.label, _LONGEST_NOTE)) if tracked.label else Markup()
+    note = element("span", visible(tracked.note, _LONGEST_NOTE)) if tracked.note else Markup()
+    times = element("span", _times(entry, now), title=f"tracked {moment(tracked.tracked_at)}")
+    return element("div", label, note, times, class_="lw-row lw-remarks")
+
+
+def _times(entry: TrackedEntry, now: datetime) -> str:
+    tracked = entry.transaction
+    said = [f"tracked {age(tracked.tracked_at, now)}"]
+    if tracked.attempted_at is not None:
+        said.insert(0, f"attempted {moment_near(tracked.attempted_at, now)}")
+    answers = [each.evidence.last_answered_at for each in entry.dossier.findings]
+    answered = max((at for at in answers if at is not None), default=None)
+    said.append("not answered yet" if answered is None else f"answered {age(answered, now)}")
+    return ", ".join(said)
+
+
+@st.dialog("Change or remove")
+def _edit(desk: Desk, entry: TrackedEntry) -> None:
+    tracked = entry.transaction
+    st.html(element("p", str(tracked.tx_hash), class_="lw-hash"))
+    with st.form("edit", border=False):
+        label = st.text_input("Label", tracked.label, max_chars=80)
+        note = st.text_input("Note", tracked.note, max_chars=_LONGEST_NOTE)
+        attempted_at = attempt_input(tracked.attempted_at)
+        is_saved = st.form_submit_button("Save", type="primary")
+    if is_saved and not is_future(attempted_at, desk.now()):
+        remarks = Remarks(attempted_at, label.strip(), note.strip())
+        _change(lambda: desk.tracked.amend(tracked.tx_hash, remarks))
+    st.html(
+        element(
+            "p",
+            "Removed, it is asked about no more and nobody is told of it. "
+            "Rejections that were seen stay in the archive.",
+            class_="lw-quiet",
+        )
+    )
+    if st.button("Remove", icon=":material/delete:", key="remove"):
+        _change(lambda: desk.tracked.remove(tracked.tx_hash))
+
+
+def _change(change: Callable[[], bool]) -> None:
+    """Change what is stored, close the dialog, and show the list as it is then."""
+    try:
+        change()
+    except StoreError as trouble:
+        notice("bad", "Nothing was changed.", f"{trouble} Try again in a moment.")
+        return
+    st.rerun()

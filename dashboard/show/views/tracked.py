@@ -1,0 +1,141 @@
+"""Tracked answers: what is watched, what is the verdict of each, what needs a look."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from datetime import timedelta
+from typing import Final
+
+import streamlit as st
+
+from dashboard.domain.quantity import NetworkId, TxHash
+from dashboard.errors import InputError
+from dashboard.show import desk as desks
+from dashboard.show.asking.tracked import TrackedCounts
+from dashboard.show.desk import Desk
+from dashboard.show.parts.chooser import chosen_network_id, chosen_networks
+from dashboard.show.parts.heading import heading, section
+from dashboard.show.parts.intake import intake
+from dashboard.show.parts.leaves import chosen_leaf
+from dashboard.show.parts.states import empty, no_network, store_trouble_shown
+from dashboard.show.parts.tracked_list import tracked_list
+from dashboard.show.text import moment
+from dashboard.show.views import lookup
+from dashboard.store.watching import Standing, TrackedFilter
+
+REFRESH: Final = timedelta(seconds=10)
+ROWS: Final = 20
+LEAF: Final = "tracked_leaf"
+STANDING: Final = "standing"
+SEARCH: Final = "search"
+_ALL: Final = "All"
+_STANDINGS: Final = {
+    _ALL: None,
+    "Rejected": Standing.REJECTED,
+    "No rejection": Standing.UNREPORTED,
+    "No answer yet": Standing.UNANSWERED,
+}
+
+
+def place() -> st.Page:
+    """Return where this page lives; without an icon, as every page."""
+    return st.Page(page, title="Tracked", url_path="tracked")
+
+
+def page() -> None:
+    """Show the forms beside what is tracked."""
+    desk = desks.current()
+    head = st.container()
+    adding, listed = st.columns([5, 8], gap="medium")
+    with adding, st.container(key="card-intake", gap="small"):
+        section("Track transactions")
+        _intake(desk)
+    with listed:
+        _live()
+    with head:
+        _head()
+
+
+def _intake(desk: Desk) -> None:
+    network_ids = [card.network_id for card in chosen_networks(desk.networks) if card.has_exclusion]
+    if network_ids:
+        intake(desk, network_ids)
+    elif desk.networks:
+        empty(
+            "This network has no exclusion endpoint",
+            "Choose another, or give it one in linewatch.toml: exclusion = { url = … }.",
+        )
+    else:
+        no_network()
+
+
+@st.fragment(run_every=REFRESH)
+def _head() -> None:
+    desk = desks.current()
+    with store_trouble_shown():
+        counts = desk.tracked.counts(chosen_network_id(desk.networks))
+        heading("Tracked", f"{answer(counts)} As of {moment(desk.now())}.")
+
+
+def answer(counts: TrackedCounts) -> str:
+    """Say how many are tracked, and how many of them need a look."""
+    if not counts.total:
+        return "Nothing is tracked yet."
+    tracked = "1 transaction" if counts.total == 1 else f"{counts.total:,} transactions"
+    unanswered = f", {counts.unanswered:,} without an answer yet" if counts.unanswered else ""
+    rejected = f"{counts.rejected:,}" if counts.rejected else "none"
+    return f"{tracked}: {rejected} rejected{unanswered}."
+
+
+@st.fragment(run_every=REFRESH)
+def _live() -> None:
+    desk = desks.current()
+    with store_trouble_shown():
+        network_id = chosen_network_id(desk.networks)
+        if not desk.tracked.counts(network_id).total:
+            empty(
+                "Nothing is tracked yet",
+                "Paste a transaction hash, or choose a CSV file. Each is asked about at once, "
+                "then less and less often for seven days.",
+            )
+            return
+        wanted = _filter(network_id)
+        _list(desk, wanted)
+
+
+def _filter(network_id: NetworkId | None) -> TrackedFilter:
+    with st.container(key="filters", horizontal=True, vertical_alignment="bottom"):
+        chosen = st.segmented_control(
+            "On record",
+            list(_STANDINGS),
+            default=_ALL,
+            required=True,
+            key=STANDING,
+            bind="query-params",
+        )
+        text = st.text_input(
+            "Search",
+            key=SEARCH,
+            bind="query-params",
+            max_chars=200,
+            type="search",
+            placeholder="Label, note or hash",
+        )
+    text = (text or "").strip()
+    standing = _STANDINGS[chosen or _ALL]
+    with suppress(InputError):
+        return TrackedFilter(network_id, standing, tx_hash=TxHash.parse(text))
+    return TrackedFilter(network_id, standing, text=text)
+
+
+def _list(desk: Desk, wanted: TrackedFilter) -> None:
+    total = desk.tracked.how_many(wanted)
+    if not total:
+        empty("Nothing fits these filters", "Take one away to see what is tracked.")
+        return
+    with st.container(key="card-tracked", gap="small"):
+        rows = st.container(gap=None)
+        number = chosen_leaf(total, ROWS, LEAF)
+        with rows:
+            entries = desk.tracked.leaf(wanted, number, ROWS)
+            tracked_list(desk, entries, desk.now(), lookup.place())
