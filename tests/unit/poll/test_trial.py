@@ -1,0 +1,125 @@
+"""A trial asks each question once and says what it found, whatever the endpoint does."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from typing import Any
+
+import pytest
+
+from dashboard.domain.observation import Operation
+from dashboard.domain.quantity import NetworkId
+from dashboard.errors import UpstreamRefused, UpstreamUnavailable
+from dashboard.poll.trial import Finding, Outcome, Trial
+from dashboard.upstream.exclusion import ExclusionClient
+from dashboard.upstream.node import NodeClient
+from tests.askers import ScriptedGas
+from tests.timepiece import Timepiece
+from tests.unit.upstream.askers import Call, ScriptedAsker, fault, result
+from tests.unit.upstream.chains import FakeChain
+from tests.unit.upstream.following import a_chain
+
+pytestmark = pytest.mark.anyio
+
+TRIAL = Trial(Timepiece().clocks)
+DEVNET = NetworkId(424242)
+
+Answer = Callable[[list[Call]], Any]
+
+
+def taking_batches(calls: list[Call]) -> Any:  # noqa: ANN401 - one reply or a list of them
+    replies = [result(call, None) for call in calls]
+    return replies if len(replies) > 1 else replies[0]
+
+
+def refusing_batches(calls: list[Call]) -> Any:  # noqa: ANN401 - one reply or a list of them
+    return result(calls[0], None) if len(calls) == 1 else fault(-32600)
+
+
+def down(_: list[Call]) -> Any:  # noqa: ANN401 - an error
+    return UpstreamUnavailable("devnet test endpoint: no answer")
+
+
+async def outcomes(findings: AsyncIterator[Finding]) -> dict[str, Outcome]:
+    return {finding.question: finding.outcome async for finding in findings}
+
+
+def exclusion(answer: Answer, other: Answer = taking_batches) -> AsyncIterator[Finding]:
+    clients = [ExclusionClient(ScriptedAsker(each), "linea") for each in (answer, other)]
+    return TRIAL.exclusion(clients[0], clients[1], "WebSocket")
+
+
+def node(chain: FakeChain, network_id: NetworkId = DEVNET) -> AsyncIterator[Finding]:
+    return TRIAL.node(NodeClient(ScriptedAsker(chain.answer)), network_id)
+
+
+async def test_exclusion_endpoint_that_can_everything_is_good_throughout() -> None:
+    assert await outcomes(exclusion(taking_batches)) == {
+        "one hash": Outcome.GOOD,
+        "batch of two hashes": Outcome.GOOD,
+        "one hash over WebSocket": Outcome.GOOD,
+    }
+
+
+async def test_missing_batches_and_websocket_are_no_failure() -> None:
+    found = await outcomes(exclusion(refusing_batches, other=down))
+
+    assert found["batch of two hashes"] is Outcome.ABSENT
+    assert found["one hash over WebSocket"] is Outcome.ABSENT
+
+
+async def test_silent_exclusion_endpoint_is_asked_once_and_told() -> None:
+    [finding] = [each async for each in exclusion(down)]
+
+    assert finding.outcome is Outcome.FAILED
+    assert finding.found == "devnet test endpoint: no answer"
+
+
+async def test_unknown_method_is_told_with_the_remedy() -> None:
+    [finding] = [each async for each in exclusion(lambda calls: fault(-32601, calls[0]))]
+
+    assert "check the address and the method prefix" in finding.found
+
+
+async def test_endpoint_that_breaks_at_the_batch_has_failed_there() -> None:
+    def breaking(calls: list[Call]) -> Any:  # noqa: ANN401 - one reply or an error
+        return result(calls[0], None) if len(calls) == 1 else UpstreamUnavailable("broke")
+
+    assert (await outcomes(exclusion(breaking)))["batch of two hashes"] is Outcome.FAILED
+
+
+async def test_each_gas_operation_is_told_apart() -> None:
+    gas = ScriptedGas()
+    gas.errors[Operation.BUSY_THRESHOLD] = UpstreamRefused("check the API key and its secret")
+
+    findings = {each.question: each async for each in TRIAL.gas(gas)}
+
+    assert findings["suggestedGasFees"].found == "base fee 10.000 gwei"
+    assert findings["baseFeeHistory"].found == "3 blocks"
+    assert findings["baseFeePercentile"].outcome is Outcome.GOOD
+    assert findings["busyThreshold"].outcome is Outcome.FAILED
+
+
+async def test_node_of_another_network_is_told_and_asked_no_more() -> None:
+    [finding] = [each async for each in node(a_chain(5), NetworkId(1))]
+
+    assert finding.outcome is Outcome.FAILED
+    assert "it follows network 424242, not 1" in finding.found
+
+
+async def test_node_without_fee_history_can_be_used_all_the_same() -> None:
+    found = await outcomes(node(a_chain(5, knows_history=False)))
+
+    assert found["eth_chainId"] is Outcome.GOOD
+    assert found["eth_getBlockByNumber"] is Outcome.GOOD
+    assert found["eth_feeHistory"] is Outcome.ABSENT
+
+
+async def test_node_without_rewards_is_said_to_tell_no_priority_fees() -> None:
+    findings = {each.question: each async for each in node(a_chain(5, is_rewarding=False))}
+
+    assert "priority fees are the floors" in findings["eth_feeHistory"].found
+
+
+async def test_node_that_knows_no_receipts_has_failed_there() -> None:
+    assert (await outcomes(node(a_chain(5))))["eth_getTransactionReceipt"] is Outcome.FAILED
