@@ -23,6 +23,7 @@ _LONGEST_REASON: Final = 1100
 _HEADLINES: Final = {
     ReasonKind.MODULE_UNDEFINED: "no limit known for {module}",
     ReasonKind.INVALID_COUNT: "proof lines could not be counted",
+    ReasonKind.OTHER_RULE: "another rule than a line limit",
     ReasonKind.UNPARSED: "unknown reason",
 }
 

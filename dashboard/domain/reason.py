@@ -7,9 +7,12 @@ simulation on RPC and P2P nodes names counts and limits, the sequencer names at 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final
+
+from dashboard.domain.module_limits import ModuleLimits
+from dashboard.domain.other_rules import Rule, rule_of, words_of
 
 _OVER_LIMIT: Final = re.compile(
     r"Transaction (?:0x[0-9a-fA-F]{64} )?line count for module (\w{1,64})=(\d{1,20})"
@@ -18,6 +21,9 @@ _OVER_LIMIT: Final = re.compile(
 )
 _SEQUENCER: Final = re.compile(
     r"TX_MODULE_LINE_COUNT_OVERFLOW(_CACHED)?(?: ?\((\w{1,64})\))?", re.ASCII
+)
+_REMEMBERED: Final = re.compile(
+    r"Transaction 0x[0-9a-fA-F]{64} was already identified to go over line count limit", re.ASCII
 )
 _UNKNOWN_MODULE: Final = re.compile(
     r"Module (\w{1,64}) does not exist in the limits file\.", re.ASCII
@@ -31,6 +37,7 @@ class ReasonKind(StrEnum):
     OVER_LIMIT = "over_limit"
     MODULE_UNDEFINED = "module_undefined"
     INVALID_COUNT = "invalid_count"
+    OTHER_RULE = "other_rule"
     UNPARSED = "unparsed"
 
 
@@ -38,8 +45,9 @@ class ReasonKind(StrEnum):
 class Reason:
     """What a reason message says; `count` and `limit` are lines of the module's trace.
 
-    `is_cached` marks a sequencer that remembered an earlier check. `text` is the message as
-    sent: hostile, to be shown verbatim and inert.
+    `is_cached` marks a node that remembered an earlier check. `limit_from` names the table that
+    told the limit, None where the message itself did. `rule` is set for OTHER_RULE. `text` is the
+    message as sent: hostile, to be shown verbatim and inert.
     """
 
     kind: ReasonKind
@@ -48,20 +56,45 @@ class Reason:
     count: int | None = None
     limit: int | None = None
     is_cached: bool = False
+    limit_from: str | None = None
+    rule: Rule | None = None
 
 
-def parse_reason(text: str) -> Reason:
-    """Read a reason message; an unknown form is kept whole as UNPARSED."""
+def parse_reason(text: str, limits: ModuleLimits | None = None) -> Reason:
+    """Read a reason message; an unknown form is kept whole as UNPARSED.
+
+    Where it names a module and no limit, `limits` tells that, if it is handed in.
+    """
+    reason = _line_limit_reason(text)
+    if reason is not None:
+        return _with_limit(reason, limits)
+    rule = rule_of(text)
+    if rule is not None:
+        return Reason(ReasonKind.OTHER_RULE, text, rule=rule)
+    return Reason(ReasonKind.UNPARSED, text)
+
+
+def _line_limit_reason(text: str) -> Reason | None:
     if match := _OVER_LIMIT.fullmatch(text):
         module, count, limit = match.groups()
         return Reason(ReasonKind.OVER_LIMIT, text, module, int(count), int(limit))
     if match := _SEQUENCER.fullmatch(text):
         return Reason(ReasonKind.OVER_LIMIT, text, match[2], is_cached=match[1] is not None)
+    if _REMEMBERED.fullmatch(text):
+        return Reason(ReasonKind.OVER_LIMIT, text, is_cached=True)
     if match := _UNKNOWN_MODULE.fullmatch(text):
         return Reason(ReasonKind.MODULE_UNDEFINED, text, match[1])
     if text == _INVALID_COUNT:
         return Reason(ReasonKind.INVALID_COUNT, text)
-    return Reason(ReasonKind.UNPARSED, text)
+    return None
+
+
+def _with_limit(reason: Reason, limits: ModuleLimits | None) -> Reason:
+    is_wanted = reason.kind is ReasonKind.OVER_LIMIT and reason.limit is None
+    if limits is None or reason.module is None or not is_wanted:
+        return reason
+    limit = limits.limit_of(reason.module)
+    return reason if limit is None else replace(reason, limit=limit, limit_from=limits.title)
 
 
 def overrun(reason: Reason) -> float | None:
@@ -85,23 +118,29 @@ def explain(reason: Reason) -> str:
         )
     if reason.kind is ReasonKind.INVALID_COUNT:
         return "The node could not count the proof lines of this transaction."
+    if reason.rule is not None:
+        return f"This is not about line limits: {words_of(reason.rule).means}."
     return "The network gave a reason that Linewatch does not know; it is shown as sent."
 
 
 def _explain_over_limit(reason: Reason) -> str:
-    if reason.module is None:
+    module, count, limit = reason.module, reason.count, reason.limit
+    if module is None:
         return "The transaction needs more proof lines than one block may hold."
-    if reason.limit == 0:
+    source = "" if reason.limit_from is None else f" ({reason.limit_from})"
+    if limit == 0:
         return (
-            f"The transaction uses {reason.module}, an operation that this network cannot prove: "
-            "its limit is 0."
+            f"The transaction uses {module}, an operation that this network cannot prove: "
+            f"its limit is 0{source}."
         )
-    if reason.count is None or reason.limit is None:
+    if limit is None:
+        return f"The transaction needs more lines in the prover module {module} than the limit."
+    if count is None:
         return (
-            f"The transaction needs more lines in the prover module {reason.module} than the limit."
+            f"The transaction needs more lines in the prover module {module} than the limit "
+            f"of {limit:,}{source}."
         )
-    factor = reason.count / reason.limit
     return (
-        f"The transaction needs {reason.count:,} lines in the prover module {reason.module}; "
-        f"the limit is {reason.limit:,} ({factor:.2f} times the limit)."
+        f"The transaction needs {count:,} lines in the prover module {module}; "
+        f"the limit is {limit:,} ({count / limit:.2f} times the limit)."
     )

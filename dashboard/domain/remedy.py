@@ -4,37 +4,68 @@ from __future__ import annotations
 
 from typing import Final
 
+from dashboard.domain.follow_up import FollowUp
+from dashboard.domain.other_rules import words_of
 from dashboard.domain.reason import Reason, ReasonKind
 
-_STUCK_NONCE: Final = (
+_STUCK: Final = (
     "Until nonce {nonce} of this sender is used, the sender's later transactions wait behind it: "
     "send another transaction with nonce {nonce}, if only a transfer of nothing to itself."
 )
+_BEHIND: Final = (
+    "The network expects nonce {next_nonce} of this sender next, so nonce {nonce} is not yet what "
+    "holds things up: use the nonces before it first, then send another transaction with nonce "
+    "{nonce}, if only a transfer of nothing to itself."
+)
+_PASSED: Final = "Nonce {nonce} of this sender is used by now, so nothing waits behind it."
 _NOT_FINAL: Final = (
     "A rejection is not final: the signed transaction may be sent again and be accepted. "
     "Check its receipt before you replace it."
 )
+_REMEMBERED: Final = (
+    "The node remembers this very transaction and refuses it without counting again: "
+    "change it before you send it. "
+)
 
 
-def advise(reason: Reason, nonce: int) -> tuple[str, ...]:
-    """Return the next steps in order, each one a sentence or two without foreign text."""
-    return (_first_step(reason), _STUCK_NONCE.format(nonce=nonce), _NOT_FINAL)
+def advise(reason: Reason, nonce: int, end: FollowUp | None = None) -> tuple[str, ...]:
+    """Return the next steps in order, each one a sentence or two without foreign text.
+
+    `end` is what the network's node last said, where it has one: it tells whether the nonce is
+    stuck, or waits behind others.
+    """
+    next_nonce = None if end is None else end.next_nonce
+    return (_first_step(reason), _nonce_step(nonce, next_nonce), _NOT_FINAL)
+
+
+def _nonce_step(nonce: int, next_nonce: int | None) -> str:
+    if next_nonce is None or next_nonce == nonce:
+        return _STUCK.format(nonce=nonce)
+    step = _BEHIND if next_nonce < nonce else _PASSED
+    return step.format(nonce=nonce, next_nonce=next_nonce)
 
 
 def _first_step(reason: Reason) -> str:
-    if reason.kind is ReasonKind.OVER_LIMIT and reason.limit == 0:
-        return (
-            f"Sending it again does not help: this network cannot prove {reason.module}. "
-            "Change the contract or the call so that it is not used."
-        )
     if reason.kind is ReasonKind.OVER_LIMIT:
-        return (
-            "Split the work: fewer items in one call, smaller inputs, or several transactions. "
-            "More gas or a higher fee does not help."
-        )
+        return _fit_the_limit(reason)
+    if reason.rule is not None:
+        return words_of(reason.rule).remedy
     if reason.kind is ReasonKind.UNPARSED:
         return "Read the reason as sent, below, and ask the operator of the network what it means."
     return (
         "This points at the node and not at the transaction: "
         "send it through another node, or tell the operator."
+    )
+
+
+def _fit_the_limit(reason: Reason) -> str:
+    if reason.limit == 0:
+        return (
+            f"Sending it again does not help: this network cannot prove {reason.module}. "
+            "Change the contract or the call so that it is not used."
+        )
+    remembered = _REMEMBERED if reason.is_cached else ""
+    return (
+        f"{remembered}Split the work: fewer items in one call, smaller inputs, or several "
+        "transactions. More gas or a higher fee does not help."
     )

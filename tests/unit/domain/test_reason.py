@@ -8,11 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dashboard.domain.module_limits import ModuleLimits
+from dashboard.domain.other_rules import Rule, words_of
 from dashboard.domain.reason import ReasonKind, explain, overrun, parse_reason
 from tests.recorded import recorded
 
 HASH: Final = f"0x{'ab' * 32}"
 OVER: Final = ReasonKind.OVER_LIMIT
+ACCOUNT: Final = f"0x{'cd' * 20}"
+TABLE: Final = ModuleLimits("Linea mainnet", "2026-05-12", "public", {"MMU": 2097152, "RIP": 0})
+LISTED: Final = "is blocked as appearing on the SDN or other legally prohibited list"
 
 
 @pytest.mark.parametrize(
@@ -44,6 +49,13 @@ OVER: Final = ReasonKind.OVER_LIMIT
         ("TX_MODULE_LINE_COUNT_OVERFLOW_CACHED(MMU)", OVER, "MMU", None, None),
         ("TX_MODULE_LINE_COUNT_OVERFLOW", OVER, None, None, None),
         ("TX_MODULE_LINE_COUNT_OVERFLOW_CACHED", OVER, None, None, None),
+        (
+            f"Transaction {HASH} was already identified to go over line count limit",
+            OVER,
+            None,
+            None,
+            None,
+        ),
         (
             "Module EXT_V9 does not exist in the limits file.",
             ReasonKind.MODULE_UNDEFINED,
@@ -91,7 +103,7 @@ def test_recorded_reason_is_known(name: str) -> None:
     "text",
     [
         "",
-        "Gas price too low",
+        "Gas price too low today",
         "tx_module_line_count_overflow(MMU)",
         "TX_MODULE_LINE_COUNT_OVERFLOW()",
         "TX_MODULE_LINE_COUNT_OVERFLOW(MMU) and more",
@@ -112,6 +124,111 @@ def test_reason_of_another_form_is_kept_whole(text: str) -> None:
     reason = parse_reason(text)
 
     assert (reason.kind, reason.text, reason.module) == (ReasonKind.UNPARSED, text, None)
+
+
+@pytest.mark.parametrize(
+    ("text", "rule"),
+    [
+        ("Gas price too low", Rule.FEE),
+        ("TX_UNPROFITABLE", Rule.FEE),
+        ("TX_UNPROFITABLE_UPFRONT", Rule.FEE),
+        ("Calldata of transaction is greater than the allowed max of 60000", Rule.CALLDATA),
+        ("Gas limit of transaction is greater than the allowed max of 24000000", Rule.GAS),
+        ("TX_GAS_EXCEEDS_USER_MAX_BLOCK_GAS", Rule.GAS),
+        (
+            "destination address is a precompile address and cannot receive transactions",
+            Rule.PRECOMPILE,
+        ),
+        ("TransactionTypeValidation - BLOB_TX_NOT_ALLOWED", Rule.TYPE),
+        ("TransactionTypeValidation - DELEGATE_CODE_TX_NOT_ALLOWED", Rule.TYPE),
+        (f"sender {ACCOUNT} {LISTED}", Rule.DENIED),
+        (f"recipient {ACCOUNT} {LISTED}", Rule.DENIED),
+        (f"authorization authority {ACCOUNT} {LISTED}", Rule.DENIED),
+        (f"authorization address {ACCOUNT} {LISTED}", Rule.DENIED),
+        ("DENIED_LOG_TOPIC", Rule.DENIED),
+        ("TX_FILTERED_ADDRESS_FROM", Rule.DENIED),
+        ("TX_FILTERED_ADDRESS_TO", Rule.DENIED),
+        ("TX_FILTERED_ADDRESS_AUTHORIZATION", Rule.DENIED),
+        ("CHAIN_SECURITY_RULE_VIOLATED", Rule.DENIED),
+        ("Invalid transaction: <b>\nnonce too low", Rule.INVALID),
+        ("Tracer error during simulation: <i>", Rule.UNTRACEABLE),
+        ("TX_MODULE_LINE_INVALID_COUNT", Rule.UNTRACEABLE),
+        ("BLOCK_CALLDATA_OVERFLOW", Rule.BLOCK_FULL),
+        ("BLOCK_COMPRESSED_SIZE_OVERFLOW", Rule.BLOCK_FULL),
+        ("BLOCK_MODULE_LINE_COUNT_FULL", Rule.BLOCK_FULL),
+        ("TX_TOO_LARGE_FOR_REMAINING_USER_GAS", Rule.BLOCK_FULL),
+        ("Cumulated line count for module ADD=9 is above the limit 8", Rule.BLOCK_FULL),
+        ("BUNDLE_GAS_EXCEEDS_MAX_BUNDLE_BLOCK_GAS", Rule.BUNDLE),
+        ("BUNDLE_TOO_LARGE_FOR_REMAINING_BUNDLE_BLOCK_GAS", Rule.BUNDLE),
+        ("Failed Bundled Transaction Criteria", Rule.BUNDLE),
+        ("Failed non revertable transaction in bundle", Rule.BUNDLE),
+    ],
+)
+def test_text_of_another_rule_is_known_not_to_be_about_line_limits(text: str, rule: Rule) -> None:
+    reason = parse_reason(text)
+
+    assert (reason.kind, reason.rule, reason.module) == (ReasonKind.OTHER_RULE, rule, None)
+    assert explain(reason) == f"This is not about line limits: {words_of(rule).means}."
+
+
+@pytest.mark.parametrize("rule", Rule)
+def test_every_rule_has_words_that_are_whole_sentences(rule: Rule) -> None:
+    words = words_of(rule)
+
+    assert words.remedy[0].isupper()
+    assert words.remedy.endswith(".")
+    assert not words.means.endswith(".")
+
+
+@pytest.mark.parametrize("memory", ["", "_CACHED"])
+def test_limit_that_a_reason_lacks_is_looked_up(memory: str) -> None:
+    reason = parse_reason(f"TX_MODULE_LINE_COUNT_OVERFLOW{memory}(MMU)", TABLE)
+
+    assert (reason.limit, reason.limit_from) == (2097152, "Linea mainnet, 2026-05-12")
+    assert overrun(reason) is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "TX_MODULE_LINE_COUNT_OVERFLOW(ADD)",
+        "TX_MODULE_LINE_COUNT_OVERFLOW",
+        "Module MMU does not exist in the limits file.",
+        "Gas price too low",
+        "who knows",
+    ],
+)
+def test_limit_that_no_table_tells_stays_unknown(text: str) -> None:
+    assert parse_reason(text, TABLE) == parse_reason(text)
+
+
+def test_limit_that_a_reason_names_is_taken_before_any_table() -> None:
+    reason = parse_reason("Transaction line count for module MMU=3 is above the limit 2", TABLE)
+
+    assert (reason.limit, reason.limit_from) == (2, None)
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        (
+            "TX_MODULE_LINE_COUNT_OVERFLOW(MMU)",
+            (
+                "The transaction needs more lines in the prover module MMU than the limit of "
+                "2,097,152 (Linea mainnet, 2026-05-12)."
+            ),
+        ),
+        (
+            "TX_MODULE_LINE_COUNT_OVERFLOW_CACHED(RIP)",
+            (
+                "The transaction uses RIP, an operation that this network cannot prove: its limit "
+                "is 0 (Linea mainnet, 2026-05-12)."
+            ),
+        ),
+    ],
+)
+def test_limit_that_was_looked_up_is_told_with_its_table(text: str, sentence: str) -> None:
+    assert explain(parse_reason(text, TABLE)) == sentence
 
 
 @pytest.mark.parametrize(
@@ -166,7 +283,7 @@ def test_overrun_is_the_count_by_the_limit_where_both_are_known(
             "The node could not count the proof lines of this transaction.",
         ),
         (
-            "Gas price too low",
+            "Gas price is too low",
             "The network gave a reason that Linewatch does not know; it is shown as sent.",
         ),
     ],

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from dashboard.domain.follow_up import FollowUp
+from dashboard.domain.module_limits import ModuleLimits
 from dashboard.domain.reason import parse_reason
 from dashboard.domain.remedy import advise
+from tests.builders import A_MOMENT
 
 MMU_OVER = "Transaction line count for module MMU=2163904 is above the limit 2097152"
 RIPEMD = "Transaction line count for module PRECOMPILE_RIPEMD_BLOCKS=1 is above the limit 0"
@@ -18,6 +21,8 @@ RIPEMD = "Transaction line count for module PRECOMPILE_RIPEMD_BLOCKS=1 is above 
         ("TX_MODULE_LINE_COUNT_OVERFLOW(MMU)", "Split the work"),
         (RIPEMD, "Sending it again does not help: this network cannot prove PRECOMPILE_RIPEMD"),
         ("Module XYZ does not exist in the limits file.", "This points at the node"),
+        ("TX_MODULE_LINE_COUNT_OVERFLOW_CACHED(MMU)", "The node remembers this very transaction"),
+        ("Gas price too low", "Sign it again with the same nonce and a higher fee"),
         ("<b>who knows</b>", "Read the reason as sent"),
     ],
 )
@@ -27,6 +32,29 @@ def test_advice_begins_with_what_fits_the_reason(text: str, first_step: str) -> 
 
 def test_advice_names_the_nonce_that_is_stuck() -> None:
     assert "nonce 18446744073709551614" in advise(parse_reason(MMU_OVER), 2**64 - 2)[1]
+
+
+@pytest.mark.parametrize(
+    ("next_nonce", "step"),
+    [
+        (None, "Until nonce 7 of this sender is used"),
+        (7, "Until nonce 7 of this sender is used"),
+        (5, "The network expects nonce 5 of this sender next, so nonce 7 is not yet what"),
+        (8, "Nonce 7 of this sender is used by now"),
+    ],
+)
+def test_advice_knows_whose_turn_it_is(next_nonce: int | None, step: str) -> None:
+    end = FollowUp(A_MOMENT, next_nonce=next_nonce)
+
+    assert advise(parse_reason(MMU_OVER), 7, end)[1].startswith(step)
+
+
+def test_operation_that_a_table_shows_as_unsupported_is_told_to_be_avoided() -> None:
+    table = ModuleLimits("own", "1", "own", {"RIP": 0})
+
+    advice = advise(parse_reason("TX_MODULE_LINE_COUNT_OVERFLOW(RIP)", table), 7)
+
+    assert advice[0].startswith("Sending it again does not help: this network cannot prove RIP.")
 
 
 def test_advice_never_repeats_foreign_text() -> None:
