@@ -15,6 +15,7 @@ from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.show import reading
 from dashboard.show.asking.alerts import AlertQuestions
 from dashboard.show.asking.fees import FeeQuestions
+from dashboard.show.asking.health import HealthQuestions
 from dashboard.show.asking.rejections import RejectionQuestions
 from dashboard.show.asking.source import Source
 from dashboard.show.asking.tracked import TrackedQuestions
@@ -59,6 +60,8 @@ class Desk:
         self._store = store
         source = Source(store, self.networks, clock)
         self.fees = FeeQuestions(source)
+        self.health = HealthQuestions(source)
+        self.store_name = store.name
         self.rejections = RejectionQuestions(source)
         self.tracked = TrackedQuestions(source)
         self.alerts = AlertQuestions(source)

@@ -1,21 +1,23 @@
 """The script that Streamlit runs for every page: the frame, then the page that was asked for."""
 
 from pathlib import Path
+from typing import Final
 
 import streamlit as st
 
 from dashboard.show import desk as desks
 from dashboard.show.parts.chooser import network_chooser
 from dashboard.show.parts.states import notice, simulated_mark
-from dashboard.show.views import fees, lookup, overview, rejections, tracked
+from dashboard.show.views import fees, health, lookup, overview, rejections, tracked
 
-_HERE = Path(__file__).parent
+PAGES: Final = (overview, fees, rejections, lookup, tracked, health)
+_HERE: Final = Path(__file__).parent
 
 
 def main() -> None:
     """Draw what all pages share, send old addresses on, run the page."""
     st.logo(_HERE / "logo.svg")
-    places = [overview.place(), fees.place(), rejections.place(), lookup.place(), tracked.place()]
+    places = [each.place() for each in PAGES]
     chosen = st.navigation(places, position="top")
     st.set_page_config(f"{chosen.title} · Linewatch", _HERE / "icon.svg", "wide")
     st.html(_HERE / "style.css")

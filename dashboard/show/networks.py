@@ -28,8 +28,9 @@ class NetworkCard:
     """What wiring tells the pages of one network.
 
     `gas_source` names the gas API that is asked; `gas_period` is how often fees are asked for,
-    `threshold_period` how often percentile and threshold are. `sees_all_reports` is true where
-    nodes report to our own serve, so that rejections cover more than tracked hashes.
+    `threshold_period` how often percentile and threshold are, `history_period` how often the
+    base fees of past blocks. `sees_all_reports` is true where nodes report to our own serve, so
+    that rejections cover more than tracked hashes.
     """
 
     network_id: NetworkId
@@ -41,6 +42,7 @@ class NetworkCard:
     has_exclusion: bool = True
     gas_source: str = "gas API"
     sees_all_reports: bool = False
+    history_period: timedelta = timedelta(minutes=10)
 
 
 @dataclass(frozen=True, slots=True)

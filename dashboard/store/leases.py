@@ -65,6 +65,13 @@ def holder(connection: Connection, name: str) -> Holder | None:
     return None if row is None else Holder(row.holder, row.token)
 
 
+def holders(connection: Connection) -> dict[str, Holder]:
+    """Return who holds each lease that is held now, by the name of the lease."""
+    alive = _is_alive(_now(connection))
+    query = select(leases.c.name, leases.c.holder, leases.c.token).where(alive)
+    return {row.name: Holder(row.holder, row.token) for row in connection.execute(query)}
+
+
 def live_tokens(connection: Connection) -> Sequence[int]:
     """Return the fencing tokens of the leases that are held now."""
     return connection.scalars(select(leases.c.token).where(_is_alive(_now(connection)))).all()

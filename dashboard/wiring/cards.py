@@ -19,4 +19,5 @@ def card_of(network: Network, settings: Settings) -> NetworkCard:
         has_gas=endpoints.gas is not None or endpoints.node is not None,
         has_exclusion=endpoints.exclusion is not None,
         sees_all_reports=sees_all_reports(network, settings),
+        history_period=periods.base_fee_history,
     )

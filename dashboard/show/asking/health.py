@@ -1,0 +1,84 @@
+"""What the page Health asks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+from dashboard.domain.observation import Operation
+from dashboard.show.asking.source import Source
+from dashboard.show.fresh import Fresh
+from dashboard.show.health import Health, NetworkHealth, Question
+from dashboard.show.networks import NetworkCard
+from dashboard.store.connection import Connection
+from dashboard.store.failing import StandingFailure
+from dashboard.store.leases import holders
+from dashboard.store.observations import Dated, LatestGas, latest_gas
+from dashboard.store.wellbeing import (
+    exclusion_answered_at,
+    mail_state,
+    receipts_answered_at,
+    store_state,
+)
+
+_SHARED_FOR: Final = timedelta(seconds=2)
+
+
+class HealthQuestions:
+    """Every answer may raise StoreError; what all viewers share is kept for a moment."""
+
+    def __init__(self, source: Source) -> None:
+        """Ask nothing yet."""
+        self._source = source
+        self._health: Fresh[Health] = Fresh(_SHARED_FOR, source.now)
+
+    def health(self) -> Health:
+        """Return how every part of the installation fares."""
+        return self._health.get((), self._read)
+
+    def _read(self) -> Health:
+        with self._source.store.read() as connection:
+            return Health(
+                tuple(_network(connection, card) for card in self._source.networks),
+                holders(connection),
+                mail_state(connection),
+                store_state(connection),
+            )
+
+
+def _network(connection: Connection, card: NetworkCard) -> NetworkHealth:
+    latest = latest_gas(connection, card.network_id)
+    failures = {failure.operation: failure for failure in latest.failures}
+    answered = [*(_gas_questions(card, latest) if card.has_gas else ())]
+    if card.has_exclusion:
+        asked = exclusion_answered_at(connection, card.network_id)
+        answered.append(Question(Operation.EXCLUSION_STATUS, asked, None))
+    followed = receipts_answered_at(connection, card.network_id)
+    if followed is not None:
+        answered.append(Question(Operation.TRANSACTION_RECEIPT, followed, None))
+    return NetworkHealth(card, tuple(_with_failures(answered, failures)))
+
+
+def _gas_questions(card: NetworkCard, latest: LatestGas) -> Iterator[Question]:
+    fees, history = latest.suggested_gas_fees, latest.base_fee_history
+    usual, threshold = latest.base_fee_percentile, latest.busy_threshold
+    yield Question(Operation.SUGGESTED_GAS_FEES, _at(fees), card.gas_period)
+    yield Question(Operation.BUSY_THRESHOLD, _at(threshold), card.threshold_period)
+    yield Question(Operation.BASE_FEE_PERCENTILE, _at(usual), card.threshold_period)
+    yield Question(Operation.BASE_FEE_HISTORY, _at(history), card.history_period)
+
+
+def _with_failures(
+    questions: list[Question], failures: dict[Operation, StandingFailure]
+) -> Iterator[Question]:
+    """Put each failure to its question; one that nobody expected makes a question of its own."""
+    for question in questions:
+        failure = failures.pop(question.operation, None)
+        yield Question(question.operation, question.answered_at, question.period, failure)
+    for operation, failure in failures.items():
+        yield Question(operation, None, None, failure)
+
+
+def _at(dated: Dated[Any] | None) -> datetime | None:
+    return None if dated is None else dated.asked_at

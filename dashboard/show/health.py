@@ -1,0 +1,123 @@
+"""Whether the watcher itself is well: which questions are answered, and what needs a look."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Final
+
+from dashboard.domain.observation import FailureKind, Operation
+from dashboard.show.networks import Datum, NetworkCard
+from dashboard.store.failing import StandingFailure
+from dashboard.store.leases import Holder
+from dashboard.store.wellbeing import MailState, StoreState
+
+GIVES: Final = {
+    Operation.SUGGESTED_GAS_FEES: "Base fee, congestion, suggested fees",
+    Operation.BASE_FEE_HISTORY: "Base fees of past blocks",
+    Operation.BASE_FEE_PERCENTILE: "Usual base fee",
+    Operation.BUSY_THRESHOLD: "Busy threshold",
+    Operation.EXCLUSION_STATUS: "Rejections of tracked transactions",
+    Operation.TRANSACTION_RECEIPT: "Inclusion of tracked transactions",
+}
+"""What each question brings, in words."""
+
+REMEDIES: Final = {
+    FailureKind.UNAVAILABLE: (
+        "It is asked again by itself. If this lasts, look at the address of the endpoint and at "
+        "the network between."
+    ),
+    FailureKind.THROTTLED: (
+        "It asks for fewer calls: lengthen the periods under [poll], or raise the plan."
+    ),
+    FailureKind.REFUSED: "Look at its key and at what the key is allowed to ask.",
+    FailureKind.UNREADABLE: "What answers there is not this API: look at the address.",
+}
+"""What to do about a failure that lasts."""
+
+PATIENCE: Final = timedelta(minutes=2)
+"""How long a notice may be owed before that needs a look."""
+
+
+class QuestionState(StrEnum):
+    """How a question fares."""
+
+    ANSWERED = "answered"
+    STALE = "stale"
+    FAILING = "failing"
+    WAITING = "waiting"
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One question to one network: when it was last answered, and why it is not.
+
+    `period` is how often it is asked, None where that follows the age of each hash.
+    """
+
+    operation: Operation
+    answered_at: datetime | None
+    period: timedelta | None
+    failure: StandingFailure | None = None
+
+    def state(self, now: datetime) -> QuestionState:
+        """Say how it fares; a failure outweighs an old answer."""
+        if self.failure is not None:
+            return QuestionState.FAILING
+        if self.answered_at is None:
+            return QuestionState.WAITING
+        if self.period is None:
+            return QuestionState.ANSWERED
+        is_stale = Datum(None, self.answered_at, self.period).is_stale(now)
+        return QuestionState.STALE if is_stale else QuestionState.ANSWERED
+
+
+@dataclass(frozen=True, slots=True)
+class NetworkHealth:
+    """The questions that are put to one network."""
+
+    card: NetworkCard
+    questions: Sequence[Question]
+
+    def state(self, now: datetime) -> QuestionState:
+        """Return the worst state of its questions; one without questions waits."""
+        found = {question.state(now) for question in self.questions}
+        worst = (QuestionState.FAILING, QuestionState.STALE, QuestionState.ANSWERED)
+        return next((state for state in worst if state in found), QuestionState.WAITING)
+
+
+@dataclass(frozen=True, slots=True)
+class Health:
+    """All that tells whether Linewatch is well; `holders` hold its leases by name."""
+
+    networks: Sequence[NetworkHealth]
+    holders: Mapping[str, Holder]
+    mail: MailState
+    store: StoreState
+
+
+def needs_of(health: Health, now: datetime) -> list[str]:
+    """Say what needs a look, the worst first; nothing where all is well."""
+    needs = [] if health.holders else ["no worker runs, so nothing is asked and nothing is sent"]
+    for state, words in (
+        (QuestionState.FAILING, "fails to answer"),
+        (QuestionState.STALE, "is stale"),
+    ):
+        names = [each.card.name for each in health.networks if each.state(now) is state]
+        needs += [f"{name} {words}" for name in names]
+    if is_mail_late(health.mail, now):
+        needs.append(f"{_count(health.mail.owed, 'mail')} cannot be handed over")
+    if health.mail.dead:
+        needs.append(f"{_count(health.mail.dead, 'mail')} given up")
+    return needs
+
+
+def is_mail_late(mail: MailState, now: datetime) -> bool:
+    """Whether a notice has been owed for longer than handing it over takes."""
+    return mail.oldest_owed_at is not None and now - mail.oldest_owed_at > PATIENCE
+
+
+def _count(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"

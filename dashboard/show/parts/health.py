@@ -1,0 +1,187 @@
+"""Parts of the Health page: worker, mail, store, and the questions of one network."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Final
+
+from dashboard.domain.foreign import visible
+from dashboard.domain.notice import DeliveryResult
+from dashboard.show.health import (
+    GIVES,
+    REMEDIES,
+    NetworkHealth,
+    Question,
+    QuestionState,
+    is_mail_late,
+)
+from dashboard.show.parts.badges import badge, simulated_badge
+from dashboard.show.parts.markup import Markup, element, join
+from dashboard.show.parts.table import table
+from dashboard.show.text import age, moment, moment_near, span
+from dashboard.store.failing import StandingFailure
+from dashboard.store.leases import Holder
+from dashboard.store.wellbeing import MailState, StoreState
+
+_BADGES: Final = {
+    QuestionState.ANSWERED: ("calm", "●", "Answered"),
+    QuestionState.STALE: ("stale", "◌", "Stale"),
+    QuestionState.FAILING: ("busy", "!", "Failing"),
+    QuestionState.WAITING: ("mute", "…", "Not asked yet"),
+}
+_COLUMNS: Final = ("Question", "Last answer", "Asked", "State")
+_OUTCOME_LENGTH: Final = 300
+_SIZES: Final = ((10**9, "GB"), (10**6, "MB"), (10**3, "kB"))
+_PARTS_OF_HOLDER: Final = 3
+
+
+def worker_part(holders: Mapping[str, Holder]) -> Markup:
+    """Say who does the polling and the delivery, or what to do where nobody does."""
+    if not holders:
+        state = badge("bad", "✕", "Not running")
+        what = (
+            "Nothing is asked and no mail is sent; what is shown grows old. Start `linewatch "
+            "worker`, or `linewatch up` for everything, and look at its log if it ends."
+        )
+        return _part("Worker", state, _paragraph(what))
+    state = badge("calm", "●", "Running")
+    facts = [("Job", name) for name in holders] if len(holders) > 1 else []
+    for holder in holders.values():
+        facts += [("Lease held by", _holder_name(holder.name)), ("Term", f"number {holder.token}")]
+    return _part("Worker", state, _facts(facts))
+
+
+def mail_part(mail: MailState, now: datetime) -> Markup:
+    """Say what is owed, sent and given up, and what the mail server said last."""
+    figures = element(
+        "dl",
+        _figure("Owed", mail.owed + mail.untold, mail.oldest_owed_at, "oldest", now),
+        _figure("Sent", mail.sent, mail.last_sent_at, "last", now),
+        _figure("Given up", mail.dead, None, "", now),
+        class_="lw-figures lw-counts",
+    )
+    return _part("Mail", _mail_badge(mail, now), figures, *_mail_advice(mail, now))
+
+
+def _mail_badge(mail: MailState, now: datetime) -> Markup:
+    if mail.dead:
+        return badge("bad", "✕", "Some given up")
+    if is_mail_late(mail, now):
+        return badge("busy", "!", "Late")
+    if mail.owed or mail.untold:
+        return badge("calm", "…", "On its way")
+    return badge("calm", "●", "Nothing owed")
+
+
+def _mail_advice(mail: MailState, now: datetime) -> list[Markup]:
+    advice = []
+    last = mail.last_try
+    if last is not None and last.result is not DeliveryResult.SENT:
+        said = visible(last.outcome, _OUTCOME_LENGTH)
+        advice.append(_paragraph(f"Last attempt, {age(last.attempted_at, now)}: {said}"))
+    if is_mail_late(mail, now):
+        advice.append(
+            _paragraph(
+                "They are tried again by themselves for seven days, and nothing is lost. Look at "
+                "[mail] in the configuration and at the mail server."
+            )
+        )
+    if mail.dead:
+        advice.append(
+            _paragraph("Given up means that the server refused for good: Alerts shows each answer.")
+        )
+    return advice
+
+
+def store_part(store: StoreState, name: str) -> Markup:
+    """Say how large the store is and what it holds."""
+    facts = [
+        ("Size", size(store.size)),
+        ("Schema", store.schema),
+        ("Tracked", f"{store.tracked:,}"),
+        ("Rejections", f"{store.rejections:,}"),
+    ]
+    where = element("p", name.removeprefix("The store "), class_="lw-quiet lw-mono lw-path")
+    return _part("Store", badge("calm", "●", "Readable"), _facts(facts), where)
+
+
+def network_part(health: NetworkHealth, now: datetime) -> Markup:
+    """Show every question to a network, when it was answered, and why it is not."""
+    card = health.card
+    head = element(
+        "header",
+        element("h2", card.name),
+        badge(*_BADGES[health.state(now)]),
+        simulated_badge() if card.is_simulated else Markup(),
+        class_="lw-card-head",
+    )
+    if not health.questions:
+        what = "It has no gas, node or exclusion endpoint, so nothing is asked: add one to it."
+        return join(head, element("p", what, class_="lw-lede"))
+    rows = [_row(question, now) for question in health.questions]
+    failures = (_trouble(each, now) for each in health.questions)
+    questions = element(
+        "div", table(_COLUMNS, rows, f"Questions to {card.name}"), class_="lw-spaced"
+    )
+    return join(head, *failures, questions)
+
+
+def _row(question: Question, now: datetime) -> list[str]:
+    answered = question.answered_at
+    last = (
+        element("time", age(answered, now), title=moment(answered)) if answered else Markup("never")
+    )
+    asked = "as each hash needs it" if question.period is None else f"every {span(question.period)}"
+    return [
+        join(
+            element("div", GIVES[question.operation]),
+            element("div", str(question.operation), class_="lw-mono lw-quiet"),
+        ),
+        last,
+        asked,
+        badge(*_BADGES[question.state(now)]),
+    ]
+
+
+def _trouble(question: Question, now: datetime) -> Markup:
+    failure: StandingFailure | None = question.failure
+    if failure is None:
+        return Markup()
+    since = moment_near(failure.failing_since, now)
+    headline = f"{question.operation}: no answer since {since} ({age(failure.failing_since, now)})."
+    text = f" {failure.failure.message} {REMEDIES[failure.failure.kind]}"
+    return element("p", element("strong", headline), text, class_="lw-notice busy lw-spaced")
+
+
+def _part(name: str, state: Markup, *content: Markup) -> Markup:
+    head = element("header", element("h2", name), state, class_="lw-card-head")
+    return join(head, *content)
+
+
+def _paragraph(text: str) -> Markup:
+    return element("p", text, class_="lw-quiet lw-spaced")
+
+
+def _facts(facts: list[tuple[str, str]]) -> Markup:
+    pairs = (element("div", element("dt", name), element("dd", said)) for name, said in facts)
+    return element("dl", *pairs, class_="lw-facts")
+
+
+def _figure(name: str, count: int, at: datetime | None, which: str, now: datetime) -> Markup:
+    note = Markup() if at is None else element("dd", f"{which} {age(at, now)}", class_="lw-note")
+    return element("div", element("dt", name), element("dd", f"{count:,}"), note)
+
+
+def _holder_name(name: str) -> str:
+    """Name a process by what a person can find it by; workers call themselves host/process/id."""
+    parts = name.split("/")
+    return f"process {parts[1]} on {parts[0]}" if len(parts) == _PARTS_OF_HOLDER else name
+
+
+def size(octets: int) -> str:
+    """Print a number of bytes in the unit that fits."""
+    for unit, name in _SIZES:
+        if octets >= unit:
+            return f"{octets / unit:,.1f} {name}"
+    return f"{octets} bytes"

@@ -1,0 +1,60 @@
+"""Health answers: is the watcher itself well, and what must somebody do where it is not."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Final
+
+import streamlit as st
+
+from dashboard.show import desk as desks
+from dashboard.show.health import needs_of
+from dashboard.show.parts.chooser import chosen_networks
+from dashboard.show.parts.heading import heading
+from dashboard.show.parts.health import mail_part, network_part, store_part, worker_part
+from dashboard.show.parts.states import no_network, store_trouble_shown
+from dashboard.show.text import moment
+
+REFRESH: Final = timedelta(seconds=4)
+
+
+def place() -> st.Page:
+    """Return where this page lives; without an icon, as every page."""
+    return st.Page(page, title="Health", url_path="health")
+
+
+def page() -> None:
+    """Show the page: what changes by itself refreshes by itself."""
+    _live()
+
+
+@st.fragment(run_every=REFRESH)
+def _live() -> None:
+    desk = desks.current()
+    now = desk.now()
+    with store_trouble_shown():
+        health = desk.health.health()
+        needs = needs_of(health, now)
+        heading("Health", f"{verdict(needs)} As of {moment(now)}.")
+        worker, mail, store = st.columns(3, gap="small")
+        with worker, st.container(key="card-worker", height="stretch"):
+            st.html(worker_part(health.holders))
+        with mail, st.container(key="card-mail", height="stretch"):
+            st.html(mail_part(health.mail, now))
+        with store, st.container(key="card-store", height="stretch"):
+            st.html(store_part(health.store, desk.store_name))
+        if not health.networks:
+            no_network()
+        chosen = chosen_networks(desk.networks)
+        for each in health.networks:
+            if each.card in chosen:
+                with st.container(key=f"card-network-{each.card.network_id}"):
+                    st.html(network_part(each, now))
+
+
+def verdict(needs: list[str]) -> str:
+    """Say in one sentence whether all is well, or what needs a look."""
+    if not needs:
+        return "All is well."
+    said = "; ".join(needs)
+    return f"Needs a look: {said}."

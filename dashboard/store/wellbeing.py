@@ -1,0 +1,114 @@
+"""How the installation itself fares: what is owed and sent, how large the store is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from sqlalchemy import Connection, Select, func, literal_column, select, text
+
+from dashboard.domain.notice import DeliveryResult, NoticeState
+from dashboard.domain.quantity import NetworkId
+from dashboard.store.engine import stored_revision
+from dashboard.store.schema import (
+    checks,
+    deliveries,
+    follow_ups,
+    notices,
+    outbox,
+    rejections,
+    tracked_transactions,
+)
+
+_OWED: Final = notices.c.state == literal_column("'owed'")
+
+
+@dataclass(frozen=True, slots=True)
+class LastTry:
+    """The last finished attempt to hand a notice over; `outcome` is the channel's word."""
+
+    attempted_at: datetime
+    result: DeliveryResult
+    outcome: str
+
+
+@dataclass(frozen=True, slots=True)
+class MailState:
+    """How many notices are owed, sent and given up, and how it goes now.
+
+    `untold` are changes that are not turned into notices yet.
+    """
+
+    owed: int = 0
+    sent: int = 0
+    dead: int = 0
+    untold: int = 0
+    oldest_owed_at: datetime | None = None
+    last_sent_at: datetime | None = None
+    last_try: LastTry | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StoreState:
+    """How large the store is, which schema it has, and what it holds."""
+
+    size: int
+    schema: str
+    tracked: int
+    rejections: int
+
+
+def mail_state(connection: Connection) -> MailState:
+    """Count what is owed, sent and given up."""
+    by_state = select(notices.c.state, func.count()).group_by(notices.c.state)
+    counts: dict[str, int] = dict(connection.execute(by_state).tuples().all())
+    return MailState(
+        owed=counts.get(NoticeState.OWED, 0),
+        sent=counts.get(NoticeState.SENT, 0),
+        dead=counts.get(NoticeState.DEAD, 0),
+        untold=_count(connection, select(func.count()).where(outbox.c.expanded_at.is_(None))),
+        oldest_owed_at=connection.scalar(select(func.min(notices.c.created_at)).where(_OWED)),
+        last_sent_at=connection.scalar(select(func.max(notices.c.sent_at))),
+        last_try=_last_try(connection),
+    )
+
+
+def store_state(connection: Connection) -> StoreState:
+    """Measure the store; it is SQLite, which tells its size in pages."""
+    pages = connection.scalar(text("PRAGMA page_count")) or 0
+    page_size = connection.scalar(text("PRAGMA page_size")) or 0
+    return StoreState(
+        size=pages * page_size,
+        schema=stored_revision(connection) or "",
+        tracked=_count(connection, select(func.count()).select_from(tracked_transactions)),
+        rejections=_count(connection, select(func.count()).select_from(rejections)),
+    )
+
+
+def exclusion_answered_at(connection: Connection, network_id: NetworkId) -> datetime | None:
+    """Return when a network last answered a question about a hash."""
+    answered: datetime | None = connection.scalar(
+        select(func.max(checks.c.last_answered_at)).where(checks.c.network_id == network_id)
+    )
+    return answered
+
+
+def receipts_answered_at(connection: Connection, network_id: NetworkId) -> datetime | None:
+    """Return when the node of a network last told what became of transactions."""
+    answered: datetime | None = connection.scalar(
+        select(func.max(follow_ups.c.answered_at)).where(follow_ups.c.network_id == network_id)
+    )
+    return answered
+
+
+def _last_try(connection: Connection) -> LastTry | None:
+    query = select(deliveries).order_by(deliveries.c.delivery_id.desc()).limit(1)
+    row = connection.execute(query).one_or_none()
+    if row is None:
+        return None
+    return LastTry(row.attempted_at, DeliveryResult(row.result), row.outcome)
+
+
+def _count(connection: Connection, query: Select[int]) -> int:
+    return connection.scalar(query) or 0
