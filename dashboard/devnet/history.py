@@ -41,10 +41,11 @@ _HOUR: Final = 3600
 _DAY: Final = 24 * _HOUR
 _THOUSAND: Final = 1000
 _USUAL_PRICE: Final = 12 * WEI_PER_GWEI
-_STORIES_IN_AN_HOUR: Final = 700  # thousandths, at the usual price
+_STORIES_IN_AN_HOUR: Final = 1200  # thousandths, at the usual price
 _STORM_CHANCE: Final = 8  # of 256 days
 _STORM_HOURS: Final = 5
-_STORM: Final = 14
+_STORM: Final = 9
+_SEASON: Final = 16 * _DAY
 
 
 class History:
@@ -69,7 +70,7 @@ class History:
             blocks.append(fees)
             if is_mark:
                 window.append(fees.base_fee_per_gas)
-            following = self._demand.price(int(at.timestamp()) + 2)
+            following = self._price(int(at.timestamp()) + 2)
             yield GasObservation(
                 DEVNET_ID,
                 at,
@@ -108,7 +109,7 @@ class History:
         """Tell the fees of the block at a moment."""
         number = self._chain.head(at)
         chance = self._chain.chance.draw("history", number, 3)
-        base_fee = self._demand.price(int(at.timestamp())) * between(960, 1040, chance[:2])
+        base_fee = self._price(int(at.timestamp())) * between(960, 1040, chance[:2])
         used = GAS_LIMIT * between(30, 70, chance[2:]) // 100
         block = Block(
             number=number,
@@ -122,9 +123,21 @@ class History:
         rewards = gas_weighted(tips, _PERCENTILES)
         return BlockFees(number, block.base_fee_per_gas, used / GAS_LIMIT, rewards)
 
+    def _price(self, timestamp: int) -> Wei:
+        """Return the demand of a Unix second, in seasons that fade before the chain begins."""
+        step, passed = divmod(timestamp, _SEASON)
+        here, there = (
+            between(-300, 500, self._chain.chance.draw("season", number, 2))
+            for number in (step, step + 1)
+        )
+        season = here + (there - here) * passed // _SEASON
+        before_the_chain = min(_SEASON, max(0, int(self._until.timestamp()) - timestamp))
+        season = _THOUSAND + season * before_the_chain // _SEASON
+        return Wei(self._demand.price(timestamp) * season // _THOUSAND)
+
     def _stories_in(self, hour: int) -> int:
         """Return how many rejected transactions an hour has: more when busy, many in a storm."""
-        price = self._demand.price(hour * _HOUR)
+        price = self._price(hour * _HOUR)
         expected = _STORIES_IN_AN_HOUR * price // _USUAL_PRICE
         happens, begins = self._chain.chance.draw("storm", hour * _HOUR // _DAY, 2)
         begins %= 24 - _STORM_HOURS
