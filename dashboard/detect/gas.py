@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from enum import StrEnum
 from typing import Final
 
@@ -13,6 +14,12 @@ from dashboard.domain.quantity import Wei
 
 SMALLEST_FLAT_WINDOW: Final = 20
 """Equal base fees that make a chain flat; fewer blocks can be equal by chance."""
+
+FLAT_FOR: Final = timedelta(hours=1)
+"""A base fee that did not move for so long tells nothing of busyness."""
+
+PRIORITY_WINDOW: Final = timedelta(days=1)
+"""The stored priority fees that a flat chain's are measured by."""
 
 BUSY_PERCENTILE: Final = 90
 """Of the priority fees of a chain with a constant base fee: busy is strictly above it."""

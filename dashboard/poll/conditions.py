@@ -5,10 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Final
 from uuid import UUID
 
-from dashboard.detect.gas import FeeReadings, PriorityReadings, is_flat, weigh_fees
+from dashboard.detect.gas import (
+    FLAT_FOR,
+    PRIORITY_WINDOW,
+    FeeReadings,
+    PriorityReadings,
+    is_flat,
+    weigh_fees,
+)
 from dashboard.detect.holding import ConditionRules, Sight, conclude
 from dashboard.detect.silence import (
     STALE_AFTER_PERIODS,
@@ -30,12 +36,6 @@ from dashboard.store.fee_windows import (
     priority_fee_window,
 )
 from dashboard.store.observations import latest_mark
-
-FLAT_FOR: Final = timedelta(hours=1)
-"""A base fee that did not move for so long tells nothing of busyness."""
-
-PRIORITY_WINDOW: Final = timedelta(days=1)
-"""The stored priority fees that a flat chain's are measured by."""
 
 
 @dataclass(frozen=True, slots=True)
