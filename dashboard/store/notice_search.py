@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import ColumnElement, Connection
+from sqlalchemy import ColumnElement, Connection, func, select
 
 from dashboard.domain.condition import State
 from dashboard.domain.notice import Notice, NoticeState
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.store.notice_rows import notice_of, select_notices
-from dashboard.store.schema import notices, transitions
+from dashboard.store.schema import conditions, notices, transitions
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +20,7 @@ class NoticeFilter:
     """What is looked for; what is None may be anything.
 
     `since` and `until`, both included, bound the time from which the notice was owed. `after` is
-    the state that it tells of.
+    the state that it tells of. `address` stands in the recipient's, in either case.
     """
 
     network_id: NetworkId | None = None
@@ -29,19 +29,28 @@ class NoticeFilter:
     tx_hash: TxHash | None = None
     since: datetime | None = None
     until: datetime | None = None
+    address: str = ""
 
 
 def search_notices(
-    connection: Connection, wanted: NoticeFilter, limit: int | None = None
+    connection: Connection, wanted: NoticeFilter, limit: int | None = None, skipped: int = 0
 ) -> list[Notice]:
-    """Return the notices that fit, the latest first, at most `limit`."""
+    """Return the notices that fit after the first `skipped`, the latest first, at most `limit`."""
     query = (
         select_notices()
         .where(*_conditions(wanted))
         .order_by(notices.c.created_at.desc(), notices.c.notice_id)
         .limit(limit)
+        .offset(skipped)
     )
     return [notice_of(row) for row in connection.execute(query).mappings()]
+
+
+def how_many_notices(connection: Connection, wanted: NoticeFilter) -> int:
+    """Count the notices that fit."""
+    of_transition = notices.c.transition_id == transitions.c.transition_id
+    query = select(func.count()).select_from(notices).join(transitions, of_transition)
+    return connection.scalars(query.where(*_conditions(wanted))).one()
 
 
 def _conditions(wanted: NoticeFilter) -> Iterator[ColumnElement[bool]]:
@@ -49,10 +58,14 @@ def _conditions(wanted: NoticeFilter) -> Iterator[ColumnElement[bool]]:
         (transitions.c.network_id, wanted.network_id),
         (notices.c.state, wanted.state),
         (transitions.c.after, wanted.after),
-        (transitions.c.tx_hash, wanted.tx_hash),
     ):
         if value is not None:
             yield column == value
+    if wanted.tx_hash is not None:
+        about = select(conditions.c.subject).where(conditions.c.tx_hash == wanted.tx_hash)
+        yield transitions.c.subject.in_(about)
+    if wanted.address:
+        yield notices.c.address.icontains(wanted.address, autoescape=True)
     if wanted.since is not None:
         yield notices.c.created_at >= wanted.since
     if wanted.until is not None:

@@ -41,7 +41,7 @@ LONGEST_PAUSE: Final = timedelta(days=1)
 """No notice rests longer: a later time comes from a clock that was wrong."""
 
 # Written out, so that the planner sees that the partial index fits.
-_OWED: Final = notices.c.state == literal_column("'owed'")
+IS_OWED: Final = notices.c.state == literal_column("'owed'")
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +94,7 @@ def claim(connection: Connection, holder_token: int, now: datetime, limit: int) 
         return []
     due = (
         select(notices.c.notice_id)
-        .where(_OWED, _is_due(now))
+        .where(IS_OWED, _is_due(now))
         .where(or_(notices.c.claimed_by.is_(None), notices.c.claimed_by.not_in(alive)))
         .order_by(notices.c.next_attempt_at)
         .limit(limit)
@@ -157,7 +157,7 @@ def _is_claimed_as(notice: Notice) -> ColumnElement[bool]:
     return and_(
         notices.c.notice_id == notice.notice_id,
         notices.c.claimed_by == notice.claimed_by,
-        _OWED,
+        IS_OWED,
     )
 
 

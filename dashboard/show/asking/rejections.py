@@ -6,12 +6,12 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
-from typing import Final, TypeAlias
+from typing import Final
 
 from dashboard.domain.exclusion import RejectionStage, StoredRejection
-from dashboard.domain.reason import ReasonKind
 from dashboard.show.asking.source import Source
 from dashboard.show.fresh import Fresh
+from dashboard.show.reason_names import Named
 from dashboard.store.rejection_search import RejectionFilter, search
 from dashboard.store.tallies import Tally, how_many, tally
 
@@ -20,9 +20,6 @@ MOST_EXPORTED: Final = 50_000
 
 _SHARED_FOR: Final = timedelta(seconds=2)
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
-
-Named: TypeAlias = tuple[ReasonKind, str | None]
-"""What a reason names: its kind, and the module where it tells one."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,9 +12,9 @@ import streamlit as st
 
 from dashboard.domain.exclusion import RejectionStage
 from dashboard.domain.quantity import Address, TxHash
-from dashboard.domain.reason import ReasonKind
 from dashboard.errors import InputError
-from dashboard.show.asking.rejections import Named, Period, RejectionSummary
+from dashboard.show.asking.rejections import Period, RejectionSummary
+from dashboard.show.reason_names import KIND_NAMES, name_of
 from dashboard.store.rejection_search import RejectionFilter
 
 ANY: Final = "Any"
@@ -33,18 +33,6 @@ _USUAL: Final = "24 h"
 _MOST_MODULES: Final = 100
 _LONGEST_TEXT: Final = 200
 _MODULE: Final = re.compile(r"\w{1,64}", re.ASCII)
-_KINDS: Final = {
-    ReasonKind.OVER_LIMIT: "module not named",
-    ReasonKind.INVALID_COUNT: "lines not counted",
-    ReasonKind.UNPARSED: "unknown reason",
-}
-"""What a reason is called that names no module; no module has a blank in its name."""
-
-
-def name_of(named: Named) -> str:
-    """Return what is shown of a reason in few words: its module, or its kind."""
-    kind, module = named
-    return module or _KINDS.get(kind, kind.value.replace("_", " "))
 
 
 def chosen_period() -> str:
@@ -76,7 +64,7 @@ def chosen_filter() -> RejectionFilter:
     """Return what the filters ask for, of any network and time."""
     stage = st.session_state.get(STAGE, ANY)
     module = st.session_state.get(MODULE, ANY)
-    kind = next((kind for kind, words in _KINDS.items() if words == module), None)
+    kind = next((kind for kind, words in KIND_NAMES.items() if words == module), None)
     return replace(
         _searched(str(st.session_state.get(TEXT) or "").strip()),
         tx_rejection_stage=None if stage == ANY else RejectionStage(stage),
@@ -90,7 +78,7 @@ def _modules(everything: RejectionSummary) -> list[str]:
     named = list(dict.fromkeys(name_of(each) for each, _ in everything.named.most_common()))
     chosen = str(st.session_state.get(MODULE, st.query_params.get(MODULE, ANY)))
     options = [ANY, *named[:_MOST_MODULES]]
-    is_name = _MODULE.fullmatch(chosen) or chosen in _KINDS.values()
+    is_name = _MODULE.fullmatch(chosen) or chosen in KIND_NAMES.values()
     return options if chosen in options or not is_name else [*options, chosen]
 
 

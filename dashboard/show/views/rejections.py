@@ -26,10 +26,10 @@ from dashboard.show.parts.rejection_filter import (
     chosen_filter,
     chosen_period,
     filter_bar,
-    name_of,
 )
 from dashboard.show.parts.rejection_list import rejection_table
 from dashboard.show.parts.states import empty, store_trouble_shown
+from dashboard.show.reason_names import name_of
 from dashboard.show.text import moment
 from dashboard.store.rejection_search import RejectionFilter
 

@@ -1,0 +1,73 @@
+"""Where alerting stands: what is open on networks, and what is owed, sent and given up."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import Connection, func, or_, select
+
+from dashboard.domain.condition import State, Subject, SubjectKind
+from dashboard.domain.notice import NoticeState
+from dashboard.store.outbox import IS_OWED
+from dashboard.store.schema import conditions, notices
+
+
+@dataclass(frozen=True, slots=True)
+class OpenIncident:
+    """A condition of a network that lasts."""
+
+    subject: Subject
+    state: State
+    opened_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class PostStanding:
+    """What is owed now, and what became of the notices of some time."""
+
+    owed: int
+    oldest_owed: datetime | None
+    sent: int
+    last_sent: datetime | None
+    dead: int
+
+
+def open_incidents(connection: Connection) -> list[OpenIncident]:
+    """Return what lasts on networks, the oldest first; rejections are no matter of a network."""
+    column = conditions.c
+    of_networks = or_(
+        *(
+            column.subject.between(f"{kind}:", f"{kind};")
+            for kind in SubjectKind
+            if kind is not SubjectKind.TRANSACTION
+        )
+    )
+    rows = connection.execute(select(conditions).where(of_networks).order_by(column.since))
+    return [
+        OpenIncident(
+            Subject(SubjectKind(row.kind), row.network_id),
+            State(row.state),
+            row.opened_at or row.since,
+        )
+        for row in rows
+        if State(row.state).is_open
+    ]
+
+
+def post_standing(connection: Connection, since: datetime) -> PostStanding:
+    """Return what is owed now, and what became of notices that were owed from `since` on."""
+    column = notices.c
+    owed = select(func.count(), func.min(column.created_at)).where(IS_OWED)
+    count, oldest = connection.execute(owed).one()
+    ended = select(column.state, func.count().label("many"), func.max(column.sent_at).label("last"))
+    rows = connection.execute(ended.where(column.created_at >= since).group_by(column.state))
+    ends = {row.state: row for row in rows}
+    sent, dead = ends.get(NoticeState.SENT), ends.get(NoticeState.DEAD)
+    return PostStanding(
+        owed=count,
+        oldest_owed=oldest,
+        sent=sent.many if sent else 0,
+        last_sent=sent.last if sent else None,
+        dead=dead.many if dead else 0,
+    )
