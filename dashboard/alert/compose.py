@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Final
 
 from jinja2 import Template
 
+from dashboard.alert.incidents import tone_of, word
 from dashboard.alert.letter import Letter
+from dashboard.domain.condition import SubjectKind
 from dashboard.domain.exclusion import StoredRejection
 from dashboard.domain.foreign import visible
 from dashboard.domain.notice import Notice
+from dashboard.domain.printing import moment
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.reason import Reason, ReasonKind, explain, overrun, parse_reason
 from dashboard.domain.remedy import advise
@@ -47,13 +49,26 @@ class Links:
         base = self.public_url.rstrip("/")
         return f"{base}/lookup?tx={tx_hash}" if base else ""
 
+    def page(self, name: str, network_id: NetworkId) -> str:
+        """Return the address of a page about one network, or nothing."""
+        base = self.public_url.rstrip("/")
+        return f"{base}/{name}?network={network_id}" if base else ""
+
 
 @dataclass(frozen=True, slots=True)
-class Stationery:
-    """The templates of a letter, loaded, and what every letter of this installation says."""
+class Form:
+    """The two templates of one kind of letter."""
 
     text: Template
     html: Template
+
+
+@dataclass(frozen=True, slots=True)
+class Stationery:
+    """The templates of letters, loaded, and what every letter of this installation says."""
+
+    rejection: Form
+    condition: Form
     networks: Mapping[NetworkId, NetworkName]
     links: Links = Links()
 
@@ -64,39 +79,56 @@ def compose(notice: Notice, stationery: Stationery) -> Letter:
     Foreign text appears only as the reason's quotation, with unseen characters shown as codes
     and, in HTML, escaped by the template.
     """
-    network_id = notice.transition.subject.network_id
-    network = stationery.networks.get(network_id, NetworkName(f"network {network_id}"))
-    facts = _facts(notice, network, stationery.links)
-    return Letter(
-        subject=_subject(facts),
-        text=stationery.text.render(facts),
-        html=stationery.html.render(facts),
-    )
+    subject = notice.transition.subject
+    named = NetworkName(f"network {subject.network_id}")
+    network = stationery.networks.get(subject.network_id, named)
+    if subject.kind is SubjectKind.TRANSACTION:
+        form, facts = stationery.rejection, _facts(notice, network, stationery.links)
+    else:
+        form, facts = stationery.condition, _facts_of_condition(notice, network, stationery.links)
+    facts |= {"is_simulated": network.is_simulated, "tone": tone_of(notice.transition)}
+    return Letter(str(facts["subject"]), form.text.render(facts), form.html.render(facts))
 
 
-def _subject(facts: Mapping[str, object]) -> str:
-    simulated = " (simulated data)" if facts["is_simulated"] else ""
-    return (
-        f"[Linewatch] Rejected on {facts['network']}{simulated}: "
-        f"{facts['headline']} ({facts['short_hash']})"
-    )
+def _facts_of_condition(notice: Notice, network: NetworkName, links: Links) -> dict[str, object]:
+    """Return what the templates of a network's condition may say, under the names they use."""
+    title = visible(network.title)
+    said = word(notice.transition, notice.incident, title)
+    simulated = " (simulated data)" if network.is_simulated else ""
+    return {
+        "subject": f"[Linewatch] {said.headline}{simulated}",
+        "network": title,
+        "kicker": title,
+        "headline": said.headline,
+        "opening": said.opening,
+        "explanation": said.explanation,
+        "next_steps": said.next_steps,
+        "rows": said.rows,
+        "quote": said.quote,
+        "link": links.page(said.page, notice.transition.subject.network_id),
+        "changed_at": moment(notice.transition.at),
+    }
 
 
 def _facts(notice: Notice, network: NetworkName, links: Links) -> dict[str, object]:
-    """Return what the templates may say, under the names that they use."""
+    """Return what the templates of a rejection may say, under the names that they use."""
     tx_hash = notice.transition.subject.tx_hash
+    is_changed = notice.transition.before is notice.transition.after
     facts: dict[str, object] = {
         "network": visible(network.title),
-        "is_simulated": network.is_simulated,
+        "is_changed": is_changed,
         "headline": "a rejection was recorded",
         "tx_hash": str(tx_hash or ""),
         "short_hash": "" if tx_hash is None else shorten_hash(tx_hash),
         "link": "" if tx_hash is None else links.lookup(tx_hash),
-        "changed_at": _moment(notice.transition.at),
+        "changed_at": moment(notice.transition.at),
     }
     if notice.rejection is not None:
         facts |= _facts_of_rejection(notice.rejection)
-    return facts
+    what = "Rejection changed" if is_changed else "Rejected"
+    simulated = " (simulated data)" if network.is_simulated else ""
+    told = f"{what} on {facts['network']}{simulated}: {facts['headline']}"
+    return facts | {"subject": f"[Linewatch] {told} ({facts['short_hash']})"}
 
 
 def _facts_of_rejection(rejection: StoredRejection) -> dict[str, object]:
@@ -119,8 +151,8 @@ def _rows(rejection: StoredRejection) -> list[tuple[str, str]]:
         ("Sender", str(record.sender)),
         ("Nonce", str(record.nonce)),
         ("Stage", str(record.tx_rejection_stage)),
-        ("Dated", f"{_moment(record.timestamp)}, as the node claims"),
-        ("First seen", f"{_moment(rejection.first_seen_at)}, by Linewatch"),
+        ("Dated", f"{moment(record.timestamp)}, as the node claims"),
+        ("First seen", f"{moment(rejection.first_seen_at)}, by Linewatch"),
     ]
     if record.block_number is not None:
         rows.append(("Block", str(record.block_number)))
@@ -140,7 +172,3 @@ def shorten_hash(tx_hash: TxHash) -> str:
     """Print the ends of a hash, such as ``0x2d6a…800e``."""
     text = str(tx_hash)
     return f"{text[:6]}…{text[-4:]}"
-
-
-def _moment(at: datetime) -> str:
-    return f"{at:%Y-%m-%d %H:%M:%S} UTC"

@@ -18,11 +18,15 @@ class Letter:
 
 @dataclass(frozen=True, slots=True)
 class Envelope:
-    """What makes a letter recognisable: the same `message_id` and `date` at every attempt."""
+    """What makes a letter recognisable: the same `message_id` and `date` at every attempt.
+
+    `in_reply_to` is the message that opened the thread, where this one does not.
+    """
 
     message_id: str
     to: str
     date: datetime
+    in_reply_to: str = ""
 
 
 class Channel(Protocol):

@@ -33,6 +33,9 @@ def write_message(letter: Letter, envelope: Envelope, sender: Address) -> EmailM
     message["Subject"] = visible(letter.subject)
     message["Date"] = format_datetime(envelope.date)
     message["Message-ID"] = envelope.message_id
+    if envelope.in_reply_to:
+        message["In-Reply-To"] = envelope.in_reply_to
+        message["References"] = envelope.in_reply_to
     message["Auto-Submitted"] = "auto-generated"
     message.set_content(letter.text, cte="quoted-printable")
     message.add_alternative(letter.html, subtype="html", cte="quoted-printable")

@@ -56,7 +56,8 @@ def _send(notice: Notice, channels: Mapping[str, Channel], compose: Composer) ->
     channel = channels.get(notice.recipient.channel)
     if channel is None:
         raise DeliveryDeferred(f"no channel {notice.recipient.channel} is configured; see [mail]")
-    envelope = Envelope(notice.message_id, notice.recipient.address, notice.created_at)
+    address, date = notice.recipient.address, notice.created_at
+    envelope = Envelope(notice.message_id, address, date, notice.in_reply_to)
     return channel.send(compose(notice), envelope)
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dashboard.domain.condition import State, Transition
+from dashboard.domain.condition import Transition
 from dashboard.domain.notice import Recipient
 
 
 def recipients_of(transition: Transition, everyone: Sequence[Recipient]) -> Sequence[Recipient]:
-    """Return all recipients where a transaction became rejected, and nobody otherwise."""
-    return everyone if transition.after is State.REJECTED else ()
+    """Return all recipients where an incident opens, changes or closes, and nobody otherwise."""
+    return everyone if transition.is_news else ()

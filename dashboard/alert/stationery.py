@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 
-from dashboard.alert.compose import Links, NetworkName, Stationery
+from dashboard.alert.compose import Form, Links, NetworkName, Stationery
 from dashboard.domain.quantity import NetworkId
 
 
@@ -21,8 +21,12 @@ def load_stationery(networks: Mapping[NetworkId, NetworkName], links: Links) -> 
         keep_trailing_newline=True,
     )
     return Stationery(
-        text=environment.get_template("rejection.txt"),
-        html=environment.get_template("rejection.html"),
+        rejection=_form(environment, "rejection"),
+        condition=_form(environment, "condition"),
         networks=networks,
         links=links,
     )
+
+
+def _form(environment: Environment, name: str) -> Form:
+    return Form(environment.get_template(f"{name}.txt"), environment.get_template(f"{name}.html"))

@@ -18,6 +18,7 @@ PURE = (
     "dashboard/detect/",
     "dashboard/poll/cadence.py",
     "dashboard/alert/compose.py",
+    "dashboard/alert/incidents.py",
 )
 NOT_OURS = re.compile(r"(^|/)(\.\w|node_modules/|build/|dist/)")
 

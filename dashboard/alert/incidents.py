@@ -1,0 +1,170 @@
+"""What a letter says of an incident of a network: busy, stale or silent, and the end of that."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+from dashboard.domain.condition import Incident, State, SubjectKind, Transition
+from dashboard.domain.foreign import visible
+from dashboard.domain.grounds import AgeGrounds, FeeGrounds, Signal, SilenceGrounds
+from dashboard.domain.printing import compared, moment, span
+from dashboard.domain.quantity import format_gwei
+
+_MEASURES: Final = {
+    Signal.BASE_FEE: ("base fee", "threshold", "its busy threshold"),
+    Signal.PRIORITY_FEE: (
+        "medium suggested priority fee",
+        "90th percentile",
+        "the 90th percentile of the last day",
+    ),
+}
+"""The fee that tells, what it is measured by in a few words, and in more."""
+
+_MEANINGS: Final = {
+    Signal.BASE_FEE: "A base fee is called busy when it is higher than nine in ten were lately.",
+    Signal.PRIORITY_FEE: (
+        "The base fee never moves here, so the priority fee tells how busy the network is: it is "
+        "called busy when it is higher than nine in ten were within a day."
+    ),
+}
+_WAIT: Final = (
+    "Put off what can wait: a letter in this thread tells when it is calm again.",
+    "What cannot wait needs more than these fees: the page Fees says what is suggested now.",
+)
+_SILENT_FEES: Final = (
+    "Where the network has a node, its fees come from there meanwhile. Otherwise what pages show "
+    "grows old and is marked so, and nobody is told whether the network is busy."
+)
+_SILENT_REJECTIONS: Final = (
+    "Until it answers, new rejections cannot be seen. None is missed if it answers again within "
+    "seven days: for so long a rejection can be asked for."
+)
+_SOURCES: Final = {
+    SubjectKind.GAS_API: ("fee source", _SILENT_FEES),
+    SubjectKind.EXCLUSION_API: ("exclusion API", _SILENT_REJECTIONS),
+}
+"""What people call an API, and what its silence means."""
+
+_ASK_ONCE: Final = (
+    "Run `linewatch config try`: it asks each endpoint once and says what it found.",
+    "Linewatch goes on asking; a letter in this thread tells when there is an answer.",
+)
+_STALE: Final = (
+    "Older than two of its own poll periods, so it may be wrong by now. Until a fresh one comes, "
+    "nobody is told whether the network is busy."
+)
+_LOOK_AFTER: Final = (
+    "If Linewatch was stopped meanwhile, nothing needs to be done: it asks again by now.",
+    "If it was not, the page Health says which question gets no answer, and why.",
+)
+_ENDS: Final = {State.ANSWERING: "answers again", State.FRESH: "are fresh again"}
+
+Rows: TypeAlias = tuple[tuple[str, str], ...]
+"""Labelled lines."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wording:
+    """What is said of a change of condition.
+
+    `headline` is what changed in a few words, `opening` the same as a sentence. `page` is the
+    one that shows more; `quote` is foreign text, made visible.
+    """
+
+    headline: str
+    opening: str
+    page: str
+    rows: Rows = ()
+    explanation: str = ""
+    next_steps: tuple[str, ...] = ()
+    quote: str = ""
+
+
+def word(transition: Transition, incident: Incident | None, network: str) -> Wording:
+    """Say what a change of a network's condition means; `network` is its name, made visible."""
+    match transition.grounds:
+        case FeeGrounds() as grounds:
+            return _of_fees(transition, grounds, network, _lasted(transition, incident))
+        case SilenceGrounds() as grounds:
+            return _of_silence(transition.subject.kind, grounds, network)
+        case AgeGrounds() as grounds:
+            return _of_age(grounds, network)
+        case None:
+            return _of_figureless(transition, network, _lasted(transition, incident))
+
+
+def tone_of(transition: Transition) -> str:
+    """Return how a letter looks: alarm, notable, or relief where an incident is over."""
+    if not transition.after.is_open:
+        return "relief"
+    return "notable" if transition.after is State.BUSY else "alarm"
+
+
+def _lasted(transition: Transition, incident: Incident | None) -> Rows:
+    """Return how long an incident that is over lasted, as a labelled line."""
+    if incident is None or transition.after.is_open:
+        return ()
+    length = span(transition.at - incident.opened_at)
+    return (("Lasted", f"{length}, since {moment(incident.opened_at)}"),)
+
+
+def _of_fees(transition: Transition, grounds: FeeGrounds, network: str, lasted: Rows) -> Wording:
+    is_busy = transition.after is State.BUSY
+    claim = "is busy" if is_busy else "is calm again"
+    name, measure, whole_measure = _MEASURES[grounds.signal]
+    fee, threshold, unit = compared(grounds.fee, grounds.threshold)
+    which = "" if grounds.signal is Signal.BASE_FEE else f"{grounds.signal} "
+    side = "above" if grounds.is_busy else "not above"
+    return Wording(
+        headline=f"{network} {claim}: {which}{fee} {unit}, {measure} {threshold}",
+        opening=(
+            f"{network} {claim}: the {name} is {fee} {unit}, {side} {whole_measure} of "
+            f"{threshold} {unit}."
+        ),
+        page="fees",
+        rows=(
+            (str(grounds.signal).capitalize(), f"{format_gwei(grounds.fee)} gwei"),
+            (measure.capitalize(), f"{format_gwei(grounds.threshold)} gwei"),
+            *lasted,
+        ),
+        explanation=_MEANINGS[grounds.signal],
+        next_steps=_WAIT if is_busy else (),
+    )
+
+
+def _of_silence(kind: SubjectKind, grounds: SilenceGrounds, network: str) -> Wording:
+    source, consequence = _SOURCES[kind]
+    since = grounds.failing_since
+    return Wording(
+        headline=f"{network}: {source} is silent since {since:%H:%M} UTC",
+        opening=f"The {source} of {network} has answered nothing since {moment(since)}.",
+        page="health",
+        rows=(("Silent since", moment(since)),),
+        explanation=consequence,
+        next_steps=_ASK_ONCE,
+        quote=visible(grounds.message),
+    )
+
+
+def _of_age(grounds: AgeGrounds, network: str) -> Wording:
+    at = grounds.answered_at
+    return Wording(
+        headline=f"{network}: fees are stale, told last at {at:%H:%M} UTC",
+        opening=(
+            f"The fees of {network} are stale: {grounds.operation} was answered last on "
+            f"{moment(at)}."
+        ),
+        page="health",
+        rows=(("Last answer", moment(at)), ("Due every", span(grounds.period))),
+        explanation=_STALE,
+        next_steps=_LOOK_AFTER,
+    )
+
+
+def _of_figureless(transition: Transition, network: str, lasted: Rows) -> Wording:
+    """Say that an API answers again, or that fees are fresh again: no figure stands behind it."""
+    source, _ = _SOURCES.get(transition.subject.kind, ("fees", ""))
+    verb = _ENDS.get(transition.after, f"changed to {transition.after}")
+    headline = f"{network}: {source} {verb}"
+    return Wording(headline, f"{headline}.", "health", lasted)
