@@ -25,7 +25,7 @@ class ModuleLimits:
     @property
     def title(self) -> str:
         """Name the table as people see it."""
-        return f"{self.name}, {self.version}"
+        return f"{self.name}, {self.version}" if self.version else self.name
 
     def limit_of(self, module: str) -> int | None:
         """Return the limit of a module, or None where the table does not name it."""

@@ -7,8 +7,10 @@ from collections.abc import Iterator
 
 from dashboard.devnet.chain import DEVNET_ID
 from dashboard.domain.quantity import shorten
+from dashboard.errors import SettingsError
 from dashboard.settings.locate import Path
-from dashboard.settings.schema import Settings
+from dashboard.settings.module_limits import limits_of
+from dashboard.settings.schema import EndpointSettings, Settings
 
 Finding = tuple[Path, str]
 """The path of a setting, and what to say after its name."""
@@ -19,6 +21,7 @@ def check_together(settings: Settings) -> Iterator[Finding]:
     yield from _check_addresses(settings)
     yield from _check_devnet_key(settings)
     yield from _check_networks(settings)
+    yield from _check_own_serve(settings)
 
 
 def _check_addresses(settings: Settings) -> Iterator[Finding]:
@@ -57,6 +60,20 @@ def _check_networks(settings: Settings) -> Iterator[Finding]:
             yield ("networks", name, "network_id"), said
         if network.gas is not None and network.gas.key is None:
             yield (("networks", name, "gas"), "lacks key; add it")
+        try:
+            limits_of(network)
+        except SettingsError as error:
+            yield ("networks", name, "module_limits"), f"cannot be used: {error}"
+
+
+def _check_own_serve(settings: Settings) -> Iterator[Finding]:
+    keys = {own.key for own in settings.serve.keys.values()}
+    for name, network in settings.networks.items():
+        for role in ("exclusion", "gas"):
+            endpoint: EndpointSettings | None = getattr(network, role)
+            if endpoint is not None and endpoint.is_own_serve and endpoint.key not in keys:
+                said = "is not one of your [serve.keys.*], so our own serve would refuse it"
+                yield ("networks", name, role, "key"), said
 
 
 def _is_loopback(host: str) -> bool:

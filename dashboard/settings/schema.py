@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
 from msgspec import Meta, Struct
 
@@ -97,6 +97,10 @@ class MailSettings(Struct, frozen=True, forbid_unknown_fields=True):
     timeout: Duration
 
 
+OWN_SERVE: Final = "own-serve"
+"""The `url` of an endpoint that is our own serve, wherever that listens."""
+
+
 class EndpointSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """One address of an upstream: with `key` it goes into the path, with `secret` into Basic."""
 
@@ -105,6 +109,11 @@ class EndpointSettings(Struct, frozen=True, forbid_unknown_fields=True):
     secret: Secret | None = None
     method_prefix: Prefix = "chain"
 
+    @property
+    def is_own_serve(self) -> bool:
+        """Whether our own serve is asked."""
+        return self.url.reveal() == OWN_SERVE
+
 
 class NetworkSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """[networks.NAME]: one network with its optional endpoints.
@@ -112,7 +121,7 @@ class NetworkSettings(Struct, frozen=True, forbid_unknown_fields=True):
     `preset` names a file of config/networks that gives what is not written here. `block_time`
     is the usual time between blocks; it dates a history, which names no times. The periods are
     those of [poll] where they are None. `serve_fees`: our own serve follows the node, if there
-    is one, and tells its fees.
+    is one, and tells its fees. `module_limits` names a table of config/module_limits, or a file.
     """
 
     network_id: ChainId
@@ -126,6 +135,7 @@ class NetworkSettings(Struct, frozen=True, forbid_unknown_fields=True):
     history_period: Duration | None = None
     threshold_period: Duration | None = None
     serve_fees: bool = True
+    module_limits: str = ""
 
 
 class Settings(Struct, frozen=True, forbid_unknown_fields=True):

@@ -1,0 +1,80 @@
+"""Which table of module limits goes with a network, and what is wrong with one that does not."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from dashboard.errors import SettingsError
+from dashboard.settings import NetworkSettings
+from dashboard.settings.module_limits import limits_of, table_names
+
+LINEA = 59144
+
+
+def title_for(network_id: int, named: str = "") -> str | None:
+    limits = limits_of(NetworkSettings(network_id=network_id, module_limits=named))
+    return None if limits is None else limits.title
+
+
+@pytest.mark.parametrize(
+    ("network_id", "title"),
+    [(LINEA, "Linea mainnet, 2026-05-12"), (59141, "Linea Sepolia, 2026-06-12"), (1, None)],
+)
+def test_table_for_a_network_is_found_by_its_id(network_id: int, title: str | None) -> None:
+    assert title_for(network_id) == title
+
+
+@pytest.mark.parametrize("name", table_names())
+def test_every_table_can_be_named_and_names_its_source(name: str) -> None:
+    limits = limits_of(NetworkSettings(network_id=1, module_limits=name))
+
+    assert limits is not None
+    assert re.search(r"[0-9a-f]{40}$", limits.source)
+
+
+def test_tables_hold_what_was_published() -> None:
+    mainnet, sepolia, limitless = (
+        limits_of(NetworkSettings(network_id=1, module_limits=f"linea-{name}"))
+        for name in ("mainnet", "sepolia", "limitless")
+    )
+
+    assert mainnet is not None
+    assert sepolia is not None
+    assert limitless is not None
+    assert len(mainnet.limits) == 63
+    assert (mainnet.limit_of("ROM"), mainnet.limit_of("PRECOMPILE_RIPEMD_BLOCKS")) == (16777216, 0)
+    assert dict(sepolia.limits) == {**mainnet.limits, "HUB": 2 * mainnet.limits["HUB"]}
+    assert [name for name, limit in limitless.limits.items() if limit == 0] == (
+        ["BLS", "RIP", "MODEXP", "BLAKE", "POINT_EVAL"]
+    )
+
+
+def test_file_of_ones_own_node_goes_before_the_table_of_the_network(tmp_path: Path) -> None:
+    own = tmp_path / "limits.toml"
+    own.write_text("[traces-limits]\nADD = 5\n", encoding="utf-8")
+
+    assert title_for(LINEA, str(own)) == "the node's own file"
+
+
+@pytest.mark.parametrize(
+    ("named", "said"),
+    [
+        ("linea-mainet", "no table of module limits: write one of linea-dev-v4.4, "),
+        ("/nowhere/limits.toml", "/nowhere/limits.toml cannot be read: No such file"),
+    ],
+)
+def test_table_that_does_not_exist_is_named_with_the_remedy(named: str, said: str) -> None:
+    with pytest.raises(SettingsError, match=said):
+        title_for(LINEA, named)
+
+
+@pytest.mark.parametrize("text", [b"ADD = 5", b"\xff"])
+def test_file_that_is_no_table_is_named(tmp_path: Path, text: bytes) -> None:
+    own = tmp_path / "limits.toml"
+    own.write_bytes(text)
+
+    with pytest.raises(SettingsError, match=r"limits\.toml cannot be used"):
+        title_for(LINEA, str(own))
