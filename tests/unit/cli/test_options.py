@@ -1,0 +1,61 @@
+"""Options are read strictly; a mistake is named with its remedy."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from dashboard.cli.options import chosen, chosen_id, moment
+from dashboard.domain.quantity import NetworkId
+from dashboard.errors import InputError
+from dashboard.show.networks import NetworkCard
+from tests.builders import A_MOMENT, A_NETWORK, ANOTHER_NETWORK, seconds
+
+CARDS = (
+    NetworkCard(A_NETWORK, "devnet", True, seconds(4), seconds(60)),  # noqa: FBT003 - is_simulated
+    NetworkCard(ANOTHER_NETWORK, "Linea", False, seconds(4), seconds(60)),  # noqa: FBT003 - is_simulated
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "meant"),
+    [
+        ("24h", A_MOMENT - timedelta(days=1)),
+        ("7d", A_MOMENT - timedelta(days=7)),
+        ("2026-11-20T10:00:00Z", datetime(2026, 11, 20, 10, tzinfo=UTC)),
+        ("2026-11-20 10:00", datetime(2026, 11, 20, 10, tzinfo=UTC)),
+        ("2026-11-20T12:00+02:00", datetime(2026, 11, 20, 10, tzinfo=UTC)),
+    ],
+)
+def test_moment_is_a_time_in_utc_or_a_length_before_now(text: str, meant: datetime) -> None:
+    assert moment(text, A_MOMENT) == meant
+
+
+@pytest.mark.parametrize("text", ["", "soon", "24", "0h", "999999999d", "2026-11-20", "\x1b[2J"])
+def test_moment_that_is_none_is_refused_with_the_remedy(text: str) -> None:
+    with pytest.raises(InputError, match="is no time: write a length such as 24h") as refused:
+        moment(text, A_MOMENT)
+
+    assert str(refused.value).isprintable()
+
+
+@pytest.mark.parametrize("text", ["Linea", "linea", "59144"])
+def test_network_is_chosen_by_name_or_id(text: str) -> None:
+    assert chosen(text, CARDS) is CARDS[1]
+    assert chosen_id(text, CARDS) == ANOTHER_NETWORK
+
+
+def test_network_that_nobody_named_is_any() -> None:
+    assert chosen(None, CARDS) is None
+    assert chosen_id(None, CARDS) is None
+
+
+def test_network_that_left_the_configuration_is_still_found_by_its_id() -> None:
+    assert chosen_id("5", CARDS) == NetworkId(5)
+
+
+@pytest.mark.parametrize("text", ["nope", "\u0665", "9" * 40])
+def test_unknown_network_is_refused_with_those_that_there_are(text: str) -> None:
+    with pytest.raises(InputError, match=r"devnet \(424242\), Linea \(59144\)"):
+        chosen_id(text, CARDS)
