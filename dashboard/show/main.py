@@ -8,9 +8,9 @@ import streamlit as st
 from dashboard.show import desk as desks
 from dashboard.show.parts.chooser import network_chooser
 from dashboard.show.parts.states import notice, simulated_mark
-from dashboard.show.views import fees, health, lookup, overview, rejections, tracked
+from dashboard.show.views import alerts, fees, health, lookup, overview, rejections, tracked
 
-PAGES: Final = (overview, fees, rejections, lookup, tracked, health)
+PAGES: Final = (overview, fees, rejections, lookup, tracked, alerts, health)
 _HERE: Final = Path(__file__).parent
 
 

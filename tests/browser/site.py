@@ -15,6 +15,7 @@ from dashboard.show.desk import Desk
 from dashboard.show.headers import StrictHeaders
 from dashboard.store.answers import record_answers
 from dashboard.store.engine import Store
+from tests.browser.seeded_post import seed_post
 from tests.browser.seeded_store import SILENT, SIMULATED, seed, utc_now
 
 SCRIPT = Path(desks.__file__).with_name("main.py")
@@ -23,6 +24,7 @@ SCRIPT = Path(desks.__file__).with_name("main.py")
 def build() -> st.App:
     """Seed a store in the folder that LINEWATCH_TEST_FOLDER names, and serve pages from it."""
     store = seed(Path(os.environ["LINEWATCH_TEST_FOLDER"]), utc_now())
+    seed_post(store, utc_now())
     desks.register(
         Desk(store, (SIMULATED, SILENT), lambda hashes, _: _answer_null(store, hashes), utc_now)
     )

@@ -1,10 +1,33 @@
-"""What the page Alerts asks."""
+"""What the page Alerts asks: what lasts, and what became of every letter."""
 
 from __future__ import annotations
 
-from dashboard.domain.notice import Notice
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Final
+
+from dashboard.domain.notice import Delivery, Notice
+from dashboard.domain.quantity import TxHash
 from dashboard.show.asking.source import Source
-from dashboard.store.outbox import recent_notices
+from dashboard.show.fresh import Fresh
+from dashboard.store.connection import Connection
+from dashboard.store.notice_search import NoticeFilter, how_many_notices, search_notices
+from dashboard.store.outbox import deliveries_of
+from dashboard.store.standing import OpenIncident, PostStanding, open_incidents, post_standing
+from dashboard.store.transactions import is_tracked
+
+COUNTED: Final = timedelta(days=30)
+"""How far back letters are counted."""
+
+_SHARED_FOR: Final = timedelta(seconds=2)
+
+
+@dataclass(frozen=True, slots=True)
+class PostedNotice:
+    """A notice with every finished attempt to hand it over, oldest first."""
+
+    notice: Notice
+    attempts: tuple[Delivery, ...]
 
 
 class AlertQuestions:
@@ -13,8 +36,37 @@ class AlertQuestions:
     def __init__(self, source: Source) -> None:
         """Ask nothing yet."""
         self._source = source
+        self._standing: Fresh[PostStanding] = Fresh(_SHARED_FOR, source.now)
 
-    def notices(self, limit: int) -> tuple[Notice, ...]:
-        """Return the notices that were owed last, the latest first."""
+    def standing(self) -> PostStanding:
+        """Say what is owed now, and what became of the letters of the last 30 days."""
+        return self._standing.get((), self._read_standing)
+
+    def open(self) -> tuple[OpenIncident, ...]:
+        """Return what lasts on networks, the oldest first."""
         with self._source.store.read() as connection:
-            return tuple(recent_notices(connection, limit))
+            return tuple(open_incidents(connection))
+
+    def how_many(self, wanted: NoticeFilter) -> int:
+        """Count the notices that fit."""
+        with self._source.store.read() as connection:
+            return how_many_notices(connection, wanted)
+
+    def leaf(self, wanted: NoticeFilter, number: int, rows: int) -> tuple[PostedNotice, ...]:
+        """Return one leaf of the notices that fit, counted from 1, the latest first."""
+        with self._source.store.read() as connection:
+            found = search_notices(connection, wanted, rows, (number - 1) * rows)
+            return tuple(_posted(connection, each) for each in found)
+
+    def is_tracked(self, tx_hash: TxHash) -> bool:
+        """Whether a rejection of the hash would be told."""
+        with self._source.store.read() as connection:
+            return is_tracked(connection, tx_hash)
+
+    def _read_standing(self) -> PostStanding:
+        with self._source.store.read() as connection:
+            return post_standing(connection, self._source.now() - COUNTED)
+
+
+def _posted(connection: Connection, notice: Notice) -> PostedNotice:
+    return PostedNotice(notice, tuple(deliveries_of(connection, notice.notice_id)))

@@ -38,13 +38,20 @@ def _row(desk: Desk, entry: TrackedEntry, now: datetime, lookup: st.Page) -> Non
         key=f"tracked-{tx_hash}", horizontal=True, vertical_alignment="top", gap="small"
     ):
         with st.container(gap=None):
-            st.html(join(*(_finding(each) for each in entry.dossier.telling_findings())))
+            st.html(join(*(_finding(each) for each in _findings(entry))))
             st.html(_remarks(entry, now))
             st.page_link(
                 lookup, label=short_hash(tx_hash), icon="", query_params={"tx": str(tx_hash)}
             )
         if st.button("Edit", key=f"edit-{tx_hash}", help="Label, note, time, or remove it"):
             _edit(desk, entry)
+
+
+def _findings(entry: TrackedEntry) -> tuple[Finding, ...]:
+    """Return what the networks say on which it is watched, or whoever holds a record."""
+    telling = entry.dossier.telling_findings()
+    watched = entry.transaction.network_ids
+    return tuple(each for each in telling if each.card.network_id in watched) or telling
 
 
 def _finding(finding: Finding) -> Markup:

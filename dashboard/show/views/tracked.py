@@ -32,8 +32,8 @@ _ALL: Final = "All"
 _STANDINGS: Final = {
     _ALL: None,
     "Rejected": Standing.REJECTED,
-    "No rejection": Standing.UNREPORTED,
-    "No answer yet": Standing.UNANSWERED,
+    "No record": Standing.UNREPORTED,
+    "No answer": Standing.UNANSWERED,
 }
 
 
@@ -134,6 +134,7 @@ def _list(desk: Desk, wanted: TrackedFilter) -> None:
         empty("Nothing fits these filters", "Take one away to see what is tracked.")
         return
     with st.container(key="card-tracked", gap="small"):
+        section("1 transaction" if total == 1 else f"{total:,} transactions")
         rows = st.container(gap=None)
         number = chosen_leaf(total, ROWS, LEAF)
         with rows:

@@ -1,0 +1,196 @@
+"""Alerts answers: what lasts, who was told, was it sent, and what keeps a letter from going."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from datetime import datetime, timedelta
+from typing import Final
+
+import streamlit as st
+
+from dashboard.domain.foreign import visible
+from dashboard.domain.notice import NoticeState
+from dashboard.domain.quantity import TxHash
+from dashboard.errors import InputError
+from dashboard.show import desk as desks
+from dashboard.show.asking.alerts import PostedNotice
+from dashboard.show.desk import Desk
+from dashboard.show.parts.chooser import chosen_network_id
+from dashboard.show.parts.figures import Tile, tiles
+from dashboard.show.parts.heading import heading, section
+from dashboard.show.parts.leaves import chosen_leaf
+from dashboard.show.parts.markup import element, join
+from dashboard.show.parts.notice_list import about, notice_table, state_badge
+from dashboard.show.parts.states import empty, notice, store_trouble_shown
+from dashboard.show.text import age, moment, moment_near
+from dashboard.store.notice_search import NoticeFilter
+from dashboard.store.standing import OpenIncident, PostStanding
+
+REFRESH: Final = timedelta(seconds=5)
+ROWS: Final = 20
+LEAF: Final = "alerts_leaf"
+STATE: Final = "post"
+ABOUT: Final = "about"
+_ALL: Final = "All"
+_STATES: Final = {
+    _ALL: None,
+    "Waiting": NoticeState.OWED,
+    "Sent": NoticeState.SENT,
+    "Given up": NoticeState.DEAD,
+}
+
+
+def place() -> st.Page:
+    """Return where this page lives; without an icon, as every page."""
+    return st.Page(page, title="Alerts", url_path="alerts")
+
+
+def page() -> None:
+    """Show the page: what changes by itself refreshes by itself."""
+    _live()
+
+
+@st.fragment(run_every=REFRESH)
+def _live() -> None:
+    desk = desks.current()
+    with store_trouble_shown():
+        now = desk.now()
+        standing = desk.alerts.standing()
+        heading("Alerts", f"{answer(standing, now)} As of {moment(now)}.")
+        lasting = _lasting(desk)
+        _standing(standing, lasting, now)
+        _open(desk, lasting, now)
+        _letters(desk, standing)
+
+
+def answer(standing: PostStanding, now: datetime) -> str:
+    """Say whether everything owed was sent, and if not, how much waits or was given up."""
+    said = []
+    if standing.owed:
+        said.append("1 letter waits." if standing.owed == 1 else f"{standing.owed:,} letters wait.")
+    if standing.dead:
+        said.append(f"{standing.dead:,} {'was' if standing.dead == 1 else 'were'} given up.")
+    if said:
+        return " ".join(said)
+    if standing.last_sent is None:
+        return "No letter was owed in the last 30 days."
+    return f"Everything owed was sent, the last letter {age(standing.last_sent, now)}."
+
+
+def _lasting(desk: Desk) -> tuple[OpenIncident, ...]:
+    chosen = chosen_network_id(desk.networks)
+    return tuple(each for each in desk.alerts.open() if chosen in {None, each.subject.network_id})
+
+
+def _standing(standing: PostStanding, lasting: tuple[OpenIncident, ...], now: datetime) -> None:
+    oldest, last = standing.oldest_owed, standing.last_sent
+    waits = "nothing waits" if oldest is None else f"the oldest since {moment_near(oldest, now)}"
+    sent = "none in 30 days" if last is None else f"in 30 days, the last {age(last, now)}"
+    tiles(
+        Tile("Open now", len(lasting), "on networks", is_wrong=bool(lasting)),
+        Tile("Waiting", standing.owed, waits, is_wrong=bool(standing.owed)),
+        Tile("Given up", standing.dead, "in 30 days", is_wrong=bool(standing.dead)),
+        Tile("Sent", standing.sent, sent),
+    )
+
+
+def _open(desk: Desk, lasting: tuple[OpenIncident, ...], now: datetime) -> None:
+    if not lasting:
+        return
+    with st.container(key="card-open", gap="small"):
+        section("Open now", "Each is told once when it opens and once when it is over.")
+        rows = (
+            element(
+                "div",
+                state_badge(each.state),
+                element(
+                    "span", about(each.subject.kind, desk.network_name(each.subject.network_id))
+                ),
+                element("span", f"since {moment_near(each.opened_at, now)}", class_="lw-end"),
+                class_="lw-row",
+            )
+            for each in lasting
+        )
+        st.html(join(*rows))
+
+
+def _letters(desk: Desk, standing: PostStanding) -> None:
+    wanted = _filter(desk)
+    total = desk.alerts.how_many(wanted)
+    with st.container(key="card-letters", gap="small"):
+        section("Was it sent?", "Every letter that was owed, the latest first; none is forgotten.")
+        if wanted.tx_hash is not None:
+            _about_hash(desk, wanted.tx_hash)
+        if total:
+            table = st.container()
+            number = chosen_leaf(total, ROWS, LEAF)
+            found = desk.alerts.leaf(wanted, number, ROWS)
+            table.html(notice_table(found, desk.network_name))
+        elif standing.last_sent or standing.owed or standing.dead:
+            empty("No letter fits these filters", "Take one away to see what was sent.")
+        else:
+            empty(
+                "No letter was owed yet",
+                "Letters go to the recipients under [mail] in linewatch.toml when a tracked "
+                "transaction is rejected or a network changes.",
+            )
+
+
+def _filter(desk: Desk) -> NoticeFilter:
+    with st.container(key="filters", horizontal=True, vertical_alignment="bottom"):
+        chosen = st.segmented_control(
+            "Letters",
+            list(_STATES),
+            default=_ALL,
+            required=True,
+            key=STATE,
+            bind="query-params",
+        )
+        text = st.text_input(
+            "Search",
+            key=ABOUT,
+            bind="query-params",
+            max_chars=200,
+            type="search",
+            placeholder="Transaction hash or recipient",
+        )
+    text = (text or "").strip()
+    network_id, state = chosen_network_id(desk.networks), _STATES[chosen or _ALL]
+    with suppress(InputError):
+        return NoticeFilter(network_id, state, tx_hash=TxHash.parse(text))
+    return NoticeFilter(network_id, state, address=text)
+
+
+def _about_hash(desk: Desk, tx_hash: TxHash) -> None:
+    """Answer for one transaction, whatever else is filtered."""
+    wanted = NoticeFilter(tx_hash=tx_hash)
+    posted = desk.alerts.leaf(wanted, 1, ROWS)
+    if posted:
+        notice(*sent_answer(posted))
+        return
+    if desk.alerts.is_tracked(tx_hash):
+        why = "It is tracked; a letter goes out when a rejection of it is seen."
+    else:
+        why = "It is not tracked, so nobody is told of it."
+    notice("empty", "No letter about this transaction was owed.", why)
+
+
+def sent_answer(posted: tuple[PostedNotice, ...]) -> tuple[str, str, str]:
+    """Say of the letters about one transaction whether they were sent: kind, headline, text."""
+    waiting = [each.notice for each in posted if each.notice.state is NoticeState.OWED]
+    dead = [each.notice for each in posted if each.notice.state is NoticeState.DEAD]
+    sent = [each.notice for each in posted if each.notice.state is NoticeState.SENT]
+    said = "; ".join(
+        f"to {visible(each.recipient.address, 80)} at {moment(each.sent_at)}"
+        for each in sent
+        if each.sent_at is not None
+    )
+    if dead:
+        return "bad", f"{len(dead)} of {len(posted)} were given up.", f"Sent {said or 'to nobody'}."
+    if waiting:
+        return (
+            "busy",
+            f"{len(waiting)} of {len(posted)} still wait.",
+            f"Sent {said or 'to nobody'}.",
+        )
+    return "calm", "Yes, it was sent:", f"{said}."
