@@ -13,6 +13,7 @@ from dashboard.alert.letter import Letter
 from dashboard.domain.condition import SubjectKind
 from dashboard.domain.exclusion import StoredRejection
 from dashboard.domain.foreign import visible
+from dashboard.domain.module_limits import ModuleLimits
 from dashboard.domain.notice import Notice
 from dashboard.domain.printing import moment
 from dashboard.domain.quantity import NetworkId, TxHash
@@ -32,10 +33,11 @@ _HEADLINES: Final = {
 
 @dataclass(frozen=True, slots=True)
 class NetworkName:
-    """What people call a network, and whether its data is made up."""
+    """What people call a network, whether its data is made up, and its table of limits."""
 
     title: str
     is_simulated: bool = False
+    module_limits: ModuleLimits | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +100,7 @@ def _facts_of_condition(notice: Notice, network: NetworkName, links: Links) -> d
     return {
         "subject": f"[Linewatch] {said.headline}{simulated}",
         "network": title,
-        "kicker": title,
+        "kicker": str(notice.transition.after),
         "headline": said.headline,
         "opening": said.opening,
         "explanation": said.explanation,
@@ -124,16 +126,18 @@ def _facts(notice: Notice, network: NetworkName, links: Links) -> dict[str, obje
         "changed_at": moment(notice.transition.at),
     }
     if notice.rejection is not None:
-        facts |= _facts_of_rejection(notice.rejection)
+        facts |= _facts_of_rejection(notice.rejection, network.module_limits)
     what = "Rejection changed" if is_changed else "Rejected"
     simulated = " (simulated data)" if network.is_simulated else ""
     told = f"{what} on {facts['network']}{simulated}: {facts['headline']}"
     return facts | {"subject": f"[Linewatch] {told} ({facts['short_hash']})"}
 
 
-def _facts_of_rejection(rejection: StoredRejection) -> dict[str, object]:
+def _facts_of_rejection(
+    rejection: StoredRejection, limits: ModuleLimits | None
+) -> dict[str, object]:
     record = rejection.record
-    reason = parse_reason(record.reason_message)
+    reason = parse_reason(record.reason_message, limits)
     return {
         "headline": headline(reason),
         "explanation": explain(reason),

@@ -30,7 +30,7 @@ _MEANINGS: Final = {
 }
 _WAIT: Final = (
     "Put off what can wait: a letter in this thread tells when it is calm again.",
-    "What cannot wait needs more than these fees: the page Fees says what is suggested now.",
+    "For what cannot wait, the page Fees says what is suggested now.",
 )
 _SILENT_FEES: Final = (
     "Where the network has a node, its fees come from there meanwhile. Otherwise what pages show "

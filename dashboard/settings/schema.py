@@ -84,6 +84,16 @@ class WorkerSettings(Struct, frozen=True, forbid_unknown_fields=True):
     lease: Duration
 
 
+class AlertSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """[alerts]: how long trouble lasts before it is told, and is gone before that is told."""
+
+    busy_pending: Duration
+    busy_keep_firing: Duration
+    silence_pending: Duration
+    silence_keep_firing: Duration
+    stale_pending: Duration
+
+
 class MailSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """[mail]: who gets alerts, and through which server."""
 
@@ -148,6 +158,7 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True):
     devnet: DevnetSettings
     poll: PollSettings
     worker: WorkerSettings
+    alerts: AlertSettings
     mail: MailSettings
     networks: dict[str, NetworkSettings]
 

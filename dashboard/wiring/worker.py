@@ -16,6 +16,7 @@ from dashboard.alert.deliver import Deliverer
 from dashboard.alert.letter import Channel
 from dashboard.alert.post import PostOffice
 from dashboard.alert.stationery import load_stationery
+from dashboard.detect.holding import ConditionRules, HoldRule
 from dashboard.domain.notice import Recipient
 from dashboard.poll.cadence import CadencePolicy
 from dashboard.poll.clocks import Clocks
@@ -28,7 +29,7 @@ from dashboard.settings import MailSettings, Settings
 from dashboard.store.engine import Store
 from dashboard.upstream.http import open_client
 from dashboard.wiring.clock import elapsed, utc_now
-from dashboard.wiring.networks import Clients, Network, gas_periods, networks_of
+from dashboard.wiring.networks import Clients, Network, gas_periods, module_limits, networks_of
 from dashboard.wiring.store import open_checked_store
 from dashboard.wiring.worker_lease import WORKER_LEASE
 
@@ -53,6 +54,7 @@ async def run_worker(settings: Settings, stop: asyncio.Event) -> None:
                 cadence=CadencePolicy(shortest_interval=settings.poll.shortest_interval),
                 clocks=Clocks(utc_now, elapsed),
                 new_id=uuid4,
+                rules=_rules(settings),
             )
             await run_watch(watcher, stop)
 
@@ -79,9 +81,21 @@ def _periods(settings: Settings) -> Periods:
     )
 
 
+def _rules(settings: Settings) -> ConditionRules:
+    alerts = settings.alerts
+    return ConditionRules(
+        busy=HoldRule(alerts.busy_pending, alerts.busy_keep_firing),
+        silence=HoldRule(alerts.silence_pending, alerts.silence_keep_firing),
+        staleness=HoldRule(alerts.stale_pending),
+    )
+
+
 def _post_office(settings: Settings, store: Store, networks: tuple[Network, ...]) -> PostOffice:
     recipients = [Recipient(MAIL, each) for each in settings.mail.recipients or [NOBODY]]
-    names = {each.network_id: NetworkName(each.title, each.is_simulated) for each in networks}
+    names = {
+        each.network_id: NetworkName(each.title, each.is_simulated, module_limits(each))
+        for each in networks
+    }
     stationery = load_stationery(names, Links(settings.pages.public_url))
     channels = {MAIL: mail_channel(settings)}
     composer = partial(compose, stationery=stationery)
