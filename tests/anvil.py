@@ -77,9 +77,9 @@ class Anvil:
 
 
 @contextmanager
-def running_anvil(*options: str) -> Iterator[Anvil]:
+def running_anvil(*options: str, port: int = 0) -> Iterator[Anvil]:
     """Yield a node that mines only when told; `options` are those of anvil's command line."""
-    command = [str(anvil()), "--port", "0", "--no-mining", *options]
+    command = [str(anvil()), "--port", str(port), "--no-mining", *options]
     with tempfile.TemporaryDirectory() as folder:
         output = Path(folder) / "output"
         with output.open("wb") as sink:
