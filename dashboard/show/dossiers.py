@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-from dashboard.domain.exclusion import RejectedTransaction, StoredRejection
+from dashboard.domain.exclusion import StoredRejection
 from dashboard.domain.foreign import visible
 from dashboard.domain.quantity import TxHash
-from dashboard.domain.reason import ReasonKind, explain, parse_reason
+from dashboard.domain.reason import Reason, ReasonKind, explain, parse_reason
 from dashboard.domain.remedy import advise
 from dashboard.domain.verdict import Evidence, Verdict, VerdictKind
 from dashboard.show.networks import NetworkCard
@@ -34,6 +34,17 @@ class Finding:
     evidence: Evidence
     verdict: Verdict
     versions: tuple[StoredRejection, ...] = ()
+
+    def reason_of(self, stored: StoredRejection) -> Reason:
+        """Read the reason of a version, with the limit that this network's table knows."""
+        return parse_reason(stored.record.reason_message, self.card.module_limits)
+
+    def next_steps(self) -> tuple[str, ...]:
+        """Return what the sender can do; nothing where the transaction has come to an end."""
+        if self.verdict.kind is not VerdictKind.REJECTED or not self.versions:
+            return ()
+        newest = self.versions[0]
+        return advise(self.reason_of(newest), newest.record.nonce, self.evidence.follow_up)
 
     @property
     def was_asked(self) -> bool:
@@ -83,14 +94,15 @@ def _paragraph(finding: Finding) -> list[str]:
     simulated = " (simulated network)" if finding.card.is_simulated else ""
     lines = [f"{finding.card.name}{simulated}: {finding.verdict.kind}.", finding.verdict.rests_on]
     if finding.versions:
-        return [*lines, *_reason_lines(finding.versions[0].record)]
-    return [*lines, finding.verdict.follows]
+        lines += _reason_lines(finding, finding.reason_of(finding.versions[0]))
+    return lines if finding.next_steps() else [*lines, finding.verdict.follows]
 
 
-def _reason_lines(record: RejectedTransaction) -> list[str]:
-    reason = parse_reason(record.reason_message)
-    lines = [explain(reason), "", "What to do next:"]
-    lines += [f"{number}. {step}" for number, step in enumerate(advise(reason, record.nonce), 1)]
+def _reason_lines(finding: Finding, reason: Reason) -> list[str]:
+    lines = [explain(reason)]
+    steps = [f"{number}. {step}" for number, step in enumerate(finding.next_steps(), 1)]
+    if steps:
+        lines += ["", "What to do next:", *steps]
     if reason.kind is ReasonKind.UNPARSED:
         lines += ["", f"The reason as the network sent it: {visible(reason.text)}"]
     return lines

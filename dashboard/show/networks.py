@@ -9,9 +9,11 @@ from enum import StrEnum
 from typing import Final, Generic, TypeVar
 
 from dashboard.detect.gas import Busyness, FeeReadings, conclude_busyness
+from dashboard.domain.grounds import FeeGrounds
+from dashboard.domain.module_limits import ModuleLimits
 from dashboard.domain.observation import GasSource, Operation
 from dashboard.domain.quantity import NetworkId, Wei
-from dashboard.show.text import age, span
+from dashboard.show.text import age, fee, span
 from dashboard.store.failing import StandingFailure
 
 T = TypeVar("T")
@@ -29,7 +31,8 @@ class NetworkCard:
 
     `gas_source` names the gas API that is asked; `gas_period` is how often fees are asked for,
     `threshold_period` how often percentile and threshold are, `history_period` how often the
-    base fees of past blocks. `sees_all_reports` is true where nodes report to our own serve, so
+    base fees of past blocks. `module_limits` tell the limit that a reason leaves out.
+    `sees_all_reports` is true where nodes report to our own serve, so
     that rejections cover more than tracked hashes.
     """
 
@@ -42,6 +45,7 @@ class NetworkCard:
     has_exclusion: bool = True
     gas_source: str = "gas API"
     sees_all_reports: bool = False
+    module_limits: ModuleLimits | None = None
     history_period: timedelta = timedelta(minutes=10)
 
 
@@ -74,7 +78,8 @@ class NetworkFigures:
 
     `recent` are the base fees of the last hour with their times, oldest first. `failures` are
     the questions that get no answer now; their messages are safe to show. `gas_source` is who
-    told the latest base fee.
+    told the latest base fee. `priority` is the priority fee beside its usual highest, and tells
+    busyness where the base fee never moves.
     """
 
     card: NetworkCard
@@ -85,6 +90,7 @@ class NetworkFigures:
     recent: Sequence[tuple[datetime, Wei]] = ()
     failures: Sequence[StandingFailure] = ()
     gas_source: GasSource = GasSource.GAS_API
+    priority: FeeGrounds | None = None
 
     def gas_source_name(self) -> str:
         """Say who told the latest base fee."""
@@ -127,6 +133,11 @@ class NetworkStatus:
         """The network that this is about."""
         return self.figures.card
 
+    @property
+    def has_flat_fee(self) -> bool:
+        """Whether its base fee never moves."""
+        return self.figures.priority is not None or self.activity is Activity.FLAT_FEE
+
 
 def conclude_status(figures: NetworkFigures, now: datetime) -> NetworkStatus:
     """Say whether a network is busy, or why that cannot be said."""
@@ -149,13 +160,28 @@ def _activity(figures: NetworkFigures, now: datetime) -> tuple[Activity, str]:
 
 def _fresh_activity(figures: NetworkFigures, base_fee: Wei, now: datetime) -> tuple[Activity, str]:
     threshold = figures.busy_threshold.value if figures.busy_threshold else None
-    window = [fee for _, fee in figures.recent]
+    window = [each for _, each in figures.recent]
     busyness = conclude_busyness(FeeReadings(base_fee, threshold, window))
     if busyness is Busyness.FLAT_FEE:
-        return Activity.FLAT_FEE, "The base fee never moves here, so it says nothing of busyness."
+        return _flat_activity(base_fee, figures.priority)
     if busyness is None or threshold is None:
         return Activity.UNKNOWN, "The busy threshold was not seen yet, so busy cannot be told."
     return Activity(busyness), _busy_reason(figures, threshold, now)
+
+
+def _flat_activity(base_fee: Wei, priority: FeeGrounds | None) -> tuple[Activity, str]:
+    flat = f"The base fee never moves here: {' '.join(fee(base_fee))}"
+    if priority is None:
+        return (
+            Activity.FLAT_FEE,
+            f"{flat}. Busyness is told by priority fees, of which too few were seen yet.",
+        )
+    side = "is above" if priority.is_busy else "is not above"
+    said = (
+        f"{flat}. So the medium suggested priority fee tells: {' '.join(fee(priority.fee))} {side} "
+        f"{' '.join(fee(priority.threshold))}, the 90th percentile of its last 24 h."
+    )
+    return Activity.BUSY if priority.is_busy else Activity.CALM, said
 
 
 def _stale_reason(datum: Datum[Wei], now: datetime) -> str:

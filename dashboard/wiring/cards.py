@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dashboard.settings import Settings
 from dashboard.show.networks import NetworkCard
-from dashboard.wiring.networks import Network, gas_periods, sees_all_reports
+from dashboard.wiring.networks import Network, gas_periods, module_limits, sees_all_reports
 
 
 def card_of(network: Network, settings: Settings) -> NetworkCard:
@@ -20,4 +20,5 @@ def card_of(network: Network, settings: Settings) -> NetworkCard:
         has_exclusion=endpoints.exclusion is not None,
         sees_all_reports=sees_all_reports(network, settings),
         history_period=periods.base_fee_history,
+        module_limits=module_limits(network),
     )

@@ -9,10 +9,13 @@ from urllib.parse import quote
 import msgspec
 
 from dashboard.devnet.chain import BLOCK_SECONDS, DEVNET_ID
+from dashboard.devnet.scripts import LIMITS as SIMULATED_LIMITS
+from dashboard.domain.module_limits import ModuleLimits
 from dashboard.domain.quantity import NetworkId
 from dashboard.domain.secret import Secret
 from dashboard.poll.gas import GasPeriods
 from dashboard.settings import EndpointSettings, NetworkSettings, Settings
+from dashboard.settings.module_limits import limits_of
 from dashboard.settings.schema import PollSettings
 from dashboard.settings.values import Duration
 from dashboard.upstream.blocks import ChainFollower, FollowPolicy
@@ -46,13 +49,13 @@ def _networks(settings: Settings) -> Iterator[Network]:
     if settings.has_devnet:
         yield Network(DEVNET_ID, "devnet", _devnet_endpoints(settings), is_simulated=True)
     for name, endpoints in settings.networks.items():
-        yield Network(NetworkId(endpoints.network_id), endpoints.title or name, endpoints)
+        network_id, title = NetworkId(endpoints.network_id), endpoints.title or name
+        yield Network(network_id, title, _located(endpoints, settings))
 
 
 def _devnet_endpoints(settings: Settings) -> NetworkSettings:
-    serve = Secret(_own_serve(settings))
     node = Secret(f"http://{_host(settings.devnet.host)}:{settings.devnet.port}")
-    own = EndpointSettings(url=serve, key=settings.devnet.key)
+    own = EndpointSettings(url=Secret(_own_serve(settings)), key=settings.devnet.key)
     return NetworkSettings(
         network_id=DEVNET_ID,
         exclusion=own,
@@ -60,6 +63,17 @@ def _devnet_endpoints(settings: Settings) -> NetworkSettings:
         node=EndpointSettings(url=node),
         block_time=Duration(seconds=BLOCK_SECONDS),
     )
+
+
+def _located(network: NetworkSettings, settings: Settings) -> NetworkSettings:
+    """Put the address of our own serve where it is meant."""
+    address = Secret(_own_serve(settings))
+    own = {
+        role: msgspec.structs.replace(endpoint, url=address)
+        for role in ("exclusion", "gas")
+        if (endpoint := getattr(network, role)) is not None and endpoint.is_own_serve
+    }
+    return msgspec.structs.replace(network, **own)
 
 
 def _own_serve(settings: Settings) -> str:
@@ -74,6 +88,13 @@ def sees_all_reports(network: Network, settings: Settings) -> bool:
     """Whether the network's nodes report to our own serve, which tells rejections of all hashes."""
     exclusion = network.endpoints.exclusion
     return exclusion is not None and exclusion.url.reveal().rstrip("/") == _own_serve(settings)
+
+
+def module_limits(network: Network) -> ModuleLimits | None:
+    """Return the table that tells what reasons on this network leave out, if one is known."""
+    if network.is_simulated:
+        return ModuleLimits("devnet", "", "the simulated chain itself", SIMULATED_LIMITS)
+    return limits_of(network.endpoints)
 
 
 def gas_periods(network: Network, settings: Settings) -> GasPeriods:

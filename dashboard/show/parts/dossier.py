@@ -37,14 +37,16 @@ def _finding(finding: Finding, now: datetime) -> None:
         class_="lw-card-head",
     )
     rests_on = element("p", finding.verdict.rests_on, class_="lw-lede")
+    steps = finding.next_steps()
     # What follows from a rejection stands among the next steps.
-    follows = Markup() if finding.versions else element("p", finding.verdict.follows)
+    follows = Markup() if steps else element("p", finding.verdict.follows)
     st.html(join(head, rests_on, element("div", follows, class_="lw-quiet")))
     if finding.versions:
-        version_in_full(finding.versions[0], now, with_next_steps=True)
+        newest = finding.versions[0]
+        version_in_full(newest, finding.reason_of(newest), now, steps)
     earlier = finding.versions[1:]
     if earlier:
         count = f"{len(earlier)} earlier version{'' if len(earlier) == 1 else 's'} of the record"
         with st.expander(count, icon=":material/history:"):
             for version in earlier:
-                version_in_full(version, now)
+                version_in_full(version, finding.reason_of(version), now)

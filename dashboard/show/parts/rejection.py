@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 
 import streamlit as st
@@ -9,7 +10,6 @@ import streamlit as st
 from dashboard.domain.exclusion import RejectedTransaction, StoredRejection
 from dashboard.domain.foreign import visible
 from dashboard.domain.reason import Reason, ReasonKind, explain, overrun, parse_reason
-from dashboard.domain.remedy import advise
 from dashboard.show.parts.badges import badge
 from dashboard.show.parts.markup import Markup, element, join
 from dashboard.show.text import age, moment, short_hash
@@ -53,21 +53,20 @@ def reason_words(reason: Reason) -> str:
 
 
 def version_in_full(
-    stored: StoredRejection, now: datetime, *, with_next_steps: bool = False
+    stored: StoredRejection, reason: Reason, now: datetime, next_steps: Sequence[str] = ()
 ) -> None:
     """Show one version: plain words, every fact, and the reason exactly as it was sent."""
-    reason = parse_reason(stored.record.reason_message)
     facts = element("dl", *_facts(stored, reason), *_wide_facts(stored, now), class_="lw-facts")
-    steps = _next_steps(reason, stored.record.nonce) if with_next_steps else Markup()
+    steps = _next_steps(next_steps) if next_steps else Markup()
     st.html(join(element("p", explain(reason), class_="lw-reason"), facts, steps))
     with st.container(gap="xxsmall"):
         st.html(element("p", "Reason as the network sent it", class_="lw-label"))
         st.code(visible(reason.text), language=None, wrap_lines=True)
 
 
-def _next_steps(reason: Reason, nonce: int) -> Markup:
+def _next_steps(next_steps: Sequence[str]) -> Markup:
     label = element("p", "What the sender can do next", class_="lw-label lw-spaced")
-    steps = (element("li", step) for step in advise(reason, nonce))
+    steps = (element("li", step) for step in next_steps)
     return join(label, element("ol", *steps, class_="lw-steps"))
 
 
@@ -77,12 +76,19 @@ def _facts(stored: StoredRejection, reason: Reason) -> list[Markup]:
         ("Stage", str(record.tx_rejection_stage)),
         ("Module", reason.module),
         ("Lines needed", None if reason.count is None else f"{reason.count:,}"),
-        ("Lines allowed", None if reason.limit is None else f"{reason.limit:,}"),
+        ("Lines allowed", _lines_allowed(reason)),
         ("Overrun", None if factor is None else f"{factor:,.2f} × the limit"),
         ("Block", None if record.block_number is None else f"{record.block_number:,}"),
         ("Nonce", str(record.nonce)),
     ]
     return [_fact(name, value) for name, value in facts if value is not None]
+
+
+def _lines_allowed(reason: Reason) -> str | None:
+    if reason.limit is None:
+        return None
+    source = "" if reason.limit_from is None else f", by {reason.limit_from}"
+    return f"{reason.limit:,}{source}"
 
 
 def _wide_facts(stored: StoredRejection, now: datetime) -> list[Markup]:
