@@ -56,11 +56,12 @@ class Installation:
         own = {name: text for name, text in os.environ.items() if not name.startswith("LINEWATCH_")}
         return {**own, **self.variables}
 
-    def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        """Run one `linewatch` command to its end."""
+    def run(self, *arguments: str, given: str = "") -> subprocess.CompletedProcess[str]:
+        """Run one `linewatch` command to its end, with `given` on its standard input."""
         return subprocess.run(
             command(*arguments),
             env=self.environment(),
+            input=given,
             capture_output=True,
             text=True,
             timeout=60,

@@ -1,0 +1,322 @@
+"""The commands of people and scripts, each a process of its own on a store with a story."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from dashboard.domain.condition import State, Subject
+from dashboard.domain.exclusion import RejectionStage
+from dashboard.domain.notice import Recipient
+from dashboard.domain.observation import ExclusionAnswer, GasObservation
+from dashboard.domain.quantity import Wei
+from dashboard.store.answers import record_answers
+from dashboard.store.conditions import change
+from dashboard.store.connection import Connection
+from dashboard.store.engine import Store, open_store
+from dashboard.store.migrate import migrate
+from dashboard.store.observations import save_gas
+from dashboard.store.outbox import expand, mark_sent, recent_notices, unexpanded
+from dashboard.store.rejections import save_polled
+from dashboard.store.transactions import tracked
+from tests.builders import (
+    A_NETWORK,
+    a_hash,
+    a_record,
+    a_transition,
+    an_address,
+    suggested_gas_fees,
+)
+from tests.installation import Installation, new_installation
+from tests.integration.serving import (
+    KEY,
+    a_call,
+    a_report_of,
+    a_signed_transaction,
+    a_store,
+    services_of,
+    serving,
+)
+
+HOSTILE = "\x1b[2J\u202egnp.exe\r\nBcc: x =1+1"
+HUB = "TX_MODULE_LINE_COUNT_OVERFLOW(HUB)"
+LARGEST = Wei(2**63 - 1)
+
+
+@pytest.fixture(scope="module")
+def installation(tmp_path_factory: pytest.TempPathFactory) -> Installation:
+    """Plan an installation whose store holds two rejections, fees, and a mail that was sent."""
+    installation = new_installation(tmp_path_factory.mktemp("cli") / "home")
+    with _store_of(installation) as store, store.write() as connection:
+        _reject(connection)
+        _tell(connection)
+        _observe(connection)
+    return installation
+
+
+@contextmanager
+def _store_of(installation: Installation) -> Iterator[Store]:
+    url = f"sqlite:///{installation.home / 'linewatch.sqlite'}"
+    migrate(url)
+    with open_store(url) as store:
+        yield store
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
+
+
+def _reject(connection: Connection) -> None:
+    """See the first hash rejected an hour ago, and the second just now, with hostile words."""
+    hour_ago = _now() - timedelta(hours=1)
+    sequencer = {"tx_rejection_stage": RejectionStage.SEQUENCER, "block_number": 26}
+    first = a_record(reason_message=HUB, timestamp=hour_ago, **sequencer)
+    second = a_record(
+        tx_hash=a_hash(2), sender=an_address(9), reason_message=HOSTILE, timestamp=_now()
+    )
+    save_polled(connection, A_NETWORK, first, hour_ago)
+    save_polled(connection, A_NETWORK, second, _now())
+    record_answers(connection, A_NETWORK, _now(), [ExclusionAnswer(a_hash(3))])
+
+
+def _tell(connection: Connection) -> None:
+    subject = Subject.transaction(A_NETWORK, a_hash(1))
+    change(connection, a_transition(subject=subject, after=State.REJECTED, at=_now()), 1)
+    (entry,) = unexpanded(connection, 1)
+    expand(connection, entry, [Recipient("mail", "ops@example.org")], _now())
+    (notice,) = recent_notices(connection, 1)
+    mark_sent(connection, notice.notice_id, f"250 {HOSTILE}", _now())
+
+
+def _observe(connection: Connection) -> None:
+    fees = suggested_gas_fees(estimated_base_fee=LARGEST)
+    seen = GasObservation(
+        A_NETWORK, _now(), fees, base_fee_percentile=Wei(7), busy_threshold=Wei(8)
+    )
+    save_gas(connection, seen)
+
+
+def _json(finished: subprocess.CompletedProcess[str]) -> Any:  # noqa: ANN401 - whatever was printed
+    assert finished.stdout.isascii()
+    return json.loads(finished.stdout)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("lookup", "--stored", str(a_hash(1)), str(a_hash(2))),
+        ("rejections",),
+        ("alerts",),
+        ("fees",),
+        ("fees", "--since", "1h"),
+    ],
+)
+def test_table_is_plain_aligned_and_inert(
+    installation: Installation, arguments: tuple[str, ...]
+) -> None:
+    printed = installation.run(*arguments)
+
+    assert printed.returncode == 0
+    assert printed.stderr == ""
+    lines = printed.stdout.split("\n")
+    assert [line for line in lines if not (line.isprintable() and line == line.rstrip())] == []
+    assert "(simulated" in printed.stdout
+
+
+def test_rejections_are_told_in_the_words_of_the_wire(installation: Installation) -> None:
+    answer = _json(installation.run("rejections", "--json", "--stage", "sequencer"))
+
+    (rejection,) = answer["rejections"]
+    assert rejection["txHash"] == str(a_hash(1))
+    assert rejection["from"] == str(an_address())
+    assert rejection["nonce"] == "0x5"
+    assert rejection["txRejectionStage"] == "SEQUENCER"
+    assert rejection["reasonMessage"] == HUB
+    assert rejection["blockNumber"] == "0x1a"
+    assert rejection["reason"]["module"] == "HUB"
+    assert rejection["isSimulated"] is True
+
+
+@pytest.mark.parametrize(
+    ("options", "found"),
+    [
+        ((), [2, 1]),
+        (("--module", "hub"), [1]),
+        (("--sender", str(an_address(9))), [2]),
+        (("--tx", str(a_hash(1))), [1]),
+        (("--since", "30m"), [2]),
+        (("--until", "30 m"), None),
+        (("--limit", "1"), [2]),
+        (("--network", "59144"), []),
+    ],
+)
+def test_rejections_are_chosen_by_options(
+    installation: Installation, options: tuple[str, ...], found: list[int] | None
+) -> None:
+    finished = installation.run("rejections", "--json", *options)
+
+    if found is None:
+        assert finished.returncode == 2
+    else:
+        hashes = [each["txHash"] for each in _json(finished)["rejections"]]
+        assert hashes == [str(a_hash(number)) for number in found]
+
+
+def test_fees_are_whole_wei_in_texts(installation: Installation) -> None:
+    (network,) = _json(installation.run("fees", "--json"))["networks"]
+
+    assert network["estimatedBaseFee"]["wei"] == str(LARGEST)
+    assert network["busyThreshold"]["wei"] == "8"
+    assert network["high"]["suggestedMaxFeePerGas"] == "16000000000"
+    assert network["high"]["minWaitTimeEstimate"] == 15_000
+    assert network["isSimulated"] is True
+
+
+def test_fees_over_a_time_are_told_step_by_step(installation: Installation) -> None:
+    (network,) = _json(installation.run("fees", "--json", "--since", "2h"))["networks"]
+
+    (step,) = network["baseFees"]
+    assert (step["lowest"], step["highest"], step["values"]) == (str(LARGEST), str(LARGEST), 1)
+
+
+def test_alerts_tell_whom_when_and_with_which_answer(installation: Installation) -> None:
+    (alert,) = _json(installation.run("alerts", "--json", "--state", "sent"))["alerts"]
+
+    assert (alert["address"], alert["after"]) == ("ops@example.org", "rejected")
+    assert alert["outcome"] == f"250 {HOSTILE}"
+    assert [each["result"] for each in alert["deliveries"]] == ["sent"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status"),
+    [
+        (("rejections",), 3),
+        (("rejections", "--module", "ADD"), 0),
+        (("lookup", "--stored", str(a_hash(1))), 3),
+        (("lookup", "--stored", str(a_hash(3))), 0),
+        (("alerts", "--state", "dead"), 0),
+        (("alerts",), 3),
+    ],
+)
+def test_exit_code_tells_a_script_whether_something_was_found(
+    installation: Installation, arguments: tuple[str, ...], status: int
+) -> None:
+    assert installation.run(*arguments, "--exit-code").returncode == status
+
+
+@pytest.mark.parametrize(
+    ("arguments", "remedy"),
+    [
+        (("lookup",), "needs a transaction hash"),
+        (("lookup", "0x12\x1b"), "a transaction hash has 64"),
+        (("lookup", str(a_hash()), "--network", "nope"), "devnet (424242)"),
+        (("track", "--file", "/nowhere"), "cannot be read"),
+        (("track", str(a_hash()), "--attempted-at", "soon"), "write it as 2026-11-20T12:00:00Z"),
+        (("rejections", "--since", "soon"), "24h or 7d"),
+        (("rejections", "--sender", "0x1"), "40 hexadecimal digits"),
+        (("fees", "--since", "1h", "--step", "0s"), "4s or 15m"),
+        (("alerts", "--state", "lost"), "'owed', 'sent', 'dead'"),
+    ],
+)
+def test_mistake_is_told_with_its_remedy_and_status_two(
+    installation: Installation, arguments: tuple[str, ...], remedy: str
+) -> None:
+    refused = installation.run(*arguments)
+
+    assert refused.returncode == 2
+    assert remedy in refused.stderr
+    assert "Traceback" not in refused.stderr
+    assert refused.stdout == ""
+
+
+def test_command_without_a_store_names_the_way_to_one(tmp_path: Path) -> None:
+    refused = new_installation(tmp_path / "none").run("rejections", "--json")
+
+    assert refused.returncode == 1
+    assert refused.stderr.count("\n") == 1
+    assert "linewatch migrate" in refused.stderr
+
+
+def test_track_reports_every_line_and_keeps_the_good_ones(tmp_path: Path) -> None:
+    installation = new_installation(tmp_path / "home")
+    lines = [
+        "hash,attempted_at,label",
+        f"{a_hash(1)},2026-11-20T10:00:00Z,case 1",
+        "0x12,,",
+        f"{a_hash(1)},,again",
+        f"{a_hash(2)},,\x1b[31m",
+    ]
+    csv = tmp_path / "list.csv"
+    csv.write_text("\n".join(lines), encoding="utf-8")
+
+    with _store_of(installation) as store:
+        finished = installation.run("track", str(a_hash(3)), "--file", str(csv), "--label", "all")
+        again = installation.run("track", "--json", str(a_hash(3)))
+        with store.read() as connection:
+            labels = {each.tx_hash: each.label for each in tracked(connection, 10)}
+
+    assert finished.returncode == 2
+    told = [line.split()[1:3] for line in finished.stdout.splitlines() if ".csv" in line]
+    assert told == [["2", "tracked"], ["3", "unusable"], ["4", "repeated"], ["5", "tracked"]]
+    assert finished.stdout.splitlines()[-1] == "3 tracked, 1 repeated, 1 unusable."
+    assert labels == {a_hash(1): "case 1", a_hash(2): "\x1b[31m", a_hash(3): "all"}
+    assert (again.returncode, _json(again)["trackedAlready"]) == (0, 1)
+
+
+def test_track_reads_standard_input(tmp_path: Path) -> None:
+    installation = new_installation(tmp_path / "home")
+
+    with _store_of(installation):
+        finished = installation.run("track", "--json", given=f"see {a_hash(1)}, {a_hash(2)}\n")
+
+    assert finished.returncode == 0
+    assert [each["txHash"] for each in _json(finished)["lines"]] == [str(a_hash(1)), str(a_hash(2))]
+
+
+def test_lookup_asks_live_and_stores_what_was_said(tmp_path: Path) -> None:
+    (tmp_path / "served").mkdir()
+    rejected = a_signed_transaction(1)
+    with a_store(tmp_path / "served") as served, serving(services_of(served)) as address:
+        call = a_call("chain_saveRejectedTransactionV1", [a_report_of(rejected)])
+        httpx.post(f"http://{address}/v3/{KEY}", json=call).raise_for_status()
+        installation = _watching(tmp_path, f"http://{address}")
+        with _store_of(installation):
+            asked = installation.run("lookup", rejected.tx_hash, "--json", "--exit-code")
+            unknown = installation.run("lookup", "-", given=str(a_hash(7)))
+
+    stored = installation.run("lookup", "--stored", rejected.tx_hash, "--json")
+    assert asked.returncode == 3
+    assert _json(asked)["transactions"] == _json(stored)["transactions"]
+    assert _json(asked)["transactions"][0]["networks"][0]["verdict"] == "rejected"
+    assert unknown.returncode == 0
+    assert "no rejection on record" in unknown.stdout
+
+
+def test_lookup_that_nobody_answers_fails_and_says_so(tmp_path: Path) -> None:
+    installation = new_installation(tmp_path, LINEWATCH_PAGES_LOOKUP_DEADLINE="500ms")
+
+    with _store_of(installation):
+        unanswered = installation.run("lookup", str(a_hash()), "--json")
+
+    assert unanswered.returncode == 1
+    assert "no network answered about 1 of 1 transactions" in unanswered.stderr
+    assert _json(unanswered)["transactions"][0]["networks"][0]["verdict"] == "cannot check"
+
+
+def _watching(folder: Path, address: str) -> Installation:
+    """Plan an installation that asks this address about the devnet's transactions."""
+    config = folder / "linewatch.toml"
+    config.write_text(
+        f"[networks.served]\nnetwork_id = {A_NETWORK}\n"
+        f'exclusion = {{ url = "{address}", key = "{KEY}" }}\n',
+        encoding="utf-8",
+    )
+    return new_installation(folder / "home", LINEWATCH_CONFIG=str(config))
