@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from dashboard.detect.gas import SMALLEST_FLAT_WINDOW, Busyness, FeeReadings, conclude_busyness
+from dashboard.detect.gas import (
+    SMALLEST_FLAT_WINDOW,
+    Busyness,
+    FeeReadings,
+    PriorityReadings,
+    conclude_busyness,
+    weigh_fees,
+)
+from dashboard.domain.grounds import FeeGrounds, Signal
 from dashboard.domain.quantity import Wei
 
 MOVING = (Wei(90), Wei(110))
@@ -35,3 +43,42 @@ def test_few_equal_fees_are_no_flat_fee() -> None:
 @pytest.mark.parametrize(("fee", "threshold"), [(None, Wei(7)), (Wei(7), None), (None, None)])
 def test_missing_value_gives_no_conclusion(fee: Wei | None, threshold: Wei | None) -> None:
     assert conclude_busyness(FeeReadings(fee, threshold, MOVING)) is None
+
+
+NO_PRIORITY = PriorityReadings(Wei(1), ())
+ONE_TO_HUNDRED = tuple(map(Wei, range(100, 0, -1)))
+
+
+def test_moving_base_fee_is_weighed_against_its_threshold() -> None:
+    readings = FeeReadings(Wei(101), Wei(100), MOVING)
+
+    assert weigh_fees(readings, NO_PRIORITY) == FeeGrounds(Signal.BASE_FEE, Wei(101), Wei(100))
+
+
+@pytest.mark.parametrize(("fee", "is_busy"), [(90, False), (91, True)])
+def test_flat_chain_is_busy_strictly_above_the_90th_percentile_of_priority_fees(
+    fee: int, *, is_busy: bool
+) -> None:
+    grounds = weigh_fees(
+        FeeReadings(Wei(7), Wei(7), FLAT), PriorityReadings(Wei(fee), ONE_TO_HUNDRED)
+    )
+
+    assert grounds == FeeGrounds(Signal.PRIORITY_FEE, Wei(fee), Wei(90))
+    assert grounds.is_busy is is_busy
+
+
+def test_chain_on_which_no_fee_moves_is_never_busy() -> None:
+    grounds = weigh_fees(FeeReadings(Wei(7), Wei(7), FLAT), PriorityReadings(Wei(7), FLAT))
+
+    assert grounds is not None
+    assert not grounds.is_busy
+
+
+def test_few_priority_fees_are_no_measure() -> None:
+    few = PriorityReadings(Wei(9), FLAT[1:])
+
+    assert weigh_fees(FeeReadings(Wei(7), Wei(7), FLAT), few) is None
+
+
+def test_fees_are_not_weighed_without_a_threshold() -> None:
+    assert weigh_fees(FeeReadings(Wei(7), None, MOVING), NO_PRIORITY) is None

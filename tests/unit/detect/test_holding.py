@@ -1,0 +1,194 @@
+"""A condition is held until the opposite was seen for long enough."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dashboard.detect.holding import ConditionRules, HoldRule, Sight, conclude
+from dashboard.domain.condition import Condition, State, Subject, SubjectKind, Transition
+from dashboard.domain.grounds import FeeGrounds, Signal
+from dashboard.domain.quantity import Wei
+from tests.builders import A_MOMENT, A_NETWORK, an_id, seconds
+
+SUBJECT = Subject(SubjectKind.BUSYNESS, A_NETWORK)
+RULE = HoldRule(pending=seconds(60), keep_firing=seconds(300))
+GROUNDS = FeeGrounds(Signal.BASE_FEE, Wei(8), Wei(7))
+CALM = Condition(State.CALM)
+BUSY = Condition(State.BUSY)
+
+
+def seen(after: float, *, is_trouble: bool, since: float | None = None) -> Sight:
+    """Return what was seen so many seconds after `A_MOMENT`."""
+    began = None if since is None else A_MOMENT + seconds(since)
+    return Sight(is_trouble, A_MOMENT + seconds(after), began, GROUNDS)
+
+
+def pending(state: State, since: float) -> Condition:
+    """Return a condition of which the opposite is seen since so many seconds."""
+    return Condition(state, A_MOMENT + seconds(since))
+
+
+@pytest.mark.parametrize("is_trouble", [True, False])
+def test_subject_of_which_nothing_was_held_begins_without_an_incident(*, is_trouble: bool) -> None:
+    concluded = conclude(SUBJECT, None, seen(0, is_trouble=is_trouble), RULE, an_id())
+
+    assert concluded.transition == Transition(an_id(), SUBJECT, None, State.CALM, A_MOMENT, GROUNDS)
+    assert concluded.turning_since == (A_MOMENT if is_trouble else None)
+
+
+def test_trouble_that_lasted_long_enough_opens_an_incident_at_once() -> None:
+    sight = seen(60, is_trouble=True, since=0)
+
+    assert conclude(SUBJECT, None, sight, RULE, an_id()).transition == Transition(
+        an_id(), SUBJECT, None, State.BUSY, sight.at, GROUNDS
+    )
+
+
+@pytest.mark.parametrize(("after", "opens"), [(59.999, False), (60, True), (3600, True)])
+def test_incident_opens_when_trouble_was_seen_for_the_pending_period(
+    after: float, *, opens: bool
+) -> None:
+    concluded = conclude(
+        SUBJECT, pending(State.CALM, 0), seen(after, is_trouble=True), RULE, an_id()
+    )
+
+    assert (concluded.transition is not None) is opens
+    assert concluded.turning_since == (None if opens else A_MOMENT)
+
+
+@pytest.mark.parametrize(("after", "closes"), [(299.999, False), (300, True)])
+def test_incident_closes_when_calm_was_seen_for_the_keep_firing_period(
+    after: float, *, closes: bool
+) -> None:
+    concluded = conclude(
+        SUBJECT, pending(State.BUSY, 0), seen(after, is_trouble=False), RULE, an_id()
+    )
+
+    assert (concluded.transition is not None) is closes
+
+
+@pytest.mark.parametrize(
+    ("before", "is_trouble"), [(pending(State.CALM, 0), False), (pending(State.BUSY, 0), True)]
+)
+def test_what_is_held_and_seen_again_ends_the_waiting(
+    before: Condition, *, is_trouble: bool
+) -> None:
+    concluded = conclude(SUBJECT, before, seen(59, is_trouble=is_trouble), RULE, an_id())
+
+    assert concluded.transition is None
+    assert concluded.turning_since is None
+
+
+@pytest.mark.parametrize("before", [None, CALM, BUSY, pending(State.CALM, 0)])
+def test_without_a_sight_nothing_changes_and_waiting_begins_anew(before: Condition | None) -> None:
+    concluded = conclude(SUBJECT, before, None, RULE, an_id())
+
+    assert concluded.transition is None
+    assert concluded.turning_since is None
+
+
+def test_known_beginning_of_trouble_counts_more_than_when_it_was_noticed() -> None:
+    sight = seen(70, is_trouble=True, since=50)
+
+    concluded = conclude(SUBJECT, pending(State.CALM, 0), sight, RULE, an_id())
+
+    assert concluded.transition is None
+    assert concluded.turning_since == A_MOMENT + seconds(50)
+
+
+def test_clock_set_back_begins_the_waiting_anew() -> None:
+    concluded = conclude(
+        SUBJECT, pending(State.CALM, 7200), seen(0, is_trouble=True), RULE, an_id()
+    )
+
+    assert concluded.turning_since == A_MOMENT
+
+
+@pytest.mark.parametrize(
+    ("kind", "opened"),
+    [
+        (SubjectKind.BUSYNESS, State.BUSY),
+        (SubjectKind.FEES, State.STALE),
+        (SubjectKind.GAS_API, State.SILENT),
+        (SubjectKind.EXCLUSION_API, State.SILENT),
+    ],
+)
+def test_each_kind_has_a_state_for_trouble_and_a_rule(kind: SubjectKind, opened: State) -> None:
+    rules = ConditionRules()
+    sight = Sight(is_trouble=True, at=A_MOMENT, since=A_MOMENT - timedelta(days=1))
+
+    concluded = conclude(Subject(kind, A_NETWORK), None, sight, rules.of(kind), an_id())
+
+    assert concluded.transition is not None
+    assert concluded.transition.after is opened
+    assert opened.is_open
+
+
+def test_rule_of_each_kind_is_the_one_that_is_named_for_it() -> None:
+    rules = ConditionRules()
+
+    assert rules.of(SubjectKind.BUSYNESS) is rules.busy
+    assert rules.of(SubjectKind.FEES) is rules.staleness
+    assert rules.of(SubjectKind.GAS_API) is rules.of(SubjectKind.EXCLUSION_API) is rules.silence
+
+
+@dataclass(frozen=True)
+class Look:
+    """One look at a subject: when, and whether there was trouble; None: it could not be seen."""
+
+    at: datetime
+    is_trouble: bool | None
+
+
+@st.composite
+def looks(draw: st.DrawFn) -> list[Look]:
+    """Draw looks in order of time, some at the same time, some days apart."""
+    gaps = draw(st.lists(st.sampled_from([0, 1, 4, 30, 59, 60, 61, 299, 300, 90_000]), max_size=40))
+    at = A_MOMENT
+    drawn = []
+    for gap in gaps:
+        at += seconds(gap)
+        drawn.append(Look(at, draw(st.sampled_from([True, True, False, False, None]))))
+    return drawn
+
+
+def plain_model(series: Sequence[Look]) -> list[tuple[int, bool]]:
+    """Return at which looks an incident opens (True) or closes, each time looking back over all.
+
+    It toggles at a look where the opposite was seen at every look back to one that is old
+    enough, none of them before the last toggle.
+    """
+    is_open, since_toggle, toggles = False, 0, []
+    for index, look in enumerate(series):
+        wait = RULE.keep_firing if is_open else RULE.pending
+        for start in range(index, since_toggle - 1, -1):
+            if series[start].is_trouble is not (not is_open):
+                break
+            if look.at - series[start].at >= wait:
+                is_open, since_toggle = not is_open, index + 1
+                toggles.append((index, is_open))
+                break
+    return toggles
+
+
+@given(looks())
+def test_any_series_opens_and_closes_where_the_plain_model_does(series: list[Look]) -> None:
+    held: Condition | None = None
+    toggles = []
+    for index, look in enumerate(series):
+        sight = None if look.is_trouble is None else Sight(look.is_trouble, look.at)
+        concluded = conclude(SUBJECT, held, sight, RULE, an_id())
+        if concluded.transition is not None:
+            if concluded.transition.is_news:
+                toggles.append((index, concluded.transition.after.is_open))
+            held = Condition(concluded.transition.after)
+        if held is not None:
+            held = Condition(held.state, concluded.turning_since)
+
+    assert toggles == plain_model(series)
