@@ -1,0 +1,151 @@
+"""Networks side by side in one installation: the trouble of one never touches another."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from tests.anvil import CHAIN_ID, running_anvil
+from tests.browsing import running_browser
+from tests.installation import Installation, command, free_ports, new_installation
+from tests.waiting import eventually
+
+pytestmark = [pytest.mark.timeout(180), pytest.mark.xdist_group("side by side")]
+
+DEVNET = 424242
+WITHOUT_GAS_API = 31338
+STALE = re.compile(r"stale, \d+ s ago")
+FRESH = re.compile(r"^(just now|[1-4] s ago)$")
+
+CONFIGURATION = f"""\
+[serve.keys.tests]
+key = "env:SERVE_KEY"
+
+[devnet]
+mode = "on"
+key = "env:SERVE_KEY"
+
+[networks.mine]
+preset = "own-serve"
+network_id = {CHAIN_ID}
+title = "My chain"
+
+[networks.orphan]
+preset = "node"
+network_id = {WITHOUT_GAS_API}
+title = "Orphan"
+node = {{ url = "env:OTHER_NODE_URL" }}
+gas = {{ url = "http://127.0.0.1:1", key = "nobody-answers" }}
+serve_fees = false
+"""
+
+
+@dataclass(frozen=True)
+class Site:
+    """An installation that runs, with a page of its overview open."""
+
+    installation: Installation
+    page: Page
+
+    def card(self, network_id: int) -> Locator:
+        """Return the part of the overview that is about one network."""
+        return self.page.locator(f".st-key-card-network-{network_id}")
+
+    def base_fee_age(self, network_id: int) -> Locator:
+        """Return the note below the first figure of a network: how old its base fee is."""
+        return self.card(network_id).locator(".lw-figures .lw-note").first
+
+    def shows_alive(self, *network_ids: int) -> None:
+        """Wait until the base fee of each of these networks is fresh."""
+        for network_id in network_ids:
+            expect(self.base_fee_age(network_id)).to_have_text(FRESH, timeout=40_000)
+
+
+@contextmanager
+def a_site(folder: Path, node_url: str, other_node_url: str) -> Iterator[Site]:
+    installation = new_installation(
+        folder / "home",
+        SERVE_KEY="k3y-of-this-test",
+        NODE_URL=node_url,
+        OTHER_NODE_URL=other_node_url,
+        LINEWATCH_POLL_GAS_PERIOD="2s",
+        LINEWATCH_SERVE_OLDEST_FEES="3s",
+    )
+    installation.home.mkdir(parents=True)
+    (installation.home / "linewatch.toml").write_text(CONFIGURATION, encoding="utf-8")
+    with running_browser() as browser, installation.start(command("up"), folder / "log"):
+        eventually(lambda: answers(installation.pages), 60, "the first page")
+        page = browser.new_page()
+        page.goto(installation.pages)
+        yield Site(installation, page)
+
+
+def answers(address: str) -> bool:
+    """Whether somebody answers HTTP there."""
+    try:
+        return httpx.get(address, timeout=2).is_success
+    except httpx.HTTPError:
+        return False
+
+
+def tried(installation: Installation) -> dict[str, dict[str, str]]:
+    """Return what `config try` found: the outcome of each question by network and endpoint."""
+    answer = json.loads(installation.run("config", "try", "--json").stdout)
+    return {
+        each["name"]: {
+            f"{found['endpoint']} {found['question']}": found["outcome"]
+            for found in each["findings"]
+        }
+        for each in answer["networks"]
+    }
+
+
+def test_dead_node_makes_its_own_network_stale_until_it_is_back(tmp_path: Path) -> None:
+    [port] = free_ports(1)
+    nodes = ExitStack()
+    with (
+        running_anvil("--chain-id", str(WITHOUT_GAS_API)) as other,
+        a_site(tmp_path, f"http://127.0.0.1:{port}", other.url) as site,
+        nodes,
+    ):
+        nodes.enter_context(running_anvil(port=port)).mine(30)
+        site.shows_alive(CHAIN_ID, DEVNET, WITHOUT_GAS_API)
+
+        nodes.close()
+
+        expect(site.base_fee_age(CHAIN_ID)).to_have_text(STALE, timeout=40_000)
+        expect(site.card(CHAIN_ID).locator(".lw-badge", has_text="Stale")).to_be_visible()
+        expect(site.card(CHAIN_ID).get_by_text("Gas API: no answer since")).to_be_visible()
+        site.shows_alive(DEVNET, WITHOUT_GAS_API)
+
+        nodes.enter_context(running_anvil(port=port)).mine(5)
+
+        site.shows_alive(CHAIN_ID, DEVNET, WITHOUT_GAS_API)
+
+
+def test_every_endpoint_is_tried_and_the_source_of_fees_is_shown(tmp_path: Path) -> None:
+    with (
+        running_anvil() as node,
+        running_anvil("--chain-id", str(WITHOUT_GAS_API)) as other,
+        a_site(tmp_path, node.url, other.url) as site,
+    ):
+        node.mine(30)
+        site.shows_alive(CHAIN_ID, DEVNET, WITHOUT_GAS_API)
+
+        expect(site.card(CHAIN_ID).get_by_text("Source: gas API")).to_be_visible()
+        instead = "Source: the network's node, since the gas API does not answer"
+        expect(site.card(WITHOUT_GAS_API).get_by_text(instead)).to_be_visible()
+
+        found = tried(site.installation)
+        assert set(found["My chain"].values()) == {"ok"}
+        assert set(found["devnet"].values()) == {"ok"}
+        assert found["Orphan"]["node eth_feeHistory"] == "ok"
+        assert found["Orphan"]["gas suggestedGasFees"] == "failed"
