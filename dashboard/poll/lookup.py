@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import partial
 from uuid import UUID
@@ -13,24 +13,28 @@ from anyio.to_thread import run_sync
 
 from dashboard.domain.clock import Clock
 from dashboard.domain.condition import Subject
+from dashboard.domain.follow_up import InclusionAnswer, InclusionQuestion
 from dashboard.domain.observation import ExclusionAnswer, Failure, FailureKind
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.poll.archive import keep_news
 from dashboard.poll.exclusion import ExclusionAsker
+from dashboard.poll.inclusion import InclusionAsker
 from dashboard.store.answers import record_answers
 from dashboard.store.engine import Store
+from dashboard.store.follow_ups import inclusion_questions, keep_inclusion_answers
 from dashboard.store.rejections import save_polled
 from dashboard.store.transactions import is_tracked
 
 
 @dataclass(frozen=True, slots=True)
 class LiveQuestion:
-    """Asks the exclusion APIs of the networks in `askers`, side by side."""
+    """Asks the exclusion APIs of the networks in `askers`, and the `nodes`, side by side."""
 
     store: Store
     askers: Mapping[NetworkId, ExclusionAsker]
     now: Clock
     new_id: Callable[[], UUID]
+    nodes: Mapping[NetworkId, InclusionAsker] = field(default_factory=dict)
 
     async def ask(
         self, hashes: Sequence[TxHash], network_id: NetworkId | None, deadline: timedelta
@@ -43,6 +47,9 @@ class LiveQuestion:
             for each, asker in self.askers.items():
                 if network_id in {None, each}:
                     tasks.start_soon(self._ask_one, each, asker, hashes, deadline)
+            for each, node in self.nodes.items():
+                if network_id in {None, each}:
+                    tasks.start_soon(self._follow_up, each, node, hashes, deadline)
 
     async def _ask_one(
         self,
@@ -56,6 +63,39 @@ class LiveQuestion:
         with anyio.move_on_after(deadline.total_seconds()):
             answers = await asker.ask(hashes)
         await run_sync(partial(self._keep, network_id, answers, asked_at))
+
+    async def _follow_up(
+        self,
+        network_id: NetworkId,
+        node: InclusionAsker,
+        hashes: Sequence[TxHash],
+        deadline: timedelta,
+    ) -> None:
+        """Ask a node what became of the hashes; one that is silent leaves no trace."""
+        asked_at = self.now()
+        questions = await run_sync(self._questions, network_id, hashes)
+        answers: list[InclusionAnswer] = []
+        with anyio.move_on_after(deadline.total_seconds()):
+            answers = await node.ask(questions)
+        pairs = zip(questions, answers, strict=False)  # no answers where the node was silent
+        told = [each for each in pairs if each[1].failure is None]
+        if told:
+            await run_sync(partial(self._keep_ends, network_id, asked_at, told))
+
+    def _questions(
+        self, network_id: NetworkId, hashes: Sequence[TxHash]
+    ) -> list[InclusionQuestion]:
+        with self.store.read() as connection:
+            return inclusion_questions(connection, network_id, hashes)
+
+    def _keep_ends(
+        self,
+        network_id: NetworkId,
+        asked_at: datetime,
+        told: Sequence[tuple[InclusionQuestion, InclusionAnswer]],
+    ) -> None:
+        with self.store.write() as connection:
+            keep_inclusion_answers(connection, network_id, asked_at, told)
 
     def _keep(
         self, network_id: NetworkId, answers: Sequence[ExclusionAnswer], asked_at: datetime

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Sequence
 from datetime import timedelta
 from uuid import uuid4
 
 import pytest
 
-from dashboard.domain.verdict import Evidence
+from dashboard.domain.follow_up import Inclusion, InclusionAnswer, InclusionQuestion
+from dashboard.domain.observation import Failure
+from dashboard.domain.verdict import Evidence, VerdictKind, conclude
 from dashboard.poll.lookup import LiveQuestion
 from dashboard.store.answers import evidence
 from dashboard.store.engine import Store
 from dashboard.store.outbox import unexpanded
 from dashboard.store.transactions import TrackRequest, track
-from tests.askers import ScriptedExclusion, SilentExclusion
+from tests.askers import SILENCE, ScriptedExclusion, SilentExclusion
 from tests.builders import A_MOMENT, A_NETWORK, ANOTHER_NETWORK, a_hash, a_record, seconds
 
 pytestmark = pytest.mark.anyio
@@ -68,6 +72,48 @@ async def test_silent_network_is_stored_as_a_failure_and_costs_the_others_nothin
 
     answered = {each.network_id: each.last_answered_at for each in found(store)}
     assert answered == {A_NETWORK: A_MOMENT, ANOTHER_NETWORK: None}
+
+
+class IncludingNode:
+    """Holds every transaction in block 7, unless it has `trouble`."""
+
+    def __init__(self, trouble: Failure | None = None) -> None:
+        self._trouble = trouble
+
+    async def ask(self, questions: Sequence[InclusionQuestion]) -> list[InclusionAnswer]:
+        """Answer each question in order."""
+        block = None if self._trouble else Inclusion(7, bytes(32))
+        return [InclusionAnswer(each.tx_hash, block, failure=self._trouble) for each in questions]
+
+
+class SilentNode:
+    """Never answers."""
+
+    async def ask(self, questions: Sequence[InclusionQuestion]) -> list[InclusionAnswer]:
+        """Wait until the asker gives up."""
+        await asyncio.Event().wait()
+        return [InclusionAnswer(each.tx_hash) for each in questions]
+
+
+async def test_node_is_asked_as_well_what_became_of_the_hash(store: Store) -> None:
+    nodes = {A_NETWORK: IncludingNode(), ANOTHER_NETWORK: IncludingNode()}
+    question = LiveQuestion(store, {}, lambda: A_MOMENT, uuid4, nodes)
+
+    await question.ask([a_hash()], A_NETWORK, AMPLE)
+
+    [one] = found(store)
+    assert (one.network_id, conclude(one).kind) == (A_NETWORK, VerdictKind.INCLUDED)
+
+
+@pytest.mark.parametrize("node", [SilentNode(), IncludingNode(SILENCE)])
+async def test_node_without_an_answer_leaves_no_trace(
+    store: Store, node: SilentNode | IncludingNode
+) -> None:
+    question = LiveQuestion(store, {}, lambda: A_MOMENT, uuid4, {A_NETWORK: node})
+
+    await question.ask([a_hash()], None, seconds(0.05))
+
+    assert found(store) == []
 
 
 async def test_rejection_of_a_tracked_hash_is_news(store: Store) -> None:
