@@ -12,6 +12,7 @@ from dashboard.cli import options
 from dashboard.cli.output import FAILED, FOUND, Json, instant, print_json, say, warn
 from dashboard.cli.rejections import rejection_form
 from dashboard.cli.source import Opened, opened, standard_input
+from dashboard.domain.follow_up import FollowUp
 from dashboard.domain.foreign import visible
 from dashboard.domain.paste import LONGEST_PASTE, Paste, read_paste
 from dashboard.domain.quantity import NetworkId, TxHash
@@ -147,5 +148,23 @@ def _finding_form(finding: Finding) -> Json:
         "lastAnsweredAt": instant(evidence.last_answered_at),
         "failingSince": instant(evidence.failing_since),
         "failure": None if evidence.failure is None else evidence.failure.message,
-        "records": [rejection_form(version) for version in finding.versions],
+        "records": [
+            rejection_form(version, finding.reason_of(version)) for version in finding.versions
+        ],
+        "nextSteps": list(finding.next_steps()),
+        "inclusion": _inclusion_form(evidence.follow_up),
+        "replacedSince": None
+        if evidence.follow_up is None
+        else instant(evidence.follow_up.replaced_since),
+    }
+
+
+def _inclusion_form(end: FollowUp | None) -> Json:
+    if end is None or end.inclusion is None:
+        return None
+    return {
+        "blockNumber": hex(end.inclusion.block_number),
+        "blockHash": f"0x{end.inclusion.block_hash.hex()}",
+        "isSuccessful": end.inclusion.is_successful,
+        "firstSeenAt": instant(end.included_since),
     }

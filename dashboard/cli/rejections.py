@@ -14,7 +14,7 @@ from dashboard.cli.output import FOUND, Json, instant, print_json, print_table, 
 from dashboard.cli.source import Opened, opened
 from dashboard.domain.exclusion import RejectionStage, StoredRejection
 from dashboard.domain.quantity import Address, TxHash
-from dashboard.domain.reason import ReasonKind, explain, overrun, parse_reason
+from dashboard.domain.reason import Reason, ReasonKind, explain, overrun
 from dashboard.show.text import moment
 from dashboard.store.rejection_search import RejectionFilter, search
 from dashboard.wire.exclusion import encode_record
@@ -71,10 +71,9 @@ def rejections(  # noqa: PLR0913 - one for each option
         sys.exit(FOUND)
 
 
-def rejection_form(stored: StoredRejection) -> dict[str, Json]:
+def rejection_form(stored: StoredRejection, reason: Reason) -> dict[str, Json]:
     """Write a rejection for programs: the record as the API answers it, and what we make of it."""
     record: dict[str, Any] = msgspec.json.decode(encode_record(stored.record))
-    reason = parse_reason(stored.record.reason_message)
     return record | {
         "firstSeenAt": instant(stored.first_seen_at),
         "reportedAt": instant(stored.reported_at),
@@ -87,6 +86,7 @@ def rejection_form(stored: StoredRejection) -> dict[str, Json]:
             "module": reason.module,
             "count": reason.count,
             "limit": reason.limit,
+            "limitFrom": reason.limit_from,
             "overrun": overrun(reason),
             "inWords": explain(reason),
         },
@@ -98,7 +98,7 @@ def _placed_form(here: Opened, stored: StoredRejection) -> Json:
         "networkId": stored.network_id,
         "network": here.source.network_name(stored.network_id),
         "isSimulated": here.is_simulated(stored.network_id),
-        **rejection_form(stored),
+        **rejection_form(stored, here.reason_of(stored)),
     }
 
 
@@ -112,7 +112,7 @@ def _print(here: Opened, found: list[StoredRejection]) -> None:
 
 def _row(here: Opened, stored: StoredRejection) -> tuple[str, ...]:
     record = stored.record
-    reason = parse_reason(record.reason_message)
+    reason = here.reason_of(stored)
     words = explain(reason) if reason.kind is not ReasonKind.UNPARSED else f"“{reason.text}”"
     return (
         moment(stored.first_seen_at),
