@@ -21,21 +21,29 @@ from dashboard.wiring.demo_history import fill_with_history
     type=click.Path(path_type=Path),
     help="State folder to fill, in place of LINEWATCH_HOME; to be named if it holds real data.",
 )
-def demo_history(folder: Path | None) -> None:
+@click.option(
+    "--days",
+    type=click.IntRange(1, YEAR.days),
+    default=YEAR.days,
+    show_default=True,
+    help="How long the history is.",
+)
+def demo_history(folder: Path | None, days: int) -> None:
     """Fill a store with a simulated year.
 
     Fees and rejections of the devnet, marked as simulated, end where its own begin. Nothing is
-    tracked and nobody is told. Doing it again adds what the year has grown by.
+    tracked and nobody is told. Doing it again adds only what is new.
     """
+    length = timedelta(days=days)
     named = {} if folder is None else {"LINEWATCH_HOME": str(folder)}
     settings = load_settings({**os.environ, **named})
-    say("Making a simulated year; it takes about half a minute.")
-    filled = fill_with_history(settings, is_store_named=folder is not None)
+    say(f"Making {days} days of simulated history; a year takes about half a minute.")
+    filled = fill_with_history(settings, length, is_store_named=folder is not None)
     say(f"{filled.store} now holds {filled.observations:,} simulated observations of fees")
     say(f"and {filled.rejections:,} new simulated rejections.")
     kept = settings.store.keep_gas_observations
-    if kept < YEAR:
+    if kept < length:
         warn(
             f"a worker forgets fees older than {kept // timedelta(days=1)} days: "
-            "set LINEWATCH_STORE_KEEP_GAS_OBSERVATIONS=400d to keep the year"
+            "set LINEWATCH_STORE_KEEP_GAS_OBSERVATIONS=400d to keep them"
         )

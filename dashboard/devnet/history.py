@@ -49,11 +49,11 @@ _SEASON: Final = 16 * _DAY
 
 
 class History:
-    """The year that ends at a moment; the same seed and moment always tell the same."""
+    """The time, a year at most, that ends at a moment; the same arguments tell the same."""
 
-    def __init__(self, seed: int, until: datetime) -> None:
+    def __init__(self, seed: int, until: datetime, length: timedelta = YEAR) -> None:
         """Compute nothing yet."""
-        self._since = until - YEAR
+        self._since = until - min(length, YEAR)
         self._until = until
         chain = Chain(Genesis(seed, int(self._since.timestamp())))
         self._chain = chain
@@ -99,7 +99,8 @@ class History:
         ends = [*(age for age, _ in _STEPS[1:]), timedelta()]
         for (age, step), end in zip(_STEPS, ends, strict=True):
             seconds = int(step.total_seconds())
-            first = -(-int((self._until - age).timestamp()) // seconds)
+            begin = max(self._since, self._until - age)
+            first = -(-int(begin.timestamp()) // seconds)
             last = int((self._until - end).timestamp()) // seconds
             for number in range(first, last):
                 at = datetime.fromtimestamp(number * seconds, UTC)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
+from datetime import timedelta
 from itertools import islice
 from typing import Final, TypeVar
 
@@ -34,8 +35,8 @@ class Filled:
     rejections: int
 
 
-def fill_with_history(settings: Settings, *, is_store_named: bool) -> Filled:
-    """Put the year before the devnet's first observation into the store; twice is once.
+def fill_with_history(settings: Settings, length: timedelta, *, is_store_named: bool) -> Filled:
+    """Put the time before the devnet's first observation into the store; twice is once.
 
     InputError where nothing would say that it is simulated, or where the store holds data of
     other networks and nobody named it. Transactions are short, so that a worker goes on.
@@ -55,7 +56,7 @@ def fill_with_history(settings: Settings, *, is_store_named: bool) -> Filled:
                 f"{store.name} holds data of another network ({others[0]}): choose an empty "
                 "folder with --into, or name this one with it to mix them"
             )
-        history = History(settings.devnet.seed, until)
+        history = History(settings.devnet.seed, until, length)
         return Filled(store.name, _fill_fees(store, history), _fill_rejections(store, history))
 
 
