@@ -26,7 +26,7 @@ from dashboard.show.fresh import Fresh
 from dashboard.show.look_up import LookUp
 from dashboard.show.networks import NetworkCard, NetworkFigures, NetworkStatus, conclude_status
 from dashboard.store.engine import Store
-from dashboard.store.rejections import newest
+from dashboard.store.rejection_search import RejectionFilter, search
 from dashboard.store.transactions import TrackRequest, track
 
 LOOK_UP_DEADLINE: Final = timedelta(seconds=8)
@@ -85,9 +85,12 @@ class Desk:
         key = (status.card.network_id, length)
         return self._drawings.get(key, lambda: self._draw(status.figures, length))
 
-    def newest_rejections(self, limit: int) -> tuple[StoredRejection, ...]:
-        """Return the rejections of all networks that arrived last, the latest first."""
-        return self._rejections.get(limit, lambda: self._read_rejections(limit))
+    def newest_rejections(
+        self, limit: int, network_id: NetworkId | None = None
+    ) -> tuple[StoredRejection, ...]:
+        """Return the rejections of one network or all that arrived last, the latest first."""
+        key = (limit, network_id)
+        return self._rejections.get(key, lambda: self._read_rejections(limit, network_id))
 
     def dossiers(self, hashes: Sequence[TxHash]) -> tuple[Dossier, ...]:
         """Return what is known of each hash, in the order given, never from memory."""
@@ -119,9 +122,11 @@ class Desk:
         with self._store.read() as connection:
             return tuple(reading.network_figures(connection, card, now) for card in self.networks)
 
-    def _read_rejections(self, limit: int) -> tuple[StoredRejection, ...]:
+    def _read_rejections(
+        self, limit: int, network_id: NetworkId | None
+    ) -> tuple[StoredRejection, ...]:
         with self._store.read() as connection:
-            return tuple(newest(connection, limit))
+            return tuple(search(connection, RejectionFilter(network_id=network_id), limit))
 
     def _draw(self, figures: NetworkFigures, length: timedelta) -> Drawing | None:
         now = self.now()

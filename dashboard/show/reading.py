@@ -7,19 +7,30 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Final, TypeVar
 
+from dashboard.detect.gas import (
+    FLAT_FOR,
+    PRIORITY_WINDOW,
+    FeeReadings,
+    PriorityReadings,
+    is_flat,
+    weigh_fees,
+)
+from dashboard.domain.gas import SuggestedGasFees
+from dashboard.domain.grounds import FeeGrounds
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.verdict import Evidence, conclude
 from dashboard.show.dossiers import Dossier, Finding
 from dashboard.show.networks import Datum, NetworkCard, NetworkFigures
 from dashboard.store.answers import evidence
 from dashboard.store.connection import Connection
+from dashboard.store.fee_windows import priority_fee_window
 from dashboard.store.observations import BaseFeePoint, Dated, base_fees, latest_gas
 from dashboard.store.rejections import versions
 from dashboard.store.transactions import is_tracked
 
 T = TypeVar("T")
 
-_RECENT: Final = timedelta(hours=1)
+_RECENT: Final = FLAT_FOR
 
 
 def network_figures(connection: Connection, card: NetworkCard, now: datetime) -> NetworkFigures:
@@ -43,7 +54,22 @@ def network_figures(connection: Connection, card: NetworkCard, now: datetime) ->
         base_fee=Datum(fees.value.estimated_base_fee, fees.asked_at, card.gas_period),
         network_congestion=Datum(fees.value.network_congestion, fees.asked_at, card.gas_period),
         gas_source=fees.source,
+        priority=_priority(connection, figures, fees),
     )
+
+
+def _priority(
+    connection: Connection, figures: NetworkFigures, fees: Dated[SuggestedGasFees]
+) -> FeeGrounds | None:
+    """Weigh the medium priority fee, where the base fee never moves and enough are stored."""
+    window = [base_fee for _, base_fee in figures.recent]
+    if not is_flat(window):
+        return None
+    network_id, until = figures.card.network_id, fees.asked_at
+    stored = priority_fee_window(connection, network_id, until - PRIORITY_WINDOW, until)
+    medium = fees.value.medium.suggested_max_priority_fee_per_gas
+    readings = FeeReadings(fees.value.estimated_base_fee, None, window)
+    return weigh_fees(readings, PriorityReadings(medium, stored))
 
 
 def base_fee_points(

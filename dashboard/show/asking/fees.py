@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Final
 
 from dashboard.domain.gas import SuggestedGasFees
 from dashboard.domain.observation import Operation
+from dashboard.domain.quantity import Wei
 from dashboard.show.asking.source import Source
 from dashboard.show.charts import Drawing
 from dashboard.show.fee_chart import fee_drawing
@@ -19,19 +21,31 @@ from dashboard.show.fee_steps import (
     spans_worth_offering,
 )
 from dashboard.show.fresh import Fresh
-from dashboard.show.networks import Datum, NetworkCard
-from dashboard.store.fee_series import Between, FeeKind, fee_mark_steps, fee_steps, first_seen_at
+from dashboard.show.networks import Datum, NetworkCard, NetworkFigures, NetworkStatus
+from dashboard.store.connection import Connection
+from dashboard.store.fee_series import (
+    Between,
+    FeeKind,
+    FeeStep,
+    fee_mark_steps,
+    fee_steps,
+    first_seen_at,
+)
 from dashboard.store.observations import latest_gas
 
 _SHARED_FOR: Final = timedelta(seconds=1)
 _LONG_SHARED_FOR: Final = timedelta(minutes=2)
 _LONG: Final = timedelta(days=2)
 
+NAMES: Final = {FeeKind.BASE_FEE: "Base fee", FeeKind.MEDIUM_PRIORITY_FEE: "Medium priority fee"}
+"""What each fee is called on a page."""
+
 
 @dataclass(frozen=True, slots=True)
 class FeeView:
     """What a fee did during a span, and the picture of it."""
 
+    kind: FeeKind
     story: FeeStory
     drawing: Drawing
 
@@ -58,10 +72,17 @@ class FeeQuestions:
         """Return the lengths of time that show something of one of the networks."""
         return self._spans.get(cards, lambda: self._read_spans(cards))
 
-    def view(self, card: NetworkCard, span: Span) -> FeeView | None:
-        """Return the base fees of the last `span` and their picture; None where none was seen."""
+    def view(self, status: NetworkStatus, span: Span) -> FeeView | None:
+        """Return the fee that tells busyness, during the last `span`; None where none was seen.
+
+        It is the base fee, or the priority fee where the base fee never moves.
+        """
         views = self._long_views if span.length > _LONG else self._views
-        return views.get((card.network_id, span), lambda: self._read_view(card, span))
+        kind = FeeKind.BASE_FEE
+        if status.figures.priority is not None:
+            kind = FeeKind.MEDIUM_PRIORITY_FEE
+        key = (status.card.network_id, span, kind)
+        return views.get(key, lambda: self._read_view(status, span, kind))
 
     def _read_suggested(self, card: NetworkCard) -> Datum[SuggestedGasFees] | None:
         with self._source.store.read() as connection:
@@ -74,27 +95,28 @@ class FeeQuestions:
         first = min((at for at in seen if at is not None), default=None)
         return spans_worth_offering(first, self._source.now())
 
-    def _read_view(self, card: NetworkCard, span: Span) -> FeeView | None:
-        now = self._source.now()
-        story = self._read_story(card, span, now)
-        if story is None:
-            return None
-        return FeeView(story, fee_drawing(story, now - span.length, card.name))
-
-    def _read_story(self, card: NetworkCard, span: Span, now: datetime) -> FeeStory | None:
+    def _read_view(self, status: NetworkStatus, span: Span, kind: FeeKind) -> FeeView | None:
+        card, now = status.card, self._source.now()
         between = Between(now - span.length, now, span.step)
         with self._source.store.read() as connection:
-            steps = fee_steps(connection, card.network_id, FeeKind.BASE_FEE, between)
-            usual, threshold = (
-                fee_mark_steps(connection, card.network_id, operation, between)
-                for operation in (Operation.BASE_FEE_PERCENTILE, Operation.BUSY_THRESHOLD)
-            )
+            steps = fee_steps(connection, card.network_id, kind, between)
+            usual, threshold = _levels(connection, status.figures, between, steps)
         if not steps:
             return None
-        return FeeStory(
-            steps,
-            levels_at(steps, usual),
-            levels_at(steps, threshold),
-            longest_usual_step(steps, span, card.gas_period),
-            now,
-        )
+        longest_step = longest_usual_step(steps, span, card.gas_period)
+        story = FeeStory(steps, usual, threshold, longest_step, now)
+        drawing = fee_drawing(story, between.since, card.name, NAMES[kind])
+        return FeeView(kind, story, drawing)
+
+
+def _levels(
+    connection: Connection, figures: NetworkFigures, between: Between, steps: Sequence[FeeStep]
+) -> tuple[list[Wei | None], list[Wei | None]]:
+    """Return the usual and the busy level at each step; of a priority fee, the level of now."""
+    if figures.priority is not None:
+        return [None] * len(steps), [figures.priority.threshold] * len(steps)
+    usual, threshold = (
+        fee_mark_steps(connection, figures.card.network_id, operation, between)
+        for operation in (Operation.BASE_FEE_PERCENTILE, Operation.BUSY_THRESHOLD)
+    )
+    return levels_at(steps, usual), levels_at(steps, threshold)

@@ -38,6 +38,11 @@ def activity_badge(activity: Activity) -> Markup:
     return badge(*_ACTIVITIES[activity])
 
 
+def flat_badge() -> Markup:
+    """Build the badge of a network whose base fee never moves."""
+    return badge(*_ACTIVITIES[Activity.FLAT_FEE])
+
+
 def verdict_badge(kind: VerdictKind) -> Markup:
     """Build the badge of a verdict."""
     style, sign = _VERDICTS.get(kind, ("mute", "·"))

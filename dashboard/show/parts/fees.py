@@ -69,20 +69,20 @@ def _range(fees: SuggestedGasFees) -> str:
     return f"Recent blocks: {lowest} to {highest}."
 
 
-def story_in_words(story: FeeStory, shown: Span) -> Markup:
+def story_in_words(story: FeeStory, name: str, shown: Span) -> Markup:
     """Say what the chart shows: extremes, busy share, gaps, and what is not exact."""
-    sentences = [*_values(story), *_gaps(story), *_steps(story, shown), *_estimates(story)]
+    sentences = [*_values(story, name), *_gaps(story), *_steps(story, shown), *_estimates(story)]
     return element("p", " ".join(sentences), class_="lw-quiet")
 
 
-def _values(story: FeeStory) -> list[str]:
+def _values(story: FeeStory, name: str) -> list[str]:
     lowest, highest = (" ".join(fee(edge)) for edge in (story.lowest, story.highest))
     if story.is_flat:
-        return [f"The base fee was {lowest} all the time."]
+        return [f"{name}: {lowest} all the time."]
     said = [f"Lowest {lowest}, highest {highest}."]
     busy = story.busy_share()
     if busy is not None:
-        said.append(f"Busy for {share(busy)} of the time that was seen (shaded).")
+        said.append(f"Above the busy level for {share(busy)} of the time that was seen (shaded).")
     return said
 
 

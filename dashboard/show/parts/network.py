@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime
 
 import streamlit as st
 
 from dashboard.domain.quantity import Wei
-from dashboard.show.networks import Datum, NetworkStatus
-from dashboard.show.parts.badges import activity_badge, simulated_badge
+from dashboard.show.networks import Datum, NetworkFigures, NetworkStatus
+from dashboard.show.parts.badges import activity_badge, flat_badge, simulated_badge
 from dashboard.show.parts.markup import Markup, element, join
 from dashboard.show.text import age, exact_fee, fee, moment, moment_near, share, span
 from dashboard.store.failing import StandingFailure
@@ -30,8 +31,9 @@ def network_strip(status: NetworkStatus, now: datetime) -> None:
 def _head(status: NetworkStatus) -> Markup:
     simulated = simulated_badge() if status.card.is_simulated else Markup()
     name = element("h2", status.card.name)
+    flat = flat_badge() if status.figures.priority is not None else Markup()
     return element(
-        "header", name, activity_badge(status.activity), simulated, class_="lw-card-head"
+        "header", name, activity_badge(status.activity), flat, simulated, class_="lw-card-head"
     )
 
 
@@ -39,11 +41,24 @@ def _figures(status: NetworkStatus, now: datetime) -> Markup:
     return element(
         "dl",
         _fee_figure("Base fee", status.figures.base_fee, now),
-        _fee_figure("Median", status.figures.base_fee_percentile, now),
-        _fee_figure("Busy above", status.figures.busy_threshold, now),
+        *_levels(status.figures, now),
         _congestion(status.figures.network_congestion, now),
         class_="lw-figures",
     )
+
+
+def _levels(figures: NetworkFigures, now: datetime) -> list[Markup]:
+    """Show what busyness is told by: the levels of the base fee, or the priority fee and its."""
+    base_fee, priority = figures.base_fee, figures.priority
+    if base_fee is None or priority is None:
+        return [
+            _fee_figure("Median", figures.base_fee_percentile, now),
+            _fee_figure("Busy above", figures.busy_threshold, now),
+        ]
+    return [
+        _fee_figure("Priority fee", replace(base_fee, value=priority.fee), now),
+        _fee_figure("Busy above", replace(base_fee, value=priority.threshold), now),
+    ]
 
 
 def _fee_figure(name: str, datum: Datum[Wei] | None, now: datetime) -> Markup:

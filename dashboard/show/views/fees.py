@@ -8,19 +8,20 @@ from typing import Final
 import streamlit as st
 
 from dashboard.show import desk as desks
-from dashboard.show.asking.fees import FeeView
+from dashboard.show.asking.fees import NAMES, FeeView
 from dashboard.show.charts import CONFIG
 from dashboard.show.desk import Desk
 from dashboard.show.fee_steps import Span
 from dashboard.show.fee_table import fee_csv, fee_table
 from dashboard.show.networks import NetworkCard, NetworkStatus
+from dashboard.show.outlook import answer
 from dashboard.show.parts.chooser import chosen_networks
 from dashboard.show.parts.fees import story_in_words, suggestions
 from dashboard.show.parts.heading import heading
+from dashboard.show.parts.markup import element
 from dashboard.show.parts.network import network_strip
 from dashboard.show.parts.states import empty, no_network, store_trouble_shown
 from dashboard.show.text import moment
-from dashboard.show.views.overview import answer
 
 REFRESH: Final = timedelta(seconds=4)
 CHART: Final = "Chart"
@@ -92,13 +93,14 @@ def _fees(desk: Desk, status: NetworkStatus, span: Span, now: datetime, *, is_ta
     suggested = desk.fees.suggested(card)
     if suggested is not None:
         suggestions(suggested, now)
-    view = desk.fees.view(card, span)
+    view = desk.fees.view(status, span)
     if view is None:
         empty(
             f"No base fee seen in the last {span.name}",
             "Choose a longer time, or look at Health: it says who is asked and what fails.",
         )
         return
+    st.html(element("h3", f"{NAMES[view.kind]}, last {span.name}", class_="lw-subhead"))
     if is_table:
         _table(view)
     else:
@@ -109,15 +111,16 @@ def _fees(desk: Desk, status: NetworkStatus, span: Span, now: datetime, *, is_ta
         gap="small",
         key=f"beside-{card.network_id}",
     ):
-        st.html(story_in_words(view.story, span))
+        st.html(story_in_words(view.story, NAMES[view.kind], span))
         _download(view, card, span)
 
 
 def _download(view: FeeView, card: NetworkCard, span: Span) -> None:
+    subject = NAMES[view.kind].lower()
     st.download_button(
         "CSV",
         lambda: fee_csv(view.story, card.network_id),
-        file_name=f"base-fee-{card.network_id}-{span.name.replace(' ', '')}.csv",
+        file_name=f"{subject} {card.network_id} {span.name}.csv".replace(" ", "-"),
         mime="text/csv",
         icon=":material/download:",
         key=f"csv-{card.network_id}",

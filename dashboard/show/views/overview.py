@@ -12,23 +12,22 @@ from dashboard.show import desk as desks
 from dashboard.show.charts import CONFIG
 from dashboard.show.coverage import coverage
 from dashboard.show.desk import Desk
-from dashboard.show.networks import Activity, NetworkStatus
+from dashboard.show.fee_steps import SPANS as FEE_SPANS
+from dashboard.show.networks import NetworkCard, NetworkStatus
+from dashboard.show.outlook import answer
+from dashboard.show.parts.chooser import NETWORK, chosen_networks
 from dashboard.show.parts.heading import heading, section
 from dashboard.show.parts.markup import element
 from dashboard.show.parts.network import network_strip
 from dashboard.show.parts.rejection import rejection_row
 from dashboard.show.parts.states import empty, no_network, store_trouble_shown
 from dashboard.show.text import moment
-from dashboard.show.views import lookup
+from dashboard.show.views import fees, health, lookup, rejections
 
 REFRESH: Final = timedelta(seconds=4)
 NEWEST: Final = 12
-SPANS: Final = {
-    "15 min": timedelta(minutes=15),
-    "1 h": timedelta(hours=1),
-    "6 h": timedelta(hours=6),
-    "24 h": timedelta(hours=24),
-}
+SPANS: Final = {span.name: span.length for span in FEE_SPANS[:4]}
+"""The shortest lengths; the page Fees has the others."""
 
 
 def place() -> st.Page:
@@ -49,40 +48,14 @@ def _live() -> None:
     desk = desks.current()
     now = desk.now()
     with store_trouble_shown():
-        statuses = desk.network_statuses()
-        heading("Overview", _answer(statuses, now))
+        chosen = chosen_networks(desk.networks)
+        statuses = [each for each in desk.network_statuses() if each.card in chosen]
+        heading("Overview", f"{answer(statuses)} As of {moment(now)}.")
         networks, rejections = st.columns([8, 5], gap="medium")
         with networks:
             _networks(desk, statuses, now)
         with rejections, st.container(key="card-rejections", gap="small"):
-            _rejections(desk, now)
-
-
-def _answer(statuses: Sequence[NetworkStatus], now: datetime) -> str:
-    return f"{answer(statuses)} As of {moment(now)}."
-
-
-def answer(statuses: Sequence[NetworkStatus]) -> str:
-    """Say which networks need a look, the worst first, or that none does."""
-    if not statuses:
-        return "No network is configured."
-    needing = [
-        f"{words}: {names}."
-        for activity, words in (
-            (Activity.STALE, "Stale"),
-            (Activity.BUSY, "Busy"),
-            (Activity.UNKNOWN, "Not known yet"),
-        )
-        if (names := _names(statuses, activity))
-    ]
-    if needing:
-        return " ".join(needing)
-    is_all_calm = all(status.activity is Activity.CALM for status in statuses)
-    return "Every network is calm." if is_all_calm else "No network is busy or stale."
-
-
-def _names(statuses: Sequence[NetworkStatus], activity: Activity) -> str:
-    return ", ".join(status.card.name for status in statuses if status.activity is activity)
+            _rejections(desk, chosen, now)
 
 
 def _networks(desk: Desk, statuses: Sequence[NetworkStatus], now: datetime) -> None:
@@ -95,6 +68,17 @@ def _networks(desk: Desk, statuses: Sequence[NetworkStatus], now: datetime) -> N
             network_strip(status, now)
             if status.card.has_gas:
                 _base_fee_chart(desk, status, length)
+            _links(status.card)
+
+
+def _links(card: NetworkCard) -> None:
+    """Lead to what else is known of a network."""
+    with st.container(horizontal=True, gap="medium", key=f"links-{card.network_id}"):
+        for place, label in (
+            (fees.place(), "Suggested fees and longer times"),
+            (health.place(), "Who is asked, and what fails"),
+        ):
+            st.page_link(place, label=label, icon="", query_params={NETWORK: card.name})
 
 
 def _chosen_span() -> str:
@@ -129,9 +113,10 @@ def _base_fee_chart(desk: Desk, status: NetworkStatus, length: timedelta) -> Non
         st.html(element("p", drawing.caveat, class_="lw-quiet"))
 
 
-def _rejections(desk: Desk, now: datetime) -> None:
-    section("Newest rejections", coverage(desk.networks))
-    newest = desk.newest_rejections(NEWEST)
+def _rejections(desk: Desk, chosen: Sequence[NetworkCard], now: datetime) -> None:
+    section("Newest rejections", coverage(chosen))
+    is_all = len(chosen) == len(desk.networks)
+    newest = desk.newest_rejections(NEWEST, None if is_all else chosen[0].network_id)
     if not newest:
         empty(
             "No rejection seen yet",
@@ -139,3 +124,5 @@ def _rejections(desk: Desk, now: datetime) -> None:
         )
     for stored in newest:
         rejection_row(stored, desk.network_name(stored.network_id), now, lookup.place())
+    if newest:
+        st.page_link(rejections.place(), label="All rejections, with filters and counts")

@@ -14,7 +14,7 @@ from dashboard.show.networks import (
     NetworkFigures,
     conclude_status,
 )
-from dashboard.show.views.overview import answer
+from dashboard.show.outlook import answer
 from dashboard.store.failing import StandingFailure
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)

@@ -77,8 +77,8 @@ def test_overview_shows_a_chart_for_each_network_that_has_fees(store: Store) -> 
 def test_overview_links_each_rejection_to_its_lookup(store: Store) -> None:
     page = open_page(Desk(store, (SIMULATED,), None, lambda: NOW))
 
-    links = page.get("page_link")
-    assert links[0].proto.query_string == f"tx={tx_hash(1)}"
+    links = [link.proto.query_string for link in page.get("page_link")]
+    assert f"tx={tx_hash(1)}" in links
 
 
 def test_overview_without_networks_says_how_to_add_one(empty_store: Store) -> None:
