@@ -1,0 +1,145 @@
+"""Lookup of transactions that came to an end: included after all, or replaced."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Final
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from dashboard.domain.follow_up import Inclusion, InclusionAnswer, InclusionQuestion
+from dashboard.domain.module_limits import ModuleLimits
+from dashboard.domain.quantity import Address, TxHash
+from dashboard.domain.verdict import VerdictKind
+from dashboard.show import desk as desks
+from dashboard.show.desk import Desk
+from dashboard.show.dossiers import Finding, answer_to_pass_on
+from dashboard.store.engine import Store
+from dashboard.store.follow_ups import keep_inclusion_answers
+from tests.browser.seeded_store import SILENT, SIMULATED, seed, tx_hash
+
+NOW: Final = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
+MINUTE: Final = timedelta(minutes=1)
+SCRIPT: Final = Path(desks.__file__).with_name("main.py")
+LIMITS: Final = ModuleLimits("Devnet", "2026-05-12", "own", {"ADD": 524288})
+INCLUDED: Final = Inclusion(21_044, bytes(32), is_successful=True)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    with seed(tmp_path, NOW) as seeded:
+        yield seeded
+
+
+@pytest.fixture
+def desk(store: Store) -> Desk:
+    card = replace(SIMULATED, module_limits=LIMITS)
+    return Desk(store, (card, SILENT), None, lambda: NOW)
+
+
+def tell(
+    store: Store, number: int, inclusion: Inclusion | None = None, next_nonce: int | None = None
+) -> None:
+    """Let the node say twice, minutes apart, what became of a transaction."""
+    question = InclusionQuestion(tx_hash(number), Address(bytes([number]) * 20), number)
+    answer = InclusionAnswer(tx_hash(number), inclusion, next_nonce)
+    with store.write() as connection:
+        for ago in (3, 1):
+            at = NOW - ago * MINUTE
+            keep_inclusion_answers(connection, SIMULATED.network_id, at, [(question, answer)])
+
+
+def finding_of(desk: Desk, tx: TxHash) -> Finding:
+    [dossier] = desk.dossiers([tx])
+    [finding] = dossier.telling_findings()
+    return finding
+
+
+def lookup_page(desk: Desk, tx: TxHash) -> str:
+    """Return all words of the Lookup page of one transaction."""
+    desks.register(desk)
+    page = AppTest.from_file(str(SCRIPT), default_timeout=20)
+    page.query_params["tx"] = [str(tx)]
+    page.run()
+    assert not page.exception
+    markup = "\n".join(element.proto.body for element in page.get("html"))
+    return markup + "\n".join(block.value for block in page.code)
+
+
+def test_transaction_that_was_included_after_all_needs_no_next_step(
+    desk: Desk, store: Store
+) -> None:
+    tell(store, 1, INCLUDED)
+
+    finding = finding_of(desk, tx_hash(1))
+    answer = answer_to_pass_on(desk.dossiers([tx_hash(1)])[0], NOW)
+
+    assert finding.verdict.kind is VerdictKind.REJECTED_THEN_INCLUDED
+    assert finding.next_steps() == ()
+    assert "rejected, then included." in answer
+    assert "The rejection did not last" in answer
+    assert "What to do next" not in answer
+
+
+def test_transaction_that_was_replaced_holds_nothing_up(desk: Desk, store: Store) -> None:
+    tell(store, 1, next_nonce=2)
+
+    answer = answer_to_pass_on(desk.dossiers([tx_hash(1)])[0], NOW)
+
+    assert finding_of(desk, tx_hash(1)).verdict.kind is VerdictKind.REPLACED
+    assert "can never be included any more" in answer
+    assert "Until nonce" not in answer
+
+
+def test_transaction_that_nobody_rejected_is_told_as_included(desk: Desk, store: Store) -> None:
+    tell(store, 9, INCLUDED)
+
+    answer = answer_to_pass_on(desk.dossiers([tx_hash(9)])[0], NOW)
+
+    assert "Devnet (simulated network): included." in answer
+    assert "Its receipt names block 21,044" in answer
+
+
+def test_nonce_behind_others_is_told_so(desk: Desk, store: Store) -> None:
+    tell(store, 2, next_nonce=0)
+
+    assert (
+        finding_of(desk, tx_hash(2))
+        .next_steps()[1]
+        .startswith("The network expects nonce 0 of this sender next")
+    )
+
+
+def test_limit_that_the_sequencer_left_out_is_told_with_its_table(desk: Desk) -> None:
+    [dossier] = desk.dossiers([tx_hash(1)])
+
+    assert "more lines in the prover module ADD than the limit of 524,288 (Devnet, 2026-05-12)" in (
+        answer_to_pass_on(dossier, NOW)
+    )
+
+
+def test_lookup_page_shows_the_end_instead_of_next_steps(desk: Desk, store: Store) -> None:
+    tell(store, 1, INCLUDED)
+
+    words = lookup_page(desk, tx_hash(1))
+
+    assert "Rejected, then included" in words
+    assert "Nothing is left to do." in words
+    assert "What the sender can do next" not in words
+
+
+def test_lookup_page_names_the_table_of_a_limit(desk: Desk) -> None:
+    assert "524,288, by Devnet, 2026-05-12" in lookup_page(desk, tx_hash(1))
+
+
+def test_lookup_page_shows_a_replaced_transaction(desk: Desk, store: Store) -> None:
+    tell(store, 1, next_nonce=2)
+
+    words = lookup_page(desk, tx_hash(1))
+
+    assert "Replaced" in words
+    assert "can never be included any more" in words
