@@ -136,10 +136,12 @@ class Desk:
         if not points:
             return None
         frame = fee_frame(points, _GAP_AFTER_PERIODS * card.gas_period, now)
-        percentile, threshold = figures.base_fee_percentile, figures.busy_threshold
-        levels = FeeLevels(
-            percentile.value if percentile else None, threshold.value if threshold else None
-        )
+        levels = FeeLevels()
+        if figures.priority is None:
+            percentile, threshold = figures.base_fee_percentile, figures.busy_threshold
+            levels = FeeLevels(
+                percentile.value if percentile else None, threshold.value if threshold else None
+            )
         return base_fee_drawing(frame, levels, card.name, now)
 
 

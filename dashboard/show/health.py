@@ -108,15 +108,16 @@ def needs_of(health: Health, now: datetime) -> list[str]:
         names = [each.card.name for each in health.networks if each.state(now) is state]
         needs += [f"{name} {words}" for name in names]
     if is_mail_late(health.mail, now):
-        needs.append(f"{_count(health.mail.owed, 'mail')} cannot be handed over")
-    if health.mail.dead:
-        needs.append(f"{_count(health.mail.dead, 'mail')} given up")
+        needs.append(f"{_count(health.mail.standing.owed, 'mail')} cannot be handed over")
+    if health.mail.standing.dead:
+        needs.append(f"{_count(health.mail.standing.dead, 'mail')} given up")
     return needs
 
 
 def is_mail_late(mail: MailState, now: datetime) -> bool:
     """Whether a notice has been owed for longer than handing it over takes."""
-    return mail.oldest_owed_at is not None and now - mail.oldest_owed_at > PATIENCE
+    oldest = mail.standing.oldest_owed
+    return oldest is not None and now - oldest > PATIENCE
 
 
 def _count(count: int, noun: str) -> str:

@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Final
 
-from sqlalchemy import Connection, Select, func, literal_column, select, text
+from sqlalchemy import Connection, Select, func, select, text
 
-from dashboard.domain.notice import DeliveryResult, NoticeState
+from dashboard.domain.notice import DeliveryResult
 from dashboard.domain.quantity import NetworkId
 from dashboard.store.engine import stored_revision
 from dashboard.store.schema import (
     checks,
     deliveries,
     follow_ups,
-    notices,
     outbox,
     rejections,
     tracked_transactions,
 )
+from dashboard.store.standing import PostStanding, post_standing
 
-_OWED: Final = notices.c.state == literal_column("'owed'")
+_EVER: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,17 +35,13 @@ class LastTry:
 
 @dataclass(frozen=True, slots=True)
 class MailState:
-    """How many notices are owed, sent and given up, and how it goes now.
+    """What became of every notice, and how it goes now.
 
     `untold` are changes that are not turned into notices yet.
     """
 
-    owed: int = 0
-    sent: int = 0
-    dead: int = 0
+    standing: PostStanding
     untold: int = 0
-    oldest_owed_at: datetime | None = None
-    last_sent_at: datetime | None = None
     last_try: LastTry | None = None
 
 
@@ -60,18 +56,10 @@ class StoreState:
 
 
 def mail_state(connection: Connection) -> MailState:
-    """Count what is owed, sent and given up."""
-    by_state = select(notices.c.state, func.count()).group_by(notices.c.state)
-    counts: dict[str, int] = dict(connection.execute(by_state).tuples().all())
-    return MailState(
-        owed=counts.get(NoticeState.OWED, 0),
-        sent=counts.get(NoticeState.SENT, 0),
-        dead=counts.get(NoticeState.DEAD, 0),
-        untold=_count(connection, select(func.count()).where(outbox.c.expanded_at.is_(None))),
-        oldest_owed_at=connection.scalar(select(func.min(notices.c.created_at)).where(_OWED)),
-        last_sent_at=connection.scalar(select(func.max(notices.c.sent_at))),
-        last_try=_last_try(connection),
-    )
+    """Count what is owed, sent and given up, ever."""
+    untold = select(func.count()).where(outbox.c.expanded_at.is_(None))
+    standing = post_standing(connection, _EVER)
+    return MailState(standing, _count(connection, untold), _last_try(connection))
 
 
 def store_state(connection: Connection) -> StoreState:

@@ -54,22 +54,23 @@ def worker_part(holders: Mapping[str, Holder]) -> Markup:
 
 def mail_part(mail: MailState, now: datetime) -> Markup:
     """Say what is owed, sent and given up, and what the mail server said last."""
+    post = mail.standing
     figures = element(
         "dl",
-        _figure("Owed", mail.owed + mail.untold, mail.oldest_owed_at, "oldest", now),
-        _figure("Sent", mail.sent, mail.last_sent_at, "last", now),
-        _figure("Given up", mail.dead, None, "", now),
+        _figure("Owed", post.owed + mail.untold, post.oldest_owed, "oldest", now),
+        _figure("Sent", post.sent, post.last_sent, "last", now),
+        _figure("Given up", post.dead, None, "", now),
         class_="lw-figures lw-counts",
     )
     return _part("Mail", _mail_badge(mail, now), figures, *_mail_advice(mail, now))
 
 
 def _mail_badge(mail: MailState, now: datetime) -> Markup:
-    if mail.dead:
+    if mail.standing.dead:
         return badge("bad", "✕", "Some given up")
     if is_mail_late(mail, now):
         return badge("busy", "!", "Late")
-    if mail.owed or mail.untold:
+    if mail.standing.owed or mail.untold:
         return badge("calm", "…", "On its way")
     return badge("calm", "●", "Nothing owed")
 
@@ -87,7 +88,7 @@ def _mail_advice(mail: MailState, now: datetime) -> list[Markup]:
                 "[mail] in the configuration and at the mail server."
             )
         )
-    if mail.dead:
+    if mail.standing.dead:
         advice.append(
             _paragraph("Given up means that the server refused for good: Alerts shows each answer.")
         )

@@ -73,7 +73,7 @@ def _networks(desk: Desk, statuses: Sequence[NetworkStatus], now: datetime) -> N
 
 def _links(card: NetworkCard) -> None:
     """Lead to what else is known of a network."""
-    with st.container(horizontal=True, gap="medium", key=f"links-{card.network_id}"):
+    with st.container(horizontal=True, gap="small", key=f"links-{card.network_id}"):
         for place, label in (
             (fees.place(), "Suggested fees and longer times"),
             (health.place(), "Who is asked, and what fails"),
@@ -125,4 +125,7 @@ def _rejections(desk: Desk, chosen: Sequence[NetworkCard], now: datetime) -> Non
     for stored in newest:
         rejection_row(stored, desk.network_name(stored.network_id), now, lookup.place())
     if newest:
-        st.page_link(rejections.place(), label="All rejections, with filters and counts")
+        with st.container(key="links-rejections"):
+            st.page_link(
+                rejections.place(), label="All rejections, with filters and counts", icon=""
+            )
