@@ -12,6 +12,7 @@ Named: TypeAlias = tuple[ReasonKind, str | None]
 KIND_NAMES: Final = {
     ReasonKind.OVER_LIMIT: "module not named",
     ReasonKind.INVALID_COUNT: "lines not counted",
+    ReasonKind.OTHER_RULE: "another rule",
     ReasonKind.UNPARSED: "unknown reason",
 }
 """What a reason is called that names no module; no module has a blank in its name."""

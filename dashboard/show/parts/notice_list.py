@@ -19,7 +19,7 @@ from dashboard.show.parts.table import table
 from dashboard.show.reason_names import name_of
 from dashboard.show.text import moment
 
-_COLUMNS: Final = ("Owed since (UTC)", "What", "To", "Was it sent?", "Answer")
+_COLUMNS: Final = ("Since (UTC)", "What", "To", "Was it sent?", "Answer")
 _STATES: Final = {
     State.REJECTED: ("bad", "✕", "Rejected"),
     State.BUSY: ("busy", "▲", "Busy"),

@@ -9,6 +9,7 @@ import streamlit as st
 
 from dashboard.domain.foreign import visible
 from dashboard.domain.reason import parse_reason
+from dashboard.domain.verdict import VerdictKind
 from dashboard.errors import StoreError
 from dashboard.show.asking.tracked import TrackedEntry
 from dashboard.show.desk import Desk
@@ -57,10 +58,12 @@ def _findings(entry: TrackedEntry) -> tuple[Finding, ...]:
 def _finding(finding: Finding) -> Markup:
     badge = verdict_badge(finding.verdict.kind)
     said = finding.verdict.rests_on
-    if finding.versions:
+    if finding.verdict.kind is VerdictKind.NOT_CHECKED_YET:
+        said = ""
+    elif finding.versions:
         said = reason_words(parse_reason(finding.versions[0].record.reason_message))
     head = element("div", badge, element("span", f"on {finding.card.name}"), class_="lw-row")
-    return join(head, element("p", said, class_="lw-reason"))
+    return join(head, element("p", said, class_="lw-reason") if said else Markup())
 
 
 def _remarks(entry: TrackedEntry, now: datetime) -> Markup:

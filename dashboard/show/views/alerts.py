@@ -118,7 +118,7 @@ def _letters(desk: Desk, standing: PostStanding) -> None:
     wanted = _filter(desk)
     total = desk.alerts.how_many(wanted)
     with st.container(key="card-letters", gap="small"):
-        section("Was it sent?", "Every letter that was owed, the latest first; none is forgotten.")
+        section("Letters", "Every letter that was owed, the latest first; none is forgotten.")
         if wanted.tx_hash is not None:
             _about_hash(desk, wanted.tx_hash)
         if total:
@@ -139,7 +139,7 @@ def _letters(desk: Desk, standing: PostStanding) -> None:
 def _filter(desk: Desk) -> NoticeFilter:
     with st.container(key="filters", horizontal=True, vertical_alignment="bottom"):
         chosen = st.segmented_control(
-            "Letters",
+            "Was it sent?",
             list(_STATES),
             default=_ALL,
             required=True,

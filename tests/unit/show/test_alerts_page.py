@@ -1,0 +1,108 @@
+"""The page Alerts: what lasts, and whether each letter was sent."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from dashboard.show.desk import Desk
+from dashboard.show.views.alerts import answer
+from dashboard.store.engine import Store, open_store
+from dashboard.store.migrate import migrate
+from dashboard.store.standing import PostStanding
+from tests.browser.seeded_post import OPS, seed_post
+from tests.browser.seeded_store import SILENT, SIMULATED, seed, tx_hash
+from tests.unit.show.visiting import visit, words_of
+
+NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Iterator[Desk]:
+    with seed(tmp_path, NOW) as store:
+        seed_post(store, NOW)
+        yield Desk(store, (SIMULATED, SILENT), None, lambda: NOW)
+
+
+@pytest.fixture
+def empty_store(tmp_path: Path) -> Iterator[Store]:
+    url = f"sqlite:///{tmp_path / 'empty.sqlite'}"
+    migrate(url)
+    with open_store(url) as opened:
+        yield opened
+
+
+def test_page_says_first_what_waits_and_what_was_given_up(desk: Desk) -> None:
+    words = words_of(visit("alerts", desk))
+
+    assert "1 letter waits. 1 was given up. As of 2026-11-20 12:00:00 UTC." in words
+
+
+def test_page_names_what_lasts_on_networks(desk: Desk) -> None:
+    words = words_of(visit("alerts", desk))
+
+    assert "gas API of Linea" in words
+    assert "since 11:49:00 UTC" in words
+
+
+def test_letter_tells_to_whom_it_went_and_what_was_answered(desk: Desk) -> None:
+    words = words_of(visit("alerts", desk, about=str(tx_hash(1))))
+
+    assert f"Yes, it was sent:</strong> to {OPS.address} at 2026-11-20 12:00:00 UTC." in words
+    assert "250 2.0.0 Ok: queued as 4F1C2" in words
+    assert "Message-ID &lt;" in words
+
+
+def test_letter_that_waits_tells_why(desk: Desk) -> None:
+    words = words_of(visit("alerts", desk, about=str(tx_hash(3))))
+
+    assert "1 of 1 still wait." in words
+    assert "451 4.7.1 greylisted, try again later" in words
+
+
+def test_dead_letter_tells_why_and_is_inert(desk: Desk) -> None:
+    words = words_of(visit("alerts", desk, post="Given up"))
+
+    assert "550 5.1.1 no such user &lt;img" in words
+    assert "<script" not in words
+    assert "451 4.7.1" not in words
+
+
+def test_transaction_without_a_letter_says_why(desk: Desk) -> None:
+    tracked = words_of(visit("alerts", desk, about=str(tx_hash(9))))
+    unknown = words_of(visit("alerts", desk, about=str(tx_hash(99))))
+
+    assert "a letter goes out when a rejection of it is seen" in tracked
+    assert "It is not tracked, so nobody is told of it." in unknown
+
+
+def test_letters_are_found_by_recipient_and_network(desk: Desk) -> None:
+    everyone = words_of(visit("alerts", desk, about="ON-CALL@mail"))
+    nobody = words_of(visit("alerts", desk, about="nobody@"))
+    linea = words_of(visit("alerts", desk, network="Linea"))
+
+    assert everyone.count("Message-ID") == 6
+    assert "No letter fits these filters" in nobody
+    assert linea.count("Message-ID") == 1
+
+
+def test_page_before_the_first_letter_says_when_one_goes_out(empty_store: Store) -> None:
+    words = words_of(visit("alerts", Desk(empty_store, (SIMULATED,), None, lambda: NOW)))
+
+    assert "No letter was owed in the last 30 days." in words
+    assert "Letters go to the recipients under [mail]" in words
+
+
+@pytest.mark.parametrize(
+    ("standing", "said"),
+    [
+        (PostStanding(0, None, 3, NOW, 0), "Everything owed was sent, the last letter 12 s ago."),
+        (PostStanding(2, NOW, 0, None, 0), "2 letters wait."),
+        (PostStanding(0, None, 9, NOW, 2), "2 were given up."),
+    ],
+)
+def test_answer_names_what_keeps_letters_from_going(standing: PostStanding, said: str) -> None:
+    assert answer(standing, NOW + timedelta(seconds=12)) == said

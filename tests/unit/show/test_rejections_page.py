@@ -1,0 +1,151 @@
+"""The page Rejections: counts, filters in the address, leaves, and what it says when empty."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from io import StringIO
+from pathlib import Path
+
+import pytest
+
+from dashboard.domain.exclusion import RejectionStage
+from dashboard.show.asking.rejections import Period, RejectionQuestions
+from dashboard.show.asking.source import Source
+from dashboard.show.desk import Desk
+from dashboard.show.exports import rejections_csv
+from dashboard.show.parts.rejection_filter import PERIODS
+from dashboard.store.engine import Store
+from dashboard.store.rejection_search import RejectionFilter
+from dashboard.store.rejections import save_polled
+from tests.browser.seeded_store import HOSTILE, SILENT, SIMULATED, seed, tx_hash
+from tests.builders import A_NETWORK, a_hash, a_record, an_address
+from tests.unit.show.visiting import UnreadableStore, visit, words_of
+
+NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
+DAY = Period("day", timedelta(days=1), timedelta(hours=1))
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    with seed(tmp_path, NOW) as seeded:
+        yield seeded
+
+
+@pytest.fixture
+def desk(store: Store) -> Desk:
+    return Desk(store, (SIMULATED, SILENT), None, lambda: NOW)
+
+
+def test_page_says_how_many_and_whether_it_gets_worse(desk: Desk) -> None:
+    words = words_of(visit("rejections", desk))
+
+    assert "6 rejections in the last 24 h, 6 more than in the 24 h before." in words
+    assert "As of 2026-11-20 12:00:00 UTC." in words
+
+
+def test_page_tells_the_reason_in_words_beside_the_lines(desk: Desk) -> None:
+    words = words_of(visit("rejections", desk))
+
+    assert "2,402 of 70 <small>34.31 ×</small>" in words
+    assert "2,402 lines in the prover module HUB" in words
+    assert f'href="lookup?tx={tx_hash(2)}"' in words
+
+
+def test_unknown_reason_is_quoted_counted_and_inert(desk: Desk) -> None:
+    words = words_of(visit("rejections", desk, module="unknown reason"))
+
+    assert "1 rejection in the last 24 h" in words
+    assert "&lt;script&gt;" in words
+    assert "<script" not in words
+    assert "\u202e" not in words
+
+
+@pytest.mark.parametrize(
+    ("address", "count"),
+    [
+        ({"module": "HUB"}, "1 rejection in"),
+        ({"module": "MISSING"}, "No rejection in"),
+        ({"stage": "SEQUENCER"}, "3 rejections in"),
+        ({"stage": "P2P", "module": "HUB"}, "No rejection in"),
+        ({"length": "1 h"}, "5 rejections in the last hour, 5 more"),
+        ({"text": str(tx_hash(2))}, "2 rejections in"),
+        ({"text": "0x" + "03" * 20}, "1 rejection in"),
+        ({"text": "module hub"}, "1 rejection in"),
+        ({"network": "Linea"}, "No rejection in"),
+        ({"module": "<script>"}, "6 rejections in"),
+    ],
+)
+def test_filters_of_the_address_are_kept(desk: Desk, address: dict[str, str], count: str) -> None:
+    assert count in words_of(visit("rejections", desk, **address))
+
+
+def test_filters_that_fit_nothing_say_so(desk: Desk) -> None:
+    assert "Nothing fits these filters" in words_of(visit("rejections", desk, module="MISSING"))
+
+
+def test_time_without_rejections_says_what_is_covered(store: Store) -> None:
+    later = NOW + timedelta(days=90)
+    words = words_of(visit("rejections", Desk(store, (SIMULATED,), None, lambda: later)))
+
+    assert "No rejection in the last 24 h, and none in the 24 h before." in words
+    assert "No rejection seen in this time" in words
+    assert "Every rejection that nodes reported to this installation." in words
+
+
+def test_long_list_has_leaves(store: Store) -> None:
+    with store.write() as connection:
+        for number in range(60):
+            save_polled(connection, A_NETWORK, a_record(tx_hash=a_hash(number)), NOW)
+    desk = Desk(store, (SIMULATED,), None, lambda: NOW)
+
+    first, last = visit("rejections", desk), visit("rejections", desk, leaf="3")
+
+    assert words_of(first).count("lookup?tx=") == 25
+    assert words_of(last).count("lookup?tx=") == 66 - 50
+
+
+@pytest.mark.parametrize("page", ["rejections", "tracked", "alerts"])
+def test_page_without_a_store_says_what_to_look_at(page: str) -> None:
+    desk = Desk(UnreadableStore(), (SIMULATED,), None, lambda: NOW)
+
+    assert "The store cannot be read." in words_of(visit(page, desk))
+
+
+def test_summary_counts_each_hour_and_stage(store: Store) -> None:
+    questions = RejectionQuestions(Source(store, (SIMULATED,), lambda: NOW))
+
+    summary = questions.summary(RejectionFilter(), DAY)
+
+    assert len(summary.steps) == 24
+    assert summary.stages == {
+        RejectionStage.SEQUENCER: 3,
+        RejectionStage.RPC: 2,
+        RejectionStage.P2P: 1,
+    }
+    assert sum(sum(counts.values()) for _, counts in summary.steps) == summary.total == 6
+
+
+@pytest.mark.parametrize("period", PERIODS.values(), ids=lambda period: period.words)
+def test_steps_of_a_period_end_with_the_present(period: Period) -> None:
+    steps = period.steps(NOW)
+
+    assert steps[-1] <= NOW < steps[-1] + period.step
+    assert steps[-1] - steps[0] == period.step * (len(steps) - 1)
+
+
+def test_csv_holds_each_rejection_and_never_computes(store: Store) -> None:
+    hostile = a_record(tx_hash=a_hash(77), reason_message="=cmd|' /C calc'!A0")
+    with store.write() as connection:
+        save_polled(connection, A_NETWORK, hostile, NOW)
+    questions = RejectionQuestions(Source(store, (SIMULATED,), lambda: NOW))
+
+    written = rejections_csv(questions.leaf(RejectionFilter(), DAY, 1, 100), str)
+    rows = list(csv.DictReader(StringIO(written, newline="")))
+
+    reasons = {row["tx_hash"]: row["reason_as_sent"] for row in rows}
+    assert len(rows) == 7
+    assert reasons[str(a_hash(77))] == "'=cmd|' /C calc'!A0"
+    assert reasons[str(tx_hash(3))].startswith(HOSTILE[:60])
+    assert rows[0]["sender"] == str(an_address())

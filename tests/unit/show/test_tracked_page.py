@@ -1,0 +1,169 @@
+"""The page Tracked: adding, finding, verdicts, and what it says of lines it cannot use."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from dashboard.show.desk import Desk
+from dashboard.store.engine import Store, open_store
+from dashboard.store.migrate import migrate
+from dashboard.store.transactions import TrackRequest, track, tracked
+from dashboard.store.watching import Remarks
+from tests.browser.seeded_store import HOSTILE, SILENT, SIMULATED, seed, tx_hash
+from tests.builders import a_hash
+from tests.unit.show.visiting import visit, words_of
+
+NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    with seed(tmp_path, NOW) as seeded:
+        yield seeded
+
+
+@pytest.fixture
+def empty_store(tmp_path: Path) -> Iterator[Store]:
+    url = f"sqlite:///{tmp_path / 'empty.sqlite'}"
+    migrate(url)
+    with open_store(url) as opened:
+        yield opened
+
+
+@pytest.fixture
+def desk(store: Store) -> Desk:
+    return Desk(store, (SIMULATED, SILENT), None, lambda: NOW)
+
+
+def give(page: AppTest, text: str) -> AppTest:
+    """Paste a list and press Track."""
+    page.text_area(key="track_text").input(text)
+    return next(button for button in page.button if button.label == "Track").click().run()
+
+
+def test_page_says_how_many_need_a_look(desk: Desk) -> None:
+    words = words_of(visit("tracked", desk))
+
+    assert "2 transactions: 1 rejected. As of 2026-11-20 12:00:00 UTC." in words
+    assert "2,402 lines in the prover module HUB" in words
+    assert "No rejection on record" in words
+    assert "Case 1742" in words
+
+
+def test_empty_page_says_how_to_begin(empty_store: Store) -> None:
+    words = words_of(visit("tracked", Desk(empty_store, (SIMULATED,), None, lambda: NOW)))
+
+    assert "Nothing is tracked yet" in words
+    assert "Paste a transaction hash, or choose a CSV file." in words
+
+
+def test_page_without_networks_says_how_to_add_one(empty_store: Store) -> None:
+    words = words_of(visit("tracked", Desk(empty_store, (), None, lambda: NOW)))
+
+    assert "No network is configured" in words
+
+
+def test_pasted_hashes_are_tracked_with_a_report_of_each_line(desk: Desk) -> None:
+    page = visit("tracked", desk, network="Devnet")
+
+    give(page, f"{tx_hash(50)}\n{tx_hash(2)}\n0x12\n{tx_hash(50)}")
+
+    words = words_of(page)
+    assert "1 newly tracked." in words
+    assert "1 tracked already." in words
+    assert "has 2 hexadecimal digits" in words
+    assert "stands there before" in words
+    assert desk.dossiers([tx_hash(50)])[0].is_tracked
+
+
+def test_hostile_line_is_told_and_inert(desk: Desk) -> None:
+    words = words_of(give(visit("tracked", desk), HOSTILE.replace("\r\n", " ")))
+
+    assert "holds no transaction hash" in words
+    assert "<script" not in words
+
+
+def test_paste_takes_label_and_time_for_all(store: Store, desk: Desk) -> None:
+    page = visit("tracked", desk)
+    page.text_input[0].input("Case 9")
+    give(page, f"{tx_hash(51)} {tx_hash(52)}")
+
+    with store.read() as connection:
+        labels = {each.tx_hash: each.label for each in tracked(connection, 10)}
+    assert labels[tx_hash(51)] == labels[tx_hash(52)] == "Case 9"
+
+
+def test_list_without_hashes_is_refused(desk: Desk) -> None:
+    assert "Nothing to track." in words_of(give(visit("tracked", desk), " \n"))
+
+
+def test_chosen_network_is_the_only_one_watched(store: Store, desk: Desk) -> None:
+    give(visit("tracked", desk, network="Devnet"), str(tx_hash(53)))
+
+    with store.read() as connection:
+        newest = tracked(connection, 10)
+    (entry,) = [each for each in newest if each.tx_hash == tx_hash(53)]
+    assert entry.network_ids == (SIMULATED.network_id,)
+
+
+@pytest.mark.parametrize(
+    ("address", "shown", "hidden"),
+    [
+        ({"standing": "Rejected"}, tx_hash(2), tx_hash(9)),
+        ({"standing": "No record"}, tx_hash(9), tx_hash(2)),
+        ({"search": str(tx_hash(9))}, tx_hash(9), tx_hash(2)),
+    ],
+)
+def test_filters_of_the_address_are_kept(
+    desk: Desk, address: dict[str, str], shown: object, hidden: object
+) -> None:
+    page = visit("tracked", desk, **address)
+
+    keys = {button.key for button in page.button}
+    assert f"edit-{shown}" in keys
+    assert f"edit-{hidden}" not in keys
+
+
+def test_filters_that_fit_nothing_say_so(desk: Desk) -> None:
+    words = words_of(visit("tracked", desk, standing="No answer"))
+
+    assert "Nothing fits these filters" in words
+
+
+def test_many_have_leaves(store: Store, desk: Desk) -> None:
+    with store.write() as connection:
+        for number in range(40):
+            request = TrackRequest(a_hash(number), (SIMULATED.network_id,), None, "")
+            track(connection, request, NOW - timedelta(days=1))
+
+    last = visit("tracked", desk, tracked_leaf="3")
+
+    assert len([button for button in last.button if str(button.key).startswith("edit-")]) == 2
+
+
+def test_desk_corrects_and_removes(desk: Desk) -> None:
+    assert desk.tracked.amend(tx_hash(9), Remarks(NOW, "Case 1", "Second try"))
+    assert desk.tracked.remove(tx_hash(2))
+    assert not desk.tracked.remove(tx_hash(2))
+
+    words = words_of(visit("tracked", desk))
+    assert "1 transaction: none rejected." in words
+    assert "Case 1</b>" in words
+    assert "Second try" in words
+
+
+def test_file_of_the_wrong_form_is_named(desk: Desk) -> None:
+    page = visit("tracked", desk)
+
+    next(
+        button
+        for button in page.button
+        if button.label == "Track" and button.form_id == ("track_file")
+    ).click().run()
+
+    assert "No file was chosen." in words_of(page)

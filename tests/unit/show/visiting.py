@@ -1,0 +1,62 @@
+"""Visits to one page, run by Streamlit without a browser."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final
+
+from streamlit.testing.v1 import AppTest
+
+from dashboard.errors import StoreUnavailable
+from dashboard.show import desk as desks
+from dashboard.show.desk import Desk
+from dashboard.store.connection import Connection
+from dashboard.store.engine import Store
+
+_SCRIPT: Final = """
+import streamlit as st
+from dashboard.show import desk as desks
+from dashboard.show.parts.chooser import network_chooser
+from dashboard.show.views import lookup, {page}
+
+st.navigation([{page}.place(), lookup.place()])
+network_chooser(desks.current().networks)
+{page}.page()
+"""
+
+
+def visit(page: str, desk: Desk, **address: str) -> AppTest:
+    """Open a page with these parameters in its address."""
+    desks.register(desk)
+    opened = AppTest.from_string(_SCRIPT.format(page=page), default_timeout=20)
+    for name, value in address.items():
+        opened.query_params[name] = value
+    return opened.run()
+
+
+def words_of(page: AppTest) -> str:
+    """Return all the markup of a page that went well."""
+    assert not page.exception
+    return "\n".join(element.proto.body for element in page.get("html"))
+
+
+class UnreadableStore(Store):
+    """A store that cannot be read or written now."""
+
+    def __init__(self) -> None:
+        """Need no database."""
+        self.name = "The store"
+
+    @contextmanager
+    def read(self) -> Iterator[Connection]:
+        """Refuse."""
+        yield self._refuse()
+
+    @contextmanager
+    def write(self) -> Iterator[Connection]:
+        """Refuse."""
+        yield self._refuse()
+
+    def _refuse(self) -> Connection:
+        raise StoreUnavailable("the disk is gone")
