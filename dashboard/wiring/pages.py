@@ -103,6 +103,7 @@ def _card(network: Network, settings: Settings) -> NetworkCard:
         threshold_period=settings.poll.threshold_period,
         has_gas=endpoints.gas is not None,
         has_exclusion=endpoints.exclusion is not None,
+        gas_source="our own serve" if network.is_simulated else "the gas API",
         sees_all_reports=network.is_simulated,
     )
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 import socket
-import time
 from contextlib import closing
 from datetime import timedelta
 from functools import partial
@@ -26,6 +25,7 @@ from dashboard.poll.jobs import Periods, WatchedNetwork, Watcher
 from dashboard.poll.lease import Lease
 from dashboard.poll.watch import run_watch
 from dashboard.settings import MailSettings, Settings
+from dashboard.store.boot import boot_clock
 from dashboard.store.engine import Store
 from dashboard.upstream.http import open_client
 from dashboard.wiring.clock import utc_now
@@ -105,7 +105,8 @@ def _smtp_server(mail: MailSettings) -> SmtpServer:
 
 
 def _elapsed() -> timedelta:
-    return timedelta(seconds=time.monotonic())
+    """Count on while the machine sleeps, and through every change of its time of day."""
+    return timedelta(microseconds=boot_clock().nanoseconds // 1000)
 
 
 def _name_of_this_process() -> str:
