@@ -104,6 +104,7 @@ class GasPoll:
         """Ask nothing yet; at the first tick everything is due."""
         self._archive = archive
         self._clocks = clocks
+        self._slack = periods.suggested_gas_fees / 2  # ticks come a little early or late
         self._questions = (
             _Question(
                 Operation.SUGGESTED_GAS_FEES, asker.suggested_gas_fees, periods.suggested_gas_fees
@@ -116,7 +117,7 @@ class GasPoll:
     async def tick(self) -> None:
         """Ask what is due, all at once, and keep what was seen; StoreError or LeaseLost."""
         asked_at, started = self._clocks.now(), self._clocks.elapsed()
-        due = [question for question in self._questions if question.due <= started]
+        due = [question for question in self._questions if question.due <= started + self._slack]
         if not due:
             return
         answers = _Answers()
@@ -134,7 +135,7 @@ class GasPoll:
         except UpstreamError as error:
             failure = failure_of(error)
             answers.failures.append((question.operation, failure))
-            question.due = started + _patience(question, error)
+            question.due = started + _patience(question, error) + self._slack
             _log.warning(
                 "a question got no answer", operation=question.operation, why=failure.message
             )

@@ -75,6 +75,16 @@ async def test_each_operation_keeps_its_own_period(
     }
 
 
+async def test_tick_that_comes_a_little_early_skips_no_question(
+    poll: GasPoll, upstream: ScriptedGas, timepiece: Timepiece
+) -> None:
+    for moment in (3.99, 4.02, 3.98, 4.01, 3.99):
+        timepiece.wait(timedelta(seconds=moment))
+        await poll.tick()
+
+    assert upstream.asked[Operation.SUGGESTED_GAS_FEES] == 5
+
+
 async def test_one_failing_operation_does_not_cost_the_others(
     store: Store, poll: GasPoll, upstream: ScriptedGas
 ) -> None:
