@@ -17,6 +17,7 @@ from dashboard.settings.schema import Settings
 Table = dict[str, Any]
 
 _HIDDEN: Final = frozenset({"url", "key", "secret", "password"})
+_OWN: Final = frozenset({("networks",), ("serve", "keys")})
 _UNKNOWN_FIELD: Final = re.compile(r"Object contains unknown field `(.*)`", re.DOTALL)
 _MISSING_FIELD: Final = re.compile(r"Object missing required field `(.*)`", re.DOTALL)
 _STEP: Final = re.compile(r"\.(\w+)|\[(\d+|\.\.\.)\]", re.ASCII)
@@ -85,8 +86,12 @@ def _holds(table: object, path: Sequence[str]) -> bool:
 
 
 def _shown(merged: Table, path: Sequence[str]) -> str:
-    """Quote the offending value; one that may be a secret stays hidden."""
-    if _HIDDEN & set(path):
+    """Quote the offending value; one that may hold a secret stays hidden.
+
+    Whatever people put below a name of their own may be an address with its key, and so may
+    anything that stands where a table belongs.
+    """
+    if _HIDDEN & set(path) or tuple(path[:1]) in _OWN or tuple(path[:2]) in _OWN:
         return "not usable"
     value: object = merged
     for step in path:

@@ -86,9 +86,14 @@ class Desk:
             return tuple(reading.dossier(connection, self.networks, each) for each in hashes)
 
     @property
+    def can_watch(self) -> bool:
+        """Whether some network answers for a hash, so that tracking it leads to anything."""
+        return any(card.has_exclusion for card in self.networks)
+
+    @property
     def can_ask(self) -> bool:
         """Whether some network can be asked about a hash now."""
-        return self._look_up is not None and any(card.has_exclusion for card in self.networks)
+        return self._look_up is not None and self.can_watch
 
     def ask_now(self, hashes: tuple[TxHash, ...]) -> None:
         """Ask every network with an exclusion endpoint about these hashes, and store it."""

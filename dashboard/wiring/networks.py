@@ -34,16 +34,15 @@ class Network:
 
 def networks_of(settings: Settings) -> tuple[Network, ...]:
     """Return the watched networks, devnet first; SettingsError where two have the same id."""
-    networks = tuple(_networks(settings))
-    titles: dict[NetworkId, str] = {}
-    for network in networks:
-        other = titles.setdefault(network.network_id, network.title)
-        if other != network.title:
+    networks: dict[NetworkId, Network] = {}
+    for network in _networks(settings):
+        other = networks.setdefault(network.network_id, network)
+        if other is not network:
             raise SettingsError(
-                f"the networks {other} and {network.title} both have the id {network.network_id}; "
-                "a network is configured once"
+                f"the networks {other.title} and {network.title} both have the id "
+                f"{network.network_id}; a network is configured once"
             )
-    return networks
+    return tuple(networks.values())
 
 
 def _networks(settings: Settings) -> Iterator[Network]:

@@ -17,7 +17,7 @@ _ACTIVITIES: Final = {
 }
 _VERDICTS: Final = {
     VerdictKind.REJECTED: ("bad", "✕"),
-    VerdictKind.NO_REJECTION_ON_RECORD: ("calm", "○"),
+    VerdictKind.NO_REJECTION_ON_RECORD: ("mute", "○"),
     VerdictKind.CANNOT_TELL: ("mute", "?"),
     VerdictKind.NOT_CHECKED_YET: ("mute", "…"),
     VerdictKind.CANNOT_CHECK: ("busy", "!"),

@@ -55,10 +55,12 @@ def test_networks_put_a_literal_ipv6_host_into_brackets(tmp_path: Path) -> None:
     assert devnet.endpoints.exclusion.url.reveal() == "http://[::1]:8502"
 
 
-def test_networks_refuse_one_id_for_two(tmp_path: Path) -> None:
-    settings = settings_with(tmp_path, OWN + OWN.replace("mine", "other"))
+@pytest.mark.parametrize("title", ["mine", "other"])
+def test_networks_refuse_one_id_for_two(tmp_path: Path, title: str) -> None:
+    second = f"[networks.other]\nnetwork_id = 31337\ntitle = '{title}'\n"
+    settings = settings_with(tmp_path, OWN + second)
 
-    with pytest.raises(SettingsError, match="mine and other both have the id 31337"):
+    with pytest.raises(SettingsError, match=f"mine and {title} both have the id 31337"):
         networks_of(settings)
 
 
