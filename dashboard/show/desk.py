@@ -20,7 +20,7 @@ from dashboard.show.fresh import Fresh
 from dashboard.show.networks import NetworkCard, NetworkFigures, NetworkStatus, conclude_status
 from dashboard.store.engine import Store
 from dashboard.store.rejections import newest
-from dashboard.store.transactions import TrackRequest, track
+from dashboard.store.transactions import TrackRequest, is_tracked, track
 
 LookUp: TypeAlias = Callable[[tuple[TxHash, ...], NetworkId | None], None]
 """Ask upstream about hashes now, on one network or all, and store what it said.
@@ -79,6 +79,11 @@ class Desk:
     def newest_rejections(self, limit: int) -> tuple[StoredRejection, ...]:
         """Return the rejections of all networks that arrived last, the latest first."""
         return self._rejections.get(limit, lambda: self._read_rejections(limit))
+
+    def tracked_among(self, hashes: Sequence[TxHash]) -> frozenset[TxHash]:
+        """Return those of the hashes that somebody asked us to watch."""
+        with self._store.read() as connection:
+            return frozenset(each for each in hashes if is_tracked(connection, each))
 
     def dossiers(self, hashes: Sequence[TxHash]) -> tuple[Dossier, ...]:
         """Return what is known of each hash, in the order given, never from memory."""

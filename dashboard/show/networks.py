@@ -17,6 +17,8 @@ from dashboard.store.failing import StandingFailure
 T = TypeVar("T")
 
 _STALE_AFTER_PERIODS: Final = 2
+_LARGEST_LEAD: Final = timedelta(seconds=5)
+"""How far ahead of ours another process may read the time; more is a clock that was set."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +50,13 @@ class Datum(Generic[T]):
     period: timedelta
 
     def is_stale(self, now: datetime) -> bool:
-        """Whether it is older than two of its own poll periods."""
-        return now - self.asked_at > _STALE_AFTER_PERIODS * self.period
+        """Whether it is older than two of its own poll periods, or dated in the future."""
+        is_past = now - self.asked_at > _STALE_AFTER_PERIODS * self.period
+        return is_past or self.is_future(now)
+
+    def is_future(self, now: datetime) -> bool:
+        """Whether a clock that was ahead dated it, so that its true age is unknown."""
+        return self.asked_at - now > _LARGEST_LEAD
 
 
 class Activity(StrEnum):
@@ -140,6 +147,11 @@ def _fresh_activity(figures: NetworkFigures, base_fee: Wei, now: datetime) -> tu
 
 
 def _stale_reason(datum: Datum[Wei], now: datetime) -> str:
+    if datum.is_future(now):
+        return (
+            "The last answer is dated in the future, so a clock was set; one is due "
+            f"every {span(datum.period)}. What is shown may have changed, and busy cannot be told."
+        )
     return (
         f"The last answer came {age(datum.asked_at, now)}; one is due every {span(datum.period)}. "
         "What is shown may have changed, and busy cannot be told."
