@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Generic, NamedTuple, TypeVar
 
-from sqlalchemy import Connection, literal, select, union_all
+from sqlalchemy import ColumnElement, Connection, Table, and_, literal, select, union_all
 
 from dashboard.domain.gas import SuggestedGasFees
 from dashboard.domain.observation import GasObservation, Operation
@@ -77,13 +77,18 @@ def save_gas(
         note_failure(connection, network_id, asked_at, failed)
 
 
-def latest_gas(connection: Connection, network_id: NetworkId) -> LatestGas:
-    """Return what is known of a network's fees, each with its own age."""
+def latest_gas(connection: Connection, network_id: NetworkId, now: datetime) -> LatestGas:
+    """Return what is known of a network's fees, each with its own age.
+
+    What is dated after `now` is passed over: it was stored by a clock that was ahead, and would
+    look fresh until the time it names.
+    """
+    asked = _Asked(network_id, now)
     return LatestGas(
-        suggested_gas_fees=_latest_fees(connection, network_id),
-        base_fee_history=_latest_history(connection, network_id),
-        base_fee_percentile=_latest_mark(connection, network_id, Operation.BASE_FEE_PERCENTILE),
-        busy_threshold=_latest_mark(connection, network_id, Operation.BUSY_THRESHOLD),
+        suggested_gas_fees=_latest_fees(connection, asked),
+        base_fee_history=_latest_history(connection, asked),
+        base_fee_percentile=_latest_mark(connection, asked, Operation.BASE_FEE_PERCENTILE),
+        busy_threshold=_latest_mark(connection, asked, Operation.BUSY_THRESHOLD),
         failures=failing(connection, network_id),
     )
 
@@ -132,10 +137,21 @@ def _answered(observation: GasObservation) -> Iterator[Operation]:
         yield operation
 
 
-def _latest_fees(connection: Connection, network_id: NetworkId) -> Dated[SuggestedGasFees] | None:
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What a latest value is looked for among: what one network was asked until now."""
+
+    network_id: NetworkId
+    now: datetime
+
+    def of(self, table: Table) -> ColumnElement[bool]:
+        return and_(table.c.network_id == self.network_id, table.c.asked_at <= self.now)
+
+
+def _latest_fees(connection: Connection, asked: _Asked) -> Dated[SuggestedGasFees] | None:
     query = (
         select(suggested_gas_fees)
-        .where(suggested_gas_fees.c.network_id == network_id)
+        .where(asked.of(suggested_gas_fees))
         .order_by(suggested_gas_fees.c.asked_at.desc())
         .limit(1)
     )
@@ -143,18 +159,16 @@ def _latest_fees(connection: Connection, network_id: NetworkId) -> Dated[Suggest
     return None if row is None else Dated(fees_of_row(row), row["asked_at"])
 
 
-def _latest_history(connection: Connection, network_id: NetworkId) -> Dated[tuple[Wei, ...]] | None:
-    query = select(base_fee_histories).where(base_fee_histories.c.network_id == network_id)
+def _latest_history(connection: Connection, asked: _Asked) -> Dated[tuple[Wei, ...]] | None:
+    query = select(base_fee_histories).where(asked.of(base_fee_histories))
     row = connection.execute(query).one_or_none()
     return None if row is None else Dated(tuple(row.base_fees), row.asked_at)
 
 
-def _latest_mark(
-    connection: Connection, network_id: NetworkId, operation: Operation
-) -> Dated[Wei] | None:
+def _latest_mark(connection: Connection, asked: _Asked, operation: Operation) -> Dated[Wei] | None:
     query = (
         select(fee_marks.c.fee, fee_marks.c.asked_at)
-        .where(fee_marks.c.network_id == network_id, fee_marks.c.operation == operation)
+        .where(asked.of(fee_marks), fee_marks.c.operation == operation)
         .order_by(fee_marks.c.asked_at.desc())
         .limit(1)
     )

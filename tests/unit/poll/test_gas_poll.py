@@ -13,7 +13,7 @@ from dashboard.poll.lease import Lease, LeaseLost
 from dashboard.store.engine import Store
 from dashboard.store.observations import LatestGas, latest_gas
 from tests.askers import ScriptedGas
-from tests.builders import A_NETWORK, seconds, suggested_gas_fees
+from tests.builders import A_MOMENT, A_NETWORK, seconds, suggested_gas_fees
 from tests.timepiece import Timepiece
 
 pytestmark = pytest.mark.anyio
@@ -37,7 +37,7 @@ def poll(store: Store, upstream: ScriptedGas, timepiece: Timepiece) -> GasPoll:
 
 def latest(store: Store) -> LatestGas:
     with store.read() as connection:
-        return latest_gas(connection, A_NETWORK)
+        return latest_gas(connection, A_NETWORK, A_MOMENT + timedelta(days=365))
 
 
 async def tick_for(poll: GasPoll, timepiece: Timepiece, duration: timedelta) -> None:
