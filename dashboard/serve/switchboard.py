@@ -1,4 +1,9 @@
-"""Which address leads where, and who may go there."""
+"""Which address leads where, and who may go there.
+
+Every POST that leads nowhere is taken for a call of the RPC and gets its 401, as does every
+verb at ``/v3/<key>`` without a right key; whatever else leads nowhere is not found. The gas API
+and the health pages tell a wrong verb before they look at a key.
+"""
 
 from __future__ import annotations
 
@@ -39,10 +44,10 @@ class Switchboard:
             await self._converse(segments, scope, receive, send)
             return
         scope[access.ROUTE], verbs = _route(segments)
-        if verbs and scope["method"] not in verbs.split(", "):
-            response = status_error(405, f"Only {verbs} are answered here.", {"Allow": verbs})
-        elif verbs and scope["method"] == "OPTIONS":
+        if verbs and scope["method"] == "OPTIONS":
             response = Response(status_code=204, headers={"Allow": verbs})
+        elif verbs == _READING and scope["method"] not in verbs.split(", "):
+            response = _wrong_verb(verbs)
         else:
             response = await self._answer(segments, scope, receive)
         await response(scope, receive, send)
@@ -63,7 +68,7 @@ class Switchboard:
                 upgrade = {"Upgrade": "websocket"}
                 response = status_error(426, "This address speaks WebSocket.", upgrade)
             case _:
-                response = _nothing_here()
+                response = _nothing_here(scope)
         return response
 
     async def _rpc(self, rest: Sequence[str], scope: Scope, receive: Receive) -> Response:
@@ -71,7 +76,9 @@ class Switchboard:
         if caller is None:
             return rpc_error(401, INVALID_PROJECT_ID)
         if len(rest) > 1:
-            return _nothing_here()
+            return _nothing_here(scope)
+        if scope["method"] != "POST":
+            return _wrong_verb(_CALLING)
         return await self._http.answer(receive, caller)
 
     def _gas_by_key(self, key: str, operation: Sequence[str], scope: Scope) -> Response:
@@ -117,8 +124,14 @@ def _route(segments: Sequence[str]) -> tuple[str, str]:
             return "unknown", ""
 
 
-def _nothing_here() -> Response:
+def _nothing_here(scope: Scope) -> Response:
+    if scope["method"] == "POST":
+        return rpc_error(401, INVALID_PROJECT_ID)
     return status_error(404, "Nothing is served at this address.")
+
+
+def _wrong_verb(verbs: str) -> Response:
+    return status_error(405, f"Only {verbs} are answered here.", {"Allow": verbs})
 
 
 def _noted(caller: ApiKey | None, scope: Scope) -> ApiKey | None:
