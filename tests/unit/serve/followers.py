@@ -55,6 +55,7 @@ class ScriptedFollower:
         self.refreshes = 0
         self.next_head = 1
         self.base_fee = 7 * GWEI
+        self.busy_threshold = 7 * GWEI
         self._clock = clock
         self._seconds = seconds
         self._head: BlockHeader | None = None
@@ -85,7 +86,7 @@ class ScriptedFollower:
             suggested_gas_fees=some_fees(self.base_fee),
             base_fee_history=(Wei(GWEI), Wei(self.base_fee)),
             base_fee_percentile=Wei(GWEI),
-            busy_threshold=Wei(self.base_fee),
+            busy_threshold=Wei(self.busy_threshold),
         )
 
 
