@@ -20,7 +20,7 @@ class Recipient:
 
 
 class NoticeState(StrEnum):
-    """What became of a notice. DEAD: the channel refused it for good; it is kept and shown."""
+    """What became of a notice. DEAD: refused for good or deferred for too long; it is kept."""
 
     OWED = "owed"
     SENT = "sent"
@@ -32,7 +32,7 @@ class Notice:
     """One message owed to one recipient.
 
     `message_id` is fixed for good, so that a repeat is recognised. `attempts` counts finished
-    tries. `claimed_by` is the fencing token under which it was claimed last. `outcome` is the
+    tries of its own. `claimed_by` is the fencing token under which it was claimed last. `outcome` is the
     channel's last word: its answer when sent, else the error.
     """
 

@@ -29,12 +29,14 @@ _CALLING: Final = "POST, OPTIONS"
 class Switchboard:
     """Leads each request to its endpoint, and only those with a key beyond the health pages."""
 
-    def __init__(self, services: ServeServices, gas: GasApi) -> None:
+    def __init__(
+        self, services: ServeServices, gas: GasApi, readiness: health.Readiness
+    ) -> None:
         """Answer whoever is on the key ring of `services`."""
         rpc = JsonRpc(Exclusion(services).methods(), services.limits.largest_batch)
-        self._services = services
         self._keys = services.keys
         self._gas = gas
+        self._readiness = readiness
         self._http = RpcOverHttp(rpc, services.limits.largest_body)
         self._websocket = websocket.RpcOverWebSocket(rpc, services.limits.largest_body)
 
@@ -57,7 +59,7 @@ class Switchboard:
             case ["live"]:
                 response = health.live()
             case ["ready"]:
-                response = await health.ready(self._services)
+                response = await self._readiness.answer()
             case ["networks", *operation]:
                 response = self._gas_by_basic(operation, scope)
             case ["v3", key, "networks", *operation]:

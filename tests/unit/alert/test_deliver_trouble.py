@@ -9,8 +9,7 @@ import pytest
 
 from dashboard.alert.deliver import Deliverer, DeliveryPolicy
 from dashboard.alert.letter import Letter
-from dashboard.alert.outcome import Result
-from dashboard.domain.notice import Notice, NoticeState, Recipient
+from dashboard.domain.notice import DeliveryResult, Notice, NoticeState, Recipient
 from dashboard.errors import DeliveryDeferred, StoreUnavailable
 from dashboard.store.engine import Store
 from tests.letters import ONCALL, OTHERS, RecordingChannel, a_letter_of
@@ -41,7 +40,7 @@ def test_slow_letter_is_marked_when_it_arrives(store: Store, timepiece: Timepiec
     channel.let_go.set()
     results = deliverer.finish(timedelta(seconds=30))
 
-    assert results == Counter({Result.SENT: 1})
+    assert results == Counter({DeliveryResult.SENT: 1})
 
 
 def test_silent_recipient_is_tried_once_for_all_that_waits_for_it(
@@ -53,7 +52,7 @@ def test_silent_recipient_is_tried_once_for_all_that_waits_for_it(
     results = deliverer.deliver_due(take_office(store))
 
     assert len(channel.tried) == 1
-    assert results == Counter({Result.DEFERRED: 5})
+    assert results == Counter({DeliveryResult.DEFERRED: 5})
 
 
 def test_finishing_starts_nothing_more(
@@ -151,7 +150,7 @@ def test_clock_set_back_does_not_strand_a_deferred_notice(
 
     timepiece.set_clock(timedelta(days=-7))
 
-    assert deliverer.deliver_due(token) == Counter({Result.SENT: 1})
+    assert deliverer.deliver_due(token) == Counter({DeliveryResult.SENT: 1})
 
 
 def test_letter_that_cannot_be_written_stays_owed(
