@@ -29,9 +29,7 @@ _CALLING: Final = "POST, OPTIONS"
 class Switchboard:
     """Leads each request to its endpoint, and only those with a key beyond the health pages."""
 
-    def __init__(
-        self, services: ServeServices, gas: GasApi, readiness: health.Readiness
-    ) -> None:
+    def __init__(self, services: ServeServices, gas: GasApi, readiness: health.Readiness) -> None:
         """Answer whoever is on the key ring of `services`."""
         rpc = JsonRpc(Exclusion(services).methods(), services.limits.largest_batch)
         self._keys = services.keys
