@@ -32,8 +32,8 @@ class Notice:
     """One message owed to one recipient.
 
     `message_id` is fixed for good, so that a repeat is recognised. `attempts` counts finished
-    tries of its own. `claimed_by` is the fencing token under which it was claimed last. `outcome` is the
-    channel's last word: its answer when sent, else the error.
+    tries of its own. `claimed_by` is the fencing token under which it was claimed last. `outcome`
+    is the channel's last word: its answer when sent, else the error.
     """
 
     notice_id: UUID
