@@ -92,6 +92,22 @@ def test_wrong_password_keeps_the_letter_and_hides_the_secret(certificate: Certi
     assert inbox.mails == []
 
 
+def test_password_beyond_ascii_keeps_the_letter_and_hides_the_secret(
+    certificate: Certificate,
+) -> None:
+    inbox = Inbox()
+    context = certificate.for_server()
+
+    with mail_server(inbox, tls_context=context, authenticator=inbox.authenticate) as port:
+        server = protected(port, Security.STARTTLS, certificate)
+        beyond = replace(server, username=USERNAME, password=Secret("canary-ü"))
+        with pytest.raises(DeliveryBlocked, match="takes ASCII only; check") as caught:
+            send(beyond)
+
+    assert "ü" not in str(caught.value)
+    assert inbox.logins == []
+
+
 @pytest.mark.parametrize("security", [Security.STARTTLS, Security.TLS])
 def test_certificate_that_is_not_trusted_keeps_the_letter(
     certificate: Certificate, security: Security

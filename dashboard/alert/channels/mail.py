@@ -24,6 +24,7 @@ _TROUBLES: Final = (
     (smtplib.SMTPException, "does not offer what is needed; check security in [mail]"),
     (ssl.SSLCertVerificationError, "has no certificate that can be trusted"),
     (ssl.SSLError, "does not speak TLS here; check port and security in [mail]"),
+    (UnicodeError, "takes ASCII only; check host, username and password in [mail]"),
 )
 
 
@@ -84,7 +85,7 @@ class SmtpChannel:
             try:
                 _expect(connection.connect(server.host, server.port), "us")
                 yield connection
-            except (OSError, smtplib.SMTPException) as error:
+            except (OSError, smtplib.SMTPException, UnicodeError) as error:
                 raise DeliveryBlocked(f"{self._name()}: {_trouble(error, deadline)}") from error
             finally:
                 connection.close()
