@@ -1,1 +1,1 @@
-"""Linewatch: watch how busy EVM networks are and which transactions they reject, and tell people."""
+"""Linewatch: how busy EVM networks are, which transactions they reject, and who is told."""

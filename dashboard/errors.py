@@ -15,6 +15,7 @@ LinewatchError
 │   └── ForeignStore          the state folder belongs to another installation
 ├── DeliveryError             a notice was not handed over
 │   ├── DeliveryDeferred      temporary: keep it and try again
+│   │   └── DeliveryBlocked   so will be every letter to that recipient: put those off as well
 │   └── DeliveryRefused       permanent for this recipient: keep it as a dead letter
 └── RoleError                 a process of ours cannot start or keeps dying
 """
@@ -87,6 +88,10 @@ class DeliveryError(LinewatchError):
 
 class DeliveryDeferred(DeliveryError):
     """The channel cannot take the notice now; it stays owed."""
+
+
+class DeliveryBlocked(DeliveryDeferred):
+    """Nothing can be handed over to this recipient now, whatever the letter says."""
 
 
 class DeliveryRefused(DeliveryError):

@@ -10,7 +10,7 @@ import stamina.instrumentation
 import structlog
 
 
-def configure_logs(role: str, level: str = "INFO") -> None:
+def configure_logs(role: str, level: int = logging.INFO) -> None:
     """Send every log of this process through structlog as JSON lines that name the `role`.
 
     JSON escapes control characters, so upstream text can neither start a line of its own nor
@@ -25,7 +25,7 @@ def configure_logs(role: str, level: str = "INFO") -> None:
             structlog.processors.format_exc_info,
             structlog.processors.JSONRenderer(),
         ],
-        wrapper_class=structlog.make_filtering_bound_logger(logging.getLevelName(level)),
+        wrapper_class=structlog.make_filtering_bound_logger(level),
         logger_factory=structlog.PrintLoggerFactory(sys.stderr),
     )
     structlog.contextvars.bind_contextvars(role=role)

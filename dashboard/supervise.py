@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import signal
-from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -18,8 +16,9 @@ from dashboard.wiring.roles import Role
 class Patience:
     """How long the supervisor waits, in seconds.
 
-    `back_off` are the waits before each new start of a role that dies again within `steady`;
-    when they are used up, it gives up. A role that does not end within `grace` is killed.
+    `back_off` are the waits before each new start of a role that was not ready for `steady`
+    before it died; when they are used up, it gives up. A role that does not end within `grace`
+    is killed.
     """
 
     ready_within: float = 60.0
@@ -36,8 +35,8 @@ async def supervise(
 ) -> None:
     """Start each role when those that it comes after are ready, and keep all running until `stop`.
 
-    A role that dies is started again, later each time. One that cannot start, or that dies on
-    every attempt within a minute, raises RoleError after everything else was stopped.
+    A role that dies is started again, later each time. One that cannot start, or that keeps
+    dying before it was steady, raises RoleError after everything else was stopped.
     """
     keepers = {role.name: _Keeper(role, patience) for role in roles}
     working = [
@@ -51,16 +50,10 @@ async def supervise(
         for task in (stopped, *working):
             task.cancel()
         await asyncio.gather(stopped, *working, return_exceptions=True)
-        await _end_all(list(keepers.values()), patience)
+        deadline = asyncio.get_running_loop().time() + patience.grace
+        await asyncio.gather(*(keeper.end(deadline) for keeper in keepers.values()))
     for task in done - {stopped}:
         task.result()
-
-
-async def _end_all(keepers: Sequence[_Keeper], patience: Patience) -> None:
-    """End the processes in reverse order; all of them share one time of grace."""
-    deadline = asyncio.get_running_loop().time() + patience.grace
-    for keeper in reversed(keepers):
-        await keeper.end(deadline)
 
 
 @dataclass(slots=True)
@@ -71,7 +64,8 @@ class _Keeper:
     patience: Patience
     ready: asyncio.Event = field(default_factory=asyncio.Event)
     process: asyncio.subprocess.Process | None = None
-    deaths: deque[float] = field(default_factory=deque)
+    deaths: int = 0
+    ready_since: float | None = None
 
     async def run(self, before: Sequence[asyncio.Event]) -> None:
         """Start once those `before` are ready, then keep the process alive."""
@@ -88,6 +82,7 @@ class _Keeper:
         The child's standard input is a pipe whose other end only this process holds: when
         this process dies, however it dies, the child sees the end of the pipe and stops.
         """
+        self.ready_since = None
         self.process = await asyncio.create_subprocess_exec(
             *self.role.command, stdin=asyncio.subprocess.PIPE, start_new_session=True
         )
@@ -99,6 +94,7 @@ class _Keeper:
             waited = f"{self.patience.ready_within:g} s"
             msg = f"{self.role.name} was not ready within {waited}; its lines above say why"
             raise RoleError(msg) from error
+        self.ready_since = asyncio.get_running_loop().time()
 
     async def _become_ready(self, process: asyncio.subprocess.Process) -> None:
         while process.returncode is None:
@@ -116,24 +112,30 @@ class _Keeper:
         while self.process is not None:
             status = await self.process.wait()
             await asyncio.sleep(self._delay(status))
-            with contextlib.suppress(RoleError):
+            try:
                 await self.start()
+            except RoleError as error:
+                _log.warning("role could not start again", why=str(error))
 
     def _delay(self, status: int) -> float:
         """Return the seconds to wait before the next start."""
-        now = asyncio.get_running_loop().time()
-        while self.deaths and now - self.deaths[0] > self.patience.steady:
-            self.deaths.popleft()
-        if len(self.deaths) == len(self.patience.back_off):
+        if self._was_steady():
+            self.deaths = 0
+        if self.deaths == len(self.patience.back_off):
             msg = (
                 f"{self.role.name} keeps dying (last status {status}); "
                 "its last lines above say why, everything else was stopped"
             )
             raise RoleError(msg)
-        delay = self.patience.back_off[len(self.deaths)]
-        self.deaths.append(now)
+        delay = self.patience.back_off[self.deaths]
+        self.deaths += 1
         _log.warning("role died", died=self.role.name, status=status, again_in_seconds=delay)
         return delay
+
+    def _was_steady(self) -> bool:
+        if self.ready_since is None:
+            return False
+        return asyncio.get_running_loop().time() - self.ready_since > self.patience.steady
 
     async def end(self, deadline: float) -> None:
         """Ask the process to end, and kill it at the deadline (in the loop's time)."""

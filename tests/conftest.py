@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Iterator
+
 import pytest
 from hypothesis import settings
 
@@ -14,3 +17,11 @@ settings.load_profile("linewatch")
 def anyio_backend() -> str:
     """Run asynchronous tests on asyncio, as the product does."""
     return "asyncio"
+
+
+@pytest.fixture(autouse=True)
+def main_module() -> Iterator[None]:
+    """Put `__main__` back: Streamlit's AppTest takes its place, and spawned processes run it."""
+    main = sys.modules["__main__"]
+    yield
+    sys.modules["__main__"] = main

@@ -27,9 +27,10 @@ def a_letter_of(notice: Notice) -> Letter:
 
 
 class RecordingChannel:
-    """Takes every letter and remembers its envelope, but for addresses that it was told to fail.
+    """Takes every letter and remembers its envelope, but for those that it was told to fail.
 
-    Sends to `held` addresses wait until `let_go` is set.
+    `errors` names them by address or Message-ID. Sends to `held` addresses wait until `let_go` is
+    set.
     """
 
     def __init__(self, *held: str) -> None:
@@ -48,7 +49,7 @@ class RecordingChannel:
             self.tried.append(envelope)
         if envelope.to in self._held:
             assert self.let_go.wait(30), "nobody let the letter go"
-        if error := self.errors.get(envelope.to):
+        if error := self.errors.get(envelope.to) or self.errors.get(envelope.message_id):
             raise error
         with self._lock:
             self.taken.append(envelope)

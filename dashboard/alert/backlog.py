@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections import deque
+from bisect import insort
 from collections.abc import Iterable
+from datetime import datetime
 
 from dashboard.domain.notice import Notice, Recipient
 
 
 class Backlog:
-    """Notices that wait for their turn, in the order in which they came."""
+    """Notices that wait for their turn: to each address those first that were tried least.
+
+    So a letter that is deferred again and again goes last and holds up no other.
+    """
 
     def __init__(self) -> None:
         """Begin with nothing."""
-        self._waiting: dict[Recipient, deque[Notice]] = {}
+        self._waiting: dict[Recipient, list[Notice]] = {}
         self._under_way: dict[Recipient, Notice] = {}
 
     def __len__(self) -> int:
@@ -25,15 +29,15 @@ class Backlog:
         return bool(self._under_way)
 
     def add(self, notices: Iterable[Notice]) -> None:
-        """Let notices wait behind those for the same address."""
+        """Let notices wait for their turn."""
         for notice in notices:
-            self._waiting.setdefault(notice.recipient, deque()).append(notice)
+            insort(self._waiting.setdefault(notice.recipient, []), notice, key=_turn)
 
     def start(self) -> list[Notice]:
         """Send the next notice of every address on its way that has none under way."""
         started = []
         for recipient in [each for each in self._waiting if each not in self._under_way]:
-            notice = self._waiting[recipient].popleft()
+            notice = self._waiting[recipient].pop(0)
             if not self._waiting[recipient]:
                 del self._waiting[recipient]
             self._under_way[recipient] = notice
@@ -47,12 +51,17 @@ class Backlog:
         """
         self._under_way.pop(notice.recipient, None)
         waiting = self.take_waiting(notice.recipient)
-        self.add(each for each in waiting if each.notice_id != notice.notice_id)
+        if others := [each for each in waiting if each.notice_id != notice.notice_id]:
+            self._waiting[notice.recipient] = others
 
     def take_waiting(self, recipient: Recipient) -> list[Notice]:
         """Take out everything that waits for an address."""
-        return list(self._waiting.pop(recipient, ()))
+        return self._waiting.pop(recipient, [])
 
     def forget_waiting(self) -> None:
         """Drop what waits; it stays owed in the store."""
         self._waiting.clear()
+
+
+def _turn(notice: Notice) -> tuple[int, datetime]:
+    return notice.attempts, notice.created_at

@@ -14,11 +14,11 @@ from typing import Final
 from dashboard.alert.backlog import Backlog
 from dashboard.alert.lanes import Lanes
 from dashboard.alert.letter import Channel
-from dashboard.alert.outcome import Composer, Outcome, Result, attempt, record
-from dashboard.alert.retry import RetryRule
+from dashboard.alert.outcome import Composer, Outcome, attempt, record, tell
+from dashboard.alert.retry import RetryRule, next_turn
 from dashboard.alert.routing import recipients_of
 from dashboard.domain.clock import Clock
-from dashboard.domain.notice import Notice, Recipient
+from dashboard.domain.notice import DeliveryResult, Notice, Recipient
 from dashboard.store import outbox
 from dashboard.store.engine import Store
 
@@ -60,9 +60,10 @@ def expand_outbox(store: Store, recipients: Sequence[Recipient], clock: Clock) -
 class Deliverer:
     """Delivers the notices of one store; its methods are called from one thread at a time.
 
-    Letters to one address travel one after another. Where one cannot be handed over now, those
-    that wait for the same address are put off with it, so that a silent server costs one
-    time-out and not one for each letter.
+    Letters to one address travel one after another. Where nothing can be handed over to it now,
+    those that wait for the same address are put off untried, so that a silent server costs one
+    time-out and not one for each letter. A letter that is deferred for its own sake delays no
+    other.
     """
 
     def __init__(
@@ -83,8 +84,9 @@ class Deliverer:
         self._backlog = Backlog()
         self._finished: SimpleQueue[Outcome] = SimpleQueue()
         self._unrecorded: list[Outcome] = []
+        self._put_off: list[Notice] = []
 
-    def deliver_due(self, holder_token: int) -> Counter[Result]:
+    def deliver_due(self, holder_token: int) -> Counter[DeliveryResult]:
         """Deliver what is due for one round; return how many attempts had which result.
 
         Raises StoreError; outcomes that could not be written down are kept for the next round,
@@ -99,7 +101,7 @@ class Deliverer:
             results += self._record()
         return results
 
-    def finish(self, within: timedelta) -> Counter[Result]:
+    def finish(self, within: timedelta) -> Counter[DeliveryResult]:
         """Start nothing more, wait for letters under way, and write down what became of them."""
         self._backlog.forget_waiting()
         deadline = time.monotonic() + within.total_seconds()
@@ -141,18 +143,20 @@ class Deliverer:
 
     def _take_in(self, outcome: Outcome) -> None:
         self._unrecorded.append(outcome)
-        if outcome.result is Result.DEFERRED:
-            put_off = self._backlog.take_waiting(outcome.notice.recipient)
-            self._unrecorded += [Outcome(each, Result.DEFERRED, outcome.words) for each in put_off]
+        if outcome.is_blocked:
+            self._put_off += self._backlog.take_waiting(outcome.notice.recipient)
         self._backlog.finish(outcome.notice)
 
-    def _record(self) -> Counter[Result]:
+    def _record(self) -> Counter[DeliveryResult]:
         if not self._unrecorded:
             return Counter()
-        now = self._clock()
+        now, rule = self._clock(), self._policy.retry
         with self._store.write() as connection:
-            results = Counter(
-                record(connection, outcome, now, self._policy.retry) for outcome in self._unrecorded
-            )
+            results = [record(connection, outcome, now, rule) for outcome in self._unrecorded]
+            for notice in self._put_off:
+                outbox.put_off(connection, notice, next_turn(notice, now, rule))
+        for outcome, result in zip(self._unrecorded, results, strict=True):
+            tell(outcome, result)
         self._unrecorded.clear()
-        return results
+        self._put_off.clear()
+        return Counter(results)

@@ -35,7 +35,8 @@ class Channel(Protocol):
     def send(self, letter: Letter, envelope: Envelope) -> str:
         """Hand one letter over and return what the other side answered.
 
-        Raises DeliveryDeferred where another attempt may succeed, DeliveryRefused where none
-        will. A letter may have arrived although this raises or the process dies in it.
+        Raises DeliveryDeferred where another attempt may succeed, DeliveryBlocked where that
+        holds for every letter to this address, DeliveryRefused where no attempt will succeed.
+        A letter may have arrived although this raises or the process dies in it.
         """
         ...

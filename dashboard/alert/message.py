@@ -10,7 +10,7 @@ from email.utils import format_datetime
 
 from dashboard.alert.letter import Envelope, Letter
 from dashboard.domain.foreign import visible
-from dashboard.errors import DeliveryRefused, InputError
+from dashboard.errors import DeliveryBlocked, InputError
 
 
 def parse_sender(text: str) -> Address:
@@ -24,8 +24,8 @@ def parse_sender(text: str) -> Address:
 def write_message(letter: Letter, envelope: Envelope, sender: Address) -> EmailMessage:
     """Return the message: plain text with HTML as its alternative.
 
-    `Auto-Submitted` keeps vacation responders quiet (RFC 3834). DeliveryRefused where the
-    recipient's address is none.
+    `Auto-Submitted` keeps vacation responders quiet (RFC 3834). DeliveryBlocked where the
+    recipient's address is none: what is owed waits until the settings are corrected.
     """
     message = EmailMessage(policy=SMTP)
     message["From"] = sender
@@ -47,7 +47,7 @@ def _recipient(text: str) -> Address:
     try:
         return _parse_address(text)
     except ValueError as error:
-        raise DeliveryRefused(
+        raise DeliveryBlocked(
             f"{text!a} is no mail address; correct recipients in [mail]"
         ) from error
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from enum import StrEnum
 from typing import TypeAlias
 
 from dashboard.alert.letter import Channel, Envelope, Letter
 from dashboard.alert.retry import RetryRule, next_attempt
-from dashboard.domain.notice import Notice
-from dashboard.errors import DeliveryDeferred, DeliveryError, DeliveryRefused
+from dashboard.domain.foreign import visible
+from dashboard.domain.notice import DeliveryResult, Notice
+from dashboard.errors import DeliveryBlocked, DeliveryError, DeliveryRefused
 from dashboard.logs import get_logger
 from dashboard.store import outbox
 from dashboard.store.connection import Connection
@@ -22,54 +22,68 @@ Composer: TypeAlias = Callable[[Notice], Letter]
 _log = get_logger("delivery")
 
 
-class Result(StrEnum):
-    """What became of an attempt."""
-
-    SENT = "sent"
-    DEFERRED = "deferred"
-    REFUSED = "refused"
-
-
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """An attempt that is over; `words` are the channel's answer, or the error."""
+    """An attempt that is over; `words` are the channel's answer, or the error.
+
+    `is_blocked` says that another letter to the same recipient would have fared no better.
+    """
 
     notice: Notice
-    result: Result
+    result: DeliveryResult
     words: str
+    is_blocked: bool = False
 
 
 def attempt(notice: Notice, channels: Mapping[str, Channel], compose: Composer) -> Outcome:
     """Hand the notice over; every error becomes an outcome, since nobody waits to catch it."""
     try:
-        return Outcome(notice, Result.SENT, _send(notice, channels, compose))
+        return Outcome(notice, DeliveryResult.SENT, _send(notice, channels, compose))
     except DeliveryRefused as error:
-        return Outcome(notice, Result.REFUSED, str(error))
+        return Outcome(notice, DeliveryResult.REFUSED, str(error))
     except DeliveryError as error:
-        return Outcome(notice, Result.DEFERRED, str(error))
+        is_blocked = isinstance(error, DeliveryBlocked)
+        return Outcome(notice, DeliveryResult.DEFERRED, str(error), is_blocked)
     except Exception as error:  # noqa: BLE001 - the top of a lane: one notice must not end it
         _log.exception("a notice cannot be sent", notice=str(notice.notice_id))
-        return Outcome(notice, Result.DEFERRED, f"unexpected {type(error).__name__}; see the log")
+        words = f"unexpected {type(error).__name__}; see the log"
+        return Outcome(notice, DeliveryResult.DEFERRED, words)
 
 
 def _send(notice: Notice, channels: Mapping[str, Channel], compose: Composer) -> str:
     channel = channels.get(notice.recipient.channel)
     if channel is None:
-        raise DeliveryDeferred(f"no channel {notice.recipient.channel} is configured; see [mail]")
+        raise DeliveryBlocked(f"no channel {notice.recipient.channel} is configured; see [mail]")
     address, date = notice.recipient.address, notice.created_at
     envelope = Envelope(notice.message_id, address, date, notice.in_reply_to)
     return channel.send(compose(notice), envelope)
 
 
-def record(connection: Connection, outcome: Outcome, now: datetime, rule: RetryRule) -> Result:
+def record(
+    connection: Connection, outcome: Outcome, now: datetime, rule: RetryRule
+) -> DeliveryResult:
     """Write an outcome down; what was deferred for too long counts as refused."""
     notice = outcome.notice
-    if outcome.result is Result.SENT:
+    if outcome.result is DeliveryResult.SENT:
         outbox.mark_sent(connection, notice.notice_id, outcome.words, now)
-        return Result.SENT
+        return DeliveryResult.SENT
     again_at = next_attempt(notice, now, rule)
-    if outcome.result is Result.DEFERRED and again_at is not None:
+    if outcome.result is DeliveryResult.DEFERRED and again_at is not None:
         outbox.defer(connection, notice, outcome.words, again_at)
-        return Result.DEFERRED
+        return DeliveryResult.DEFERRED
     outbox.bury(connection, notice, outcome.words, now)
-    return Result.REFUSED
+    return DeliveryResult.REFUSED
+
+
+def tell(outcome: Outcome, result: DeliveryResult) -> None:
+    """Log an attempt that failed, with what the channel said; `result` is what was recorded."""
+    if result is DeliveryResult.SENT:
+        return
+    is_dead = result is DeliveryResult.REFUSED
+    say = _log.error if is_dead else _log.warning
+    say(
+        "a notice was given up" if is_dead else "a notice was deferred",
+        notice=str(outcome.notice.notice_id),
+        recipient=visible(outcome.notice.recipient.address),
+        words=visible(outcome.words),
+    )

@@ -12,8 +12,9 @@ from dashboard.domain.notice import Notice
 class RetryRule:
     """Waits double from `first_wait` to `longest_wait`.
 
-    A notice is given up when it is older than `patience`, but never before `fewest_attempts`:
-    a clock that jumps ahead by a week must not end what is owed.
+    A notice is given up when it is older than `patience`, but never before `fewest_attempts` of
+    its own: neither a clock that jumps ahead by a week nor a server that is silent for as long
+    may end what was hardly tried.
     """
 
     first_wait: timedelta = timedelta(seconds=15)
@@ -24,8 +25,13 @@ class RetryRule:
 
 def next_attempt(notice: Notice, now: datetime, rule: RetryRule) -> datetime | None:
     """Return when to try again after the attempt that just failed; None to give up."""
-    attempts = notice.attempts + 1
-    if attempts >= rule.fewest_attempts and now - notice.created_at >= rule.patience:
+    was_tried_enough = notice.attempts + 1 >= rule.fewest_attempts
+    if was_tried_enough and now - notice.created_at >= rule.patience:
         return None
-    doublings = min(attempts - 1, rule.fewest_attempts)
+    return next_turn(notice, now, rule)
+
+
+def next_turn(notice: Notice, now: datetime, rule: RetryRule) -> datetime:
+    """Return when a notice has its turn again, whether it was tried now or only put off."""
+    doublings = min(notice.attempts, rule.fewest_attempts)
     return now + min(rule.first_wait * (1 << doublings), rule.longest_wait)

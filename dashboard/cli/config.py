@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from typing import Final
 
 import click
@@ -61,7 +62,7 @@ def show(*, as_json: bool) -> None:
 @click.pass_context
 def try_(context: click.Context, network: str | None, *, as_json: bool) -> None:
     """Ask each endpoint once and say what it found, and what the cadence costs; 1 if one fails."""
-    configure_logs("command", "ERROR")
+    configure_logs("command", logging.ERROR)
     settings = load_settings()
     tried = asyncio.run(try_networks(settings, _only(network, settings)))
     if as_json:

@@ -78,7 +78,7 @@ def _step(text: str) -> timedelta:
 
 def _current(connection: Connection, card: NetworkCard, now: datetime) -> Current:
     status = conclude_status(network_figures(connection, card, now), now)
-    suggested = latest_gas(connection, card.network_id).suggested_gas_fees
+    suggested = latest_gas(connection, card.network_id, now).suggested_gas_fees
     return Current(status, None if suggested is None else suggested.value)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -52,7 +53,7 @@ class Opened:
 @contextmanager
 def opened() -> Iterator[Opened]:
     """Open the store that the settings name; SettingsError or StoreError say what is wrong."""
-    configure_logs("command", "ERROR")
+    configure_logs("command", logging.ERROR)
     settings = load_settings()
     networks = networks_of(settings)
     cards = tuple(card_of(network, settings) for network in networks)

@@ -137,7 +137,7 @@ class Reporter:
     def _note(self, *, is_failing: bool, error: str = "") -> None:
         """Log a change between working and failing, not every attempt."""
         if is_failing and not self._is_failing:
-            _log.warning("simulated traffic is held up", error=error)
+            _log.info("simulated traffic waits", why=error)
         if self._is_failing and not is_failing:
             _log.info("simulated traffic flows again")
         self._is_failing = is_failing

@@ -20,7 +20,7 @@ class Recipient:
 
 
 class NoticeState(StrEnum):
-    """What became of a notice. DEAD: the channel refused it for good; it is kept and shown."""
+    """What became of a notice. DEAD: refused for good or deferred for too long; it is kept."""
 
     OWED = "owed"
     SENT = "sent"
@@ -32,9 +32,9 @@ class Notice:
     """One message owed to one recipient.
 
     `message_id` is fixed for good, so that a repeat is recognised. `attempts` counts finished
-    tries. `claimed_by` is the fencing token under which it was claimed last. `outcome` is the
-    channel's last word: its answer when sent, else the error. `incident` is what it belongs to,
-    and `in_reply_to` the message that opened it, where this one did not.
+    tries of its own. `claimed_by` is the fencing token under which it was claimed last. `outcome`
+    is the channel's last word: its answer when sent, else the error. `incident` is what it belongs
+    to, and `in_reply_to` the message that opened it, where this one did not.
     """
 
     notice_id: UUID

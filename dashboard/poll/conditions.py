@@ -35,7 +35,7 @@ from dashboard.store.fee_windows import (
     mark_answered_by_api_at,
     priority_fee_window,
 )
-from dashboard.store.observations import latest_mark
+from dashboard.store.observations import Asked, latest_mark
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,7 @@ class Conditions:
         silent_since = None
         if unanswered is not None and (silence is None or silence.is_trouble):
             silent_since = unanswered.failing_since
-        answered = self._answered(connection, told_at)
+        answered = self._answered(connection, told_at, now)
         self._settle(connection, SubjectKind.FEES, see_staleness(answered, silent_since, now))
 
     def look_at_exclusion(self, connection: Connection, now: datetime) -> None:
@@ -98,7 +98,7 @@ class Conditions:
     def _see_busyness(self, connection: Connection, observation: GasObservation) -> Sight | None:
         now, fees = observation.asked_at, observation.suggested_gas_fees
         assert fees is not None  # noqa: S101 - asked only where fees were told
-        mark = latest_mark(connection, self.network_id, Operation.BUSY_THRESHOLD)
+        mark = latest_mark(connection, Asked(self.network_id, now), Operation.BUSY_THRESHOLD)
         longest = STALE_AFTER_PERIODS * self.threshold_period
         threshold = None if mark is None or now - mark.asked_at > longest else mark.value
         window = base_fee_window(connection, self.network_id, now - FLAT_FOR, now)
@@ -112,8 +112,10 @@ class Conditions:
         )
         return None if grounds is None else Sight(grounds.is_busy, now, grounds=grounds)
 
-    def _answered(self, connection: Connection, told_at: datetime | None) -> list[Answered]:
-        mark = latest_mark(connection, self.network_id, Operation.BUSY_THRESHOLD)
+    def _answered(
+        self, connection: Connection, told_at: datetime | None, now: datetime
+    ) -> list[Answered]:
+        mark = latest_mark(connection, Asked(self.network_id, now), Operation.BUSY_THRESHOLD)
         found = []
         if told_at is not None:
             found.append(Answered(Operation.SUGGESTED_GAS_FEES, told_at, self.fees_period))

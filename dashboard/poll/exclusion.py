@@ -107,8 +107,13 @@ class ExclusionPoll:
     def _watched(self, watch: Watch) -> Watched:
         since = min(watch.attempted_at or watch.tracked_at, watch.tracked_at)
         asked_at = watch.last_asked_at
-        asked = None if asked_at is None else self._clocks.elapsed_at(asked_at)
-        return Watched(watch.tx_hash, self._clocks.elapsed_at(since), asked, watch.state)
+        return Watched(
+            watch.tx_hash,
+            self._clocks.elapsed_at(since),
+            None if asked_at is None else self._clocks.elapsed_at(asked_at),
+            watch.state,
+            is_answered=watch.failing_since is None,
+        )
 
     async def _without_removed(self, cohorts: Sequence[Cohort]) -> list[Cohort]:
         """Drop what is not tracked any more; it leaves the schedule by not coming back."""

@@ -77,12 +77,14 @@ class GasPoll:
         """Ask nothing yet; at the first tick everything is due."""
         self._archive = archive
         self._clocks = clocks
+        self._slack = periods.suggested_gas_fees / 2  # ticks come a little early or late
         self.questions = tuple(
             GasQuestion(
                 operation,
                 period,
                 api=None if api is None else ask_of(api, operation),
                 node=None if node is None else ask_of(node, operation),
+                slack=self._slack,
             )
             for operation, period in periods.of_operations()
         )
@@ -90,7 +92,7 @@ class GasPoll:
     async def tick(self) -> None:
         """Ask what is due, all at once, and keep what was seen; StoreError or LeaseLost."""
         asked_at, started = self._clocks.now(), self._clocks.elapsed()
-        due = [question for question in self.questions if question.due <= started]
+        due = [question for question in self.questions if question.due <= started + self._slack]
         if not due:
             return
         answers: list[GasAnswer] = []

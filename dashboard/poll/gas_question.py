@@ -61,13 +61,15 @@ class GasQuestion:
 
     Where both can, the gas API is asked first. One that fails is left alone for half a minute,
     or as long as it wishes; meanwhile the node answers, so that its silence costs no data. Then
-    it is tried again, not for long, and where it answers it is asked alone as before.
+    it is tried again, not for long, and where it answers it is asked alone as before. Whoever
+    asks may be early by `slack`, so a rest after trouble lasts that much longer.
     """
 
     operation: Operation
     period: timedelta
     api: Ask | None
     node: Ask | None
+    slack: timedelta = timedelta(0)
     due: timedelta = timedelta.min
     rests_until: timedelta | None = None
     silence: Failure | None = None
@@ -100,7 +102,7 @@ class GasQuestion:
     async def _without_api(self, error: UpstreamError, started: timedelta) -> GasAnswer:
         failure = failure_of(error)
         if self.node is None:
-            self.due = started + _patience(self.period, error)
+            self.due = started + _patience(self.period, error) + self.slack
             return GasAnswer(self.operation, failure=failure)
         self.silence = failure
         self.rests_until = started + max(RETRY_AFTER, _wish(error))
@@ -112,7 +114,7 @@ class GasQuestion:
         try:
             value = await self.node()
         except UpstreamError as error:
-            self.due = started + _patience(self.period, error)
+            self.due = started + _patience(self.period, error) + self.slack
             return GasAnswer(self.operation, failure=_both(self.silence, failure_of(error)))
         self.due = started + self.period
         return GasAnswer(self.operation, value, source)

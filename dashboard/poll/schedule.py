@@ -24,13 +24,14 @@ class Watched:
     """A hash to put on the schedule.
 
     `born` is when its age began and `asked` when it was last asked about, None for never: both
-    in elapsed time.
+    in elapsed time. `is_answered` tells whether that last question was answered.
     """
 
     tx_hash: TxHash
     born: timedelta
     asked: timedelta | None = None
     state: State | None = None
+    is_answered: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +60,7 @@ class Schedule:
         return sum(len(cohort.hashes) for _, _, cohort in self._heap)
 
     def add(self, watched: Iterable[Watched], now: timedelta) -> None:
-        """Put hashes on the schedule; those that had their last question are left out.
+        """Put hashes on the schedule; those whose last question was answered are left out.
 
         One that was never asked about is due at once. The others are due when they would have
         been, had this schedule run all along: at once, if that is past.
@@ -108,11 +109,12 @@ class Schedule:
             self._push(now + wait, cohort)
 
     def _due(self, watched: Watched, now: timedelta) -> timedelta | None:
-        """Return when to ask; None where the last question was put already."""
+        """Return when to ask; None where the last question was answered already."""
         if watched.asked is None:
             return now
         asked = min(watched.asked, now)  # stored by a clock that was ahead
-        wait = self._wait(asked - watched.born, watched.state, is_answered=True)
+        age = asked - watched.born
+        wait = self._wait(age, watched.state, is_answered=watched.is_answered)
         return None if wait is None else asked + wait
 
     def _wait(self, age: timedelta, state: State | None, *, is_answered: bool) -> timedelta | None:

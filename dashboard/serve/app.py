@@ -14,6 +14,7 @@ from starlette.types import ASGIApp
 from dashboard.serve.access import AccessLog
 from dashboard.serve.following import NetworkFees
 from dashboard.serve.gas import GasApi
+from dashboard.serve.health import Readiness
 from dashboard.serve.services import ServeServices
 from dashboard.serve.switchboard import Switchboard
 
@@ -29,6 +30,7 @@ def build_app(services: ServeServices) -> ASGIApp:
         for network in services.networks
         if network.follower is not None
     }
+    gas = GasApi(fees, services.clock, services.limits.oldest_fees)
     cors = Middleware(
         CORSMiddleware,
         allow_origins=services.cors_origins,
@@ -37,7 +39,7 @@ def build_app(services: ServeServices) -> ASGIApp:
         expose_headers=("Retry-After",),
     )
     return Router(
-        default=Switchboard(services, GasApi(fees, services.clock, services.limits.oldest_fees)),
+        default=Switchboard(services, gas, Readiness(services, fees.values())),
         lifespan=lambda _: _following(fees.values()),
         middleware=[Middleware(AccessLog), cors] if services.log_requests else [cors],
     )

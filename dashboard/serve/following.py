@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -31,11 +31,25 @@ _log = get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class GasReplies:
-    """The four bodies of one network as of one block; `read_at`: when the node last answered."""
+    """The four bodies of one network as of one block, with the fees that they were made from.
 
-    read_at: datetime
+    `block_time` is the mean of the blocks seen; a guess where there was no second one yet.
+    """
+
+    fees: ChainFees
     bodies: Mapping[str, bytes]
     block_time: timedelta
+
+    @property
+    def read_at(self) -> datetime:
+        """When the node last answered."""
+        return self.fees.read_at
+
+    def renewed(self, fees: ChainFees) -> GasReplies | None:
+        """Return these replies as of `fees`; None where those say anything new but their age."""
+        if replace(fees, read_at=self.read_at) != self.fees:
+            return None
+        return replace(self, fees=fees)
 
 
 class NetworkFees:
@@ -74,7 +88,7 @@ class NetworkFees:
         """Ask the node once; return how long to leave it alone."""
         try:
             await self._follower.refresh()
-            self._replies = self._encode(self._follower.snapshot())
+            self._replies = self._told(self._follower.snapshot())
         except UpstreamError as error:
             return self._failed(error)
         except Exception:  # noqa: BLE001 - top of a loop that a mistake of ours must not end
@@ -86,10 +100,14 @@ class NetworkFees:
         self._failures = 0
         return self._period
 
-    def _encode(self, fees: ChainFees) -> GasReplies:
+    def _told(self, fees: ChainFees) -> GasReplies:
+        """Encode what is new; between two blocks that is mostly nothing."""
+        renewed = None if self._replies is None else self._replies.renewed(fees)
+        if renewed is not None:
+            return renewed
         if not self._heads or self._heads[-1] != fees.head:
             self._heads.append(fees.head)
-        return GasReplies(fees.read_at, encode_fees(fees), block_time(self._heads, self._period))
+        return GasReplies(fees, encode_fees(fees), block_time(self._heads, self._period))
 
     def _failed(self, error: UpstreamError) -> timedelta:
         """Say the first failure of a row, and wait longer after each."""

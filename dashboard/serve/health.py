@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+from datetime import datetime, timedelta
+from typing import Final
+
+import anyio
 from anyio import to_thread
 from starlette.responses import JSONResponse, Response
 
 from dashboard.domain.quantity import TxHash
 from dashboard.errors import StoreError
-from dashboard.serve.services import Follower, ServeServices
+from dashboard.serve.following import NetworkFees
+from dashboard.serve.services import ServeServices
+from dashboard.store.engine import prove_writing
 from dashboard.store.rejections import visible
 
-_ANY_HASH = TxHash(bytes(TxHash.LENGTH))
+_ANY_HASH: Final = TxHash(bytes(TxHash.LENGTH))
+_STALLED_AFTER_BLOCKS: Final = 10
+_PROOF_HOLDS: Final = 1.0
+"""Seconds for which a proof of the store is taken again: anybody may ask, and it costs a write."""
 
 
 def live() -> Response:
@@ -18,32 +28,66 @@ def live() -> Response:
     return JSONResponse({"status": "OK"})
 
 
-async def ready(services: ServeServices) -> Response:
-    """Answer 200 when the store can be read and each node was read lately, else 503 and why."""
-    reasons = [
-        reason
-        for network in services.networks
-        if network.follower and (reason := _trouble(network.name, network.follower, services))
-    ]
-    try:
-        await to_thread.run_sync(_read_store, services)
-    except StoreError as error:
-        reasons.insert(0, f"The store cannot be read: {error}")
-    if reasons:
-        return JSONResponse({"status": "UNAVAILABLE", "reasons": reasons}, status_code=503)
-    return JSONResponse({"status": "OK"})
+class Readiness:
+    """Whether the store can be read and written, and whether each followed node keeps up.
+
+    A node keeps up while it answers and its newest block is young. Gas replies ask for less,
+    only that it answers: a chain that mines on demand is idle and its fees still hold.
+    """
+
+    def __init__(self, services: ServeServices, fees: Collection[NetworkFees]) -> None:
+        """Judge the store of `services` and the nodes of `fees`."""
+        self._services = services
+        self._fees = fees
+        self._one_at_a_time = anyio.Lock()
+        self._proved_at = -_PROOF_HOLDS
+        self._store_trouble: str | None = None
+
+    async def answer(self) -> Response:
+        """Answer 200 when all is well, else 503 with every reason."""
+        now, oldest = self._services.clock(), self._services.limits.oldest_fees
+        reasons = [await self._trouble_of_store()]
+        reasons += [trouble_of_node(network, now, oldest) for network in self._fees]
+        reasons = [reason for reason in reasons if reason is not None]
+        if reasons:
+            return JSONResponse({"status": "UNAVAILABLE", "reasons": reasons}, status_code=503)
+        return JSONResponse({"status": "OK"})
+
+    async def _trouble_of_store(self) -> str | None:
+        async with self._one_at_a_time:
+            if anyio.current_time() - self._proved_at >= _PROOF_HOLDS:
+                self._store_trouble = await to_thread.run_sync(self._prove_store)
+                self._proved_at = anyio.current_time()
+            return self._store_trouble
+
+    def _prove_store(self) -> str | None:
+        """Read as a question about a hash does, then write; say what fails, but not where."""
+        store, verb = self._services.store, "read"
+        try:
+            with store.read() as connection:
+                visible(connection, (), _ANY_HASH, self._services.clock())
+            verb = "written"
+            prove_writing(store)
+        except StoreError as error:
+            return f"The store cannot be {verb}: {error}".replace(store.name, "it")
+        return None
 
 
-def _trouble(name: str, follower: Follower, services: ServeServices) -> str | None:
-    if follower.head is None or follower.read_at is None:
-        return f"The node of {name} has not answered yet."
-    age = services.clock() - follower.read_at
-    if age > services.limits.oldest_fees:
-        return f"The node of {name} last answered {age.total_seconds():.0f} s ago."
+def trouble_of_node(network: NetworkFees, now: datetime, oldest: timedelta) -> str | None:
+    """Say what is wrong with a followed node, None where nothing is.
+
+    A node is stalled when its newest block is older than `oldest` and than ten block times,
+    though it answers: it lost its peers, or nothing is mined.
+    """
+    replies = network.replies
+    if replies is None:
+        return f"The node of {network.name} has not answered yet."
+    silence = now - replies.read_at
+    if silence > oldest:
+        return f"The node of {network.name} last answered {silence.total_seconds():.0f} s ago."
+    head = replies.fees.head
+    age = now - head.timestamp
+    if age > max(oldest, _STALLED_AFTER_BLOCKS * replies.block_time):
+        seconds = f"{age.total_seconds():.0f} s"
+        return f"The node of {network.name} is stalled: block {head.number} is {seconds} old."
     return None
-
-
-def _read_store(services: ServeServices) -> None:
-    """Read as a question about a hash does."""
-    with services.store.read() as connection:
-        visible(connection, (), _ANY_HASH, services.clock())

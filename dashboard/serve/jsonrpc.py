@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, TypeAlias
 from anyio import CapacityLimiter, to_thread
 from msgspec import UnsetType
 
-from dashboard.errors import StoreError
+from dashboard.errors import StoreError, StoreUnavailable
 from dashboard.logs import get_logger
 from dashboard.serve.keys import ApiKey
 from dashboard.wire.jsonrpc import (
@@ -88,10 +88,17 @@ class JsonRpc:
             return await to_thread.run_sync(method.run, params, caller, limiter=method.limiter)
         except StoreError as error:
             _log.warning("The store refused a call", method=name, error=str(error))
-            return [RpcFault.server_error(str(error))] * len(params)
+            return [RpcFault.server_error(_without_details(error))] * len(params)
         except Exception:  # noqa: BLE001 - top of every call; its connection must go on
             _log.exception("A call failed unexpectedly", method=name)
             return [RpcFault.internal_error()] * len(params)
+
+
+def _without_details(error: StoreError) -> str:
+    """Tell a caller whether to try again; where the store is and what ails it, the log tells."""
+    if isinstance(error, StoreUnavailable):
+        return "The store cannot be used now, and nothing was saved: try again later"
+    return "The store cannot be used until its operator mends it, and nothing was saved"
 
 
 def _method_name(item: Request | ErrorReply) -> str | None:

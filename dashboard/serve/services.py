@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Protocol
 
 from dashboard.domain.clock import Clock
@@ -11,19 +11,10 @@ from dashboard.domain.quantity import NetworkId
 from dashboard.serve.keys import ApiKey, KeyRing
 from dashboard.store.engine import Store
 from dashboard.upstream.blocks import ChainFees
-from dashboard.wire.node import BlockHeader
 
 
 class Follower(Protocol):
     """Follows the chain of one node; `upstream.blocks.ChainFollower` is the one in use."""
-
-    @property
-    def head(self) -> BlockHeader | None:
-        """The newest block that was read."""
-
-    @property
-    def read_at(self) -> datetime | None:
-        """When the node last answered."""
 
     async def refresh(self) -> None:
         """Ask the node for what is new; raises UpstreamError."""
@@ -51,7 +42,8 @@ class Limits:
 
     `largest_body`: bytes of one HTTP body or one WebSocket message.
     `largest_batch`: requests of one JSON-RPC batch.
-    `oldest_fees`: how long fees are told after the node last answered.
+    `oldest_fees`: how long fees are told after the node last answered; it counts as stalled
+    when its newest block is older, though it answers.
     `refresh_period`: how often each node is asked for a new block.
     """
 

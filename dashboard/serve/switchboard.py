@@ -1,4 +1,9 @@
-"""Which address leads where, and who may go there."""
+"""Which address leads where, and who may go there.
+
+Every POST that leads nowhere is taken for a call of the RPC and gets its 401, as does every
+verb at ``/v3/<key>`` without a right key; whatever else leads nowhere is not found. The gas API
+and the health pages tell a wrong verb before they look at a key.
+"""
 
 from __future__ import annotations
 
@@ -24,12 +29,12 @@ _CALLING: Final = "POST, OPTIONS"
 class Switchboard:
     """Leads each request to its endpoint, and only those with a key beyond the health pages."""
 
-    def __init__(self, services: ServeServices, gas: GasApi) -> None:
+    def __init__(self, services: ServeServices, gas: GasApi, readiness: health.Readiness) -> None:
         """Answer whoever is on the key ring of `services`."""
         rpc = JsonRpc(Exclusion(services).methods(), services.limits.largest_batch)
-        self._services = services
         self._keys = services.keys
         self._gas = gas
+        self._readiness = readiness
         self._http = RpcOverHttp(rpc, services.limits.largest_body)
         self._websocket = websocket.RpcOverWebSocket(rpc, services.limits.largest_body)
 
@@ -39,10 +44,10 @@ class Switchboard:
             await self._converse(segments, scope, receive, send)
             return
         scope[access.ROUTE], verbs = _route(segments)
-        if verbs and scope["method"] not in verbs.split(", "):
-            response = status_error(405, f"Only {verbs} are answered here.", {"Allow": verbs})
-        elif verbs and scope["method"] == "OPTIONS":
+        if verbs and scope["method"] == "OPTIONS":
             response = Response(status_code=204, headers={"Allow": verbs})
+        elif verbs == _READING and scope["method"] not in verbs.split(", "):
+            response = _wrong_verb(verbs)
         else:
             response = await self._answer(segments, scope, receive)
         await response(scope, receive, send)
@@ -52,7 +57,7 @@ class Switchboard:
             case ["live"]:
                 response = health.live()
             case ["ready"]:
-                response = await health.ready(self._services)
+                response = await self._readiness.answer()
             case ["networks", *operation]:
                 response = self._gas_by_basic(operation, scope)
             case ["v3", key, "networks", *operation]:
@@ -63,7 +68,7 @@ class Switchboard:
                 upgrade = {"Upgrade": "websocket"}
                 response = status_error(426, "This address speaks WebSocket.", upgrade)
             case _:
-                response = _nothing_here()
+                response = _nothing_here(scope)
         return response
 
     async def _rpc(self, rest: Sequence[str], scope: Scope, receive: Receive) -> Response:
@@ -71,7 +76,9 @@ class Switchboard:
         if caller is None:
             return rpc_error(401, INVALID_PROJECT_ID)
         if len(rest) > 1:
-            return _nothing_here()
+            return _nothing_here(scope)
+        if scope["method"] != "POST":
+            return _wrong_verb(_CALLING)
         return await self._http.answer(receive, caller)
 
     def _gas_by_key(self, key: str, operation: Sequence[str], scope: Scope) -> Response:
@@ -117,8 +124,14 @@ def _route(segments: Sequence[str]) -> tuple[str, str]:
             return "unknown", ""
 
 
-def _nothing_here() -> Response:
+def _nothing_here(scope: Scope) -> Response:
+    if scope["method"] == "POST":
+        return rpc_error(401, INVALID_PROJECT_ID)
     return status_error(404, "Nothing is served at this address.")
+
+
+def _wrong_verb(verbs: str) -> Response:
+    return status_error(405, f"Only {verbs} are answered here.", {"Allow": verbs})
 
 
 def _noted(caller: ApiKey | None, scope: Scope) -> ApiKey | None:

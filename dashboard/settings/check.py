@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import ipaddress
+import re
 from collections.abc import Iterator
+from typing import Final
 
 from dashboard.devnet.chain import DEVNET_ID
 from dashboard.domain.quantity import shorten
 from dashboard.errors import SettingsError
 from dashboard.settings.locate import Path
 from dashboard.settings.module_limits import limits_of
-from dashboard.settings.schema import EndpointSettings, Settings
+from dashboard.settings.schema import EndpointSettings, MailSettings, NetworkSettings, Settings
 
 Finding = tuple[Path, str]
 """The path of a setting, and what to say after its name."""
+
+_MAIL_ADDRESS: Final = re.compile(r"[!-?A-~]+@[!-?A-~]+", re.ASCII)
+_HTTP_SCHEME: Final = ("https://", "http://")
+_ANY_SCHEME: Final = (*_HTTP_SCHEME, "wss://", "ws://")
 
 
 def check_together(settings: Settings) -> Iterator[Finding]:
@@ -22,6 +28,7 @@ def check_together(settings: Settings) -> Iterator[Finding]:
     yield from _check_devnet_key(settings)
     yield from _check_networks(settings)
     yield from _check_own_serve(settings)
+    yield from _check_mail(settings.mail)
 
 
 def _check_addresses(settings: Settings) -> Iterator[Finding]:
@@ -38,6 +45,16 @@ def _check_addresses(settings: Settings) -> Iterator[Finding]:
                 "own; add a table [serve.keys.NAME] with key"
             )
             yield (section, "host"), said
+
+
+def _check_mail(mail: MailSettings) -> Iterator[Finding]:
+    addresses = [("sender", mail.sender), *(("recipients", each) for each in mail.recipients)]
+    for key, address in addresses:
+        if not _MAIL_ADDRESS.fullmatch(address):
+            said = f"holds {shorten(address)}, which is no mail address: write name@host in ASCII"
+            yield ("mail", key), said
+    if mail.smtp_host and not mail.recipients:
+        yield ("mail", "recipients"), "is empty and mail.smtp_host is set: say who gets mail"
 
 
 def _check_devnet_key(settings: Settings) -> Iterator[Finding]:
@@ -58,12 +75,26 @@ def _check_networks(settings: Settings) -> Iterator[Finding]:
         if other != name:
             said = f"is {network.network_id}, as is that of {other}: a network is configured once"
             yield ("networks", name, "network_id"), said
+        yield from _check_schemes(name, network)
         if network.gas is not None and network.gas.key is None:
             yield (("networks", name, "gas"), "lacks key; add it")
         try:
             limits_of(network)
         except SettingsError as error:
             yield ("networks", name, "module_limits"), f"cannot be used: {error}"
+
+
+def _check_schemes(name: str, network: NetworkSettings) -> Iterator[Finding]:
+    """Find endpoints that cannot be asked; an address may hold a key, so it is not shown."""
+    endpoints = {
+        "exclusion": (network.exclusion, _ANY_SCHEME),
+        "gas": (network.gas, _HTTP_SCHEME),
+        "node": (network.node, _ANY_SCHEME),
+    }
+    for role, (endpoint, schemes) in endpoints.items():
+        if endpoint is not None and not endpoint.url.reveal().startswith(schemes):
+            said = f"does not begin with {' or '.join(schemes)}: write the whole address"
+            yield ("networks", name, role, "url"), said
 
 
 def _check_own_serve(settings: Settings) -> Iterator[Finding]:

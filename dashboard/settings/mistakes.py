@@ -18,6 +18,7 @@ Table = dict[str, Any]
 
 _INDEX: Final = re.compile(r"(.*) - at `\$\[(\d+)\]`", re.DOTALL)
 _HIDDEN: Final = frozenset({"url", "key", "secret", "password"})
+_OWN: Final = frozenset({("networks",), ("serve", "keys")})
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +71,12 @@ def named(path: Iterable[str]) -> str:
 
 
 def is_secret(path: Path) -> bool:
-    """Whether the value at a path may hold a key, so that it is never shown."""
-    return bool(_HIDDEN & set(path))
+    """Whether the value at a path may hold a key, so that it is never shown.
+
+    Whatever people put below a name of their own may be an address with its key, and so may
+    anything that stands where a table belongs.
+    """
+    return bool(_HIDDEN & set(path)) or tuple(path[:1]) in _OWN or tuple(path[:2]) in _OWN
 
 
 def not_a_setting(name: str, candidates: Iterable[str]) -> str:

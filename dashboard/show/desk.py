@@ -27,7 +27,7 @@ from dashboard.show.look_up import LookUp
 from dashboard.show.networks import NetworkCard, NetworkFigures, NetworkStatus, conclude_status
 from dashboard.store.engine import Store
 from dashboard.store.rejection_search import RejectionFilter, search
-from dashboard.store.transactions import TrackRequest, track
+from dashboard.store.transactions import TrackRequest, is_tracked, track
 
 LOOK_UP_DEADLINE: Final = timedelta(seconds=8)
 _SHARED_FOR: Final = timedelta(seconds=1)
@@ -92,15 +92,25 @@ class Desk:
         key = (limit, network_id)
         return self._rejections.get(key, lambda: self._read_rejections(limit, network_id))
 
+    def tracked_among(self, hashes: Sequence[TxHash]) -> frozenset[TxHash]:
+        """Return those of the hashes that somebody asked us to watch."""
+        with self._store.read() as connection:
+            return frozenset(each for each in hashes if is_tracked(connection, each))
+
     def dossiers(self, hashes: Sequence[TxHash]) -> tuple[Dossier, ...]:
         """Return what is known of each hash, in the order given, never from memory."""
         with self._store.read() as connection:
             return tuple(reading.dossier(connection, self.networks, each) for each in hashes)
 
     @property
+    def can_watch(self) -> bool:
+        """Whether some network answers for a hash, so that tracking it leads to anything."""
+        return any(card.has_exclusion for card in self.networks)
+
+    @property
     def can_ask(self) -> bool:
         """Whether some network can be asked about a hash now."""
-        return self._look_up is not None and any(card.has_exclusion for card in self.networks)
+        return self._look_up is not None and self.can_watch
 
     def ask_now(self, hashes: tuple[TxHash, ...]) -> None:
         """Ask every network with an exclusion endpoint about these hashes, and store it."""

@@ -19,6 +19,9 @@ from dashboard.store.failing import StandingFailure
 T = TypeVar("T")
 
 _STALE_AFTER_PERIODS: Final = 2
+_LARGEST_LEAD: Final = timedelta(seconds=5)
+"""How far ahead of ours another process may read the time; more is a clock that was set."""
+
 _GAS_OPERATIONS: Final = set(Operation) - {
     Operation.EXCLUSION_STATUS,
     Operation.TRANSACTION_RECEIPT,
@@ -58,8 +61,13 @@ class Datum(Generic[T]):
     period: timedelta
 
     def is_stale(self, now: datetime) -> bool:
-        """Whether it is older than two of its own poll periods."""
-        return now - self.asked_at > _STALE_AFTER_PERIODS * self.period
+        """Whether it is older than two of its own poll periods, or dated in the future."""
+        is_past = now - self.asked_at > _STALE_AFTER_PERIODS * self.period
+        return is_past or self.is_future(now)
+
+    def is_future(self, now: datetime) -> bool:
+        """Whether a clock that was ahead dated it, so that its true age is unknown."""
+        return self.asked_at - now > _LARGEST_LEAD
 
 
 class Activity(StrEnum):
@@ -185,6 +193,11 @@ def _flat_activity(base_fee: Wei, priority: FeeGrounds | None) -> tuple[Activity
 
 
 def _stale_reason(datum: Datum[Wei], now: datetime) -> str:
+    if datum.is_future(now):
+        return (
+            "The last answer is dated in the future, so a clock was set; one is due "
+            f"every {span(datum.period)}. What is shown may have changed, and busy cannot be told."
+        )
     return (
         f"The last answer came {age(datum.asked_at, now)}; one is due every {span(datum.period)}. "
         "What is shown may have changed, and busy cannot be told."

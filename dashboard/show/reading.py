@@ -35,9 +35,9 @@ _RECENT: Final = FLAT_FOR
 
 def network_figures(connection: Connection, card: NetworkCard, now: datetime) -> NetworkFigures:
     """Read the latest figures of a network and its last hour of base fees."""
+    latest = latest_gas(connection, card.network_id, now)
     if not card.has_gas:
-        return NetworkFigures(card, failures=latest_gas(connection, card.network_id).failures)
-    latest = latest_gas(connection, card.network_id)
+        return NetworkFigures(card, failures=latest.failures)
     fees = latest.suggested_gas_fees
     recent = base_fees(connection, card.network_id, now - _RECENT, now)
     figures = NetworkFigures(

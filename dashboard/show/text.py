@@ -47,3 +47,8 @@ def short_hash(tx_hash: TxHash) -> str:
     """Print the ends of a hash, enough to tell it from others in a list."""
     text = str(tx_hash)
     return f"{text[:10]}…{text[-6:]}"
+
+
+def sentence(message: str) -> str:
+    """Return a message as a sentence: with a full stop, unless it ends with a mark of its own."""
+    return message if message.endswith((".", "!", "?", "…")) else f"{message}."

@@ -20,6 +20,7 @@ from dashboard.store.sqlite import (
     name_of,
     parse_url,
     reading_engine,
+    touch,
     writing_engine,
 )
 
@@ -101,6 +102,15 @@ def check_schema(store: Store) -> None:
     raise SchemaMismatch(
         f"{store.name} has schema {found}, this version of Linewatch uses {REVISION}: {remedy}"
     )
+
+
+def prove_writing(store: Store) -> None:
+    """Save something that changes nothing; StoreError where the store would save nothing now.
+
+    Only a commit shows a full disk: until then SQLite writes into its memory.
+    """
+    with store.write() as connection:
+        touch(connection)
 
 
 def stored_revision(connection: Connection) -> str | None:

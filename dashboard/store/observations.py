@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Generic, NamedTuple, TypeVar
 
-from sqlalchemy import Connection, literal, select, union_all
+from sqlalchemy import ColumnElement, Connection, Table, and_, literal, select, union_all
 
 from dashboard.domain.gas import SuggestedGasFees
 from dashboard.domain.observation import GasObservation, GasSource, Operation
@@ -54,6 +54,17 @@ class BaseFeePoint(NamedTuple):
     is_time_estimated: bool
 
 
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a latest value is looked for among: what one network was asked until now."""
+
+    network_id: NetworkId
+    now: datetime
+
+    def of(self, table: Table) -> ColumnElement[bool]:
+        return and_(table.c.network_id == self.network_id, table.c.asked_at <= self.now)
+
+
 def save_gas(
     connection: Connection, observation: GasObservation, block_time: timedelta | None = None
 ) -> None:
@@ -82,24 +93,27 @@ def save_gas(
         note_failure(connection, network_id, asked_at, failed)
 
 
-def latest_gas(connection: Connection, network_id: NetworkId) -> LatestGas:
-    """Return what is known of a network's fees, each with its own age."""
+def latest_gas(connection: Connection, network_id: NetworkId, now: datetime) -> LatestGas:
+    """Return what is known of a network's fees, each with its own age.
+
+    What is dated after `now` is passed over: it was stored by a clock that was ahead, and would
+    look fresh until the time it names.
+    """
+    asked = Asked(network_id, now)
     return LatestGas(
-        suggested_gas_fees=_latest_fees(connection, network_id),
-        base_fee_history=_latest_history(connection, network_id),
-        base_fee_percentile=latest_mark(connection, network_id, Operation.BASE_FEE_PERCENTILE),
-        busy_threshold=latest_mark(connection, network_id, Operation.BUSY_THRESHOLD),
+        suggested_gas_fees=_latest_fees(connection, asked),
+        base_fee_history=_latest_history(connection, asked),
+        base_fee_percentile=latest_mark(connection, asked, Operation.BASE_FEE_PERCENTILE),
+        busy_threshold=latest_mark(connection, asked, Operation.BUSY_THRESHOLD),
         failures=failing(connection, network_id),
     )
 
 
-def latest_mark(
-    connection: Connection, network_id: NetworkId, operation: Operation
-) -> Dated[Wei] | None:
+def latest_mark(connection: Connection, asked: Asked, operation: Operation) -> Dated[Wei] | None:
     """Return the last `baseFeePercentile` or `busyThreshold`."""
     query = (
         select(fee_marks.c.fee, fee_marks.c.asked_at, fee_marks.c.source)
-        .where(fee_marks.c.network_id == network_id, fee_marks.c.operation == operation)
+        .where(asked.of(fee_marks), fee_marks.c.operation == operation)
         .order_by(fee_marks.c.asked_at.desc())
         .limit(1)
     )
@@ -151,10 +165,10 @@ def _answered(observation: GasObservation) -> Iterator[Operation]:
         yield operation
 
 
-def _latest_fees(connection: Connection, network_id: NetworkId) -> Dated[SuggestedGasFees] | None:
+def _latest_fees(connection: Connection, asked: Asked) -> Dated[SuggestedGasFees] | None:
     query = (
         select(suggested_gas_fees)
-        .where(suggested_gas_fees.c.network_id == network_id)
+        .where(asked.of(suggested_gas_fees))
         .order_by(suggested_gas_fees.c.asked_at.desc())
         .limit(1)
     )
@@ -164,7 +178,7 @@ def _latest_fees(connection: Connection, network_id: NetworkId) -> Dated[Suggest
     return Dated(fees_of_row(row), row["asked_at"], GasSource(row["source"]))
 
 
-def _latest_history(connection: Connection, network_id: NetworkId) -> Dated[tuple[Wei, ...]] | None:
-    query = select(base_fee_histories).where(base_fee_histories.c.network_id == network_id)
+def _latest_history(connection: Connection, asked: Asked) -> Dated[tuple[Wei, ...]] | None:
+    query = select(base_fee_histories).where(asked.of(base_fee_histories))
     row = connection.execute(query).one_or_none()
     return None if row is None else Dated(tuple(row.base_fees), row.asked_at)

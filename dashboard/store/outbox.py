@@ -84,10 +84,11 @@ def expand(
 
 
 def claim(connection: Connection, holder_token: int, now: datetime, limit: int) -> list[Notice]:
-    """Take notices that are due and that no holder of a living lease has taken, oldest first.
+    """Take notices that are due and that no holder of a living lease has taken.
 
-    Nothing for a token whose own lease is void. What was taken stays taken until it is marked,
-    or until the lease ends. Commit before sending.
+    Those come first that are due the longest, so that every recipient has its turn; then those
+    tried least, then the oldest. Nothing for a token whose own lease is void. What was taken
+    stays taken until it is marked, or until the lease ends. Commit before sending.
     """
     alive = live_tokens(connection)
     if holder_token not in alive:
@@ -96,7 +97,7 @@ def claim(connection: Connection, holder_token: int, now: datetime, limit: int) 
         select(notices.c.notice_id)
         .where(IS_OWED, _is_due(now))
         .where(or_(notices.c.claimed_by.is_(None), notices.c.claimed_by.not_in(alive)))
-        .order_by(notices.c.next_attempt_at)
+        .order_by(notices.c.next_attempt_at, notices.c.attempts, notices.c.created_at)
         .limit(limit)
         .with_for_update(skip_locked=True)
     )
@@ -123,8 +124,15 @@ def defer(connection: Connection, notice: Notice, error: str, next_attempt_at: d
     return _finish(connection, _is_claimed_as(notice), (DeliveryResult.DEFERRED, error), later)
 
 
+def put_off(connection: Connection, notice: Notice, next_attempt_at: datetime) -> bool:
+    """Free a claimed notice that was not tried, until `next_attempt_at`; False as for `defer`."""
+    mine = update(notices).where(_is_claimed_as(notice))
+    freed = mine.values(claimed_by=None, next_attempt_at=next_attempt_at)
+    return connection.execute(freed).rowcount == 1
+
+
 def bury(connection: Connection, notice: Notice, error: str, at: datetime) -> bool:
-    """Give a notice up as a dead letter, kept and shown; False where the claim was lost."""
+    """Give a notice up as a dead letter, which is kept; False where the claim was lost."""
     dead = {"state": NoticeState.DEAD, "next_attempt_at": at}
     return _finish(connection, _is_claimed_as(notice), (DeliveryResult.REFUSED, error), dead)
 

@@ -91,6 +91,12 @@ def reading_engine(url: URL) -> Engine:
     return engine
 
 
+def touch(connection: Connection) -> None:
+    """Write the first page of the file again as it is: a commit then shows that it can be."""
+    version = connection.exec_driver_sql("PRAGMA user_version").scalar_one()
+    connection.exec_driver_sql(f"PRAGMA user_version = {version:d}")
+
+
 def _prepare_writer(connection: Any, _record: object) -> None:  # noqa: ANN401 - SQLAlchemy hands the driver's own connection
     _prepare(connection, "PRAGMA synchronous = FULL", "PRAGMA foreign_keys = ON")
 

@@ -53,7 +53,10 @@ class TrackedTransaction:
 
 @dataclass(frozen=True, slots=True)
 class Watch:
-    """One hash to ask one network about, with what the poller's schedule depends on."""
+    """One hash to ask one network about, with what the poller's schedule depends on.
+
+    `failing_since` is set where the last question got no answer.
+    """
 
     watch_id: int
     network_id: NetworkId
@@ -61,6 +64,7 @@ class Watch:
     tracked_at: datetime
     attempted_at: datetime | None
     last_asked_at: datetime | None
+    failing_since: datetime | None
     state: State | None
 
 
@@ -100,7 +104,7 @@ def watches(connection: Connection, after: int) -> list[Watch]:
         select(
             *watch_rows.c["watch_id", "network_id", "tx_hash", "tracked_at"],
             tracked_transactions.c.attempted_at,
-            checks.c.last_asked_at,
+            *checks.c["last_asked_at", "failing_since"],
             conditions.c.state,
         )
         .select_from(watch_rows)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Final
 
@@ -39,7 +39,11 @@ class FollowPolicy:
 
 @dataclass(frozen=True, slots=True)
 class ChainFees:
-    """The four gas operations of one network at one block; `base_fee_history` is oldest first."""
+    """The four gas operations of one network at one block.
+
+    `base_fee_history` is oldest first. `read_at` is when the node last said that `head` is its
+    newest block; it tells nothing of how old that block is.
+    """
 
     network_id: NetworkId
     head: BlockHeader
@@ -140,7 +144,7 @@ class ChainFollower:
         elif head.hash != held.head.hash:
             await self._advance(held, head)
         else:
-            self._believe(held)
+            self._confirm()
 
     async def _start(self, head: BlockHeader) -> None:
         first = max(0, head.number - self._policy.fees.historical_blocks + 1)
@@ -202,6 +206,13 @@ class ChainFollower:
 
     def _believe(self, held: HeldChain) -> None:
         self._held, self._read_at, self._snapshot = held, self._clock(), None
+        self._times_shorter = 0
+
+    def _confirm(self) -> None:
+        """Renew the age of what is held: the head is as it was, and so is all that follows."""
+        self._read_at = self._clock()
+        if self._snapshot is not None:
+            self._snapshot = replace(self._snapshot, read_at=self._read_at)
         self._times_shorter = 0
 
     async def _load_older(self) -> None:

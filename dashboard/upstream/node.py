@@ -7,14 +7,8 @@ from typing import Any, Final, Literal, TypeVar
 
 from msgspec import Raw
 
-from dashboard.domain.quantity import Address, NetworkId, TxHash, shorten
-from dashboard.errors import (
-    InputError,
-    UpstreamRefused,
-    UpstreamThrottled,
-    UpstreamUnreadable,
-    WireError,
-)
+from dashboard.domain.quantity import Address, NetworkId, TxHash
+from dashboard.errors import UpstreamRefused, UpstreamThrottled, UpstreamUnreadable, WireError
 from dashboard.upstream.endpoint import BODY_ALLOWANCE, Asker, body_limit
 from dashboard.upstream.refusal import rpc_error, unreadable
 from dashboard.wire.jsonrpc import Reply, decode_replies, decode_reply, encode_batch, encode_call
@@ -49,10 +43,6 @@ class NodeClient:
     async def chain_id(self) -> NetworkId:
         """Return the id of the network that the node follows."""
         return NetworkId(await self._call("eth_chainId", [], decode_quantity))
-
-    async def block_number(self) -> int:
-        """Return the number of the newest block."""
-        return await self._call("eth_blockNumber", [], decode_quantity)
 
     async def block(self, number: int | Literal["latest"]) -> BlockHeader | None:
         """Return a block's header, or None where the node has no such block."""
@@ -112,10 +102,6 @@ class NodeClient:
                 "correct its address or the network's id"
             )
 
-    async def send_raw_transaction(self, raw: bytes) -> TxHash:
-        """Hand in a signed transaction; return the hash under which the node took it."""
-        return await self._call("eth_sendRawTransaction", [f"0x{raw.hex()}"], _decode_hash)
-
     async def _call(
         self, method: str, params: list[Any], decode: Callable[[Raw], Answer], limit: int = _LIMIT
     ) -> Answer:
@@ -174,11 +160,3 @@ class NodeClient:
             return decode(text)
         except WireError as error:
             raise unreadable(self.endpoint, error) from None
-
-
-def _decode_hash(raw: Raw) -> TxHash:
-    text = bytes(raw).decode(errors="replace")
-    try:
-        return TxHash.parse(text.strip('"'))
-    except InputError as error:
-        raise WireError(f"{shorten(text)} is not the hash of the transaction") from error

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import time
 from datetime import UTC, datetime, timedelta
+
+from dashboard.store.boot import boot_clock
 
 
 def utc_now() -> datetime:
@@ -12,5 +13,5 @@ def utc_now() -> datetime:
 
 
 def elapsed() -> timedelta:
-    """Return a time that only goes on, whatever becomes of the time of day."""
-    return timedelta(seconds=time.monotonic())
+    """Return a time that goes on while the machine sleeps, and through every set of its clock."""
+    return timedelta(microseconds=boot_clock().nanoseconds // 1000)

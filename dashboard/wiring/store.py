@@ -19,7 +19,6 @@ def store_url(settings: Settings) -> str:
 
 def migrate_store(settings: Settings) -> str:
     """Bring the store to this version's schema; return the schema's name."""
-    settings.home.mkdir(mode=0o700, parents=True, exist_ok=True)
     return migrate(store_url(settings))
 
 

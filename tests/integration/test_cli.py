@@ -57,3 +57,14 @@ def test_up_names_a_taken_port_and_starts_nothing(installation: Installation) ->
     assert f"port {installation.serve_port}" in refused.stderr
     assert "LINEWATCH_SERVE_PORT" in refused.stderr
     assert not installation.home.exists()
+
+
+def test_command_line_names_a_state_folder_that_cannot_be_made(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    installation = new_installation(tmp_path / "file" / "home")
+
+    refused = installation.run("migrate")
+
+    assert refused.returncode == 1
+    assert "LINEWATCH_HOME" in refused.stderr
+    assert "Traceback" not in refused.stderr

@@ -12,7 +12,7 @@ import pytest
 from dashboard.alert.channels.mail import Security, SmtpChannel, SmtpServer
 from dashboard.alert.deliver import Deliverer, DeliveryPolicy
 from dashboard.domain.notice import NoticeState, Recipient
-from dashboard.errors import DeliveryDeferred
+from dashboard.errors import DeliveryBlocked
 from dashboard.store.engine import Store, open_store
 from dashboard.store.migrate import migrate
 from tests.letters import LETTER, SENDER, a_letter_of, an_envelope
@@ -28,7 +28,7 @@ from tests.mail_server import (
     rude_server,
     speak_http,
 )
-from tests.owing import notices, owe, take_office
+from tests.owing import notices, owe, states, take_office
 from tests.timepiece import Timepiece
 
 SOON = timedelta(seconds=0.4)
@@ -61,7 +61,7 @@ def test_slow_server_costs_one_time_out(
 ) -> None:
     with rude_server(behaviour) as port:
         started = time.monotonic()
-        with pytest.raises(DeliveryDeferred, match=complaint):
+        with pytest.raises(DeliveryBlocked, match=complaint):
             channel_to(port, SOON, security).send(LETTER, an_envelope())
 
     assert time.monotonic() - started < 5
@@ -78,7 +78,7 @@ def test_slow_server_costs_one_time_out(
 def test_rude_server_keeps_the_letter_owed(behaviour: Rudeness, complaint: str) -> None:
     with (
         rude_server(behaviour) as port,
-        pytest.raises(DeliveryDeferred, match=complaint),
+        pytest.raises(DeliveryBlocked, match=complaint),
     ):
         channel_to(port, AMPLE).send(LETTER, an_envelope())
 
@@ -87,7 +87,7 @@ def test_server_that_is_gone_keeps_the_letter_owed() -> None:
     with rude_server(be_silent) as port:
         pass
 
-    with pytest.raises(DeliveryDeferred, match=r"cannot be reached .Connection refused"):
+    with pytest.raises(DeliveryBlocked, match=r"cannot be reached .Connection refused"):
         channel_to(port, AMPLE).send(LETTER, an_envelope())
 
 
@@ -125,6 +125,21 @@ def test_letter_dropped_after_the_final_dot_is_sent_again_with_its_message_id(
     [notice] = notices(store)
     assert [mail["Message-ID"] for mail in inbox.mails] == [notice.message_id]
     assert (notice.state, notice.attempts) == (NoticeState.SENT, 2)
+
+
+def test_letters_arrive_once_the_right_to_relay_is_granted(store: Store) -> None:
+    timepiece = Timepiece()
+    owe(store, 3)
+    token = take_office(store)
+    inbox = Inbox()
+
+    for each in (Inbox(RCPT="554 5.7.1 Relay access denied"), inbox):
+        with mail_server(each) as port:
+            deliver_over(store, channel_to(port, AMPLE), timepiece, token)
+        timepiece.wait(timedelta(minutes=1))
+
+    assert states(store) == {NoticeState.SENT: 3}
+    assert len(inbox.mails) == 3
 
 
 def deliver_over(store: Store, channel: SmtpChannel, timepiece: Timepiece, token: int) -> None:

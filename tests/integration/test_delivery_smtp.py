@@ -11,7 +11,7 @@ import pytest
 
 from dashboard.alert.channels.mail import Security, SmtpChannel, SmtpServer
 from dashboard.domain.secret import Secret
-from dashboard.errors import DeliveryDeferred, DeliveryRefused
+from dashboard.errors import DeliveryBlocked, DeliveryDeferred, DeliveryRefused
 from tests.certificate import Certificate, make_certificate
 from tests.letters import LETTER, SENDER, an_envelope
 from tests.mail_server import PASSWORD, USERNAME, Inbox, mail_server
@@ -92,6 +92,22 @@ def test_wrong_password_keeps_the_letter_and_hides_the_secret(certificate: Certi
     assert inbox.mails == []
 
 
+def test_password_beyond_ascii_keeps_the_letter_and_hides_the_secret(
+    certificate: Certificate,
+) -> None:
+    inbox = Inbox()
+    context = certificate.for_server()
+
+    with mail_server(inbox, tls_context=context, authenticator=inbox.authenticate) as port:
+        server = protected(port, Security.STARTTLS, certificate)
+        beyond = replace(server, username=USERNAME, password=Secret("canary-ü"))
+        with pytest.raises(DeliveryBlocked, match="takes ASCII only; check") as caught:
+            send(beyond)
+
+    assert "ü" not in str(caught.value)
+    assert inbox.logins == []
+
+
 @pytest.mark.parametrize("security", [Security.STARTTLS, Security.TLS])
 def test_certificate_that_is_not_trusted_keeps_the_letter(
     certificate: Certificate, security: Security
@@ -151,11 +167,38 @@ def test_temporary_refusal_keeps_the_letter(command: str) -> None:
         send(plain(port))
 
 
-@pytest.mark.parametrize("command", ["RCPT", "DATA"])
-def test_permanent_refusal_of_recipient_or_letter_is_final(command: str) -> None:
+@pytest.mark.parametrize(
+    ("command", "answer"),
+    [("RCPT", "550 no such user"), ("DATA", "554 5.6.0 cannot be converted")],
+)
+def test_missing_mailbox_and_unfit_letter_are_final(command: str, answer: str) -> None:
     with (
-        mail_server(Inbox(**{command: "550 go away"})) as port,
-        pytest.raises(DeliveryRefused, match="550 go away"),
+        mail_server(Inbox(**{command: answer})) as port,
+        pytest.raises(DeliveryRefused, match=answer),
+    ):
+        send(plain(port))
+
+
+def test_letter_that_a_filter_rejects_is_kept_and_no_other_put_off() -> None:
+    with (
+        mail_server(Inbox(DATA="554 5.7.1 looks like spam")) as port,
+        pytest.raises(DeliveryDeferred, match=r"refused the letter: 554 5\.7\.1") as caught,
+    ):
+        send(plain(port))
+
+    assert not isinstance(caught.value, DeliveryBlocked)
+
+
+@pytest.mark.parametrize(
+    ("command", "answer"),
+    [("RCPT", "554 5.7.1 Relay access denied"), ("RCPT", "450 greylisted"), ("MAIL", "451 busy")],
+)
+def test_refusal_before_the_letter_was_seen_puts_the_others_off_too(
+    command: str, answer: str
+) -> None:
+    with (
+        mail_server(Inbox(**{command: answer})) as port,
+        pytest.raises(DeliveryBlocked, match=answer),
     ):
         send(plain(port))
 

@@ -136,7 +136,9 @@ async def test_follower_reads_the_whole_window_at_the_first_start(
 async def test_client_reads_blocks_fees_and_receipts(devnet: DevnetProcess) -> None:
     async with open_client() as http:
         node = NodeClient(HttpAsker(http, Endpoint("devnet", Secret(devnet.url)), RetryPolicy()))
-        head = await node.block_number()
+        newest = await node.block("latest")
+        assert newest is not None
+        head = newest.number
         parent, block = await node.blocks([head - 1, head])
         history = await node.fee_history(2, head, [10, 50, 95])
         tx_hash = devnet.block(hex(head))["transactions"][0]

@@ -136,7 +136,7 @@ async def test_gas_of_every_network_is_kept(store: Store, tmp_path: Path) -> Non
 
 def is_known(store: Store, network_id: NetworkId) -> bool:
     with store.read() as connection:
-        return latest_gas(connection, network_id).suggested_gas_fees is not None
+        return latest_gas(connection, network_id, datetime.now(UTC)).suggested_gas_fees is not None
 
 
 async def test_trouble_of_one_network_never_touches_another(store: Store, tmp_path: Path) -> None:

@@ -26,10 +26,23 @@ def test_content_type_of_a_request_does_not_matter(api: httpx.Client) -> None:
     assert response.json()["error"]["code"] == -32601
 
 
-@pytest.mark.parametrize("path", ["/v3/wrong", "/v3/", "/v3", f"/v3/{KEY}x", "/v3/wrong/more"])
-def test_unknown_key_is_refused_before_the_body_is_looked_at(api: httpx.Client, path: str) -> None:
-    response = api.post(path, content=b"no json")
+WRONG_KEYS = ("/v3/wrong", "/v3/", "/v3", f"/v3/{KEY}x", "/v3/wrong/more")
+NOWHERE = ("/", "/nope", "/v4/key", f"/v3/{KEY}/", f"/v3/{KEY}/more", "/favicon.ico", "/ws")
 
+
+@pytest.mark.parametrize("path", WRONG_KEYS + NOWHERE)
+def test_call_with_an_unknown_key_or_path_is_refused_unread(api: httpx.Client, path: str) -> None:
+    assert_refused(api.post(path, content=b"no json"))
+
+
+@pytest.mark.parametrize("verb", ["GET", "HEAD", "PUT", "DELETE"])
+@pytest.mark.parametrize("path", WRONG_KEYS)
+def test_unknown_key_is_told_before_a_wrong_verb(api: httpx.Client, path: str, verb: str) -> None:
+    assert api.request(verb, path).status_code == 401
+    assert_refused(api.get(path))
+
+
+def assert_refused(response: httpx.Response) -> None:
     assert response.status_code == 401
     assert response.json() == {
         "jsonrpc": "2.0",
@@ -38,9 +51,9 @@ def test_unknown_key_is_refused_before_the_body_is_looked_at(api: httpx.Client, 
     }
 
 
-@pytest.mark.parametrize("path", ["/", "/v4/key", f"/v3/{KEY}/more", "/favicon.ico", "/ws"])
-def test_unknown_path_is_not_found_in_json(api: httpx.Client, path: str) -> None:
-    response = api.post(path)
+@pytest.mark.parametrize("path", NOWHERE)
+def test_page_at_an_unknown_path_is_not_found_in_json(api: httpx.Client, path: str) -> None:
+    response = api.get(path)
 
     assert response.status_code == 404
     assert response.json()["statusCode"] == 404

@@ -74,7 +74,7 @@ def test_ready_waits_for_the_node_of_each_network(store: Store) -> None:
 
 
 def test_ready_ends_when_a_node_has_been_silent_for_too_long(store: Store) -> None:
-    follower = ScriptedFollower(utc_now)
+    follower = ScriptedFollower(utc_now, seconds=3_600)
     networks = (ServedNetwork(NETWORK, "devnet", follower),)
     limits = replace(LIMITS, oldest_fees=timedelta(milliseconds=500))
 
@@ -106,7 +106,8 @@ def test_store_that_fails_is_said_and_acknowledges_nothing(tmp_path: Path) -> No
     for reply in (saved, asked):
         assert (reply["error"]["code"], reply["error"]["message"]) == (-32000, "Server error")
     assert ready.status_code == 503
-    assert ready.json()["reasons"][0].startswith("The store cannot be read: ")
+    assert ready.json()["reasons"][0].startswith("The store cannot be read: it ")
+    assert str(tmp_path) not in f"{saved} {asked} {ready.text}"
 
 
 def test_no_key_or_secret_ever_stands_in_a_log(

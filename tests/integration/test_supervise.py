@@ -22,6 +22,12 @@ pytestmark = pytest.mark.anyio
 PATIENCE = Patience(ready_within=20, grace=2, steady=60, back_off=(0.01, 0.01))
 LIVES = "import os, sys; open(sys.argv[1], 'a').write(str(os.getpid()) + chr(10)); sys.stdin.read()"
 STUBBORN = "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); " + LIVES
+GOODBYE = -1
+SAYS_GOODBYE = (
+    "import os, signal, sys; out = open(sys.argv[1], 'a', buffering=1);"
+    "signal.signal(signal.SIGTERM, lambda *_: sys.exit(out.write('-1' + chr(10)) and 0));"
+    "out.write(str(os.getpid()) + chr(10)); sys.stdin.read()"
+)
 DIES = "import sys; sys.exit(3)"
 LIVES_ONCE = (
     "import os, sys; again = os.path.exists(sys.argv[1]);"
@@ -98,6 +104,21 @@ async def test_supervisor_kills_a_role_that_does_not_end_by_itself(tmp_path: Pat
     await running
 
     assert not is_alive(starts(path)[0])
+
+
+async def test_supervisor_lets_a_hanging_role_cost_no_other_its_grace(tmp_path: Path) -> None:
+    stop = asyncio.Event()
+    hanging, polite = tmp_path / "hanging", tmp_path / "polite"
+    polite_role = role(polite, SAYS_GOODBYE)
+
+    running = asyncio.create_task(
+        supervise([polite_role, role(hanging, STUBBORN)], stop, Patience(grace=2))
+    )
+    await eventually_async(lambda: bool(starts(hanging) and starts(polite)))
+    stop.set()
+    await running
+
+    assert starts(polite)[-1] == GOODBYE
 
 
 async def test_supervisor_starts_a_killed_role_again(tmp_path: Path) -> None:

@@ -43,8 +43,6 @@ from tests.integration.upstreams import (
     silent,
 )
 
-pytestmark = pytest.mark.anyio
-
 LIMIT = 64 * 1024
 
 

@@ -126,7 +126,7 @@ def test_linewatch_leaves_nothing_running_when_it_is_killed(tmp_path: Path) -> N
         eventually(lambda: not installation.processes(), 20, "the end of every role")
 
 
-def test_streamlit_run_starts_the_rest_and_takes_it_along_when_killed(tmp_path: Path) -> None:
+def test_streamlit_run_starts_the_rest_takes_it_along_and_greys_what_is_old(tmp_path: Path) -> None:
     installation = new_installation(tmp_path / "home")
     streamlit = [sys.executable, "-m", "streamlit", "run", "app.py"]
     port = ["--server.port", str(installation.pages_port)]
@@ -143,3 +143,4 @@ def test_streamlit_run_starts_the_rest_and_takes_it_along_when_killed(tmp_path: 
         os.kill(process.pid, signal.SIGKILL)
 
         eventually(lambda: not installation.processes(), 20, "the end of the rest")
+        expect(page.get_by_test_id("stMain")).to_have_css("filter", "grayscale(1)")

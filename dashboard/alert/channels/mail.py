@@ -12,20 +12,19 @@ from enum import StrEnum
 from typing import Final
 
 from dashboard.alert.channels.connection import Connection, Deadline
+from dashboard.alert.channels.reply import Reply, is_agreed, is_no_mailbox, is_unfit_letter, said
 from dashboard.alert.letter import Envelope, Letter
 from dashboard.alert.message import parse_sender, write_message
-from dashboard.domain.foreign import visible
 from dashboard.domain.secret import Secret
-from dashboard.errors import DeliveryDeferred, DeliveryRefused
+from dashboard.errors import DeliveryBlocked, DeliveryDeferred, DeliveryRefused
 
-_PERMANENT: Final = 500
-_LONGEST_ANSWER: Final = 200
 _TROUBLES: Final = (
     (smtplib.SMTPNotSupportedError, "lacks STARTTLS or a login; check security in [mail]"),
     (smtplib.SMTPServerDisconnected, "closed the connection"),
     (smtplib.SMTPException, "does not offer what is needed; check security in [mail]"),
     (ssl.SSLCertVerificationError, "has no certificate that can be trusted"),
     (ssl.SSLError, "does not speak TLS here; check port and security in [mail]"),
+    (UnicodeError, "takes ASCII only; check host, username and password in [mail]"),
 )
 
 
@@ -64,18 +63,18 @@ class SmtpChannel:
     def send(self, letter: Letter, envelope: Envelope) -> str:
         """Hand one letter over; returns the server's answer to it.
 
-        DeliveryRefused only where the server refuses this recipient or this letter for good.
-        What is wrong with the server, the way to it or our account keeps the letter owed.
+        DeliveryRefused only where there is no such mailbox, or the letter itself will never do.
+        DeliveryBlocked for what is wrong with the server, the way to it, our account or the
+        recipient; DeliveryDeferred where the server saw the letter and may take it later.
         """
         message = write_message(letter, envelope, self._sender).as_bytes()
         with self._connected() as connection:
             self._sign_in(connection)
-            _expect(connection.mail(self._sender.addr_spec), "the sender", DeliveryDeferred)
-            _expect(connection.rcpt(envelope.to), "the recipient")
-            answer = connection.data(message)
-            _expect(answer, "the letter")
+            _expect(connection.mail(self._sender.addr_spec), "the sender")
+            _name_recipient(connection, envelope.to)
+            reply = _hand_over(connection, message)
             connection.say_goodbye()
-        return _said(answer)
+        return said(reply)
 
     @contextmanager
     def _connected(self) -> Iterator[Connection]:
@@ -84,10 +83,10 @@ class SmtpChannel:
         with Deadline(server.timeout.total_seconds()) as deadline:
             connection = Connection(deadline, implicit)
             try:
-                _expect(connection.connect(server.host, server.port), "us", DeliveryDeferred)
+                _expect(connection.connect(server.host, server.port), "us")
                 yield connection
-            except (OSError, smtplib.SMTPException) as error:
-                raise DeliveryDeferred(f"{self._name()}: {_trouble(error, deadline)}") from error
+            except (OSError, smtplib.SMTPException, UnicodeError) as error:
+                raise DeliveryBlocked(f"{self._name()}: {_trouble(error, deadline)}") from error
             finally:
                 connection.close()
 
@@ -110,25 +109,32 @@ def _trouble(error: Exception, deadline: Deadline) -> str:
     if isinstance(error, smtplib.SMTPAuthenticationError):
         return f"refused the login ({error.smtp_code}); check username and password in [mail]"
     if isinstance(error, smtplib.SMTPResponseException):
-        return f"answered {_said((error.smtp_code, error.smtp_error))}"
+        return f"answered {said((error.smtp_code, error.smtp_error))}"
     known = next((text for kind, text in _TROUBLES if isinstance(error, kind)), None)
     return known or f"cannot be reached ({getattr(error, 'strerror', None) or 'no connection'})"
 
 
-def _expect(
-    answer: tuple[int, bytes],
-    what: str,
-    permanent: type[DeliveryDeferred | DeliveryRefused] = DeliveryRefused,
-) -> None:
-    """Raise unless the server agreed; a code of 500 or more raises `permanent`."""
-    code, _ = answer
-    if 200 <= code < 300:  # noqa: PLR2004 - the codes of agreement, RFC 5321
-        return
-    error = permanent if code >= _PERMANENT else DeliveryDeferred
-    raise error(f"the mail server refused {what}: {_said(answer)}")
+def _name_recipient(connection: Connection, address: str) -> None:
+    reply = connection.rcpt(address)
+    if is_no_mailbox(reply):
+        raise DeliveryRefused(_refusal(reply, "the recipient"))
+    _expect(reply, "the recipient")
 
 
-def _said(answer: tuple[int, bytes | str]) -> str:
-    code, text = answer
-    words = text if isinstance(text, str) else text.decode("ascii", "backslashreplace")
-    return f"{code} {visible(words, _LONGEST_ANSWER)}".strip()
+def _hand_over(connection: Connection, message: bytes) -> Reply:
+    reply = connection.data(message)  # raises where the server will not even listen
+    if is_unfit_letter(reply):
+        raise DeliveryRefused(_refusal(reply, "the letter"))
+    if not is_agreed(reply):
+        raise DeliveryDeferred(_refusal(reply, "the letter"))
+    return reply
+
+
+def _expect(reply: Reply, what: str) -> None:
+    """Raise unless the server agreed, before it saw the letter: no other would fare better."""
+    if not is_agreed(reply):
+        raise DeliveryBlocked(_refusal(reply, what))
+
+
+def _refusal(reply: Reply, what: str) -> str:
+    return f"the mail server refused {what}: {said(reply)}"

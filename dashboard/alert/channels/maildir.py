@@ -8,7 +8,7 @@ from pathlib import Path
 
 from dashboard.alert.letter import Envelope, Letter
 from dashboard.alert.message import parse_sender, write_message
-from dashboard.errors import DeliveryDeferred
+from dashboard.errors import DeliveryBlocked
 
 _FOLDERS = ("tmp", "new", "cur")
 
@@ -26,7 +26,7 @@ class MaildirChannel:
         self._sender = parse_sender(sender)
 
     def send(self, letter: Letter, envelope: Envelope) -> str:
-        """Write one file durably; returns its name. DeliveryDeferred where the disk refuses."""
+        """Write one file durably; returns its name. DeliveryBlocked where the disk refuses."""
         content = write_message(letter, envelope, self._sender).as_bytes()
         name = _file_name(envelope)
         try:
@@ -35,7 +35,7 @@ class MaildirChannel:
                 self._write(name, content)
         except OSError as error:
             message = f"the Maildir cannot be written: {error.strerror}; check its disk and owner"
-            raise DeliveryDeferred(message) from error
+            raise DeliveryBlocked(message) from error
         return f"written as {name}"
 
     def _make_folders(self) -> None:

@@ -86,7 +86,7 @@ class FeeQuestions:
 
     def _read_suggested(self, card: NetworkCard) -> Datum[SuggestedGasFees] | None:
         with self._source.store.read() as connection:
-            latest = latest_gas(connection, card.network_id).suggested_gas_fees
+            latest = latest_gas(connection, card.network_id, self._source.now()).suggested_gas_fees
         return None if latest is None else Datum(latest.value, latest.asked_at, card.gas_period)
 
     def _read_spans(self, cards: tuple[NetworkCard, ...]) -> tuple[Span, ...]:

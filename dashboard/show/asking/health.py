@@ -38,17 +38,18 @@ class HealthQuestions:
         return self._health.get((), self._read)
 
     def _read(self) -> Health:
+        now = self._source.now()
         with self._source.store.read() as connection:
             return Health(
-                tuple(_network(connection, card) for card in self._source.networks),
+                tuple(_network(connection, card, now) for card in self._source.networks),
                 holders(connection),
                 mail_state(connection),
                 store_state(connection),
             )
 
 
-def _network(connection: Connection, card: NetworkCard) -> NetworkHealth:
-    latest = latest_gas(connection, card.network_id)
+def _network(connection: Connection, card: NetworkCard, now: datetime) -> NetworkHealth:
+    latest = latest_gas(connection, card.network_id, now)
     failures = {failure.operation: failure for failure in latest.failures}
     answered = [*(_gas_questions(card, latest) if card.has_gas else ())]
     if card.has_exclusion:

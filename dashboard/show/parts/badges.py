@@ -20,7 +20,7 @@ _VERDICTS: Final = {
     VerdictKind.REJECTED_THEN_INCLUDED: ("calm", "✓"),
     VerdictKind.INCLUDED: ("calm", "✓"),
     VerdictKind.REPLACED: ("mute", "⇄"),
-    VerdictKind.NO_REJECTION_ON_RECORD: ("calm", "○"),
+    VerdictKind.NO_REJECTION_ON_RECORD: ("mute", "○"),
     VerdictKind.CANNOT_TELL: ("mute", "?"),
     VerdictKind.NOT_CHECKED_YET: ("mute", "…"),
     VerdictKind.CANNOT_CHECK: ("busy", "!"),

@@ -11,7 +11,7 @@ from dashboard.domain.quantity import Wei
 from dashboard.show.networks import Datum, NetworkFigures, NetworkStatus
 from dashboard.show.parts.badges import activity_badge, flat_badge, simulated_badge
 from dashboard.show.parts.markup import Markup, element, join
-from dashboard.show.text import age, exact_fee, fee, moment, moment_near, share, span
+from dashboard.show.text import age, exact_fee, fee, moment, moment_near, sentence, share, span
 from dashboard.store.failing import StandingFailure
 
 
@@ -106,5 +106,5 @@ def _troubles(status: NetworkStatus, now: datetime) -> Markup:
 def _trouble(of: str, failure: StandingFailure, now: datetime) -> Markup:
     since = moment_near(failure.failing_since, now)
     headline = f"{of}: no answer since {since} ({age(failure.failing_since, now)})."
-    text = f" {failure.failure.message} It is asked again by itself."
+    text = f" {sentence(failure.failure.message)} It is asked again by itself."
     return element("p", element("strong", headline), text, class_="lw-notice busy lw-spaced")

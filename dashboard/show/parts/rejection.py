@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
 
 import streamlit as st
@@ -17,13 +18,21 @@ from dashboard.show.text import age, moment, short_hash
 _ROW_REASON_LENGTH = 160
 
 
-def rejection_row(stored: StoredRejection, network: str, now: datetime, lookup: st.Page) -> None:
+@dataclass(frozen=True, slots=True)
+class RowFlags:
+    """What a row says beside the record: on which network, and whether somebody tracks it."""
+
+    network: str
+    is_tracked: bool
+
+
+def rejection_row(stored: StoredRejection, flags: RowFlags, now: datetime, lookup: st.Page) -> None:
     """Show stage, module and age, the reason in plain words, and the hash as a link."""
     record = stored.record
     reason = parse_reason(record.reason_message)
     with st.container(key=f"rejection-{stored.rejection_id}", gap=None):
         why = element("p", reason_words(reason), class_="lw-reason")
-        st.html(join(_row_head(record, reason, network, now), why))
+        st.html(join(_row_head(record, reason, flags, now), why))
         st.page_link(
             lookup,
             label=short_hash(record.tx_hash),
@@ -32,13 +41,17 @@ def rejection_row(stored: StoredRejection, network: str, now: datetime, lookup: 
         )
 
 
-def _row_head(record: RejectedTransaction, reason: Reason, network: str, now: datetime) -> Markup:
+def _row_head(
+    record: RejectedTransaction, reason: Reason, flags: RowFlags, now: datetime
+) -> Markup:
+    tracked = badge("mute", "◉", "Tracked") if flags.is_tracked else Markup()
     module = element("span", f"module {reason.module}") if reason.module else Markup()
     when = element("time", age(record.timestamp, now), title=moment(record.timestamp))
     return element(
         "div",
         badge("bad", "✕", record.tx_rejection_stage),
-        element("span", network),
+        tracked,
+        element("span", flags.network),
         module,
         element("span", when, class_="lw-end"),
         class_="lw-row",

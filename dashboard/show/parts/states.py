@@ -10,6 +10,7 @@ import streamlit as st
 from dashboard.errors import StoreError
 from dashboard.show.networks import NetworkCard
 from dashboard.show.parts.markup import element, join
+from dashboard.show.text import sentence
 
 
 def empty(headline: str, what_to_do: str) -> None:
@@ -44,8 +45,8 @@ def store_trouble_shown() -> Iterator[None]:
         notice(
             "bad",
             "The store cannot be read.",
-            f"{trouble} Nothing is lost; this page tries again by itself. "
-            "If it lasts, look at the log of the worker and at the disk.",
+            f"{sentence(str(trouble))} This page tries again by itself; "
+            "if it lasts, look at the log of the worker and at the disk.",
         )
 
 

@@ -129,8 +129,9 @@ def _actions(desk: Desk, hashes: tuple[TxHash, ...]) -> None:
             disabled=not desk.can_ask,
             help=None if desk.can_ask else "No network with an exclusion endpoint is configured.",
         )
-        with st.popover("Track", icon=":material/visibility:", width="content"):
-            tracking_form(desk, hashes)
+        if desk.can_watch:
+            with st.popover("Track", icon=":material/visibility:", width="content"):
+                tracking_form(desk, hashes)
     if asked:
         _ask(desk, hashes)
 

@@ -19,7 +19,7 @@ from dashboard.show.parts.chooser import NETWORK, chosen_networks
 from dashboard.show.parts.heading import heading, section
 from dashboard.show.parts.markup import element
 from dashboard.show.parts.network import network_strip
-from dashboard.show.parts.rejection import rejection_row
+from dashboard.show.parts.rejection import RowFlags, rejection_row
 from dashboard.show.parts.states import empty, no_network, store_trouble_shown
 from dashboard.show.text import moment
 from dashboard.show.views import fees, health, lookup, rejections
@@ -122,8 +122,10 @@ def _rejections(desk: Desk, chosen: Sequence[NetworkCard], now: datetime) -> Non
             "No rejection seen yet",
             "Track a transaction on the Lookup page; its rejection appears here.",
         )
+    tracked = desk.tracked_among([stored.record.tx_hash for stored in newest])
     for stored in newest:
-        rejection_row(stored, desk.network_name(stored.network_id), now, lookup.place())
+        flags = RowFlags(desk.network_name(stored.network_id), stored.record.tx_hash in tracked)
+        rejection_row(stored, flags, now, lookup.place())
     if newest:
         with st.container(key="links-rejections"):
             st.page_link(

@@ -1,33 +1,14 @@
-"""A store for each test of delivery, and the time by which its leases run."""
+"""A channel that takes every letter, and who delivers over it."""
 
 from __future__ import annotations
-
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 from dashboard.alert.deliver import Deliverer
-from dashboard.store.engine import Store, open_store
-from dashboard.store.migrate import migrate
+from dashboard.store.engine import Store
 from tests.letters import RecordingChannel, a_letter_of
 from tests.owing import PATIENT
 from tests.timepiece import Timepiece
-
-
-@pytest.fixture
-def timepiece() -> Timepiece:
-    """Return the time of the test."""
-    return Timepiece()
-
-
-@pytest.fixture
-def store(tmp_path: Path, timepiece: Timepiece) -> Iterator[Store]:
-    """Yield a new store, opened."""
-    url = f"sqlite:///{tmp_path}/linewatch.db"
-    migrate(url)
-    with open_store(url, timepiece.boot_clock) as opened:
-        yield opened
 
 
 @pytest.fixture

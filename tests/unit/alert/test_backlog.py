@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from dashboard.alert.backlog import Backlog
 from dashboard.alert.routing import recipients_of
 from dashboard.domain.condition import State
 from dashboard.domain.notice import Notice, Recipient
-from tests.builders import a_notice, a_transition, an_id
+from tests.builders import A_MOMENT, a_notice, a_transition, an_id, seconds
 from tests.letters import ONCALL, OTHERS
 
 
@@ -34,6 +36,16 @@ def test_next_notice_travels_when_the_one_before_has_arrived() -> None:
     backlog.finish(owed(1))
 
     assert backlog.start() == [owed(2)]
+
+
+def test_letter_that_was_tried_least_travels_first() -> None:
+    tried = replace(owed(1), attempts=1)
+    younger = replace(owed(3), created_at=A_MOMENT + seconds(1))
+
+    backlog = a_backlog(tried, younger, owed(2))
+
+    assert backlog.start() == [owed(2)]
+    assert backlog.take_waiting(ONCALL) == [younger, tried]
 
 
 def test_backlog_counts_what_waits_and_what_travels() -> None:

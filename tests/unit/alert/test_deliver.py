@@ -6,11 +6,10 @@ from collections import Counter
 from datetime import timedelta
 
 from dashboard.alert.deliver import Deliverer, DeliveryPolicy, expand_outbox
-from dashboard.alert.outcome import Result
 from dashboard.alert.post import PostOffice
 from dashboard.alert.retry import RetryRule
 from dashboard.domain.condition import State
-from dashboard.domain.notice import NoticeState
+from dashboard.domain.notice import DeliveryResult, NoticeState
 from dashboard.errors import DeliveryDeferred, DeliveryRefused
 from dashboard.store.engine import Store
 from tests.builders import a_transition
@@ -29,7 +28,7 @@ def test_notice_is_sent_and_marked(
     results = deliverer.deliver_due(take_office(store))
 
     [notice] = notices(store)
-    assert results == Counter({Result.SENT: 1})
+    assert results == Counter({DeliveryResult.SENT: 1})
     assert (notice.state, notice.outcome, notice.attempts) == (NoticeState.SENT, "250 taken", 1)
     assert [envelope.message_id for envelope in channel.taken] == [notice.message_id]
 
@@ -82,7 +81,7 @@ def test_deferred_notice_stays_owed_and_is_tried_later(
     timepiece.wait(RetryRule().first_wait)
     later = deliverer.deliver_due(token)
 
-    assert (too_early, later) == (Counter(), Counter({Result.SENT: 1}))
+    assert (too_early, later) == (Counter(), Counter({DeliveryResult.SENT: 1}))
 
 
 def test_deferred_notice_says_why(
@@ -106,7 +105,7 @@ def test_refused_notice_becomes_a_dead_letter(
     results = deliverer.deliver_due(take_office(store))
 
     [notice] = notices(store)
-    assert results == Counter({Result.REFUSED: 1})
+    assert results == Counter({DeliveryResult.REFUSED: 1})
     assert (notice.state, notice.outcome) == (NoticeState.DEAD, "550 no such user")
 
 
@@ -159,5 +158,5 @@ def test_post_office_owes_and_delivers_in_one_round(
     reject(store)
     office = PostOffice(store, [ONCALL], deliverer, timepiece.now)
 
-    assert office.run(take_office(store)) == Counter({Result.SENT: 1})
+    assert office.run(take_office(store)) == Counter({DeliveryResult.SENT: 1})
     assert office.finish(timedelta(seconds=1)) == Counter()

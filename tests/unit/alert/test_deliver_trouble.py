@@ -6,12 +6,12 @@ from collections import Counter
 from datetime import timedelta
 
 import pytest
+from structlog.testing import capture_logs
 
 from dashboard.alert.deliver import Deliverer, DeliveryPolicy
 from dashboard.alert.letter import Letter
-from dashboard.alert.outcome import Result
-from dashboard.domain.notice import Notice, NoticeState, Recipient
-from dashboard.errors import DeliveryDeferred, StoreUnavailable
+from dashboard.domain.notice import DeliveryResult, Notice, NoticeState, Recipient
+from dashboard.errors import DeliveryBlocked, DeliveryDeferred, DeliveryRefused, StoreUnavailable
 from dashboard.store.engine import Store
 from tests.letters import ONCALL, OTHERS, RecordingChannel, a_letter_of
 from tests.moody_store import MoodyStore
@@ -19,6 +19,7 @@ from tests.owing import HASTY, LEASE, PATIENT, notices, owe, states, take_office
 from tests.timepiece import Timepiece
 
 DEFERRED = DeliveryDeferred("451 try again later")
+SILENT = DeliveryBlocked("did not answer within 20 s")
 
 
 def test_silent_recipient_does_not_hold_up_the_others(store: Store, timepiece: Timepiece) -> None:
@@ -41,19 +42,53 @@ def test_slow_letter_is_marked_when_it_arrives(store: Store, timepiece: Timepiec
     channel.let_go.set()
     results = deliverer.finish(timedelta(seconds=30))
 
-    assert results == Counter({Result.SENT: 1})
+    assert results == Counter({DeliveryResult.SENT: 1})
 
 
-def test_silent_recipient_is_tried_once_for_all_that_waits_for_it(
-    store: Store, deliverer: Deliverer, channel: RecordingChannel
+def test_letters_that_were_put_off_stay_so_where_the_store_refuses_at_first(
+    store: Store, channel: RecordingChannel, timepiece: Timepiece
 ) -> None:
-    owe(store, 5)
-    channel.errors[ONCALL.address] = DeliveryDeferred("did not answer within 20 s")
+    owe(store, 2)
+    token = take_office(store)
+    moody = MoodyStore(store)
+    channel.errors[ONCALL.address] = SILENT
+    deliverer = Deliverer(moody, {"mail": channel}, a_letter_of, timepiece.now, PATIENT)
+    moody.fail_after(writes=1)
 
-    results = deliverer.deliver_due(take_office(store))
+    with pytest.raises(StoreUnavailable):
+        deliverer.deliver_due(token)
+    deliverer.deliver_due(token)
 
     assert len(channel.tried) == 1
-    assert results == Counter({Result.DEFERRED: 5})
+    assert [each.claimed_by for each in notices(store)] == [None, None]
+
+
+def test_failure_is_logged_with_its_notice_recipient_and_inert_words(
+    store: Store, deliverer: Deliverer, channel: RecordingChannel
+) -> None:
+    owe(store, 1, [ONCALL, OTHERS])
+    channel.errors[ONCALL.address] = DeliveryRefused("550 no \x1b[31msuch user")
+    channel.errors[OTHERS.address] = DEFERRED
+
+    with capture_logs() as lines:
+        deliverer.deliver_due(take_office(store))
+
+    ids = {each.recipient: str(each.notice_id) for each in notices(store)}
+    assert sorted(lines, key=lambda line: line["log_level"]) == [
+        a_line("error", "given up", ids[ONCALL], ONCALL, "550 no \\u001b[31msuch user"),
+        a_line("warning", "deferred", ids[OTHERS], OTHERS, "451 try again later"),
+    ]
+
+
+def a_line(level: str, event: str, notice: str, recipient: Recipient, words: str) -> dict[str, str]:
+    return {
+        "log_level": level,
+        "subject": "delivery",
+        "event": f"a notice was {event}",
+        "notice": notice,
+        "recipient": recipient.address,
+        "words": words,
+    }
 
 
 def test_finishing_starts_nothing_more(
@@ -151,7 +186,7 @@ def test_clock_set_back_does_not_strand_a_deferred_notice(
 
     timepiece.set_clock(timedelta(days=-7))
 
-    assert deliverer.deliver_due(token) == Counter({Result.SENT: 1})
+    assert deliverer.deliver_due(token) == Counter({DeliveryResult.SENT: 1})
 
 
 def test_letter_that_cannot_be_written_stays_owed(

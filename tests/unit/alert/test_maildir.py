@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from dashboard.alert.channels.maildir import MaildirChannel
-from dashboard.errors import DeliveryDeferred
+from dashboard.errors import DeliveryBlocked
 from tests.letters import LETTER, SENDER, an_envelope
 
 
@@ -57,5 +57,5 @@ def test_unfinished_file_is_left_nowhere(tmp_path: Path) -> None:
 def test_folder_that_cannot_be_written_keeps_the_letter_owed(tmp_path: Path) -> None:
     (tmp_path / "mail").write_text("a file, not a folder", encoding="utf-8")
 
-    with pytest.raises(DeliveryDeferred, match="the Maildir cannot be written: Not a directory"):
+    with pytest.raises(DeliveryBlocked, match="the Maildir cannot be written: Not a directory"):
         MaildirChannel(tmp_path / "mail", SENDER).send(LETTER, an_envelope())

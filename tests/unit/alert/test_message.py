@@ -6,7 +6,7 @@ import pytest
 
 from dashboard.alert.letter import Letter
 from dashboard.alert.message import parse_sender, write_message
-from dashboard.errors import DeliveryRefused, InputError
+from dashboard.errors import DeliveryBlocked, InputError
 from tests.letters import LETTER, SENDER, an_envelope
 
 FROM = parse_sender(SENDER)
@@ -60,8 +60,8 @@ def test_subject_with_line_breaks_adds_no_header() -> None:
 @pytest.mark.parametrize(
     "address", ["", "oncall", "a@b\r\nBcc: c@d", "a@b, c@d", "<a@b>", "grüße@example.org", '"a']
 )
-def test_recipient_that_is_no_address_is_refused_for_good(address: str) -> None:
-    with pytest.raises(DeliveryRefused, match="is no mail address; correct recipients"):
+def test_recipient_that_is_no_address_waits_for_a_correction(address: str) -> None:
+    with pytest.raises(DeliveryBlocked, match="is no mail address; correct recipients"):
         write_message(LETTER, an_envelope(to=address), FROM)
 
 

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from dashboard.alert.retry import RetryRule, next_attempt
+from dashboard.alert.retry import RetryRule, next_attempt, next_turn
 from dashboard.domain.notice import Notice
 from tests.builders import A_MOMENT, a_notice
 
@@ -25,6 +25,13 @@ def test_wait_doubles_up_to_an_hour(attempts: int, wait: int) -> None:
     now = A_MOMENT + timedelta(hours=1)
 
     assert next_attempt(tried(attempts), now, RULE) == now + timedelta(seconds=wait)
+
+
+def test_notice_that_was_only_put_off_has_its_turn_soon_however_old_it_is() -> None:
+    now = A_MOMENT + timedelta(days=70)
+
+    assert next_turn(tried(0), now, RULE) == now + timedelta(seconds=15)
+    assert next_turn(tried(100), now, RULE) == now + timedelta(hours=1)
 
 
 def test_notice_is_given_up_after_seven_days() -> None:

@@ -1,33 +1,14 @@
-"""A store for each test of polling, and the time by which its leases run."""
+"""An upstream and a poll for each test of polling."""
 
 from __future__ import annotations
-
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 from dashboard.poll.exclusion import ExclusionPoll
-from dashboard.store.engine import Store, open_store
-from dashboard.store.migrate import migrate
+from dashboard.store.engine import Store
 from tests.askers import ScriptedExclusion
 from tests.timepiece import Timepiece
 from tests.unit.poll.exclusions import NewPoll, a_poll
-
-
-@pytest.fixture
-def timepiece() -> Timepiece:
-    """Return the time of the test."""
-    return Timepiece()
-
-
-@pytest.fixture
-def store(tmp_path: Path, timepiece: Timepiece) -> Iterator[Store]:
-    """Yield a new store, opened."""
-    url = f"sqlite:///{tmp_path}/linewatch.db"
-    migrate(url)
-    with open_store(url, timepiece.boot_clock) as opened:
-        yield opened
 
 
 @pytest.fixture

@@ -66,6 +66,20 @@ async def test_restart_asks_nothing_before_it_is_due(
     assert upstream.questions[a_hash(1)] == before
 
 
+async def test_restart_remembers_that_a_question_got_no_answer(
+    store: Store, new_poll: NewPoll, upstream: ScriptedExclusion, timepiece: Timepiece
+) -> None:
+    watch(store, timepiece, 1, attempted_at=timepiece.now() - timedelta(days=6))
+    upstream.is_down = True
+    await new_poll().tick()
+    upstream.is_down = False
+    upstream.reject(a_record())
+
+    await let_pass(new_poll(), timepiece, timedelta(minutes=1))
+
+    assert news(store) == [(a_hash(1), State.REJECTED)]
+
+
 async def test_cadence_counts_from_the_attempt_where_it_is_known(
     store: Store, poll: ExclusionPoll, upstream: ScriptedExclusion, timepiece: Timepiece
 ) -> None:

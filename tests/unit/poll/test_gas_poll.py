@@ -13,7 +13,7 @@ from dashboard.poll.lease import Lease, LeaseLost
 from dashboard.store.engine import Store
 from dashboard.store.observations import LatestGas, latest_gas
 from tests.askers import ScriptedGas
-from tests.builders import A_NETWORK, seconds, suggested_gas_fees
+from tests.builders import A_MOMENT, A_NETWORK, seconds, suggested_gas_fees
 from tests.timepiece import Timepiece
 from tests.unit.poll.concluding import conditions_of
 
@@ -38,7 +38,7 @@ def poll(store: Store, upstream: ScriptedGas, timepiece: Timepiece) -> GasPoll:
 
 def latest(store: Store) -> LatestGas:
     with store.read() as connection:
-        return latest_gas(connection, A_NETWORK)
+        return latest_gas(connection, A_NETWORK, A_MOMENT + timedelta(days=365))
 
 
 async def tick_for(poll: GasPoll, timepiece: Timepiece, duration: timedelta) -> None:
@@ -74,6 +74,16 @@ async def test_each_operation_keeps_its_own_period(
         Operation.BASE_FEE_PERCENTILE: 10,
         Operation.BASE_FEE_HISTORY: 1,
     }
+
+
+async def test_tick_that_comes_a_little_early_skips_no_question(
+    poll: GasPoll, upstream: ScriptedGas, timepiece: Timepiece
+) -> None:
+    for moment in (3.99, 4.02, 3.98, 4.01, 3.99):
+        timepiece.wait(timedelta(seconds=moment))
+        await poll.tick()
+
+    assert upstream.asked[Operation.SUGGESTED_GAS_FEES] == 5
 
 
 async def test_one_failing_operation_does_not_cost_the_others(

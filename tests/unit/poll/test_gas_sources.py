@@ -17,7 +17,7 @@ from dashboard.poll.lease import Lease
 from dashboard.store.engine import Store
 from dashboard.store.observations import LatestGas, latest_gas
 from tests.askers import ScriptedGas
-from tests.builders import A_NETWORK, seconds, suggested_gas_fees
+from tests.builders import A_MOMENT, A_NETWORK, seconds, suggested_gas_fees
 from tests.timepiece import Timepiece
 from tests.unit.poll.concluding import conditions_of
 
@@ -65,7 +65,7 @@ def a_poll(
 
 def latest(store: Store) -> LatestGas:
     with store.read() as connection:
-        return latest_gas(connection, A_NETWORK)
+        return latest_gas(connection, A_NETWORK, A_MOMENT + timedelta(days=365))
 
 
 def told_by(store: Store) -> GasSource:

@@ -128,6 +128,27 @@ def test_restart_leaves_out_what_had_its_last_question() -> None:
     assert len(schedule) == 0
 
 
+def test_restart_puts_an_unanswered_question_again_within_a_minute() -> None:
+    born, asked = NOW - timedelta(days=6), NOW - seconds(20)
+    schedule = a_schedule(
+        Watched(a_hash(1), born, asked, State.UNREPORTED, is_answered=False),
+        Watched(a_hash(2), born, asked, State.UNREPORTED),
+    )
+
+    assert due_at(schedule, NOW + seconds(39)) == []
+    assert due_at(schedule, NOW + seconds(40)) == [a_hash(1)]
+
+
+def test_restart_puts_a_last_question_again_that_was_not_answered() -> None:
+    asked = NOW - timedelta(minutes=2)
+    schedule = a_schedule(
+        Watched(a_hash(1), asked - END, asked, State.UNREPORTED, is_answered=False)
+    )
+
+    assert due_at(schedule, NOW + timedelta(minutes=57)) == []
+    assert due_at(schedule, NOW + timedelta(minutes=58)) == [a_hash(1)]
+
+
 @pytest.mark.parametrize("jump", [timedelta(days=-7), timedelta(days=7)])
 def test_times_stored_by_a_wrong_clock_strand_nothing(jump: timedelta) -> None:
     born, asked = NOW - seconds(60) + jump, NOW - seconds(1) + jump

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 from dashboard.domain.gas import FeeSuggestion, SuggestedGasFees
@@ -48,31 +49,29 @@ def some_fees(base_fee: int) -> SuggestedGasFees:
 
 
 class ScriptedFollower:
-    """Is at block 0, unread, until a refresh; `trouble` makes refreshes fail."""
+    """Is unread until a refresh; `trouble` makes refreshes fail.
+
+    Its chain has a block every `seconds`, counted from when it was made.
+    """
 
     def __init__(self, clock: Callable[[], datetime], seconds: float = 2.0) -> None:
         self.trouble: Exception | None = None
         self.refreshes = 0
         self.next_head = 1
         self.base_fee = 7 * GWEI
+        self.busy_threshold = 7 * GWEI
         self._clock = clock
+        self._born = clock()
         self._seconds = seconds
         self._head: BlockHeader | None = None
         self._read_at: datetime | None = None
-
-    @property
-    def head(self) -> BlockHeader | None:
-        return self._head
-
-    @property
-    def read_at(self) -> datetime | None:
-        return self._read_at
 
     async def refresh(self) -> None:
         self.refreshes += 1
         if self.trouble is not None:
             raise self.trouble
-        self._head = a_header(self.next_head, self.base_fee, self._seconds)
+        header = a_header(self.next_head, self.base_fee, self._seconds)
+        self._head = replace(header, timestamp=header.timestamp - NOON + self._born)
         self._read_at = self._clock()
 
     def snapshot(self) -> ChainFees:
@@ -85,7 +84,7 @@ class ScriptedFollower:
             suggested_gas_fees=some_fees(self.base_fee),
             base_fee_history=(Wei(GWEI), Wei(self.base_fee)),
             base_fee_percentile=Wei(GWEI),
-            busy_threshold=Wei(self.base_fee),
+            busy_threshold=Wei(self.busy_threshold),
         )
 
 

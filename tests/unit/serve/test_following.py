@@ -10,7 +10,7 @@ import pytest
 
 from dashboard.errors import UpstreamRefused, UpstreamThrottled, UpstreamUnavailable
 from dashboard.serve.following import NetworkFees, block_time
-from tests.unit.serve.followers import Clock, ScriptedFollower, a_header
+from tests.unit.serve.followers import GWEI, Clock, ScriptedFollower, a_header
 
 pytestmark = pytest.mark.anyio
 
@@ -51,6 +51,33 @@ async def test_failing_node_leaves_its_last_replies_with_their_time() -> None:
     await fees.refresh()
 
     assert fees.replies is before
+
+
+async def test_nothing_new_is_encoded_once_and_keeps_only_its_age_up_to_date() -> None:
+    clock = Clock()
+    fees = network_fees(ScriptedFollower(clock))
+    await fees.refresh()
+    before = fees.replies
+    clock.now += SECOND
+
+    await fees.refresh()
+
+    assert before is not None
+    assert fees.replies is not None
+    assert fees.replies.bodies is before.bodies
+    assert fees.replies.read_at == before.read_at + SECOND
+
+
+async def test_window_that_grew_is_encoded_anew_at_the_same_head() -> None:
+    follower = ScriptedFollower(Clock())
+    fees = network_fees(follower)
+    await fees.refresh()
+    follower.busy_threshold = 9 * GWEI
+
+    await fees.refresh()
+
+    assert fees.replies is not None
+    assert json.loads(fees.replies.bodies["busyThreshold"]) == {"busyThreshold": "9"}
 
 
 @pytest.mark.parametrize("trouble", [UpstreamRefused("401"), ZeroDivisionError("a mistake")])

@@ -10,7 +10,7 @@ import pytest
 from anyio import CapacityLimiter
 
 from dashboard.domain.secret import Secret
-from dashboard.errors import StoreUnavailable
+from dashboard.errors import StoreError, StoreUnavailable
 from dashboard.serve.jsonrpc import JsonRpc, Method, Outcome
 from dashboard.serve.keys import ApiKey
 from dashboard.wire.jsonrpc import RpcFault
@@ -25,6 +25,7 @@ class Calls:
 
     def __init__(self) -> None:
         self.seen: list[tuple[str, str, list[Any]]] = []
+        self.trouble: StoreError = StoreUnavailable("disk full")
 
     def echo(self, params: Sequence[Any], caller: ApiKey) -> list[Outcome]:
         self.seen.append(("echo", caller.name, list(params)))
@@ -34,7 +35,7 @@ class Calls:
         return [RpcFault.invalid_params("no") for _ in params]
 
     def fail(self, _params: Sequence[Any], _caller: ApiKey) -> list[Outcome]:
-        raise StoreUnavailable("disk full")
+        raise self.trouble
 
     def break_down(self, _params: Sequence[Any], _caller: ApiKey) -> list[Outcome]:
         raise ZeroDivisionError("a mistake with details")
@@ -89,10 +90,21 @@ async def test_fault_of_a_method_becomes_its_error() -> None:
     assert (await answer(call("refuse")))["error"] == {"code": -32602, "message": "no"}
 
 
-async def test_store_failure_is_a_server_error_with_its_detail() -> None:
-    error = (await answer(call("fail")))["error"]
+@pytest.mark.parametrize(
+    ("trouble", "remedy"),
+    [(StoreUnavailable, "try again later"), (StoreError, "operator mends it")],
+)
+async def test_store_failure_tells_whether_to_try_again_and_no_path(
+    trouble: type[StoreError], remedy: str
+) -> None:
+    calls = Calls()
+    calls.trouble = trouble("The store /home/me/linewatch.sqlite cannot be used now (disk full)")
 
-    assert error == {"code": -32000, "message": "Server error", "data": "disk full"}
+    error = (await answer(call("fail"), calls))["error"]
+
+    assert (error["code"], error["message"]) == (-32000, "Server error")
+    assert remedy in error["data"]
+    assert "/home" not in error["data"]
 
 
 async def test_mistake_of_ours_is_an_internal_error_without_detail() -> None:

@@ -109,6 +109,26 @@ MISTAKES = {
     ),
     "pages beyond loopback": ("[pages]\nhost = '0.0.0.0'\n", ("pages.host", "no sign-in yet")),
     "an open development key": ("[serve]\nhost = '0.0.0.0'\n", ("serve.host", "[serve.keys.NAME]")),
+    "a recipient without a host": (
+        "[mail]\nrecipients = ['oncall']\n",
+        ("mail.recipients", "'oncall'", "name@host"),
+    ),
+    "a sender that would be a header": (
+        '[mail]\nsender = "a@b\\nBcc: c@d"\n',
+        ("mail.sender", "name@host"),
+    ),
+    "a mail server and nobody to write to": (
+        "[mail]\nsmtp_host = 'smtp.example.org'\n",
+        ("mail.recipients is empty",),
+    ),
+    "an address without a scheme": (
+        NETWORK + "node = { url = 'node.example' }\n",
+        ("networks.mine.node.url", "https://"),
+    ),
+    "a gas API over WebSocket": (
+        NETWORK + "gas = { url = 'wss://gas.example', key = 'k' }\n",
+        ("networks.mine.gas.url", "https://"),
+    ),
     "devnet without a key": (
         NETWORK + "[devnet]\nmode = 'on'\n",
         ("devnet.key", "development key is off"),
@@ -142,11 +162,20 @@ def test_settings_say_which_file_cannot_be_read(tmp_path: Path) -> None:
         load_settings({"LINEWATCH_CONFIG": str(tmp_path / "gone.toml")})
 
 
-def test_settings_never_show_the_value_of_a_secret_in_a_mistake(tmp_path: Path) -> None:
-    message = mistake(tmp_path, NETWORK + "exclusion = { url = 'https://h', key = ['canary'] }\n")
+HIDING = {
+    "a list for a key": NETWORK + "exclusion = { url = 'https://h', key = ['canary'] }\n",
+    "text for an endpoint": NETWORK + "exclusion = 'https://h/v3/canary'\n",
+    "text for a network": "[networks]\na = 'https://h/canary'\n",
+    "text for all networks": "networks = 'canary'\n",
+    "text for an API key": "[serve.keys]\nwallets = 'canary'\n",
+    "text for all API keys": "[serve]\nkeys = 'canary'\n",
+    "an address without a scheme": NETWORK + "node = { url = 'h/canary' }\n",
+}
 
-    assert "networks.mine.exclusion.key" in message
-    assert "canary" not in message
+
+@pytest.mark.parametrize("text", HIDING.values(), ids=HIDING.keys())
+def test_settings_never_show_what_may_be_a_secret_in_a_mistake(tmp_path: Path, text: str) -> None:
+    assert "canary" not in mistake(tmp_path, text)
 
 
 def test_settings_read_a_secret_from_the_variable_that_it_names(tmp_path: Path) -> None:

@@ -75,6 +75,12 @@ def test_newest_rejections_come_first(desk: Desk) -> None:
     assert [each.record.tx_hash for each in newest] == [tx_hash(1), tx_hash(2)]
 
 
+def test_tracked_among_names_only_what_somebody_watches(desk: Desk) -> None:
+    desk.track([tx_hash(1)], "", None)
+
+    assert desk.tracked_among([tx_hash(1), tx_hash(77)]) == {tx_hash(1)}
+
+
 def test_dossier_of_a_rejected_hash_holds_every_version(desk: Desk) -> None:
     (dossier,) = desk.dossiers([tx_hash(2)])
 

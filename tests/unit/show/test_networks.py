@@ -76,6 +76,21 @@ def test_fee_older_than_two_periods_is_stale_and_not_called_calm() -> None:
     assert status.activity_reason.startswith("The last answer came 8 s ago; one is due every 4 s.")
 
 
+def test_fee_dated_in_the_future_is_stale_whatever_it_says() -> None:
+    ahead = replace(figures(9), base_fee=seen(9, -timedelta(days=3)))
+
+    status = conclude_status(ahead, NOW)
+
+    assert status.activity is Activity.STALE
+    assert status.activity_reason.startswith("The last answer is dated in the future")
+
+
+def test_fee_dated_a_moment_ahead_is_fresh() -> None:
+    status = conclude_status(replace(figures(9), base_fee=seen(9, -timedelta(seconds=5))), NOW)
+
+    assert status.activity is Activity.CALM
+
+
 def test_threshold_ages_by_its_own_period() -> None:
     slow = seen(10, age=5 * PERIOD, period=15 * PERIOD)
 
@@ -117,6 +132,21 @@ def test_network_without_a_gas_endpoint_says_so() -> None:
 
     assert status.activity is Activity.UNKNOWN
     assert "No gas API and no node is configured" in status.activity_reason
+
+
+def test_answer_names_a_network_that_gives_no_answer_before_all_others() -> None:
+    failure = Failure(FailureKind.REFUSED, "key refused")
+    silent = StandingFailure(Operation.EXCLUSION_STATUS, NOW - PERIOD, NOW, failure)
+    calm = conclude_status(figures(9), NOW)
+    unanswered = conclude_status(replace(figures(9), failures=[silent]), NOW)
+
+    assert answer([calm, unanswered]) == "No answer from: Net."
+
+
+def test_answer_waits_for_no_fees_where_none_are_watched() -> None:
+    without_gas = conclude_status(NetworkFigures(replace(CARD, has_gas=False)), NOW)
+
+    assert answer([without_gas]) == "No network is busy or stale."
 
 
 def test_longest_failure_of_each_kind_is_told_apart() -> None:

@@ -81,6 +81,15 @@ def test_overview_links_each_rejection_to_its_lookup(store: Store) -> None:
     assert f"tx={tx_hash(1)}" in links
 
 
+def test_overview_flags_the_rejections_that_somebody_tracks(store: Store) -> None:
+    desk = Desk(store, (SIMULATED,), None, lambda: NOW)
+    before = words_of(open_page(desk)).count("Tracked")
+
+    desk.track([tx_hash(1), tx_hash(2)], "", None)
+
+    assert words_of(open_page(desk)).count("Tracked") > before
+
+
 def test_overview_without_networks_says_how_to_add_one(empty_store: Store) -> None:
     page = open_page(Desk(empty_store, (), None, lambda: NOW))
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import sqlite3
 import threading
 from pathlib import Path
 
@@ -10,10 +12,11 @@ import pytest
 from sqlalchemy import text
 
 from dashboard.errors import StoreError, StoreUnavailable
-from dashboard.store.engine import Store, open_store
+from dashboard.store.engine import Store, open_store, prove_writing
 from dashboard.store.rejections import newest, save_report, versions
 from dashboard.store.transactions import TrackRequest, is_tracked, track
 from tests.builders import A_MOMENT, A_NETWORK, a_hash, a_report, seconds
+from tests.disk import disk_that_takes_nothing
 
 A_WISH = TrackRequest(a_hash(), (A_NETWORK,), None, "")
 
@@ -127,6 +130,25 @@ def test_full_disk_is_told_and_saves_nothing(store: Store) -> None:
 
     with store.read() as connection:
         assert newest(connection, 1) == []
+
+
+def test_proof_of_writing_changes_nothing(store: Store, tmp_path: Path) -> None:
+    def content() -> list[str]:
+        with contextlib.closing(sqlite3.connect(tmp_path / "linewatch.db")) as connection:
+            return [*connection.iterdump()]
+
+    before = content()
+
+    prove_writing(store)
+
+    assert content() == before
+
+
+def test_proof_of_writing_fails_on_a_disk_that_takes_no_more_until_it_does(store: Store) -> None:
+    with disk_that_takes_nothing(), pytest.raises(StoreUnavailable, match="disk"):
+        prove_writing(store)
+
+    prove_writing(store)
 
 
 def test_value_that_cannot_be_kept_is_a_mistake_and_no_trouble_of_the_store(store: Store) -> None:

@@ -41,7 +41,7 @@ READS: dict[str, Read] = {
     "tracked": lambda it: tracked(it, 5),
     "watches": lambda it: watches(it, 0),
     "condition": lambda it: condition(it, Subject.transaction(A_NETWORK, a_hash())),
-    "latest_gas": lambda it: latest_gas(it, A_NETWORK),
+    "latest_gas": lambda it: latest_gas(it, A_NETWORK, A_MOMENT),
     "base_fees": lambda it: base_fees(it, A_NETWORK, A_MOMENT, A_MOMENT),
     "medium_priority_fees": lambda it: medium_priority_fees(it, A_NETWORK, A_MOMENT, A_MOMENT),
     "failing": lambda it: failing(it, A_NETWORK),

@@ -57,7 +57,7 @@ def points(store: Store) -> list[tuple[float, int, bool]]:
 
 def test_nothing_is_known_of_a_network_that_was_never_observed(store: Store) -> None:
     with store.read() as connection:
-        assert latest_gas(connection, A_NETWORK) == LatestGas()
+        assert latest_gas(connection, A_NETWORK, A_MOMENT + DAY) == LatestGas()
 
 
 def test_observation_comes_back_exactly(store: Store) -> None:
@@ -75,7 +75,7 @@ def test_observation_comes_back_exactly(store: Store) -> None:
     )
 
     with store.read() as connection:
-        latest = latest_gas(connection, A_NETWORK)
+        latest = latest_gas(connection, A_NETWORK, A_MOMENT + DAY)
 
     assert latest == LatestGas(
         Dated(fees, seen.asked_at),
@@ -90,17 +90,32 @@ def test_each_latest_value_keeps_its_own_age(store: Store) -> None:
     observe(store, 60, busy_threshold=Wei(8))
 
     with store.read() as connection:
-        latest = latest_gas(connection, A_NETWORK)
+        latest = latest_gas(connection, A_NETWORK, A_MOMENT + DAY)
 
     assert latest.base_fee_percentile == Dated(Wei(5), A_MOMENT)
     assert latest.busy_threshold == Dated(Wei(8), A_MOMENT + seconds(60))
+
+
+def test_what_a_clock_dated_ahead_is_not_the_latest(store: Store) -> None:
+    for second, fee in ((0, 5), (3600, 9)):
+        fees = suggested_gas_fees(estimated_base_fee=Wei(fee))
+        observe(store, second, suggested_gas_fees=fees, busy_threshold=Wei(fee))
+    observe(store, 3600, base_fee_history=(Wei(9),), base_fee_percentile=Wei(9))
+
+    with store.read() as connection:
+        latest = latest_gas(connection, A_NETWORK, A_MOMENT + seconds(4))
+
+    assert latest == LatestGas(
+        suggested_gas_fees=Dated(suggested_gas_fees(estimated_base_fee=Wei(5)), A_MOMENT),
+        busy_threshold=Dated(Wei(5), A_MOMENT),
+    )
 
 
 def test_networks_are_observed_apart(store: Store) -> None:
     observe(store, 0, network_id=ANOTHER_NETWORK, busy_threshold=Wei(9))
 
     with store.read() as connection:
-        assert latest_gas(connection, A_NETWORK) == LatestGas()
+        assert latest_gas(connection, A_NETWORK, A_MOMENT + DAY) == LatestGas()
 
 
 def test_failure_stands_until_the_same_question_is_answered(store: Store) -> None:
@@ -109,10 +124,10 @@ def test_failure_stands_until_the_same_question_is_answered(store: Store) -> Non
     observe(store, 4, failures=failures[:1], suggested_gas_fees=suggested_gas_fees())
 
     with store.read() as connection:
-        latest = latest_gas(connection, A_NETWORK)
+        latest = latest_gas(connection, A_NETWORK, A_MOMENT + DAY)
     observe(store, 8, busy_threshold=Wei(9), base_fee_history=(), base_fee_percentile=Wei(1))
     with store.read() as connection:
-        mended = latest_gas(connection, A_NETWORK)
+        mended = latest_gas(connection, A_NETWORK, A_MOMENT + DAY)
 
     assert latest.failures == (
         StandingFailure(Operation.BUSY_THRESHOLD, A_MOMENT, A_MOMENT + seconds(4), SILENCE),

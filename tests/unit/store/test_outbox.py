@@ -16,6 +16,7 @@ from dashboard.store.outbox import (
     deliveries_of,
     expand,
     mark_sent,
+    put_off,
     recent_notices,
     unexpanded,
 )
@@ -176,6 +177,33 @@ def test_deferred_notice_is_due_again_when_its_time_comes(store: Store) -> None:
     assert (again.attempts, again.outcome, again.notice_id) == (1, "451 later", notice.notice_id)
 
 
+def test_notice_that_is_put_off_was_not_tried(store: Store) -> None:
+    owe(store)
+    token = take_lease(store)
+    (notice,) = claim_due(store, token)
+    with store.write() as connection:
+        assert put_off(connection, notice, A_MOMENT + seconds(30))
+        assert deliveries_of(connection, notice.notice_id) == []
+
+    assert claim_due(store, token, A_MOMENT + seconds(29)) == []
+    (again,) = claim_due(store, token, A_MOMENT + seconds(30))
+    assert (again.attempts, again.outcome) == (0, "")
+
+
+def test_notice_that_was_tried_less_is_claimed_first(store: Store) -> None:
+    owe(store, count=3)
+    token = take_lease(store)
+    tried, *others = claim_due(store, token)
+    with store.write() as connection:
+        defer(connection, tried, "451", A_MOMENT + seconds(30))
+        for other in others:
+            put_off(connection, other, A_MOMENT + seconds(30))
+
+    first = claim_due(store, token, A_MOMENT + seconds(30), limit=2)
+
+    assert {each.notice_id for each in first} == {each.notice_id for each in others}
+
+
 def test_refused_notice_becomes_a_dead_letter_that_is_kept(store: Store) -> None:
     owe(store)
     token = take_lease(store)
@@ -188,7 +216,7 @@ def test_refused_notice_becomes_a_dead_letter_that_is_kept(store: Store) -> None
     assert claim_due(store, token, A_MOMENT + timedelta(days=9)) == []
 
 
-def test_holder_that_lost_its_claim_can_neither_defer_nor_bury(
+def test_holder_that_lost_its_claim_can_neither_defer_nor_put_off_nor_bury(
     store: Store, machine: Machine
 ) -> None:
     owe(store)
@@ -197,6 +225,7 @@ def test_holder_that_lost_its_claim_can_neither_defer_nor_bury(
     (notice,) = claim_due(store, take_lease(store, who="the next"))
     with store.write() as connection:
         assert not defer(connection, stale, "late", A_MOMENT)
+        assert not put_off(connection, stale, A_MOMENT)
         assert not bury(connection, stale, "late", A_MOMENT)
         assert deliveries_of(connection, notice.notice_id) == []
         assert recent_notices(connection, 1) == [notice]

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from dashboard.domain.condition import State
-from dashboard.domain.observation import ExclusionAnswer
+from dashboard.domain.observation import ExclusionAnswer, Failure, FailureKind
 from dashboard.store.answers import record_answers
 from dashboard.store.conditions import change
 from dashboard.store.engine import Store
@@ -135,7 +135,14 @@ def test_watch_that_was_never_asked_about_says_so(store: Store) -> None:
         (watch,) = watches(connection, 0)
 
     assert watch == Watch(
-        watch.watch_id, A_NETWORK, a_hash(), LATER, A_MOMENT, last_asked_at=None, state=None
+        watch.watch_id,
+        A_NETWORK,
+        a_hash(),
+        LATER,
+        A_MOMENT,
+        last_asked_at=None,
+        failing_since=None,
+        state=None,
     )
 
 
@@ -149,3 +156,15 @@ def test_watch_tells_when_it_was_asked_about_and_what_is_held(store: Store, stat
 
     assert (here.last_asked_at, here.state) == (LATER, state)
     assert (elsewhere.last_asked_at, elsewhere.state) == (None, None)
+
+
+def test_watch_tells_since_when_it_gets_no_answer_until_it_gets_one(store: Store) -> None:
+    silence = ExclusionAnswer(a_hash(), failure=Failure(FailureKind.UNAVAILABLE, "no answer"))
+    wish(store, a_wish())
+    since = []
+    for second, answer in enumerate((silence, silence, ExclusionAnswer(a_hash()))):
+        with store.write() as connection:
+            record_answers(connection, A_NETWORK, A_MOMENT + seconds(second), [answer])
+            since += [watch.failing_since for watch in watches(connection, 0)]
+
+    assert since == [A_MOMENT, A_MOMENT, None]

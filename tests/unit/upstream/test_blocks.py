@@ -102,8 +102,11 @@ async def test_refresh_without_a_new_block_asks_one_question_and_renews_the_age(
     await follower.refresh()
 
     assert len(chain.calls) == 1
-    assert follower.snapshot().read_at > before.read_at
-    assert follower.snapshot().head == before.head
+    renewed = follower.snapshot()
+    assert renewed.read_at == follower.read_at
+    assert renewed.read_at > before.read_at
+    assert renewed.suggested_gas_fees is before.suggested_gas_fees
+    assert renewed.base_fee_history is before.base_fee_history
 
 
 @pytest.mark.parametrize("new_blocks", [1, 2, 199, 200, 201, 1500])

@@ -1,0 +1,103 @@
+"""Which letter has its turn when one of them, or its server, makes trouble."""
+
+from __future__ import annotations
+
+from collections import Counter
+from datetime import timedelta
+
+from dashboard.alert.deliver import Deliverer, DeliveryPolicy
+from dashboard.alert.retry import RetryRule
+from dashboard.domain.notice import DeliveryResult, NoticeState
+from dashboard.errors import DeliveryBlocked, DeliveryDeferred
+from dashboard.store.engine import Store
+from dashboard.store.outbox import deliveries_of, recent_notices
+from tests.letters import ONCALL, RecordingChannel, a_letter_of
+from tests.owing import PATIENT, notices, owe, states, take_office
+from tests.timepiece import Timepiece
+
+DEFERRED = DeliveryDeferred("451 try again later")
+SILENT = DeliveryBlocked("did not answer within 20 s")
+
+
+def attempts_of(store: Store) -> list[int]:
+    return sorted(notice.attempts for notice in notices(store))
+
+
+def assert_attempts_are_written_down(store: Store) -> None:
+    """Every attempt that is counted has its row, and no other row exists."""
+    with store.read() as connection:
+        for notice in recent_notices(connection, 100):
+            assert len(deliveries_of(connection, notice.notice_id)) == notice.attempts
+
+
+def test_silent_recipient_is_tried_once_for_all_that_waits_for_it(
+    store: Store, deliverer: Deliverer, channel: RecordingChannel
+) -> None:
+    owe(store, 5)
+    channel.errors[ONCALL.address] = SILENT
+
+    results = deliverer.deliver_due(take_office(store))
+
+    assert len(channel.tried) == 1
+    assert results == Counter({DeliveryResult.DEFERRED: 1})
+    assert attempts_of(store) == [0, 0, 0, 0, 1]
+    assert_attempts_are_written_down(store)
+
+
+def test_second_round_for_a_silent_recipient_tries_another_letter(
+    store: Store, deliverer: Deliverer, channel: RecordingChannel, timepiece: Timepiece
+) -> None:
+    owe(store, 5)
+    channel.errors[ONCALL.address] = SILENT
+
+    for _ in range(2):
+        deliverer.deliver_due(take_office(store))
+        timepiece.wait(RetryRule().first_wait)
+
+    assert len({envelope.message_id for envelope in channel.tried}) == len(channel.tried) == 2
+    assert attempts_of(store) == [0, 0, 0, 1, 1]
+
+
+def test_letter_that_silences_the_server_goes_last_the_next_time(
+    store: Store, deliverer: Deliverer, channel: RecordingChannel, timepiece: Timepiece
+) -> None:
+    owe(store, 5)
+    channel.errors[ONCALL.address] = SILENT
+    deliverer.deliver_due(take_office(store))
+    [poison] = channel.tried
+    channel.errors = {poison.message_id: SILENT}
+
+    timepiece.wait(RetryRule().first_wait)
+    deliverer.deliver_due(take_office(store))
+
+    assert states(store) == {NoticeState.SENT: 4, NoticeState.OWED: 1}
+    assert channel.tried[-1] == poison
+
+
+def test_letter_that_is_deferred_for_its_own_sake_delays_no_other(
+    store: Store, deliverer: Deliverer, channel: RecordingChannel
+) -> None:
+    owe(store, 5)
+    poison = notices(store)[0]
+    channel.errors[poison.message_id] = DEFERRED
+
+    deliverer.deliver_due(take_office(store))
+
+    assert states(store) == {NoticeState.SENT: 4, NoticeState.OWED: 1}
+
+
+def test_nothing_is_given_up_without_attempts_of_its_own(
+    store: Store, channel: RecordingChannel, timepiece: Timepiece
+) -> None:
+    owe(store, 3)
+    channel.errors[ONCALL.address] = SILENT
+    rule = RetryRule(patience=timedelta(days=1), fewest_attempts=4)
+    policy = DeliveryPolicy(patience=PATIENT.patience, retry=rule)
+    deliverer = Deliverer(store, {"mail": channel}, a_letter_of, timepiece.now, policy)
+
+    while states(store)[NoticeState.OWED]:
+        deliverer.deliver_due(take_office(store))
+        timepiece.wait(timedelta(hours=12))
+
+    assert attempts_of(store) == [4, 4, 4]
+    assert_attempts_are_written_down(store)

@@ -1,0 +1,105 @@
+"""Networks are built from settings: which there are, and where each endpoint is asked."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from dashboard.domain.secret import Secret
+from dashboard.errors import SettingsError
+from dashboard.settings import EndpointSettings, Settings, load_settings
+from dashboard.upstream.http import HttpAsker, open_client
+from dashboard.upstream.websocket import WebSocketAsker
+from dashboard.wiring.networks import Clients, networks_of, rpc_address
+from dashboard.wiring.serve import key_ring
+
+OWN = "[networks.mine]\nnetwork_id = 31337\n"
+ENDPOINTS = {
+    "a key goes below the address": ("https://h", "k", "https://h/v3/k"),
+    "a last slash is not doubled": ("https://h/", "k", "https://h/v3/k"),
+    "a WebSocket has its own folder": ("wss://h", "k", "wss://h/ws/v3/k"),
+    "a key is escaped": ("https://h", "a/b?c", "https://h/v3/a%2Fb%3Fc"),
+    "without a key the address is all": ("https://h/rpc", None, "https://h/rpc"),
+}
+
+
+def settings_with(folder: Path, text: str, **variables: str) -> Settings:
+    """Load settings from a file with `text`."""
+    path = folder / "own.toml"
+    path.write_text(text, encoding="utf-8")
+    return load_settings(
+        {"LINEWATCH_CONFIG": str(path), "LINEWATCH_HOME": str(folder), **variables}
+    )
+
+
+@pytest.mark.parametrize(("url", "key", "expected"), ENDPOINTS.values(), ids=ENDPOINTS.keys())
+def test_rpc_address_follows_the_gateways_form(url: str, key: str | None, expected: str) -> None:
+    endpoint = EndpointSettings(url=Secret(url), key=None if key is None else Secret(key))
+
+    assert rpc_address(endpoint).reveal() == expected
+
+
+def test_networks_are_devnet_alone_when_nothing_is_configured(tmp_path: Path) -> None:
+    (devnet,) = networks_of(settings_with(tmp_path, "", LINEWATCH_SERVE_PORT="9999"))
+
+    assert devnet.is_simulated
+    assert devnet.endpoints.gas is not None
+    assert devnet.endpoints.gas.url.reveal() == "http://127.0.0.1:9999"
+
+
+def test_networks_put_a_literal_ipv6_host_into_brackets(tmp_path: Path) -> None:
+    (devnet,) = networks_of(settings_with(tmp_path, "[serve]\nhost = '::1'\n"))
+
+    assert devnet.endpoints.exclusion is not None
+    assert devnet.endpoints.exclusion.url.reveal() == "http://[::1]:8502"
+
+
+@pytest.mark.parametrize("title", ["mine", "other"])
+def test_networks_refuse_one_id_for_two(tmp_path: Path, title: str) -> None:
+    second = f"[networks.other]\nnetwork_id = 31337\ntitle = '{title}'\n"
+    settings = settings_with(tmp_path, OWN + second)
+
+    with pytest.raises(SettingsError, match=f"mine and {title} both have the id 31337"):
+        networks_of(settings)
+
+
+def test_networks_take_their_table_as_title_when_they_have_none(tmp_path: Path) -> None:
+    settings = settings_with(tmp_path, OWN + "[networks.b]\nnetwork_id = 2\ntitle = 'Second'\n")
+
+    assert [network.title for network in networks_of(settings)] == ["mine", "Second"]
+
+
+async def test_clients_choose_the_transport_by_the_address(tmp_path: Path) -> None:
+    text = OWN + "exclusion = { url = 'wss://h', key = 'k' }\nnode = { url = 'http://n' }\n"
+    settings = settings_with(tmp_path, text)
+    (network,) = networks_of(settings)
+
+    async with open_client() as http:
+        clients = Clients(http, settings.poll)
+
+        assert isinstance(clients._asker("x", Secret("wss://h")), WebSocketAsker)  # noqa: SLF001 - what this promises is inside
+        assert isinstance(clients._asker("x", Secret("http://n")), HttpAsker)  # noqa: SLF001 - what this promises is inside
+        assert clients.gas(network) is None
+
+
+async def test_clients_refuse_a_gas_endpoint_without_a_key(tmp_path: Path) -> None:
+    settings = settings_with(tmp_path, OWN + "gas = { url = 'http://h' }\n")
+    (network,) = networks_of(settings)
+
+    async with open_client() as http:
+        with pytest.raises(SettingsError, match="the gas endpoint of mine lacks key"):
+            Clients(http, settings.poll).gas(network)
+
+
+def test_key_ring_holds_the_development_key_only_where_nothing_is_configured(
+    tmp_path: Path,
+) -> None:
+    own = OWN + "[serve.keys.wallets]\nkey = 'w'\n"
+
+    open_ring = key_ring(settings_with(tmp_path, ""))
+    own_ring = key_ring(settings_with(tmp_path, own))
+
+    assert open_ring.find("dev") is not None
+    assert own_ring.find("dev") is None
+    assert own_ring.find("w") is not None
