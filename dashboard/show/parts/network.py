@@ -97,14 +97,15 @@ def _source(status: NetworkStatus) -> Markup:
 
 def _troubles(status: NetworkStatus, now: datetime) -> Markup:
     gas, exclusion = status.figures.gas_failure(), status.figures.exclusion_failure()
+    source = status.card.gas_source
     return join(
-        _trouble("Gas API", gas, now) if gas else "",
-        _trouble("Exclusion API", exclusion, now) if exclusion else "",
+        _trouble(f"{source[:1].upper()}{source[1:]}", gas, now) if gas else "",
+        _trouble("The exclusion API", exclusion, now) if exclusion else "",
     )
 
 
 def _trouble(of: str, failure: StandingFailure, now: datetime) -> Markup:
     since = moment_near(failure.failing_since, now)
     headline = f"{of}: no answer since {since} ({age(failure.failing_since, now)})."
-    text = f" {failure.failure.message} It is asked again by itself."
+    text = f" {failure.failure.message}. It is asked again by itself."
     return element("p", element("strong", headline), text, class_="lw-notice busy lw-spaced")
