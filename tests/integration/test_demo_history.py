@@ -17,7 +17,8 @@ from dashboard.store.rejection_search import RejectionFilter, search
 from dashboard.store.rejections import save_polled
 from dashboard.store.transactions import tracked
 from dashboard.wiring.demo_history import fill_with_history
-from dashboard.wiring.store import migrate_store, open_checked_store
+from dashboard.wiring.migration import migrate_store
+from dashboard.wiring.store import open_checked_store
 from tests.builders import A_MOMENT, A_NETWORK, ANOTHER_NETWORK, a_record
 from tests.installation import new_installation
 
