@@ -59,16 +59,18 @@ class SilentExclusion:
 
 
 class ScriptedGas:
-    """Answers the four operations, or raises what stands in `errors`."""
+    """Answers with `fees` and `threshold`, or raises what stands in `errors`."""
 
     def __init__(self) -> None:
-        """Be calm at 10 gwei."""
+        """Be at 10 gwei."""
+        self.fees = suggested_gas_fees()
+        self.threshold = Wei(9)
         self.errors: dict[Operation, UpstreamError] = {}
         self.asked: Counter[Operation] = Counter()
 
     async def suggested_gas_fees(self) -> SuggestedGasFees:
         """Suggest fees."""
-        return self._answer(Operation.SUGGESTED_GAS_FEES, suggested_gas_fees())
+        return self._answer(Operation.SUGGESTED_GAS_FEES, self.fees)
 
     async def base_fee_history(self) -> tuple[Wei, ...]:
         """Tell three base fees."""
@@ -80,7 +82,7 @@ class ScriptedGas:
 
     async def busy_threshold(self) -> Wei:
         """Tell the threshold."""
-        return self._answer(Operation.BUSY_THRESHOLD, Wei(9))
+        return self._answer(Operation.BUSY_THRESHOLD, self.threshold)
 
     def _answer(self, operation: Operation, answer: Answer) -> Answer:
         self.asked[operation] += 1

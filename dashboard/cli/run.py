@@ -15,8 +15,8 @@ import click
 from dashboard.logs import configure_logs
 from dashboard.settings import Settings, load_settings
 from dashboard.supervise import supervise
+from dashboard.wiring.migration import migrate_store
 from dashboard.wiring.roles import refuse_taken_ports, roles_of
-from dashboard.wiring.store import migrate_store
 
 RunRole = Callable[[Settings, asyncio.Event], Awaitable[None]]
 

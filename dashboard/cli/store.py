@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from dashboard.settings import load_settings
-from dashboard.wiring.store import migrate_store
+from dashboard.wiring.migration import migrate_store
 
 
 @click.command()

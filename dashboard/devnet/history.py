@@ -101,8 +101,8 @@ class History:
             seconds = int(step.total_seconds())
             begin = max(self._since, self._until - age)
             first = -(-int(begin.timestamp()) // seconds)
-            last = int((self._until - end).timestamp()) // seconds
-            for number in range(first, last):
+            following = -(-int((self._until - end).timestamp()) // seconds)
+            for number in range(first, following):
                 at = datetime.fromtimestamp(number * seconds, UTC)
                 yield at, number * seconds % int(_MARK_STEP.total_seconds()) == 0
 

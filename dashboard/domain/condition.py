@@ -68,12 +68,13 @@ _OPEN: Final = frozenset({State.REJECTED, State.BUSY, State.STALE, State.SILENT}
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """What is held true of a subject.
+    """What is held true of a subject, and since when.
 
     `turning_since` is when the opposite was seen first, while it was not seen for long enough.
     """
 
     state: State
+    since: datetime
     turning_since: datetime | None = None
 
 

@@ -81,9 +81,7 @@ class Conditions:
             answered_at = mark_answered_by_api_at(connection, self.network_id)
         silence = see_silence(unanswered, answered_at, self.watching_since, now)
         self._settle(connection, SubjectKind.GAS_API, silence)
-        silent_since = None
-        if unanswered is not None and (silence is None or silence.is_trouble):
-            silent_since = unanswered.failing_since
+        silent_since = self._silent_since(connection, unanswered, silence)
         answered = self._answered(connection, told_at, now)
         self._settle(connection, SubjectKind.FEES, see_staleness(answered, silent_since, now))
 
@@ -111,6 +109,15 @@ class Conditions:
             PriorityReadings(fees.medium.suggested_max_priority_fee_per_gas, priority),
         )
         return None if grounds is None else Sight(grounds.is_busy, now, grounds=grounds)
+
+    def _silent_since(
+        self, connection: Connection, unanswered: Unanswered | None, silence: Sight | None
+    ) -> datetime | None:
+        """Return since when the source is silent, or was until a moment ago: not all is back."""
+        if unanswered is not None and (silence is None or silence.is_trouble):
+            return unanswered.failing_since
+        found = held(connection, Subject(SubjectKind.GAS_API, self.network_id))
+        return None if found is None or found.state is not State.SILENT else found.since
 
     def _answered(
         self, connection: Connection, told_at: datetime | None, now: datetime

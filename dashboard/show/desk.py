@@ -61,13 +61,17 @@ class Desk:
         source = Source(store, self.networks, clock)
         self.fees = FeeQuestions(source)
         self.health = HealthQuestions(source)
-        self.store_name = store.name
         self.rejections = RejectionQuestions(source)
         self.tracked = TrackedQuestions(source)
         self.alerts = AlertQuestions(source)
         self._figures: Fresh[tuple[NetworkFigures, ...]] = Fresh(_SHARED_FOR, clock)
         self._drawings: Fresh[Drawing | None] = Fresh(_SHARED_FOR, clock)
         self._rejections: Fresh[tuple[StoredRejection, ...]] = Fresh(_SHARED_FOR, clock)
+
+    @property
+    def store_name(self) -> str:
+        """How messages name the store."""
+        return self._store.name
 
     def network_name(self, network_id: NetworkId) -> str:
         """Return the name of a network; one that left the configuration is told by its id."""

@@ -32,7 +32,7 @@ _GAS_OPERATIONS: Final = set(Operation) - {
 class NetworkCard:
     """What wiring tells the pages of one network.
 
-    `gas_source` names the gas API that is asked; `gas_period` is how often fees are asked for,
+    `gas_source` names who is asked first for fees; `gas_period` is how often fees are asked for,
     `threshold_period` how often percentile and threshold are, `history_period` how often the
     base fees of past blocks. `module_limits` tell the limit that a reason leaves out.
     `sees_all_reports` is true where nodes report to our own serve, so
@@ -46,7 +46,7 @@ class NetworkCard:
     threshold_period: timedelta
     has_gas: bool = True
     has_exclusion: bool = True
-    gas_source: str = "gas API"
+    gas_source: str = "the gas API"
     sees_all_reports: bool = False
     module_limits: ModuleLimits | None = None
     history_period: timedelta = timedelta(minutes=10)
@@ -108,7 +108,7 @@ class NetworkFigures:
             case GasSource.NODE:
                 return "the network's node"
             case GasSource.NODE_INSTEAD:
-                return "the network's node, since the gas API does not answer"
+                return f"the network's node, since {self.card.gas_source} does not answer"
             case GasSource.DEMO_HISTORY:
                 return "linewatch demo-history, which makes them up"
 

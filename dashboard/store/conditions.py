@@ -22,9 +22,11 @@ def condition(connection: Connection, subject: Subject) -> State | None:
 def held(connection: Connection, subject: Subject) -> Condition | None:
     """Return all that is held true of the subject, None where nothing was concluded yet."""
     column = conditions.c
-    query = select(column.state, column.turning_since).where(column.subject == subject.key())
+    query = select(column.state, column.since, column.turning_since).where(
+        column.subject == subject.key()
+    )
     row = connection.execute(query).one_or_none()
-    return None if row is None else Condition(State(row.state), row.turning_since)
+    return None if row is None else Condition(State(row.state), row.since, row.turning_since)
 
 
 def turn(connection: Connection, subject: Subject, since: datetime | None) -> None:

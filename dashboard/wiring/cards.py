@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from dashboard.settings import Settings
 from dashboard.show.networks import NetworkCard
-from dashboard.wiring.networks import Network, gas_periods, module_limits, sees_all_reports
+from dashboard.wiring.networks import (
+    Network,
+    gas_periods,
+    is_own_serve,
+    module_limits,
+    sees_all_reports,
+)
 
 
 def card_of(network: Network, settings: Settings) -> NetworkCard:
@@ -18,7 +24,17 @@ def card_of(network: Network, settings: Settings) -> NetworkCard:
         threshold_period=periods.thresholds,
         has_gas=endpoints.gas is not None or endpoints.node is not None,
         has_exclusion=endpoints.exclusion is not None,
+        gas_source=gas_source(network, settings),
         sees_all_reports=sees_all_reports(network, settings),
         history_period=periods.base_fee_history,
         module_limits=module_limits(network),
     )
+
+
+def gas_source(network: Network, settings: Settings) -> str:
+    """Name who is asked first for the network's fees."""
+    if network.endpoints.gas is None:
+        return "the network's node"
+    if is_own_serve(network.endpoints.gas, settings):
+        return "this installation's own serve"
+    return "the gas API"

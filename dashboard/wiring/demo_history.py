@@ -18,7 +18,8 @@ from dashboard.store.engine import Store
 from dashboard.store.history import first_observed_at, keep_gas_history, other_networks
 from dashboard.store.rejections import save_report
 from dashboard.wiring.clock import utc_now
-from dashboard.wiring.store import migrate_store, open_checked_store
+from dashboard.wiring.migration import migrate_store
+from dashboard.wiring.store import open_checked_store
 
 T = TypeVar("T")
 

@@ -87,7 +87,12 @@ def _host(host: str) -> str:
 def sees_all_reports(network: Network, settings: Settings) -> bool:
     """Whether the network's nodes report to our own serve, which tells rejections of all hashes."""
     exclusion = network.endpoints.exclusion
-    return exclusion is not None and exclusion.url.reveal().rstrip("/") == _own_serve(settings)
+    return exclusion is not None and is_own_serve(exclusion, settings)
+
+
+def is_own_serve(endpoint: EndpointSettings, settings: Settings) -> bool:
+    """Whether an endpoint is where our own serve listens."""
+    return endpoint.url.reveal().rstrip("/") == _own_serve(settings)
 
 
 def module_limits(network: Network) -> ModuleLimits | None:

@@ -30,9 +30,10 @@ from dashboard.wiring.cards import card_of
 from dashboard.wiring.clock import utc_now
 from dashboard.wiring.http import run_http
 from dashboard.wiring.live import live_question
+from dashboard.wiring.migration import migrate_store
 from dashboard.wiring.networks import networks_of
 from dashboard.wiring.roles import refuse_taken_ports, roles_of
-from dashboard.wiring.store import migrate_store, open_checked_store, worker_is_alive
+from dashboard.wiring.store import open_checked_store, worker_is_alive
 
 AS_A_ROLE: Final = "linewatch"
 """The name under which `linewatch pages` runs app.py."""

@@ -8,18 +8,12 @@ from dashboard.errors import StoreError
 from dashboard.settings import Settings
 from dashboard.store.engine import Store, open_store
 from dashboard.store.leases import holder
-from dashboard.store.migrate import migrate
 from dashboard.wiring.worker_lease import WORKER_LEASE
 
 
 def store_url(settings: Settings) -> str:
     """Return the configured address, or that of the SQLite file in the state folder."""
     return settings.store.url.reveal() or f"sqlite:///{settings.home / 'linewatch.sqlite'}"
-
-
-def migrate_store(settings: Settings) -> str:
-    """Bring the store to this version's schema; return the schema's name."""
-    return migrate(store_url(settings))
 
 
 def open_checked_store(settings: Settings) -> Store:

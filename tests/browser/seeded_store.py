@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from dashboard.domain.exclusion import RejectedTransaction, RejectionStage
+from dashboard.domain.follow_up import Inclusion, InclusionAnswer, InclusionQuestion
 from dashboard.domain.gas import FeeSuggestion, SuggestedGasFees
 from dashboard.domain.observation import (
     ExclusionAnswer,
@@ -22,6 +23,7 @@ from dashboard.show.networks import NetworkCard
 from dashboard.store.answers import record_answers
 from dashboard.store.connection import Connection
 from dashboard.store.engine import Store, open_store
+from dashboard.store.follow_ups import keep_inclusion_answers
 from dashboard.store.migrate import migrate
 from dashboard.store.observations import save_gas
 from dashboard.store.rejections import save_polled
@@ -88,7 +90,21 @@ def seed(folder: Path, now: datetime) -> Store:
             request = TrackRequest(tx_hash(number), (SIMULATED.network_id,), None, "Case 1742")
             track(connection, request, now)
         _answer(connection, SIMULATED.network_id, tx_hash(9), now)
+        for ago in (20, 5):
+            _follow_up(connection, now - timedelta(minutes=ago))
     return store
+
+
+def _follow_up(connection: Connection, at: datetime) -> None:
+    """Let the node tell that one rejected transaction was included and another one replaced."""
+    included = Inclusion(21_044, bytes(32), is_successful=True)
+    answers = (
+        InclusionAnswer(tx_hash(4), included, next_nonce=5),
+        InclusionAnswer(tx_hash(5), next_nonce=6),
+    )
+    questions = [InclusionQuestion(each.tx_hash, nonce=each.tx_hash[0]) for each in answers]
+    told = zip(questions, answers, strict=True)
+    keep_inclusion_answers(connection, SIMULATED.network_id, at, told)
 
 
 def _observations(now: datetime) -> Iterator[GasObservation]:

@@ -18,7 +18,12 @@ from tests.waiting import eventually
 
 WIDTHS = pytest.mark.parametrize("width", [360, 1280])
 SCHEMES = pytest.mark.parametrize("scheme", ["light", "dark"])
-ADDRESSES = ("/", f"/lookup?tx={tx_hash(2)}", f"/lookup?tx={tx_hash(3)}&tx={tx_hash(9)}&tx=0x12")
+ADDRESSES = (
+    "/",
+    f"/lookup?tx={tx_hash(2)}",
+    f"/lookup?tx={tx_hash(3)}&tx={tx_hash(9)}&tx=0x12",
+    f"/lookup?tx={tx_hash(4)}&tx={tx_hash(5)}",
+)
 TEXT_CUT_OR_OUTSIDE = """
 () => [...document.querySelectorAll('[data-testid="stMain"] :is(p, dt, dd, h1, h2, span, li, a)')]
   .filter((e) => e.checkVisibility() && e.textContent.trim() && !e.closest('svg, pre'))

@@ -4,37 +4,14 @@ from __future__ import annotations
 
 import json
 import subprocess
-from collections.abc import Iterator
-from contextlib import contextmanager
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
-from dashboard.domain.condition import State, Subject
-from dashboard.domain.exclusion import RejectionStage
-from dashboard.domain.notice import Recipient
-from dashboard.domain.observation import ExclusionAnswer, GasObservation
-from dashboard.domain.quantity import Wei
-from dashboard.store.answers import record_answers
-from dashboard.store.conditions import change
-from dashboard.store.connection import Connection
-from dashboard.store.engine import Store, open_store
-from dashboard.store.migrate import migrate
-from dashboard.store.observations import save_gas
-from dashboard.store.outbox import expand, mark_sent, recent_notices, unexpanded
-from dashboard.store.rejections import save_polled
 from dashboard.store.transactions import tracked
-from tests.builders import (
-    A_NETWORK,
-    a_hash,
-    a_record,
-    a_transition,
-    an_address,
-    suggested_gas_fees,
-)
+from tests.builders import A_NETWORK, a_hash, an_address
 from tests.installation import Installation, new_installation
 from tests.integration.serving import (
     KEY,
@@ -45,63 +22,15 @@ from tests.integration.serving import (
     services_of,
     serving,
 )
-
-HOSTILE = "\x1b[2J\u202egnp.exe\r\nBcc: x =1+1"
-HUB = "TX_MODULE_LINE_COUNT_OVERFLOW(HUB)"
-LARGEST = Wei(2**63 - 1)
+from tests.integration.storied import HOSTILE, HUB, LARGEST, store_of, tell_story
 
 
 @pytest.fixture(scope="module")
 def installation(tmp_path_factory: pytest.TempPathFactory) -> Installation:
     """Plan an installation whose store holds two rejections, fees, and a mail that was sent."""
     installation = new_installation(tmp_path_factory.mktemp("cli") / "home")
-    with _store_of(installation) as store, store.write() as connection:
-        _reject(connection)
-        _tell(connection)
-        _observe(connection)
+    tell_story(installation)
     return installation
-
-
-@contextmanager
-def _store_of(installation: Installation) -> Iterator[Store]:
-    url = f"sqlite:///{installation.home / 'linewatch.sqlite'}"
-    migrate(url)
-    with open_store(url) as store:
-        yield store
-
-
-def _now() -> datetime:
-    return datetime.now(UTC)
-
-
-def _reject(connection: Connection) -> None:
-    """See the first hash rejected an hour ago, and the second just now, with hostile words."""
-    hour_ago = _now() - timedelta(hours=1)
-    sequencer = {"tx_rejection_stage": RejectionStage.SEQUENCER, "block_number": 26}
-    first = a_record(reason_message=HUB, timestamp=hour_ago, **sequencer)
-    second = a_record(
-        tx_hash=a_hash(2), sender=an_address(9), reason_message=HOSTILE, timestamp=_now()
-    )
-    save_polled(connection, A_NETWORK, first, hour_ago)
-    save_polled(connection, A_NETWORK, second, _now())
-    record_answers(connection, A_NETWORK, _now(), [ExclusionAnswer(a_hash(3))])
-
-
-def _tell(connection: Connection) -> None:
-    subject = Subject.transaction(A_NETWORK, a_hash(1))
-    change(connection, a_transition(subject=subject, after=State.REJECTED, at=_now()), 1)
-    (entry,) = unexpanded(connection, 1)
-    expand(connection, entry, [Recipient("mail", "ops@example.org")], _now())
-    (notice,) = recent_notices(connection, 1)
-    mark_sent(connection, notice.notice_id, f"250 {HOSTILE}", _now())
-
-
-def _observe(connection: Connection) -> None:
-    fees = suggested_gas_fees(estimated_base_fee=LARGEST)
-    seen = GasObservation(
-        A_NETWORK, _now(), fees, base_fee_percentile=Wei(7), busy_threshold=Wei(8)
-    )
-    save_gas(connection, seen)
 
 
 def _json(finished: subprocess.CompletedProcess[str]) -> Any:  # noqa: ANN401 - whatever was printed
@@ -257,7 +186,7 @@ def test_track_reports_every_line_and_keeps_the_good_ones(tmp_path: Path) -> Non
     csv = tmp_path / "list.csv"
     csv.write_text("\n".join(lines), encoding="utf-8")
 
-    with _store_of(installation) as store:
+    with store_of(installation) as store:
         finished = installation.run("track", str(a_hash(3)), "--file", str(csv), "--label", "all")
         again = installation.run("track", "--json", str(a_hash(3)))
         with store.read() as connection:
@@ -274,7 +203,7 @@ def test_track_reports_every_line_and_keeps_the_good_ones(tmp_path: Path) -> Non
 def test_track_reads_standard_input(tmp_path: Path) -> None:
     installation = new_installation(tmp_path / "home")
 
-    with _store_of(installation):
+    with store_of(installation):
         finished = installation.run("track", "--json", given=f"see {a_hash(1)}, {a_hash(2)}\n")
 
     assert finished.returncode == 0
@@ -288,7 +217,7 @@ def test_lookup_asks_live_and_stores_what_was_said(tmp_path: Path) -> None:
         call = a_call("chain_saveRejectedTransactionV1", [a_report_of(rejected)])
         httpx.post(f"http://{address}/v3/{KEY}", json=call).raise_for_status()
         installation = _watching(tmp_path, f"http://{address}")
-        with _store_of(installation):
+        with store_of(installation):
             asked = installation.run("lookup", rejected.tx_hash, "--json", "--exit-code")
             unknown = installation.run("lookup", "-", given=str(a_hash(7)))
 
@@ -303,7 +232,7 @@ def test_lookup_asks_live_and_stores_what_was_said(tmp_path: Path) -> None:
 def test_lookup_that_nobody_answers_fails_and_says_so(tmp_path: Path) -> None:
     installation = new_installation(tmp_path, LINEWATCH_PAGES_LOOKUP_DEADLINE="500ms")
 
-    with _store_of(installation):
+    with store_of(installation):
         unanswered = installation.run("lookup", str(a_hash()), "--json")
 
     assert unanswered.returncode == 1

@@ -123,7 +123,7 @@ def test_dead_node_makes_its_own_network_stale_until_it_is_back(tmp_path: Path) 
 
         expect(site.base_fee_age(CHAIN_ID)).to_have_text(STALE, timeout=40_000)
         expect(site.card(CHAIN_ID).locator(".lw-badge", has_text="Stale")).to_be_visible()
-        expect(site.card(CHAIN_ID).get_by_text("Gas API: no answer since")).to_be_visible()
+        expect(site.card(CHAIN_ID).get_by_text("own serve: no answer since")).to_be_visible()
         site.shows_alive(DEVNET, WITHOUT_GAS_API)
 
         nodes.enter_context(running_anvil(port=port)).mine(5)
@@ -140,7 +140,9 @@ def test_every_endpoint_is_tried_and_the_source_of_fees_is_shown(tmp_path: Path)
         node.mine(30)
         site.shows_alive(CHAIN_ID, DEVNET, WITHOUT_GAS_API)
 
-        expect(site.card(CHAIN_ID).get_by_text("Source: gas API")).to_be_visible()
+        expect(
+            site.card(CHAIN_ID).get_by_text("Source: this installation's own serve")
+        ).to_be_visible()
         instead = "Source: the network's node, since the gas API does not answer"
         expect(site.card(WITHOUT_GAS_API).get_by_text(instead)).to_be_visible()
 

@@ -97,9 +97,10 @@ def _source(status: NetworkStatus) -> Markup:
 
 def _troubles(status: NetworkStatus, now: datetime) -> Markup:
     gas, exclusion = status.figures.gas_failure(), status.figures.exclusion_failure()
+    source = status.card.gas_source
     return join(
-        _trouble("Gas API", gas, now) if gas else "",
-        _trouble("Exclusion API", exclusion, now) if exclusion else "",
+        _trouble(f"{source[:1].upper()}{source[1:]}", gas, now) if gas else "",
+        _trouble("The exclusion API", exclusion, now) if exclusion else "",
     )
 
 

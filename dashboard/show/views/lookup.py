@@ -178,7 +178,7 @@ def _outcome(dossiers: Sequence[Dossier], now: datetime) -> None:
 def summary(dossiers: Sequence[Dossier]) -> str:
     """Count the verdicts of several hashes in one sentence, the commonest first."""
     kinds = Counter(dossier.telling_findings()[0].verdict.kind for dossier in dossiers)
-    counts = ", ".join(f"{count} {kind}" for kind, count in kinds.most_common())
+    counts = "; ".join(f"{count} {kind}" for kind, count in kinds.most_common())
     return f"{_transactions(len(dossiers))}: {counts}."
 
 

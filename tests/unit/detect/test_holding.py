@@ -19,8 +19,8 @@ from tests.builders import A_MOMENT, A_NETWORK, an_id, seconds
 SUBJECT = Subject(SubjectKind.BUSYNESS, A_NETWORK)
 RULE = HoldRule(pending=seconds(60), keep_firing=seconds(300))
 GROUNDS = FeeGrounds(Signal.BASE_FEE, Wei(8), Wei(7))
-CALM = Condition(State.CALM)
-BUSY = Condition(State.BUSY)
+CALM = Condition(State.CALM, A_MOMENT)
+BUSY = Condition(State.BUSY, A_MOMENT)
 
 
 def seen(after: float, *, is_trouble: bool, since: float | None = None) -> Sight:
@@ -31,7 +31,7 @@ def seen(after: float, *, is_trouble: bool, since: float | None = None) -> Sight
 
 def pending(state: State, since: float) -> Condition:
     """Return a condition of which the opposite is seen since so many seconds."""
-    return Condition(state, A_MOMENT + seconds(since))
+    return Condition(state, A_MOMENT, A_MOMENT + seconds(since))
 
 
 @pytest.mark.parametrize("is_trouble", [True, False])
@@ -187,8 +187,8 @@ def test_any_series_opens_and_closes_where_the_plain_model_does(series: list[Loo
         if concluded.transition is not None:
             if concluded.transition.is_news:
                 toggles.append((index, concluded.transition.after.is_open))
-            held = Condition(concluded.transition.after)
+            held = Condition(concluded.transition.after, look.at)
         if held is not None:
-            held = Condition(held.state, concluded.turning_since)
+            held = Condition(held.state, held.since, concluded.turning_since)
 
     assert toggles == plain_model(series)

@@ -6,18 +6,72 @@ from datetime import timedelta
 from uuid import uuid4
 
 from dashboard.detect.holding import ConditionRules
+from dashboard.domain.condition import State, Transition
 from dashboard.poll.conditions import Conditions
+from dashboard.poll.gas import GasArchive, GasPeriods, GasPoll
+from dashboard.poll.lease import Lease, Term
+from dashboard.store.engine import Store
+from dashboard.store.outbox import unexpanded
+from tests.askers import ScriptedGas
 from tests.builders import A_NETWORK, seconds
 from tests.timepiece import Timepiece
 
+PERIODS = GasPeriods(seconds(10), timedelta(minutes=10), timedelta(minutes=1))
 
-def conditions_of(timepiece: Timepiece, rules: ConditionRules | None = None) -> Conditions:
+
+def conditions_of(timepiece: Timepiece) -> Conditions:
     """Return what concludes on `A_NETWORK` for a worker that starts now, with usual periods."""
     return Conditions(
         A_NETWORK,
-        seconds(4),
-        timedelta(minutes=1),
-        rules or ConditionRules(),
+        PERIODS.suggested_gas_fees,
+        PERIODS.thresholds,
+        ConditionRules(),
         timepiece.now(),
         uuid4,
     )
+
+
+def told(store: Store) -> list[Transition]:
+    """Return what somebody is to be told of, oldest first."""
+    with store.read() as connection:
+        entries = unexpanded(connection, 1000)
+    return [entry.transition for entry in entries if entry.transition.is_news]
+
+
+class Scene:
+    """A worker that polls the fees of `A_NETWORK` every ten seconds, and can begin again."""
+
+    def __init__(self, store: Store, timepiece: Timepiece, upstream: ScriptedGas) -> None:
+        """Start a worker."""
+        self.store = store
+        self.timepiece = timepiece
+        self.upstream = upstream
+        self.restart()
+
+    def restart(self, node: ScriptedGas | None = None) -> None:
+        """Start it again, with nothing left in memory."""
+        self.term = self._term()
+        self.conditions = conditions_of(self.timepiece)
+        archive = GasArchive(self.store, A_NETWORK, self.term, self.conditions)
+        self.poll = GasPoll(self.upstream, archive, PERIODS, self.timepiece.clocks, node)
+
+    async def go_on(self, duration: timedelta) -> None:
+        """Let time pass, with the jobs of the worker."""
+        for _ in range(duration // PERIODS.suggested_gas_fees):
+            self.timepiece.wait(PERIODS.suggested_gas_fees)
+            self.look()
+            await self.poll.tick()
+
+    def look(self) -> None:
+        """Look at the stored fees, as a job of their own does."""
+        with self.store.write() as connection:
+            self.conditions.look_at_gas(connection, self.timepiece.now())
+
+    def told_states(self) -> list[State]:
+        """Return the states that somebody is to be told of, oldest first."""
+        return [each.after for each in told(self.store)]
+
+    def _term(self) -> Term:
+        term = Lease(self.store, "worker", "worker 1", timedelta(days=365)).acquire()
+        assert term is not None
+        return term

@@ -121,5 +121,22 @@ async def test_node_without_rewards_is_said_to_tell_no_priority_fees() -> None:
     assert "priority fees are the floors" in findings["eth_feeHistory"].found
 
 
+async def test_node_that_knows_receipts_and_batches_is_good_throughout() -> None:
+    def answer(calls: list[Call]) -> Any:  # noqa: ANN401 - one reply or a list of them
+        if calls[0]["method"] != "eth_getTransactionReceipt":
+            return a_chain(5).answer(calls)
+        return taking_batches(calls)
+
+    found = await outcomes(TRIAL.node(NodeClient(ScriptedAsker(answer)), DEVNET))
+
+    assert set(found.values()) == {Outcome.GOOD}
+
+
+async def test_node_without_any_block_has_failed_there() -> None:
+    found = await outcomes(node(FakeChain()))
+
+    assert found["eth_getBlockByNumber"] is Outcome.FAILED
+
+
 async def test_node_that_knows_no_receipts_has_failed_there() -> None:
     assert (await outcomes(node(a_chain(5))))["eth_getTransactionReceipt"] is Outcome.FAILED

@@ -160,6 +160,16 @@ gas = { url = "env:GAS_URL", key = "file:/run/secrets/key" }
     assert found["networks.mine.gas.key"][0] == "file:/run/secrets/key"
 
 
+def test_effective_secret_of_a_variable_is_masked(tmp_path: Path) -> None:
+    found = effective(read(tmp_path, LINEWATCH_MAIL_PASSWORD="canary"))
+
+    assert found["mail.password"] == ("•••", "the variable LINEWATCH_MAIL_PASSWORD")
+
+
+def test_effective_state_folder_is_told(tmp_path: Path) -> None:
+    assert effective(read(tmp_path))["home"] == (str(tmp_path), "None")
+
+
 def test_effective_address_of_a_preset_is_shown(tmp_path: Path) -> None:
     text = "[networks.mine]\npreset = 'linea-mainnet'\n"
 

@@ -60,14 +60,18 @@ def test_preset_of_a_node_asks_for_the_network_and_its_address(tmp_path: Path) -
 
 
 def test_preset_of_own_serve_has_all_three_endpoints(tmp_path: Path) -> None:
-    found = network(
-        tmp_path,
-        "preset = 'own-serve'\nnetwork_id = 5\n",
-        NODE_URL="http://node.example",
-        SERVE_KEY="k",
-    )
+    text = "preset = 'own-serve'\nnetwork_id = 5\n[serve.keys.mine]\nkey = 'env:SERVE_KEY'\n"
+
+    found = network(tmp_path, text, NODE_URL="http://node.example", SERVE_KEY="k")
 
     assert None not in {found.exclusion, found.gas, found.node}
+
+
+def test_own_serve_is_not_asked_with_a_key_that_it_refuses(tmp_path: Path) -> None:
+    text = "preset = 'own-serve'\nnetwork_id = 5\n[serve.keys.mine]\nkey = 'another'\n"
+
+    with pytest.raises(SettingsError, match=r"networks.mine.exclusion.key .* would refuse it; 1 m"):
+        network(tmp_path, text, NODE_URL="http://node.example", SERVE_KEY="k")
 
 
 def test_own_value_beats_that_of_the_preset(tmp_path: Path) -> None:

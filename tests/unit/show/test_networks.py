@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
-from dashboard.domain.observation import Failure, FailureKind, Operation
+from dashboard.domain.observation import Failure, FailureKind, GasSource, Operation
 from dashboard.domain.quantity import NetworkId, Wei
 from dashboard.show.networks import (
     Activity,
@@ -177,3 +177,16 @@ def test_overview_calls_all_calm_only_if_all_are() -> None:
 
     assert answer([calm]) == "Every network is calm."
     assert answer([calm, flat]) == "No network is busy or stale."
+
+
+def test_source_of_fees_is_named_by_who_told_them() -> None:
+    seen_last = figures(9)
+
+    real = (GasSource.GAS_API, GasSource.NODE, GasSource.NODE_INSTEAD)
+    told = [replace(seen_last, gas_source=each).gas_source_name() for each in real]
+
+    assert told == [
+        "the gas API",
+        "the network's node",
+        "the network's node, since the gas API does not answer",
+    ]

@@ -125,7 +125,7 @@ def test_address_with_a_hash_leads_to_its_lookup(store: Store) -> None:
 def test_lookup_of_several_hashes_counts_their_verdicts(store: Store) -> None:
     page = open_page(Desk(store, (SIMULATED,), None, lambda: NOW), str(tx_hash(2)), str(tx_hash(9)))
 
-    assert "2 transactions: 1 rejected, 1 no rejection on record." in words_of(page)
+    assert "2 transactions: 1 rejected; 1 no rejection on record." in words_of(page)
 
 
 def test_lookup_names_a_hash_that_is_none(store: Store) -> None:

@@ -1,0 +1,86 @@
+"""An installation whose store holds a story: rejections, one of them hostile, fees and a mail."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+from dashboard.domain.condition import State, Subject
+from dashboard.domain.exclusion import RejectionStage
+from dashboard.domain.notice import Recipient
+from dashboard.domain.observation import ExclusionAnswer, GasObservation
+from dashboard.domain.quantity import Wei
+from dashboard.store.answers import record_answers
+from dashboard.store.conditions import change
+from dashboard.store.connection import Connection
+from dashboard.store.engine import Store, open_store
+from dashboard.store.migrate import migrate
+from dashboard.store.observations import save_gas
+from dashboard.store.outbox import expand, mark_sent, recent_notices, unexpanded
+from dashboard.store.rejections import save_polled
+from tests.builders import (
+    A_NETWORK,
+    a_hash,
+    a_record,
+    a_transition,
+    an_address,
+    suggested_gas_fees,
+)
+from tests.installation import Installation
+
+HOSTILE: Final = "\x1b[2J\u202egnp.exe\r\nBcc: x =1+1"
+HUB: Final = "TX_MODULE_LINE_COUNT_OVERFLOW(HUB)"
+LARGEST: Final = Wei(2**63 - 1)
+
+
+def tell_story(installation: Installation) -> None:
+    """Fill the store as if the devnet had been watched for an hour."""
+    with store_of(installation) as store, store.write() as connection:
+        _reject(connection)
+        _tell(connection)
+        _observe(connection)
+
+
+@contextmanager
+def store_of(installation: Installation) -> Iterator[Store]:
+    """Yield the store of an installation, made where there is none."""
+    url = f"sqlite:///{installation.home / 'linewatch.sqlite'}"
+    migrate(url)
+    with open_store(url) as store:
+        yield store
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
+
+
+def _reject(connection: Connection) -> None:
+    """See the first hash rejected an hour ago, and the second just now, with hostile words."""
+    hour_ago = _now() - timedelta(hours=1)
+    sequencer = {"tx_rejection_stage": RejectionStage.SEQUENCER, "block_number": 26}
+    first = a_record(reason_message=HUB, timestamp=hour_ago, **sequencer)
+    second = a_record(
+        tx_hash=a_hash(2), sender=an_address(9), reason_message=HOSTILE, timestamp=_now()
+    )
+    save_polled(connection, A_NETWORK, first, hour_ago)
+    save_polled(connection, A_NETWORK, second, _now())
+    record_answers(connection, A_NETWORK, _now(), [ExclusionAnswer(a_hash(3))])
+
+
+def _tell(connection: Connection) -> None:
+    subject = Subject.transaction(A_NETWORK, a_hash(1))
+    change(connection, a_transition(subject=subject, after=State.REJECTED, at=_now()), 1)
+    (entry,) = unexpanded(connection, 1)
+    expand(connection, entry, [Recipient("mail", "ops@example.org")], _now())
+    (notice,) = recent_notices(connection, 1)
+    mark_sent(connection, notice.notice_id, f"250 {HOSTILE}", _now())
+
+
+def _observe(connection: Connection) -> None:
+    fees = suggested_gas_fees(estimated_base_fee=LARGEST)
+    seen = GasObservation(
+        A_NETWORK, _now(), fees, base_fee_percentile=Wei(7), busy_threshold=Wei(8)
+    )
+    save_gas(connection, seen)

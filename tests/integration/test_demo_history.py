@@ -1,0 +1,97 @@
+"""The demo history fills the store of a simulated network, and no other by accident."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from dashboard.domain.observation import GasSource
+from dashboard.errors import InputError
+from dashboard.settings import Settings, load_settings
+from dashboard.store.observations import latest_gas
+from dashboard.store.outbox import unexpanded
+from dashboard.store.rejection_search import RejectionFilter, search
+from dashboard.store.rejections import save_polled
+from dashboard.store.transactions import tracked
+from dashboard.wiring.demo_history import fill_with_history
+from dashboard.wiring.migration import migrate_store
+from dashboard.wiring.store import open_checked_store
+from tests.builders import A_MOMENT, A_NETWORK, ANOTHER_NETWORK, a_record
+from tests.installation import new_installation
+
+A_WHILE = timedelta(hours=12)
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Settings:
+    return load_settings({"LINEWATCH_HOME": str(tmp_path / "home")})
+
+
+def hold_real_data(settings: Settings) -> None:
+    """Put a rejection of a network that is not simulated into the store."""
+    migrate_store(settings)
+    with closing(open_checked_store(settings)) as store, store.write() as connection:
+        save_polled(connection, ANOTHER_NETWORK, a_record(), A_MOMENT)
+
+
+def test_history_fills_a_new_store_and_tells_nobody(settings: Settings) -> None:
+    filled = fill_with_history(settings, A_WHILE, is_store_named=False)
+
+    assert filled.observations == A_WHILE // timedelta(seconds=12)
+    with closing(open_checked_store(settings)) as store, store.read() as connection:
+        rejections = search(connection, RejectionFilter())
+        latest = latest_gas(connection, A_NETWORK).suggested_gas_fees
+        assert len(rejections) == filled.rejections > 0
+        assert {each.network_id for each in rejections} == {A_NETWORK}
+        assert latest is not None
+        assert latest.source is GasSource.DEMO_HISTORY
+        assert tracked(connection, 1) == []
+        assert unexpanded(connection, 1) == []
+
+
+def test_history_put_in_twice_is_there_once(settings: Settings) -> None:
+    fill_with_history(settings, A_WHILE, is_store_named=False)
+
+    assert fill_with_history(settings, A_WHILE, is_store_named=False).rejections == 0
+
+
+def test_history_refuses_a_store_of_real_networks(settings: Settings) -> None:
+    hold_real_data(settings)
+
+    with pytest.raises(InputError, match=r"another network \(59144\).*--into"):
+        fill_with_history(settings, A_WHILE, is_store_named=False)
+
+
+def test_history_goes_into_a_store_of_real_networks_that_was_named(settings: Settings) -> None:
+    hold_real_data(settings)
+
+    assert fill_with_history(settings, A_WHILE, is_store_named=True).observations > 0
+
+
+def test_history_refuses_where_nothing_would_mark_it_as_simulated(tmp_path: Path) -> None:
+    settings = load_settings({"LINEWATCH_HOME": str(tmp_path), "LINEWATCH_DEVNET_MODE": "off"})
+
+    with pytest.raises(InputError, match=r"devnet\.mode"):
+        fill_with_history(settings, A_WHILE, is_store_named=True)
+
+
+def test_command_fills_the_folder_that_it_is_given(tmp_path: Path) -> None:
+    elsewhere = new_installation(tmp_path / "home")
+
+    filled = elsewhere.run("demo-history", "--days", "1", "--into", str(tmp_path / "demo"))
+
+    assert filled.returncode == 0
+    assert "simulated rejections" in filled.stdout
+    assert (tmp_path / "demo" / "linewatch.sqlite").exists()
+    assert not elsewhere.home.exists()
+
+
+def test_command_says_when_the_worker_would_forget_what_it_filled(tmp_path: Path) -> None:
+    installation = new_installation(tmp_path, LINEWATCH_STORE_KEEP_GAS_OBSERVATIONS="12h")
+
+    filled = installation.run("demo-history", "--days", "1")
+
+    assert "LINEWATCH_STORE_KEEP_GAS_OBSERVATIONS=400d" in filled.stderr

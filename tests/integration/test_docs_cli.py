@@ -1,0 +1,112 @@
+"""docs/cli.md does what it says: every command runs, every key of JSON stands there."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+from tests.builders import a_hash
+from tests.installation import PROJECT, Installation, command, new_installation
+from tests.integration.storied import tell_story
+from tests.waiting import eventually
+
+pytestmark = [pytest.mark.timeout(300), pytest.mark.xdist_group("docs of the command line")]
+
+PAGE = (PROJECT / "docs" / "cli.md").read_text(encoding="utf-8")
+BLOCKS = re.findall(r"^```\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+STARTS_EVERYTHING = "linewatch up"
+A_SCRIPT = re.compile(r"^case ", re.MULTILINE)
+COMMANDS = [
+    line
+    for block in BLOCKS
+    for line in ([block] if A_SCRIPT.search(block) else block.splitlines())
+    if STARTS_EVERYTHING not in line
+]
+
+
+@pytest.fixture(scope="module")
+def installation(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
+    """Serve the APIs of an installation that has seen something."""
+    folder = tmp_path_factory.mktemp("docs")
+    installation = new_installation(
+        folder / "home",
+        HASH=str(a_hash(1)),
+        PATH=f"{Path(sys.executable).parent}:/usr/local/bin:/usr/bin:/bin",
+    )
+    tell_story(installation)
+    (folder / "hashes.txt").write_text(f"{a_hash(2)}\n{a_hash(3)}\n", encoding="utf-8")
+    (folder / "transactions.csv").write_text(f"hash,label\n{a_hash(4)},a\n", encoding="utf-8")
+    with installation.start(command("serve"), folder / "log"):
+        eventually(lambda: _answers(f"{installation.serve}/live"), 60, "the start of serve")
+        yield installation
+
+
+@pytest.mark.parametrize("line", COMMANDS)
+def test_command_of_the_page_runs(installation: Installation, line: str) -> None:
+    shorter = line.replace("--into demo", "--into demo --days 1")
+
+    ended = subprocess.run(
+        ["/bin/sh", "-c", shorter],
+        env=installation.environment(),
+        cwd=installation.home.parent,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+    found = (0, 3) if "--exit-code" in line and not A_SCRIPT.search(line) else (0,)
+    assert ended.returncode in found, ended.stderr
+    assert (ended.stderr, ended.stdout == "") == ("", False)
+
+
+def test_page_has_every_command_that_answers() -> None:
+    text = "\n".join(COMMANDS)
+
+    named = set(re.findall(r"linewatch ([a-z-]+)", text))
+
+    assert named == {"lookup", "track", "rejections", "fees", "alerts", "demo-history"}
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("lookup", str(a_hash(1))),
+        ("track", str(a_hash(1)), "0x12"),
+        ("rejections",),
+        ("fees",),
+        ("fees", "--since", "2h"),
+        ("alerts",),
+    ],
+)
+def test_key_of_json_stands_on_the_page(
+    installation: Installation, arguments: tuple[str, ...]
+) -> None:
+    keys = set(_keys(json.loads(installation.run(*arguments, "--json").stdout)))
+
+    assert keys
+    assert keys - set(re.findall(r"`(?:…)?(\w+)(?:\[\])?`", PAGE)) == set()
+
+
+def _keys(value: object) -> Iterator[str]:
+    if isinstance(value, dict):
+        yield from value
+        for inner in value.values():
+            yield from _keys(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _keys(inner)
+
+
+def _answers(address: str) -> bool:
+    try:
+        return httpx.get(address, timeout=2).is_success
+    except httpx.HTTPError:
+        return False

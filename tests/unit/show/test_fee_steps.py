@@ -1,0 +1,126 @@
+"""What a fee did: busy strictly above, gaps known as gaps, levels as they were then."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from dashboard.domain.quantity import Wei
+from dashboard.show.fee_steps import (
+    SPANS,
+    levels_at,
+    longest_usual_step,
+    spans_worth_offering,
+)
+from dashboard.store.observations import Dated
+from tests.builders import A_MOMENT, seconds
+from tests.unit.show.stories import STEP, a_step, a_story
+
+SHORTEST = SPANS[0]
+
+
+def test_busy_is_strictly_above_the_threshold() -> None:
+    story = a_story(9, 10, 11)
+
+    assert [story.is_busy(index) for index in range(3)] == [False, False, True]
+
+
+def test_busy_steps_that_touch_are_one_stretch() -> None:
+    story = a_story(11, 12, 9, 13)
+
+    assert story.busy_stretches() == [
+        (A_MOMENT, A_MOMENT + 2 * STEP),
+        (A_MOMENT + 3 * STEP, A_MOMENT + 4 * STEP),
+    ]
+
+
+def test_unknown_threshold_makes_nothing_busy() -> None:
+    story = a_story(99, threshold=[None])
+
+    assert story.busy_stretches() == []
+    assert story.busy_share() is None
+
+
+def test_gap_ends_what_was_busy() -> None:
+    story = a_story(11, None, None, 11)
+
+    assert story.gaps() == [(A_MOMENT, A_MOMENT + 3 * STEP)]
+    assert story.busy_stretches()[0] == (A_MOMENT, A_MOMENT)
+
+
+def test_silence_until_now_is_a_gap_too() -> None:
+    story = a_story(1, 1, until=A_MOMENT + seconds(60))
+
+    assert story.gaps() == [(A_MOMENT + STEP, A_MOMENT + seconds(60))]
+
+
+def test_busy_share_counts_only_time_that_was_seen() -> None:
+    story = a_story(11, 9, 9, 9, None, None, None, 9)
+
+    assert story.busy_share() == pytest.approx(1 / 4)
+
+
+def test_share_of_one_moment_is_all_or_nothing() -> None:
+    assert a_story(11, until=A_MOMENT).busy_share() == 1.0
+
+
+def test_flat_story_has_one_value() -> None:
+    assert a_story(7, 7, 7).is_flat
+    assert not a_story(7, 8).is_flat
+
+
+def test_level_is_the_one_that_held_when_the_step_began() -> None:
+    marks = [Dated(Wei(1), A_MOMENT), Dated(Wei(2), A_MOMENT + STEP)]
+
+    assert levels_at([a_step(number, 1) for number in range(3)], marks) == [1, 2, 2]
+
+
+def test_first_level_also_holds_a_moment_before_it_was_asked() -> None:
+    marks = [Dated(Wei(3), A_MOMENT + STEP)]
+
+    assert levels_at([a_step(0, 1)], marks) == [3]
+
+
+def test_level_that_was_never_seen_is_not_known() -> None:
+    assert levels_at([a_step(0, 1)], []) == [None]
+
+
+@pytest.mark.parametrize(
+    ("kept", "longest"),
+    [
+        (timedelta(0), "15 min"),
+        (timedelta(minutes=15), "15 min"),
+        (timedelta(minutes=16), "1 h"),
+        (timedelta(days=8), "30 d"),
+        (timedelta(days=900), "1 y"),
+    ],
+)
+def test_lengths_are_offered_as_far_as_data_reaches(kept: timedelta, longest: str) -> None:
+    spans = spans_worth_offering(A_MOMENT - kept, A_MOMENT)
+
+    assert spans[-1].name == longest
+
+
+def test_network_without_data_has_the_shortest_length() -> None:
+    assert spans_worth_offering(None, A_MOMENT) == SPANS[:1]
+
+
+def test_no_length_has_more_steps_than_a_screen_can_show() -> None:
+    assert max(span.length / span.step for span in SPANS) <= 1_800
+
+
+def test_silence_is_measured_by_the_poll_period() -> None:
+    steps = [a_step(number, 1) for number in range(5)]
+
+    assert longest_usual_step(steps, SHORTEST, seconds(10)) == seconds(30)
+
+
+def test_silence_is_measured_by_what_was_usual_then() -> None:
+    steps = [a_step(number, 1) for number in range(5)]
+
+    assert longest_usual_step(steps, SHORTEST, seconds(4)) == seconds(30)
+
+
+def test_single_value_leaves_the_poll_period() -> None:
+    assert longest_usual_step([a_step(0, 1)], SHORTEST, seconds(4)) == seconds(12)

@@ -1,0 +1,30 @@
+"""The figures behind a chart: readable as a table, exact as CSV."""
+
+from __future__ import annotations
+
+import csv
+from io import StringIO
+
+from dashboard.domain.quantity import Wei
+from dashboard.show.fee_table import CSV_COLUMNS, fee_csv, fee_table
+from tests.builders import A_MOMENT, A_NETWORK, GWEI
+from tests.unit.show.stories import a_step, a_story
+
+
+def test_table_shows_the_newest_step_first_in_the_fitting_unit() -> None:
+    table = fee_table(a_story(2 * GWEI, 3 * GWEI, threshold=[Wei(2 * GWEI)] * 2))
+
+    assert table["Mean, gwei"].tolist() == [3.0, 2.0]
+    assert table["Busy"].tolist() == ["busy", ""]
+
+
+def test_csv_has_every_digit_in_wei() -> None:
+    story = a_story(0, steps=[a_step(0, 1_234_567_890_123_456_789)], usual=[None])
+
+    (row,) = csv.DictReader(StringIO(fee_csv(story, A_NETWORK)))
+
+    assert tuple(row) == CSV_COLUMNS
+    assert row["lowest_wei"] == row["mean_wei"] == "1234567890123456789"
+    assert row["first_at"] == A_MOMENT.isoformat()
+    assert (row["base_fee_percentile_wei"], row["busy_threshold_wei"]) == ("", "10")
+    assert row["busy"] == "yes"

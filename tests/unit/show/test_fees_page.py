@@ -1,0 +1,159 @@
+"""The page Fees in each of its states, and the network chooser of every page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from dashboard.domain.observation import GasObservation
+from dashboard.domain.quantity import NetworkId, Wei
+from dashboard.show.desk import Desk
+from dashboard.store.engine import Store
+from dashboard.store.observations import save_gas
+from tests.browser.seeded_store import SILENT, SIMULATED, seed
+from tests.builders import GWEI, a_suggestion, suggested_gas_fees
+from tests.unit.show.visiting import UnreadableStore, visit, words_of
+
+NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
+FLAT = replace(SILENT, network_id=NetworkId(59141), name="Flat")
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    with seed(tmp_path, NOW) as seeded:
+        yield seeded
+
+
+@pytest.fixture
+def desk(store: Store) -> Desk:
+    return Desk(store, (SIMULATED, SILENT), None, lambda: NOW)
+
+
+def see_flat(store: Store, *priority_fees: int) -> Desk:
+    """See a base fee of 7 wei with these medium priority fees, the last one now."""
+    with store.write() as connection:
+        for number, fee in enumerate(reversed(priority_fees)):
+            at = NOW - number * timedelta(seconds=20)
+            medium = a_suggestion(fee, fee + 7)
+            fees = suggested_gas_fees(estimated_base_fee=Wei(7), medium=medium)
+            level = Wei(7)
+            seen = GasObservation(
+                FLAT.network_id, at, fees, base_fee_percentile=level, busy_threshold=level
+            )
+            save_gas(connection, seen)
+    return Desk(store, (FLAT,), None, lambda: NOW)
+
+
+def chart_count(page: AppTest) -> int:
+    """Return how many charts a page shows."""
+    return len(page.get("plotly_chart"))
+
+
+def test_page_says_what_to_pay_and_how_long_it_waits(desk: Desk) -> None:
+    words = words_of(visit("fees", desk, network="Devnet"))
+
+    assert "What to pay now, at most" in words
+    assert "priority fee 0.100000 gwei" in words
+    assert "waits 0 to 12 s" in words
+    assert "Base fee trend: up; priority fees: level." in words
+
+
+def test_page_says_what_the_chart_shows(desk: Desk) -> None:
+    words = words_of(visit("fees", desk, network="Devnet"))
+
+    assert "Base fee, last 1 h" in words
+    assert "of the time that was seen (shaded)" in words
+    assert "1 gap (hatched): 5 min from 20 Nov 11:30 UTC." in words
+
+
+def test_stale_fees_are_said_to_be_stale(desk: Desk) -> None:
+    words = words_of(visit("fees", desk, network="Linea"))
+
+    assert "Stale: Linea." in words
+    assert "Stale: suggested 6 min ago." in words
+
+
+def test_every_network_is_shown_until_one_is_chosen(desk: Desk) -> None:
+    assert chart_count(visit("fees", desk)) == 2
+    assert chart_count(visit("fees", desk, network="Linea")) == 1
+
+
+def test_unknown_network_in_the_address_shows_every_network(desk: Desk) -> None:
+    page = visit("fees", desk, network="Nowhere")
+
+    assert not page.exception
+    assert chart_count(page) == 2
+
+
+def test_networks_of_the_same_name_are_told_apart_by_id(store: Store) -> None:
+    twin = replace(SILENT, network_id=NetworkId(5))
+    page = visit("fees", Desk(store, (SILENT, twin), None, lambda: NOW))
+
+    assert page.selectbox[0].options == ["All networks", "Linea (59144)", "Linea (5)"]
+
+
+def test_single_network_leaves_nothing_to_choose(store: Store) -> None:
+    page = visit("fees", Desk(store, (SIMULATED,), None, lambda: NOW))
+
+    assert len(page.selectbox) == 0
+    assert chart_count(page) == 1
+
+
+def test_table_stands_in_for_the_chart(desk: Desk) -> None:
+    page = visit("fees", desk, network="Devnet", **{"as": "Table"})
+
+    assert chart_count(page) == 0
+    assert "Mean, gwei" in page.dataframe[0].value.columns
+
+
+def test_length_with_nothing_in_it_says_where_to_look(store: Store) -> None:
+    later = Desk(store, (SILENT,), None, lambda: NOW + timedelta(hours=5))
+
+    words = words_of(visit("fees", later, span="15 min"))
+
+    assert "No base fee seen in the last 15 min" in words
+    assert "look at Health" in words
+
+
+def test_flat_chain_is_told_by_its_priority_fee(store: Store) -> None:
+    desk = see_flat(store, *[GWEI] * 30, 3 * GWEI)
+
+    words = words_of(visit("fees", desk))
+
+    assert "The base fee never moves here: 7 wei." in words
+    assert "3.0000 gwei is above 1.0000 gwei, the 90th percentile of its last 24 h." in words
+    assert "Medium priority fee, last 15 min" in words
+    assert "Busy: Flat." in words
+    assert "Flat fee" in words
+
+
+def test_flat_chain_that_is_calm_is_called_calm(store: Store) -> None:
+    desk = see_flat(store, *[GWEI] * 30)
+
+    words = words_of(visit("fees", desk))
+
+    assert "1.0000 gwei is not above 1.0000 gwei" in words
+    assert "Every network is calm." in words
+
+
+def test_network_without_a_gas_source_says_so(store: Store) -> None:
+    mute = replace(SILENT, has_gas=False)
+
+    words = words_of(visit("fees", Desk(store, (mute,), None, lambda: NOW)))
+
+    assert "No gas API and no node is configured" in words
+
+
+def test_page_without_networks_says_how_to_add_one(store: Store) -> None:
+    assert "No network is configured" in words_of(visit("fees", Desk(store, (), None, lambda: NOW)))
+
+
+def test_page_without_a_store_says_what_to_look_at() -> None:
+    words = words_of(visit("fees", Desk(UnreadableStore(), (SIMULATED,), None, lambda: NOW)))
+
+    assert "The store cannot be read." in words

@@ -1,0 +1,199 @@
+"""The page Health in each of its states: what is well, what is not, and what to do then."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from dashboard.domain.notice import Recipient
+from dashboard.domain.observation import Failure, FailureKind, Operation
+from dashboard.domain.quantity import NetworkId
+from dashboard.show.desk import Desk
+from dashboard.show.health import (
+    GIVES,
+    REMEDIES,
+    Health,
+    NetworkHealth,
+    Question,
+    QuestionState,
+    needs_of,
+)
+from dashboard.show.parts.health import size
+from dashboard.store.conditions import change
+from dashboard.store.engine import Store
+from dashboard.store.failing import StandingFailure
+from dashboard.store.leases import Holder, acquire
+from dashboard.store.outbox import bury, claim, defer, expand, unexpanded
+from dashboard.store.standing import PostStanding
+from dashboard.store.wellbeing import MailState, StoreState
+from tests.browser.seeded_store import HOSTILE, SILENT, SIMULATED, seed
+from tests.builders import a_transition
+from tests.unit.show.visiting import UnreadableStore, visit, words_of
+
+NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
+MINUTE = timedelta(minutes=1)
+OPERATOR = Recipient("mail", "ops@example.org")
+NO_MAIL = MailState(PostStanding(0, None, 0, None, 0))
+A_STORE = StoreState(4096, "0001", 0, 0)
+A_HOLDER = {"worker": Holder("host/1/x", 1)}
+DUE = Question(Operation.SUGGESTED_GAS_FEES, NOW, MINUTE)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    with seed(tmp_path, NOW) as seeded:
+        yield seeded
+
+
+@pytest.fixture
+def desk(store: Store) -> Desk:
+    return Desk(store, (SIMULATED, SILENT), None, lambda: NOW)
+
+
+def failing(kind: FailureKind = FailureKind.UNAVAILABLE) -> StandingFailure:
+    """Return a failure that lasts for a minute."""
+    failure = Failure(kind, "no answer")
+    return StandingFailure(Operation.SUGGESTED_GAS_FEES, NOW - MINUTE, NOW, failure)
+
+
+def owe(store: Store, *, dead: bool) -> None:
+    """Owe a mail since ten minutes ago that the server did not take."""
+    with store.write() as connection:
+        token = acquire(connection, "worker", "host-1/77/abc", MINUTE) or 0
+        change(connection, a_transition(at=NOW - 10 * MINUTE), None)
+        expand(connection, unexpanded(connection, 1)[0], [OPERATOR], NOW - 10 * MINUTE)
+        (notice,) = claim(connection, token, NOW - MINUTE, 1)
+        if dead:
+            bury(connection, notice, f"550 {HOSTILE}", NOW)
+        else:
+            defer(connection, notice, "451 later", NOW + MINUTE)
+
+
+def test_page_says_first_what_needs_a_look(desk: Desk) -> None:
+    words = words_of(visit("health", desk))
+
+    assert "Needs a look: no worker runs, so nothing is asked and nothing is sent; " in words
+    assert "Linea fails to answer. As of 2026-11-20 12:00:00 UTC." in words
+
+
+def test_failing_question_says_since_when_why_and_what_to_do(desk: Desk) -> None:
+    words = words_of(visit("health", desk))
+
+    assert "suggestedGasFees: no answer since 11:54:20 UTC (5 min ago)." in words
+    assert "The Linea gas endpoint gave no answer within 5 s." in words
+    assert "look at the address of the endpoint" in words
+
+
+def test_every_question_has_the_age_of_its_answer(desk: Desk) -> None:
+    words = words_of(visit("health", desk, network="Linea"))
+
+    assert "busyThreshold" in words
+    assert "6 min ago" in words
+    assert "every 15 min" in words
+    assert "Questions to Devnet" not in words
+
+
+def test_missing_worker_says_how_to_start_one(desk: Desk) -> None:
+    assert "linewatch worker" in words_of(visit("health", desk))
+
+
+def test_worker_is_named_by_its_process(desk: Desk, store: Store) -> None:
+    with store.write() as connection:
+        acquire(connection, "worker", "host-1/77/abc", MINUTE)
+
+    words = words_of(visit("health", desk))
+
+    assert "process 77 on host-1" in words
+    assert "no worker runs" not in words
+
+
+def test_late_mail_says_what_the_server_said(desk: Desk, store: Store) -> None:
+    owe(store, dead=False)
+
+    words = words_of(visit("health", desk))
+
+    assert "1 mail cannot be handed over" in words
+    assert "451 later" in words
+    assert "nothing is lost" in words
+
+
+def test_mail_given_up_shows_the_answer_inertly(desk: Desk, store: Store) -> None:
+    owe(store, dead=True)
+
+    words = words_of(visit("health", desk))
+
+    assert "1 mail given up" in words
+    assert "&lt;script&gt;" in words
+    assert "<script>" not in words
+
+
+def test_network_without_endpoints_says_so(store: Store) -> None:
+    mute = replace(SILENT, network_id=NetworkId(1), has_gas=False, has_exclusion=False)
+
+    words = words_of(visit("health", Desk(store, (mute,), None, lambda: NOW)))
+
+    assert "It has no gas, node or exclusion endpoint" in words
+
+
+def test_page_without_networks_says_how_to_add_one(store: Store) -> None:
+    desk = Desk(store, (), None, lambda: NOW)
+
+    assert "No network is configured" in words_of(visit("health", desk))
+
+
+def test_page_without_a_store_says_what_to_look_at() -> None:
+    words = words_of(visit("health", Desk(UnreadableStore(), (SIMULATED,), None, lambda: NOW)))
+
+    assert "The store cannot be read." in words
+
+
+@pytest.mark.parametrize(
+    ("question", "state"),
+    [
+        (DUE, QuestionState.ANSWERED),
+        (replace(DUE, answered_at=NOW - 2 * MINUTE), QuestionState.ANSWERED),
+        (replace(DUE, answered_at=NOW - 2.1 * MINUTE), QuestionState.STALE),
+        (replace(DUE, answered_at=None), QuestionState.WAITING),
+        (replace(DUE, answered_at=NOW - 99 * MINUTE, period=None), QuestionState.ANSWERED),
+        (replace(DUE, failure=failing()), QuestionState.FAILING),
+    ],
+)
+def test_question_is_stale_after_two_of_its_periods(
+    question: Question, state: QuestionState
+) -> None:
+    assert question.state(NOW) is state
+
+
+def test_well_installation_needs_nothing() -> None:
+    health = Health([NetworkHealth(SIMULATED, [DUE])], A_HOLDER, NO_MAIL, A_STORE)
+
+    assert needs_of(health, NOW) == []
+
+
+def test_stale_network_needs_a_look() -> None:
+    old = replace(DUE, answered_at=NOW - 5 * MINUTE)
+    health = Health([NetworkHealth(SIMULATED, [DUE, old])], A_HOLDER, NO_MAIL, A_STORE)
+
+    assert needs_of(health, NOW) == ["Devnet is stale"]
+
+
+def test_mail_that_was_just_owed_needs_no_look() -> None:
+    mail = MailState(PostStanding(3, NOW - MINUTE, 0, None, 0))
+
+    assert needs_of(Health([], A_HOLDER, mail, A_STORE), NOW) == []
+
+
+def test_every_question_and_every_failure_is_explained() -> None:
+    assert set(GIVES) == set(Operation)
+    assert set(REMEDIES) == set(FailureKind)
+
+
+@pytest.mark.parametrize(
+    ("octets", "words"), [(17, "17 bytes"), (4096, "4.1 kB"), (2_500_000_000, "2.5 GB")]
+)
+def test_size_is_printed_in_the_unit_that_fits(octets: int, words: str) -> None:
+    assert size(octets) == words
