@@ -99,14 +99,14 @@ def test_black_hole_delays_nobody_else(store: Store) -> None:
     with rude_server(be_silent) as silent_port, mail_server(inbox) as port:
         channels = {"hole": channel_to(silent_port, AMPLE), "alive": channel_to(port, AMPLE)}
         policy = DeliveryPolicy(patience=timedelta(seconds=1))
-        started = time.monotonic()
-        Deliverer(store, channels, a_letter_of, lambda: datetime.now(UTC), policy).deliver_due(
-            take_office(store)
-        )
+        deliverer = Deliverer(store, channels, a_letter_of, lambda: datetime.now(UTC), policy)
+        token, started = take_office(store), time.monotonic()
+        while len(inbox.mails) < 20 and time.monotonic() - started < AMPLE.total_seconds():
+            deliverer.deliver_due(token)
         needed = time.monotonic() - started
 
     assert len(inbox.mails) == 20
-    assert needed < 5
+    assert needed < AMPLE.total_seconds(), "somebody waited for the time-out of the hole"
 
 
 def test_letter_dropped_after_the_final_dot_is_sent_again_with_its_message_id(

@@ -104,7 +104,8 @@ class SmtpChannel:
 
 def _trouble(error: Exception, deadline: Deadline) -> str:
     """Say what went wrong and what helps, without what was said at the login."""
-    if deadline.has_passed or isinstance(error, TimeoutError):
+    cause = error.__context__  # smtplib takes a time-out of the socket for a lost connection
+    if deadline.has_passed or isinstance(error, TimeoutError) or isinstance(cause, TimeoutError):
         return f"did not take the letter within {deadline.seconds:g} s"
     if isinstance(error, smtplib.SMTPAuthenticationError):
         return f"refused the login ({error.smtp_code}); check username and password in [mail]"
