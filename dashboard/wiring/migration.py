@@ -9,5 +9,4 @@ from dashboard.wiring.store import store_url
 
 def migrate_store(settings: Settings) -> str:
     """Create the store, or bring it to our schema; return the schema's name."""
-    settings.home.mkdir(mode=0o700, parents=True, exist_ok=True)
     return migrate(store_url(settings))

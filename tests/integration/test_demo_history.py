@@ -16,6 +16,7 @@ from dashboard.store.outbox import unexpanded
 from dashboard.store.rejection_search import RejectionFilter, search
 from dashboard.store.rejections import save_polled
 from dashboard.store.transactions import tracked
+from dashboard.wiring.clock import utc_now
 from dashboard.wiring.demo_history import fill_with_history
 from dashboard.wiring.migration import migrate_store
 from dashboard.wiring.store import open_checked_store
@@ -43,7 +44,7 @@ def test_history_fills_a_new_store_and_tells_nobody(settings: Settings) -> None:
     assert filled.observations == A_WHILE // timedelta(seconds=12)
     with closing(open_checked_store(settings)) as store, store.read() as connection:
         rejections = search(connection, RejectionFilter())
-        latest = latest_gas(connection, A_NETWORK).suggested_gas_fees
+        latest = latest_gas(connection, A_NETWORK, utc_now()).suggested_gas_fees
         assert len(rejections) == filled.rejections > 0
         assert {each.network_id for each in rejections} == {A_NETWORK}
         assert latest is not None

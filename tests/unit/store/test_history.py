@@ -36,7 +36,7 @@ def made_up(at: datetime, base_fee: int = 5) -> GasObservation:
 def test_history_is_read_back_with_its_source(store: Store) -> None:
     with store.write() as connection:
         keep_gas_history(connection, [made_up(A_MOMENT), made_up(A_MOMENT + seconds(1), 6)])
-        latest = latest_gas(connection, A_NETWORK)
+        latest = latest_gas(connection, A_NETWORK, A_MOMENT + seconds(1))
 
     assert latest.suggested_gas_fees is not None
     assert latest.suggested_gas_fees.value.estimated_base_fee == 6
@@ -50,7 +50,7 @@ def test_history_leaves_what_was_seen_as_it_is(store: Store) -> None:
     with store.write() as connection:
         save_gas(connection, seen)
         keep_gas_history(connection, [made_up(A_MOMENT)])
-        latest = latest_gas(connection, A_NETWORK).suggested_gas_fees
+        latest = latest_gas(connection, A_NETWORK, A_MOMENT + seconds(1)).suggested_gas_fees
 
     assert latest is not None
     assert (latest.value, latest.source) == (seen.suggested_gas_fees, GasSource.GAS_API)
