@@ -11,11 +11,17 @@ from typing import Any
 import pytest
 from sqlalchemy import Connection, event
 
-from dashboard.domain.condition import Subject
+from dashboard.domain.condition import Subject, SubjectKind
 from dashboard.store.answers import evidence
-from dashboard.store.conditions import condition
+from dashboard.store.conditions import condition, held
 from dashboard.store.engine import Store
 from dashboard.store.failing import failing
+from dashboard.store.fee_windows import (
+    base_fee_window,
+    fees_answered_at,
+    mark_answered_by_api_at,
+    priority_fee_window,
+)
 from dashboard.store.follow_ups import follow_ups_of, inclusion_questions, open_follow_ups
 from dashboard.store.leases import holder
 from dashboard.store.observations import base_fees, latest_gas, medium_priority_fees
@@ -41,6 +47,11 @@ READS: dict[str, Read] = {
     "tracked": lambda it: tracked(it, 5),
     "watches": lambda it: watches(it, 0),
     "condition": lambda it: condition(it, Subject.transaction(A_NETWORK, a_hash())),
+    "held": lambda it: held(it, Subject(SubjectKind.BUSYNESS, A_NETWORK)),
+    "fees_answered_at": lambda it: fees_answered_at(it, A_NETWORK),
+    "mark_answered_by_api_at": lambda it: mark_answered_by_api_at(it, A_NETWORK),
+    "base_fee_window": lambda it: base_fee_window(it, A_NETWORK, A_MOMENT, A_MOMENT),
+    "priority_fee_window": lambda it: priority_fee_window(it, A_NETWORK, A_MOMENT, A_MOMENT),
     "latest_gas": lambda it: latest_gas(it, A_NETWORK),
     "base_fees": lambda it: base_fees(it, A_NETWORK, A_MOMENT, A_MOMENT),
     "medium_priority_fees": lambda it: medium_priority_fees(it, A_NETWORK, A_MOMENT, A_MOMENT),
