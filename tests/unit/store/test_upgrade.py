@@ -28,10 +28,14 @@ VALUES (1, :tx_hash, zeroblob(20), zeroblob(8), 'RPC', :reason, :at, :at, :diges
 
 SUBJECT = Subject(SubjectKind.TRANSACTION, NetworkId(1), a_hash())
 OLD_INCIDENT = (
-    "INSERT INTO transitions (transition_id, subject, kind, network_id, after, at) "
-    "VALUES (:id, :subject, 'transaction', 1, 'rejected', 1795176000000)",
-    "INSERT INTO conditions (subject, kind, network_id, state, since) "
-    "VALUES (:subject, 'transaction', 1, 'rejected', 1795176000000)",
+    (
+        "INSERT INTO transitions (transition_id, subject, kind, network_id, after, at) "
+        "VALUES (:id, :subject, 'transaction', 1, 'rejected', 1795176000000)"
+    ),
+    (
+        "INSERT INTO conditions (subject, kind, network_id, state, since) "
+        "VALUES (:subject, 'transaction', 1, 'rejected', 1795176000000)"
+    ),
 )
 
 
