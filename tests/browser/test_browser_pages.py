@@ -52,7 +52,7 @@ def test_messy_paste_is_answered_and_shareable(context: BrowserContext, site: st
     box.press("Control+Enter")
 
     expect(
-        page.get_by_text("2 transactions: 1 rejected, 1 no rejection on record.")
+        page.get_by_text("2 transactions: 1 rejected; 1 no rejection on record.")
     ).to_be_visible()
     expect(page.get_by_role("alert")).to_contain_text("0x12ab has 4 hexadecimal digits")
     expect(page.get_by_text("left out once")).to_be_visible()

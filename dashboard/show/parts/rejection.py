@@ -9,7 +9,8 @@ import streamlit as st
 
 from dashboard.domain.exclusion import RejectedTransaction, StoredRejection
 from dashboard.domain.foreign import visible
-from dashboard.domain.reason import Reason, ReasonKind, explain, overrun, parse_reason
+from dashboard.domain.reason import Reason, ReasonKind, explain, overrun
+from dashboard.show.asking.source import Source
 from dashboard.show.parts.badges import badge
 from dashboard.show.parts.markup import Markup, element, join
 from dashboard.show.text import age, moment, short_hash
@@ -17,10 +18,11 @@ from dashboard.show.text import age, moment, short_hash
 _ROW_REASON_LENGTH = 160
 
 
-def rejection_row(stored: StoredRejection, network: str, now: datetime, lookup: st.Page) -> None:
+def rejection_row(stored: StoredRejection, source: Source, now: datetime, lookup: st.Page) -> None:
     """Show stage, module and age, the reason in plain words, and the hash as a link."""
     record = stored.record
-    reason = parse_reason(record.reason_message)
+    reason = source.reason_of(stored)
+    network = source.network_name(stored.network_id)
     with st.container(key=f"rejection-{stored.rejection_id}", gap=None):
         why = element("p", reason_words(reason), class_="lw-reason")
         st.html(join(_row_head(record, reason, network, now), why))

@@ -123,7 +123,7 @@ def _rejections(desk: Desk, chosen: Sequence[NetworkCard], now: datetime) -> Non
             "Track a transaction on the Lookup page; its rejection appears here.",
         )
     for stored in newest:
-        rejection_row(stored, desk.network_name(stored.network_id), now, lookup.place())
+        rejection_row(stored, desk.source, now, lookup.place())
     if newest:
         with st.container(key="links-rejections"):
             st.page_link(

@@ -138,7 +138,7 @@ def _list(desk: Desk, wanted: RejectionFilter, summary: RejectionSummary, period
         table = st.container()
         number = chosen_leaf(summary.total, ROWS, LEAF)
         found = desk.rejections.leaf(wanted, period, number, ROWS)
-        table.html(rejection_table(found, desk.network_name))
+        table.html(rejection_table(found, desk.source))
 
 
 def _download(
@@ -160,7 +160,7 @@ def _download(
 
 def _csv(desk: Desk, wanted: RejectionFilter, period: Period) -> str:
     found = desk.rejections.leaf(wanted, period, 1, MOST_EXPORTED)
-    return rejections_csv(found, desk.network_name)
+    return rejections_csv(found, desk.source)
 
 
 def _unknown_reasons(desk: Desk, network_id: NetworkId | None) -> None:
