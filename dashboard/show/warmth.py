@@ -11,6 +11,8 @@ _SLOW: Final = (
     "pyarrow",
     "plotly.graph_objects",
     "plotly.io",
+    "dashboard.show.views.fees",
+    "dashboard.show.views.health",
     "dashboard.show.views.lookup",
     "dashboard.show.views.overview",
 )

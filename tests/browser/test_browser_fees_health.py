@@ -53,6 +53,18 @@ def test_choice_of_a_network_stays_from_page_to_page(context: BrowserContext, si
     expect(page).to_have_url(f"{site}/health?network=Linea")
 
 
+def test_choice_of_a_network_can_be_changed_again_and_again(
+    context: BrowserContext, site: str
+) -> None:
+    page = visit(context, f"{site}/fees?network=Linea")
+
+    for name in ("Devnet", "All networks", "Linea"):
+        page.get_by_role("combobox").click()
+        page.get_by_role("option", name=name, exact=True).click()
+        count = 3 if name == "All networks" else 1
+        expect(page.locator(".lw-card-head h2")).to_have_count(count)
+
+
 def test_length_of_time_goes_into_the_address(context: BrowserContext, site: str) -> None:
     page = visit(context, f"{site}/fees?network=Devnet")
 
