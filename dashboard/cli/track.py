@@ -73,8 +73,8 @@ def track(  # noqa: PLR0913 - one for each option
     """Watch transactions for rejections.
 
     They are asked about by themselves, and a rejection is mailed. They come from arguments,
-    files, or standard input ("-", or where nothing else is named). Every line is
-    reported. The status is 2 where some could not be used; the others are tracked.
+    files, or standard input ("-", or where nothing else is named). Every line is reported.
+    The status is 2 where some could not be used; the others are tracked.
     """
     given = list(_given(transactions, paths))
     with opened() as here:
