@@ -13,8 +13,13 @@ _SLOW: Final = (
     "plotly.io",
     "dashboard.show.views.fees",
     "dashboard.show.views.health",
+    "dashboard.show.views.alerts",
+    "dashboard.show.views.fees",
+    "dashboard.show.views.health",
     "dashboard.show.views.lookup",
     "dashboard.show.views.overview",
+    "dashboard.show.views.rejections",
+    "dashboard.show.views.tracked",
 )
 
 

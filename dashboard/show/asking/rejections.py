@@ -17,7 +17,7 @@ from dashboard.store.reasons import UnparsedReason, unparsed_reasons
 from dashboard.store.rejection_search import RejectionFilter, search
 from dashboard.store.tallies import Tally, how_many, tally
 
-MOST_EXPORTED: Final = 50_000
+MOST_EXPORTED: Final = 20_000
 """Rejections in one CSV file."""
 
 MOST_UNKNOWN: Final = 20

@@ -24,16 +24,37 @@ from dashboard.store.fee_windows import (
 )
 from dashboard.store.follow_ups import follow_ups_of, inclusion_questions, open_follow_ups
 from dashboard.store.leases import holder
+from dashboard.store.notice_search import NoticeFilter, how_many_notices, search_notices
 from dashboard.store.observations import base_fees, latest_gas, medium_priority_fees
 from dashboard.store.outbox import claim, deliveries_of, recent_notices, unexpanded
 from dashboard.store.reasons import unparsed_reasons
+from dashboard.store.rejection_search import RejectionFilter, search
 from dashboard.store.rejections import newest, versions, visible
+from dashboard.store.standing import open_incidents, post_standing
+from dashboard.store.tallies import how_many, tally
 from dashboard.store.transactions import TrackRequest, is_tracked, track, tracked, watches
-from tests.builders import A_MOMENT, A_NETWORK, a_hash, an_id
+from dashboard.store.watching import (
+    Standing,
+    TrackedFilter,
+    how_many_tracked,
+    search_tracked,
+    still_watched,
+)
+from tests.builders import A_MOMENT, A_NETWORK, a_hash, an_id, seconds
 from tests.unit.store.owing import owe, take_lease
 
 TINY = ("leases",)
-FEW_ROWS = ("visible", "versions", "evidence", "failing", "latest_gas", "unparsed_reasons")
+FEW_ROWS = (
+    "tally",
+    "open_incidents",
+    "search_notices of a hash",
+    "visible",
+    "versions",
+    "evidence",
+    "failing",
+    "latest_gas",
+    "unparsed_reasons",
+)
 
 Read = Callable[[Connection], object]
 
@@ -63,6 +84,19 @@ READS: dict[str, Read] = {
     "unexpanded": lambda it: unexpanded(it, 5),
     "recent_notices": lambda it: recent_notices(it, 5),
     "deliveries_of": lambda it: deliveries_of(it, an_id()),
+    "search": lambda it: search(it, RejectionFilter(since=A_MOMENT), 5),
+    "search of a network": lambda it: search(it, RejectionFilter(A_NETWORK, since=A_MOMENT), 5),
+    "how_many": lambda it: how_many(it, RejectionFilter(since=A_MOMENT)),
+    "tally": lambda it: tally(it, RejectionFilter(since=A_MOMENT), seconds(3600)),
+    "search_tracked": lambda it: search_tracked(it, TrackedFilter(standing=Standing.UNANSWERED), 5),
+    "how_many_tracked": lambda it: how_many_tracked(it, TrackedFilter(A_NETWORK)),
+    "how_many_tracked by text": lambda it: how_many_tracked(it, TrackedFilter(text="case")),
+    "still_watched": lambda it: still_watched(it, A_NETWORK, [a_hash(), a_hash(2)]),
+    "search_notices": lambda it: search_notices(it, NoticeFilter(since=A_MOMENT), 5),
+    "search_notices of a hash": lambda it: search_notices(it, NoticeFilter(tx_hash=a_hash()), 5),
+    "how_many_notices": lambda it: how_many_notices(it, NoticeFilter(tx_hash=a_hash())),
+    "open_incidents": open_incidents,
+    "post_standing": lambda it: post_standing(it, A_MOMENT),
     "holder": lambda it: holder(it, "worker"),
 }
 
