@@ -12,11 +12,11 @@ from dashboard.domain.printing import compared, moment, span
 from dashboard.domain.quantity import format_gwei
 
 _MEASURES: Final = {
-    Signal.BASE_FEE: ("base fee", "threshold", "its busy threshold"),
+    Signal.BASE_FEE: ("base fee", "threshold", "its busy threshold of {}"),
     Signal.PRIORITY_FEE: (
         "medium suggested priority fee",
         "90th percentile",
-        "the 90th percentile of the last day",
+        "{}, the 90th percentile of the last day",
     ),
 }
 """The fee that tells, what it is measured by in a few words, and in more."""
@@ -90,7 +90,7 @@ def word(transition: Transition, incident: Incident | None, network: str) -> Wor
             return _of_silence(transition.subject.kind, grounds, network)
         case AgeGrounds() as grounds:
             return _of_age(grounds, network)
-        case None:
+        case _:
             return _of_figureless(transition, network, _lasted(transition, incident))
 
 
@@ -119,8 +119,8 @@ def _of_fees(transition: Transition, grounds: FeeGrounds, network: str, lasted: 
     return Wording(
         headline=f"{network} {claim}: {which}{fee} {unit}, {measure} {threshold}",
         opening=(
-            f"{network} {claim}: the {name} is {fee} {unit}, {side} {whole_measure} of "
-            f"{threshold} {unit}."
+            f"{network} {claim}: the {name} is {fee} {unit}, {side} "
+            f"{whole_measure.format(f'{threshold} {unit}')}."
         ),
         page="fees",
         rows=(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 
 import click
@@ -12,19 +11,12 @@ import click
 from dashboard.cli import options
 from dashboard.cli.output import FOUND, Json, instant, print_json, print_table, say
 from dashboard.cli.source import Opened, opened
-from dashboard.domain.notice import Delivery, Notice, NoticeState
+from dashboard.domain.notice import Notice, NoticeState
 from dashboard.domain.quantity import TxHash
+from dashboard.show.asking.alerts import AlertQuestions, PostedNotice
 from dashboard.show.text import moment
-from dashboard.store.notice_search import NoticeFilter, search_notices
-from dashboard.store.outbox import deliveries_of
-
-
-@dataclass(frozen=True, slots=True)
-class Told:
-    """A notice with every finished attempt to hand it over."""
-
-    notice: Notice
-    deliveries: Sequence[Delivery]
+from dashboard.store.notice_search import NoticeFilter
+from dashboard.store.standing import OpenIncident
 
 
 @click.command()
@@ -52,8 +44,9 @@ def alerts(  # noqa: PLR0913 - one for each option
 ) -> None:
     """List what people were told, and what is owed.
 
-    Each with who, when and the channel's answer, the latest first. With --exit-code the status
-    is 3 where there are any, so that --state dead --exit-code watches the mail.
+    First what lasts now on networks, then each notice with who, when and the channel's answer,
+    the latest first. With --exit-code the status is 3 where there are notices, so that
+    --state dead --exit-code watches the mail.
     """
     with opened() as here:
         wanted = NoticeFilter(
@@ -63,20 +56,28 @@ def alerts(  # noqa: PLR0913 - one for each option
             since=since,
             until=until,
         )
-        with here.source.store.read() as connection:
-            found = [
-                Told(each, deliveries_of(connection, each.notice_id))
-                for each in search_notices(connection, wanted, limit)
-            ]
+        ask = AlertQuestions(here.source)
+        found = ask.leaf(wanted, 1, limit)
+        lasting = [
+            each for each in ask.open() if wanted.network_id in {None, each.subject.network_id}
+        ]
         if as_json:
-            print_json({"alerts": [_form(here, each) for each in found]})
+            print_json(
+                {
+                    "open": [_open_form(here, each) for each in lasting],
+                    "alerts": [_form(here, each) for each in found],
+                }
+            )
         else:
-            _print(here, found)
+            _print(here, lasting, found)
     if tells_by_status and found:
         sys.exit(FOUND)
 
 
-def _print(here: Opened, found: Sequence[Told]) -> None:
+def _print(here: Opened, lasting: Sequence[OpenIncident], found: Sequence[PostedNotice]) -> None:
+    for each in lasting:
+        network = here.label(each.subject.network_id)
+        say(f"{network}, {each.subject.kind}: {each.state} since {moment(each.opened_at)}.")
     if not found:
         say("No such alert is stored.")
         return
@@ -99,8 +100,19 @@ def _row(here: Opened, notice: Notice) -> tuple[str, ...]:
     )
 
 
-def _form(here: Opened, told: Told) -> Json:
-    notice = told.notice
+def _open_form(here: Opened, lasting: OpenIncident) -> Json:
+    return {
+        "subject": str(lasting.subject.kind),
+        "networkId": lasting.subject.network_id,
+        "network": here.source.network_name(lasting.subject.network_id),
+        "isSimulated": here.is_simulated(lasting.subject.network_id),
+        "state": str(lasting.state),
+        "openedAt": instant(lasting.opened_at),
+    }
+
+
+def _form(here: Opened, posted: PostedNotice) -> Json:
+    notice = posted.notice
     subject = notice.transition.subject
     before = notice.transition.before
     return {
@@ -127,6 +139,6 @@ def _form(here: Opened, told: Told) -> Json:
                 "result": str(each.result),
                 "outcome": each.outcome,
             }
-            for each in told.deliveries
+            for each in posted.attempts
         ],
     }

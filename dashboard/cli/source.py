@@ -10,11 +10,10 @@ from dataclasses import dataclass
 
 from dashboard.domain.exclusion import StoredRejection
 from dashboard.domain.quantity import NetworkId
-from dashboard.domain.reason import Reason, parse_reason
+from dashboard.domain.reason import Reason
 from dashboard.logs import configure_logs
 from dashboard.settings import Settings, load_settings
 from dashboard.show.asking.source import Source
-from dashboard.show.networks import NetworkCard
 from dashboard.wiring.cards import card_of
 from dashboard.wiring.clock import utc_now
 from dashboard.wiring.networks import Network, networks_of
@@ -31,23 +30,16 @@ class Opened:
 
     def is_simulated(self, network_id: NetworkId) -> bool:
         """Whether a network is made up."""
-        card = self._card(network_id)
-        return card is not None and card.is_simulated
+        return self.source.is_simulated(network_id)
 
     def reason_of(self, stored: StoredRejection) -> Reason:
         """Read a rejection's reason, with the limit that its network has where it names none."""
-        card = self._card(stored.network_id)
-        limits = None if card is None else card.module_limits
-        return parse_reason(stored.record.reason_message, limits)
+        return self.source.reason_of(stored)
 
     def label(self, network_id: NetworkId) -> str:
         """Name a network as people see it, and say if it is made up."""
         name = self.source.network_name(network_id)
         return f"{name} (simulated)" if self.is_simulated(network_id) else name
-
-    def _card(self, network_id: NetworkId) -> NetworkCard | None:
-        cards = (card for card in self.source.networks if card.network_id == network_id)
-        return next(cards, None)
 
 
 @contextmanager

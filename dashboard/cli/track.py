@@ -18,8 +18,7 @@ from dashboard.cli.source import Opened, opened, standard_input
 from dashboard.domain.quantity import NetworkId
 from dashboard.domain.track_list import ListedTransaction, TrackList, read_track_list
 from dashboard.errors import InputError
-from dashboard.store import transactions as store
-from dashboard.store.connection import Connection
+from dashboard.show.asking.tracked import TrackedQuestions
 from dashboard.wiring.clock import utc_now
 
 _ARGUMENTS = "arguments"
@@ -45,26 +44,6 @@ class Reported:
     text: str
     transaction: ListedTransaction | None = None
     why: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Wish:
-    """What holds for every transaction whose own line says nothing else."""
-
-    network_ids: tuple[NetworkId, ...]
-    attempted_at: datetime | None
-    label: str
-    note: str
-
-    def request(self, listed: ListedTransaction) -> store.TrackRequest:
-        """Return what is asked of the store for one line."""
-        return store.TrackRequest(
-            listed.tx_hash,
-            self.network_ids,
-            listed.attempted_at or self.attempted_at,
-            listed.label or self.label,
-            listed.note or self.note,
-        )
 
 
 @click.command()
@@ -94,18 +73,20 @@ def track(  # noqa: PLR0913 - one for each option
     """Watch transactions for rejections.
 
     They are asked about by themselves, and a rejection is mailed. They come from arguments,
-    files, or standard input ("-", or where nothing else is named). Every line is
-    reported. The status is 2 where some could not be used; the others are tracked.
+    files, or standard input ("-", or where nothing else is named). Every line is reported.
+    The status is 2 where some could not be used; the others are tracked.
     """
     given = list(_given(transactions, paths))
     with opened() as here:
-        wish = Wish(_network_ids(here, network_text), attempted_at, label, note)
-        with here.source.store.write() as connection:
-            reports = [
-                each
-                for origin, listed in given
-                for each in _keep(connection, origin, listed, wish, here.source.now())
-            ]
+        network_ids = _network_ids(here, network_text)
+        ask = TrackedQuestions(here.source)
+        reports = [
+            each
+            for origin, listed in given
+            for each in _keep(
+                ask, origin, listed.with_common(attempted_at, label, note), network_ids
+            )
+        ]
     _print(reports, as_json=as_json)
     if any(each.outcome is Outcome.UNUSABLE for each in reports):
         sys.exit(WRONG_INPUT)
@@ -145,13 +126,14 @@ def _network_ids(here: Opened, text: str | None) -> tuple[NetworkId, ...]:
 
 
 def _keep(
-    connection: Connection, origin: str, listed: TrackList, wish: Wish, now: datetime
+    ask: TrackedQuestions, origin: str, listed: TrackList, network_ids: Sequence[NetworkId]
 ) -> list[Reported]:
     """Track a list and report its lines in their order."""
-    tracked = [
-        Reported(origin, each.line, _track(connection, wish, each, now), str(each.tx_hash), each)
-        for each in listed.transactions
-    ]
+    are_new = ask.track(listed.transactions, network_ids)
+    tracked = (
+        Reported(origin, each.line, _outcome(is_new=is_new), str(each.tx_hash), each)
+        for each, is_new in zip(listed.transactions, are_new, strict=True)
+    )
     repeated = (
         Reported(origin, each.line, Outcome.REPEATED, str(each.tx_hash), each)
         for each in listed.repeated
@@ -163,8 +145,7 @@ def _keep(
     return sorted([*tracked, *repeated, *unusable], key=lambda each: each.line)
 
 
-def _track(connection: Connection, wish: Wish, listed: ListedTransaction, now: datetime) -> Outcome:
-    is_new = store.track(connection, wish.request(listed), now)
+def _outcome(*, is_new: bool) -> Outcome:
     return Outcome.TRACKED if is_new else Outcome.TRACKED_ALREADY
 
 

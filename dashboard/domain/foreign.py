@@ -14,7 +14,9 @@ def visible(text: str, limit: int = 2000) -> str:
     The result is one line of at most `limit` characters of the text. It is still foreign: what
     it is put into must escape it.
     """
-    shown = "".join(_visible_character(character) for character in text[:limit])
+    shown = text[:limit]
+    if not shown.isprintable():  # far quicker to tell than to spell
+        shown = "".join(_visible_character(character) for character in shown)
     return shown if len(text) <= limit else f"{shown}…"
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from dashboard.domain.quantity import NetworkId
 
@@ -19,7 +19,7 @@ class ModuleLimits:
     name: str
     version: str
     source: str
-    limits: Mapping[str, int]
+    limits: Mapping[str, int] = field(hash=False)
     network_ids: tuple[NetworkId, ...] = ()
 
     @property

@@ -46,6 +46,19 @@ class TrackList:
     repeated: tuple[ListedTransaction, ...]
     wrong: tuple[WrongText, ...]
 
+    def with_common(self, attempted_at: datetime | None, label: str, note: str) -> TrackList:
+        """Say of every transaction what its own line leaves open."""
+        common = (
+            replace(
+                each,
+                attempted_at=each.attempted_at or attempted_at,
+                label=each.label or label,
+                note=each.note or note,
+            )
+            for each in self.transactions
+        )
+        return replace(self, transactions=tuple(common))
+
 
 def read_track_list(text: str, now: datetime) -> TrackList:
     """Read CSV where the first line names a column of hashes, else any text with hashes in it.

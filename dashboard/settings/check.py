@@ -92,7 +92,9 @@ def _check_schemes(name: str, network: NetworkSettings) -> Iterator[Finding]:
         "node": (network.node, _ANY_SCHEME),
     }
     for role, (endpoint, schemes) in endpoints.items():
-        if endpoint is not None and not endpoint.url.reveal().startswith(schemes):
+        if endpoint is None or endpoint.is_own_serve:
+            continue
+        if not endpoint.url.reveal().startswith(schemes):
             said = f"does not begin with {' or '.join(schemes)}: write the whole address"
             yield ("networks", name, role, "url"), said
 

@@ -58,7 +58,7 @@ class Desk:
         self._look_up = look_up
         self.now = clock
         self._store = store
-        source = Source(store, self.networks, clock)
+        self.source = source = Source(store, self.networks, clock)
         self.fees = FeeQuestions(source)
         self.health = HealthQuestions(source)
         self.rejections = RejectionQuestions(source)
@@ -75,8 +75,7 @@ class Desk:
 
     def network_name(self, network_id: NetworkId) -> str:
         """Return the name of a network; one that left the configuration is told by its id."""
-        names = {card.network_id: card.name for card in self.networks}
-        return names.get(network_id, f"Network {network_id}")
+        return self.source.network_name(network_id)
 
     def network_statuses(self) -> tuple[NetworkStatus, ...]:
         """Say of each network whether it is busy, with its figures and their ages."""

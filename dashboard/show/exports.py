@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Final
 
 from dashboard.domain.exclusion import StoredRejection
-from dashboard.domain.quantity import NetworkId
-from dashboard.domain.reason import explain, parse_reason
+from dashboard.domain.reason import explain
 from dashboard.domain.spreadsheet import write_csv
+from dashboard.show.asking.source import Source
 from dashboard.show.text import moment
 
 _REJECTIONS: Final = (
     "network_id",
     "network",
+    "is_simulated",
     "tx_hash",
     "sender",
     "nonce",
@@ -29,21 +30,18 @@ _REJECTIONS: Final = (
 )
 
 
-def rejections_csv(
-    rejections: Iterable[StoredRejection], network_name: Callable[[NetworkId], str]
-) -> str:
+def rejections_csv(rejections: Iterable[StoredRejection], source: Source) -> str:
     """Write one line for each rejection, with the reason in words and as it was sent."""
-    return write_csv(
-        _REJECTIONS, (_row(each, network_name(each.network_id)) for each in rejections)
-    )
+    return write_csv(_REJECTIONS, (_row(each, source) for each in rejections))
 
 
-def _row(stored: StoredRejection, network: str) -> tuple[str | int | None, ...]:
+def _row(stored: StoredRejection, source: Source) -> tuple[str | int | None, ...]:
     record = stored.record
-    reason = parse_reason(record.reason_message)
+    reason = source.reason_of(stored)
     return (
         stored.network_id,
-        network,
+        source.network_name(stored.network_id),
+        "yes" if source.is_simulated(stored.network_id) else "no",
         str(record.tx_hash),
         str(record.sender),
         record.nonce,

@@ -55,12 +55,14 @@ class Question:
     """One question to one network: when it was last answered, and why it is not.
 
     `period` is how often it is asked, None where that follows the age of each hash.
+    `is_told_by_node`: the last answer came from the node, since the gas API gave none.
     """
 
     operation: Operation
     answered_at: datetime | None
     period: timedelta | None
     failure: StandingFailure | None = None
+    is_told_by_node: bool = False
 
     def state(self, now: datetime) -> QuestionState:
         """Say how it fares; a failure outweighs an old answer."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any, Final
 
 import msgspec
@@ -16,7 +17,8 @@ def row_of_grounds(grounds: Grounds | None) -> dict[str, Any] | None:
     """Write grounds as plain values."""
     if grounds is None:
         return None
-    return {"kind": _NAMES[type(grounds)], **msgspec.to_builtins(grounds)}
+    plain = msgspec.to_builtins(grounds, enc_hook=_plain)
+    return {"kind": _NAMES[type(grounds)], **plain}
 
 
 def grounds_of_row(row: dict[str, Any] | None) -> Grounds | None:
@@ -25,3 +27,10 @@ def grounds_of_row(row: dict[str, Any] | None) -> Grounds | None:
         return None
     fields = {name: value for name, value in row.items() if name != "kind"}
     return msgspec.convert(fields, _KINDS[row["kind"]])
+
+
+def _plain(value: object) -> timedelta:
+    """Take a length of time for one, though settings have a class of their own for it."""
+    if isinstance(value, timedelta):
+        return timedelta() + value
+    raise TypeError(f"{type(value).__name__} is no part of grounds")

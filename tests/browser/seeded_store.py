@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Final
@@ -46,6 +47,7 @@ SILENT: Final = NetworkCard(
     threshold_period=timedelta(minutes=15),
     gas_source="gas.example",
 )
+FLAT: Final = replace(SILENT, network_id=NetworkId(59141), name="Linea Sepolia")
 HOSTILE: Final = (
     "<img src=https://outside.invalid/a onerror=\"document.title='owned'\">"
     "<script>document.title='owned'</script> **bold** [link](https://outside.invalid) $x^2$ "
@@ -114,6 +116,8 @@ def _observations(now: datetime) -> Iterator[GasObservation]:
     last_words = now - timedelta(minutes=6)
     for seconds in range(900, -1, -20):
         yield _observation(SILENT.network_id, last_words - timedelta(seconds=seconds), seconds)
+    for seconds in range(1200, -1, -20):
+        yield _flat_observation(now - timedelta(seconds=seconds), seconds)
     failure = Failure(FailureKind.UNAVAILABLE, "The Linea gas endpoint gave no answer within 5 s.")
     failures = ((Operation.SUGGESTED_GAS_FEES, failure),)
     at = last_words + timedelta(seconds=20)
@@ -129,6 +133,15 @@ def _observation(network_id: NetworkId, at: datetime, seconds: int) -> GasObserv
         base_fee_percentile=Wei(8_250_000_000),
         busy_threshold=Wei(11_400_000_000),
     )
+
+
+def _flat_observation(at: datetime, seconds: int) -> GasObservation:
+    """See a base fee that never moves, and priority fees that do."""
+    fee = Wei(7)
+    priority_fee = Wei(40_000_000 + int(10_000_000 * math.cos(seconds / 300)))
+    medium = FeeSuggestion(priority_fee, priority_fee, timedelta(0), timedelta(seconds=12))
+    fees = replace(_fees(fee), medium=medium)
+    return GasObservation(FLAT.network_id, at, fees, base_fee_percentile=fee, busy_threshold=fee)
 
 
 def _fees(base_fee: Wei) -> SuggestedGasFees:

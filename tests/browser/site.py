@@ -16,7 +16,7 @@ from dashboard.show.headers import StrictHeaders
 from dashboard.store.answers import record_answers
 from dashboard.store.engine import Store
 from tests.browser.seeded_post import seed_post
-from tests.browser.seeded_store import SILENT, SIMULATED, seed, utc_now
+from tests.browser.seeded_store import FLAT, SILENT, SIMULATED, seed, utc_now
 
 SCRIPT = Path(desks.__file__).with_name("main.py")
 
@@ -26,7 +26,9 @@ def build() -> st.App:
     store = seed(Path(os.environ["LINEWATCH_TEST_FOLDER"]), utc_now())
     seed_post(store, utc_now())
     desks.register(
-        Desk(store, (SIMULATED, SILENT), lambda hashes, _: _answer_null(store, hashes), utc_now)
+        Desk(
+            store, (SIMULATED, SILENT, FLAT), lambda hashes, _: _answer_null(store, hashes), utc_now
+        )
     )
     return st.App(SCRIPT, middleware=[Middleware(StrictHeaders)])
 

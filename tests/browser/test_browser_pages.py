@@ -2,90 +2,25 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-from collections.abc import Iterator
-
-import httpx
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, expect
+from playwright.sync_api import Browser, BrowserContext, expect
 
 from tests.browser.seeded_store import tx_hash
-from tests.browsing import SETTLED, running_browser
-from tests.installation import PROJECT, free_ports
-from tests.waiting import eventually
+from tests.browser.visiting import (
+    SCHEMES,
+    WIDTHS,
+    expect_inert,
+    expect_nothing_cut,
+    expect_strict,
+    visit,
+)
 
-WIDTHS = pytest.mark.parametrize("width", [360, 1280])
-SCHEMES = pytest.mark.parametrize("scheme", ["light", "dark"])
 ADDRESSES = (
     "/",
     f"/lookup?tx={tx_hash(2)}",
     f"/lookup?tx={tx_hash(3)}&tx={tx_hash(9)}&tx=0x12",
     f"/lookup?tx={tx_hash(4)}&tx={tx_hash(5)}",
 )
-TEXT_CUT_OR_OUTSIDE = """
-() => [...document.querySelectorAll('[data-testid="stMain"] :is(p, dt, dd, h1, h2, span, li, a)')]
-  .filter((e) => e.checkVisibility() && e.textContent.trim() && !e.closest('svg, pre'))
-  .filter((e) => {
-    const box = e.getBoundingClientRect();
-    return box.right > innerWidth + 1 || box.left < -1
-      || (getComputedStyle(e).overflowX !== 'visible' && e.scrollWidth > e.clientWidth + 1);
-  })
-  .map((e) => e.textContent.slice(0, 60))
-"""
-
-
-@pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Serve the pages from a process of its own."""
-    (port,) = free_ports(1)
-    folder = tmp_path_factory.mktemp("site")
-    command = [sys.executable, "-m", "uvicorn", "--factory", "tests.browser.site:build"]
-    with (
-        (folder / "log").open("wb") as log,
-        subprocess.Popen(
-            [*command, "--port", str(port)],
-            cwd=PROJECT,
-            env={**os.environ, "LINEWATCH_TEST_FOLDER": str(folder)},
-            stdout=log,
-            stderr=log,
-        ) as process,
-    ):
-        address = f"http://127.0.0.1:{port}"
-        eventually(lambda: is_up(address), what="the pages' start")
-        yield address
-        process.terminate()
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with running_browser() as running:
-        yield running
-
-
-@pytest.fixture
-def context(browser: Browser) -> Iterator[BrowserContext]:
-    made = browser.new_context(viewport={"width": 1280, "height": 900})
-    yield made
-    made.close()
-
-
-def is_up(address: str) -> bool:
-    """Whether the server answers that it is healthy."""
-    try:
-        return httpx.get(f"{address}/_stcore/health", trust_env=False).is_success
-    except httpx.TransportError:
-        return False
-
-
-def visit(context: BrowserContext, address: str) -> Page:
-    """Open a page and wait until it is whole."""
-    page = context.new_page()
-    page.goto(address)
-    page.wait_for_selector(SETTLED)
-    expect(page.locator("h1")).to_be_visible()
-    return page
 
 
 def test_overview_answers_at_first_sight(context: BrowserContext, site: str) -> None:
@@ -117,7 +52,7 @@ def test_messy_paste_is_answered_and_shareable(context: BrowserContext, site: st
     box.press("Control+Enter")
 
     expect(
-        page.get_by_text("2 transactions: 1 rejected, 1 no rejection on record.")
+        page.get_by_text("2 transactions: 1 rejected; 1 no rejection on record.")
     ).to_be_visible()
     expect(page.get_by_role("alert")).to_contain_text("0x12ab has 4 hexadecimal digits")
     expect(page.get_by_text("left out once")).to_be_visible()
@@ -164,17 +99,7 @@ def test_refresh_keeps_keyboard_focus_and_tells_new_ages(
 def test_page_neither_asks_another_host_nor_offends_its_policy(
     context: BrowserContext, site: str, address: str
 ) -> None:
-    asked: list[str] = []
-    complaints: list[str] = []
-    context.on("request", lambda request: asked.append(request.url))
-    context.on("console", lambda message: complaints.append(message.text))
-
-    page = visit(context, site + address)
-    page.wait_for_load_state("networkidle")
-
-    own = (site, site.replace("http", "ws"), "data:", "blob:")
-    assert [url for url in asked if not url.startswith(own)] == []
-    assert [text for text in complaints if "Security Policy" in text] == []
+    expect_strict(context, site, address)
 
 
 @pytest.mark.parametrize("address", ["/", f"/lookup?tx={tx_hash(3)}"])
@@ -185,17 +110,7 @@ def test_hostile_reason_is_shown_as_text_and_does_nothing(
 
     expect(page.get_by_text("onerror=\"document.title='owned'\"").first).to_be_visible()
 
-    inside = page.get_by_test_id("stMain")
-    assert page.title().endswith("· Linewatch")
-    for trap in (
-        "script",
-        "img[src*=outside]",
-        "a[href*=outside]",
-        ".katex",
-        "strong:text('bold')",
-    ):
-        expect(inside.locator(trap)).to_have_count(0)
-    assert "\u202e" not in inside.inner_text()
+    expect_inert(page)
 
 
 @WIDTHS
@@ -204,16 +119,7 @@ def test_hostile_reason_is_shown_as_text_and_does_nothing(
 def test_no_text_is_cut_or_runs_off_the_screen(
     browser: Browser, site: str, address: str, width: int, scheme: str
 ) -> None:
-    context = browser.new_context(
-        viewport={"width": width, "height": 900},
-        color_scheme="dark" if scheme == "dark" else "light",
-    )
-    page = visit(context, site + address)
-
-    assert page.evaluate(TEXT_CUT_OR_OUTSIDE) == []
-    main = "document.querySelector('[data-testid=stMain]')"
-    assert page.evaluate(f"{main}.scrollWidth <= {main}.clientWidth")
-    context.close()
+    expect_nothing_cut(browser, site + address, width, scheme)
 
 
 def test_favicon_is_a_picture_of_ours(context: BrowserContext, site: str) -> None:

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-from dashboard.domain.condition import State, Subject
+from dashboard.domain.condition import State, Subject, SubjectKind
 from dashboard.domain.exclusion import RejectionStage
 from dashboard.domain.notice import Recipient
 from dashboard.domain.observation import ExclusionAnswer, GasObservation
@@ -76,6 +76,8 @@ def _tell(connection: Connection) -> None:
     expand(connection, entry, [Recipient("mail", "ops@example.org")], _now())
     (notice,) = recent_notices(connection, 1)
     mark_sent(connection, notice.notice_id, f"250 {HOSTILE}", _now())
+    busyness = Subject(SubjectKind.BUSYNESS, A_NETWORK)
+    change(connection, a_transition(2, subject=busyness, after=State.BUSY, at=_now()), None)
 
 
 def _observe(connection: Connection) -> None:

@@ -117,11 +117,13 @@ def test_fees_over_a_time_are_told_step_by_step(installation: Installation) -> N
 
 
 def test_alerts_tell_whom_when_and_with_which_answer(installation: Installation) -> None:
-    (alert,) = _json(installation.run("alerts", "--json", "--state", "sent"))["alerts"]
+    answer = _json(installation.run("alerts", "--json", "--state", "sent"))
 
+    (alert,) = answer["alerts"]
     assert (alert["address"], alert["after"]) == ("ops@example.org", "rejected")
     assert alert["outcome"] == f"250 {HOSTILE}"
     assert [each["result"] for each in alert["deliveries"]] == ["sent"]
+    assert [(each["subject"], each["state"]) for each in answer["open"]] == [("busyness", "busy")]
 
 
 @pytest.mark.parametrize(

@@ -34,7 +34,7 @@ from dashboard.store.fee_series import (
 from dashboard.store.observations import latest_gas
 
 _SHARED_FOR: Final = timedelta(seconds=1)
-_LONG_SHARED_FOR: Final = timedelta(minutes=2)
+_LONG_SHARED_FOR: Final = timedelta(minutes=5)
 _LONG: Final = timedelta(days=2)
 
 NAMES: Final = {FeeKind.BASE_FEE: "Base fee", FeeKind.MEDIUM_PRIORITY_FEE: "Medium priority fee"}

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import datetime, timedelta
-from typing import Any, Final
+from dataclasses import replace
+from datetime import timedelta
+from typing import Final
 
-from dashboard.domain.observation import Operation
+from dashboard.domain.observation import GasSource, Operation
 from dashboard.show.asking.source import Source
 from dashboard.show.fresh import Fresh
 from dashboard.show.health import Health, NetworkHealth, Question
@@ -14,7 +15,7 @@ from dashboard.show.networks import NetworkCard
 from dashboard.store.connection import Connection
 from dashboard.store.failing import StandingFailure
 from dashboard.store.leases import holders
-from dashboard.store.observations import Dated, LatestGas, latest_gas
+from dashboard.store.observations import LatestGas, latest_gas
 from dashboard.store.wellbeing import (
     exclusion_answered_at,
     mail_state,
@@ -62,12 +63,16 @@ def _network(connection: Connection, card: NetworkCard, now: datetime) -> Networ
 
 
 def _gas_questions(card: NetworkCard, latest: LatestGas) -> Iterator[Question]:
-    fees, history = latest.suggested_gas_fees, latest.base_fee_history
     usual, threshold = latest.base_fee_percentile, latest.busy_threshold
-    yield Question(Operation.SUGGESTED_GAS_FEES, _at(fees), card.gas_period)
-    yield Question(Operation.BUSY_THRESHOLD, _at(threshold), card.threshold_period)
-    yield Question(Operation.BASE_FEE_PERCENTILE, _at(usual), card.threshold_period)
-    yield Question(Operation.BASE_FEE_HISTORY, _at(history), card.history_period)
+    for operation, dated, period in (
+        (Operation.SUGGESTED_GAS_FEES, latest.suggested_gas_fees, card.gas_period),
+        (Operation.BUSY_THRESHOLD, threshold, card.threshold_period),
+        (Operation.BASE_FEE_PERCENTILE, usual, card.threshold_period),
+        (Operation.BASE_FEE_HISTORY, latest.base_fee_history, card.history_period),
+    ):
+        answered_at = None if dated is None else dated.asked_at
+        is_instead = dated is not None and dated.source is GasSource.NODE_INSTEAD
+        yield Question(operation, answered_at, period, is_told_by_node=is_instead)
 
 
 def _with_failures(
@@ -76,10 +81,6 @@ def _with_failures(
     """Put each failure to its question; one that nobody expected makes a question of its own."""
     for question in questions:
         failure = failures.pop(question.operation, None)
-        yield Question(question.operation, question.answered_at, question.period, failure)
+        yield replace(question, failure=failure)
     for operation, failure in failures.items():
         yield Question(operation, None, None, failure)
-
-
-def _at(dated: Dated[Any] | None) -> datetime | None:
-    return None if dated is None else dated.asked_at

@@ -9,14 +9,19 @@ from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from dashboard.domain.exclusion import RejectionStage, StoredRejection
+from dashboard.domain.quantity import NetworkId
 from dashboard.show.asking.source import Source
 from dashboard.show.fresh import Fresh
 from dashboard.show.reason_names import Named
+from dashboard.store.reasons import UnparsedReason, unparsed_reasons
 from dashboard.store.rejection_search import RejectionFilter, search
 from dashboard.store.tallies import Tally, how_many, tally
 
-MOST_EXPORTED: Final = 50_000
+MOST_EXPORTED: Final = 20_000
 """Rejections in one CSV file."""
+
+MOST_UNKNOWN: Final = 20
+"""Unknown texts that are listed."""
 
 _SHARED_FOR: Final = timedelta(seconds=2)
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
@@ -70,6 +75,11 @@ class RejectionQuestions:
         wanted = replace(wanted, since=period.steps(self._source.now())[0])
         with self._source.store.read() as connection:
             return tuple(search(connection, wanted, rows, (number - 1) * rows))
+
+    def unknown_reasons(self, network_id: NetworkId | None) -> tuple[UnparsedReason, ...]:
+        """Return the texts of reasons that could not be read, ever, the commonest first."""
+        with self._source.store.read() as connection:
+            return tuple(unparsed_reasons(connection, MOST_UNKNOWN, network_id))
 
     def _summarise(self, wanted: RejectionFilter, period: Period) -> RejectionSummary:
         steps = period.steps(self._source.now())

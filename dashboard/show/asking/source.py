@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from dashboard.domain.clock import Clock
+from dashboard.domain.exclusion import StoredRejection
 from dashboard.domain.quantity import NetworkId
+from dashboard.domain.reason import Reason, parse_reason
 from dashboard.show.networks import NetworkCard
 from dashboard.store.engine import Store
 
@@ -18,7 +20,22 @@ class Source:
     networks: tuple[NetworkCard, ...]
     now: Clock
 
+    def card(self, network_id: NetworkId) -> NetworkCard | None:
+        """Return what is told of a network, None for one that left the configuration."""
+        return next((card for card in self.networks if card.network_id == network_id), None)
+
     def network_name(self, network_id: NetworkId) -> str:
         """Return the name of a network; one that left the configuration is told by its id."""
-        names = {card.network_id: card.name for card in self.networks}
-        return names.get(network_id, f"Network {network_id}")
+        card = self.card(network_id)
+        return f"Network {network_id}" if card is None else card.name
+
+    def is_simulated(self, network_id: NetworkId) -> bool:
+        """Whether a network is made up."""
+        card = self.card(network_id)
+        return card is not None and card.is_simulated
+
+    def reason_of(self, stored: StoredRejection) -> Reason:
+        """Read a rejection's reason, with the limit that its network has where it names none."""
+        card = self.card(stored.network_id)
+        limits = None if card is None else card.module_limits
+        return parse_reason(stored.record.reason_message, limits)

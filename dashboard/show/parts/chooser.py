@@ -23,7 +23,7 @@ def network_chooser(cards: Sequence[NetworkCard]) -> None:
     if len(cards) < _FEWEST:
         return
     names = _names(cards)
-    _put_name_for_id(names)
+    _take_address(names)
     st.selectbox(
         "Network",
         [ALL, *names],
@@ -55,9 +55,11 @@ def _names(cards: Sequence[NetworkCard]) -> dict[str, NetworkCard]:
     }
 
 
-def _put_name_for_id(names: dict[str, NetworkCard]) -> None:
-    """Turn an id in the address, as mails and scripts write it, into the name that is bound."""
+def _take_address(names: dict[str, NetworkCard]) -> None:
+    """Follow a link: what the address names is chosen, and what it names by id gets its name."""
     written = st.query_params.get(NETWORK)
+    if written in names and st.session_state.get(NETWORK, written) != written:
+        st.session_state[NETWORK] = written
     for name, card in names.items():
         if written == str(card.network_id) and written not in names:
             st.query_params[NETWORK] = name

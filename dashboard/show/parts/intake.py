@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from datetime import datetime
+from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 import streamlit as st
@@ -76,7 +75,7 @@ def intake(desk: Desk, network_ids: Sequence[NetworkId]) -> None:
             attempted_at, desk.now()
         ):
             common = (attempted_at, label.strip(), note.strip())
-            _take(desk, _with_common(read_track_list(text, desk.now()), *common), network_ids)
+            _take(desk, read_track_list(text, desk.now()).with_common(*common), network_ids)
     with filed:
         _file_form(desk, network_ids)
     report = st.session_state.get(_REPORT)
@@ -122,24 +121,6 @@ def _tell_unreadable(*, is_missing: bool) -> None:
         notice("busy", "No file was chosen.", "Choose a CSV file, then press Track.")
         return
     notice("bad", "The file is no text in UTF-8.", "Save it as “CSV UTF-8” and choose it again.")
-
-
-def _with_common(
-    listed: TrackList, attempted_at: datetime | None, label: str, note: str
-) -> TrackList:
-    """Give every transaction of a paste what was said of all of them."""
-    return replace(
-        listed,
-        transactions=tuple(
-            replace(
-                each,
-                attempted_at=each.attempted_at or attempted_at,
-                label=each.label or label,
-                note=each.note or note,
-            )
-            for each in listed.transactions
-        ),
-    )
 
 
 def _take(desk: Desk, listed: TrackList, network_ids: Sequence[NetworkId]) -> None:

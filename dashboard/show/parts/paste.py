@@ -30,7 +30,7 @@ def wrong_texts(paste: Paste) -> None:
 
 
 def _headline(count: int) -> str:
-    return "One piece is no hash:" if count == 1 else f"{count} pieces are no hashes:"
+    return "One piece cannot be used:" if count == 1 else f"{count} pieces cannot be used:"
 
 
 def _wrong_text(wrong: WrongText) -> Markup:

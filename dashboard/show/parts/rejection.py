@@ -10,7 +10,7 @@ import streamlit as st
 
 from dashboard.domain.exclusion import RejectedTransaction, StoredRejection
 from dashboard.domain.foreign import visible
-from dashboard.domain.reason import Reason, ReasonKind, explain, overrun, parse_reason
+from dashboard.domain.reason import Reason, ReasonKind, explain, overrun
 from dashboard.show.parts.badges import badge
 from dashboard.show.parts.markup import Markup, element, join
 from dashboard.show.text import age, moment, short_hash
@@ -20,19 +20,19 @@ _ROW_REASON_LENGTH = 160
 
 @dataclass(frozen=True, slots=True)
 class RowFlags:
-    """What a row says beside the record: on which network, and whether somebody tracks it."""
+    """What a row says beside the record: its network, its reason, whether somebody tracks it."""
 
     network: str
+    reason: Reason
     is_tracked: bool
 
 
 def rejection_row(stored: StoredRejection, flags: RowFlags, now: datetime, lookup: st.Page) -> None:
     """Show stage, module and age, the reason in plain words, and the hash as a link."""
     record = stored.record
-    reason = parse_reason(record.reason_message)
     with st.container(key=f"rejection-{stored.rejection_id}", gap=None):
-        why = element("p", reason_words(reason), class_="lw-reason")
-        st.html(join(_row_head(record, reason, flags, now), why))
+        why = element("p", reason_words(flags.reason), class_="lw-reason")
+        st.html(join(_row_head(record, flags, now), why))
         st.page_link(
             lookup,
             label=short_hash(record.tx_hash),
@@ -41,11 +41,9 @@ def rejection_row(stored: StoredRejection, flags: RowFlags, now: datetime, looku
         )
 
 
-def _row_head(
-    record: RejectedTransaction, reason: Reason, flags: RowFlags, now: datetime
-) -> Markup:
+def _row_head(record: RejectedTransaction, flags: RowFlags, now: datetime) -> Markup:
     tracked = badge("mute", "◉", "Tracked") if flags.is_tracked else Markup()
-    module = element("span", f"module {reason.module}") if reason.module else Markup()
+    module = element("span", f"module {flags.reason.module}") if flags.reason.module else Markup()
     when = element("time", age(record.timestamp, now), title=moment(record.timestamp))
     return element(
         "div",

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from dashboard.domain.exclusion import StoredRejection
-from dashboard.domain.quantity import NetworkId
-from dashboard.domain.reason import Reason, overrun, parse_reason
+from dashboard.domain.reason import Reason, overrun
+from dashboard.show.asking.source import Source
 from dashboard.show.parts.badges import badge
 from dashboard.show.parts.links import lookup_link
 from dashboard.show.parts.markup import Markup, element, join
@@ -17,22 +17,20 @@ from dashboard.show.text import moment
 _COLUMNS = ("Seen (UTC)", "Network", "Stage", "Module", "Lines", "Why", "Transaction")
 
 
-def rejection_table(
-    rejections: Sequence[StoredRejection], network_name: Callable[[NetworkId], str]
-) -> Markup:
+def rejection_table(rejections: Sequence[StoredRejection], source: Source) -> Markup:
     """Build the table; times are absolute, so that a refresh changes nothing that stays true."""
-    rows = [_row(each, network_name(each.network_id)) for each in rejections]
+    rows = [_row(each, source) for each in rejections]
     return table(_COLUMNS, rows, "Rejections")
 
 
-def _row(stored: StoredRejection, network: str) -> tuple[Markup | str, ...]:
+def _row(stored: StoredRejection, source: Source) -> tuple[Markup | str, ...]:
     record = stored.record
-    reason = parse_reason(record.reason_message)
+    reason = source.reason_of(stored)
     dated = f"dated {moment(record.timestamp)} by the node"
     seen = element("time", f"{stored.first_seen_at:%d %b %H:%M:%S}", title=dated)
     return (
         seen,
-        network,
+        source.network_name(stored.network_id),
         badge("bad", "✕", record.tx_rejection_stage),
         reason.module or "",
         _lines(reason),
@@ -43,8 +41,10 @@ def _row(stored: StoredRejection, network: str) -> tuple[Markup | str, ...]:
 
 def _lines(reason: Reason) -> Markup | str:
     """Print lines needed of lines allowed, and by which factor that is too much."""
-    if reason.count is None or reason.limit is None:
+    if reason.limit is None:
         return ""
+    if reason.count is None:
+        return element("small", f"limit {reason.limit:,}", title=reason.limit_from)
     factor = overrun(reason)
     times = Markup() if factor is None else element("small", f"{factor:,.2f} ×")
     return join(f"{reason.count:,} of {reason.limit:,} ", times)

@@ -8,7 +8,6 @@ from datetime import datetime
 import streamlit as st
 
 from dashboard.domain.foreign import visible
-from dashboard.domain.reason import parse_reason
 from dashboard.domain.verdict import VerdictKind
 from dashboard.errors import StoreError
 from dashboard.show.asking.tracked import TrackedEntry
@@ -61,7 +60,7 @@ def _finding(finding: Finding) -> Markup:
     if finding.verdict.kind is VerdictKind.NOT_CHECKED_YET:
         said = ""
     elif finding.versions:
-        said = reason_words(parse_reason(finding.versions[0].record.reason_message))
+        said = reason_words(finding.reason_of(finding.versions[0]))
     head = element("div", badge, element("span", f"on {finding.card.name}"), class_="lw-row")
     return join(head, element("p", said, class_="lw-reason") if said else Markup())
 

@@ -124,7 +124,8 @@ def _rejections(desk: Desk, chosen: Sequence[NetworkCard], now: datetime) -> Non
         )
     tracked = desk.tracked_among([stored.record.tx_hash for stored in newest])
     for stored in newest:
-        flags = RowFlags(desk.network_name(stored.network_id), stored.record.tx_hash in tracked)
+        network, reason = desk.source.network_name(stored.network_id), desk.source.reason_of(stored)
+        flags = RowFlags(network, reason, is_tracked=stored.record.tx_hash in tracked)
         rejection_row(stored, flags, now, lookup.place())
     if newest:
         with st.container(key="links-rejections"):

@@ -10,6 +10,7 @@ from typing import Final
 import streamlit as st
 
 from dashboard.domain.exclusion import RejectionStage
+from dashboard.domain.quantity import NetworkId
 from dashboard.show import desk as desks
 from dashboard.show.asking.rejections import MOST_EXPORTED, Period, RejectionSummary
 from dashboard.show.coverage import coverage
@@ -29,6 +30,7 @@ from dashboard.show.parts.rejection_filter import (
 )
 from dashboard.show.parts.rejection_list import rejection_table
 from dashboard.show.parts.states import empty, store_trouble_shown
+from dashboard.show.parts.unknown_reasons import unknown_reason_table
 from dashboard.show.reason_names import name_of
 from dashboard.show.text import moment
 from dashboard.store.rejection_search import RejectionFilter
@@ -68,6 +70,7 @@ def _live() -> None:
             return
         _counts(desk, wanted, summary, period)
         _list(desk, wanted, summary, period)
+        _unknown_reasons(desk, of_network.network_id)
 
 
 def answer(summary: RejectionSummary, period: Period) -> str:
@@ -135,7 +138,7 @@ def _list(desk: Desk, wanted: RejectionFilter, summary: RejectionSummary, period
         table = st.container()
         number = chosen_leaf(summary.total, ROWS, LEAF)
         found = desk.rejections.leaf(wanted, period, number, ROWS)
-        table.html(rejection_table(found, desk.network_name))
+        table.html(rejection_table(found, desk.source))
 
 
 def _download(
@@ -157,4 +160,15 @@ def _download(
 
 def _csv(desk: Desk, wanted: RejectionFilter, period: Period) -> str:
     found = desk.rejections.leaf(wanted, period, 1, MOST_EXPORTED)
-    return rejections_csv(found, desk.network_name)
+    return rejections_csv(found, desk.source)
+
+
+def _unknown_reasons(desk: Desk, network_id: NetworkId | None) -> None:
+    unknown = desk.rejections.unknown_reasons(network_id)
+    if unknown:
+        with st.container(key="card-unknown-reasons", gap="small"):
+            section(
+                "Reasons that Linewatch does not know",
+                "Of all time, the commonest first. One that comes often is a new form.",
+            )
+            st.html(unknown_reason_table(unknown))

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from dashboard.alert.compose import Links, NetworkName, Stationery, compose
 from dashboard.alert.letter import Letter
 from dashboard.alert.stationery import load_stationery
-from dashboard.domain.condition import Subject, SubjectKind
+from dashboard.domain.condition import State, Subject, SubjectKind
 from dashboard.domain.exclusion import RejectedTransaction, RejectionStage
 from dashboard.domain.quantity import NetworkId, TxHash
 from tests.builders import (
@@ -191,9 +191,19 @@ def test_transition_without_a_rejection_still_makes_a_letter() -> None:
     assert "A rejection was recorded" in letter.html
 
 
-def test_subject_without_a_hash_still_makes_a_letter() -> None:
-    subject = Subject(SubjectKind.BUSYNESS, A_NETWORK)
+def test_rejection_without_a_hash_still_makes_a_letter() -> None:
+    subject = Subject(SubjectKind.TRANSACTION, A_NETWORK)
 
     letter = compose(a_notice(transition=a_transition(subject=subject), rejection=None), LINKING)
 
     assert "Look it up" not in letter.text
+
+
+def test_changed_record_says_that_it_is_no_new_rejection() -> None:
+    transition = a_transition(before=State.REJECTED)
+
+    letter = compose(a_notice(transition=transition), SILENT)
+
+    assert letter.subject.startswith("[Linewatch] Rejection changed on devnet (simulated data): ")
+    assert letter.text.startswith("The rejection of transaction 0x0000…0001 on devnet changed: ")
+    assert "now its record says something else" in letter.html

@@ -11,8 +11,10 @@ from dashboard.alert.retry import RetryRule
 from dashboard.domain.condition import State
 from dashboard.domain.notice import DeliveryResult, NoticeState
 from dashboard.errors import DeliveryDeferred, DeliveryRefused
+from dashboard.store.conditions import change
 from dashboard.store.engine import Store
-from tests.builders import a_transition
+from dashboard.store.rejections import save_polled
+from tests.builders import A_MOMENT, A_NETWORK, a_record, a_transition, an_id
 from tests.letters import ONCALL, OTHERS, RecordingChannel, a_letter_of
 from tests.owing import LEASE, notices, owe, reject, states, take_office
 from tests.timepiece import Timepiece
@@ -55,6 +57,23 @@ def test_sent_notice_is_not_sent_again(
         deliverer.deliver_due(token)
 
     assert len(channel.taken) == 1
+
+
+def test_letter_about_the_same_incident_answers_the_first(
+    store: Store, deliverer: Deliverer, channel: RecordingChannel, timepiece: Timepiece
+) -> None:
+    owe(store)
+    again = a_transition(transition_id=an_id(9), before=State.REJECTED)
+    with store.write() as connection:
+        rejection_id = save_polled(connection, A_NETWORK, a_record(nonce=6), A_MOMENT)
+        assert change(connection, again, rejection_id)
+    timepiece.wait(LEASE / 2)
+    expand_outbox(store, [ONCALL], timepiece.now)
+
+    deliverer.deliver_due(take_office(store))
+
+    opening, changed = channel.taken
+    assert (opening.in_reply_to, changed.in_reply_to) == ("", opening.message_id)
 
 
 def test_many_notices_arrive_once_each(

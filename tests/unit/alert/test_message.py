@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from dashboard.alert.letter import Letter
@@ -25,6 +27,15 @@ def test_message_has_the_headers_of_an_automatic_letter() -> None:
         "MIME-Version": "1.0",
         "Content-Type": "",
     }
+
+
+def test_message_that_opens_no_thread_names_the_one_that_did() -> None:
+    opening = an_envelope(7).message_id
+    reply = replace(an_envelope(8), in_reply_to=opening)
+
+    message = write_message(LETTER, reply, FROM)
+
+    assert (message["In-Reply-To"], message["References"]) == (opening, opening)
 
 
 def test_message_holds_plain_text_with_html_as_its_alternative() -> None:

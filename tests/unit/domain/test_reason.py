@@ -9,15 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dashboard.domain.module_limits import ModuleLimits
-from dashboard.domain.other_rules import Rule, words_of
 from dashboard.domain.reason import ReasonKind, explain, overrun, parse_reason
 from tests.recorded import recorded
 
 HASH: Final = f"0x{'ab' * 32}"
 OVER: Final = ReasonKind.OVER_LIMIT
-ACCOUNT: Final = f"0x{'cd' * 20}"
 TABLE: Final = ModuleLimits("Linea mainnet", "2026-05-12", "public", {"MMU": 2097152, "RIP": 0})
-LISTED: Final = "is blocked as appearing on the SDN or other legally prohibited list"
 
 
 @pytest.mark.parametrize(
@@ -124,60 +121,6 @@ def test_reason_of_another_form_is_kept_whole(text: str) -> None:
     reason = parse_reason(text)
 
     assert (reason.kind, reason.text, reason.module) == (ReasonKind.UNPARSED, text, None)
-
-
-@pytest.mark.parametrize(
-    ("text", "rule"),
-    [
-        ("Gas price too low", Rule.FEE),
-        ("TX_UNPROFITABLE", Rule.FEE),
-        ("TX_UNPROFITABLE_UPFRONT", Rule.FEE),
-        ("Calldata of transaction is greater than the allowed max of 60000", Rule.CALLDATA),
-        ("Gas limit of transaction is greater than the allowed max of 24000000", Rule.GAS),
-        ("TX_GAS_EXCEEDS_USER_MAX_BLOCK_GAS", Rule.GAS),
-        (
-            "destination address is a precompile address and cannot receive transactions",
-            Rule.PRECOMPILE,
-        ),
-        ("TransactionTypeValidation - BLOB_TX_NOT_ALLOWED", Rule.TYPE),
-        ("TransactionTypeValidation - DELEGATE_CODE_TX_NOT_ALLOWED", Rule.TYPE),
-        (f"sender {ACCOUNT} {LISTED}", Rule.DENIED),
-        (f"recipient {ACCOUNT} {LISTED}", Rule.DENIED),
-        (f"authorization authority {ACCOUNT} {LISTED}", Rule.DENIED),
-        (f"authorization address {ACCOUNT} {LISTED}", Rule.DENIED),
-        ("DENIED_LOG_TOPIC", Rule.DENIED),
-        ("TX_FILTERED_ADDRESS_FROM", Rule.DENIED),
-        ("TX_FILTERED_ADDRESS_TO", Rule.DENIED),
-        ("TX_FILTERED_ADDRESS_AUTHORIZATION", Rule.DENIED),
-        ("CHAIN_SECURITY_RULE_VIOLATED", Rule.DENIED),
-        ("Invalid transaction: <b>\nnonce too low", Rule.INVALID),
-        ("Tracer error during simulation: <i>", Rule.UNTRACEABLE),
-        ("TX_MODULE_LINE_INVALID_COUNT", Rule.UNTRACEABLE),
-        ("BLOCK_CALLDATA_OVERFLOW", Rule.BLOCK_FULL),
-        ("BLOCK_COMPRESSED_SIZE_OVERFLOW", Rule.BLOCK_FULL),
-        ("BLOCK_MODULE_LINE_COUNT_FULL", Rule.BLOCK_FULL),
-        ("TX_TOO_LARGE_FOR_REMAINING_USER_GAS", Rule.BLOCK_FULL),
-        ("Cumulated line count for module ADD=9 is above the limit 8", Rule.BLOCK_FULL),
-        ("BUNDLE_GAS_EXCEEDS_MAX_BUNDLE_BLOCK_GAS", Rule.BUNDLE),
-        ("BUNDLE_TOO_LARGE_FOR_REMAINING_BUNDLE_BLOCK_GAS", Rule.BUNDLE),
-        ("Failed Bundled Transaction Criteria", Rule.BUNDLE),
-        ("Failed non revertable transaction in bundle", Rule.BUNDLE),
-    ],
-)
-def test_text_of_another_rule_is_known_not_to_be_about_line_limits(text: str, rule: Rule) -> None:
-    reason = parse_reason(text)
-
-    assert (reason.kind, reason.rule, reason.module) == (ReasonKind.OTHER_RULE, rule, None)
-    assert explain(reason) == f"This is not about line limits: {words_of(rule).means}."
-
-
-@pytest.mark.parametrize("rule", Rule)
-def test_every_rule_has_words_that_are_whole_sentences(rule: Rule) -> None:
-    words = words_of(rule)
-
-    assert words.remedy[0].isupper()
-    assert words.remedy.endswith(".")
-    assert not words.means.endswith(".")
 
 
 @pytest.mark.parametrize("memory", ["", "_CACHED"])

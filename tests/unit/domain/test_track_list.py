@@ -54,6 +54,15 @@ def test_list_knows_the_headers_and_delimiters_of_exports(delimiter: str) -> Non
     assert listed.transactions == (ListedTransaction(2, a_hash(), ATTEMPT),)
 
 
+def test_list_takes_what_holds_for_all_where_a_line_says_nothing_else() -> None:
+    listed = read("hash,label,attempted_at", f"{a_hash(1)},own,2026-11-20 10:00", f"{a_hash(2)},,")
+
+    first, second = listed.with_common(A_MOMENT, "all", "why").transactions
+
+    assert (first.attempted_at, first.label, first.note) == (ATTEMPT, "own", "why")
+    assert (second.attempted_at, second.label, second.note) == (A_MOMENT, "all", "why")
+
+
 def test_list_keeps_the_first_of_a_hash_and_tells_the_others() -> None:
     listed = read("hash,label", f"{a_hash()},first", f"{a_hash()},second")
 

@@ -15,6 +15,7 @@ from tests.askers import SILENCE, ScriptedExclusion
 from tests.builders import a_hash, a_record, seconds
 from tests.moody_store import MoodyStore
 from tests.timepiece import Timepiece
+from tests.unit.poll.concluding import conditions_of, told
 from tests.unit.poll.exclusions import (
     LEASE,
     NewPoll,
@@ -200,3 +201,37 @@ async def test_answer_that_could_not_be_stored_is_asked_for_again(
     await let_pass(poll, timepiece, seconds(60))
 
     assert news(store) == [(a_hash(1), State.REJECTED)]
+
+
+async def test_silent_upstream_is_told_once_and_so_is_its_return(
+    store: Store, poll: ExclusionPoll, upstream: ScriptedExclusion, timepiece: Timepiece
+) -> None:
+    watch(store, timepiece, 1)
+    await poll.tick()
+    upstream.is_down = True
+    await let_pass(poll, timepiece, timedelta(hours=1))
+    upstream.is_down = False
+    await let_pass(poll, timepiece, timedelta(hours=1))
+
+    assert [each.after for each in told(store)] == [State.SILENT, State.ANSWERING]
+
+
+async def test_restart_in_a_silence_tells_nothing_again(
+    store: Store, new_poll: NewPoll, upstream: ScriptedExclusion, timepiece: Timepiece
+) -> None:
+    watch(store, timepiece, 1)
+    upstream.is_down = True
+    for _ in range(3):
+        await let_pass(new_poll(), timepiece, timedelta(minutes=30))
+
+    assert [each.after for each in told(store)] == [State.SILENT]
+
+
+def test_upstream_of_a_network_on_which_nothing_is_tracked_is_not_silent(
+    store: Store, timepiece: Timepiece
+) -> None:
+    conditions = conditions_of(timepiece)
+    with store.write() as connection:
+        conditions.look_at_exclusion(connection, timepiece.now())
+
+    assert told(store) == []

@@ -10,8 +10,14 @@ from pathlib import Path
 import pytest
 
 from dashboard.domain.notice import Recipient
-from dashboard.domain.observation import Failure, FailureKind, Operation
-from dashboard.domain.quantity import NetworkId
+from dashboard.domain.observation import (
+    Failure,
+    FailureKind,
+    GasObservation,
+    GasSource,
+    Operation,
+)
+from dashboard.domain.quantity import NetworkId, Wei
 from dashboard.show.desk import Desk
 from dashboard.show.health import (
     GIVES,
@@ -27,6 +33,7 @@ from dashboard.store.conditions import change
 from dashboard.store.engine import Store
 from dashboard.store.failing import StandingFailure
 from dashboard.store.leases import Holder, acquire
+from dashboard.store.observations import save_gas
 from dashboard.store.outbox import bury, claim, defer, expand, unexpanded
 from dashboard.store.standing import PostStanding
 from dashboard.store.wellbeing import MailState, StoreState
@@ -86,6 +93,24 @@ def test_failing_question_says_since_when_why_and_what_to_do(desk: Desk) -> None
     assert "suggestedGasFees: no answer since 11:54:20 UTC (5 min ago)." in words
     assert "The Linea gas endpoint gave no answer within 5 s." in words
     assert "look at the address of the endpoint" in words
+
+
+def test_question_that_the_node_answers_instead_says_so(desk: Desk, store: Store) -> None:
+    operation = Operation.BUSY_THRESHOLD
+    failure = Failure(FailureKind.UNAVAILABLE, "no answer")
+    seen = GasObservation(
+        SILENT.network_id,
+        NOW,
+        busy_threshold=Wei(7),
+        failures=((operation, failure),),
+        sources={operation: GasSource.NODE_INSTEAD},
+    )
+    with store.write() as connection:
+        save_gas(connection, seen)
+
+    words = words_of(visit("health", desk))
+
+    assert words.count("Meanwhile the network&#x27;s node tells it instead.") == 1
 
 
 def test_every_question_has_the_age_of_its_answer(desk: Desk) -> None:

@@ -139,13 +139,15 @@ def test_csv_holds_each_rejection_and_never_computes(store: Store) -> None:
     hostile = a_record(tx_hash=a_hash(77), reason_message="=cmd|' /C calc'!A0")
     with store.write() as connection:
         save_polled(connection, A_NETWORK, hostile, NOW)
-    questions = RejectionQuestions(Source(store, (SIMULATED,), lambda: NOW))
+    source = Source(store, (SIMULATED,), lambda: NOW)
+    leaf = RejectionQuestions(source).leaf(RejectionFilter(), DAY, 1, 100)
 
-    written = rejections_csv(questions.leaf(RejectionFilter(), DAY, 1, 100), str)
+    written = rejections_csv(leaf, source)
     rows = list(csv.DictReader(StringIO(written, newline="")))
 
     reasons = {row["tx_hash"]: row["reason_as_sent"] for row in rows}
     assert len(rows) == 7
     assert reasons[str(a_hash(77))] == "'=cmd|' /C calc'!A0"
     assert reasons[str(tx_hash(3))].startswith(HOSTILE[:60])
+    assert {row["is_simulated"] for row in rows} == {"yes"}
     assert rows[0]["sender"] == str(an_address())

@@ -11,23 +11,50 @@ from typing import Any
 import pytest
 from sqlalchemy import Connection, event
 
-from dashboard.domain.condition import Subject
+from dashboard.domain.condition import Subject, SubjectKind
 from dashboard.store.answers import evidence
-from dashboard.store.conditions import condition
+from dashboard.store.conditions import condition, held
 from dashboard.store.engine import Store
 from dashboard.store.failing import failing
+from dashboard.store.fee_windows import (
+    base_fee_window,
+    fees_answered_at,
+    mark_answered_by_api_at,
+    priority_fee_window,
+)
 from dashboard.store.follow_ups import follow_ups_of, inclusion_questions, open_follow_ups
 from dashboard.store.leases import holder
+from dashboard.store.notice_search import NoticeFilter, how_many_notices, search_notices
 from dashboard.store.observations import base_fees, latest_gas, medium_priority_fees
 from dashboard.store.outbox import claim, deliveries_of, recent_notices, unexpanded
 from dashboard.store.reasons import unparsed_reasons
+from dashboard.store.rejection_search import RejectionFilter, search
 from dashboard.store.rejections import newest, versions, visible
+from dashboard.store.standing import open_incidents, post_standing
+from dashboard.store.tallies import how_many, tally
 from dashboard.store.transactions import TrackRequest, is_tracked, track, tracked, watches
-from tests.builders import A_MOMENT, A_NETWORK, a_hash, an_id
+from dashboard.store.watching import (
+    Standing,
+    TrackedFilter,
+    how_many_tracked,
+    search_tracked,
+    still_watched,
+)
+from tests.builders import A_MOMENT, A_NETWORK, a_hash, an_id, seconds
 from tests.unit.store.owing import owe, take_lease
 
 TINY = ("leases",)
-FEW_ROWS = ("visible", "versions", "evidence", "failing", "latest_gas", "unparsed_reasons")
+FEW_ROWS = (
+    "tally",
+    "open_incidents",
+    "search_notices of a hash",
+    "visible",
+    "versions",
+    "evidence",
+    "failing",
+    "latest_gas",
+    "unparsed_reasons",
+)
 
 Read = Callable[[Connection], object]
 
@@ -41,6 +68,11 @@ READS: dict[str, Read] = {
     "tracked": lambda it: tracked(it, 5),
     "watches": lambda it: watches(it, 0),
     "condition": lambda it: condition(it, Subject.transaction(A_NETWORK, a_hash())),
+    "held": lambda it: held(it, Subject(SubjectKind.BUSYNESS, A_NETWORK)),
+    "fees_answered_at": lambda it: fees_answered_at(it, A_NETWORK),
+    "mark_answered_by_api_at": lambda it: mark_answered_by_api_at(it, A_NETWORK),
+    "base_fee_window": lambda it: base_fee_window(it, A_NETWORK, A_MOMENT, A_MOMENT),
+    "priority_fee_window": lambda it: priority_fee_window(it, A_NETWORK, A_MOMENT, A_MOMENT),
     "latest_gas": lambda it: latest_gas(it, A_NETWORK, A_MOMENT),
     "base_fees": lambda it: base_fees(it, A_NETWORK, A_MOMENT, A_MOMENT),
     "medium_priority_fees": lambda it: medium_priority_fees(it, A_NETWORK, A_MOMENT, A_MOMENT),
@@ -52,6 +84,19 @@ READS: dict[str, Read] = {
     "unexpanded": lambda it: unexpanded(it, 5),
     "recent_notices": lambda it: recent_notices(it, 5),
     "deliveries_of": lambda it: deliveries_of(it, an_id()),
+    "search": lambda it: search(it, RejectionFilter(since=A_MOMENT), 5),
+    "search of a network": lambda it: search(it, RejectionFilter(A_NETWORK, since=A_MOMENT), 5),
+    "how_many": lambda it: how_many(it, RejectionFilter(since=A_MOMENT)),
+    "tally": lambda it: tally(it, RejectionFilter(since=A_MOMENT), seconds(3600)),
+    "search_tracked": lambda it: search_tracked(it, TrackedFilter(standing=Standing.UNANSWERED), 5),
+    "how_many_tracked": lambda it: how_many_tracked(it, TrackedFilter(A_NETWORK)),
+    "how_many_tracked by text": lambda it: how_many_tracked(it, TrackedFilter(text="case")),
+    "still_watched": lambda it: still_watched(it, A_NETWORK, [a_hash(), a_hash(2)]),
+    "search_notices": lambda it: search_notices(it, NoticeFilter(since=A_MOMENT), 5),
+    "search_notices of a hash": lambda it: search_notices(it, NoticeFilter(tx_hash=a_hash()), 5),
+    "how_many_notices": lambda it: how_many_notices(it, NoticeFilter(tx_hash=a_hash())),
+    "open_incidents": open_incidents,
+    "post_standing": lambda it: post_standing(it, A_MOMENT),
     "holder": lambda it: holder(it, "worker"),
 }
 

@@ -8,18 +8,35 @@ import pytest
 from alembic import command
 from sqlalchemy import create_engine, text
 
+from dashboard.domain.condition import Incident, State, Subject, SubjectKind
+from dashboard.domain.notice import Recipient
+from dashboard.domain.quantity import NetworkId
+from dashboard.store.conditions import change
 from dashboard.store.engine import open_store
 from dashboard.store.migrate import configuration, migrate
+from dashboard.store.outbox import expand, recent_notices, unexpanded
 from dashboard.store.reasons import unparsed_reasons
 from dashboard.store.rejections import versions
 from dashboard.store.schema import REVISION
-from tests.builders import A_MOMENT, a_hash
+from tests.builders import A_MOMENT, a_hash, a_transition, an_id
 
 OLD_ROW = """
 INSERT INTO rejections (network_id, tx_hash, sender, nonce, tx_rejection_stage, reason_message,
                         timestamp, first_seen_at, version_digest)
 VALUES (1, :tx_hash, zeroblob(20), zeroblob(8), 'RPC', :reason, :at, :at, :digest)
 """
+
+SUBJECT = Subject(SubjectKind.TRANSACTION, NetworkId(1), a_hash())
+OLD_INCIDENT = (
+    (
+        "INSERT INTO transitions (transition_id, subject, kind, network_id, after, at) "
+        "VALUES (:id, :subject, 'transaction', 1, 'rejected', 1795176000000)"
+    ),
+    (
+        "INSERT INTO conditions (subject, kind, network_id, state, since) "
+        "VALUES (:subject, 'transaction', 1, 'rejected', 1795176000000)"
+    ),
+)
 
 
 def a_store_of_the_first_schema(folder: Path, *reasons: str) -> str:
@@ -75,3 +92,23 @@ def test_unparsed_reasons_of_the_first_schema_are_counted(tmp_path: Path, count:
 
     with open_store(url) as store, store.read() as connection:
         assert sum(each.count for each in unparsed_reasons(connection, 5)) == count
+
+
+def test_rejections_of_the_third_schema_become_incidents(tmp_path: Path) -> None:
+    url = a_store_of_the_first_schema(tmp_path, "MMU")
+    engine = create_engine(url)
+    with engine.begin() as connection:
+        command.upgrade(configuration(connection), "0003")
+        for statement in OLD_INCIDENT:
+            connection.execute(text(statement), {"id": an_id(7).hex, "subject": SUBJECT.key()})
+    engine.dispose()
+
+    migrate(url)
+
+    with open_store(url) as store, store.write() as connection:
+        again = a_transition(transition_id=an_id(8), subject=SUBJECT, before=State.REJECTED)
+        assert change(connection, again, 1)
+        [entry] = unexpanded(connection, 10)
+        expand(connection, entry, [Recipient("mail", "ops@example.org")], A_MOMENT)
+        [notice] = recent_notices(connection, 10)
+    assert notice.incident == Incident(an_id(7), A_MOMENT)

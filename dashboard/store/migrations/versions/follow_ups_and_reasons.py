@@ -22,6 +22,7 @@ def upgrade() -> None:
     create_follow_ups()
     add_reason_columns()
     read_stored_reasons()
+    index_unparsed()
 
 
 def create_follow_ups() -> None:
@@ -50,13 +51,6 @@ def add_reason_columns() -> None:
     kind = sa.Column("reason_kind", sa.String(20), nullable=False, server_default="unparsed")
     op.add_column("rejections", kind)
     op.add_column("rejections", sa.Column("module", sa.String(64)))
-    op.create_index(
-        "ix_rejections_unparsed",
-        "rejections",
-        ["first_seen_at"],
-        sqlite_where=sa.text("reason_kind = 'unparsed'"),
-        postgresql_where=sa.text("reason_kind = 'unparsed'"),
-    )
 
 
 def read_stored_reasons() -> None:
@@ -85,3 +79,13 @@ def read_stored_reasons() -> None:
             ],
         )
         last = rows[-1].rejection_id
+
+
+def index_unparsed() -> None:
+    op.create_index(
+        "ix_rejections_unparsed",
+        "rejections",
+        ["first_seen_at"],
+        sqlite_where=sa.text("reason_kind = 'unparsed'"),
+        postgresql_where=sa.text("reason_kind = 'unparsed'"),
+    )

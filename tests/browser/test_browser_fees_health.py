@@ -1,0 +1,132 @@
+"""Fees, Health and the network chooser in a real browser, served by a real process."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page, expect
+
+from tests.browser.visiting import SCHEMES, WIDTHS, expect_nothing_cut, expect_strict, visit
+
+ADDRESSES = ("/fees", "/fees?network=59144", "/fees?network=Devnet&as=Table", "/health")
+
+
+def badge(page: Page, word: str) -> None:
+    """Expect a badge with this word."""
+    expect(page.locator(".lw-badge", has_text=word).first).to_be_visible()
+
+
+def test_fees_draw_line_levels_busy_times_and_gaps(context: BrowserContext, site: str) -> None:
+    page = visit(context, f"{site}/fees?network=Devnet")
+
+    plot = page.locator(".js-plotly-plot")
+    expect(plot).to_have_count(1)
+    expect(plot.locator(".scatterlayer .trace:last-child path.js-line").first).to_be_visible()
+    expect(plot.locator(".fills path.js-fill")).to_have_count(3)
+    expect(plot.locator(".annotation")).to_have_text(["median", "busy"])
+    expect(page.get_by_text("1 gap (hatched): 5 min from")).to_be_visible()
+
+
+def test_network_is_chosen_by_its_id_and_the_address_says_its_name(
+    context: BrowserContext, site: str
+) -> None:
+    page = visit(context, f"{site}/fees?network=59141")
+
+    expect(page.get_by_role("heading", name="Linea Sepolia")).to_be_visible()
+    expect(page.get_by_role("heading", name="Devnet")).to_have_count(0)
+    expect(page).to_have_url(f"{site}/fees?network=Linea+Sepolia")
+
+
+def test_choice_of_a_network_stays_from_page_to_page(context: BrowserContext, site: str) -> None:
+    page = visit(context, f"{site}/fees")
+    page.get_by_role("combobox").click()
+    page.get_by_role("option", name="Linea", exact=True).click()
+    expect(page.locator("h1 + p")).to_contain_text("Stale: Linea.")
+
+    page.get_by_role("link", name="Health", exact=True).click()
+
+    expect(page.locator("h1")).to_have_text("Health")
+    badge(page, "Failing")
+    expect(page.get_by_role("heading", name="Devnet")).to_have_count(0)
+    expect(page).to_have_url(f"{site}/health?network=Linea")
+
+
+def test_choice_of_a_network_can_be_changed_again_and_again(
+    context: BrowserContext, site: str
+) -> None:
+    page = visit(context, f"{site}/fees?network=Linea")
+
+    for name in ("Devnet", "All networks", "Linea"):
+        page.get_by_role("combobox").click()
+        page.get_by_role("option", name=name, exact=True).click()
+        count = 3 if name == "All networks" else 1
+        expect(page.locator(".lw-card-head h2")).to_have_count(count)
+
+
+def test_length_of_time_goes_into_the_address(context: BrowserContext, site: str) -> None:
+    page = visit(context, f"{site}/fees?network=Devnet")
+
+    page.get_by_role("radio", name="15 min").click()
+
+    expect(page.get_by_role("heading", name="Base fee, last 15 min")).to_be_visible()
+    assert "span=15" in page.url
+
+
+def test_flat_chain_is_said_to_be_one_and_told_by_priority_fees(
+    context: BrowserContext, site: str
+) -> None:
+    page = visit(context, f"{site}/fees?network=59141")
+
+    badge(page, "Flat fee")
+    expect(page.get_by_text("The base fee never moves here: 7 wei.")).to_be_visible()
+    expect(page.get_by_role("heading", name="Medium priority fee")).to_be_visible()
+
+
+def test_csv_holds_the_figures_of_the_chart_in_wei(context: BrowserContext, site: str) -> None:
+    page = visit(context, f"{site}/fees?network=59141")
+
+    with page.expect_download() as saved:
+        page.get_by_role("button", name="CSV").click()
+
+    path = Path(saved.value.path())
+    rows = list(csv.DictReader(path.read_text(encoding="utf-8").splitlines()))
+    assert saved.value.suggested_filename == "medium-priority-fee-59141-1-h.csv"
+    assert len(rows) == 61
+    assert int(rows[0]["lowest_wei"]) > 29_000_000
+
+
+def test_health_says_what_fails_and_what_to_do(context: BrowserContext, site: str) -> None:
+    page = visit(context, f"{site}/health")
+
+    expect(page.locator("h1 + p")).to_contain_text("Needs a look:")
+    expect(page.get_by_text("suggestedGasFees: no answer since")).to_be_visible()
+    expect(page.get_by_role("table", name="Questions to Devnet")).to_be_visible()
+
+
+def test_overview_leads_to_the_fees_and_the_health_of_a_network(
+    context: BrowserContext, site: str
+) -> None:
+    page = visit(context, site)
+
+    page.get_by_role("link", name="Suggested fees and longer times").nth(1).click()
+
+    expect(page.locator("h1")).to_have_text("Fees")
+    expect(page.locator("h1 + p")).to_contain_text("Stale: Linea.")
+
+
+@pytest.mark.parametrize("address", ADDRESSES)
+def test_page_neither_asks_another_host_nor_offends_its_policy(
+    context: BrowserContext, site: str, address: str
+) -> None:
+    expect_strict(context, site, address)
+
+
+@WIDTHS
+@SCHEMES
+@pytest.mark.parametrize("address", ADDRESSES)
+def test_no_text_is_cut_or_runs_off_the_screen(
+    browser: Browser, site: str, address: str, width: int, scheme: str
+) -> None:
+    expect_nothing_cut(browser, site + address, width, scheme)

@@ -1,0 +1,175 @@
+"""Rejections, Tracked and Alerts in a real browser, served by a real process."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page, expect
+
+from tests.browser.seeded_post import OPS
+from tests.browser.seeded_store import tx_hash
+from tests.browser.visiting import (
+    SCHEMES,
+    WIDTHS,
+    expect_inert,
+    expect_nothing_cut,
+    expect_strict,
+    visit,
+)
+
+ADDRESSES = (
+    "/rejections",
+    "/rejections?module=MISSING&text=nothing",
+    "/tracked",
+    "/alerts",
+    f"/alerts?about={tx_hash(4)}",
+)
+LIST = """tx_hash,attempted_at,label,note
+{first},2026-11-20T09:30:00Z,=1+1,Sent twice
+0x12,,,
+{first},,,
+{second},some day,,
+"""
+
+
+def choose(page: Page, label: str, option: str) -> None:
+    """Choose an option of a select box."""
+    page.get_by_role("combobox", name=label).click()
+    page.get_by_role("option", name=option, exact=True).click()
+
+
+def test_filters_of_rejections_go_into_the_address_and_come_back(
+    context: BrowserContext, site: str
+) -> None:
+    page = visit(context, f"{site}/rejections")
+    page.get_by_role("radio", name="7 d").click()
+    choose(page, "Module", "HUB")
+    choose(page, "Stage", "RPC")
+    expect(page.locator("h1 + p")).to_contain_text("1 rejection in the last 7 days")
+
+    shared = visit(context, page.url)
+
+    assert {"length=7+d", "module=HUB", "stage=RPC"} <= {*page.url.partition("?")[2].split("&")}
+    expect(shared.locator("h1 + p")).to_contain_text("1 rejection in the last 7 days")
+    expect(shared.locator(".st-key-card-rejections tbody tr")).to_have_count(1)
+
+
+def test_rejections_leave_as_csv(context: BrowserContext, site: str, tmp_path: Path) -> None:
+    page = visit(context, f"{site}/rejections?stage=P2P")
+
+    with page.expect_download() as download:
+        page.get_by_role("button", name="CSV").click()
+    download.value.save_as(tmp_path / "rejections.csv")
+
+    with (tmp_path / "rejections.csv").open(newline="") as written:
+        (row,) = csv.DictReader(written)
+    assert row["tx_hash"] == str(tx_hash(3))
+    assert "\\u202egnp.exe\\u000d\\u000aBcc" in row["reason_as_sent"]
+
+
+def test_rejection_of_the_table_leads_to_its_lookup(context: BrowserContext, site: str) -> None:
+    page = visit(context, f"{site}/rejections")
+
+    page.get_by_role("link", name="0x03030303…030303").click()
+
+    expect(page.get_by_role("heading", name=str(tx_hash(3)))).to_be_visible()
+
+
+def test_csv_file_is_tracked_with_a_report_of_each_line(context: BrowserContext, site: str) -> None:
+    page = visit(context, f"{site}/tracked")
+    page.get_by_role("tab", name="CSV file").click()
+    content = LIST.format(first=tx_hash(130), second=tx_hash(131)).encode()
+
+    page.locator("input[type=file]").set_input_files(
+        {"name": "list.csv", "mimeType": "text/csv", "buffer": content}
+    )
+    page.get_by_role("button", name="Track", exact=True).last.click()
+
+    expect(page.get_by_text("1 newly tracked.")).to_be_visible()
+    expect(page.get_by_role("alert")).to_contain_text("Line 3: 0x12 has 2 hexadecimal digits")
+    page.get_by_text("What came of each line").click()
+    told = page.get_by_role("table", name="What came of each line")
+    expect(told.get_by_role("row").nth(3)).to_contain_text("stands there before")
+    expect(page.get_by_text("=1+1").first).to_be_visible()
+
+
+def test_tracked_transaction_is_corrected_and_removed(context: BrowserContext, site: str) -> None:
+    page = visit(context, f"{site}/tracked?search={tx_hash(9)}")
+    page.get_by_role("button", name="Edit").click()
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_label("Label").fill("Case 77")
+    dialog.get_by_role("button", name="Save").click()
+    expect(page.get_by_text("Case 77")).to_be_visible()
+
+    page.get_by_role("button", name="Edit").click()
+    page.get_by_role("dialog").get_by_role("button", name="Remove").click()
+
+    expect(page.get_by_text("Nothing fits these filters")).to_be_visible()
+
+
+def test_leaf_of_the_tracked_is_in_the_address_and_filters_lead_back(
+    context: BrowserContext, site: str
+) -> None:
+    page = visit(context, f"{site}/tracked?tracked_leaf=3")
+    rows = page.locator("[class*='st-key-tracked-0x']")
+    expect(rows.last).to_be_visible()
+
+    page.get_by_role("radio", name="Rejected").click()
+
+    expect(rows).to_have_count(1)
+    assert "tracked_leaf" not in page.url
+
+
+def test_alerts_answer_whether_a_letter_was_sent(context: BrowserContext, site: str) -> None:
+    page = visit(context, f"{site}/alerts")
+    expect(page.locator("h1 + p")).to_contain_text("1 letter waits. 1 was given up.")
+
+    page.get_by_label("Search").fill(str(tx_hash(1)))
+    page.get_by_label("Search").press("Enter")
+
+    expect(page.get_by_text("Yes, it was sent:")).to_be_visible()
+    expect(page.get_by_text(OPS.address).first).to_be_visible()
+    page.get_by_text("1 attempt").click()
+    expect(page.get_by_text("Message-ID")).to_be_visible()
+
+
+def test_opened_attempts_stay_open_while_the_page_refreshes(
+    context: BrowserContext, site: str
+) -> None:
+    page = visit(context, f"{site}/alerts?post=Given+up")
+    page.get_by_text("1 attempt", exact=True).click()
+    answer = page.locator("h1 + p")
+    before = answer.inner_text()
+
+    expect(answer).not_to_have_text(before, timeout=15_000)
+
+    expect(page.get_by_text("Message-ID")).to_be_visible()
+
+
+@pytest.mark.parametrize("address", ADDRESSES)
+def test_page_neither_asks_another_host_nor_offends_its_policy(
+    context: BrowserContext, site: str, address: str
+) -> None:
+    expect_strict(context, site, address)
+
+
+@pytest.mark.parametrize("address", ["/rejections", "/tracked", "/alerts"])
+def test_hostile_text_is_shown_as_text_and_does_nothing(
+    context: BrowserContext, site: str, address: str
+) -> None:
+    page = visit(context, site + address)
+
+    expect(page.get_by_text("onerror=\"document.title='owned'\"").first).to_be_visible()
+
+    expect_inert(page)
+
+
+@WIDTHS
+@SCHEMES
+@pytest.mark.parametrize("address", ADDRESSES)
+def test_no_text_is_cut_or_runs_off_the_screen(
+    browser: Browser, site: str, address: str, width: int, scheme: str
+) -> None:
+    expect_nothing_cut(browser, site + address, width, scheme)

@@ -1,0 +1,222 @@
+"""What a letter says of a network that is busy, silent or stale, and of the end of that."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dashboard.alert.compose import Links, NetworkName, compose
+from dashboard.alert.letter import Letter
+from dashboard.alert.stationery import load_stationery
+from dashboard.domain.condition import Incident, State, Subject, SubjectKind
+from dashboard.domain.grounds import AgeGrounds, FeeGrounds, Grounds, Signal, SilenceGrounds
+from dashboard.domain.notice import Notice
+from dashboard.domain.observation import Operation
+from dashboard.domain.quantity import NetworkId, Wei
+from tests.builders import A_MOMENT, A_NETWORK, ANOTHER_NETWORK, a_notice, a_transition, an_id
+
+NAMES = {A_NETWORK: NetworkName("devnet", is_simulated=True), ANOTHER_NETWORK: NetworkName("Linea")}
+STATIONERY = load_stationery(NAMES, Links("https://watch.example/"))
+AT = A_MOMENT + timedelta(minutes=14)
+
+ABOVE = FeeGrounds(Signal.BASE_FEE, Wei(23_123_456_789), Wei(19_600_000_000))
+BELOW = FeeGrounds(Signal.BASE_FEE, Wei(15_200_000_000), Wei(19_600_000_000))
+PRIORITY = FeeGrounds(Signal.PRIORITY_FEE, Wei(300_000_000), Wei(200_000_000))
+MUTE = SilenceGrounds(A_MOMENT, "Linea gas endpoint did not answer within 5 s")
+OLD = AgeGrounds(Operation.BUSY_THRESHOLD, A_MOMENT, timedelta(minutes=1))
+
+BUSYNESS, FEES = SubjectKind.BUSYNESS, SubjectKind.FEES
+GAS, EXCLUSION = SubjectKind.GAS_API, SubjectKind.EXCLUSION_API
+
+
+def notice_of(
+    kind: SubjectKind,
+    after: State,
+    grounds: Grounds | None,
+    network: NetworkId = ANOTHER_NETWORK,
+    before: State | None = State.CALM,
+) -> Notice:
+    """Return the notice of a change in an incident that was opened at `A_MOMENT`."""
+    transition = a_transition(
+        subject=Subject(kind, network), before=before, after=after, at=AT, grounds=grounds
+    )
+    return a_notice(transition=transition, rejection=None, incident=Incident(an_id(), A_MOMENT))
+
+
+def letter(
+    kind: SubjectKind,
+    after: State,
+    grounds: Grounds | None = None,
+    network: NetworkId = ANOTHER_NETWORK,
+) -> Letter:
+    return compose(notice_of(kind, after, grounds, network), STATIONERY)
+
+
+@pytest.mark.parametrize(
+    ("kind", "after", "grounds", "subject"),
+    [
+        (BUSYNESS, State.BUSY, ABOVE, "Linea is busy: 23.1 gwei, threshold 19.6"),
+        (BUSYNESS, State.CALM, BELOW, "Linea is calm again: 15.2 gwei, threshold 19.6"),
+        (
+            BUSYNESS,
+            State.BUSY,
+            PRIORITY,
+            "Linea is busy: priority fee 0.3 gwei, 90th percentile 0.2",
+        ),
+        (GAS, State.SILENT, MUTE, "Linea: fee source is silent since 12:00 UTC"),
+        (GAS, State.ANSWERING, None, "Linea: fee source answers again"),
+        (EXCLUSION, State.SILENT, MUTE, "Linea: exclusion API is silent since 12:00 UTC"),
+        (EXCLUSION, State.ANSWERING, None, "Linea: exclusion API answers again"),
+        (FEES, State.STALE, OLD, "Linea: fees are stale, told last at 12:00 UTC"),
+        (FEES, State.FRESH, None, "Linea: fees are fresh again"),
+        (BUSYNESS, State.CALM, None, "Linea: fees changed to calm"),
+    ],
+)
+def test_subject_says_what_changed(
+    kind: SubjectKind, after: State, grounds: Grounds | None, subject: str
+) -> None:
+    assert letter(kind, after, grounds).subject == f"[Linewatch] {subject}"
+
+
+@pytest.mark.parametrize(
+    ("kind", "after", "grounds", "first_line"),
+    [
+        (
+            BUSYNESS,
+            State.BUSY,
+            ABOVE,
+            "Linea is busy: the base fee is 23.1 gwei, above its busy threshold of 19.6 gwei.",
+        ),
+        (
+            BUSYNESS,
+            State.CALM,
+            BELOW,
+            (
+                "Linea is calm again: the base fee is 15.2 gwei, not above its busy threshold of "
+                "19.6 gwei."
+            ),
+        ),
+        (
+            BUSYNESS,
+            State.BUSY,
+            PRIORITY,
+            (
+                "Linea is busy: the medium suggested priority fee is 0.3 gwei, above 0.2 gwei, the "
+                "90th percentile of the last day."
+            ),
+        ),
+        (
+            GAS,
+            State.SILENT,
+            MUTE,
+            "The fee source of Linea has answered nothing since 2026-11-20 12:00:00 UTC.",
+        ),
+        (
+            FEES,
+            State.STALE,
+            OLD,
+            (
+                "The fees of Linea are stale: busyThreshold was answered last on "
+                "2026-11-20 12:00:00 UTC."
+            ),
+        ),
+        (FEES, State.FRESH, None, "Linea: fees are fresh again."),
+    ],
+)
+def test_first_line_says_it_as_a_sentence(
+    kind: SubjectKind, after: State, grounds: Grounds | None, first_line: str
+) -> None:
+    assert letter(kind, after, grounds).text.splitlines()[0] == first_line
+
+
+@pytest.mark.parametrize(
+    ("kind", "after", "grounds", "fact"),
+    [
+        (BUSYNESS, State.BUSY, ABOVE, "23.123456789 gwei"),
+        (BUSYNESS, State.BUSY, ABOVE, "Put off what can wait"),
+        (BUSYNESS, State.BUSY, PRIORITY, "The base fee never moves here"),
+        (BUSYNESS, State.CALM, BELOW, "14 min, since 2026-11-20 12:00:00 UTC"),
+        (GAS, State.SILENT, MUTE, "Linea gas endpoint did not answer within 5 s"),
+        (GAS, State.SILENT, MUTE, "nobody is told whether the network is busy"),
+        (EXCLUSION, State.SILENT, MUTE, "None is missed if it answers again within seven days"),
+        (EXCLUSION, State.ANSWERING, None, "14 min, since 2026-11-20 12:00:00 UTC"),
+        (FEES, State.STALE, OLD, "Older than two of its own poll periods"),
+        (FEES, State.STALE, OLD, "60 s"),
+        (FEES, State.STALE, OLD, "Linewatch noticed this on 2026-11-20 12:14:00 UTC"),
+    ],
+)
+def test_both_parts_tell_every_fact(
+    kind: SubjectKind, after: State, grounds: Grounds | None, fact: str
+) -> None:
+    written = letter(kind, after, grounds)
+
+    assert fact in written.text
+    assert fact in written.html
+
+
+def test_opening_does_not_say_how_long_it_lasted() -> None:
+    assert "Lasted" not in letter(BUSYNESS, State.BUSY, ABOVE).text
+
+
+def test_end_of_an_incident_from_before_they_were_kept_is_told_without_its_length() -> None:
+    transition = a_transition(
+        subject=Subject(FEES, ANOTHER_NETWORK), before=State.STALE, after=State.FRESH
+    )
+
+    written = compose(a_notice(transition=transition, rejection=None), STATIONERY)
+
+    assert "Lasted" not in written.text
+
+
+@pytest.mark.parametrize(
+    ("kind", "after", "grounds", "page"),
+    [(BUSYNESS, State.BUSY, ABOVE, "fees"), (GAS, State.SILENT, MUTE, "health")],
+)
+def test_link_leads_to_the_page_that_shows_more(
+    kind: SubjectKind, after: State, grounds: Grounds, page: str
+) -> None:
+    written = letter(kind, after, grounds)
+
+    address = f"https://watch.example/{page}?network=59144"
+    assert f"{address}\n" in written.text
+    assert f'href="{address}"' in written.html
+
+
+def test_letter_holds_no_link_without_a_public_address() -> None:
+    silent = load_stationery(NAMES, Links())
+
+    written = compose(notice_of(BUSYNESS, State.BUSY, ABOVE), silent)
+
+    assert "://" not in written.text + written.html
+
+
+def test_simulated_network_says_so_in_subject_and_both_parts() -> None:
+    written = letter(BUSYNESS, State.BUSY, ABOVE, A_NETWORK)
+
+    assert written.subject == (
+        "[Linewatch] devnet is busy: 23.1 gwei, threshold 19.6 (simulated data)"
+    )
+    assert "This is simulated data" in written.text
+    assert "<strong>Simulated data.</strong>" in written.html
+
+
+@pytest.mark.parametrize(
+    ("after", "tone"),
+    [(State.BUSY, "notable"), (State.CALM, "relief"), (State.STALE, "alarm")],
+)
+def test_colour_of_a_letter_says_how_bad_it_is(after: State, tone: str) -> None:
+    assert f'class="card {tone}"' in letter(BUSYNESS, after, None).html
+
+
+@given(st.text(alphabet=st.characters(), max_size=60))
+def test_words_of_an_upstream_start_no_line_and_no_tag_of_their_own(words: str) -> None:
+    calm = letter(GAS, State.SILENT, SilenceGrounds(A_MOMENT, "no answer"))
+
+    written = letter(GAS, State.SILENT, SilenceGrounds(A_MOMENT, f"no answer {words}"))
+
+    assert written.subject == calm.subject
+    assert len(written.text.splitlines()) == len(calm.text.splitlines())
+    assert written.html.count("<") == calm.html.count("<")

@@ -1,0 +1,55 @@
+"""Unknown reasons on the page Rejections: shown as sent, counted, and only where there are some."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from dashboard.show.desk import Desk
+from dashboard.store.engine import Store, open_store
+from dashboard.store.migrate import migrate
+from dashboard.store.rejections import save_polled
+from tests.browser.seeded_store import SILENT, SIMULATED
+from tests.builders import a_hash, a_record
+from tests.unit.show.visiting import visit, words_of
+
+NOW: Final = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
+HEADING: Final = "Reasons that Linewatch does not know"
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    url = f"sqlite:///{tmp_path / 'linewatch.sqlite'}"
+    migrate(url)
+    with open_store(url) as opened:
+        yield opened
+
+
+def page_with(store: Store, *reasons: str, network: str = "") -> str:
+    with store.write() as connection:
+        for number, reason in enumerate(reasons, start=1):
+            record = a_record(tx_hash=a_hash(number), reason_message=reason, timestamp=NOW)
+            save_polled(connection, SIMULATED.network_id, record, NOW)
+    desk = Desk(store, (SIMULATED, SILENT), None, lambda: NOW)
+    return words_of(visit("rejections", desk, **({"network": network} if network else {})))
+
+
+def test_unknown_texts_are_shown_inert_with_their_counts(store: Store) -> None:
+    words = page_with(store, *["<b>who</b> \u202eknows"] * 3, "TX_MODULE_LINE_COUNT_OVERFLOW")
+
+    section = words.partition(HEADING)[2]
+    assert "&lt;b&gt;who&lt;/b&gt; \\u202eknows" in section
+    assert ">3<" in section
+    assert "<b>who" not in words
+
+
+def test_known_reasons_leave_the_section_out(store: Store) -> None:
+    assert HEADING not in page_with(store, "TX_MODULE_LINE_COUNT_OVERFLOW")
+
+
+def test_unknown_texts_of_another_network_are_left_out(store: Store) -> None:
+    assert HEADING not in page_with(store, "who knows", network=str(SILENT.network_id))

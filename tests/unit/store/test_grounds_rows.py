@@ -1,0 +1,27 @@
+"""Grounds come back as they were kept, whatever kind of length settings gave."""
+
+from __future__ import annotations
+
+import pytest
+
+from dashboard.domain.grounds import AgeGrounds, FeeGrounds, Grounds, Signal, SilenceGrounds
+from dashboard.domain.observation import Operation
+from dashboard.domain.quantity import Wei
+from dashboard.settings.values import parse_duration
+from dashboard.store.grounds_rows import grounds_of_row, row_of_grounds
+from tests.builders import A_MOMENT
+
+GROUNDS = (
+    FeeGrounds(Signal.BASE_FEE, Wei(10**30), Wei(7)),
+    SilenceGrounds(A_MOMENT, "no answer"),
+    AgeGrounds(Operation.SUGGESTED_GAS_FEES, A_MOMENT, parse_duration("4s")),
+)
+
+
+@pytest.mark.parametrize("grounds", GROUNDS, ids=lambda each: type(each).__name__)
+def test_grounds_come_back_as_they_were_kept(grounds: Grounds) -> None:
+    assert grounds_of_row(row_of_grounds(grounds)) == grounds
+
+
+def test_change_without_grounds_keeps_none() -> None:
+    assert grounds_of_row(row_of_grounds(None)) is None

@@ -1,0 +1,120 @@
+"""An incident lasts from its opening to its close, and all that is told of it is one thread."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from dashboard.domain.condition import Condition, Incident, State, Subject, SubjectKind
+from dashboard.domain.grounds import AgeGrounds, FeeGrounds, Grounds, Signal, SilenceGrounds
+from dashboard.domain.notice import Notice
+from dashboard.domain.observation import Operation
+from dashboard.domain.quantity import Wei
+from dashboard.store.conditions import change, held, turn
+from dashboard.store.engine import Store
+from dashboard.store.outbox import expand, recent_notices, unexpanded
+from dashboard.store.rejections import save_polled
+from tests.builders import A_MOMENT, A_NETWORK, a_record, a_transition, an_id, seconds
+from tests.unit.store.owing import DEV, OPS
+
+NETWORK = Subject(SubjectKind.BUSYNESS, A_NETWORK)
+LATER = A_MOMENT + seconds(60)
+
+
+def go_through(store: Store, *states: State) -> list[Notice]:
+    """Lead the network's condition through these states; return what OPS and DEV are owed."""
+    befores = [None, *states]
+    with store.write() as connection:
+        for number, (before, after) in enumerate(zip(befores, states, strict=False), start=1):
+            at = A_MOMENT + seconds(60 * number)
+            transition = a_transition(number, subject=NETWORK, before=before, after=after, at=at)
+            assert change(connection, transition, None)
+        for entry in unexpanded(connection, 100):
+            expand(connection, entry, [OPS, DEV], entry.transition.at)
+        return recent_notices(connection, 100)[::-1]
+
+
+@pytest.mark.parametrize(
+    "grounds",
+    [
+        None,
+        FeeGrounds(Signal.PRIORITY_FEE, Wei(2**62), Wei(7)),
+        SilenceGrounds(A_MOMENT, "no answer \0 <b>\u202e"),
+        AgeGrounds(Operation.BUSY_THRESHOLD, A_MOMENT, timedelta(milliseconds=250)),
+    ],
+)
+def test_grounds_of_a_transition_are_kept_exactly(store: Store, grounds: Grounds | None) -> None:
+    transition = a_transition(subject=NETWORK, after=State.BUSY, grounds=grounds)
+    with store.write() as connection:
+        change(connection, transition, None)
+        (entry,) = unexpanded(connection, 10)
+
+    assert entry.transition == transition
+
+
+def test_opening_and_end_belong_to_one_incident(store: Store) -> None:
+    notices = go_through(store, State.CALM, State.BUSY, State.CALM)
+
+    of_incident = [each for each in notices if each.transition.is_news]
+    incident = Incident(an_id(2), A_MOMENT + seconds(120))
+    assert [each.incident for each in of_incident] == [incident] * 4
+
+
+def test_end_answers_the_letter_in_which_the_same_recipient_heard_of_it(store: Store) -> None:
+    notices = go_through(store, State.BUSY, State.CALM)
+
+    for recipient in (OPS, DEV):
+        opening, end = (each for each in notices if each.recipient == recipient)
+        assert opening.in_reply_to == ""
+        assert end.in_reply_to == opening.message_id
+
+
+def test_next_incident_is_another_thread(store: Store) -> None:
+    first, second = (
+        each.incident
+        for each in go_through(store, State.BUSY, State.CALM, State.BUSY)
+        if each.recipient == OPS and each.transition.after is State.BUSY
+    )
+
+    assert first != second
+
+
+def test_new_version_of_a_rejection_belongs_to_its_incident(store: Store) -> None:
+    with store.write() as connection:
+        first = save_polled(connection, A_NETWORK, a_record(), A_MOMENT)
+        second = save_polled(connection, A_NETWORK, a_record(nonce=6), LATER)
+        change(connection, a_transition(), first)
+        again = a_transition(transition_id=an_id(2), before=State.REJECTED, at=LATER)
+        change(connection, again, second)
+        for entry in unexpanded(connection, 10):
+            expand(connection, entry, [OPS], entry.transition.at)
+        changed, opening = recent_notices(connection, 10)
+
+    assert changed.incident == opening.incident == Incident(an_id(1), A_MOMENT)
+    assert changed.in_reply_to == opening.message_id
+
+
+def test_version_that_was_told_before_another_is_not_told_again(store: Store) -> None:
+    with store.write() as connection:
+        versions = [save_polled(connection, A_NETWORK, a_record(nonce=n), LATER) for n in (5, 6)]
+        change(connection, a_transition(), versions[0])
+        told = [
+            change(connection, a_transition(transition_id=an_id(n), before=State.REJECTED), version)
+            for n, version in enumerate([versions[1], versions[0], versions[1]], start=2)
+        ]
+
+    assert told == [True, False, False]
+
+
+def test_turning_point_is_kept_until_the_condition_changes(store: Store) -> None:
+    with store.write() as connection:
+        change(connection, a_transition(1, subject=NETWORK, after=State.CALM), None)
+        turn(connection, NETWORK, LATER)
+        turning = held(connection, NETWORK)
+        busy = a_transition(2, subject=NETWORK, before=State.CALM, after=State.BUSY, at=LATER)
+        change(connection, busy, None)
+        turned = held(connection, NETWORK)
+
+    assert turning == Condition(State.CALM, A_MOMENT, LATER)
+    assert turned == Condition(State.BUSY, LATER)
