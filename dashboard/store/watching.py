@@ -26,7 +26,7 @@ class Standing(StrEnum):
 class TrackedFilter:
     """What is looked for; what is None may be anything.
 
-    `text` stands in the label or the note, in either case.
+    `text` stands in the label or the note, in either case; no index helps to find it.
     """
 
     network_id: NetworkId | None = None

@@ -7,13 +7,15 @@ import re
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from email import message_from_bytes
+from email.policy import default
 from pathlib import Path
 
 import httpx
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.anvil import CHAIN_ID, running_anvil
+from tests.anvil import CHAIN_ID, Anvil, running_anvil
 from tests.browsing import running_browser
 from tests.installation import Installation, command, free_ports, new_installation
 from tests.waiting import eventually
@@ -68,6 +70,12 @@ class Site:
         for network_id in network_ids:
             expect(self.base_fee_age(network_id)).to_have_text(FRESH, timeout=40_000)
 
+    def letters(self) -> list[str]:
+        """Return the subjects of all mails about the network whose node dies."""
+        folder = self.installation.home / "mail" / "new"
+        mails = [message_from_bytes(each.read_bytes(), policy=default) for each in folder.iterdir()]
+        return [mail["Subject"] for mail in mails if "My chain" in mail["Subject"]]
+
 
 @contextmanager
 def a_site(folder: Path, node_url: str, other_node_url: str) -> Iterator[Site]:
@@ -78,6 +86,9 @@ def a_site(folder: Path, node_url: str, other_node_url: str) -> Iterator[Site]:
         OTHER_NODE_URL=other_node_url,
         LINEWATCH_POLL_GAS_PERIOD="2s",
         LINEWATCH_SERVE_OLDEST_FEES="3s",
+        LINEWATCH_ALERTS_SILENCE_PENDING="3s",
+        LINEWATCH_ALERTS_SILENCE_KEEP_FIRING="2s",
+        LINEWATCH_ALERTS_STALE_PENDING="3s",
     )
     installation.home.mkdir(parents=True)
     (installation.home / "linewatch.toml").write_text(CONFIGURATION, encoding="utf-8")
@@ -110,13 +121,11 @@ def tried(installation: Installation) -> dict[str, dict[str, str]]:
 
 def test_dead_node_makes_its_own_network_stale_until_it_is_back(tmp_path: Path) -> None:
     [port] = free_ports(1)
-    nodes = ExitStack()
     with (
         running_anvil("--chain-id", str(WITHOUT_GAS_API)) as other,
-        a_site(tmp_path, f"http://127.0.0.1:{port}", other.url) as site,
-        nodes,
+        ExitStack() as nodes,
+        a_site(tmp_path, nodes.enter_context(a_node(port)).url, other.url) as site,
     ):
-        nodes.enter_context(running_anvil(port=port)).mine(30)
         site.shows_alive(CHAIN_ID, DEVNET, WITHOUT_GAS_API)
 
         nodes.close()
@@ -125,10 +134,22 @@ def test_dead_node_makes_its_own_network_stale_until_it_is_back(tmp_path: Path) 
         expect(site.card(CHAIN_ID).locator(".lw-badge", has_text="Stale")).to_be_visible()
         expect(site.card(CHAIN_ID).get_by_text("own serve: no answer since")).to_be_visible()
         site.shows_alive(DEVNET, WITHOUT_GAS_API)
+        eventually(lambda: len(site.letters()) == 1, 40, "the letter that it is silent")
 
-        nodes.enter_context(running_anvil(port=port)).mine(5)
+        nodes.enter_context(a_node(port))
 
         site.shows_alive(CHAIN_ID, DEVNET, WITHOUT_GAS_API)
+        eventually(lambda: len(site.letters()) == 2, 60, "the letter that it answers again")
+        assert "fee source is silent since" in " ".join(site.letters())
+        assert "fee source answers again" in " ".join(site.letters())
+
+
+@contextmanager
+def a_node(port: int) -> Iterator[Anvil]:
+    """Run a node with some blocks; another on the same port begins a chain of its own."""
+    with running_anvil(port=port) as node:
+        node.mine(30)
+        yield node
 
 
 def test_every_endpoint_is_tried_and_the_source_of_fees_is_shown(tmp_path: Path) -> None:

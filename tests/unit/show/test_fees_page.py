@@ -20,7 +20,7 @@ from tests.builders import GWEI, a_suggestion, suggested_gas_fees
 from tests.unit.show.visiting import UnreadableStore, visit, words_of
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
-FLAT = replace(SILENT, network_id=NetworkId(59141), name="Flat")
+FLAT = replace(SILENT, network_id=NetworkId(8), name="Flat")
 
 
 @pytest.fixture

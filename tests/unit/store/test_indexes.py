@@ -90,7 +90,6 @@ READS: dict[str, Read] = {
     "tally": lambda it: tally(it, RejectionFilter(since=A_MOMENT), seconds(3600)),
     "search_tracked": lambda it: search_tracked(it, TrackedFilter(standing=Standing.UNANSWERED), 5),
     "how_many_tracked": lambda it: how_many_tracked(it, TrackedFilter(A_NETWORK)),
-    "how_many_tracked by text": lambda it: how_many_tracked(it, TrackedFilter(text="case")),
     "still_watched": lambda it: still_watched(it, A_NETWORK, [a_hash(), a_hash(2)]),
     "search_notices": lambda it: search_notices(it, NoticeFilter(since=A_MOMENT), 5),
     "search_notices of a hash": lambda it: search_notices(it, NoticeFilter(tx_hash=a_hash()), 5),
