@@ -33,7 +33,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         ) as process,
     ):
         address = f"http://127.0.0.1:{port}"
-        eventually(lambda: is_up(address), what="the pages' start")
+        eventually(lambda: is_up(address), 60, "the pages' start")
         yield address
         process.terminate()
 
