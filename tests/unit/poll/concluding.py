@@ -7,16 +7,25 @@ from uuid import uuid4
 
 from dashboard.detect.holding import ConditionRules
 from dashboard.domain.condition import State, Transition
+from dashboard.domain.observation import Operation
+from dashboard.domain.quantity import Wei
+from dashboard.errors import UpstreamUnavailable
 from dashboard.poll.conditions import Conditions
 from dashboard.poll.gas import GasArchive, GasPeriods, GasPoll
 from dashboard.poll.lease import Lease, Term
 from dashboard.store.engine import Store
 from dashboard.store.outbox import unexpanded
 from tests.askers import ScriptedGas
-from tests.builders import A_NETWORK, seconds
+from tests.builders import A_NETWORK, GWEI, seconds, suggested_gas_fees
 from tests.timepiece import Timepiece
 
 PERIODS = GasPeriods(seconds(10), timedelta(minutes=10), timedelta(minutes=1))
+
+MINUTE = timedelta(minutes=1)
+LONG = timedelta(minutes=12)
+PERIOD = PERIODS.suggested_gas_fees
+THRESHOLD = 20
+SILENCE = UpstreamUnavailable("devnet gas endpoint did not answer")
 
 
 def conditions_of(timepiece: Timepiece) -> Conditions:
@@ -75,3 +84,13 @@ class Scene:
         term = Lease(self.store, "worker", "worker 1", timedelta(days=365)).acquire()
         assert term is not None
         return term
+
+
+def set_fee(scene: Scene, gwei: int) -> None:
+    """Let the base fee be so many gwei from now on."""
+    scene.upstream.fees = suggested_gas_fees(estimated_base_fee=Wei(gwei * GWEI))
+
+
+def silence(scene: Scene, *operations: Operation) -> None:
+    """Let these questions get no answer from now on, or all."""
+    scene.upstream.errors = dict.fromkeys(operations or Operation, SILENCE)

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from dashboard.domain.quantity import Wei
 from dashboard.poll.exclusion import ExclusionPoll
 from dashboard.store.engine import Store
-from tests.askers import ScriptedExclusion
+from tests.askers import ScriptedExclusion, ScriptedGas
+from tests.builders import GWEI, suggested_gas_fees
 from tests.timepiece import Timepiece
+from tests.unit.poll.concluding import PERIOD, THRESHOLD, Scene
 from tests.unit.poll.exclusions import NewPoll, a_poll
 
 
@@ -27,3 +30,13 @@ def new_poll(store: Store, upstream: ScriptedExclusion, timepiece: Timepiece) ->
 def poll(new_poll: NewPoll) -> ExclusionPoll:
     """Return a poll that has just started."""
     return new_poll()
+
+
+@pytest.fixture
+async def scene(store: Store, timepiece: Timepiece) -> Scene:
+    """Return a network near 10 gwei that is busy above 20, and a worker that has just started."""
+    made = Scene(store, timepiece, ScriptedGas())
+    made.upstream.threshold = Wei(THRESHOLD * GWEI)
+    await made.go_on(PERIOD)
+    made.upstream.fees = suggested_gas_fees(estimated_base_fee=Wei(11 * GWEI))
+    return made

@@ -2,49 +2,24 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
-
 import pytest
 
 from dashboard.domain.condition import State, Subject, SubjectKind
-from dashboard.domain.grounds import AgeGrounds, FeeGrounds, Signal, SilenceGrounds
+from dashboard.domain.grounds import AgeGrounds, FeeGrounds, Signal
 from dashboard.domain.observation import Operation
 from dashboard.domain.quantity import Wei
-from dashboard.errors import UpstreamThrottled, UpstreamUnavailable
-from dashboard.poll.lease import LeaseLost
-from dashboard.store.engine import Store
-from dashboard.store.leases import release
-from tests.askers import ScriptedGas
-from tests.builders import A_NETWORK, GWEI, a_suggestion, seconds, suggested_gas_fees
-from tests.timepiece import Timepiece
-from tests.unit.poll.concluding import PERIODS, Scene, told
+from tests.builders import A_NETWORK, GWEI, seconds
+from tests.unit.poll.concluding import (
+    LONG,
+    MINUTE,
+    PERIOD,
+    THRESHOLD,
+    Scene,
+    set_fee,
+    told,
+)
 
 pytestmark = pytest.mark.anyio
-
-MINUTE = timedelta(minutes=1)
-LONG = timedelta(minutes=12)
-PERIOD = PERIODS.suggested_gas_fees
-THRESHOLD = 20
-SILENCE = UpstreamUnavailable("devnet gas endpoint did not answer")
-
-
-@pytest.fixture
-async def scene(store: Store, timepiece: Timepiece) -> Scene:
-    """Return a network near 10 gwei that is busy above 20, and a worker that has just started."""
-    made = Scene(store, timepiece, ScriptedGas())
-    made.upstream.threshold = Wei(THRESHOLD * GWEI)
-    await made.go_on(PERIOD)
-    made.upstream.fees = suggested_gas_fees(estimated_base_fee=Wei(11 * GWEI))
-    return made
-
-
-def set_fee(scene: Scene, gwei: int) -> None:
-    scene.upstream.fees = suggested_gas_fees(estimated_base_fee=Wei(gwei * GWEI))
-
-
-def silence(scene: Scene, *operations: Operation) -> None:
-    """Let these questions get no answer from now on, or all."""
-    scene.upstream.errors = dict.fromkeys(operations or Operation, SILENCE)
 
 
 async def test_nobody_is_told_of_the_conditions_that_a_network_begins_with(scene: Scene) -> None:
@@ -186,143 +161,3 @@ async def test_fees_that_nobody_asks_for_any_more_are_told_as_stale(scene: Scene
         scene.look()
 
     assert scene.told_states() == [State.STALE]
-
-
-async def test_silent_upstream_is_told_once_and_mutes_all_that_depends_on_it(scene: Scene) -> None:
-    await scene.go_on(MINUTE)
-    silent_from = scene.timepiece.now() + PERIOD
-    silence(scene)
-
-    await scene.go_on(LONG)
-
-    [opening] = told(scene.store)
-    assert opening.subject.kind is SubjectKind.GAS_API
-    assert opening.grounds == SilenceGrounds(silent_from, str(SILENCE))
-
-
-async def test_upstream_that_answers_again_is_told_and_fees_are_judged_afresh(
-    scene: Scene,
-) -> None:
-    set_fee(scene, 23)
-    await scene.go_on(seconds(40))
-    silence(scene)
-    await scene.go_on(LONG)
-    scene.upstream.errors = {}
-
-    await scene.go_on(3 * MINUTE)
-
-    assert scene.told_states() == [State.SILENT, State.ANSWERING, State.BUSY]
-
-
-async def test_what_was_told_before_the_silence_stays_held_through_it(scene: Scene) -> None:
-    set_fee(scene, 23)
-    await scene.go_on(2 * MINUTE)
-    silence(scene)
-    await scene.go_on(LONG)
-    scene.upstream.errors = {}
-    await scene.go_on(LONG)
-
-    assert scene.told_states() == [State.BUSY, State.SILENT, State.ANSWERING]
-
-
-async def test_upstream_that_fails_now_and_then_is_not_silent(scene: Scene) -> None:
-    for _ in range(4):
-        silence(scene)
-        await scene.go_on(MINUTE)
-        scene.upstream.errors = {}
-        await scene.go_on(MINUTE)
-
-    assert told(scene.store) == []
-
-
-async def test_upstream_that_wishes_to_be_left_alone_for_long_is_silent(scene: Scene) -> None:
-    await scene.go_on(MINUTE)
-    error = UpstreamThrottled("too many questions", timedelta(hours=1))
-    scene.upstream.errors = dict.fromkeys(Operation, error)
-
-    await scene.go_on(10 * MINUTE)
-
-    assert scene.told_states() == [State.SILENT]
-
-
-async def test_restart_in_a_silence_tells_nothing_again(scene: Scene) -> None:
-    await scene.go_on(MINUTE)
-    silence(scene)
-    await scene.go_on(5 * MINUTE)
-    scene.timepiece.wait(LONG)
-    scene.restart()
-
-    await scene.go_on(LONG)
-
-    assert scene.told_states() == [State.SILENT]
-
-
-async def test_threshold_without_an_answer_makes_fees_stale_and_mutes_busyness(
-    scene: Scene,
-) -> None:
-    await scene.go_on(MINUTE)
-    silence(scene, Operation.BUSY_THRESHOLD)
-    set_fee(scene, 10)
-    await scene.go_on(LONG)
-    set_fee(scene, 23)
-    await scene.go_on(LONG)
-
-    [opening] = told(scene.store)
-    assert opening.after is State.STALE
-    assert isinstance(opening.grounds, AgeGrounds)
-    assert opening.grounds.operation is Operation.BUSY_THRESHOLD
-
-
-async def test_node_that_answers_instead_keeps_busyness_told(scene: Scene) -> None:
-    node = ScriptedGas()
-    node.fees, node.threshold = scene.upstream.fees, scene.upstream.threshold
-    scene.restart(node)
-    await scene.go_on(MINUTE)
-    silence(scene)
-    node.fees = suggested_gas_fees(estimated_base_fee=Wei(23 * GWEI))
-
-    await scene.go_on(LONG)
-
-    assert scene.told_states() == [State.BUSY, State.SILENT]
-
-
-async def test_node_that_fails_after_the_upstream_leaves_stale_fees(scene: Scene) -> None:
-    node = ScriptedGas()
-    scene.restart(node)
-    await scene.go_on(MINUTE)
-    silence(scene)
-    set_fee(scene, 10)
-    node.fees, node.threshold = scene.upstream.fees, scene.upstream.threshold
-    await scene.go_on(10 * MINUTE)
-    node.errors = dict.fromkeys(Operation, SILENCE)
-
-    await scene.go_on(LONG)
-
-    assert scene.told_states() == [State.SILENT, State.STALE]
-
-
-async def test_flat_chain_is_busy_by_its_priority_fee(scene: Scene) -> None:
-    scene.timepiece.wait(timedelta(hours=1))
-    flat = suggested_gas_fees(estimated_base_fee=Wei(7))
-    scene.upstream.fees, scene.upstream.threshold = flat, Wei(7)
-    await scene.go_on(LONG)
-    medium = a_suggestion(priority_fee=5 * GWEI)
-    scene.upstream.fees = suggested_gas_fees(estimated_base_fee=Wei(7), medium=medium)
-
-    await scene.go_on(2 * MINUTE)
-
-    [opening] = [each for each in told(scene.store) if each.after is State.BUSY]
-    assert opening.grounds == FeeGrounds(Signal.PRIORITY_FEE, Wei(5 * GWEI), Wei(2 * GWEI))
-
-
-async def test_worker_whose_lease_is_lost_concludes_nothing(scene: Scene) -> None:
-    set_fee(scene, 23)
-    await scene.go_on(MINUTE)
-    scene.timepiece.wait(PERIOD)
-    with scene.store.write() as connection:
-        release(connection, "worker", scene.term.token)
-
-    with pytest.raises(LeaseLost):
-        await scene.poll.tick()
-
-    assert told(scene.store) == []
