@@ -65,9 +65,9 @@ def test_readme_configuration_is_accepted(tmp_path: Path) -> None:
     (example,) = [block for kind, block in BLOCKS if kind == "toml"]
     path = tmp_path / "linewatch.toml"
     path.write_text(example, encoding="utf-8")
-    variables = {"LINEWATCH_CONFIG": str(path), "GATEWAY_KEY": "k", "SMTP_PASSWORD": "p"}
+    secrets = {"GATEWAY_KEY": "k", "SMTP_PASSWORD": "p", "NODE_URL": "http://node.example"}
 
-    settings = load_settings(variables)
+    settings = load_settings({"LINEWATCH_CONFIG": str(path), **secrets})
 
-    assert [network.title for network in networks_of(settings)] == ["Linea"]
+    assert [network.network_id for network in networks_of(settings)] == [59144, 31337]
     assert settings.mail.recipients == ["oncall@example.org"]
