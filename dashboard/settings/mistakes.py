@@ -71,12 +71,17 @@ def named(path: Iterable[str]) -> str:
 
 
 def is_secret(path: Path) -> bool:
-    """Whether the value at a path may hold a key, so that it is never shown.
+    """Whether a setting may hold a key, so that its value is never shown."""
+    return bool(_HIDDEN & set(path))
+
+
+def _may_be_secret(path: Path) -> bool:
+    """Whether what stands at a path by mistake may hold a key.
 
     Whatever people put below a name of their own may be an address with its key, and so may
     anything that stands where a table belongs.
     """
-    return bool(_HIDDEN & set(path)) or tuple(path[:1]) in _OWN or tuple(path[:2]) in _OWN
+    return is_secret(path) or tuple(path[:1]) in _OWN or tuple(path[:2]) in _OWN
 
 
 def not_a_setting(name: str, candidates: Iterable[str]) -> str:
@@ -144,7 +149,7 @@ def _holds(table: object, path: Path) -> bool:
 
 def _shown(value: object, path: Path) -> str:
     """Quote the offending value; one that may be a secret stays hidden."""
-    return "not usable" if is_secret(path) else shorten(str(value))
+    return "not usable" if _may_be_secret(path) else shorten(str(value))
 
 
 def _expected(what: str, kind: object) -> str:

@@ -119,7 +119,7 @@ MISTAKES = {
     ),
     "a mail server and nobody to write to": (
         "[mail]\nsmtp_host = 'smtp.example.org'\n",
-        ("mail.recipients is empty",),
+        ("mail.recipients", "is empty and mail.smtp_host is set"),
     ),
     "an address without a scheme": (
         NETWORK + "node = { url = 'node.example' }\n",
@@ -128,6 +128,14 @@ MISTAKES = {
     "a gas API over WebSocket": (
         NETWORK + "gas = { url = 'wss://gas.example', key = 'k' }\n",
         ("networks.mine.gas.url", "https://"),
+    ),
+    "one id for two networks": (
+        NETWORK + NETWORK.replace("mine", "other"),
+        ("networks.other.network_id", "as is that of mine", "configured once"),
+    ),
+    "a gas API without a key": (
+        NETWORK + "gas = { url = 'http://h' }\n",
+        ("networks.mine.gas", "lacks key"),
     ),
     "devnet without a key": (
         NETWORK + "[devnet]\nmode = 'on'\n",

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from dashboard.domain.secret import Secret
-from dashboard.errors import SettingsError
 from dashboard.settings import EndpointSettings, Settings, load_settings
 from dashboard.upstream.http import HttpAsker, open_client
 from dashboard.upstream.websocket import WebSocketAsker
@@ -55,15 +54,6 @@ def test_networks_put_a_literal_ipv6_host_into_brackets(tmp_path: Path) -> None:
     assert devnet.endpoints.exclusion.url.reveal() == "http://[::1]:8502"
 
 
-@pytest.mark.parametrize("title", ["mine", "other"])
-def test_networks_refuse_one_id_for_two(tmp_path: Path, title: str) -> None:
-    second = f"[networks.other]\nnetwork_id = 31337\ntitle = '{title}'\n"
-    settings = settings_with(tmp_path, OWN + second)
-
-    with pytest.raises(SettingsError, match=f"mine and {title} both have the id 31337"):
-        networks_of(settings)
-
-
 def test_networks_take_their_table_as_title_when_they_have_none(tmp_path: Path) -> None:
     settings = settings_with(tmp_path, OWN + "[networks.b]\nnetwork_id = 2\ntitle = 'Second'\n")
 
@@ -81,15 +71,6 @@ async def test_clients_choose_the_transport_by_the_address(tmp_path: Path) -> No
         assert isinstance(clients._asker("x", Secret("wss://h")), WebSocketAsker)  # noqa: SLF001 - what this promises is inside
         assert isinstance(clients._asker("x", Secret("http://n")), HttpAsker)  # noqa: SLF001 - what this promises is inside
         assert clients.gas(network) is None
-
-
-async def test_clients_refuse_a_gas_endpoint_without_a_key(tmp_path: Path) -> None:
-    settings = settings_with(tmp_path, OWN + "gas = { url = 'http://h' }\n")
-    (network,) = networks_of(settings)
-
-    async with open_client() as http:
-        with pytest.raises(SettingsError, match="the gas endpoint of mine lacks key"):
-            Clients(http, settings.poll).gas(network)
 
 
 def test_key_ring_holds_the_development_key_only_where_nothing_is_configured(
