@@ -76,7 +76,10 @@ def conclude_follow_up(
     """Return what an answer without failure makes of what was held before.
 
     A receipt that vanished, or that names another block, begins anew: the chain was reorganised.
+    One that settled stays when it vanishes: nodes prune receipts, and final blocks do not go.
     """
+    if before and before.settled_at and before.inclusion and answer.inclusion is None:
+        return before
     included_since = replaced_since = None
     if answer.inclusion is not None:
         is_same = before is not None and before.inclusion == answer.inclusion

@@ -85,6 +85,24 @@ def test_end_settles_when_it_has_stood_long_enough(answer: InclusionAnswer) -> N
     assert conclude_follow_up(held, answer, NONCE, end).settled_at == end
 
 
+def test_settled_inclusion_outlives_a_receipt_that_the_node_pruned() -> None:
+    held = conclude_follow_up(None, IN_BLOCK, NONCE, A_MOMENT)
+    settled = conclude_follow_up(held, IN_BLOCK, NONCE, A_MOMENT + SETTLES_AFTER)
+    weeks_later = A_MOMENT + seconds(1_000_000)
+
+    assert conclude_follow_up(settled, USED, NONCE, weeks_later) == settled
+    assert conclude_follow_up(settled, NOTHING, NONCE, weeks_later) == settled
+
+
+def test_settled_replacement_gives_way_to_a_receipt_and_to_nothing() -> None:
+    held = conclude_follow_up(None, USED, NONCE, A_MOMENT)
+    end = A_MOMENT + SETTLES_AFTER
+    settled = conclude_follow_up(held, USED, NONCE, end)
+
+    assert conclude_follow_up(settled, IN_BLOCK, NONCE, end).included_since == end
+    assert conclude_follow_up(settled, NOTHING, NONCE, end).settled_at is None
+
+
 def test_transaction_that_still_waits_never_settles() -> None:
     held = conclude_follow_up(None, NOTHING, NONCE, A_MOMENT)
 
