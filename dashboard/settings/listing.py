@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from dashboard.domain.secret import MASK
+from dashboard.domain.secret import MASK, Secret
 from dashboard.settings.load import DEFAULTS, Configuration
 from dashboard.settings.locate import Path
-from dashboard.settings.mistakes import Place, is_secret, named, place_of
+from dashboard.settings.mistakes import Place, holds_settings, kind_at, named, place_of
 from dashboard.settings.presets import FOLDER
+from dashboard.settings.schema import Settings
 
 
 @dataclass(frozen=True, slots=True)
 class Effective:
-    """One setting as it is in force; a `value` that is secret is masked."""
+    """One setting as it is in force; a `value` that may be secret is masked."""
 
     setting: str
     value: object
@@ -38,11 +39,22 @@ def _leaves(table: dict[str, object], above: Path = ()) -> Iterator[tuple[Path, 
 
 
 def _shown(path: Path, value: object, place: Place | None) -> object:
-    """Show no secret but what this repository holds for everybody, and where others are kept."""
-    if not is_secret(path) or value == "" or _is_ours(place):
+    """Mask a person's value unless it is known to be no secret, or only says where one is kept."""
+    if value == "" or _is_ours(place) or _is_harmless(path, value):
         return value
     is_reference = isinstance(value, str) and value.startswith(("env:", "file:"))
     return value if is_reference else MASK
+
+
+def _is_harmless(path: Path, value: object) -> bool:
+    """Whether the schema knows a setting there that is no secret, and no tables hide in it.
+
+    What stands at a misspelt name, or where a table belongs, may be a key or an address with one.
+    """
+    kind = kind_at(path, Settings)
+    if kind is None or kind is Secret or holds_settings(kind):
+        return False
+    return not (isinstance(value, list) and any(isinstance(each, dict | list) for each in value))
 
 
 def _is_ours(place: Place | None) -> bool:

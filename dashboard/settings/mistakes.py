@@ -70,9 +70,22 @@ def named(path: Iterable[str]) -> str:
     return ".".join(shorten(part).strip("'") for part in path) or "the configuration"
 
 
-def is_secret(path: Path) -> bool:
-    """Whether a setting may hold a key, so that its value is never shown."""
-    return bool(_HIDDEN & set(path))
+def kind_at(path: Path, kind: Any) -> Any:  # noqa: ANN401 - a type as typing writes it has no type of its own
+    """Return the type of the setting at a path below `kind`; None where no setting belongs."""
+    for step in path:
+        kind = _without_none(kind)
+        if get_origin(kind) is dict:
+            kind = get_args(kind)[1]
+        elif _is_struct(kind):
+            kind = get_type_hints(kind, include_extras=True).get(step)
+        else:
+            return None
+    return _without_none(kind)
+
+
+def holds_settings(kind: object) -> bool:
+    """Whether a type is a table, so that no value may stand in its place."""
+    return get_origin(kind) is dict or _is_struct(kind)
 
 
 def _may_be_secret(path: Path) -> bool:
@@ -81,7 +94,7 @@ def _may_be_secret(path: Path) -> bool:
     Whatever people put below a name of their own may be an address with its key, and so may
     anything that stands where a table belongs.
     """
-    return is_secret(path) or tuple(path[:1]) in _OWN or tuple(path[:2]) in _OWN
+    return bool(_HIDDEN & set(path)) or tuple(path[:1]) in _OWN or tuple(path[:2]) in _OWN
 
 
 def not_a_setting(name: str, candidates: Iterable[str]) -> str:

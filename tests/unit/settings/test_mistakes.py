@@ -160,6 +160,56 @@ gas = { url = "env:GAS_URL", key = "file:/run/secrets/key" }
     assert found["networks.mine.gas.key"][0] == "file:/run/secrets/key"
 
 
+@pytest.mark.parametrize(
+    ("text", "setting"),
+    [
+        ('[serve.keys]\nlinewatch = "canary"', "serve.keys.linewatch"),
+        ('[serve]\nkeys = "canary"', "serve.keys"),
+        ('[networks.mine]\nnode = "https://gw/v3/canary"', "networks.mine.node"),
+        ('[networks]\nmine = "https://gw/v3/canary"', "networks.mine"),
+        ('networks = ["canary"]', "networks"),
+        ('[networks.mine]\ngass = { uri = "canary" }', "networks.mine.gass.uri"),
+        ('[networks.mine]\ngas = { api_key = "canary" }', "networks.mine.gas.api_key"),
+        ('[networks.mine]\ntitle = { a = "canary" }', "networks.mine.title.a"),
+        ('[mail]\npasword = "canary"', "mail.pasword"),
+        ('[mail]\nrecipients = [{ a = "canary" }]', "mail.recipients"),
+        ('api_key = "canary"', "api_key"),
+    ],
+)
+def test_effective_value_at_a_wrong_place_is_masked(
+    tmp_path: Path, text: str, setting: str
+) -> None:
+    found = effective(read(tmp_path, text))
+
+    assert found[setting][0] == "•••"
+    assert "canary" not in str(found)
+
+
+def test_effective_value_that_is_no_secret_is_shown(tmp_path: Path) -> None:
+    text = """\
+[mail]
+recipients = ["ops@example.org"]
+username = "me"
+[networks.mine]
+network_id = 5
+title = "Mine"
+block_time = "2s"
+node = { url = "https://canary", method_prefix = "eth" }
+"""
+
+    found = effective(read(tmp_path, text))
+
+    assert {name: value for name, (value, _) in found.items() if "mine" in name} == {
+        "networks.mine.network_id": 5,
+        "networks.mine.title": "Mine",
+        "networks.mine.block_time": "2s",
+        "networks.mine.node.url": "•••",
+        "networks.mine.node.method_prefix": "eth",
+    }
+    assert found["mail.recipients"][0] == ["ops@example.org"]
+    assert found["mail.username"][0] == "me"
+
+
 def test_effective_secret_of_a_variable_is_masked(tmp_path: Path) -> None:
     found = effective(read(tmp_path, LINEWATCH_MAIL_PASSWORD="canary"))
 
