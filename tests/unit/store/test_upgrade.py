@@ -112,3 +112,21 @@ def test_rejections_of_the_third_schema_become_incidents(tmp_path: Path) -> None
         expand(connection, entry, [Recipient("mail", "ops@example.org")], A_MOMENT)
         [notice] = recent_notices(connection, 10)
     assert notice.incident == Incident(an_id(7), A_MOMENT)
+
+
+def test_condition_rejected_twice_belongs_to_its_first_rejection(tmp_path: Path) -> None:
+    url = a_store_of_the_first_schema(tmp_path)
+    engine = create_engine(url)
+    later, condition = OLD_INCIDENT[0].replace("1795176000000", "1795176009000"), OLD_INCIDENT[1]
+    with engine.begin() as connection:
+        command.upgrade(configuration(connection), "0003")
+        for number, statement in enumerate((later, OLD_INCIDENT[0], condition), start=7):
+            row = {"id": an_id(number).hex, "subject": SUBJECT.key()}
+            connection.execute(text(statement), row)
+    engine.dispose()
+
+    migrate(url)
+
+    with open_store(url) as store, store.read() as connection:
+        held_id = connection.scalar(text("SELECT incident_id FROM conditions"))
+    assert held_id == an_id(8).hex

@@ -19,6 +19,10 @@ def upgrade() -> None:
         op.add_column(table, sa.Column("opened_at", big))
     op.add_column("conditions", sa.Column("turning_since", big))
     op.add_column("transitions", sa.Column("grounds", sa.JSON(none_as_null=True)))
+    # before the updates, or the second reads all transitions for each condition
+    op.create_index(
+        "ix_transitions_subject_rejection_id", "transitions", ["subject", "rejection_id"]
+    )
     op.execute(
         "UPDATE transitions SET incident_id = transition_id, opened_at = at "
         "WHERE after = 'rejected'"
@@ -26,8 +30,6 @@ def upgrade() -> None:
     op.execute(
         "UPDATE conditions SET opened_at = since, incident_id = "
         "(SELECT transition_id FROM transitions WHERE transitions.subject = conditions.subject "
-        "AND transitions.after = 'rejected') WHERE state = 'rejected'"
-    )
-    op.create_index(
-        "ix_transitions_subject_rejection_id", "transitions", ["subject", "rejection_id"]
+        "AND transitions.after = 'rejected' "
+        "ORDER BY transitions.at, transitions.transition_id LIMIT 1) WHERE state = 'rejected'"
     )
