@@ -23,6 +23,11 @@ class Unanswered:
     last_failed_at: datetime
     message: str
 
+    @property
+    def failed_for(self) -> timedelta:
+        """The time between the first failure and the latest; none after a single one."""
+        return self.last_failed_at - self.failing_since
+
 
 @dataclass(frozen=True, slots=True)
 class Answered:

@@ -86,12 +86,20 @@ class Conditions:
         self._settle(connection, SubjectKind.FEES, see_staleness(answered, silent_since, now))
 
     def look_at_exclusion(self, connection: Connection, now: datetime) -> None:
-        """Conclude whether the exclusion API is silent; one that was never asked is not."""
+        """Conclude whether the exclusion API is silent; one that was never asked is not.
+
+        It may be asked rarely. So silence is told only where failures themselves span the pending
+        time: after a single one, time that passes shows nothing.
+        """
+        kind = SubjectKind.EXCLUSION_API
         unanswered = _unanswered(connection, self.network_id, Operation.EXCLUSION_STATUS)
-        sight = see_silence(unanswered, None, self.watching_since, now)
-        if unanswered is None and self._state(connection, SubjectKind.EXCLUSION_API) is not None:
-            sight = Sight(is_trouble=False, at=now)
-        self._settle(connection, SubjectKind.EXCLUSION_API, sight)
+        sight = None
+        if unanswered is None:
+            if self._state(connection, kind) is not None:
+                sight = Sight(is_trouble=False, at=now)
+        elif unanswered.failed_for >= self.rules.of(kind).pending:
+            sight = see_silence(unanswered, None, self.watching_since, now)
+        self._settle(connection, kind, sight)
 
     def _see_busyness(self, connection: Connection, observation: GasObservation) -> Sight | None:
         now, fees = observation.asked_at, observation.suggested_gas_fees

@@ -100,9 +100,12 @@ class LiveQuestion:
     def _keep(
         self, network_id: NetworkId, answers: Sequence[ExclusionAnswer], asked_at: datetime
     ) -> None:
-        """Store the answers; a tracked hash changes its condition as if it had been polled."""
+        """Store the answers; a tracked hash changes its condition as if it had been polled.
+
+        A failure is kept of the hashes only: nobody asks again, so it would stand for the network.
+        """
         with self.store.write() as connection:
-            record_answers(connection, network_id, asked_at, answers)
+            record_answers(connection, network_id, asked_at, answers, is_polled=False)
             for answer in answers:
                 if is_tracked(connection, answer.tx_hash):
                     subject = Subject.transaction(network_id, answer.tx_hash)

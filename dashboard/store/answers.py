@@ -25,10 +25,13 @@ def record_answers(
     network_id: NetworkId,
     asked_at: datetime,
     answers: Sequence[ExclusionAnswer],
+    *,
+    is_polled: bool = True,
 ) -> None:
     """Remember that these hashes were asked about, which were answered, and which not and why.
 
-    Records themselves are kept by `save_polled`.
+    Only a poll asks again, so only its failures tell that the network does not answer; any answer
+    tells that it does. Records themselves are kept by `save_polled`.
     """
     asked = {"network_id": network_id, "last_asked_at": asked_at}
     answered = [
@@ -47,7 +50,8 @@ def record_answers(
     ]
     put(connection, checks, answered, keep=frozenset({"first_answered_at"}))
     put(connection, checks, failed, keep=frozenset({"failing_since"}))
-    _note_network(connection, network_id, asked_at, answers)
+    if is_polled or len(failed) < len(answers):
+        _note_network(connection, network_id, asked_at, answers)
 
 
 def evidence(

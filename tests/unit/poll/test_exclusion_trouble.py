@@ -7,12 +7,14 @@ from datetime import timedelta
 import pytest
 
 from dashboard.domain.condition import State
+from dashboard.domain.observation import ExclusionAnswer
 from dashboard.errors import StoreUnavailable
 from dashboard.poll.exclusion import ExclusionPoll
 from dashboard.poll.lease import LeaseLost
+from dashboard.store.answers import record_answers
 from dashboard.store.engine import Store
 from tests.askers import SILENCE, ScriptedExclusion
-from tests.builders import a_hash, a_record, seconds
+from tests.builders import A_NETWORK, a_hash, a_record, seconds
 from tests.moody_store import MoodyStore
 from tests.timepiece import Timepiece
 from tests.unit.poll.concluding import conditions_of, told
@@ -225,6 +227,39 @@ async def test_restart_in_a_silence_tells_nothing_again(
         await let_pass(new_poll(), timepiece, timedelta(minutes=30))
 
     assert [each.after for each in told(store)] == [State.SILENT]
+
+
+async def test_single_failure_is_no_silence_however_long_nothing_is_asked(
+    store: Store, poll: ExclusionPoll, upstream: ScriptedExclusion, timepiece: Timepiece
+) -> None:
+    watch(store, timepiece, 1)
+    upstream.is_down = True
+    conditions = conditions_of(timepiece)
+    await poll.tick()
+
+    for _ in range(60):
+        timepiece.wait(timedelta(minutes=1))
+        with store.write() as connection:
+            conditions.look_at_exclusion(connection, timepiece.now())
+
+    assert told(store) == []
+
+
+@pytest.mark.parametrize(("span", "opens"), [(119, False), (120, True)])
+def test_silence_is_told_when_failures_span_the_pending_time(
+    store: Store, timepiece: Timepiece, span: int, *, opens: bool
+) -> None:
+    conditions = conditions_of(timepiece)
+    for wait in (0, span):
+        timepiece.wait(seconds(wait))
+        with store.write() as connection:
+            failed = [ExclusionAnswer(a_hash(), failure=SILENCE)]
+            record_answers(connection, A_NETWORK, timepiece.now(), failed)
+
+    with store.write() as connection:
+        conditions.look_at_exclusion(connection, timepiece.now() + timedelta(hours=1))
+
+    assert [each.after for each in told(store)] == [State.SILENT] * opens
 
 
 def test_upstream_of_a_network_on_which_nothing_is_tracked_is_not_silent(

@@ -10,11 +10,12 @@ from uuid import uuid4
 import pytest
 
 from dashboard.domain.follow_up import Inclusion, InclusionAnswer, InclusionQuestion
-from dashboard.domain.observation import Failure
+from dashboard.domain.observation import ExclusionAnswer, Failure
 from dashboard.domain.verdict import Evidence, VerdictKind, conclude
 from dashboard.poll.lookup import LiveQuestion
-from dashboard.store.answers import evidence
+from dashboard.store.answers import evidence, record_answers
 from dashboard.store.engine import Store
+from dashboard.store.failing import failing
 from dashboard.store.outbox import unexpanded
 from dashboard.store.transactions import TrackRequest, track
 from tests.askers import SILENCE, ScriptedExclusion, SilentExclusion
@@ -72,6 +73,30 @@ async def test_silent_network_is_stored_as_a_failure_and_costs_the_others_nothin
 
     answered = {each.network_id: each.last_answered_at for each in found(store)}
     assert answered == {A_NETWORK: A_MOMENT, ANOTHER_NETWORK: None}
+    assert {each.failing_since for each in found(store)} == {None, A_MOMENT}
+
+
+async def test_failure_of_one_question_does_not_stand_for_the_network(store: Store) -> None:
+    upstream = ScriptedExclusion()
+    upstream.is_down = True
+
+    await a_question(store, upstream, ScriptedExclusion()).ask([a_hash()], A_NETWORK, AMPLE)
+
+    with store.read() as connection:
+        assert failing(connection, A_NETWORK) == ()
+
+
+async def test_answer_to_one_question_shows_that_the_network_answers(store: Store) -> None:
+    failed = [ExclusionAnswer(a_hash(2), failure=SILENCE)]
+    with store.write() as connection:
+        record_answers(connection, A_NETWORK, A_MOMENT, failed)
+
+    await a_question(store, ScriptedExclusion(), ScriptedExclusion()).ask(
+        [a_hash()], A_NETWORK, AMPLE
+    )
+
+    with store.read() as connection:
+        assert failing(connection, A_NETWORK) == ()
 
 
 class IncludingNode:
