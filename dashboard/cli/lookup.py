@@ -41,8 +41,8 @@ def lookup(
     """Say what happened to transactions.
 
     "-" reads them from standard input. The networks are asked now, unless --stored is given, and
-    what they say is stored. The status is 1 where no network answers about one of them, and with
-    --exit-code 3 where a rejection is on record.
+    what they say is stored. The status is 1 where a network does not answer about one of them, and
+    with --exit-code 3 where a rejection is on record.
     """
     paste = _read(transactions)
     with opened() as here:
@@ -119,11 +119,16 @@ def _print(dossiers: Sequence[Dossier], now: datetime, *, as_json: bool) -> None
 
 
 def _warn_of_silence(dossiers: Sequence[Dossier], asked_at: datetime) -> bool:
-    """Tell how many transactions no network said anything about; return whether there are any."""
-    unanswered = sum(not each.answered_since(asked_at) for each in dossiers)
-    if unanswered:
-        warn(f"no network answered about {unanswered} of {len(dossiers)} transactions")
-    return unanswered > 0
+    """Name the networks that did not answer about every transaction; return whether any did not.
+
+    One silent network is enough: the rejection may stand there.
+    """
+    silent = [each.silent_since(asked_at) for each in dossiers]
+    names = {finding.card.network_id: finding.card.name for each in silent for finding in each}
+    if names:
+        about = f"{sum(map(bool, silent))} of {len(dossiers)} transactions"
+        warn(f"no answer about {about} from {', '.join(names.values())}")
+    return bool(names)
 
 
 def _form(each: Dossier) -> Json:

@@ -73,6 +73,18 @@ class Dossier:
             for finding in self.findings
         )
 
+    def silent_since(self, moment_asked: datetime) -> tuple[Finding, ...]:
+        """Return the networks with an exclusion endpoint that did not answer from then on."""
+        return tuple(
+            finding
+            for finding in self.findings
+            if finding.card.has_exclusion
+            and (
+                finding.evidence.last_answered_at is None
+                or finding.evidence.last_answered_at < moment_asked
+            )
+        )
+
     def telling_findings(self) -> tuple[Finding, ...]:
         """Return the networks that saw a record or an end; where none did, all of them."""
         telling = tuple(each for each in self.findings if each.verdict.kind in _TELLING)

@@ -12,7 +12,7 @@ import pytest
 
 from dashboard.store.transactions import tracked
 from tests.builders import A_NETWORK, a_hash, an_address
-from tests.installation import Installation, new_installation
+from tests.installation import Installation, free_ports, new_installation
 from tests.integration.serving import (
     KEY,
     a_call,
@@ -238,16 +238,35 @@ def test_lookup_that_nobody_answers_fails_and_says_so(tmp_path: Path) -> None:
         unanswered = installation.run("lookup", str(a_hash()), "--json")
 
     assert unanswered.returncode == 1
-    assert "no network answered about 1 of 1 transactions" in unanswered.stderr
+    assert "no answer about 1 of 1 transactions from devnet" in unanswered.stderr
     assert _json(unanswered)["transactions"][0]["networks"][0]["verdict"] == "cannot check"
 
 
-def _watching(folder: Path, address: str) -> Installation:
+def test_lookup_fails_where_one_of_two_networks_is_silent(tmp_path: Path) -> None:
+    (tmp_path / "served").mkdir()
+    port = free_ports(1)[0]
+    silent = (
+        f"[networks.silent]\nnetwork_id = 5\n"
+        f'exclusion = {{ url = "http://127.0.0.1:{port}", key = "{KEY}" }}\n'
+        f'[networks.unasked]\nnetwork_id = 6\nnode = {{ url = "http://127.0.0.1:{port}" }}\n'
+    )
+    with a_store(tmp_path / "served") as served, serving(services_of(served)) as address:
+        installation = _watching(tmp_path, f"http://{address}", silent)
+        with store_of(installation):
+            both = installation.run("lookup", str(a_hash(7)), "--exit-code")
+            one = installation.run("lookup", str(a_hash(8)), "--exit-code", "--network", "served")
+
+    assert both.returncode == 1
+    assert both.stderr == "linewatch: no answer about 1 of 1 transactions from silent\n"
+    assert (one.returncode, one.stderr) == (0, "")
+
+
+def _watching(folder: Path, address: str, more: str = "") -> Installation:
     """Plan an installation that asks this address about the devnet's transactions."""
     config = folder / "linewatch.toml"
     config.write_text(
         f"[networks.served]\nnetwork_id = {A_NETWORK}\n"
-        f'exclusion = {{ url = "{address}", key = "{KEY}" }}\n',
+        f'exclusion = {{ url = "{address}", key = "{KEY}" }}\n{more}',
         encoding="utf-8",
     )
     return new_installation(folder / "home", LINEWATCH_CONFIG=str(config))
