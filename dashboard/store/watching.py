@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
-from sqlalchemy import ColumnElement, Connection, delete, exists, func, or_, select, update
+from sqlalchemy import ColumnElement, Connection, delete, exists, func, insert, or_, select, update
 
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.store.schema import checks, rejections, tracked_transactions, watches
@@ -59,14 +59,33 @@ def how_many_tracked(connection: Connection, wanted: TrackedFilter) -> int:
 
 
 def amend(connection: Connection, tx_hash: TxHash, remarks: Remarks) -> bool:
-    """Write other remarks; False where the hash is not tracked any more."""
-    of_hash = update(tracked_transactions).where(tracked_transactions.c.tx_hash == tx_hash)
+    """Write other remarks; False where the hash is not tracked any more.
+
+    Another time of the attempt is another schedule: the watches get new ids, by which the
+    poller takes them up again, also those that it was done with.
+    """
+    of_hash = tracked_transactions.c.tx_hash == tx_hash
+    before = connection.execute(select(tracked_transactions).where(of_hash)).one_or_none()
+    if before is None:
+        return False
     changed = {
         "attempted_at": remarks.attempted_at,
         "label": remarks.label,
         "note": remarks.note,
     }
-    return connection.execute(of_hash.values(**changed)).rowcount == 1
+    connection.execute(update(tracked_transactions).where(of_hash).values(**changed))
+    if before.attempted_at != remarks.attempted_at:
+        _watch_anew(connection, tx_hash)
+    return True
+
+
+def _watch_anew(connection: Connection, tx_hash: TxHash) -> None:
+    of_hash = watches.c.tx_hash == tx_hash
+    columns = watches.c["tx_hash", "network_id", "tracked_at"]
+    held = [dict(row) for row in connection.execute(select(*columns).where(of_hash)).mappings()]
+    connection.execute(delete(watches).where(of_hash))
+    if held:
+        connection.execute(insert(watches), held)
 
 
 def untrack(connection: Connection, tx_hash: TxHash) -> bool:

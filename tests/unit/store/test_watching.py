@@ -86,6 +86,17 @@ def test_remarks_are_corrected(store: Store) -> None:
     assert (newest.attempted_at, newest.label, newest.note) == (A_MOMENT, "Case 4", "")
 
 
+def test_corrected_time_of_the_attempt_is_taken_up_again(store: Store) -> None:
+    with store.write() as connection:
+        last_seen = watches(connection, 0)[-1].watch_id
+        amend(connection, a_hash(3), Remarks(A_MOMENT, "Case 3", ""))
+        amend(connection, a_hash(3), Remarks(A_MOMENT, "Case 3, again", ""))
+        taken_up = watches(connection, last_seen)
+
+    assert {each.network_id for each in taken_up} == {A_NETWORK, ANOTHER_NETWORK}
+    assert {(each.tx_hash, each.attempted_at) for each in taken_up} == {(a_hash(3), A_MOMENT)}
+
+
 def test_remarks_of_what_is_not_tracked_are_refused(store: Store) -> None:
     with store.write() as connection:
         assert not amend(connection, a_hash(9), Remarks(None, "Case 9", ""))
