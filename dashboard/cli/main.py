@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from importlib import import_module
 from io import TextIOWrapper
@@ -54,7 +55,10 @@ def linewatch() -> None:
 
 
 def main() -> None:
-    """Run the command; a person's mistake is one line on standard error and status 2."""
+    """Run the command; what an operator can mend is one line on standard error.
+
+    The status is 2 for a person's mistake, 1 for what failed, such as a disk that is full.
+    """
     for stream in (sys.stdout, sys.stderr):
         # A terminal without our signs shows codes in their place instead of ending the command.
         if isinstance(stream, TextIOWrapper):
@@ -64,6 +68,17 @@ def main() -> None:
     except LinewatchError as error:
         warn(str(error))
         sys.exit(WRONG_INPUT if isinstance(error, InputError) else FAILED)
+    except OSError as error:
+        _drop_output()
+        warn(f"cannot go on: {error}")
+        sys.exit(FAILED)
+
+
+def _drop_output() -> None:
+    """Give up what was not written, or the interpreter tries once more and complains."""
+    if isinstance(sys.stdout, TextIOWrapper):
+        with open(os.devnull, "wb") as nowhere:  # noqa: PTH123 - a device, not a file
+            os.dup2(nowhere.fileno(), sys.stdout.fileno())
 
 
 if __name__ == "__main__":

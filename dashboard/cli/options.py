@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from datetime import datetime
 from typing import Any, Final, TypeVar
@@ -15,6 +16,8 @@ from dashboard.settings.values import parse_duration
 from dashboard.show.networks import NetworkCard
 from dashboard.wire.timestamp import parse_timestamp
 from dashboard.wiring.clock import utc_now
+
+_MODULE: Final = re.compile(r"[A-Za-z0-9_]{1,64}")
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -56,9 +59,19 @@ def moment(text: str, now: datetime) -> datetime:
     )
 
 
+def prover_module(text: str) -> str:
+    """Read the name of a prover module, in either case; InputError where it cannot be one."""
+    if not _MODULE.fullmatch(text):
+        raise InputError(
+            f"{shorten(text)} is no prover module: write letters, digits and _, such as HUB"
+        )
+    return text.upper()
+
+
 MOMENT: Final = Parsed("time", lambda text: moment(text, utc_now()))
 ATTEMPT: Final = Parsed("time", lambda text: parse_attempt(text, utc_now()))
 HASH: Final = Parsed("hash", TxHash.parse)
+MODULE: Final = Parsed("module", prover_module)
 ADDRESS: Final = Parsed("address", Address.parse)
 
 as_json = click.option("--json", "as_json", is_flag=True, help="Answer in JSON, for programs.")
@@ -66,7 +79,11 @@ network = click.option(
     "--network", "network_text", metavar="NAME|ID", help="Only this network, by name or chain id."
 )
 limit = click.option(
-    "--limit", type=click.IntRange(min=1), default=50, show_default=True, help="Most rows."
+    "--limit",
+    type=click.IntRange(1, 100_000),
+    default=50,
+    show_default=True,
+    help="Most rows.",
 )
 exit_code = click.option(
     "--exit-code", "tells_by_status", is_flag=True, help="End with status 3 if something is found."

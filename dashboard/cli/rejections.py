@@ -27,7 +27,11 @@ from dashboard.wire.exclusion import encode_record
     type=click.Choice([*RejectionStage], case_sensitive=False),
     help="Where it was rejected.",
 )
-@click.option("--module", help="Only those whose reason names this prover module, such as HUB.")
+@click.option(
+    "--module",
+    type=options.MODULE,
+    help="Only those whose reason names this prover module, such as HUB.",
+)
 @click.option("--sender", type=options.ADDRESS, help="Only those of this sender.")
 @click.option("--tx", "tx_hash", type=options.HASH, help="Only the versions of this transaction.")
 @options.within
@@ -55,7 +59,7 @@ def rejections(  # noqa: PLR0913 - one for each option
         wanted = RejectionFilter(
             network_id=options.chosen_id(network_text, here.source.networks),
             tx_rejection_stage=None if stage is None else RejectionStage(stage),
-            module=None if module is None else module.upper(),
+            module=module,
             sender=sender,
             tx_hash=tx_hash,
             since=since,

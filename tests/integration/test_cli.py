@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import socket
+import subprocess
 from pathlib import Path
 
 import pytest
 
-from tests.installation import Installation, new_installation
+from tests.installation import Installation, command, new_installation
 
 
 @pytest.fixture
@@ -47,6 +48,25 @@ def test_command_line_says_that_a_store_must_be_migrated_first(installation: Ins
     assert refused.returncode == 1
     assert "linewatch migrate" in refused.stderr
     assert "Traceback" not in refused.stderr
+
+
+def test_command_line_tells_in_one_line_that_its_answer_cannot_be_written(
+    installation: Installation,
+) -> None:
+    with Path("/dev/full").open("w") as full:
+        refused = subprocess.run(
+            command("config", "show"),
+            env=installation.environment(),
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+
+    assert refused.returncode == 1
+    assert refused.stderr.count("\n") == 1
+    assert "No space left on device" in refused.stderr
 
 
 def test_up_names_a_taken_port_and_starts_nothing(installation: Installation) -> None:

@@ -152,6 +152,8 @@ def test_exit_code_tells_a_script_whether_something_was_found(
         (("track", "--file", "/nowhere"), "cannot be read"),
         (("track", str(a_hash()), "--attempted-at", "soon"), "write it as 2026-11-20T12:00:00Z"),
         (("rejections", "--since", "soon"), "24h or 7d"),
+        (("rejections", "--module", "HUB;"), "such as HUB"),
+        (("rejections", "--limit", "100001"), "1<=x<=100000"),
         (("rejections", "--sender", "0x1"), "40 hexadecimal digits"),
         (("fees", "--since", "1h", "--step", "0s"), "4s or 15m"),
         (("alerts", "--state", "lost"), "'owed', 'sent', 'dead'"),

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from dashboard.cli.options import chosen, chosen_id, moment
+from dashboard.cli.options import chosen, chosen_id, moment, prover_module
 from dashboard.domain.quantity import NetworkId
 from dashboard.errors import InputError
 from dashboard.show.networks import NetworkCard
@@ -59,3 +59,16 @@ def test_network_that_left_the_configuration_is_still_found_by_its_id() -> None:
 def test_unknown_network_is_refused_with_those_that_there_are(text: str) -> None:
     with pytest.raises(InputError, match=r"devnet \(424242\), Linea \(59144\)"):
         chosen_id(text, CARDS)
+
+
+@pytest.mark.parametrize("text", ["HUB", "hub", "MODEXP_256", "A" * 64])
+def test_prover_module_is_read_in_either_case(text: str) -> None:
+    assert prover_module(text) == text.upper()
+
+
+@pytest.mark.parametrize("text", ["", "A" * 65, "HUB\n", "H B", "\u00df", "\u0131", "%", "\x1b[2J"])
+def test_prover_module_that_is_none_is_refused(text: str) -> None:
+    with pytest.raises(InputError, match="such as HUB") as refused:
+        prover_module(text)
+
+    assert str(refused.value).isprintable()
