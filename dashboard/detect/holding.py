@@ -91,5 +91,8 @@ def conclude(
 
 
 def _turning_since(before: Condition | None, sight: Sight) -> datetime:
-    noted = sight.since or (before.turning_since if before is not None else None)
+    """Return since when the opposite is seen; a beginning after the sight itself is passed over."""
+    noted = None if before is None else before.turning_since
+    if sight.since is not None and sight.since <= sight.at:
+        noted = sight.since
     return sight.at if noted is None else min(noted, sight.at)

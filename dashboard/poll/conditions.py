@@ -61,7 +61,7 @@ class Conditions:
         """Save what one poll saw, and conclude from it; what was too old until now is noted."""
         now = observation.asked_at
         self.look_at_gas(connection, now)
-        told_before = fees_answered_at(connection, self.network_id)
+        told_before = fees_answered_at(connection, self.network_id, now)
         save()
         self.look_at_gas(connection, now)
         if observation.suggested_gas_fees is None:
@@ -75,10 +75,10 @@ class Conditions:
     def look_at_gas(self, connection: Connection, now: datetime) -> None:
         """Conclude whether the source of fees is silent, and whether fees are stale."""
         unanswered = _unanswered(connection, self.network_id, Operation.SUGGESTED_GAS_FEES)
-        told_at = fees_answered_at(connection, self.network_id)
+        told_at = fees_answered_at(connection, self.network_id, now)
         answered_at = told_at
         if unanswered is not None:
-            answered_at = mark_answered_by_api_at(connection, self.network_id)
+            answered_at = mark_answered_by_api_at(connection, self.network_id, now)
         silence = see_silence(unanswered, answered_at, self.watching_since, now)
         self._settle(connection, SubjectKind.GAS_API, silence)
         silent_since = self._silent_since(connection, unanswered, silence)

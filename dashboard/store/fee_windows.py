@@ -40,10 +40,16 @@ def priority_fee_window(
     return connection.scalars(query).all()
 
 
-def fees_answered_at(connection: Connection, network_id: NetworkId) -> datetime | None:
-    """Return when suggested fees were told last, by whomever."""
+def fees_answered_at(
+    connection: Connection, network_id: NetworkId, now: datetime
+) -> datetime | None:
+    """Return when suggested fees were told last, by whomever.
+
+    What is dated after `now` is passed over: it was stored by a clock that was ahead.
+    """
     seen = suggested_gas_fees.c
-    return _newest(connection, select(seen.asked_at).where(seen.network_id == network_id))
+    query = select(seen.asked_at).where(seen.network_id == network_id, seen.asked_at <= now)
+    return _newest(connection, query)
 
 
 def mark_answered_at(
@@ -53,12 +59,20 @@ def mark_answered_at(
     return _newest(connection, _marks(network_id, operation))
 
 
-def mark_answered_by_api_at(connection: Connection, network_id: NetworkId) -> datetime | None:
-    """Return when one of the two was told last by who is asked first, not by a node instead."""
+def mark_answered_by_api_at(
+    connection: Connection, network_id: NetworkId, now: datetime
+) -> datetime | None:
+    """Return when one of the two was told last by who is asked first, not by a node instead.
+
+    What is dated after `now` is passed over here as well.
+    """
+    marks = fee_marks.c
     found = (
         _newest(
             connection,
-            _marks(network_id, operation).where(fee_marks.c.source != GasSource.NODE_INSTEAD),
+            _marks(network_id, operation).where(
+                marks.source != GasSource.NODE_INSTEAD, marks.asked_at <= now
+            ),
         )
         for operation in (Operation.BASE_FEE_PERCENTILE, Operation.BUSY_THRESHOLD)
     )

@@ -110,6 +110,16 @@ def test_clock_set_back_begins_the_waiting_anew() -> None:
     assert concluded.turning_since == A_MOMENT
 
 
+def test_beginning_after_the_sight_itself_does_not_hinder_the_waiting() -> None:
+    first = conclude(SUBJECT, CALM, seen(0, is_trouble=True, since=7200), RULE, an_id())
+    waiting = Condition(State.CALM, A_MOMENT, first.turning_since)
+
+    concluded = conclude(SUBJECT, waiting, seen(60, is_trouble=True, since=7200), RULE, an_id())
+
+    assert first.turning_since == A_MOMENT
+    assert concluded.transition is not None
+
+
 @pytest.mark.parametrize(
     ("kind", "opened"),
     [

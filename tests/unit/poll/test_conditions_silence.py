@@ -98,6 +98,21 @@ async def test_restart_in_a_silence_tells_nothing_again(scene: Scene) -> None:
     assert scene.told_states() == [State.SILENT]
 
 
+@pytest.mark.parametrize("failing_for", [seconds(0), seconds(20)])
+async def test_silence_is_told_though_the_clock_was_set_back(
+    scene: Scene, failing_for: timedelta
+) -> None:
+    await scene.go_on(2 * MINUTE)
+    silence(scene)
+    await scene.go_on(failing_for)
+    scene.timepiece.set_clock(timedelta(days=-1))
+    scene.restart()
+
+    await scene.go_on(LONG)
+
+    assert scene.told_states() == [State.SILENT]
+
+
 async def test_threshold_without_an_answer_makes_fees_stale_and_mutes_busyness(
     scene: Scene,
 ) -> None:

@@ -9,6 +9,7 @@ from dashboard.domain.observation import Failure, FailureKind, GasObservation, O
 from dashboard.domain.quantity import LARGEST_FEE, Wei
 from dashboard.store.engine import Store
 from dashboard.store.failing import StandingFailure
+from dashboard.store.fee_windows import fees_answered_at, mark_answered_by_api_at
 from dashboard.store.observations import (
     BaseFeePoint,
     Dated,
@@ -223,3 +224,15 @@ def test_housekeeping_goes_in_steps_until_all_is_forgotten(store: Store) -> None
     with store.write() as connection:
         assert forget_gas(connection, A_MOMENT, limit=10) == 10
     assert keep_house(store, A_MOMENT) == STEP
+
+
+def test_answers_that_a_clock_ahead_dated_are_passed_over(store: Store) -> None:
+    for second in (0, 60):
+        fees = suggested_gas_fees()
+        observe(store, second, suggested_gas_fees=fees, busy_threshold=Wei(7))
+
+    with store.read() as connection:
+        for read in (fees_answered_at, mark_answered_by_api_at):
+            assert read(connection, A_NETWORK, A_MOMENT - seconds(1)) is None
+            assert read(connection, A_NETWORK, A_MOMENT + seconds(59)) == A_MOMENT
+            assert read(connection, A_NETWORK, A_MOMENT + seconds(60)) == A_MOMENT + seconds(60)
