@@ -35,7 +35,7 @@ class Current:
 @click.command()
 @options.network
 @options.within
-@click.option("--step", "step_text", default="1h", show_default=True, help="Length of a row.")
+@click.option("--step", "step_text", help="Length of a row with --since; 1h where not given.")
 @options.exit_code
 @options.as_json
 def fees(
@@ -43,7 +43,7 @@ def fees(
     network_text: str | None,
     since: datetime | None,
     until: datetime | None,
-    step_text: str,
+    step_text: str | None,
     tells_by_status: bool,
     as_json: bool,
 ) -> None:
@@ -52,6 +52,8 @@ def fees(
     They are read from the store: what is known now, or with --since the base fee
     over a time. With --exit-code the status is 3 where a network is busy now.
     """
+    if since is None and (until is not None or step_text is not None):
+        raise InputError("--until and --step need --since: say from when fees are told")
     with opened() as here:
         card = options.chosen(network_text, here.source.networks)
         cards = here.source.networks if card is None else (card,)
@@ -61,7 +63,7 @@ def fees(
             if since is None:
                 _print_current(here, current, now, as_json=as_json)
             else:
-                between = Between(since, until or now, _step(step_text))
+                between = _between(since, until or now, "1h" if step_text is None else step_text)
                 series = [_series(connection, each, between) for each in cards]
                 _print_series(here, list(zip(cards, series, strict=True)), as_json=as_json)
     is_busy = any(each.status.activity is Activity.BUSY for each in current)
@@ -69,9 +71,10 @@ def fees(
         sys.exit(FOUND)
 
 
-def _step(text: str) -> timedelta:
+def _between(since: datetime, until: datetime, step_text: str) -> Between:
+    options.refuse_reversed(since, until)
     try:
-        return parse_duration(text)
+        return Between(since, until, parse_duration(step_text))
     except ValueError as error:
         raise InputError(f"--step: {error}") from error
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from datetime import datetime
-from typing import Any, Final, TypeVar
+from functools import wraps
+from typing import Any, Final, TypeVar, cast
 
 import click
 
@@ -14,7 +15,7 @@ from dashboard.domain.track_list import parse_attempt
 from dashboard.errors import InputError, WireError
 from dashboard.settings.values import parse_duration
 from dashboard.show.networks import NetworkCard
-from dashboard.wire.timestamp import parse_timestamp
+from dashboard.wire.timestamp import format_timestamp, parse_timestamp
 from dashboard.wiring.clock import utc_now
 
 _MODULE: Final = re.compile(r"[A-Za-z0-9_]{1,64}")
@@ -91,12 +92,27 @@ exit_code = click.option(
 
 
 def within(command: Command) -> Command:
-    """Add --since and --until."""
+    """Add --since and --until; InputError before the command runs where they are reversed."""
+
+    @wraps(command)
+    def checked(**given: Any) -> object:  # noqa: ANN401 - whatever the command takes
+        refuse_reversed(given["since"], given["until"])
+        return command(**given)
+
     since = click.option(
         "--since", type=MOMENT, help="Not before this time, or this long ago: 24h, 7d."
     )
     until = click.option("--until", type=MOMENT, help="Not after this time.")
-    return since(until(command))
+    return cast("Command", since(until(checked)))
+
+
+def refuse_reversed(since: datetime | None, until: datetime | None) -> None:
+    """Raise InputError where a time does not begin before it ends."""
+    if since is not None and until is not None and since >= until:
+        raise InputError(
+            f"--since {format_timestamp(since)} is not before {format_timestamp(until)}: "
+            "let it begin earlier, or end later with --until"
+        )
 
 
 def chosen(text: str | None, cards: tuple[NetworkCard, ...]) -> NetworkCard | None:

@@ -156,6 +156,12 @@ def test_exit_code_tells_a_script_whether_something_was_found(
         (("rejections", "--limit", "100001"), "1<=x<=100000"),
         (("rejections", "--sender", "0x1"), "40 hexadecimal digits"),
         (("fees", "--since", "1h", "--step", "0s"), "4s or 15m"),
+        (("fees", "--until", "1h"), "need --since"),
+        (("fees", "--step", "1h"), "need --since"),
+        (("fees", "--since", "2100-01-01T00:00:00Z"), "is not before"),
+        (("fees", "--since", "1h", "--until", "2h"), "is not before"),
+        (("rejections", "--since", "1h", "--until", "2h"), "is not before"),
+        (("alerts", "--since", "1h", "--until", "2h"), "is not before"),
         (("alerts", "--state", "lost"), "'owed', 'sent', 'dead'"),
     ],
 )
