@@ -50,7 +50,7 @@ def alerts(  # noqa: PLR0913 - one for each option
     """
     with opened() as here:
         wanted = NoticeFilter(
-            network_id=options.chosen_id(network_text, here.source.networks),
+            network_id=here.chosen_id(network_text),
             state=None if state is None else NoticeState(state),
             tx_hash=tx_hash,
             since=since,

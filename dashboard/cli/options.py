@@ -126,9 +126,16 @@ def chosen(text: str | None, cards: tuple[NetworkCard, ...]) -> NetworkCard | No
     raise InputError(f"{shorten(text)} is no network of this installation: {known}")
 
 
-def chosen_id(text: str | None, cards: tuple[NetworkCard, ...]) -> NetworkId | None:
-    """Return the id of a network; one that left the configuration is named by its number."""
+def chosen_id(
+    text: str | None, cards: tuple[NetworkCard, ...], is_held: Callable[[NetworkId], bool]
+) -> NetworkId | None:
+    """Return the id of a network; one that left the configuration is named by its number.
+
+    `is_held` says whether the store still tells of such a one; InputError where it does not.
+    """
     if text is not None and text.isascii() and text.isdecimal() and len(text) <= 18:  # noqa: PLR2004 - what the store's numbers hold
-        return NetworkId(int(text))
+        network_id = NetworkId(int(text))
+        if network_id not in {card.network_id for card in cards} and is_held(network_id):
+            return network_id
     card = chosen(text, cards)
     return None if card is None else card.network_id

@@ -57,7 +57,7 @@ def rejections(  # noqa: PLR0913 - one for each option
     """
     with opened() as here:
         wanted = RejectionFilter(
-            network_id=options.chosen_id(network_text, here.source.networks),
+            network_id=here.chosen_id(network_text),
             tx_rejection_stage=None if stage is None else RejectionStage(stage),
             module=module,
             sender=sender,

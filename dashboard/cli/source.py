@@ -8,12 +8,17 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 
+from dashboard.cli.options import chosen_id
 from dashboard.domain.exclusion import StoredRejection
 from dashboard.domain.quantity import NetworkId
 from dashboard.domain.reason import Reason
 from dashboard.logs import configure_logs
 from dashboard.settings import Settings, load_settings
 from dashboard.show.asking.source import Source
+from dashboard.store.notice_search import NoticeFilter, search_notices
+from dashboard.store.observations import LatestGas, latest_gas
+from dashboard.store.rejection_search import RejectionFilter, search
+from dashboard.store.standing import open_incidents
 from dashboard.wiring.cards import card_of
 from dashboard.wiring.clock import utc_now
 from dashboard.wiring.networks import Network, networks_of
@@ -40,6 +45,21 @@ class Opened:
         """Name a network as people see it, and say if it is made up."""
         name = self.source.network_name(network_id)
         return f"{name} (simulated)" if self.is_simulated(network_id) else name
+
+    def chosen_id(self, text: str | None) -> NetworkId | None:
+        """Return the id of the network that a person named, configured or still in the store."""
+        return chosen_id(text, self.source.networks, self._is_held)
+
+    def _is_held(self, network_id: NetworkId) -> bool:
+        """Whether the store holds rejections, notices, lasting conditions or fees of a network."""
+        with self.source.store.read() as connection:
+            fees = latest_gas(connection, network_id, self.source.now())
+            return bool(
+                search(connection, RejectionFilter(network_id=network_id), 1)
+                or search_notices(connection, NoticeFilter(network_id=network_id), 1)
+                or network_id in {each.subject.network_id for each in open_incidents(connection)}
+                or fees != LatestGas()
+            )
 
 
 @contextmanager

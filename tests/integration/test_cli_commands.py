@@ -84,7 +84,8 @@ def test_rejections_are_told_in_the_words_of_the_wire(installation: Installation
         (("--since", "30m"), [2]),
         (("--until", "30 m"), None),
         (("--limit", "1"), [2]),
-        (("--network", "59144"), []),
+        (("--network", "59144"), None),
+        (("--network", str(A_NETWORK)), [2, 1]),
     ],
 )
 def test_rejections_are_chosen_by_options(
@@ -97,6 +98,17 @@ def test_rejections_are_chosen_by_options(
     else:
         hashes = [each["txHash"] for each in _json(finished)["rejections"]]
         assert hashes == [str(a_hash(number)) for number in found]
+
+
+def test_network_that_left_the_configuration_still_tells_what_is_stored(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    tell_story(new_installation(home))
+    without = new_installation(home, LINEWATCH_DEVNET_MODE="off")
+
+    told = [without.run(each, "--network", str(A_NETWORK)) for each in ("rejections", "alerts")]
+
+    assert [each.returncode for each in told] == [0, 0]
+    assert all(f"Network {A_NETWORK}" in each.stdout for each in told)
 
 
 def test_fees_are_whole_wei_in_texts(installation: Installation) -> None:
@@ -156,6 +168,8 @@ def test_exit_code_tells_a_script_whether_something_was_found(
         (("rejections", "--limit", "100001"), "1<=x<=100000"),
         (("rejections", "--sender", "0x1"), "40 hexadecimal digits"),
         (("fees", "--since", "1h", "--step", "0s"), "4s or 15m"),
+        (("rejections", "--network", "59144"), "devnet (424242)"),
+        (("alerts", "--network", "59144"), "devnet (424242)"),
         (("fees", "--until", "1h"), "need --since"),
         (("fees", "--step", "1h"), "need --since"),
         (("fees", "--since", "2100-01-01T00:00:00Z"), "is not before"),

@@ -40,25 +40,30 @@ def test_moment_that_is_none_is_refused_with_the_remedy(text: str) -> None:
     assert str(refused.value).isprintable()
 
 
+def never(_: NetworkId) -> bool:
+    """Hold no network in the store."""
+    return False
+
+
 @pytest.mark.parametrize("text", ["Linea", "linea", "59144"])
 def test_network_is_chosen_by_name_or_id(text: str) -> None:
     assert chosen(text, CARDS) is CARDS[1]
-    assert chosen_id(text, CARDS) == ANOTHER_NETWORK
+    assert chosen_id(text, CARDS, never) == ANOTHER_NETWORK
 
 
 def test_network_that_nobody_named_is_any() -> None:
     assert chosen(None, CARDS) is None
-    assert chosen_id(None, CARDS) is None
+    assert chosen_id(None, CARDS, never) is None
 
 
 def test_network_that_left_the_configuration_is_still_found_by_its_id() -> None:
-    assert chosen_id("5", CARDS) == NetworkId(5)
+    assert chosen_id("5", CARDS, lambda held: held == NetworkId(5)) == NetworkId(5)
 
 
-@pytest.mark.parametrize("text", ["nope", "\u0665", "9" * 40])
+@pytest.mark.parametrize("text", ["nope", "5", "\u0665", "9" * 40])
 def test_unknown_network_is_refused_with_those_that_there_are(text: str) -> None:
     with pytest.raises(InputError, match=r"devnet \(424242\), Linea \(59144\)"):
-        chosen_id(text, CARDS)
+        chosen_id(text, CARDS, never)
 
 
 @pytest.mark.parametrize("text", ["HUB", "hub", "MODEXP_256", "A" * 64])
