@@ -52,13 +52,6 @@ def fees_answered_at(
     return _newest(connection, query)
 
 
-def mark_answered_at(
-    connection: Connection, network_id: NetworkId, operation: Operation
-) -> datetime | None:
-    """Return when `baseFeePercentile` or `busyThreshold` was told last, by whomever."""
-    return _newest(connection, _marks(network_id, operation))
-
-
 def mark_answered_by_api_at(
     connection: Connection, network_id: NetworkId, now: datetime
 ) -> datetime | None:
