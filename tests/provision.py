@@ -1,4 +1,4 @@
-"""Installs the programs that the tests talk to and that are no Python packages: Chromium and anvil.
+"""Installs what the tests talk to and what is no Python package: Chromium, anvil, npm clients.
 
 `make test` runs this first, as `python -m tests.provision`; the second time it only looks. Nothing
 is skipped: what cannot be installed here ends the run and names the command that helps. With
@@ -7,6 +7,7 @@ is skipped: what cannot be installed here ends the run and names the command tha
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -80,16 +81,22 @@ def install_npm_packages() -> None:
     installed = NODE_FOLDER / "node_modules" / ".package-lock.json"
     if installed.exists() and installed.stat().st_mtime >= lock.stat().st_mtime:
         return
-    tell("Installing anvil ...")
+    tell("Installing anvil and the JavaScript clients ...")
     if npm("ci") != 0:
         message = "npm failed as told above. Once the network is back: make test"
         raise ProvisionError(message)
 
 
 def lock_npm_packages() -> None:
-    """Resolve the npm packages anew, without the registry's address."""
-    (NODE_FOLDER / "package-lock.json").unlink(missing_ok=True)
-    sys.exit(npm("install", "--package-lock-only"))
+    """Resolve the npm packages anew, without addresses: the registry's, or who asks for funds."""
+    lock = NODE_FOLDER / "package-lock.json"
+    lock.unlink(missing_ok=True)
+    if npm("install", "--package-lock-only") != 0:
+        sys.exit(1)
+    content = json.loads(lock.read_text(encoding="utf-8"))
+    for package in content["packages"].values():
+        package.pop("funding", None)
+    lock.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
 
 
 def npm(*arguments: str) -> int:
