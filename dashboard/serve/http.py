@@ -39,14 +39,22 @@ class RpcOverHttp:
         except ClientDisconnect:
             return Response()  # nobody is there to read it
         answer = await self._rpc.answer(body, caller)
-        if answer is None:
+        if answer.retry_after:
+            headers = {"Retry-After": str(answer.retry_after)}
+            return _reply(answer.body, HTTPStatus.TOO_MANY_REQUESTS, headers)
+        if answer.body is None:
             return Response(status_code=HTTPStatus.NO_CONTENT)
-        return Response(answer, media_type="application/json")
+        return _reply(answer.body)
 
 
 def rpc_error(status: int, fault: RpcFault, headers: Mapping[str, str] | None = None) -> Response:
     """Return a fault that concerns the HTTP request and no single call."""
-    body = error_reply(NULL_ID, fault)
+    return _reply(error_reply(NULL_ID, fault), status, headers)
+
+
+def _reply(
+    body: bytes | None, status: int = HTTPStatus.OK, headers: Mapping[str, str] | None = None
+) -> Response:
     return Response(body, status_code=status, media_type="application/json", headers=headers)
 
 

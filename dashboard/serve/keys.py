@@ -22,12 +22,18 @@ class ApiKey:
     """One key of one caller; `name` is what logs call the caller.
 
     `network_ids` are the networks that the key opens; None opens all of them.
+    `methods` are those that it may call, without their prefix, and the gas operations; None is
+    all of them. `requests_per_second` and `burst` bound how often; None is as often as it likes.
     """
 
     name: str
     key_digest: bytes
     secret_digest: bytes | None = None
     network_ids: frozenset[NetworkId] | None = None
+    methods: frozenset[str] | None = None
+    may_report: bool = True
+    requests_per_second: float | None = None
+    burst: int | None = None
 
     @classmethod
     def of(

@@ -8,7 +8,9 @@ from typing import Protocol
 
 from dashboard.domain.clock import Clock
 from dashboard.domain.quantity import NetworkId
+from dashboard.serve.gate import Gate
 from dashboard.serve.keys import ApiKey, KeyRing
+from dashboard.serve.metrics import Counters
 from dashboard.store.engine import Store
 from dashboard.upstream.blocks import ChainFees
 
@@ -70,6 +72,8 @@ class ServeServices:
     cors_origins: tuple[str, ...] = ()
     limits: Limits = field(default_factory=Limits)
     log_requests: bool = True
+    gate: Gate = field(default_factory=Gate)
+    counters: Counters = field(default_factory=Counters)
 
     def networks_of(self, caller: ApiKey) -> tuple[NetworkId, ...]:
         """Return the networks that a caller's key opens."""

@@ -15,7 +15,7 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from dashboard.serve import access, health, websocket
-from dashboard.serve.exclusion import Exclusion
+from dashboard.serve.exclusion import exclusion_methods
 from dashboard.serve.gas import GasApi, status_error
 from dashboard.serve.http import INVALID_PROJECT_ID, RpcOverHttp, rpc_error
 from dashboard.serve.jsonrpc import JsonRpc
@@ -31,7 +31,12 @@ class Switchboard:
 
     def __init__(self, services: ServeServices, gas: GasApi, readiness: health.Readiness) -> None:
         """Answer whoever is on the key ring of `services`."""
-        rpc = JsonRpc(Exclusion(services).methods(), services.limits.largest_batch)
+        rpc = JsonRpc(
+            exclusion_methods(services),
+            services.gate,
+            services.counters,
+            services.limits.largest_batch,
+        )
         self._keys = services.keys
         self._gas = gas
         self._readiness = readiness

@@ -39,8 +39,8 @@ class RpcOverWebSocket:
                     break
                 answer = await self._rpc.answer(body, caller)
                 answered += 1
-                if answer is not None:
-                    await send({"type": "websocket.send", "text": answer.decode()})
+                if answer.body is not None:
+                    await send({"type": "websocket.send", "text": answer.body.decode()})
         finally:
             _log.info("WebSocket ended", key=caller.name, messages=answered)
 

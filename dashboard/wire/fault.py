@@ -37,6 +37,17 @@ class RpcFault:
         return cls(-32602, message)
 
     @classmethod
+    def not_allowed(cls) -> Self:
+        """Refuse what the caller's key does not open."""
+        return cls(-32002, "rejected due to project ID settings")
+
+    @classmethod
+    def rate_exceeded(cls, seconds: int, allowed: float | None) -> Self:
+        """Refuse calls that came too fast; `allowed` is the key's rate in calls a second."""
+        data = {"backoff_seconds": seconds, "allowed_rps": allowed}
+        return cls(-32005, "project ID request rate exceeded", data)
+
+    @classmethod
     def server_error(cls, detail: str) -> Self:
         """Tell what keeps the store from doing it now."""
         return cls(-32000, "Server error", detail)

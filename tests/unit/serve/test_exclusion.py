@@ -11,9 +11,11 @@ from typing import Any
 import pytest
 
 from dashboard.domain.secret import Secret
-from dashboard.serve.exclusion import Exclusion
+from dashboard.serve.exclusion import exclusion_methods
 from dashboard.serve.jsonrpc import Outcome
 from dashboard.serve.keys import ApiKey
+from dashboard.serve.lookups import Lookups
+from dashboard.serve.reports import Reports
 from dashboard.serve.services import ServedNetwork, ServeServices
 from dashboard.wire.jsonrpc import RpcFault
 from tests.integration.serving import (
@@ -43,14 +45,14 @@ def results(outcomes: list[Outcome]) -> list[Any]:
 
 
 def test_old_style_report_belongs_to_the_default_network(services: ServeServices) -> None:
-    exclusion = Exclusion(services)
+    lookups = Lookups(services)
     old_style = a_signed_transaction(1, chain_id=None)
 
-    (saved,) = results(exclusion.save([a_report_of(old_style)], EVERYBODY))
+    (saved,) = results(Reports(services).save([a_report_of(old_style)], EVERYBODY))
 
     assert saved["status"] == "SAVED"
-    assert results(exclusion.statuses([[old_style.tx_hash]], ONLY_OTHER)) == [None]
-    (record,) = results(exclusion.statuses([[old_style.tx_hash]], EVERYBODY))
+    assert results(lookups.statuses([[old_style.tx_hash]], ONLY_OTHER)) == [None]
+    (record,) = results(lookups.statuses([[old_style.tx_hash]], EVERYBODY))
     assert record["txHash"] == old_style.tx_hash
 
 
@@ -59,19 +61,19 @@ def test_old_style_report_is_refused_to_a_key_without_the_default_network(
 ) -> None:
     report = a_report_of(a_signed_transaction(1, chain_id=None))
 
-    assert results(Exclusion(services).save([report], ONLY_OTHER)) == [-32602]
+    assert results(Reports(services).save([report], ONLY_OTHER)) == [-32602]
 
 
 def test_question_of_a_key_without_networks_is_answered_with_null(services: ServeServices) -> None:
     nobody = ApiKey.of("nobody", Secret("key"), network_ids=[])
 
-    assert results(Exclusion(services).statuses([[f"0x{'ab' * 32}"]], nobody)) == [None]
+    assert results(Lookups(services).statuses([[f"0x{'ab' * 32}"]], nobody)) == [None]
 
 
 def test_bad_report_in_a_group_fails_alone(services: ServeServices) -> None:
     good = a_report_of(a_signed_transaction(2))
 
-    outcomes = results(Exclusion(services).save([{}, good, good], EVERYBODY))
+    outcomes = results(Reports(services).save([{}, good, good], EVERYBODY))
 
     assert outcomes[0] == -32602
     statuses = [outcome["status"] for outcome in outcomes[1:]]
@@ -79,7 +81,7 @@ def test_bad_report_in_a_group_fails_alone(services: ServeServices) -> None:
 
 
 def test_methods_answer_under_every_prefix(services: ServeServices) -> None:
-    names = Exclusion(replace(services, method_prefixes=("chain", "acme"))).methods().keys()
+    names = exclusion_methods(replace(services, method_prefixes=("chain", "acme"))).keys()
 
     assert names == {
         "chain_getTransactionExclusionStatusV1",

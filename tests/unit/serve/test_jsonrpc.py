@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
@@ -11,8 +11,10 @@ from anyio import CapacityLimiter
 
 from dashboard.domain.secret import Secret
 from dashboard.errors import StoreError, StoreUnavailable
-from dashboard.serve.jsonrpc import JsonRpc, Method, Outcome
+from dashboard.serve.gate import Gate
+from dashboard.serve.jsonrpc import AnyMethod, JsonRpc, Method, Outcome
 from dashboard.serve.keys import ApiKey
+from dashboard.serve.metrics import Counters
 from dashboard.wire.jsonrpc import RpcFault
 
 pytestmark = pytest.mark.anyio
@@ -41,6 +43,10 @@ class Calls:
         raise ZeroDivisionError("a mistake with details")
 
 
+def an_rpc(methods: Mapping[str, AnyMethod]) -> JsonRpc:
+    return JsonRpc(methods, Gate(), Counters(), largest_batch=5)
+
+
 async def answer(message: Any, calls: Calls | None = None) -> Any:  # noqa: ANN401 - any JSON value
     calls = calls or Calls()
     methods = {
@@ -50,8 +56,8 @@ async def answer(message: Any, calls: Calls | None = None) -> Any:  # noqa: ANN4
         "break": Method(calls.break_down, CapacityLimiter(1)),
     }
     body = message if isinstance(message, bytes) else json.dumps(message).encode()
-    reply = await JsonRpc(methods, largest_batch=5).answer(body, CALLER)
-    return None if reply is None else json.loads(reply)
+    reply = await an_rpc(methods).answer(body, CALLER)
+    return None if reply.body is None else json.loads(reply.body)
 
 
 def call(method: str, request_id: object = 1, params: object = ("a",)) -> dict[str, object]:
@@ -71,13 +77,13 @@ async def test_call_is_answered_with_its_result() -> None:
 )
 async def test_id_is_echoed_as_it_was_written(request_id: str) -> None:
     calls = Calls()
-    rpc = JsonRpc({"echo": Method(calls.echo, CapacityLimiter(1))}, 5)
+    rpc = an_rpc({"echo": Method(calls.echo, CapacityLimiter(1))})
     body = f'{{"jsonrpc":"2.0","id":{request_id},"method":"echo","params":[]}}'.encode()
 
     reply = await rpc.answer(body, CALLER)
 
-    assert reply is not None
-    assert f'"id":{request_id},'.encode() in reply
+    assert reply.body is not None
+    assert f'"id":{request_id},'.encode() in reply.body
 
 
 async def test_unknown_method_is_named_in_the_data_even_without_params() -> None:

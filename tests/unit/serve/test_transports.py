@@ -8,15 +8,17 @@ import pytest
 
 from dashboard.domain.secret import Secret
 from dashboard.serve import websocket
+from dashboard.serve.gate import Gate
 from dashboard.serve.http import RpcOverHttp
 from dashboard.serve.jsonrpc import JsonRpc
 from dashboard.serve.keys import ApiKey
+from dashboard.serve.metrics import Counters
 from tests.unit.serve.asgi import Connection
 
 pytestmark = pytest.mark.anyio
 
 CALLER = ApiKey.of("tests", Secret("key"))
-RPC = JsonRpc({}, largest_batch=5)
+RPC = JsonRpc({}, Gate(), Counters(), largest_batch=5)
 CONNECT = {"type": "websocket.connect"}
 DISCONNECT = {"type": "websocket.disconnect", "code": 1001}
 
@@ -83,3 +85,21 @@ async def test_handshake_is_refused_even_where_the_server_cannot_say_why() -> No
     await websocket.refuse({"type": "websocket"}, connection.receive, connection.send)
 
     assert connection.sent == [{"type": "websocket.close"}]
+
+
+class Impatient(Gate):
+    """Lets nobody in for three seconds."""
+
+    def admit(self, caller: ApiKey, calls: int) -> int:
+        return 3 if caller is CALLER and calls else 0
+
+
+async def test_caller_that_comes_too_fast_is_told_when_to_come_back() -> None:
+    connection = Connection(chunk(b"{}", more=False))
+    rpc = JsonRpc({}, Impatient(), Counters(), largest_batch=5)
+
+    response = await RpcOverHttp(rpc, 100).answer(connection.receive, CALLER)
+
+    assert response.status_code == 429
+    assert response.headers["retry-after"] == "3"
+    assert json.loads(bytes(response.body))["error"]["code"] == -32005
