@@ -18,14 +18,6 @@ def api(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
         yield client
 
 
-def test_content_type_of_a_request_does_not_matter(api: httpx.Client) -> None:
-    body = b'{"jsonrpc":"2.0","id":1,"method":"nope","params":[]}'
-
-    response = api.post(f"/v3/{KEY}", content=body, headers={"Content-Type": "text/plain"})
-
-    assert response.json()["error"]["code"] == -32601
-
-
 WRONG_KEYS = ("/v3/wrong", "/v3/", "/v3", f"/v3/{KEY}x", "/v3/wrong/more")
 NOWHERE = ("/", "/nope", "/v4/key", f"/v3/{KEY}/", f"/v3/{KEY}/more", "/favicon.ico", "/ws")
 
