@@ -1,0 +1,62 @@
+"""`make bench`: measures what we promise, peers in the same run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from importlib import import_module
+from pathlib import Path
+from typing import Final
+
+import click
+
+from tests.bench.archive import copied, made_archive
+from tests.bench.processes import PROJECT, cores, pin_to
+from tests.bench.scene import Scene
+from tests.bench.table import Result, markdown, promise_table
+from tests.bench.truth import midnight
+
+CASES: Final = {
+    "S6": "singles",
+    "S7": "batches",
+}
+"""Each case with the module of `tests.bench.cases` that holds it."""
+
+
+@click.command()
+@click.argument("names", nargs=-1, type=click.Choice(list(CASES), case_sensitive=False))
+@click.option("--quick", is_flag=True, help="Three rounds of one second, for a first look.")
+@click.option("--rounds", type=click.IntRange(1), default=5, show_default=True)
+@click.option("--seconds", default=2.0, show_default=True, help="Length of a round.")
+@click.option("--stored", default=1_000_000, show_default=True, help="Rejections on record.")
+@click.option(
+    "--folder",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=PROJECT / "build" / "bench",
+    help="Where the archive is made, once a day; build/bench otherwise.",
+)
+def bench(
+    *, names: Sequence[str], quick: bool, rounds: int, seconds: float, stored: int, folder: Path
+) -> None:
+    """Measure the cases called NAMES; all of them where none is named."""
+    archive = made_archive(folder, stored, midnight(datetime.now(UTC)))
+    pin_to(cores()[1])
+    with copied(archive) as own:
+        scene = Scene(own, 3, 1.0) if quick else Scene(own, rounds, seconds)
+        for name in names or CASES:
+            case = import_module(f"tests.bench.cases.{CASES[name]}")
+            show(case.run(scene))
+
+
+def show(result: Result) -> None:
+    """Print one case."""
+    click.echo(f"\n{result.title}\n")
+    click.echo(markdown(result.heads, result.lines))
+    for remark in result.remarks:
+        click.echo(remark)
+    click.echo()
+    click.echo(promise_table(result.promises))
+
+
+if __name__ == "__main__":
+    bench()

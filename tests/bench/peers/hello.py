@@ -1,0 +1,40 @@
+"""The same server with an answer that never changes: what serving costs before any lookup.
+
+`linewatch serve` in full: uvicorn with its settings, routing, key check, rate limits, rights of the
+key, counters. But the body of a request is read and not looked into, and every answer is the same.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from dashboard.cli.main import main
+from dashboard.serve import switchboard
+from dashboard.serve.jsonrpc import Answer, JsonRpc
+from dashboard.serve.keys import ApiKey
+from dashboard.serve.session import Session
+from dashboard.wire.exclusion import GET_STATUS
+from tests.bench.truth import METHOD
+
+CONSTANT: Final = b'{"jsonrpc":"2.0","id":1,"result":null}'
+
+
+class Constant(JsonRpc):
+    """Answers every message as if it were one lookup of a hash that is not on record."""
+
+    async def answer(
+        self,
+        body: bytes,  # noqa: ARG002 - as its parent's
+        caller: ApiKey,
+        session: Session | None = None,  # noqa: ARG002 - as its parent's
+    ) -> Answer:
+        wait = self._gate.admit(caller, 1)
+        if self._gate.allows(caller, GET_STATUS):
+            self._counters.called(METHOD, 1, 0)
+        return Answer(CONSTANT, wait)
+
+
+if __name__ == "__main__":
+    # The product has no seam for this, and needs none.
+    vars(switchboard)["JsonRpc"] = Constant
+    main()

@@ -1,0 +1,107 @@
+"""Servers under a benchmark: a process each, pinned to a core, with its time and its memory."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from tests.installation import free_ports
+from tests.waiting import eventually
+
+PROJECT: Final = Path(__file__).parents[2]
+
+_LONGEST_START: Final = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """A running server; `started_in` are seconds from its spawn until it took a connection."""
+
+    name: str
+    port: int
+    pid: int
+    started_in: float
+
+    def cpu_seconds(self) -> float:
+        """Return how long its threads have run, in the kernel too."""
+        tasks = Path(f"/proc/{self.pid}/task").iterdir()
+        spent = (int((task / "schedstat").read_text().split()[0]) for task in tasks)
+        return sum(spent) / 1e9
+
+    def memory(self) -> tuple[int, int]:
+        """Return its resident bytes, and those with what it shares divided among the sharers."""
+        text = Path(f"/proc/{self.pid}/smaps_rollup").read_text(encoding="ascii")
+        rss, pss = (re.search(rf"^{name}: +(\d+) kB", text, re.MULTILINE) for name in _MEMORY)
+        if rss is None or pss is None:
+            msg = f"/proc/{self.pid}/smaps_rollup tells neither of {_MEMORY}"
+            raise LookupError(msg)
+        return int(rss[1]) * 1024, int(pss[1]) * 1024
+
+
+_MEMORY: Final = ("Rss", "Pss")
+
+
+def cores() -> tuple[int, int]:
+    """Return the core of the server under test and that of everything else; one may be both."""
+    usable = sorted(os.sched_getaffinity(0) | _pinned_away)
+    return usable[0], usable[-1]
+
+
+_pinned_away: Final[set[int]] = set()
+
+
+def pin_to(core: int) -> None:
+    """Keep this process on one core."""
+    _pinned_away.update(os.sched_getaffinity(0))
+    os.sched_setaffinity(0, {core})
+
+
+@contextmanager
+def started(
+    name: str, module: Sequence[str], core: int, variables: Mapping[str, str], port: int
+) -> Iterator[Server]:
+    """Run ``python -m`` on one core until it listens on `port`; end it afterwards."""
+    begun = time.perf_counter()
+    process = subprocess.Popen(
+        [sys.executable, "-m", *module],
+        cwd=PROJECT,
+        env={**_environment(), **variables},
+        stdin=subprocess.DEVNULL,
+    )
+    try:
+        os.sched_setaffinity(process.pid, {core})
+        eventually(lambda: _listens(process, port), _LONGEST_START, f"the start of {name}")
+        yield Server(name, port, process.pid, time.perf_counter() - begun)
+    finally:
+        process.send_signal(signal.SIGTERM)
+        process.wait(30)
+
+
+def free_port() -> int:
+    """Return a port on which nothing listened a moment ago."""
+    return free_ports(1)[0]
+
+
+def _environment() -> dict[str, str]:
+    return {name: text for name, text in os.environ.items() if not name.startswith("LINEWATCH_")}
+
+
+def _listens(process: subprocess.Popen[bytes], port: int) -> bool:
+    if process.poll() is not None:
+        msg = f"{process.args!r} ended with status {process.returncode}"
+        raise RuntimeError(msg)
+    try:
+        socket.create_connection(("127.0.0.1", port), timeout=1).close()
+    except OSError:
+        return False
+    return True

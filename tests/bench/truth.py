@@ -1,0 +1,117 @@
+"""What is true in a benchmark: which hashes are on record, and what each lookup must be told."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime, timedelta
+from hashlib import sha256
+from typing import Any, Final
+
+from dashboard.domain.exclusion import RejectedTransaction, RejectionStage
+from dashboard.domain.quantity import Address, NetworkId, TxHash
+from dashboard.wire.exclusion import encode_record
+
+NETWORK: Final = NetworkId(59144)
+METHOD: Final = "linea_getTransactionExclusionStatusV1"
+HITS: Final = 100
+"""One hash in so many is on record."""
+
+_MODULES: Final = ("ADD", "HUB", "MMIO", "PRECOMPILE_MODEXP_EFFECTIVE_CALLS", "BLOCK_KECCAK")
+_SPREAD: Final = timedelta(days=4)
+_STAGES: Final = tuple(RejectionStage)
+
+
+def stored_hash(number: int) -> TxHash:
+    """Return the hash of the stored record `number`, counted from zero."""
+    return TxHash(sha256(b"stored %d" % number).digest())
+
+
+def unknown_hash(number: int) -> TxHash:
+    """Return a hash that nothing is known of."""
+    return TxHash(sha256(b"unknown %d" % number).digest())
+
+
+def record_of(number: int, day: datetime) -> RejectedTransaction:
+    """Return the stored record `number`, claimed within the four days before `day`."""
+    stage = _STAGES[number % len(_STAGES)]
+    module = _MODULES[number % len(_MODULES)]
+    counted = 600_000 + number % 1_000
+    reason = f"Transaction line count for module {module}={counted} is above the limit 524288"
+    return RejectedTransaction(
+        tx_hash=stored_hash(number),
+        sender=Address(sha256(b"sender %d" % (number % 5_000)).digest()[:20]),
+        nonce=number % 10_000,
+        tx_rejection_stage=stage,
+        reason_message=reason,
+        timestamp=day - _SPREAD * (number % 9_973) / 9_973,
+        block_number=number if stage is RejectionStage.SEQUENCER else None,
+    )
+
+
+def midnight(now: datetime) -> datetime:
+    """Return the beginning of the day in UTC."""
+    return now.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+
+
+class Questions:
+    """Lookups, one in a hundred of a hash on record, with the result that is right for each.
+
+    The same `seed` gives the same questions.
+    """
+
+    def __init__(self, stored: int, day: datetime, seed: int = 7) -> None:
+        """Ask about an archive of `stored` records as of `day`."""
+        self._stored = stored
+        self._day = day
+        self._chance = random.Random(seed)  # noqa: S311 - chance for a benchmark, not a secret
+
+    def take(self, count: int) -> Iterator[tuple[TxHash, bytes]]:
+        """Yield hashes, each with the JSON that is its result."""
+        for _ in range(count):
+            if self._chance.randrange(HITS) == 0:
+                number = self._chance.randrange(self._stored)
+                yield stored_hash(number), encode_record(record_of(number, self._day))
+            else:
+                yield unknown_hash(self._chance.randrange(10**12)), b"null"
+
+
+def call(request_id: int, tx_hash: TxHash) -> bytes:
+    """Write one lookup as clients do, blanks left out."""
+    return b'{"jsonrpc":"2.0","id":%d,"method":"%b","params":["%b"]}' % (
+        request_id,
+        METHOD.encode(),
+        str(tx_hash).encode(),
+    )
+
+
+def reply(request_id: int, result: bytes) -> bytes:
+    """Write the answer to `call`."""
+    return b'{"jsonrpc":"2.0","id":%d,"result":%b}' % (request_id, result)
+
+
+def joined(items: Sequence[bytes]) -> bytes:
+    """Write a batch."""
+    return b"[%b]" % b",".join(items)
+
+
+def row_of(number: int, day: datetime) -> dict[str, Any]:
+    """Return the stored record `number` as a row of the archive, reported by a node."""
+    record = record_of(number, day)
+    return {
+        "network_id": NETWORK,
+        "tx_hash": record.tx_hash,
+        "sender": record.sender,
+        "nonce": record.nonce,
+        "tx_rejection_stage": record.tx_rejection_stage.value,
+        "reason_message": record.reason_message,
+        "timestamp": record.timestamp,
+        "block_number": record.block_number,
+        "first_seen_at": record.timestamp + timedelta(seconds=2),
+        "version_digest": sha256(b"version %d" % number).digest(),
+        "reported_at": record.timestamp + timedelta(seconds=2),
+        "reported_reason_digest": sha256(record.reason_message.encode()).digest(),
+        "overflows": [],
+        "reason_kind": "over_limit",
+        "module": _MODULES[number % len(_MODULES)],
+    }
