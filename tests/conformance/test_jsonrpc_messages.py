@@ -124,12 +124,12 @@ def test_report_that_wants_no_reply_is_kept_and_seen_by_the_call_after_it(served
 def branded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     """Serve under three brands at once."""
     folder = tmp_path_factory.mktemp("branded")
-    brands = ("chain", "linea", "acme_corp")
+    brands = ("chain", "linea", "acme2")
     with apis(folder, lambda services: replace(services, method_prefixes=brands)) as running:
         yield running
 
 
-@pytest.mark.parametrize("prefix", ["chain", "linea", "acme_corp"])
+@pytest.mark.parametrize("prefix", ["chain", "linea", "acme2"])
 def test_both_methods_answer_under_every_prefix_from_the_same_records(
     branded: Served, prefix: str
 ) -> None:
@@ -139,7 +139,7 @@ def test_both_methods_answer_under_every_prefix_from_the_same_records(
     branded.result(f"{prefix}_saveRejectedTransactionV1", report)
     seen = {
         each: branded.result(f"{each}_getTransactionExclusionStatusV1", [transaction.tx_hash])
-        for each in ("chain", "linea", "acme_corp")
+        for each in ("chain", "linea", "acme2")
     }
 
     assert len({str(record) for record in seen.values()}) == 1
