@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Collection, Iterable, Mapping
 from contextlib import asynccontextmanager
 
 import anyio
-from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
 from starlette.routing import Router
-from starlette.types import ASGIApp
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from dashboard.serve.access import AccessLog
 from dashboard.serve.following import NetworkFees
 from dashboard.serve.gas import GasApi
 from dashboard.serve.health import Readiness
+from dashboard.serve.reply import Reply
 from dashboard.serve.services import ServeServices
 from dashboard.serve.switchboard import Switchboard
 
@@ -31,18 +31,44 @@ def build_app(services: ServeServices) -> ASGIApp:
         if network.follower is not None
     }
     gas = GasApi(fees, services.clock, services.limits.oldest_fees)
-    cors = Middleware(
-        CORSMiddleware,
-        allow_origins=services.cors_origins,
-        allow_methods=("GET", "HEAD", "POST", "OPTIONS"),
-        allow_headers=_CORS_HEADERS,
-        expose_headers=("Retry-After",),
-    )
-    return Router(
-        default=Switchboard(services, gas, Readiness(services, fees.values())),
-        lifespan=lambda _: _following(fees.values()),
-        middleware=[Middleware(AccessLog), cors] if services.log_requests else [cors],
-    )
+    board = Switchboard(services, gas, Readiness(services, fees.values()), _documents(services))
+    return _App(services, board, fees.values())
+
+
+class _App:
+    """Takes the shortest way: what only some requests need stands in the way of no other."""
+
+    def __init__(
+        self, services: ServeServices, board: Switchboard, fees: Collection[NetworkFees]
+    ) -> None:
+        self._converse = board.converse
+        self._answer = AccessLog(board, services.counters) if services.log_requests else board
+        self._answer_browser = CORSMiddleware(
+            self._answer,
+            allow_origins=services.cors_origins,
+            allow_methods=("GET", "HEAD", "POST", "OPTIONS"),
+            allow_headers=_CORS_HEADERS,
+            expose_headers=("Retry-After",),
+        )
+        self._live = Router(lifespan=lambda _: _following(fees))
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        kind = scope["type"]
+        if kind == "http":
+            for name, _ in scope["headers"]:
+                if name == b"origin":
+                    await self._answer_browser(scope, receive, send)
+                    return
+            await self._answer(scope, receive, send)
+        elif kind == "websocket":
+            await self._converse(scope, receive, send)
+        else:
+            await self._live(scope, receive, send)
+
+
+def _documents(_services: ServeServices) -> Mapping[str, Reply]:
+    """Return what anybody may read, by its path."""
+    return {}
 
 
 @asynccontextmanager

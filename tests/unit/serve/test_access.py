@@ -7,6 +7,7 @@ from starlette.types import Receive, Scope, Send
 from structlog.testing import capture_logs
 
 from dashboard.serve.access import CALLER, ROUTE, AccessLog
+from dashboard.serve.metrics import Counters
 from tests.unit.serve.asgi import Connection
 
 pytestmark = pytest.mark.anyio
@@ -26,7 +27,9 @@ async def test_line_names_the_route_the_caller_and_the_status() -> None:
     connection = Connection()
 
     with capture_logs() as lines:
-        await AccessLog(an_app)(a_request("/v3/k3y"), connection.receive, connection.send)
+        await AccessLog(an_app, Counters())(
+            a_request("/v3/k3y"), connection.receive, connection.send
+        )
 
     (line,) = lines
     assert (line["verb"], line["route"], line["key"]) == ("GET", "/v3/<key>", "wallets")
@@ -39,7 +42,7 @@ async def test_health_probes_leave_no_line() -> None:
     connection = Connection()
 
     with capture_logs() as lines:
-        await AccessLog(an_app)(a_request("/live"), connection.receive, connection.send)
+        await AccessLog(an_app, Counters())(a_request("/live"), connection.receive, connection.send)
 
     assert lines == []
 
@@ -51,6 +54,6 @@ async def test_request_that_breaks_the_app_leaves_a_line_too() -> None:
     connection = Connection()
 
     with capture_logs() as lines, pytest.raises(ZeroDivisionError):
-        await AccessLog(broken)(a_request("/"), connection.receive, connection.send)
+        await AccessLog(broken, Counters())(a_request("/"), connection.receive, connection.send)
 
     assert [(line["route"], line["status"]) for line in lines] == [("unknown", 0)]

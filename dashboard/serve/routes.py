@@ -1,0 +1,68 @@
+"""The addresses that serve knows, how logs and metrics call them, and the verbs of each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final, NamedTuple
+
+READING: Final = ("GET", "HEAD", "OPTIONS")
+CALLING: Final = ("POST", "OPTIONS")
+
+
+class Route(NamedTuple):
+    """One kind of address; without verbs, nothing is served there.
+
+    `name` holds ``<key>`` where an address has a key: it is all that is ever logged of it.
+    """
+
+    name: str
+    verbs: tuple[str, ...] = ()
+
+    @property
+    def allow(self) -> str:
+        """The verbs as the header Allow lists them."""
+        return ", ".join(self.verbs)
+
+
+RPC: Final = Route("/v3/<key>", CALLING)
+RPC_ELSEWHERE: Final = Route("/v3/<key>/…")
+GAS_BY_KEY: Final = Route("/v3/<key>/networks", READING)
+GAS_BY_BASIC: Final = Route("/networks", READING)
+WEBSOCKET: Final = Route("/ws/v3/<key>", ("GET",))
+LIVE: Final = Route("/live", READING)
+READY: Final = Route("/ready", READING)
+METRICS: Final = Route("/metrics", READING)
+DOCUMENT: Final = Route("document", READING)
+NOWHERE: Final = Route("unknown")
+
+ALL: Final = (
+    RPC,
+    RPC_ELSEWHERE,
+    GAS_BY_KEY,
+    GAS_BY_BASIC,
+    WEBSOCKET,
+    LIVE,
+    READY,
+    METRICS,
+    DOCUMENT,
+    NOWHERE,
+)
+
+_PLAIN: Final[Mapping[str, Route]] = {"live": LIVE, "ready": READY, "metrics": METRICS}
+_RPC_SEGMENTS: Final = 2
+_WEBSOCKET_SEGMENTS: Final = 3
+
+
+def route_of(segments: Sequence[str]) -> Route:
+    """Find the route of a path, given as the segments after its first slash."""
+    first, count = segments[0], len(segments)
+    if first == "v3":
+        if count == _RPC_SEGMENTS:
+            return RPC
+        is_gas = count > _RPC_SEGMENTS and segments[_RPC_SEGMENTS] == "networks"
+        return GAS_BY_KEY if is_gas else RPC_ELSEWHERE
+    if first == "networks":
+        return GAS_BY_BASIC
+    if first == "ws" and count == _WEBSOCKET_SEGMENTS and segments[1] == "v3":
+        return WEBSOCKET
+    return _PLAIN.get(first, NOWHERE) if count == 1 else NOWHERE
