@@ -18,13 +18,14 @@ LOCK := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --genera
 INSTALL = $(BIN)/uv pip install --quiet --compile-bytecode --python $(BIN)/python $(1) || $(BIN)/python -m pip install --quiet $(1)
 PROJECT := --no-deps --no-build-isolation --editable .
 
-.PHONY: help run test check bench format lock clean
+.PHONY: help run test check bench faults format lock clean
 
 help:
 	@echo 'make run      install what running needs and start everything (the second time: at once)'
 	@echo 'make test     install what the tests need and run them all'
 	@echo 'make check    formatter, linter, types, import contracts, tests: exactly what CI runs'
 	@echo 'make bench    measure what we promise, other servers beside us; ARGS="S6 --quick": a part'
+	@echo 'make faults   play the full runs of every fault and publish docs/faults.md; ARGS="ROW --runs N"'
 	@echo 'make format   let the formatter and the linter mend what they can'
 	@echo 'make lock     pin the dependencies again after a change of pyproject.toml; UPGRADE=1: to the newest'
 	@echo 'make clean    remove everything that make made'
@@ -49,6 +50,9 @@ check: $(VENV)/dev.stamp
 
 bench: $(VENV)/dev.stamp
 	$(BIN)/python -m tests.bench $(ARGS)
+
+faults: $(VENV)/dev.stamp
+	$(BIN)/python -m tests.faults $(ARGS)
 
 format: $(VENV)/dev.stamp
 	$(BIN)/ruff check --fix-only

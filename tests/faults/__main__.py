@@ -1,0 +1,121 @@
+"""Plays the full runs of the fault rows and publishes them: `make faults`."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from time import monotonic
+from typing import Final
+
+from tests.faults.registry import ROWS
+from tests.faults.rows import Failure, Row, play_row
+from tests.faults.table import PAGE, Tally, this_machine, write_page
+
+_ROOT: Final = Path(__file__).parents[2]
+_KEPT: Final = _ROOT / ".faults"
+"""Where interrupted rows go on from; git ignores it."""
+_SAVE_EVERY: Final = 5.0
+
+
+@dataclass
+class Progress:
+    """How far a row has come; another seed or another commit begins it anew."""
+
+    seed: int
+    commit: str
+    played: int = 0
+    failures: list[dict[str, object]] = field(default_factory=list)
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Play the named rows, or all of them, and write each finished one into the table."""
+    parser = _parser()
+    options = parser.parse_args(arguments)
+    if unknown := set(options.rows) - {row.name for row in ROWS}:
+        parser.error(f"no such row: {', '.join(sorted(unknown))}")
+    if options.table:
+        write_page(ROWS, {})
+        return 0
+    chosen = [row for row in ROWS if not options.rows or row.name in options.rows]
+    failures = sum(_play(row, options.seed, options.runs or row.full) for row in chosen)
+    print(f"{PAGE.name} tells what {len(chosen)} rows came to; {failures} failures")
+    return 1 if failures else 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    names = [row.name for row in ROWS]
+    parser = argparse.ArgumentParser(prog="python -m tests.faults", description=main.__doc__)
+    parser.add_argument("rows", nargs="*", metavar="ROW", help=", ".join(names))
+    parser.add_argument("--runs", type=int, help="instead of the row's own number")
+    parser.add_argument("--seed", type=int, default=1, help="another seed, other moments")
+    parser.add_argument("--table", action="store_true", help="only list new rows in the table")
+    return parser
+
+
+def _play(row: Row, seed: int, runs: int) -> int:
+    """Play a row to its end, going on where it was interrupted; return its failures."""
+    commit = _commit()
+    progress = _read(row, seed, commit)
+    plays = -(-runs // row.cases_per_play)
+    saved = monotonic()
+    with tempfile.TemporaryDirectory(prefix="faults-") as folder:
+        numbers = range(progress.played, plays)
+        for number, failure in play_row(row, Path(folder), seed, numbers):
+            progress.played = number + 1
+            _note(row, progress, failure)
+            if monotonic() - saved > _SAVE_EVERY:
+                _keep(row, progress)
+                print(f"{row.name}: {progress.played} of {plays} played", flush=True)
+                saved = monotonic()
+    _keep(row, progress)
+    now = f"{datetime.now(UTC):%Y-%m-%d}"
+    count = progress.played * row.cases_per_play
+    tally = Tally(count, len(progress.failures), seed, commit, this_machine(), now)
+    write_page(ROWS, {row.name: tally})
+    print(f"{row.name}: {count} runs, {tally.failures} failures", flush=True)
+    return tally.failures
+
+
+def _note(row: Row, progress: Progress, failure: Failure | None) -> None:
+    if failure is not None:
+        progress.failures.append(asdict(failure))
+        print(f"{row.name}: run {failure.number} failed: {failure.what}", flush=True)
+
+
+def _read(row: Row, seed: int, commit: str) -> Progress:
+    try:
+        text = (_KEPT / f"{row.name}.json").read_text(encoding="utf-8")
+        progress = Progress(**json.loads(text))
+    except (OSError, ValueError, TypeError):
+        return Progress(seed, commit)
+    is_same = (progress.seed, progress.commit) == (seed, commit)
+    return progress if is_same else Progress(seed, commit)
+
+
+def _keep(row: Row, progress: Progress) -> None:
+    _KEPT.mkdir(exist_ok=True)
+    (_KEPT / f"{row.name}.json").write_text(json.dumps(asdict(progress)), encoding="utf-8")
+
+
+def _commit() -> str:
+    """Name the code that is played, with a mark where it differs from what is committed."""
+    changes = _git("status", "--porcelain", "--", ":/", f":!/{PAGE.relative_to(_ROOT).as_posix()}")
+    return _git("rev-parse", "--short=10", "HEAD") + ("+" if changes else "")
+
+
+def _git(*arguments: str) -> str:
+    command = ["git", *arguments]
+    return subprocess.run(
+        command, capture_output=True, text=True, check=True, cwd=_ROOT
+    ).stdout.strip()
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,126 @@
+"""A serve process is killed while nodes report: what it acknowledged is there afterwards."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import count, cycle
+from pathlib import Path
+from random import Random
+
+from tests.faults.reporters import Handed, Reports, reporting
+from tests.faults.rows import Play, Row
+from tests.faults.serving import House, records_of
+from tests.faults.stored import check_store
+
+_LONGEST_LIFE = 0.25
+_RUNS_OF_A_STORE = 25
+
+
+@dataclass
+class Stage:
+    """A store under attack: what was handed in so far, and what was acknowledged."""
+
+    house: House
+    reports: Reports = field(default_factory=Reports)
+    sent: set[Handed] = field(default_factory=set)
+    acknowledged: set[Handed] = field(default_factory=set)
+    runs: int = 0
+
+    def check(self) -> None:
+        """Ask the servers, and then SQLite, for all that was ever acknowledged."""
+        hashes = sorted({each.tx_hash for each in self.acknowledged})
+        for server in self.house.servers:
+            answers = records_of(server, hashes)
+            missing = [each for each in hashes if answers[each] is None]
+            assert not missing, f"{len(missing)} acknowledged reports are answered with null"
+        check_store(self.house.store, self.acknowledged, self.sent)
+
+
+def _attack(stage: Stage, chance: Random) -> None:
+    """Kill one of the servers a moment after the first acknowledgement, then the others."""
+    servers = stage.house.servers
+    victim, *others = chance.sample(servers, len(servers))
+    with reporting([each.port for each in servers], stage.reports, chance) as harvest:
+        try:
+            assert harvest.first.wait(30), f"nothing was acknowledged: {harvest.refused[:1]}"
+            threading.Event().wait(chance.uniform(0, _LONGEST_LIFE))
+            victim.kill()
+            for other in others:
+                threading.Event().wait(chance.uniform(0, _LONGEST_LIFE / 4))
+                other.kill()
+        finally:
+            stage.house.close()
+    stage.sent |= harvest.sent
+    stage.acknowledged |= harvest.acknowledged
+    assert not harvest.refused, f"refused: {harvest.refused[:1]}"
+
+
+@contextmanager
+def _killing(folder: Path, doors: int) -> Iterator[Play]:
+    """Attack two stores in turn, so that one starts again while the other is under attack."""
+    numbers = count()
+    stages: list[Stage] = []
+
+    def begin() -> Stage:
+        stage = Stage(House(folder / str(next(numbers)), doors))
+        _start(stage)
+        return stage
+
+    stages += [begin(), begin()]
+    turns = cycle(range(2))
+
+    def play(chance: Random) -> None:
+        turn = next(turns)
+        stage = stages[turn]
+        for server in stage.house.servers:
+            server.wait_until_ready()
+        stage.check()
+        if stage.runs == _RUNS_OF_A_STORE:
+            stage.house.close()
+            stages[turn] = stage = begin()
+            for server in stage.house.servers:
+                server.wait_until_ready()
+        _attack(stage, chance)
+        stage.runs += 1
+        _start(stage)
+
+    try:
+        yield play
+        for stage in stages:
+            for server in stage.house.servers:
+                server.wait_until_ready()
+            stage.check()
+    finally:
+        for stage in stages:
+            stage.house.close()
+
+
+def _start(stage: Stage) -> None:
+    for server in stage.house.servers:
+        server.start()
+
+
+KILLED_SAVES = Row(
+    name="killed-saves",
+    promise=(
+        "`linewatch serve` is killed (-9) while nodes report over HTTP and WebSocket: every "
+        "acknowledged report is there, none twice, none in part, and the store is whole"
+    ),
+    short=20,
+    full=500,
+    stage=lambda folder: _killing(folder, doors=1),
+)
+
+KILLED_SAVES_OF_TWO = Row(
+    name="killed-saves-of-two",
+    promise=(
+        "the same with two `linewatch serve` on one store, both killed a moment apart: what "
+        "either acknowledged, both answer afterwards"
+    ),
+    short=5,
+    full=200,
+    stage=lambda folder: _killing(folder, doors=2),
+)

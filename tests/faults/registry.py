@@ -1,0 +1,10 @@
+"""All rows of the table of faults, in its order."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tests.faults.killed_saves import KILLED_SAVES, KILLED_SAVES_OF_TWO
+from tests.faults.rows import Row
+
+ROWS: Final[tuple[Row, ...]] = (KILLED_SAVES, KILLED_SAVES_OF_TWO)

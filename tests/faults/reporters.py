@@ -1,0 +1,155 @@
+"""Reporters as nodes run them: they hand in side by side and note each acknowledgement."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from http.client import HTTPException
+from itertools import islice
+from random import Random
+from typing import Any, Final
+
+from websockets.exceptions import WebSocketException
+from websockets.sync.client import connect
+
+from dashboard.devnet.accounts import Account, Payment
+from dashboard.devnet.chance import Chance
+from dashboard.domain.quantity import Address, Wei
+from tests.faults.serving import KEY, SAVE, a_call, connected, post
+
+_ACCOUNT: Final = Account(Chance(1), "faults", 1)
+_RECIPIENT: Final = Address(b"\x42" * Address.LENGTH)
+ACKNOWLEDGED: Final = frozenset({"SAVED", "DUPLICATE_ALREADY_SAVED_BEFORE"})
+
+
+@dataclass(frozen=True, slots=True)
+class Handed:
+    """One report: the params of its call, and what it is known by."""
+
+    tx_hash: str
+    reason: str
+    params: dict[str, Any] = field(compare=False)
+
+
+@dataclass
+class Harvest:
+    """What a group of reporters handed in, and what came of it."""
+
+    sent: set[Handed] = field(default_factory=set)
+    acknowledged: set[Handed] = field(default_factory=set)
+    refused: list[dict[str, Any]] = field(default_factory=list)
+    first: threading.Event = field(default_factory=threading.Event)
+
+    def take_in(self, reports: Sequence[Handed], replies: Sequence[dict[str, Any]]) -> None:
+        """Note the replies to reports that were sent together."""
+        for reply in replies:
+            status = (reply.get("result") or {}).get("status")
+            if status in ACKNOWLEDGED:
+                self.acknowledged.add(reports[reply["id"]])
+                self.first.set()
+            else:
+                self.refused.append(reply)
+
+
+class Reports:
+    """An endless supply of reports, a few of them about the same transaction or quite the same."""
+
+    def __init__(self) -> None:
+        """Begin with the first nonce."""
+        self._lock = threading.Lock()
+        self._nonce = 0
+        self._last: Handed | None = None
+
+    def take(self, chance: Random) -> Handed:
+        """Return the next report."""
+        with self._lock:
+            lot = chance.random()
+            if self._last is not None and lot < 0.1:
+                return self._last
+            reason = f"TX_MODULE_LINE_COUNT_OVERFLOW({chance.choice(('HUB', 'EXP', 'MMU'))})"
+            self._nonce += 1
+            self._last = _report(self._nonce, reason)
+            return self._last
+
+
+def _report(nonce: int, reason: str) -> Handed:
+    payment = Payment(nonce, _RECIPIENT, Wei(1), b"", 21_000, Wei(10**9), Wei(10**9))
+    signed = _ACCOUNT.sign(payment)
+    now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    params = {
+        "txRejectionStage": "SEQUENCER",
+        "timestamp": now,
+        "blockNumber": nonce,
+        "transactionRLP": f"0x{signed.raw.hex()}",
+        "reasonMessage": reason,
+        "overflows": [{"module": "HUB", "count": 402, "limit": 70}],
+    }
+    return Handed(f"0x{signed.tx_hash.hex()}", reason, params)
+
+
+@contextmanager
+def reporting(
+    ports: Sequence[int], reports: Reports, chance: Random, each: int = 2
+) -> Iterator[Harvest]:
+    """Report at every port over `each` HTTP connections and WebSockets; they end with the server.
+
+    What is inside has to end the servers, or the reporters would go on.
+    """
+    harvest = Harvest()
+    threads = [
+        threading.Thread(
+            target=_until_it_ends,
+            args=(way, port, reports, Random(chance.random()), harvest),  # noqa: S311 - no secret
+        )
+        for port in ports
+        for way in (_over_http, _over_websocket) * each
+    ]
+    for thread in threads:
+        thread.start()
+    yield harvest
+    for thread in threads:
+        thread.join(30)
+        assert not thread.is_alive(), "a reporter waits though its server has ended"
+
+
+Way = Callable[[int, Iterator[list[Handed]], Harvest], None]
+
+
+def _until_it_ends(way: Way, port: int, reports: Reports, chance: Random, harvest: Harvest) -> None:
+    try:
+        way(port, _groups(reports, chance, harvest), harvest)
+    except (OSError, HTTPException, WebSocketException, ValueError):
+        return  # the server has gone, perhaps in the middle of a reply
+
+
+def _groups(reports: Reports, chance: Random, harvest: Harvest) -> Iterator[list[Handed]]:
+    """Yield what is sent together: mostly one report, now and then a handful."""
+    while True:
+        size = chance.choice((1, 1, 1, 2, 5))
+        group = list(islice(iter(lambda: reports.take(chance), None), size))
+        harvest.sent.update(group)
+        yield group
+
+
+def _over_http(port: int, groups: Iterator[list[Handed]], harvest: Harvest) -> None:
+    with connected(port) as connection:
+        for group in groups:
+            calls = [a_call(SAVE, each.params, i) for i, each in enumerate(group)]
+            if len(calls) > 1:
+                harvest.take_in(group, post(connection, calls))
+            else:
+                harvest.take_in(group, [post(connection, calls[0])])
+
+
+def _over_websocket(port: int, groups: Iterator[list[Handed]], harvest: Harvest) -> None:
+    """Send a group as single messages, one after the other, before any reply is read."""
+    with connect(f"ws://127.0.0.1:{port}/ws/v3/{KEY}", proxy=None, compression=None) as socket:
+        for group in groups:
+            for i, each in enumerate(group):
+                socket.send(json.dumps(a_call(SAVE, each.params, i)))
+            for _ in group:
+                harvest.take_in(group, [json.loads(socket.recv(timeout=30))])

@@ -1,0 +1,73 @@
+"""Rows of the table of faults: one way in which things go wrong, and what is promised then."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+from random import Random
+from typing import TypeAlias
+
+Play: TypeAlias = Callable[[Random], None]
+"""Let the fault happen once; AssertionError tells which promise was broken."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One fault.
+
+    `stage` prepares in an empty folder what all runs share, and clears it away afterwards.
+    `short` and `full` count the runs of `make check` and of `make faults`; where one play is
+    made of many cases, `cases_per_play` says how many, and the counts are of cases.
+    """
+
+    name: str
+    promise: str
+    short: int
+    full: int
+    stage: Callable[[Path], AbstractContextManager[Play]]
+    cases_per_play: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A broken promise; with the row's seed, its number tells how to see it again."""
+
+    number: int
+    what: str
+
+
+def play_row(
+    row: Row, folder: Path, seed: int, numbers: range
+) -> Iterator[tuple[int, Failure | None]]:
+    """Play the runs with these numbers; yield each number with its failure, if it has one.
+
+    The chance of a run comes from the seed, the row and its number alone. A stage that a
+    failure has left in disorder is set up anew; one that ends badly tells the failure of its
+    last run, after that run seemed well.
+    """
+    left = deque(numbers)
+    for place in (folder / f"{row.name}-{numbers.start}-{stage}" for stage in count()):
+        if not left:
+            return
+        number = left[0]
+        place.mkdir(parents=True)
+        try:
+            with row.stage(place) as play:
+                while left:
+                    number = left.popleft()
+                    play(Random(f"{seed}/{row.name}/{number}"))  # noqa: S311 - faults must repeat
+                    yield number, None
+        except Exception as error:  # noqa: BLE001 - whatever goes wrong is what the table counts
+            if left and left[0] == number:
+                left.popleft()
+            yield number, Failure(number, f"{type(error).__name__}: {error}"[:2000])
+
+
+def play_short(row: Row, folder: Path, seed: int = 1) -> None:
+    """Play the short run as a test; the first broken promise ends it."""
+    for _, failure in play_row(row, folder, seed, range(row.short // row.cases_per_play)):
+        assert failure is None, f"run {failure.number} with seed {seed}: {failure.what}"
