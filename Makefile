@@ -24,7 +24,6 @@ help:
 	@echo 'make run      install what running needs and start everything (the second time: at once)'
 	@echo 'make test     install what the tests need and run them all'
 	@echo 'make check    formatter, linter, types, import contracts, tests: exactly what CI runs'
-	@echo 'make faults   play the full runs of every fault and publish docs/faults.md; ARGS="ROW --runs N"'
 	@echo 'make bench    measure what we promise, other servers beside us; ARGS="S6 --quick": a part'
 	@echo 'make faults   play the full runs of every fault and publish docs/faults.md; ARGS="ROW --runs N"'
 	@echo 'make format   let the formatter and the linter mend what they can'
@@ -48,9 +47,6 @@ check: $(VENV)/dev.stamp
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	@$(MAKE) test
-
-faults: $(VENV)/dev.stamp
-	$(BIN)/python -m tests.faults $(ARGS)
 
 bench: $(VENV)/dev.stamp
 	$(BIN)/python -m tests.bench $(ARGS)
