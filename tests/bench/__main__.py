@@ -19,6 +19,7 @@ from tests.bench.truth import midnight
 CASES: Final = {
     "S6": "singles",
     "S7": "batches",
+    "S8": "pipelined",
 }
 """Each case with the module of `tests.bench.cases` that holds it."""
 

@@ -70,13 +70,14 @@ def pin_to(core: int) -> None:
 def started(
     name: str, module: Sequence[str], core: int, variables: Mapping[str, str], port: int
 ) -> Iterator[Server]:
-    """Run ``python -m`` on one core until it listens on `port`; end it afterwards."""
+    """Run ``python -m`` on one core and go on when it listens on `port`; end it afterwards."""
     begun = time.perf_counter()
     process = subprocess.Popen(
         [sys.executable, "-m", *module],
         cwd=PROJECT,
         env={**_environment(), **variables},
         stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
     )
     try:
         os.sched_setaffinity(process.pid, {core})
