@@ -7,7 +7,7 @@ from typing import Final
 
 from anyio import CapacityLimiter
 
-from dashboard.serve.jsonrpc import AnyMethod, Method
+from dashboard.serve.jsonrpc import AnyMethod, AsyncMethod, Method
 from dashboard.serve.lookups import Lookups
 from dashboard.serve.reports import Reports
 from dashboard.serve.services import ServeServices
@@ -17,13 +17,9 @@ _READERS: Final = 16
 
 
 def exclusion_methods(services: ServeServices) -> Mapping[str, AnyMethod]:
-    """Return both methods by their full names.
-
-    Saves run one after the other: the store has one writer, and waiting here is cheaper than
-    waiting for its lock.
-    """
+    """Return both methods by their full names."""
     get = Method(Lookups(services).statuses, CapacityLimiter(_READERS))
-    save = Method(Reports(services).save, CapacityLimiter(1))
+    save = AsyncMethod(Reports(services).save)
     return {
         method_name(prefix, name): method
         for prefix in services.method_prefixes

@@ -144,7 +144,7 @@ class JsonRpc:
             return await _run(method, params, asker)
         except StoreError as error:
             _log.warning("The store refused a call", method=name, error=str(error))
-            return [RpcFault.server_error(_without_details(error))] * len(params)
+            return [store_fault(error)] * len(params)
         except Exception:  # noqa: BLE001 - top of every call; its connection must go on
             _log.exception("A call failed unexpectedly", method=name)
             return [RpcFault.internal_error()] * len(params)
@@ -184,11 +184,13 @@ def _bare(name: str) -> str:
     return name.partition("_")[2] or name
 
 
-def _without_details(error: StoreError) -> str:
+def store_fault(error: StoreError) -> RpcFault:
     """Tell a caller whether to try again; where the store is and what ails it, the log tells."""
     if isinstance(error, StoreUnavailable):
-        return "The store cannot be used now, and nothing was saved: try again later"
-    return "The store cannot be used until its operator mends it, and nothing was saved"
+        remedy = "The store cannot be used now, and nothing was saved: try again later"
+    else:
+        remedy = "The store cannot be used until its operator mends it, and nothing was saved"
+    return RpcFault.server_error(remedy)
 
 
 def _method_name(item: Request | ErrorReply) -> str | None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Protocol
+from uuid import UUID, uuid4
 
 from dashboard.domain.clock import Clock
 from dashboard.domain.quantity import NetworkId
@@ -44,6 +46,7 @@ class Limits:
 
     `largest_body`: bytes of one HTTP body or one WebSocket message.
     `largest_batch`: requests of one JSON-RPC batch.
+    `waiting_reports`: reports that may wait for the disk before more are refused.
     `oldest_fees`: how long fees are told after the node last answered; it counts as stalled
     when its newest block is older, though it answers.
     `refresh_period`: how often each node is asked for a new block.
@@ -51,6 +54,7 @@ class Limits:
 
     largest_body: int = 1_000_000
     largest_batch: int = 1_000
+    waiting_reports: int = 2_000
     oldest_fees: timedelta = timedelta(minutes=2)
     refresh_period: timedelta = timedelta(seconds=1)
 
@@ -62,6 +66,7 @@ class ServeServices:
     `method_prefixes`: brands under which both methods answer, such as ``chain`` and ``linea``.
     `cors_origins`: browser origins that may call, ``*`` for all.
     `log_requests`: whether every answered request leaves a line in the log.
+    `new_id`: gives ids that nobody else has.
     """
 
     store: Store
@@ -72,6 +77,7 @@ class ServeServices:
     cors_origins: tuple[str, ...] = ()
     limits: Limits = field(default_factory=Limits)
     log_requests: bool = True
+    new_id: Callable[[], UUID] = uuid4
     gate: Gate = field(default_factory=Gate)
     counters: Counters = field(default_factory=Counters)
 

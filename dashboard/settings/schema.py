@@ -47,6 +47,7 @@ class ServeSettings(Struct, frozen=True, forbid_unknown_fields=True):
     method_prefixes: Annotated[list[Prefix], Meta(min_length=1)]
     largest_body: ByteSize
     largest_batch: Positive
+    waiting_reports: Positive
     cors_origins: list[str]
     default_network_id: Annotated[int, Meta(ge=0, le=2**63 - 1)]
     log_requests: bool

@@ -7,55 +7,27 @@ from datetime import datetime
 from hashlib import sha256
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, RowMapping, Select, select, update
+from sqlalchemy import ColumnElement, Connection, RowMapping, Select, select
 
 from dashboard.domain.exclusion import (
     QUERYABLE_WINDOW,
     ModuleOverflow,
     RejectedTransaction,
-    RejectionReport,
     RejectionStage,
-    SaveStatus,
-    SignedTransaction,
     StoredRejection,
 )
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.reason import parse_reason
 from dashboard.store.columns import milliseconds_of
-from dashboard.store.schema import rejections, signed_transactions
+from dashboard.store.schema import rejections
 from dashboard.store.upsert import insert_new
-
-
-def save_report(
-    connection: Connection, report: RejectionReport, network_id: NetworkId, now: datetime
-) -> SaveStatus:
-    """Keep what a node reports; the same reason for the same hash again changes nothing.
-
-    A version that was polled before it was reported is marked as reported.
-    """
-    record = report.record()
-    reason_digest = _digest(report.reason_message)
-    if _was_reported(connection, record, network_id, reason_digest):
-        return SaveStatus.DUPLICATE
-    reported = {
-        "reported_at": now,
-        "reported_reason_digest": reason_digest,
-        "overflows": [[each.module, each.count, each.limit] for each in report.overflows],
-    }
-    if not insert_new(connection, rejections, _row(record, network_id, now) | reported):
-        adopt = update(rejections).where(*_is_version(record, network_id))
-        adopt = adopt.where(rejections.c.reported_at.is_(None)).values(**reported)
-        if connection.execute(adopt).rowcount == 0:
-            return SaveStatus.DUPLICATE
-    _keep_transaction(connection, report.transaction)
-    return SaveStatus.SAVED
 
 
 def save_polled(
     connection: Connection, network_id: NetworkId, record: RejectedTransaction, now: datetime
 ) -> int:
     """Keep a version that upstream showed; return its id, the same for the same version."""
-    insert_new(connection, rejections, _row(record, network_id, now))
+    insert_new(connection, rejections, row_of_record(record, network_id, now))
     query = select(rejections.c.rejection_id).where(*_is_version(record, network_id))
     rejection_id: int = connection.scalars(query).one()
     return rejection_id
@@ -68,15 +40,16 @@ def visible(
 
     Of two with the same claimed time, the one that arrived later.
     """
-    query = (
-        select(rejections)
-        .where(rejections.c.tx_hash == tx_hash, rejections.c.network_id.in_(network_ids))
-        .where(rejections.c.timestamp >= now - QUERYABLE_WINDOW)
-        .order_by(rejections.c.timestamp.desc(), rejections.c.rejection_id.desc())
-        .limit(1)
-    )
-    row = connection.execute(query).mappings().one_or_none()
+    row = connection.execute(_visible(network_ids, tx_hash, now)).mappings().one_or_none()
     return None if row is None else record_of(row)
+
+
+def visible_version(
+    connection: Connection, network_ids: Sequence[NetworkId], tx_hash: TxHash, now: datetime
+) -> StoredRejection | None:
+    """Return the same record as it stands in the archive."""
+    row = connection.execute(_visible(network_ids, tx_hash, now)).mappings().one_or_none()
+    return None if row is None else stored_rejection(row)
 
 
 def versions(connection: Connection, tx_hash: TxHash) -> list[StoredRejection]:
@@ -130,11 +103,24 @@ def record_of(row: RowMapping) -> RejectedTransaction:
     )
 
 
+def _visible(network_ids: Sequence[NetworkId], tx_hash: TxHash, now: datetime) -> Select[Any]:
+    return (
+        select(rejections)
+        .where(rejections.c.tx_hash == tx_hash, rejections.c.network_id.in_(network_ids))
+        .where(rejections.c.timestamp >= now - QUERYABLE_WINDOW)
+        .order_by(rejections.c.timestamp.desc(), rejections.c.rejection_id.desc())
+        .limit(1)
+    )
+
+
 def _stored(connection: Connection, query: Select[Any]) -> list[StoredRejection]:
     return [stored_rejection(row) for row in connection.execute(query).mappings()]
 
 
-def _row(record: RejectedTransaction, network_id: NetworkId, now: datetime) -> dict[str, Any]:
+def row_of_record(
+    record: RejectedTransaction, network_id: NetworkId, now: datetime
+) -> dict[str, Any]:
+    """Return the columns of a version that arrives now and was not reported."""
     reason = parse_reason(record.reason_message)
     return {
         "network_id": network_id,
@@ -152,17 +138,6 @@ def _row(record: RejectedTransaction, network_id: NetworkId, now: datetime) -> d
     }
 
 
-def _was_reported(
-    connection: Connection, record: RejectedTransaction, network_id: NetworkId, reason: bytes
-) -> bool:
-    query = select(rejections.c.rejection_id).where(
-        rejections.c.tx_hash == record.tx_hash,
-        rejections.c.network_id == network_id,
-        rejections.c.reported_reason_digest == reason,
-    )
-    return connection.execute(query).first() is not None
-
-
 def _is_version(
     record: RejectedTransaction, network_id: NetworkId
 ) -> tuple[ColumnElement[bool], ...]:
@@ -171,16 +146,6 @@ def _is_version(
         rejections.c.network_id == network_id,
         rejections.c.version_digest == _version_digest(record),
     )
-
-
-def _keep_transaction(connection: Connection, transaction: SignedTransaction) -> None:
-    row = {
-        "tx_hash": transaction.tx_hash,
-        "recipient": transaction.recipient,
-        "chain_id": transaction.chain_id,
-        "raw": transaction.raw,
-    }
-    insert_new(connection, signed_transactions, row)
 
 
 def _version_digest(record: RejectedTransaction) -> bytes:
@@ -194,8 +159,8 @@ def _version_digest(record: RejectedTransaction) -> bytes:
         milliseconds_of(record.timestamp),
         record.block_number if is_block_shown else None,
     )
-    return _digest(repr(shown))
+    return digest(repr(shown))
 
 
-def _digest(text: str) -> bytes:
+def digest(text: str) -> bytes:
     return sha256(text.encode("utf-8", "surrogatepass")).digest()

@@ -16,7 +16,7 @@ from dashboard.errors import InputError
 from dashboard.settings import Settings
 from dashboard.store.engine import Store
 from dashboard.store.history import first_observed_at, keep_gas_history, other_networks
-from dashboard.store.rejections import save_report
+from dashboard.store.reports import save_report
 from dashboard.wiring.clock import utc_now
 from dashboard.wiring.migration import migrate_store
 from dashboard.wiring.store import open_checked_store

@@ -27,6 +27,7 @@ async def run_serve(settings: Settings, stop: asyncio.Event) -> None:
     limits = Limits(
         largest_body=settings.serve.largest_body,
         largest_batch=settings.serve.largest_batch,
+        waiting_reports=settings.serve.waiting_reports,
         oldest_fees=settings.serve.oldest_fees,
     )
     with closing(open_checked_store(settings)) as store:

@@ -32,7 +32,8 @@ from dashboard.poll.schedule import Schedule
 from dashboard.store.answers import evidence
 from dashboard.store.engine import Store, open_store
 from dashboard.store.migrate import migrate
-from dashboard.store.rejections import save_polled, save_report
+from dashboard.store.rejections import save_polled
+from dashboard.store.reports import save_report
 from dashboard.store.transactions import TrackRequest, track
 from dashboard.upstream.endpoint import Endpoint
 from dashboard.upstream.http import HttpAsker, open_client

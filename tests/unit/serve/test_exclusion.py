@@ -44,11 +44,11 @@ def results(outcomes: list[Outcome]) -> list[Any]:
     return [each.code if isinstance(each, RpcFault) else json.loads(each) for each in outcomes]
 
 
-def test_old_style_report_belongs_to_the_default_network(services: ServeServices) -> None:
+async def test_old_style_report_belongs_to_the_default_network(services: ServeServices) -> None:
     lookups = Lookups(services)
     old_style = a_signed_transaction(1, chain_id=None)
 
-    (saved,) = results(Reports(services).save([a_report_of(old_style)], EVERYBODY))
+    (saved,) = results(await Reports(services).save([a_report_of(old_style)], EVERYBODY))
 
     assert saved["status"] == "SAVED"
     assert results(lookups.statuses([[old_style.tx_hash]], ONLY_OTHER)) == [None]
@@ -56,12 +56,12 @@ def test_old_style_report_belongs_to_the_default_network(services: ServeServices
     assert record["txHash"] == old_style.tx_hash
 
 
-def test_old_style_report_is_refused_to_a_key_without_the_default_network(
+async def test_old_style_report_is_refused_to_a_key_without_the_default_network(
     services: ServeServices,
 ) -> None:
     report = a_report_of(a_signed_transaction(1, chain_id=None))
 
-    assert results(Reports(services).save([report], ONLY_OTHER)) == [-32602]
+    assert results(await Reports(services).save([report], ONLY_OTHER)) == [-32602]
 
 
 def test_question_of_a_key_without_networks_is_answered_with_null(services: ServeServices) -> None:
@@ -70,10 +70,10 @@ def test_question_of_a_key_without_networks_is_answered_with_null(services: Serv
     assert results(Lookups(services).statuses([[f"0x{'ab' * 32}"]], nobody)) == [None]
 
 
-def test_bad_report_in_a_group_fails_alone(services: ServeServices) -> None:
+async def test_bad_report_in_a_group_fails_alone(services: ServeServices) -> None:
     good = a_report_of(a_signed_transaction(2))
 
-    outcomes = results(Reports(services).save([{}, good, good], EVERYBODY))
+    outcomes = results(await Reports(services).save([{}, good, good], EVERYBODY))
 
     assert outcomes[0] == -32602
     statuses = [outcome["status"] for outcome in outcomes[1:]]

@@ -13,7 +13,8 @@ from sqlalchemy import text
 
 from dashboard.errors import StoreError, StoreUnavailable
 from dashboard.store.engine import Store, open_store, prove_writing
-from dashboard.store.rejections import newest, save_report, versions
+from dashboard.store.rejections import newest, versions
+from dashboard.store.reports import save_report
 from dashboard.store.transactions import TrackRequest, is_tracked, track
 from tests.builders import A_MOMENT, A_NETWORK, a_hash, a_report, seconds
 from tests.disk import disk_that_takes_nothing

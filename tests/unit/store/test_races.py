@@ -12,7 +12,8 @@ from dashboard.store.conditions import change
 from dashboard.store.engine import Store, open_store
 from dashboard.store.leases import acquire
 from dashboard.store.outbox import claim, deliveries_of, expand, mark_sent, unexpanded
-from dashboard.store.rejections import newest, save_polled, save_report
+from dashboard.store.rejections import newest, save_polled
+from dashboard.store.reports import save_report
 from dashboard.store.transactions import TrackRequest, track
 from tests.builders import (
     A_MOMENT,

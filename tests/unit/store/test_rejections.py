@@ -13,7 +13,8 @@ from dashboard.domain.exclusion import (
     SaveStatus,
 )
 from dashboard.store.engine import Store
-from dashboard.store.rejections import newest, save_polled, save_report, versions, visible
+from dashboard.store.rejections import newest, save_polled, versions, visible
+from dashboard.store.reports import save_report
 from tests.builders import (
     A_MOMENT,
     A_NETWORK,
