@@ -11,7 +11,12 @@ from dashboard.domain.clock import Clock
 from dashboard.domain.fees import FeePolicy
 from dashboard.domain.gas import SuggestedGasFees
 from dashboard.domain.quantity import NetworkId, Wei
-from dashboard.errors import UpstreamError, UpstreamUnavailable, UpstreamUnreadable
+from dashboard.errors import (
+    UpstreamError,
+    UpstreamForgetful,
+    UpstreamUnavailable,
+    UpstreamUnreadable,
+)
 from dashboard.logs import get_logger
 from dashboard.upstream.chain import HeldChain
 from dashboard.upstream.node import NodeClient
@@ -92,17 +97,30 @@ class ChainFollower:
         """Whether the window holds as many blocks as it should, or all that exist."""
         return self._held is not None and not self._held.missing
 
-    async def refresh(self) -> None:
+    def turn_to(self, node: NodeClient) -> None:
+        """Ask this node from now on; what is held stays and is compared with its chain."""
+        self._node = node
+        self._is_network_checked = False
+
+    async def refresh(self, *, may_forget: bool = True) -> None:
         """Ask the node what is new, then load some of what is old; raises UpstreamError.
 
-        What was held stays and is answered from where the node gives no answer.
+        What was held stays and is answered from where the node gives no answer, and with
+        `may_forget` off also where its chain would take away blocks that nothing replaces.
         """
         async with self._one_at_a_time:
             await self._check_network()
             is_first = self._held is None
-            await self._follow(await self._newest())
+            await self._follow(await self._newest(), may_forget=may_forget)
             if not is_first:
                 await self._load_older()
+
+    async def continues(self, node: NodeClient, head: BlockHeader) -> bool:
+        """Whether the chain of a node with this head shares a block with what is held."""
+        held = self._held
+        if held is None or head.number < held.known_numbers[0]:
+            return True  # nothing is known by which it could be told
+        return await newest_shared(node, held, head) >= 0
 
     def snapshot(self) -> ChainFees:
         """Return what the held blocks say; UpstreamUnavailable while there are none."""
@@ -137,63 +155,47 @@ class ChainFollower:
             raise UpstreamUnreadable(f"{self._node.endpoint.name}: it has no newest block")
         return head
 
-    async def _follow(self, head: BlockHeader) -> None:
+    async def _follow(self, head: BlockHeader, *, may_forget: bool) -> None:
         held = self._held
         if held is None:
             await self._start(head)
         elif head.hash != held.head.hash:
-            await self._advance(held, head)
+            await self._advance(held, head, may_forget=may_forget)
         else:
             self._confirm()
 
     async def _start(self, head: BlockHeader) -> None:
         first = max(0, head.number - self._policy.fees.historical_blocks + 1)
-        newest = await self._read(first, head)
+        self._begin(head, await self._read(first, head))
+
+    def _begin(self, head: BlockHeader, newest: FeeRange) -> None:
         self._believe(HeldChain(head, newest, self._policy.fees, self._policy.window_blocks))
 
-    async def _advance(self, held: HeldChain, head: BlockHeader) -> None:
-        shared = await self._newest_shared(held, head)
+    async def _advance(self, held: HeldChain, head: BlockHeader, *, may_forget: bool) -> None:
+        shared = await newest_shared(self._node, held, head)
         if shared == head.number and self._times_shorter + 1 < self._policy.patience:
             self._times_shorter += 1
             return
-        if shared == head.number or not held.oldest <= shared or self._is_far(shared, head):
+        if shared == head.number or shared < held.oldest:
+            if not may_forget:
+                raise _forgetful(self._node, held, head, shared)
             await self._start(head)
-            return
-        newer = await self._read(shared + 1, head)
-        held.rewind(shared)
-        held.extend(head, newer)
-        self._believe(held)
-
-    def _is_far(self, shared: int, head: BlockHeader) -> bool:
-        return head.number - shared > self._policy.window_blocks
-
-    async def _newest_shared(self, held: HeldChain, head: BlockHeader) -> int:
-        """Return the newest block known to be both in what is held and below (or at) `head`.
-
-        -1 where none is. The parent of the head tells it mostly; otherwise the node is asked
-        for some of the blocks whose hashes are known: all below a shared one are shared.
-        """
-        if held.is_known(head.number, head.hash):
-            return head.number
-        if held.is_known(head.number - 1, head.parent_hash):
-            return head.number - 1
-        known = [number for number in held.known_numbers if number < head.number]
-        low, high = 0, len(known)
-        middle = high - 1  # most often nothing was replaced, and the newest is shared
-        while low < high:
-            if await self._is_shared(held, known[middle]):
-                low = middle + 1
-            else:
-                high = middle
-            middle = (low + high) // 2
-        return known[low - 1] if low else -1
-
-    async def _is_shared(self, held: HeldChain, number: int) -> bool:
-        block = await self._node.block(number)
-        return block is not None and held.is_known(number, block.hash)
+        elif head.number - shared > self._policy.window_blocks:
+            await self._start(head)
+        else:
+            newer = await self._read(shared + 1, head)
+            if newer.blocks[0].number != shared + 1:
+                self._begin(head, newer)
+                return
+            held.rewind(shared)
+            held.extend(head, newer)
+            self._believe(held)
 
     async def _read(self, first: int, head: BlockHeader) -> FeeRange:
-        """Read the blocks from `first` to `head`, rewards of the newest ones only."""
+        """Read the blocks from `first` to `head`, rewards of the newest ones only.
+
+        Where the node gives too few at a time, these are the newest of them.
+        """
         fees = self._policy.fees
         rewarded = max(first, head.number - fees.historical_blocks + 1)
         newest = await read_range(self._node, rewarded, head.number, fees.reward_percentiles)
@@ -201,6 +203,8 @@ class ChainFollower:
             raise UpstreamUnavailable(
                 f"{self._node.endpoint.name}: its chain changed while it was read"
             )
+        if newest.blocks[0].number > rewarded:
+            return newest
         older = await read_range(self._node, first, rewarded - 1)
         return FeeRange(older.blocks + newest.blocks, newest.next_base_fee)
 
@@ -232,3 +236,42 @@ class ChainFollower:
         first = max(missing.start, missing.stop - HISTORY_BLOCKS)
         held.prepend(await read_range(self._node, first, missing.stop - 1))
         self._snapshot = None
+
+
+async def newest_shared(node: NodeClient, held: HeldChain, head: BlockHeader) -> int:
+    """Return the newest block known to be both in what is held and below (or at) `head`.
+
+    -1 where none is. The parent of the head tells it mostly; otherwise the node is asked
+    for some of the blocks whose hashes are known: all below a shared one are shared.
+    """
+    if held.is_known(head.number, head.hash):
+        return head.number
+    if held.is_known(head.number - 1, head.parent_hash):
+        return head.number - 1
+    known = [number for number in held.known_numbers if number < head.number]
+    low, high = 0, len(known)
+    middle = high - 1  # most often nothing was replaced, and the newest is shared
+    while low < high:
+        block = await node.block(known[middle])
+        if block is not None and held.is_known(block.number, block.hash):
+            low = middle + 1
+        else:
+            high = middle
+        middle = (low + high) // 2
+    shared = known[low - 1] if low else -1
+    if shared == head.number - 1 and low:
+        raise UpstreamUnavailable(
+            f"{node.endpoint.name}: block {head.number} names another parent than it has"
+        )
+    return shared
+
+
+def _forgetful(
+    node: NodeClient, held: HeldChain, head: BlockHeader, shared: int
+) -> UpstreamForgetful:
+    name, number = node.endpoint.name, held.head.number
+    if shared == head.number:
+        return UpstreamForgetful(f"{name}: its chain went back from block {number} to {shared}")
+    return UpstreamForgetful(
+        f"{name}: its block {head.number} shares no known block with the chain up to {number}"
+    )

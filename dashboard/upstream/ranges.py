@@ -15,6 +15,9 @@ from dashboard.wire.node import BlockHeader, FeeHistory
 HISTORY_BLOCKS: Final = 1024
 """Blocks in one `eth_feeHistory`: geth gives no more, Besu refuses more."""
 
+MOST_PARTS: Final = 64
+"""Answers for one range: a node that gives a block at a time is not asked a thousand times."""
+
 HEADER_BLOCKS: Final = 100
 """Headers in one batch, each with the hashes of its transactions."""
 
@@ -32,12 +35,15 @@ async def read_range(
 ) -> FeeRange:
     """Read blocks `first` to `last`, with the rewards at `percentiles` where the node has them.
 
-    A node may answer fewer blocks than were asked: it is asked again for those before.
+    A node may answer fewer blocks than were asked: it is asked again for those before, and
+    where it makes that too many questions, the newest of these blocks are returned.
     """
     blocks: list[BlockFees] = []
     next_base_fee = None
     newest = last
-    while newest >= first:
+    for _ in range(MOST_PARTS):
+        if newest < first:
+            break
         part = await _read_part(node, max(first, newest - HISTORY_BLOCKS + 1), newest, percentiles)
         blocks[:0] = part.blocks
         next_base_fee = part.next_base_fee if newest == last else next_base_fee
@@ -61,14 +67,18 @@ async def _read_part(
 
 
 def _from_history(history: FeeHistory, reward_count: int) -> list[BlockFees]:
-    """Rewards that are not those that were asked for count as none."""
+    """Rewards that are not those that were asked for count as none.
+
+    A node that puts the percentiles into an order of its own is read all the same: rewards
+    never fall from one percentile to the next.
+    """
     rewards = history.reward or ((),) * len(history.gas_used_ratio)
     return [
         BlockFees(
             number=history.oldest_block + place,
             base_fee_per_gas=history.base_fee_per_gas[place],
             gas_used_ratio=history.gas_used_ratio[place],
-            rewards=tuple(reward) if len(reward) == reward_count else (),
+            rewards=tuple(sorted(reward)) if len(reward) == reward_count else (),
         )
         for place, reward in enumerate(rewards)
     ]

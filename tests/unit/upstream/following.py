@@ -8,6 +8,7 @@ from typing import Any
 
 from dashboard.domain.quantity import NetworkId
 from dashboard.upstream.blocks import ChainFollower, FollowPolicy
+from dashboard.upstream.failover import FailoverFollower
 from dashboard.upstream.node import NodeClient
 from tests.unit.upstream.askers import Call, ScriptedAsker
 from tests.unit.upstream.chains import FakeChain
@@ -48,7 +49,7 @@ def nearest_rank(values: tuple[int, ...], percent: int) -> int:
     return sorted(values)[max(1, -(-len(values) * percent // 100)) - 1]
 
 
-def assert_holds(follower: ChainFollower, base_fees: tuple[int, ...]) -> None:
+def assert_holds(follower: ChainFollower | FailoverFollower, base_fees: tuple[int, ...]) -> None:
     found = follower.snapshot()
     assert found.base_fee_history == base_fees[-500:]
     assert found.base_fee_percentile == nearest_rank(base_fees, 50)

@@ -1,0 +1,193 @@
+"""Follow a chain through several nodes: the first that is well is asked, the others stand by."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import Final
+
+from dashboard.domain.quantity import NetworkId
+from dashboard.errors import (
+    UpstreamError,
+    UpstreamForgetful,
+    UpstreamThrottled,
+    UpstreamUnavailable,
+)
+from dashboard.logs import get_logger
+from dashboard.upstream.blocks import ChainFees, ChainFollower
+from dashboard.upstream.node import NodeClient
+from dashboard.upstream.standing import Elapsed, FailoverPolicy, NodeState, Standing
+from dashboard.wire.node import BlockHeader
+
+_log = get_logger(__name__)
+
+_WORST_LAST: Final = (NodeState.LAGGING, NodeState.DISAGREEING, NodeState.FAILING)
+
+
+class FailoverFollower:
+    """Keeps one chain, whichever of its nodes tells it; `refresh` asks, `snapshot` answers.
+
+    What is held survives a change of node: the next one's chain is compared with it block hash
+    by block hash, as after a reorganisation. While another node is well, none can take blocks
+    away that nothing replaces; only where all of them do is that believed.
+    """
+
+    def __init__(
+        self,
+        follower: ChainFollower,
+        nodes: Sequence[NodeClient],
+        network_id: NetworkId,
+        elapsed: Elapsed,
+        policy: FailoverPolicy | None = None,
+    ) -> None:
+        """Prefer the nodes in their order; `follower` asks the first of them at first."""
+        self._follower = follower
+        self._network_id = network_id
+        self._elapsed = elapsed
+        self._policy = policy or FailoverPolicy()
+        self._one_at_a_time = asyncio.Lock()
+        self.standings = tuple(Standing(node) for node in nodes)
+        self.changes = 0
+        self._current = self.standings[0]
+        self._looked_at = elapsed()
+
+    @property
+    def current(self) -> Standing:
+        """The node that is asked."""
+        return self._current
+
+    @property
+    def head(self) -> BlockHeader | None:
+        """The newest block that is held."""
+        return self._follower.head
+
+    @property
+    def read_at(self) -> datetime | None:
+        """When a node last said that `head` is its newest block."""
+        return self._follower.read_at
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether the window holds as many blocks as it should, or all that exist."""
+        return self._follower.is_complete
+
+    def snapshot(self) -> ChainFees:
+        """Return what the held blocks say; UpstreamUnavailable while there are none."""
+        return self._follower.snapshot()
+
+    async def refresh(self) -> None:
+        """Ask the best node what is new, the next one where it fails; raises UpstreamError."""
+        async with self._one_at_a_time:
+            await self._refresh()
+            if self._elapsed() - self._looked_at >= self._policy.look_period:
+                self._looked_at = self._elapsed()
+                await self._look_around()
+
+    async def _refresh(self) -> None:
+        candidates = self._candidates()
+        is_alone = len(candidates) == 1
+        errors = await self._try(candidates, may_forget=is_alone)
+        forgetful = [each for each, error in errors if isinstance(error, UpstreamForgetful)]
+        if forgetful:
+            errors = await self._try(forgetful[:1], may_forget=True)
+        if errors:
+            raise _all_of([error for _, error in errors])
+
+    def _candidates(self) -> list[Standing]:
+        """Return whom to ask, best first: who rests only where nobody else is left."""
+        now = self._elapsed()
+        awake = [each for each in self.standings if each.rests_until <= now]
+        willing = [each for each in self.standings if not each.is_throttled]
+        some = awake or willing or list(self.standings)
+        return sorted(some, key=lambda each: (each is not self._current, each.state in _WORST_LAST))
+
+    async def _try(
+        self, candidates: Sequence[Standing], *, may_forget: bool
+    ) -> list[tuple[Standing, UpstreamError]]:
+        """Ask one after the other until one answers; else return why none did."""
+        errors: list[tuple[Standing, UpstreamError]] = []
+        for standing in candidates:
+            if standing is not self._current or standing.state is not NodeState.IN_USE:
+                self._follower.turn_to(standing.node)
+            try:
+                await self._follower.refresh(may_forget=may_forget)
+            except UpstreamError as error:
+                standing.fails(error, self._elapsed(), self._policy)
+                errors.append((standing, error))
+            else:
+                self._use(standing)
+                return []
+        self._follower.turn_to(self._current.node)
+        return errors
+
+    def _use(self, standing: Standing) -> None:
+        standing.head, standing.is_throttled = self._follower.head, False
+        before, self._current = self._current, standing
+        if standing is not before:
+            self.changes += 1
+            _log.warning(
+                "Another node is asked from now on", node=standing.name, instead_of=before.name
+            )
+            if before.state is NodeState.IN_USE:
+                before.becomes(NodeState.READY, self._elapsed())
+        standing.becomes(NodeState.IN_USE, self._elapsed())
+
+    async def _look_around(self) -> None:
+        """Look at those that stand by; go back to a preferred one, or leave one that lags."""
+        now = self._elapsed()
+        others = [each for each in self.standings if each is not self._current]
+        awake = [each for each in others if each.rests_until <= now]
+        await asyncio.gather(*(self._look_at(standing) for standing in awake))
+        best = next((each for each in self.standings if self._is_better(each)), None)
+        if best is not None:
+            await self._try([best], may_forget=False)
+
+    async def _look_at(self, standing: Standing) -> None:
+        try:
+            async with asyncio.timeout(self._policy.look_patience.total_seconds()):
+                head = await standing.newest(self._network_id)
+                is_same = head is not None and await self._follower.continues(standing.node, head)
+        except TimeoutError:
+            seconds = self._policy.look_patience.total_seconds()
+            said = f"{standing.name}: no answer within {seconds:g} s"
+            standing.fails(UpstreamUnavailable(said), self._elapsed(), self._policy)
+        except UpstreamError as error:
+            standing.fails(error, self._elapsed(), self._policy)
+        else:
+            self._judge(standing, head, is_same=is_same)
+
+    def _judge(self, standing: Standing, head: BlockHeader | None, *, is_same: bool) -> None:
+        held, now = self._follower.head, self._elapsed()
+        standing.head, standing.is_throttled = head, False
+        if head is None or not is_same:
+            said = "its chain shares no known block with that of the node in use"
+            standing.becomes(NodeState.DISAGREEING, now, said)
+        elif held is not None and held.number - head.number >= self._policy.lag_blocks:
+            said = f"its newest block {head.number} is behind block {held.number}"
+            standing.becomes(NodeState.LAGGING, now, said)
+        else:
+            standing.becomes(NodeState.READY, now)
+            standing.good_looks += 1
+
+    def _is_better(self, standing: Standing) -> bool:
+        """Whether a node that was just looked at is to be asked instead of the current one."""
+        held = self._follower.head
+        if standing.state is not NodeState.READY or standing.head is None or held is None:
+            return False
+        if standing.head.number - held.number >= self._policy.lag_blocks:
+            return True
+        is_preferred = self.standings.index(standing) < self.standings.index(self._current)
+        return is_preferred and standing.good_looks >= self._policy.good_looks
+
+
+def _all_of(errors: Sequence[UpstreamError]) -> UpstreamError:
+    """Return one error for all: of a kind that asks for no more patience than needed."""
+    if len(errors) == 1:
+        return errors[0]
+    waits = [each.retry_after for each in errors if isinstance(each, UpstreamThrottled)]
+    said = "; ".join(map(str, errors))
+    if len(waits) == len(errors):
+        known = [wait for wait in waits if wait is not None]
+        return UpstreamThrottled(said, min(known, default=timedelta(0)) or None)
+    return UpstreamUnavailable(said)
