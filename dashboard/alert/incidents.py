@@ -149,14 +149,15 @@ def _of_silence(kind: SubjectKind, grounds: SilenceGrounds, network: str) -> Wor
 
 def _of_age(grounds: AgeGrounds, network: str) -> Wording:
     at = grounds.answered_at
+    headline, answered, last = "fees are stale", "was never answered", "never"
+    if at is not None:
+        headline = f"fees are stale, told last at {at:%H:%M} UTC"
+        answered, last = f"was answered last on {moment(at)}", moment(at)
     return Wording(
-        headline=f"{network}: fees are stale, told last at {at:%H:%M} UTC",
-        opening=(
-            f"The fees of {network} are stale: {grounds.operation} was answered last on "
-            f"{moment(at)}."
-        ),
+        headline=f"{network}: {headline}",
+        opening=f"The fees of {network} are stale: {grounds.operation} {answered}.",
         page="health",
-        rows=(("Last answer", moment(at)), ("Due every", span(grounds.period))),
+        rows=(("Last answer", last), ("Due every", span(grounds.period))),
         explanation=_STALE,
         next_steps=_LOOK_AFTER,
     )

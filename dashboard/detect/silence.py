@@ -31,11 +31,15 @@ class Unanswered:
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """A question that was answered: when last, and how often it is put."""
+    """A question that was answered: when last, and how often it is put.
+
+    With `was_answered` off it never was: `answered_at` is since when it is waited for.
+    """
 
     operation: Operation
     answered_at: datetime
     period: timedelta
+    was_answered: bool = True
 
     @property
     def stale_from(self) -> datetime:
@@ -83,5 +87,7 @@ def see_staleness(
     own = [each for each in stale if silent_since is None or each.answered_at > silent_since]
     if not own:
         return None
-    grounds = AgeGrounds(own[0].operation, own[0].answered_at, own[0].period)
-    return Sight(is_trouble=True, at=now, since=own[0].stale_from, grounds=grounds)
+    oldest = own[0]
+    answered_at = oldest.answered_at if oldest.was_answered else None
+    grounds = AgeGrounds(oldest.operation, answered_at, oldest.period)
+    return Sight(is_trouble=True, at=now, since=oldest.stale_from, grounds=grounds)

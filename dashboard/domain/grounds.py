@@ -46,10 +46,13 @@ class SilenceGrounds:
 
 @dataclass(frozen=True, slots=True)
 class AgeGrounds:
-    """A figure that is too old: which one, when it was answered last, how often it is due."""
+    """A figure that is too old: which one, when it was answered last, how often it is due.
+
+    `answered_at` is None where it never was, though others were.
+    """
 
     operation: Operation
-    answered_at: datetime
+    answered_at: datetime | None
     period: timedelta
 
 

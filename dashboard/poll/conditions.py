@@ -136,6 +136,14 @@ class Conditions:
             found.append(Answered(Operation.SUGGESTED_GAS_FEES, told_at, self.fees_period))
         if mark is not None:
             found.append(Answered(Operation.BUSY_THRESHOLD, mark.asked_at, self.threshold_period))
+        elif told_at is not None:
+            waited = Answered(
+                Operation.BUSY_THRESHOLD,
+                self.watching_since,
+                self.threshold_period,
+                was_answered=False,
+            )
+            found.append(waited)
         return found
 
     def _is_muted(self, connection: Connection, observation: GasObservation) -> bool:

@@ -10,6 +10,8 @@ from typing import Final
 from dashboard.devnet.chain import DEVNET_ID
 from dashboard.domain.quantity import shorten
 from dashboard.errors import SettingsError
+from dashboard.settings.check_fees import check_fees
+from dashboard.settings.fees import fees_of
 from dashboard.settings.locate import Path
 from dashboard.settings.module_limits import limits_of
 from dashboard.settings.schema import EndpointSettings, MailSettings, NetworkSettings, Settings
@@ -29,6 +31,7 @@ def check_together(settings: Settings) -> Iterator[Finding]:
     yield from _check_networks(settings)
     yield from _check_own_serve(settings)
     yield from _check_mail(settings.mail)
+    yield from _check_fees(settings)
 
 
 def _check_addresses(settings: Settings) -> Iterator[Finding]:
@@ -45,6 +48,14 @@ def _check_addresses(settings: Settings) -> Iterator[Finding]:
                 "own; add a table [serve.keys.NAME] with key"
             )
             yield (section, "host"), said
+
+
+def _check_fees(settings: Settings) -> Iterator[Finding]:
+    common = list(check_fees(settings.fees, ("fees",)))
+    yield from common
+    for name, network in settings.networks.items():
+        if network.fees is not None and not common:
+            yield from check_fees(fees_of(settings.fees, network.fees), ("networks", name, "fees"))
 
 
 def _check_mail(mail: MailSettings) -> Iterator[Finding]:
@@ -86,17 +97,23 @@ def _check_networks(settings: Settings) -> Iterator[Finding]:
 
 def _check_schemes(name: str, network: NetworkSettings) -> Iterator[Finding]:
     """Find endpoints that cannot be asked; an address may hold a key, so it is not shown."""
-    endpoints = {
-        "exclusion": (network.exclusion, _ANY_SCHEME),
-        "gas": (network.gas, _HTTP_SCHEME),
-        "node": (network.node, _ANY_SCHEME),
+    nodes = {("nodes", str(place)): node for place, node in enumerate(network.nodes)}
+    endpoints: dict[Path, tuple[EndpointSettings | None, tuple[str, ...]]] = {
+        ("exclusion",): (network.exclusion, _ANY_SCHEME),
+        ("gas",): (network.gas, _HTTP_SCHEME),
+        ("node",): (network.node, _ANY_SCHEME),
+        **{path: (node, _ANY_SCHEME) for path, node in nodes.items()},
     }
-    for role, (endpoint, schemes) in endpoints.items():
-        if endpoint is None or endpoint.is_own_serve:
+    for path, (endpoint, schemes) in endpoints.items():
+        if endpoint is None or (endpoint.is_own_serve and path[0] in {"exclusion", "gas"}):
             continue
         if not endpoint.url.reveal().startswith(schemes):
             said = f"does not begin with {' or '.join(schemes)}: write the whole address"
-            yield ("networks", name, role, "url"), said
+            yield ("networks", name, *path, "url"), said
+    for path, node in nodes.items():
+        if any(node is not other and node == other for other in network.all_nodes):
+            said = "is there twice: another node can stand in, the same one cannot"
+            yield ("networks", name, *path), said
 
 
 def _check_own_serve(settings: Settings) -> Iterator[Finding]:

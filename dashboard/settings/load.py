@@ -15,14 +15,24 @@ from dashboard.domain.quantity import shorten
 from dashboard.domain.secret import Secret
 from dashboard.errors import SettingsError
 from dashboard.settings.check import check_together
-from dashboard.settings.mistakes import Inspector, Layer, Mistake, Place, Table, not_a_setting
+from dashboard.settings.mistakes import (
+    Inspector,
+    Layer,
+    Mistake,
+    Place,
+    Table,
+    holds_settings,
+    not_a_setting,
+)
 from dashboard.settings.presets import preset_layers, preset_names
 from dashboard.settings.schema import Settings
 from dashboard.settings.source import Unreadable, read_file
 from dashboard.settings.values import (
     ByteSize,
     Duration,
+    FeeAmount,
     parse_duration,
+    parse_fee_amount,
     parse_secret,
     parse_size,
 )
@@ -30,7 +40,11 @@ from dashboard.settings.values import (
 DEFAULTS: Final = Path(__file__).parents[2] / "config" / "default.toml"
 _PREFIX: Final = "LINEWATCH_"
 _RESERVED: Final = frozenset({"LINEWATCH_HOME", "LINEWATCH_CONFIG"})
-_PARSERS: Final = {Duration: parse_duration, ByteSize: parse_size}
+_PARSERS: Final = {
+    Duration: parse_duration,
+    ByteSize: parse_size,
+    FeeAmount: parse_fee_amount,
+}
 _LISTS: Final = (("serve", "method_prefixes"), ("serve", "cors_origins"), ("mail", "recipients"))
 
 
@@ -145,8 +159,8 @@ def _known_variables() -> Iterator[tuple[str, tuple[str, str]]]:
     for section, kind in get_type_hints(Settings).items():
         if not (isinstance(kind, type) and issubclass(kind, msgspec.Struct)):
             continue
-        for key in kind.__struct_fields__:
-            if (section, key) != ("serve", "keys"):
+        for key, inner in get_type_hints(kind).items():
+            if not holds_settings(inner):
                 yield f"{_PREFIX}{section}_{key}".upper(), (section, key)
 
 
@@ -154,6 +168,9 @@ def _referenced(table: object) -> Iterator[str]:
     """Yield the variables that a table names with ``env:``."""
     if isinstance(table, dict):
         for value in table.values():
+            yield from _referenced(value)
+    elif isinstance(table, list):
+        for value in table:
             yield from _referenced(value)
     elif isinstance(table, str) and table.startswith("env:"):
         yield table.removeprefix("env:")

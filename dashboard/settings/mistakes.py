@@ -85,7 +85,7 @@ def kind_at(path: Path, kind: Any) -> Any:  # noqa: ANN401 - a type as typing wr
 
 def holds_settings(kind: object) -> bool:
     """Whether a type is a table, so that no value may stand in its place."""
-    return get_origin(kind) is dict or _is_struct(kind)
+    return get_origin(kind) is dict or _is_struct(kind) or _is_list_of_tables(kind)
 
 
 def _may_be_secret(path: Path) -> bool:
@@ -119,6 +119,9 @@ class Inspector:
                 yield from self.mistakes(value, get_args(kind)[1], (*path, name))
         elif isinstance(table, dict) and _is_struct(kind):
             yield from self._in_struct(table, kind, path)
+        elif isinstance(table, list) and _is_list_of_tables(kind):
+            for place, value in enumerate(table):
+                yield from self.mistakes(value, get_args(kind)[0], (*path, str(place)))
         else:
             yield from self._in_value(table, kind, path)
 
@@ -180,3 +183,7 @@ def _without_none(kind: Any) -> Any:  # noqa: ANN401 - a type as typing writes i
 
 def _is_struct(kind: object) -> TypeGuard[type[msgspec.Struct]]:
     return isinstance(kind, type) and issubclass(kind, msgspec.Struct)
+
+
+def _is_list_of_tables(kind: Any) -> bool:  # noqa: ANN401 - a type as typing writes it has no type of its own
+    return get_origin(kind) is list and _is_struct(get_args(kind)[0])

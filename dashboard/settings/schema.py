@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from pathlib import Path
 from typing import Annotated, Final, Literal
 
 from msgspec import Meta, Struct
 
 from dashboard.domain.secret import Secret
+from dashboard.settings.fees import FeeSettings, OwnFeeSettings
 from dashboard.settings.values import ByteSize, Duration
 
 Port = Annotated[int, Meta(ge=1, le=65535)]
@@ -52,7 +54,6 @@ class ServeSettings(Struct, frozen=True, forbid_unknown_fields=True):
     default_network_id: Annotated[int, Meta(ge=0, le=2**63 - 1)]
     log_requests: bool
     oldest_fees: Duration
-    busy_window: Annotated[int, Meta(ge=1, le=200_000)]
     keys: dict[str, ApiKeySettings]
 
 
@@ -131,8 +132,10 @@ class NetworkSettings(Struct, frozen=True, forbid_unknown_fields=True):
 
     `preset` names a file of config/networks that gives what is not written here. `block_time`
     is the usual time between blocks; it dates a history, which names no times. The periods are
-    those of [poll] where they are None. `serve_fees`: our own serve follows the node, if there
-    is one, and tells its fees. `module_limits` names a table of config/module_limits, or a file.
+    those of [poll] where they are None. `nodes` stand by for `node`, in this order: one that is
+    `node_lag` blocks behind another is left for it. `stalled_after`: a node whose newest block
+    is older tells the worker no fees. `serve_fees`: our own serve follows the nodes, if there are
+    any, and tells their fees. `module_limits` names a table of config/module_limits, or a file.
     """
 
     network_id: ChainId
@@ -141,12 +144,28 @@ class NetworkSettings(Struct, frozen=True, forbid_unknown_fields=True):
     exclusion: EndpointSettings | None = None
     gas: EndpointSettings | None = None
     node: EndpointSettings | None = None
+    nodes: list[EndpointSettings] = []
+    node_lag: Positive = 3
+    stalled_after: Duration | None = None
     block_time: Duration | None = None
     gas_period: Duration | None = None
     history_period: Duration | None = None
     threshold_period: Duration | None = None
     serve_fees: bool = True
     module_limits: str = ""
+    fees: OwnFeeSettings | None = None
+
+    @property
+    def all_nodes(self) -> tuple[EndpointSettings, ...]:
+        """The nodes that are asked, the preferred one first."""
+        return (*((self.node,) if self.node is not None else ()), *self.nodes)
+
+    @property
+    def stalls_after(self) -> timedelta | None:
+        """How old a node's newest block may be; None: however old."""
+        if self.stalled_after is not None or self.block_time is None:
+            return self.stalled_after
+        return max(timedelta(minutes=5), 30 * self.block_time)
 
 
 class Settings(Struct, frozen=True, forbid_unknown_fields=True):
@@ -157,6 +176,7 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True):
     pages: PagesSettings
     serve: ServeSettings
     devnet: DevnetSettings
+    fees: FeeSettings
     poll: PollSettings
     worker: WorkerSettings
     alerts: AlertSettings

@@ -1,4 +1,4 @@
-"""The kinds of value a setting can have beyond text and numbers: durations, sizes, secrets."""
+"""The kinds of value of settings beyond text and numbers: durations, sizes, fees, secrets."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Final
 
-from dashboard.domain.quantity import shorten
+from dashboard.domain.quantity import parse_gwei, shorten
 from dashboard.domain.secret import Secret
+from dashboard.errors import WireError
 
 _DURATION: Final = re.compile(r"(\d{1,9})(ms|s|m|h|d)", re.ASCII)
 _DURATION_UNITS: Final = {
@@ -19,6 +20,7 @@ _DURATION_UNITS: Final = {
     "h": timedelta(hours=1),
     "d": timedelta(days=1),
 }
+_FEE: Final = re.compile(r"([\d.]{1,30}) ?(gwei|wei)", re.ASCII)
 _SIZE: Final = re.compile(r"(\d{1,9})(B|kB|MB)", re.ASCII)
 _SIZE_UNITS: Final = {"B": 1, "kB": 1000, "MB": 1000_000}
 
@@ -29,6 +31,23 @@ class Duration(timedelta):
 
 class ByteSize(int):
     """A number of bytes, written as a whole number and a unit: 512B, 64kB, 1MB."""
+
+
+class FeeAmount(int):
+    """A fee for one unit of gas in wei, written with its unit: 1.5gwei, 7wei."""
+
+
+def parse_fee_amount(text: object) -> FeeAmount:
+    """Read a fee exactly, zero included; ValueError says what is expected."""
+    match = _FEE.fullmatch(text) if isinstance(text, str) else None
+    try:
+        if match is None:
+            raise WireError("no fee")
+        amount = parse_gwei(match[1]) if match[2] == "gwei" else int(match[1])
+        return FeeAmount(amount)
+    except (WireError, ValueError):
+        msg = f"{shorten(str(text))} is not a fee; write an amount and a unit: 1.5gwei or 7wei"
+        raise ValueError(msg) from None
 
 
 def parse_duration(text: object) -> Duration:

@@ -97,6 +97,11 @@ class ChainFollower:
         """Whether the window holds as many blocks as it should, or all that exist."""
         return self._held is not None and not self._held.missing
 
+    @property
+    def blocks_held(self) -> int:
+        """How many blocks the window holds."""
+        return 0 if self._held is None else len(self._held.window)
+
     def turn_to(self, node: NodeClient) -> None:
         """Ask this node from now on; what is held stays and is compared with its chain."""
         self._node = node

@@ -72,6 +72,11 @@ class FailoverFollower:
         """Whether the window holds as many blocks as it should, or all that exist."""
         return self._follower.is_complete
 
+    @property
+    def blocks_held(self) -> int:
+        """How many blocks the window holds."""
+        return self._follower.blocks_held
+
     def snapshot(self) -> ChainFees:
         """Return what the held blocks say; UpstreamUnavailable while there are none."""
         return self._follower.snapshot()

@@ -93,6 +93,28 @@ class InclusionClient:
         return dict(zip(distinct, counts, strict=True))
 
 
+class FirstThatAnswers:
+    """Asks the first node, and the next one what the one before could not answer."""
+
+    def __init__(self, clients: Sequence[InclusionClient]) -> None:
+        """Prefer the clients in their order."""
+        self._clients = clients
+
+    async def ask(self, questions: Sequence[InclusionQuestion]) -> list[InclusionAnswer]:
+        """Return one answer for each question, in order; a failure where no node has one."""
+        first, *others = self._clients
+        answers = await first.ask(questions)
+        for client in others:
+            open_ = [place for place, each in enumerate(answers) if each.failure is not None]
+            if not open_:
+                break
+            more = await client.ask([questions[place] for place in open_])
+            for place, answer in zip(open_, more, strict=True):
+                if answer.failure is None:
+                    answers[place] = answer
+        return answers
+
+
 def _inclusion(receipt: Receipt) -> Inclusion:
     return Inclusion(receipt.block_number, receipt.block_hash, receipt.is_successful)
 

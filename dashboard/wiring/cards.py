@@ -22,7 +22,7 @@ def card_of(network: Network, settings: Settings) -> NetworkCard:
         is_simulated=network.is_simulated,
         gas_period=periods.suggested_gas_fees,
         threshold_period=periods.thresholds,
-        has_gas=endpoints.gas is not None or endpoints.node is not None,
+        has_gas=endpoints.gas is not None or bool(endpoints.all_nodes),
         has_exclusion=endpoints.exclusion is not None,
         gas_source=gas_source(network, settings),
         sees_all_reports=sees_all_reports(network, settings),

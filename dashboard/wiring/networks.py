@@ -3,31 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from urllib.parse import quote
 
 import msgspec
 
 from dashboard.devnet.chain import BLOCK_SECONDS, DEVNET_ID
 from dashboard.devnet.scripts import LIMITS as SIMULATED_LIMITS
+from dashboard.domain.fees import FeePolicy, LevelPolicy
 from dashboard.domain.module_limits import ModuleLimits
-from dashboard.domain.quantity import NetworkId
+from dashboard.domain.quantity import NetworkId, Wei
 from dashboard.domain.secret import Secret
 from dashboard.poll.gas import GasPeriods
+from dashboard.poll.inclusion import InclusionAsker
 from dashboard.settings import EndpointSettings, NetworkSettings, Settings
+from dashboard.settings.fees import FeeSettings, LevelSettings, fees_of
 from dashboard.settings.module_limits import limits_of
 from dashboard.settings.schema import PollSettings
 from dashboard.settings.values import Duration
 from dashboard.upstream.blocks import ChainFollower, FollowPolicy
 from dashboard.upstream.endpoint import Asker, Endpoint
 from dashboard.upstream.exclusion import ExclusionClient
+from dashboard.upstream.failover import FailoverFollower
 from dashboard.upstream.gas import BasicKey, Credentials, GasClient, PathKey
 from dashboard.upstream.http import HttpAsker, HttpClient
-from dashboard.upstream.inclusion import InclusionClient
+from dashboard.upstream.inclusion import FirstThatAnswers, InclusionClient
 from dashboard.upstream.node import NodeClient
 from dashboard.upstream.retry import RetryPolicy
+from dashboard.upstream.standing import FailoverPolicy
 from dashboard.upstream.websocket import WebSocketAsker
-from dashboard.wiring.clock import utc_now
+from dashboard.wiring.clock import elapsed, utc_now
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +43,10 @@ class Network:
     title: str
     endpoints: NetworkSettings
     is_simulated: bool = False
+
+    def fees(self, common: FeeSettings) -> FeeSettings:
+        """Return the numbers behind its gas operations: its own, or those of all networks."""
+        return fees_of(common, self.endpoints.fees)
 
 
 def networks_of(settings: Settings) -> tuple[Network, ...]:
@@ -112,6 +121,36 @@ def gas_periods(network: Network, settings: Settings) -> GasPeriods:
     )
 
 
+def fee_policy(network: Network, common: FeeSettings) -> FeePolicy:
+    """Return how the network's gas operations are made."""
+    fees = network.fees(common)
+    smallest, largest = fees.range_percentiles
+    return FeePolicy(
+        low=_level(fees.low),
+        medium=_level(fees.medium),
+        high=_level(fees.high),
+        range_percentiles=(smallest, largest),
+        trend_percentile=fees.trend_percentile,
+        recent_blocks=fees.recent_blocks,
+        trend_blocks=fees.trend_blocks,
+        historical_blocks=fees.historical_blocks,
+        history_blocks=fees.history_blocks,
+        usual_percentile=fees.usual_percentile,
+        busy_percentile=fees.busy_percentile,
+    )
+
+
+def _level(level: LevelSettings) -> LevelPolicy:
+    return LevelPolicy(
+        level.reward_percentile,
+        level.priority_fee_share,
+        Wei(level.priority_fee_floor),
+        level.base_fee_share,
+        level.min_wait,
+        level.max_wait,
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class Clients:
     """Makes the clients of networks over one shared HTTP client; `attempts` at each question."""
@@ -148,25 +187,31 @@ class Clients:
         asker = HttpAsker(self.http, endpoint, self._policy())
         return GasClient(asker, network.network_id, _credentials(settings))
 
-    def node(self, network: Network) -> NodeClient | None:
-        """Return the client of the network's node, if there is one."""
-        settings = network.endpoints.node
-        if settings is None:
-            return None
-        return NodeClient(self._asker(f"{network.title} node", rpc_address(settings)))
+    def nodes(self, network: Network) -> tuple[NodeClient, ...]:
+        """Return the clients of the network's nodes, the preferred one first."""
+        settings = network.endpoints.all_nodes
+        if len(settings) == 1:
+            return (NodeClient(self._asker(f"{network.title} node", rpc_address(settings[0]))),)
+        return tuple(
+            NodeClient(self._asker(f"{network.title} node {place}", rpc_address(each)))
+            for place, each in enumerate(settings, start=1)
+        )
 
-    def inclusion(self, network: Network) -> InclusionClient | None:
-        """Return what asks the network's node what became of transactions, if there is one."""
-        node = self.node(network)
-        return None if node is None else InclusionClient(node, network.network_id)
+    def inclusion(self, network: Network) -> InclusionAsker | None:
+        """Return what asks the network's nodes what became of transactions, if there are any."""
+        clients = [InclusionClient(node, network.network_id) for node in self.nodes(network)]
+        return None if not clients else FirstThatAnswers(clients)
 
-    def follower(self, network: Network, window_blocks: int) -> ChainFollower | None:
-        """Return what reads the fees of this many blocks from the network's node, if any."""
-        node = self.node(network)
-        if node is None:
+    def follower(self, network: Network, fees: FeeSettings) -> FailoverFollower | None:
+        """Return what reads the fees of the network from its nodes, if there are any."""
+        impatient = self if len(network.endpoints.all_nodes) == 1 else replace(self, attempts=1)
+        nodes = impatient.nodes(network)
+        if not nodes:
             return None
-        policy = FollowPolicy(window_blocks=window_blocks)
-        return ChainFollower(node, network.network_id, policy, utc_now)
+        policy = FollowPolicy(fee_policy(network, fees), network.fees(fees).window_blocks)
+        chain = ChainFollower(nodes[0], network.network_id, policy, utc_now)
+        failover = FailoverPolicy(lag_blocks=network.endpoints.node_lag)
+        return FailoverFollower(chain, nodes, network.network_id, elapsed, failover)
 
     def _asker(self, name: str, url: Secret) -> Asker:
         endpoint = self._endpoint(name, url)

@@ -63,6 +63,6 @@ def _served(network: Network, clients: Clients, settings: Settings) -> ServedNet
     return ServedNetwork(
         network_id=network.network_id,
         name=network.title,
-        follower=clients.follower(network, settings.serve.busy_window) if is_followed else None,
+        follower=clients.follower(network, settings.fees) if is_followed else None,
         is_default_for_old_reports=settings.serve.default_network_id == network.network_id,
     )

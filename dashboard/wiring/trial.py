@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from dashboard.poll.cadence import CadencePolicy
 from dashboard.poll.clocks import Clocks
@@ -67,7 +67,7 @@ async def _findings(network: Network, clients: Clients) -> AsyncIterator[Finding
     if gas is not None:
         async for finding in trial.gas(gas):
             yield finding
-    node = clients.node(network)
-    if node is not None:
+    nodes = clients.nodes(network)
+    for place, node in enumerate(nodes, start=1):
         async for finding in trial.node(node, network.network_id):
-            yield finding
+            yield finding if len(nodes) == 1 else replace(finding, endpoint=f"node {place}")

@@ -60,14 +60,16 @@ async def run_worker(settings: Settings, stop: asyncio.Event) -> None:
 
 
 def _watched(network: Network, clients: Clients, settings: Settings) -> WatchedNetwork:
-    follower = clients.follower(network, settings.serve.busy_window)
+    follower = clients.follower(network, settings.fees)
     return WatchedNetwork(
         network.network_id,
         gas=clients.gas(network),
         exclusion=clients.exclusion(network),
         inclusion=clients.inclusion(network),
         block_time=network.endpoints.block_time,
-        gas_from_node=None if follower is None else GasFromNode(follower, elapsed),
+        gas_from_node=None
+        if follower is None
+        else GasFromNode(follower, Clocks(utc_now, elapsed), network.endpoints.stalls_after),
         gas_periods=gas_periods(network, settings),
     )
 

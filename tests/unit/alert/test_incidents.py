@@ -27,6 +27,7 @@ BELOW = FeeGrounds(Signal.BASE_FEE, Wei(15_200_000_000), Wei(19_600_000_000))
 PRIORITY = FeeGrounds(Signal.PRIORITY_FEE, Wei(300_000_000), Wei(200_000_000))
 MUTE = SilenceGrounds(A_MOMENT, "Linea gas endpoint did not answer within 5 s")
 OLD = AgeGrounds(Operation.BUSY_THRESHOLD, A_MOMENT, timedelta(minutes=1))
+MISSING = AgeGrounds(Operation.BUSY_THRESHOLD, None, timedelta(minutes=1))
 
 BUSYNESS, FEES = SubjectKind.BUSYNESS, SubjectKind.FEES
 GAS, EXCLUSION = SubjectKind.GAS_API, SubjectKind.EXCLUSION_API
@@ -71,6 +72,7 @@ def letter(
         (EXCLUSION, State.SILENT, MUTE, "Linea: exclusion API is silent since 12:00 UTC"),
         (EXCLUSION, State.ANSWERING, None, "Linea: exclusion API answers again"),
         (FEES, State.STALE, OLD, "Linea: fees are stale, told last at 12:00 UTC"),
+        (FEES, State.STALE, MISSING, "Linea: fees are stale"),
         (FEES, State.FRESH, None, "Linea: fees are fresh again"),
         (BUSYNESS, State.CALM, None, "Linea: fees changed to calm"),
     ],
@@ -122,6 +124,12 @@ def test_subject_says_what_changed(
                 "The fees of Linea are stale: busyThreshold was answered last on "
                 "2026-11-20 12:00:00 UTC."
             ),
+        ),
+        (
+            FEES,
+            State.STALE,
+            MISSING,
+            "The fees of Linea are stale: busyThreshold was never answered.",
         ),
         (FEES, State.FRESH, None, "Linea: fees are fresh again."),
     ],

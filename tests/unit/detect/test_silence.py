@@ -79,6 +79,16 @@ def test_staleness_counts_from_the_moment_at_which_the_figure_became_too_old() -
     assert sight.grounds == AgeGrounds(FEES, NOW - seconds(60), timedelta(seconds=4))
 
 
+def test_figure_that_never_came_is_stale_and_said_to_be_missing() -> None:
+    missing = Answered(MARK, NOW - seconds(121), timedelta(seconds=60), was_answered=False)
+
+    sight = see_staleness([answered(FEES, 1, 4), missing], None, NOW)
+
+    assert sight is not None
+    assert sight.is_trouble
+    assert sight.grounds == AgeGrounds(MARK, None, timedelta(seconds=60))
+
+
 def test_figure_that_is_stale_since_its_source_fell_silent_is_not_told_twice() -> None:
     silent_since = NOW - seconds(50)
 

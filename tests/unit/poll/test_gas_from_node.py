@@ -40,7 +40,7 @@ def looks_at(chain: FakeChain) -> int:
 
 async def test_node_tells_the_four_operations_of_its_blocks(timepiece: Timepiece) -> None:
     chain = a_chain(50)
-    gas = GasFromNode(follow(chain), timepiece.elapsed)
+    gas = GasFromNode(follow(chain), timepiece.clocks)
 
     assert (await gas.suggested_gas_fees()).estimated_base_fee == chain.base_fees[-1]
     assert await gas.base_fee_history() == chain.base_fees
@@ -50,7 +50,7 @@ async def test_node_tells_the_four_operations_of_its_blocks(timepiece: Timepiece
 
 async def test_questions_of_one_moment_share_one_look(timepiece: Timepiece) -> None:
     chain = a_chain(50)
-    gas = GasFromNode(follow(chain), timepiece.elapsed)
+    gas = GasFromNode(follow(chain), timepiece.clocks)
 
     await gas.suggested_gas_fees()
     await gas.busy_threshold()
@@ -60,7 +60,7 @@ async def test_questions_of_one_moment_share_one_look(timepiece: Timepiece) -> N
 
 async def test_later_question_sees_the_newer_block(timepiece: Timepiece) -> None:
     chain = a_chain(50)
-    gas = GasFromNode(follow(chain), timepiece.elapsed)
+    gas = GasFromNode(follow(chain), timepiece.clocks)
     await gas.suggested_gas_fees()
     chain.mine(5555)
     timepiece.wait(seconds(4))
@@ -72,7 +72,7 @@ async def test_silent_node_is_asked_once_for_all_and_tells_nothing_old(
     timepiece: Timepiece,
 ) -> None:
     node = MoodyNode(is_down=False)
-    gas = GasFromNode(follow(node.chain, answer=node.answer), timepiece.elapsed)
+    gas = GasFromNode(follow(node.chain, answer=node.answer), timepiece.clocks)
     await gas.suggested_gas_fees()
     node.is_down = True
     timepiece.wait(seconds(4))
@@ -84,10 +84,52 @@ async def test_silent_node_is_asked_once_for_all_and_tells_nothing_old(
 
 async def test_node_that_answers_again_is_believed_at_once(timepiece: Timepiece) -> None:
     node = MoodyNode(is_down=True)
-    gas = GasFromNode(follow(node.chain, answer=node.answer), timepiece.elapsed)
+    gas = GasFromNode(follow(node.chain, answer=node.answer), timepiece.clocks)
     with pytest.raises(UpstreamUnavailable):
         await gas.suggested_gas_fees()
     node.is_down = False
     timepiece.wait(seconds(4))
 
     assert (await gas.suggested_gas_fees()).estimated_base_fee == node.chain.base_fees[-1]
+
+
+async def test_percentiles_rest_on_the_whole_window_from_the_first_answer(
+    timepiece: Timepiece,
+) -> None:
+    chain = a_chain(3000)
+    gas = GasFromNode(follow(chain, chunks_per_refresh=1), timepiece.clocks)
+
+    assert await gas.busy_threshold() == sorted(chain.base_fees)[2699]
+
+
+async def test_window_that_takes_too_long_is_asked_for_again_later(timepiece: Timepiece) -> None:
+    chain = a_chain(4500)
+
+    def answer(calls: list[Call]) -> Any:  # noqa: ANN401 - one reply or a list of them
+        timepiece.wait(seconds(3))
+        return chain.answer(calls)
+
+    gas = GasFromNode(follow(chain, chunks_per_refresh=1, answer=answer), timepiece.clocks)
+
+    with pytest.raises(UpstreamUnavailable, match="the node's window is being read"):
+        await gas.busy_threshold()
+    assert (await gas.suggested_gas_fees()).estimated_base_fee == chain.base_fees[-1]
+
+
+async def test_window_that_a_node_cannot_tell_is_done_without(timepiece: Timepiece) -> None:
+    chain = a_chain(3000)
+
+    def answer(calls: list[Call]) -> Any:  # noqa: ANN401 - one reply or a list of them
+        is_old = calls[0]["method"] == "eth_feeHistory" and calls[0]["params"][1] == hex(2799)
+        return UpstreamUnavailable("pruned") if is_old else chain.answer(calls)
+
+    gas = GasFromNode(follow(chain, answer=answer), timepiece.clocks)
+
+    assert await gas.busy_threshold() == sorted(chain.base_fees[-200:])[179]
+
+
+async def test_node_whose_chain_stands_still_tells_nothing(timepiece: Timepiece) -> None:
+    gas = GasFromNode(follow(a_chain(50)), timepiece.clocks, stalled_after=seconds(300))
+
+    with pytest.raises(UpstreamUnavailable, match="stalled: its newest block 49 is"):
+        await gas.suggested_gas_fees()
