@@ -8,15 +8,18 @@ import signal
 import threading
 from collections.abc import Awaitable, Callable
 from importlib import import_module
-from typing import Any, cast
+from typing import Any, Final, cast
 
 import click
 
 from dashboard.logs import configure_logs
 from dashboard.settings import Settings, load_settings
-from dashboard.supervise import supervise
+from dashboard.supervise import Patience, supervise
 from dashboard.wiring.migration import migrate_store
 from dashboard.wiring.roles import refuse_taken_ports, roles_of
+
+_BEYOND_STOPPING: Final = 3.0
+"""Seconds that a role may take to end beyond what requests under way are given."""
 
 RunRole = Callable[[Settings, asyncio.Event], Awaitable[None]]
 
@@ -40,7 +43,8 @@ def up(*, no_pages: bool, until_stdin_closes: bool) -> None:
     refuse_taken_ports(roles)
     migrate_store(settings)
     _greet(settings, with_pages=not no_pages)
-    _run("up", lambda stop: supervise(roles, stop), until_stdin_closes=until_stdin_closes)
+    patience = Patience(grace=settings.serve.stop_timeout.total_seconds() + _BEYOND_STOPPING)
+    _run("up", lambda stop: supervise(roles, stop, patience), until_stdin_closes=until_stdin_closes)
 
 
 @click.command()

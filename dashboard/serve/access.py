@@ -45,7 +45,7 @@ class AccessLog:
         async def send_noting(message: Message) -> None:
             nonlocal status, size
             if message["type"] == "http.response.start":
-                status = message["status"]
+                status = int(message["status"])
             elif scope["method"] != "HEAD":
                 size += len(message.get("body", b""))
             await send(message)

@@ -7,6 +7,8 @@ from collections import Counter
 from contextvars import ContextVar
 from typing import Final, Literal
 
+from dashboard.serve.doorman import Doorman
+
 UNSERVED: Final = "unserved"
 """Counts calls of methods that nobody serves: their names are the callers' own."""
 
@@ -46,6 +48,7 @@ class Counters:
 
     def __init__(self) -> None:
         self.is_noting = False
+        self.doorman: Doorman | None = None
         self.calls: Counter[str] = Counter()
         self.faults: Counter[str] = Counter()
         self.limited = 0
@@ -58,6 +61,7 @@ class Counters:
         self.subscriptions = 0
         self.pushes = 0
         self.missed = 0
+        self.last_write = 0.0
 
     def route(self, name: str) -> RouteTally:
         """Return the tally of a route, always the same one."""

@@ -10,6 +10,7 @@ from uuid import UUID, uuid4
 
 from dashboard.domain.clock import Clock
 from dashboard.domain.quantity import NetworkId
+from dashboard.serve.doorman import ConnectionLimits
 from dashboard.serve.gate import Gate
 from dashboard.serve.keys import ApiKey, KeyRing
 from dashboard.serve.metrics import Counters
@@ -52,6 +53,7 @@ class Limits:
     `refresh_period`: how often each node is asked for a new block.
     """
 
+    connections: ConnectionLimits = field(default_factory=ConnectionLimits)
     largest_body: int = 1_000_000
     largest_batch: int = 1_000
     waiting_reports: int = 2_000

@@ -50,6 +50,16 @@ class ServeSettings(Struct, frozen=True, forbid_unknown_fields=True):
     largest_body: ByteSize
     largest_batch: Positive
     waiting_reports: Positive
+    largest_head: ByteSize
+    largest_connections: Positive
+    largest_connections_per_address: Annotated[int, Meta(ge=0)]
+    head_timeout: Duration
+    body_timeout: Duration
+    idle_timeout: Duration
+    reading_timeout: Duration
+    ping_period: Duration
+    ping_timeout: Duration
+    stop_timeout: Duration
     cors_origins: list[str]
     default_network_id: Annotated[int, Meta(ge=0, le=2**63 - 1)]
     log_requests: bool

@@ -6,11 +6,12 @@ import asyncio
 from contextlib import closing
 
 from dashboard.domain.secret import Secret
-from dashboard.serve.app import build_app
+from dashboard.serve.doorman import ConnectionLimits
 from dashboard.serve.keys import ApiKey, KeyRing
 from dashboard.serve.server import server_config
 from dashboard.serve.services import Limits, ServedNetwork, ServeServices
 from dashboard.settings import Settings
+from dashboard.settings.schema import ServeSettings
 from dashboard.upstream.http import open_client
 from dashboard.wiring.clock import utc_now
 from dashboard.wiring.http import run_http
@@ -25,6 +26,7 @@ async def run_serve(settings: Settings, stop: asyncio.Event) -> None:
     networks = networks_of(settings)
     http = open_client()
     limits = Limits(
+        connections=_connections(settings.serve),
         largest_body=settings.serve.largest_body,
         largest_batch=settings.serve.largest_batch,
         waiting_reports=settings.serve.waiting_reports,
@@ -43,10 +45,23 @@ async def run_serve(settings: Settings, stop: asyncio.Event) -> None:
                 limits=limits,
                 log_requests=settings.serve.log_requests,
             )
-            config = server_config(
-                build_app(services), settings.serve.host, settings.serve.port, limits
-            )
+            config = server_config(services, settings.serve.host, settings.serve.port)
             await run_http(config, stop, "LINEWATCH_SERVE_PORT")
+
+
+def _connections(serve: ServeSettings) -> ConnectionLimits:
+    return ConnectionLimits(
+        total=serve.largest_connections,
+        per_address=serve.largest_connections_per_address,
+        largest_head=serve.largest_head,
+        head=serve.head_timeout,
+        body=serve.body_timeout,
+        idle=serve.idle_timeout,
+        reading=serve.reading_timeout,
+        ping=serve.ping_period,
+        pong=serve.ping_timeout,
+        stop=serve.stop_timeout,
+    )
 
 
 def key_ring(settings: Settings) -> KeyRing:

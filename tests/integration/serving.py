@@ -18,7 +18,6 @@ from eth_account import Account
 
 from dashboard.domain.quantity import NetworkId
 from dashboard.domain.secret import Secret
-from dashboard.serve.app import build_app
 from dashboard.serve.keys import ApiKey, KeyRing
 from dashboard.serve.server import server_config
 from dashboard.serve.services import Limits, ServedNetwork, ServeServices
@@ -124,7 +123,7 @@ def _listener() -> socket.socket:
 
 
 def _server(services: ServeServices) -> uvicorn.Server:
-    config = server_config(build_app(services), "127.0.0.1", 0, services.limits)
+    config = server_config(services, "127.0.0.1", 0)
     return uvicorn.Server(config)
 
 

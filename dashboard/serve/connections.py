@@ -1,0 +1,259 @@
+"""HTTP and WebSocket connections under the doorman's eye: uvicorn's, with limits and good ends."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any, Final, Protocol
+
+import uvicorn
+from starlette.types import ASGIApp, Receive, Scope, Send
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
+from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
+from uvicorn.server import ServerState
+
+from dashboard.serve.doorman import Doorman, Step, household
+from dashboard.serve.reply import Reply, json_reply
+from dashboard.wire.gas_error import encode_error
+
+_SERVICE_RESTART: Final = 1012
+_LONGEST_PIPELINE: Final = 100
+"""Requests sent ahead of their answers; a client that sends more of them at once is cut off."""
+
+_CLOSE: Final = (b"connection", b"close")
+_BUSY: Final = (503, "Too many connections are open: try again later.")
+_LARGE_HEAD: Final = (431, "The head of the request is too large.")
+_TOO_SLOW: Final = (408, "The request did not come in time.")
+_PHRASES: Final = {
+    408: "Request Timeout",
+    431: "Request Header Fields Too Large",
+    503: "Service Unavailable",
+}
+_CLOSE_HANDSHAKE: Final = 1.0
+"""Seconds for which a client that is sent away may take its leave."""
+
+
+class ServeConfig(uvicorn.Config):
+    """uvicorn's configuration, with the doorman for the connections that it makes."""
+
+    doorman: Doorman
+
+
+class _Reading(Protocol):
+    resumed: int
+    transport: asyncio.Transport
+    reading: tuple[int, int]
+
+
+def _progress_in_reading(connection: _Reading) -> tuple[int, int]:
+    """Return the same tuple as long as the client took less than 64 kB of what waits for it."""
+    now = (connection.resumed, connection.transport.get_write_buffer_size() >> 16)
+    if now != connection.reading:
+        connection.reading = now
+    return connection.reading
+
+
+class GuardedHttp(HttpToolsProtocol):
+    """One HTTP connection."""
+
+    def __init__(
+        self,
+        config: ServeConfig,
+        server_state: ServerState,
+        app_state: dict[str, Any],
+        _loop: asyncio.AbstractEventLoop | None = None,
+    ) -> None:
+        super().__init__(config, server_state, app_state, _loop)
+        self.resumed = 0
+        self.reading = (0, 0)
+        self._doorman = config.doorman
+        self._largest_head = config.doorman.limits.largest_head
+        self._address = ""
+        self._head_bytes = 0
+        self._is_upgraded = False
+        self._is_turned_away = False
+        self._is_suspicious = False
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        super().connection_made(transport)  # type: ignore[arg-type]  # asyncio hands in a Transport
+        self._address = household(self.client[0]) if self.client else ""
+        is_admitted = self._doorman.enter(self, self._address)
+        if is_admitted is None:
+            self.transport.abort()
+        elif not is_admitted:
+            self._is_turned_away = self._is_suspicious = True
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        super().connection_lost(exc)
+        self._doorman.leave(self, self._address)
+
+    def data_received(self, data: bytes) -> None:
+        before: RequestResponseCycle | None = self.cycle
+        if len(data) > self._largest_head:
+            self._is_suspicious = True
+        super().data_received(data)
+        if len(self.pipeline) > _LONGEST_PIPELINE:
+            self.transport.abort()
+        if self._is_in_head():
+            was_answering = before is not None and not before.response_complete
+            is_first = self.cycle is before and not was_answering
+            self._head_bytes = self._head_bytes + len(data) if is_first else 0
+            if self._head_bytes > self._largest_head:
+                self._say_and_close(*_LARGE_HEAD)
+        elif self._head_bytes:
+            self._head_bytes = 0
+
+    def on_response_complete(self) -> None:
+        """Go on to the next request; the doorman knows for how long one may be waited for."""
+        self.server_state.total_requests += 1
+        if self.transport.is_closing():
+            return
+        self.flow.resume_reading()
+        if self.pipeline:
+            cycle, app = self.pipeline.pop()
+            self._start_asgi_task(cycle, app)
+
+    def resume_writing(self) -> None:
+        self.resumed += 1
+        super().resume_writing()
+
+    def handle_websocket_upgrade(self) -> None:
+        self._is_upgraded = True
+        refusal = self._refusal() if self._is_suspicious else None
+        if refusal is not None:
+            self._say_and_close(*refusal)
+            return
+        self._doorman.unwatch(self)
+        super().handle_websocket_upgrade()
+
+    def standing(self) -> tuple[Step, object]:
+        """Tell the doorman where this connection stands."""
+        cycle: RequestResponseCycle | None = self.cycle
+        if self.transport.is_closing():
+            return Step.CLOSING, None
+        if self.flow.write_paused:
+            return Step.SLOW_READER, _progress_in_reading(self)
+        if self._is_in_head():
+            return Step.HEAD, self.scope
+        if cycle is None or cycle.response_complete:
+            return (Step.IDLE if cycle else Step.HEAD), self.scope
+        return (Step.BODY if cycle.more_body else Step.ANSWER), self.scope
+
+    def drop(self, step: Step) -> None:
+        """End this connection, with a word to a client that might be waiting for one."""
+        if step is Step.SLOW_READER or step is Step.CLOSING:
+            self.transport.abort()
+        elif step is Step.IDLE or self.scope is None:
+            self.transport.close()
+        else:
+            self._say_and_close(*_TOO_SLOW)
+
+    def _is_in_head(self) -> bool:
+        """Whether a request has begun whose head is not whole."""
+        cycle: RequestResponseCycle | None = self.cycle
+        scope: object = self.scope
+        return (
+            scope is not None
+            and not self._is_upgraded
+            and (cycle is None or cycle.scope is not scope)
+        )
+
+    def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:  # noqa: ANN401 - as uvicorn types it
+        if self._is_suspicious and (refusal := self._refusal()) is not None:
+            app = _refusing(*refusal)
+        super()._start_asgi_task(cycle, app)
+
+    def _refusal(self) -> tuple[int, str] | None:
+        """Return what the present request is refused with, if it is."""
+        if self._is_turned_away:
+            return _BUSY
+        self._is_suspicious = False
+        size = len(self.url) + sum(len(name) + len(value) + 4 for name, value in self.headers)
+        return _LARGE_HEAD if size > self._largest_head else None
+
+    def _say_and_close(self, status: int, message: str) -> None:
+        """Answer past the app, unless it has begun to, and end the connection."""
+        if self.transport.is_closing():
+            return
+        cycle: RequestResponseCycle | None = self.cycle
+        is_asked = cycle is not None and not cycle.response_complete
+        if cycle is None or not is_asked or not cycle.response_started:
+            self.transport.write(_raw(status, message))
+        if cycle is not None and is_asked:
+            cycle.disconnected = True
+            cycle.message_event.set()
+        self.transport.close()
+
+
+class GuardedWebSocket(WebSocketsSansIOProtocol):
+    """One WebSocket, which began as an HTTP connection and still counts as that one."""
+
+    def __init__(
+        self, config: ServeConfig, server_state: ServerState, app_state: dict[str, Any]
+    ) -> None:
+        super().__init__(config, server_state, app_state)
+        self.resumed = 0
+        self.reading = (0, 0)
+        self._doorman = config.doorman
+        self._address = ""
+        self._is_leaving = False
+        self._converse: ASGIApp = config.loaded_app
+        self.app = self._converse_to_the_end
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        super().connection_made(transport)
+        self._address = household(self.client[0]) if self.client else ""
+        self._doorman.watch(self)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        super().connection_lost(exc)
+        self._doorman.leave(self, self._address)
+
+    def resume_writing(self) -> None:
+        self.resumed += 1
+        super().resume_writing()
+
+    def shutdown(self) -> None:
+        """Take no more messages; the app hears of it after those that came before."""
+        if not self.handshake_complete or self.close_sent:
+            super().shutdown()
+            return
+        self.stop_keepalive()
+        self._is_leaving = True
+        self.transport.pause_reading()
+        self.queue.put_nowait({"type": "websocket.disconnect", "code": _SERVICE_RESTART})
+
+    def standing(self) -> tuple[Step, object]:
+        """Tell the doorman where this connection stands."""
+        if self.transport.is_closing():
+            return Step.CLOSING, None
+        if not self.writable.is_set():
+            return Step.SLOW_READER, _progress_in_reading(self)
+        if not self.handshake_complete:
+            return Step.HEAD, None
+        if self.frames or self.conn.reader.buffer:
+            return Step.BODY, self.frames
+        return Step.OPEN, None
+
+    def drop(self, _step: Step) -> None:
+        """End this connection: whoever does not keep up would not hear a reason either."""
+        self.transport.abort()
+
+    async def _converse_to_the_end(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Converse, and where the server stops, take leave when all has been answered."""
+        await self._converse(scope, receive, send)
+        if self._is_leaving and not self.disconnected and not self.close_sent:
+            self.close_timeout = _CLOSE_HANDSHAKE
+            self.transport.resume_reading()
+            reason = "the server stops"
+            await send({"type": "websocket.close", "code": _SERVICE_RESTART, "reason": reason})
+
+
+def _refusing(status: int, message: str) -> Reply:
+    return json_reply(encode_error(status, message), status, [_CLOSE])
+
+
+def _raw(status: int, message: str) -> bytes:
+    reply = _refusing(status, message)
+    lines = [b"%s: %s\r\n" % header for header in reply.raw_headers]
+    first = f"HTTP/1.1 {status} {_PHRASES[status]}\r\n".encode()
+    return b"".join([first, *lines, b"\r\n", reply.body])
