@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Collection, Coroutine
 from typing import Any, Final, Protocol
 
 import uvicorn
 from starlette.types import ASGIApp, Receive, Scope, Send
+from uvicorn.protocols.http.flow_control import FlowControl
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 from uvicorn.server import ServerState
@@ -16,7 +18,7 @@ from dashboard.serve.reply import Reply, json_reply
 from dashboard.wire.gas_error import encode_error
 
 _SERVICE_RESTART: Final = 1012
-_LONGEST_PIPELINE: Final = 100
+_LONGEST_PIPELINE: Final = 200
 """Requests sent ahead of their answers; a client that sends more of them at once is cut off."""
 
 _CLOSE: Final = (b"connection", b"close")
@@ -52,6 +54,18 @@ def _progress_in_reading(connection: _Reading) -> tuple[int, int]:
     return connection.reading
 
 
+class _InTurn(FlowControl):
+    """Reads on only when no request waits: what is sent ahead stays with the client."""
+
+    def __init__(self, transport: asyncio.Transport, waiting: Collection[object]) -> None:
+        super().__init__(transport)
+        self._waiting = waiting
+
+    def resume_reading(self) -> None:
+        if not self._waiting:
+            super().resume_reading()
+
+
 class GuardedHttp(HttpToolsProtocol):
     """One HTTP connection."""
 
@@ -75,6 +89,7 @@ class GuardedHttp(HttpToolsProtocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         super().connection_made(transport)  # type: ignore[arg-type]  # asyncio hands in a Transport
+        self.flow = _InTurn(self.transport, self.pipeline)
         self._address = household(self.client[0]) if self.client else ""
         is_admitted = self._doorman.enter(self, self._address)
         if is_admitted is None:
@@ -107,10 +122,10 @@ class GuardedHttp(HttpToolsProtocol):
         self.server_state.total_requests += 1
         if self.transport.is_closing():
             return
-        self.flow.resume_reading()
         if self.pipeline:
             cycle, app = self.pipeline.pop()
             self._start_asgi_task(cycle, app)
+        self.flow.resume_reading()
 
     def resume_writing(self) -> None:
         self.resumed += 1
@@ -211,6 +226,12 @@ class GuardedWebSocket(WebSocketsSansIOProtocol):
     def resume_writing(self) -> None:
         self.resumed += 1
         super().resume_writing()
+
+    def send(self, message: Any) -> Coroutine[Any, Any, None]:  # noqa: ANN401 - as uvicorn types it
+        """Send; to take leave, do not wait for a client that reads nothing."""
+        if message["type"] == "websocket.close":
+            self.writable.set()
+        return super().send(message)
 
     def shutdown(self) -> None:
         """Take no more messages; the app hears of it after those that came before."""

@@ -28,7 +28,8 @@ def server_config(
 
     uvicorn's own lines name the paths of requests and WebSockets, and those hold keys: its
     access log is off and its other lines start at ERROR. The size limit of WebSocket messages
-    is also its own, so that a message over it is never held whole.
+    is also its own, so that a message over it is never held whole; compression is off, since one
+    message that unpacks to a thousandfold would get past it.
     """
     doorman = Doorman(within_descriptors(services.limits.connections))
     limits = doorman.limits
@@ -40,6 +41,7 @@ def server_config(
         http=GuardedHttp,
         ws=GuardedWebSocket,
         ws_max_size=services.limits.largest_body,
+        ws_per_message_deflate=False,
         ws_ping_interval=limits.ping.total_seconds(),
         ws_ping_timeout=limits.pong.total_seconds(),
         lifespan="on",
