@@ -23,7 +23,22 @@ _TIMES: Final = (
     *("9999-12-31T23:59:59.999Z", "2026-02-30T00:00:00Z", "2016-12-31T23:59:60Z", "2026-11-20"),
     *("2026-11-20T24:00:00Z", "2026-11-20T12:00:00", "٢٠٢٦-11-20T12:00:00Z", ""),
 )
-_BLOCKS: Final = (0, 1, "7", "0x1", -1, 1.5, 2**63 - 1, 2**63, 2**64, "9" * 30, "", None, True, [])
+_BLOCKS: Final[tuple[object, ...]] = (
+    0,
+    1,
+    "7",
+    "0x1",
+    -1,
+    1.5,
+    2**63 - 1,
+    2**63,
+    2**64,
+    "9" * 30,
+    "",
+    None,
+    True,
+    [],
+)
 _STAGES: Final = ("SEQUENCER", "SEQUENCER", "RPC", "P2P", "sequencer", "", None, 5)
 _REASONS: Final = ("TX_MODULE_LINE_COUNT_OVERFLOW(HUB)", "", "é" * 1024, "r" * 1025, "\0", None, 7)
 _OVERFLOWS: Final[tuple[Any, ...]] = (

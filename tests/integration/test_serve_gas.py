@@ -49,16 +49,6 @@ def test_both_credential_forms_get_the_same_answer(api: httpx.Client, operation:
     assert in_path.content == basic.content
 
 
-def test_oddities_of_known_clients_are_borne(api: httpx.Client) -> None:
-    response = api.get(
-        f"/v3/{KEY}/networks//{NETWORK}/busyThreshold",
-        auth=(KEY, "whatever"),
-        headers={"Content-Type": "application/json", "Accept": "*/*"},
-    )
-
-    assert response.json() == {"busyThreshold": "7"}
-
-
 @pytest.mark.parametrize(
     ("path", "credentials", "message"),
     [
@@ -93,12 +83,6 @@ def test_network_without_a_node_or_that_is_none_is_not_supported(
     }
 
 
-def test_unknown_operation_is_not_found(api: httpx.Client) -> None:
-    response = api.get(f"{IN_PATH}/gasPrices")
-
-    assert (response.status_code, response.json()["statusCode"]) == (404, 404)
-
-
 @pytest.mark.parametrize("verb", ["POST", "PUT", "DELETE", "PATCH"])
 def test_other_verb_is_not_allowed(api: httpx.Client, verb: str) -> None:
     response = api.request(verb, f"{IN_PATH}/busyThreshold")
@@ -107,35 +91,10 @@ def test_other_verb_is_not_allowed(api: httpx.Client, verb: str) -> None:
     assert response.headers["allow"] == "GET, HEAD, OPTIONS"
 
 
-def test_head_answers_like_get_without_the_body(api: httpx.Client) -> None:
-    got = api.get(f"{IN_PATH}/baseFeeHistory")
-    head = api.head(f"{IN_PATH}/baseFeeHistory")
-
-    assert (head.status_code, head.content) == (200, b"")
-    assert head.headers["content-length"] == got.headers["content-length"]
-    assert head.headers["cache-control"] == got.headers["cache-control"]
-
-
 def test_options_names_the_verbs_to_anybody(api: httpx.Client) -> None:
     response = api.options("/networks/1/busyThreshold")
 
     assert (response.status_code, response.headers["allow"]) == (204, "GET, HEAD, OPTIONS")
-
-
-def test_preflight_of_a_listed_origin_is_answered_without_a_key(api: httpx.Client) -> None:
-    response = api.options(
-        f"/networks/{NETWORK}/busyThreshold",
-        headers={
-            "Origin": "https://wallet.example",
-            "Access-Control-Request-Method": "GET",
-            "Access-Control-Request-Headers": "authorization,x-client-id",
-        },
-    )
-
-    assert response.status_code == 200
-    allowed = response.headers["access-control-allow-headers"].lower()
-    for header in ("authorization", "x-client-id", "content-type", "accept"):
-        assert header in allowed
 
 
 def test_browser_may_read_errors_too(api: httpx.Client) -> None:
