@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-import re
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import Final
@@ -13,8 +11,9 @@ from starlette.responses import Response
 from dashboard.domain.clock import Clock
 from dashboard.domain.observation import Operation
 from dashboard.domain.quantity import NetworkId, shorten
-from dashboard.serve.following import GasReplies, NetworkFees
+from dashboard.serve.following import NetworkFees
 from dashboard.serve.keys import ApiKey
+from dashboard.serve.reply import Reply
 from dashboard.wire.gas import encode_error
 
 OPERATIONS: Final = frozenset(
@@ -26,7 +25,7 @@ OPERATIONS: Final = frozenset(
     }
 )
 
-_CHAIN_ID = re.compile(r"0|[1-9][0-9]{0,19}", re.ASCII)
+_NO_NETWORK: Final = (NetworkId(0), None)
 _WITH_EMPTY_SEGMENT: Final = 3
 
 
@@ -37,11 +36,11 @@ class GasApi:
         self, fees: Mapping[NetworkId, NetworkFees], clock: Clock, oldest: timedelta
     ) -> None:
         """Tell the fees of these networks, at most `oldest` after their node last answered."""
-        self._fees = fees
+        self._fees = {str(network_id): (network_id, each) for network_id, each in fees.items()}
         self._clock = clock
         self._oldest = oldest
 
-    def answer(self, rest: Sequence[str], caller: ApiKey) -> Response:
+    def answer(self, rest: Sequence[str], caller: ApiKey) -> Response | Reply:
         """Answer ``<network_id>/<operation>``, given as its segments."""
         network_text, operation = _network_and_operation(rest)
         if operation not in OPERATIONS:
@@ -49,26 +48,19 @@ class GasApi:
             return status_error(
                 404, f"{shorten(operation)} is not an operation; there are {known}."
             )
-        network = self._network(network_text, caller)
-        if network is None:
+        network_id, network = self._fees.get(network_text, _NO_NETWORK)
+        if network is None or not caller.opens(network_id):
             return status_error(400, f"{shorten(network_text)} is not a supported chain id.")
-        replies = self._recent_replies(network)
-        if replies is None:
-            msg = f"The node of {network.name} does not answer and no recent fees are held."
-            return status_error(503, msg, {"Retry-After": "5"})
-        return Response(replies.bodies[operation], headers=_headers(replies.block_time))
-
-    def _network(self, text: str, caller: ApiKey) -> NetworkFees | None:
-        if not _CHAIN_ID.fullmatch(text):
-            return None
-        network_id = NetworkId(int(text))
-        return self._fees.get(network_id) if caller.opens(network_id) else None
-
-    def _recent_replies(self, network: NetworkFees) -> GasReplies | None:
         replies = network.replies
         if replies is None or self._clock() - replies.read_at > self._oldest:
-            return None
-        return replies
+            return _away(network)
+        return replies.ready[operation]
+
+
+def _away(network: NetworkFees) -> Response:
+    """Tell whom nothing recent is known of when to ask again: at about the next look."""
+    msg = f"The node of {network.name} does not answer and no recent fees are held."
+    return status_error(503, msg, {"Retry-After": "5"})
 
 
 def status_error(status: int, message: str, headers: Mapping[str, str] | None = None) -> Response:
@@ -86,8 +78,3 @@ def _network_and_operation(rest: Sequence[str]) -> tuple[str, str]:
     if len(rest) == _WITH_EMPTY_SEGMENT and not rest[0]:
         rest = rest[1:]
     return (rest[0] if rest else ""), "/".join(rest[1:])
-
-
-def _headers(block_time: timedelta) -> dict[str, str]:
-    seconds = max(1, math.floor(block_time.total_seconds()))
-    return {"Content-Type": "application/json", "Cache-Control": f"max-age={seconds}"}

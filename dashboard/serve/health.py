@@ -49,9 +49,11 @@ class Readiness:
         reasons = [await self._trouble_of_store()]
         reasons += [trouble_of_node(network, now, oldest) for network in self._fees]
         reasons = [reason for reason in reasons if reason is not None]
+        nodes = nodes_of(self._fees)
         if reasons:
-            return JSONResponse({"status": "UNAVAILABLE", "reasons": reasons}, status_code=503)
-        return JSONResponse({"status": "OK"})
+            trouble = {"status": "UNAVAILABLE", "reasons": reasons, **nodes}
+            return JSONResponse(trouble, status_code=503)
+        return JSONResponse({"status": "OK", **nodes})
 
     async def _trouble_of_store(self) -> str | None:
         async with self._one_at_a_time:
@@ -71,6 +73,19 @@ class Readiness:
         except StoreError as error:
             return f"The store cannot be {verb}: {error}".replace(store.name, "it")
         return None
+
+
+def nodes_of(fees: Collection[NetworkFees]) -> dict[str, object]:
+    """Return how each node of the networks stands that have several; nothing where none has."""
+    told = {
+        network.name: [
+            {"node": each.name, "state": each.state, "why": each.why}
+            for each in network.follower.standings
+        ]
+        for network in fees
+        if len(network.follower.standings) > 1
+    }
+    return {"nodes": told} if told else {}
 
 
 def trouble_of_node(network: NetworkFees, now: datetime, oldest: timedelta) -> str | None:

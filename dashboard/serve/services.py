@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Protocol
@@ -16,10 +16,26 @@ from dashboard.serve.keys import ApiKey, KeyRing
 from dashboard.serve.metrics import Counters
 from dashboard.store.engine import Store
 from dashboard.upstream.blocks import ChainFees
+from dashboard.upstream.standing import Standing
 
 
 class Follower(Protocol):
-    """Follows the chain of one node; `upstream.blocks.ChainFollower` is the one in use."""
+    """Follows a chain through its nodes; `upstream.failover.FailoverFollower` is the one in use.
+
+    `requests` counts what the nodes were asked, `changes` how often another one was turned to.
+    Of the `window_blocks` that the numbers rest on, `blocks_held` are read.
+    """
+
+    @property
+    def standings(self) -> Sequence[Standing]: ...
+    @property
+    def requests(self) -> int: ...
+    @property
+    def changes(self) -> int: ...
+    @property
+    def blocks_held(self) -> int: ...
+    @property
+    def window_blocks(self) -> int: ...
 
     async def refresh(self) -> None:
         """Ask the node for what is new; raises UpstreamError."""

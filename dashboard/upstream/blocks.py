@@ -98,6 +98,11 @@ class ChainFollower:
         return self._held is not None and not self._held.missing
 
     @property
+    def window_blocks(self) -> int:
+        """How many blocks the window may hold."""
+        return self._policy.window_blocks
+
+    @property
     def blocks_held(self) -> int:
         """How many blocks the window holds."""
         return 0 if self._held is None else len(self._held.window)

@@ -73,6 +73,16 @@ class FailoverFollower:
         return self._follower.is_complete
 
     @property
+    def requests(self) -> int:
+        """How many requests all nodes got."""
+        return sum(each.node.requests for each in self.standings)
+
+    @property
+    def window_blocks(self) -> int:
+        """How many blocks the window may hold."""
+        return self._follower.window_blocks
+
+    @property
     def blocks_held(self) -> int:
         """How many blocks the window holds."""
         return self._follower.blocks_held

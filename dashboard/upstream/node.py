@@ -39,6 +39,7 @@ class NodeClient:
         self.endpoint = asker.endpoint
         self._asker = asker
         self._next_id = 1
+        self.requests = 0
 
     async def chain_id(self) -> NetworkId:
         """Return the id of the network that the node follows."""
@@ -109,6 +110,7 @@ class NodeClient:
 
     async def _ask(self, method: str, params: list[Any], limit: int) -> Reply:
         request_id = self._take_ids(1)
+        self.requests += 1
         body = await self._asker.post_json(encode_call(method, params, request_id), limit)
         reply = self._read(decode_reply, body)
         if reply.id != request_id and reply.fault is None:
@@ -122,6 +124,7 @@ class NodeClient:
         if len(params) == 1:
             return [await self._ask(method, params[0], limit)]
         first_id = self._take_ids(len(params))
+        self.requests += 1
         body = encode_batch(method, params, first_id)
         replies = self._read(decode_replies, await self._asker.post_json(body, limit))
         by_id = {reply.id: reply for reply in replies}

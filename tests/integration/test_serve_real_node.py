@@ -17,9 +17,11 @@ from dashboard.domain.secret import Secret
 from dashboard.serve.services import ServedNetwork
 from dashboard.upstream.blocks import ChainFollower, FollowPolicy
 from dashboard.upstream.endpoint import Endpoint
+from dashboard.upstream.failover import FailoverFollower
 from dashboard.upstream.http import HttpAsker, open_client
 from dashboard.upstream.node import NodeClient
 from dashboard.upstream.retry import RetryPolicy
+from dashboard.wiring.clock import elapsed
 from tests.anvil import CHAIN_ID, Anvil, running_anvil
 from tests.integration.gas_by_hand import GWEI, gas_operations, read_blocks
 from tests.integration.serving import KEY, a_store, services_of, serving_here, utc_now
@@ -34,7 +36,7 @@ BLOCK_OF_FOUR = ("--gas-limit", "84000")
 class Api:
     """The served gas API of one node, and what it must have read before it is asked."""
 
-    def __init__(self, node: Anvil, follower: ChainFollower, base_url: str) -> None:
+    def __init__(self, node: Anvil, follower: FailoverFollower, base_url: str) -> None:
         self._node = node
         self._follower = follower
         self._base_url = base_url
@@ -60,7 +62,9 @@ async def api_over(node: Anvil, folder: Path, window_blocks: int) -> AsyncIterat
     async with open_client() as client:
         asker = HttpAsker(client, Endpoint("anvil node", Secret(node.url)), RetryPolicy())
         policy = replace(FollowPolicy(), window_blocks=window_blocks)
-        follower = ChainFollower(NodeClient(asker), NetworkId(CHAIN_ID), policy, utc_now)
+        node_client, network_id = NodeClient(asker), NetworkId(CHAIN_ID)
+        chain = ChainFollower(node_client, network_id, policy, utc_now)
+        follower = FailoverFollower(chain, [node_client], network_id, elapsed)
         networks = (ServedNetwork(NetworkId(CHAIN_ID), "anvil", follower),)
         with a_store(folder) as store:
             async with serving_here(services_of(store, networks)) as address:

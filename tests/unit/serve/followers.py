@@ -10,6 +10,7 @@ from dashboard.domain.gas import FeeSuggestion, SuggestedGasFees
 from dashboard.domain.quantity import NetworkId, Wei
 from dashboard.errors import UpstreamUnavailable
 from dashboard.upstream.blocks import ChainFees
+from dashboard.upstream.standing import Standing
 from dashboard.wire.node import BlockHeader
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
@@ -55,6 +56,8 @@ class ScriptedFollower:
     """
 
     def __init__(self, clock: Callable[[], datetime], seconds: float = 2.0) -> None:
+        self.standings: tuple[Standing, ...] = ()
+        self.changes = self.blocks_held = self.window_blocks = 0
         self.trouble: Exception | None = None
         self.refreshes = 0
         self.next_head = 1
@@ -65,6 +68,10 @@ class ScriptedFollower:
         self._seconds = seconds
         self._head: BlockHeader | None = None
         self._read_at: datetime | None = None
+
+    @property
+    def requests(self) -> int:
+        return self.refreshes
 
     async def refresh(self) -> None:
         self.refreshes += 1

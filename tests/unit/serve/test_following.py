@@ -32,7 +32,7 @@ async def test_refresh_encodes_all_four_operations() -> None:
 
     assert wait == SECOND
     assert fees.replies is not None
-    bodies = {name: json.loads(body) for name, body in fees.replies.bodies.items()}
+    bodies = {name: json.loads(reply.body) for name, reply in fees.replies.ready.items()}
     assert bodies["suggestedGasFees"]["estimatedBaseFee"] == "7"
     assert bodies["baseFeeHistory"] == ["1", "7"]
     assert bodies["baseFeePercentile"] == {"baseFeePercentile": "1"}
@@ -64,7 +64,7 @@ async def test_nothing_new_is_encoded_once_and_keeps_only_its_age_up_to_date() -
 
     assert before is not None
     assert fees.replies is not None
-    assert fees.replies.bodies is before.bodies
+    assert fees.replies.ready is before.ready
     assert fees.replies.read_at == before.read_at + SECOND
 
 
@@ -77,7 +77,7 @@ async def test_window_that_grew_is_encoded_anew_at_the_same_head() -> None:
     await fees.refresh()
 
     assert fees.replies is not None
-    assert json.loads(fees.replies.bodies["busyThreshold"]) == {"busyThreshold": "9"}
+    assert json.loads(fees.replies.ready["busyThreshold"].body) == {"busyThreshold": "9"}
 
 
 @pytest.mark.parametrize("trouble", [UpstreamRefused("401"), ZeroDivisionError("a mistake")])
@@ -107,6 +107,31 @@ async def test_throttling_node_is_left_alone_as_long_as_it_asks() -> None:
     follower.trouble = UpstreamThrottled("slower", retry_after=timedelta(seconds=40))
 
     assert await network_fees(follower).refresh() == timedelta(seconds=40)
+
+
+@pytest.mark.parametrize(
+    ("pace", "passed", "wait"),
+    [
+        (2.0, 0.0, 2.0),  # the next block is due in two seconds
+        (2.0, 0.3, 1.7),
+        (12.0, 0.0, 3.0),  # but the node is asked now and then whether it is there
+        (2.0, 1.9, 0.25),
+        (2.0, 3.0, 0.25),  # the block is late
+        (2.0, 4.1, 1.0),  # they come no more, or at another pace
+        (0.1, 0.0, 0.25),
+    ],
+)
+async def test_node_is_asked_when_the_next_block_is_due(
+    pace: float, passed: float, wait: float
+) -> None:
+    follower = ScriptedFollower(Clock(), pace)
+    seconds = 100.0
+    fees = NetworkFees("testnet", follower, SECOND, now=lambda: seconds)
+    for follower.next_head in (1, 2, 3):
+        await fees.refresh()
+    seconds += passed
+
+    assert (await fees.refresh()).total_seconds() == pytest.approx(wait)
 
 
 async def test_following_goes_on_after_trouble_of_any_kind() -> None:

@@ -36,7 +36,9 @@ class Desk:
         return self
 
     def ask(self, *segments: str, caller: ApiKey = CALLER) -> Response:
-        return self.api.answer(segments, caller)
+        answer = self.api.answer(segments, caller)
+        headers = {name.decode(): value.decode() for name, value in answer.raw_headers}
+        return Response(bytes(answer.body), answer.status_code, headers)
 
 
 def error_of(response: Response) -> tuple[int, str]:
