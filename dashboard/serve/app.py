@@ -14,6 +14,7 @@ from dashboard.serve.access import AccessLog
 from dashboard.serve.following import NetworkFees
 from dashboard.serve.gas import GasApi
 from dashboard.serve.health import Readiness
+from dashboard.serve.metrics_page import MetricsPage
 from dashboard.serve.reply import Reply
 from dashboard.serve.services import ServeServices
 from dashboard.serve.switchboard import Switchboard
@@ -31,7 +32,9 @@ def build_app(services: ServeServices) -> ASGIApp:
         if network.follower is not None
     }
     gas = GasApi(fees, services.clock, services.limits.oldest_fees)
-    board = Switchboard(services, gas, Readiness(services, fees.values()), _documents(services))
+    metrics = MetricsPage(services.counters, fees.values(), services.clock, services.metrics_key)
+    readiness = Readiness(services, fees.values())
+    board = Switchboard(services, gas, readiness, metrics, _documents(services))
     return _App(services, board, fees.values())
 
 

@@ -10,6 +10,7 @@ from uuid import UUID, uuid4
 
 from dashboard.domain.clock import Clock
 from dashboard.domain.quantity import NetworkId
+from dashboard.domain.secret import Secret
 from dashboard.serve.doorman import ConnectionLimits
 from dashboard.serve.gate import Gate
 from dashboard.serve.keys import ApiKey, KeyRing
@@ -83,6 +84,7 @@ class ServeServices:
 
     `method_prefixes`: brands under which both methods answer, such as ``chain`` and ``linea``.
     `cors_origins`: browser origins that may call, ``*`` for all.
+    `metrics_key`: opens ``/metrics`` to other machines than this one.
     `log_requests`: whether every answered request leaves a line in the log.
     `new_id`: gives ids that nobody else has.
     """
@@ -98,6 +100,7 @@ class ServeServices:
     new_id: Callable[[], UUID] = uuid4
     gate: Gate = field(default_factory=Gate)
     counters: Counters = field(default_factory=Counters)
+    metrics_key: Secret | None = None
 
     def networks_of(self, caller: ApiKey) -> tuple[NetworkId, ...]:
         """Return the networks that a caller's key opens."""

@@ -63,6 +63,7 @@ class ServeSettings(Struct, frozen=True, forbid_unknown_fields=True):
     cors_origins: list[str]
     default_network_id: Annotated[int, Meta(ge=0, le=2**63 - 1)]
     log_requests: bool
+    metrics_key: Secret
     oldest_fees: Duration
     keys: dict[str, ApiKeySettings]
 

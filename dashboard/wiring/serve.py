@@ -44,6 +44,7 @@ async def run_serve(settings: Settings, stop: asyncio.Event) -> None:
                 cors_origins=tuple(settings.serve.cors_origins),
                 limits=limits,
                 log_requests=settings.serve.log_requests,
+                metrics_key=settings.serve.metrics_key or None,
             )
             config = server_config(services, settings.serve.host, settings.serve.port)
             await run_http(config, stop, "LINEWATCH_SERVE_PORT")
