@@ -20,6 +20,7 @@ CASES: Final = {
     "S6": "singles",
     "S7": "batches",
     "S8": "pipelined",
+    "S10": "gas",
 }
 """Each case with the module of `tests.bench.cases` that holds it."""
 

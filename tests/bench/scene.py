@@ -15,6 +15,7 @@ KEY: Final = "the-key-of-the-benchmarks"
 SECRET: Final = "the-secret-of-the-benchmarks"
 RPC: Final = f"/v3/{KEY}"
 WEBSOCKET: Final = f"/ws/v3/{KEY}"
+GAS: Final = f"{RPC}/networks/{NETWORK}"
 
 _SETTINGS: Final = f"""\
 [serve.keys.benchmarks]
@@ -54,6 +55,13 @@ class Scene:
         port = free_port()
         command = [f"tests.bench.peers.{module}", str(port), str(self.archive.file), KEY]
         with started(name, [*command, *arguments], cores()[0], {}, port) as server:
+            yield server
+
+    @contextmanager
+    def node(self) -> Iterator[Server]:
+        """Run the node of the gas benchmark, where it is in nobody's way."""
+        port = free_port()
+        with started("node", ["tests.bench.peers.node", str(port)], cores()[1], {}, port) as server:
             yield server
 
     @contextmanager

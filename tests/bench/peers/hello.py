@@ -6,12 +6,15 @@ key, counters. But the body of a request is read and not looked into, and every 
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Sequence
+from typing import Any, Final
 
 from dashboard.cli.main import main
-from dashboard.serve import switchboard
+from dashboard.serve import app, switchboard
+from dashboard.serve.gas import GasApi
 from dashboard.serve.jsonrpc import Answer, JsonRpc
 from dashboard.serve.keys import ApiKey
+from dashboard.serve.reply import json_reply
 from dashboard.serve.session import Session
 from dashboard.wire.exclusion import GET_STATUS
 from tests.bench.truth import METHOD
@@ -34,7 +37,15 @@ class Constant(JsonRpc):
         return Answer(CONSTANT, wait)
 
 
+class ConstantGas(GasApi):
+    """Answers every question about fees with one body."""
+
+    def answer(self, rest: Sequence[str], caller: ApiKey) -> Any:  # noqa: ANN401, ARG002 - as its parent's
+        return json_reply(CONSTANT)
+
+
 if __name__ == "__main__":
     # The product has no seam for this, and needs none.
     vars(switchboard)["JsonRpc"] = Constant
+    vars(app)["GasApi"] = ConstantGas
     main()
