@@ -21,6 +21,7 @@ CASES: Final = {
     "S7": "batches",
     "S8": "pipelined",
     "S10": "gas",
+    "memory": "memory",
 }
 """Each case with the module of `tests.bench.cases` that holds it."""
 

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from tests.installation import free_ports
 from tests.waiting import eventually
@@ -38,17 +38,24 @@ class Server:
         spent = (int((task / "schedstat").read_text().split()[0]) for task in tasks)
         return sum(spent) / 1e9
 
-    def memory(self) -> tuple[int, int]:
-        """Return its resident bytes, and those with what it shares divided among the sharers."""
-        text = Path(f"/proc/{self.pid}/smaps_rollup").read_text(encoding="ascii")
-        rss, pss = (re.search(rf"^{name}: +(\d+) kB", text, re.MULTILINE) for name in _MEMORY)
-        if rss is None or pss is None:
-            msg = f"/proc/{self.pid}/smaps_rollup tells neither of {_MEMORY}"
-            raise LookupError(msg)
-        return int(rss[1]) * 1024, int(pss[1]) * 1024
+    def memory(self) -> Memory:
+        """Return how much memory it has now, and had at most."""
+        rollup, status = (_sizes(self.pid, name) for name in ("smaps_rollup", "status"))
+        return Memory(rollup["Rss"], rollup["Pss"], status["VmHWM"])
 
 
-_MEMORY: Final = ("Rss", "Pss")
+class Memory(NamedTuple):
+    """Bytes of a process: in memory now, with what it shares divided among the sharers, at most."""
+
+    resident: int
+    proportional: int
+    peak: int
+
+
+def _sizes(pid: int, file: str) -> dict[str, int]:
+    text = Path(f"/proc/{pid}/{file}").read_text(encoding="utf-8")
+    found = re.findall(r"^(\w+):\s+(\d+) kB$", text, re.MULTILINE)
+    return {name: int(kilobytes) * 1024 for name, kilobytes in found}
 
 
 def cores() -> tuple[int, int]:

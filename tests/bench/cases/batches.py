@@ -21,7 +21,7 @@ BATCH: Final = 1_000
 
 def run(scene: Scene) -> Result:
     """Send different batches in turn; ids begin anew in each."""
-    volleys, truth = _questions(scene)
+    volleys, truth = questions_in_batches(scene)
     with ExitStack() as stack:
 
         def contender(server: Server) -> Contender:
@@ -45,7 +45,8 @@ def run(scene: Scene) -> Result:
     )
 
 
-def _questions(scene: Scene) -> tuple[list[Volley], Truth]:
+def questions_in_batches(scene: Scene) -> tuple[list[Volley], Truth]:
+    """Return the batches and what is right for each."""
     questions = Questions(scene.archive.stored, scene.archive.day)
     volleys: list[Volley] = []
     replies: list[bytes] = []

@@ -1,0 +1,57 @@
+"""Memory of one serving process with everything on record, and how soon it answers."""
+
+from __future__ import annotations
+
+import time
+from contextlib import closing
+from typing import Final
+
+import httpx
+
+from tests.bench.cases.batches import CONNECTIONS, questions_in_batches
+from tests.bench.loader import Load
+from tests.bench.messages import split_http
+from tests.bench.processes import Server
+from tests.bench.scene import RPC, Scene
+from tests.bench.table import Promise, Result
+from tests.bench.truth import Questions, call, reply
+
+MEGABYTE: Final = 1_000_000
+
+
+def run(scene: Scene) -> Result:
+    """Look right after the first answer, and again after a good many."""
+    volleys, truth = questions_in_batches(scene)
+    with scene.ours() as server:
+        first_answer = _first_answer(scene, server)
+        fresh = server.memory()
+        with closing(Load(server.port, volleys, CONNECTIONS, split_http)) as load:
+            lookups = truth.judge(load.run(scene.seconds * scene.rounds))
+        used = server.memory()
+    lines = [
+        ["after the first answer", *(f"{each / MEGABYTE:.0f} MB" for each in fresh)],
+        [f"after {lookups:,} more", *(f"{each / MEGABYTE:.0f} MB" for each in used)],
+    ]
+    listened, answered = server.started_in, server.started_in + first_answer
+    about = f"one process, {scene.archive.stored:,} rejections on record: memory at most"
+    return Result(
+        title=f"Memory and start with {scene.archive.stored:,} rejections on record",
+        promises=[Promise("S6–S10", about, 300, used.peak / MEGABYTE, "MB", is_floor=False)],
+        heads=("when", "resident", "proportional", "at most"),
+        lines=lines,
+        remarks=[
+            f"It listened {listened:.2f} s after its spawn and had answered at {answered:.2f} s."
+        ],
+    )
+
+
+def _first_answer(scene: Scene, server: Server) -> float:
+    """Return the seconds that one lookup takes, connecting included."""
+    tx_hash, result = next(Questions(scene.archive.stored, scene.archive.day).take(1))
+    begun = time.perf_counter()
+    url = f"http://127.0.0.1:{server.port}{RPC}"
+    answer = httpx.post(url, content=call(1, tx_hash), timeout=60).content
+    if answer != reply(1, result):
+        msg = f"told {answer!r} of {tx_hash}"
+        raise ValueError(msg)
+    return time.perf_counter() - begun
