@@ -9,9 +9,9 @@ import selectors
 import socket
 import time
 from collections.abc import Callable, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
-from itertools import cycle, islice
+from itertools import cycle
 from typing import Final, NamedTuple
 
 from tests.bench.messages import Split
@@ -26,6 +26,9 @@ class Volley(NamedTuple):
     sent: bytes
     first: int
     replies: int
+
+
+_NOTHING: Final = Volley(b"", 0, 0)
 
 
 class Answered(NamedTuple):
@@ -54,7 +57,7 @@ class _Line:
     """One connection with the volley that is under way on it."""
 
     socket: socket.socket
-    volley: Volley
+    volley: Volley = _NOTHING
     unsent: memoryview = field(default_factory=lambda: memoryview(b""))
     rest: bytes = b""
     bodies: list[bytes] = field(default_factory=list)
@@ -71,35 +74,40 @@ class Load:
         split: Split,
         greet: Callable[[socket.socket], None] = lambda _: None,
     ) -> None:
-        """Connect; `greet` does what the protocol needs before the first volley."""
+        """Send `volleys` in turn; `greet` does what the protocol needs before the first one."""
+        self._port = port
+        self._connections = connections
         self._split = split
+        self._greet = greet
         self._supply = cycle(volleys)
-        self._lines: list[_Line] = []
-        for volley in islice(self._supply, connections):
-            connection = socket.create_connection(("127.0.0.1", port))
-            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            greet(connection)
-            connection.settimeout(0)
-            self._lines.append(_Line(connection, volley))
-
-    def close(self) -> None:
-        """Hang up."""
-        for line in self._lines:
-            line.socket.close()
 
     def run(self, seconds: float) -> Burst:
-        """Send for so long, then wait for what is still under way."""
+        """Send for so long, then wait for what is still under way.
+
+        Connections are made anew each time: while others have their turn, idle ones would be
+        closed by the server.
+        """
         answered: list[Answered] = []
-        with selectors.DefaultSelector() as selector:
+        with ExitStack() as stack:
+            lines = [self._connected(stack) for _ in range(self._connections)]
+            selector = stack.enter_context(selectors.DefaultSelector())
             begun, cpu = time.perf_counter(), time.process_time()
-            for line in self._lines:
+            for line in lines:
                 selector.register(line.socket, selectors.EVENT_READ, line)
                 self._send_next(line, selector)
-            under_way = len(self._lines)
+            under_way = len(lines)
             while under_way:
                 under_way -= self._step(selector, begun + seconds, answered)
             wall = time.perf_counter() - begun
             return Burst(answered, wall, time.process_time() - cpu)
+
+    def _connected(self, stack: ExitStack) -> _Line:
+        connection = socket.create_connection(("127.0.0.1", self._port), timeout=_SILENCE)
+        stack.enter_context(connection)
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._greet(connection)
+        connection.settimeout(0)
+        return _Line(connection)
 
     def _step(
         self, selector: selectors.BaseSelector, until: float, answered: list[Answered]

@@ -17,7 +17,12 @@ RPC: Final = f"/v3/{KEY}"
 WEBSOCKET: Final = f"/ws/v3/{KEY}"
 GAS: Final = f"{RPC}/networks/{NETWORK}"
 
+# All clients of a benchmark come from one address; every limit stays on, but out of their way.
 _SETTINGS: Final = f"""\
+[serve]
+largest_connections = 5000
+largest_connections_per_address = 5000
+
 [serve.keys.benchmarks]
 key = "{KEY}"
 secret = "{SECRET}"

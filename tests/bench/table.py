@@ -96,8 +96,8 @@ def promise_table(promises: Sequence[Promise]) -> str:
         [
             each.name,
             each.what,
-            f"{'≥' if each.is_floor else '≤'} {number(each.promised)} {each.unit}",
-            f"{number(each.measured)} {each.unit}",
+            f"{'≥' if each.is_floor else '≤'} {number(each.promised)} {each.unit}".rstrip(),
+            f"{number(each.measured)} {each.unit}".rstrip(),
             "kept" if each.is_kept else "**missed**",
         ]
         for each in promises

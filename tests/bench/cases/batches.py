@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack, closing
+from contextlib import ExitStack
 from typing import Final
 
 from tests.bench.judging import Truth
@@ -25,7 +25,7 @@ def run(scene: Scene) -> Result:
     with ExitStack() as stack:
 
         def contender(server: Server) -> Contender:
-            load = stack.enter_context(closing(Load(server.port, volleys, CONNECTIONS, split_http)))
+            load = Load(server.port, volleys, CONNECTIONS, split_http)
             return Contender(server.name, server, load, truth.judge)
 
         peer = scene.peer("Starlette + SQLite", "starlette_sqlite")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from contextlib import closing
 from typing import Final
 
 import httpx
@@ -25,8 +24,8 @@ def run(scene: Scene) -> Result:
     with scene.ours() as server:
         first_answer = _first_answer(scene, server)
         fresh = server.memory()
-        with closing(Load(server.port, volleys, CONNECTIONS, split_http)) as load:
-            lookups = truth.judge(load.run(scene.seconds * scene.rounds))
+        load = Load(server.port, volleys, CONNECTIONS, split_http)
+        lookups = truth.judge(load.run(scene.seconds * scene.rounds))
         used = server.memory()
     lines = [
         ["after the first answer", *(f"{each / MEGABYTE:.0f} MB" for each in fresh)],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import ExitStack, closing
+from contextlib import ExitStack
 from functools import partial
 from typing import Final
 
@@ -51,7 +51,7 @@ def _measure(scene: Scene) -> Mapping[str, list[Round]]:
 
         def contender(server: Server, told: Truth) -> Contender:
             load = Load(server.port, volleys, CONNECTIONS, split_frames, greet)
-            return Contender(server.name, server, stack.enter_context(closing(load)), told.judge)
+            return Contender(server.name, server, load, told.judge)
 
         contenders = [
             contender(stack.enter_context(scene.ours()), truth),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import ExitStack, closing
+from contextlib import ExitStack
 from typing import Final
 
 from tests.bench.judging import Truth
@@ -48,7 +48,7 @@ def _measure(scene: Scene) -> Mapping[str, list[Round]]:
     with ExitStack() as stack:
 
         def contender(server: Server, told: Truth) -> Contender:
-            load = stack.enter_context(closing(Load(server.port, volleys, CONNECTIONS, split_http)))
+            load = Load(server.port, volleys, CONNECTIONS, split_http)
             return Contender(server.name, server, load, told.judge)
 
         contenders = [
