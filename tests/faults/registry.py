@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from tests.faults.hostile_messages import HOSTILE_MESSAGES
 from tests.faults.killed_saves import KILLED_SAVES, KILLED_SAVES_OF_TWO
 from tests.faults.rows import Row
 
-ROWS: Final[tuple[Row, ...]] = (KILLED_SAVES, KILLED_SAVES_OF_TWO)
+ROWS: Final[tuple[Row, ...]] = (KILLED_SAVES, KILLED_SAVES_OF_TWO, HOSTILE_MESSAGES)
