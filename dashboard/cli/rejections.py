@@ -15,8 +15,9 @@ from dashboard.cli.source import Opened, opened
 from dashboard.domain.exclusion import RejectionStage, StoredRejection
 from dashboard.domain.quantity import Address, TxHash
 from dashboard.domain.reason import Reason, ReasonKind, explain, overrun
+from dashboard.domain.rejection_filter import RejectionFilter
 from dashboard.show.text import moment
-from dashboard.store.rejection_search import RejectionFilter, search
+from dashboard.store.rejection_search import search
 from dashboard.wire.exclusion import encode_record
 
 

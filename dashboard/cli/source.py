@@ -12,12 +12,13 @@ from dashboard.cli.options import chosen_id
 from dashboard.domain.exclusion import StoredRejection
 from dashboard.domain.quantity import NetworkId
 from dashboard.domain.reason import Reason
+from dashboard.domain.rejection_filter import RejectionFilter
 from dashboard.logs import configure_logs
 from dashboard.settings import Settings, load_settings
 from dashboard.show.asking.source import Source
 from dashboard.store.notice_search import NoticeFilter, search_notices
 from dashboard.store.observations import LatestGas, latest_gas
-from dashboard.store.rejection_search import RejectionFilter, search
+from dashboard.store.rejection_search import search
 from dashboard.store.standing import open_incidents
 from dashboard.wiring.cards import card_of
 from dashboard.wiring.clock import utc_now

@@ -67,6 +67,19 @@ class StoredRejection:
 
 
 @dataclass(frozen=True, slots=True)
+class ArchivedRejection:
+    """A rejection with what its signed transaction tells, where a node handed that in.
+
+    `recipient` is None for a deployment, and where `is_signed_held` is false, since then nobody
+    knows it.
+    """
+
+    rejection: StoredRejection
+    is_signed_held: bool = False
+    recipient: Address | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class SignedTransaction:
     """What a signed transaction says of itself, derived from its RLP bytes.
 

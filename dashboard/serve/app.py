@@ -14,7 +14,6 @@ from dashboard.serve.access import AccessLog
 from dashboard.serve.following import NetworkFees
 from dashboard.serve.gas import GasApi
 from dashboard.serve.health import Readiness
-from dashboard.serve.metrics_page import MetricsPage
 from dashboard.serve.reply import Reply
 from dashboard.serve.services import ServeServices
 from dashboard.serve.switchboard import Switchboard
@@ -32,9 +31,7 @@ def build_app(services: ServeServices) -> ASGIApp:
         if network.follower is not None
     }
     gas = GasApi(fees, services.clock, services.limits.oldest_fees)
-    metrics = MetricsPage(services.counters, fees.values(), services.clock, services.metrics_key)
-    readiness = Readiness(services, fees.values())
-    board = Switchboard(services, gas, readiness, metrics, _documents(services))
+    board = Switchboard(services, gas, Readiness(services, fees.values()), _documents(services))
     return _App(services, board, fees.values())
 
 
@@ -53,7 +50,7 @@ class _App:
             allow_headers=_CORS_HEADERS,
             expose_headers=("Retry-After",),
         )
-        self._live = Router(lifespan=lambda _: _following(fees))
+        self._live = Router(lifespan=lambda _: _following(services, fees))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         kind = scope["type"]
@@ -75,10 +72,13 @@ def _documents(_services: ServeServices) -> Mapping[str, Reply]:
 
 
 @asynccontextmanager
-async def _following(networks: Iterable[NetworkFees]) -> AsyncIterator[None]:
-    """Follow every node while the app runs."""
+async def _following(
+    services: ServeServices, networks: Iterable[NetworkFees]
+) -> AsyncIterator[None]:
+    """Follow every node, and tell subscribers the news, while the app runs."""
     async with anyio.create_task_group() as tasks:
         for network in networks:
             tasks.start_soon(network.follow)
+        tasks.start_soon(services.feed.run)
         yield
         tasks.cancel_scope.cancel()

@@ -104,6 +104,7 @@ class Reports:
                 if status is SaveStatus.SAVED
             }
             tell_of_watched(connection, saved, now, self._services.new_id)
+        self._services.feed.wake()
         return statuses
 
     def _decode(self, handed: _Handed) -> LocatedReport | RpcFault:

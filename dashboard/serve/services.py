@@ -10,8 +10,9 @@ from uuid import UUID, uuid4
 
 from dashboard.domain.clock import Clock
 from dashboard.domain.quantity import NetworkId
-from dashboard.domain.secret import Secret
+from dashboard.serve.conversation import Terms
 from dashboard.serve.doorman import ConnectionLimits
+from dashboard.serve.feed import Feed
 from dashboard.serve.gate import Gate
 from dashboard.serve.keys import ApiKey, KeyRing
 from dashboard.serve.metrics import Counters
@@ -68,6 +69,8 @@ class Limits:
     `oldest_fees`: how long fees are told after the node last answered; it counts as stalled
     when its newest block is older, though it answers.
     `refresh_period`: how often each node is asked for a new block.
+    `subscriptions`: how many one WebSocket may hold.
+    `websocket_queue`, `websocket_idle`: `queue` and `idle` of `Terms`.
     """
 
     connections: ConnectionLimits = field(default_factory=ConnectionLimits)
@@ -76,6 +79,16 @@ class Limits:
     waiting_reports: int = 2_000
     oldest_fees: timedelta = timedelta(minutes=2)
     refresh_period: timedelta = timedelta(seconds=1)
+    subscriptions: int = 100
+    websocket_queue: int = 1_000_000
+    websocket_idle: timedelta = timedelta(hours=1)
+
+    @property
+    def terms(self) -> Terms:
+        """What WebSockets are held to."""
+        return Terms(
+            self.largest_body, self.websocket_queue, self.connections.reading, self.websocket_idle
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +97,6 @@ class ServeServices:
 
     `method_prefixes`: brands under which both methods answer, such as ``chain`` and ``linea``.
     `cors_origins`: browser origins that may call, ``*`` for all.
-    `metrics_key`: opens ``/metrics`` to other machines than this one.
     `log_requests`: whether every answered request leaves a line in the log.
     `new_id`: gives ids that nobody else has.
     """
@@ -100,7 +112,11 @@ class ServeServices:
     new_id: Callable[[], UUID] = uuid4
     gate: Gate = field(default_factory=Gate)
     counters: Counters = field(default_factory=Counters)
-    metrics_key: Secret | None = None
+    feed: Feed = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Make the feed of the store."""
+        object.__setattr__(self, "feed", Feed(self.store))
 
     def networks_of(self, caller: ApiKey) -> tuple[NetworkId, ...]:
         """Return the networks that a caller's key opens."""

@@ -16,13 +16,12 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from dashboard.serve import access, health, routes, websocket
-from dashboard.serve.exclusion import exclusion_methods
 from dashboard.serve.gas import GasApi, status_error
 from dashboard.serve.http import INVALID_PROJECT_ID, RpcOverHttp, rpc_error
 from dashboard.serve.jsonrpc import JsonRpc
 from dashboard.serve.keys import ApiKey, basic_credentials
+from dashboard.serve.methods import served_methods
 from dashboard.serve.metrics import Refusal
-from dashboard.serve.metrics_page import MetricsPage
 from dashboard.serve.reply import Reply
 from dashboard.serve.routes import Route, route_of
 from dashboard.serve.services import ServeServices
@@ -42,12 +41,11 @@ class Switchboard:
         services: ServeServices,
         gas: GasApi,
         readiness: health.Readiness,
-        metrics: MetricsPage,
         documents: Mapping[str, Reply],
     ) -> None:
         """Answer whoever is on the key ring of `services`, and anybody who reads `documents`."""
         rpc = JsonRpc(
-            exclusion_methods(services),
+            served_methods(services),
             services.gate,
             services.counters,
             services.limits.largest_batch,
@@ -55,12 +53,11 @@ class Switchboard:
         self._keys = services.keys
         self._gas = gas
         self._readiness = readiness
-        self._metrics = metrics
         self._documents = documents
         self._counters = services.counters
         self._tallies = {each.name: services.counters.route(each.name) for each in routes.ALL}
         self._http = RpcOverHttp(rpc, services.limits.largest_body)
-        self._websocket = websocket.RpcOverWebSocket(rpc, services.limits.largest_body)
+        self._websocket = websocket.RpcOverWebSocket(rpc, services.limits.terms, services.counters)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one HTTP request."""
@@ -89,7 +86,7 @@ class Switchboard:
             return
         self._counters.websockets += 1
         try:
-            await self._websocket.converse(receive, send, caller)
+            await self._websocket.converse(scope, receive, send, caller)
         finally:
             self._counters.websockets -= 1
 
@@ -113,8 +110,10 @@ class Switchboard:
         """Answer what is seldom asked."""
         if route is routes.DOCUMENT:
             return self._documents[scope["path"]]
-        if route in routes.PROBES:
-            return await self._probe(route, scope)
+        if route is routes.LIVE:
+            return health.live()
+        if route is routes.READY:
+            return await self._readiness.answer()
         if route is routes.WEBSOCKET:
             upgrade = {"Upgrade": "websocket"}
             return status_error(426, "This address speaks WebSocket.", upgrade)
@@ -122,13 +121,6 @@ class Switchboard:
         if is_rpc and self._known("".join(segments[1:2]), scope) is None:
             return rpc_error(401, INVALID_PROJECT_ID)
         return _wrong_verb(route) if route.verbs else _nothing_here(scope)
-
-    async def _probe(self, route: Route, scope: Scope) -> Answer:
-        if route is routes.LIVE:
-            return health.live()
-        if route is routes.READY:
-            return await self._readiness.answer()
-        return self._metrics.answer(scope, store_is_up=await self._readiness.store_is_up())
 
     async def _rpc(self, key: str, scope: Scope, receive: Receive) -> Answer:
         caller = self._known(key, scope)

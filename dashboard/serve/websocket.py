@@ -1,20 +1,22 @@
-"""JSON-RPC over WebSocket: every message is one JSON-RPC message, answered in its turn."""
+"""JSON-RPC over WebSocket: handshakes, and a conversation for each that is accepted."""
 
 from __future__ import annotations
 
 from http import HTTPStatus
 from typing import Final
 
-from starlette.types import Message, Receive, Scope, Send
+from starlette.types import Receive, Scope, Send
 
 from dashboard.logs import get_logger
+from dashboard.serve.conversation import Conversation, Ending, Terms
 from dashboard.serve.http import INVALID_PROJECT_ID
 from dashboard.serve.jsonrpc import JsonRpc
 from dashboard.serve.keys import ApiKey
+from dashboard.serve.metrics import Counters
 from dashboard.wire.jsonrpc import NULL_ID, error_reply
 
-_TOO_LARGE: Final = 1009
-"""RFC 6455 section 7.4.1: the message is too big to process."""
+_SUBPROTOCOLS: Final = ("jsonrpc", "json-rpc", "jsonrpc-2.0", "json-rpc-2.0")
+"""What some clients offer and browsers then insist on; all of them mean what we speak."""
 
 _log = get_logger(__name__)
 
@@ -22,32 +24,29 @@ _log = get_logger(__name__)
 class RpcOverWebSocket:
     """Answers the messages of callers whose key was already checked."""
 
-    def __init__(self, rpc: JsonRpc, largest_message: int) -> None:
-        """Hand messages of at most `largest_message` bytes to `rpc`."""
+    def __init__(self, rpc: JsonRpc, terms: Terms, counters: Counters) -> None:
+        """Hand messages to `rpc`, with clients held to `terms`."""
         self._rpc = rpc
-        self._largest_message = largest_message
+        self._terms = terms
+        self._counters = counters
 
-    async def converse(self, receive: Receive, send: Send, caller: ApiKey) -> None:
-        """Answer until the client leaves; messages wait while the one before is answered."""
+    async def converse(self, scope: Scope, receive: Receive, send: Send, caller: ApiKey) -> None:
+        """Answer and push until the client leaves or has to."""
         await receive()
-        await send({"type": "websocket.accept"})
-        answered = 0
+        offered = scope.get("subprotocols", ())
+        spoken = next((each for each in offered if each in _SUBPROTOCOLS), None)
+        await send({"type": "websocket.accept", "subprotocol": spoken})
+        conversation = Conversation(receive, send, caller, self._terms)
+        ending = Ending()
         try:
-            while (body := _body(await receive())) is not None:
-                if len(body) > self._largest_message:
-                    await self._close_too_large(send)
-                    break
-                answer = await self._rpc.answer(body, caller)
-                answered += 1
-                if answer.body is not None:
-                    await send({"type": "websocket.send", "text": answer.body.decode()})
+            ending = await conversation.hold(self._rpc, self._counters)
         finally:
-            _log.info("WebSocket ended", key=caller.name, messages=answered)
-
-    async def _close_too_large(self, send: Send) -> None:
-        """Close on servers that let a message over the limit through to the app."""
-        reason = f"a message may hold {self._largest_message} bytes"
-        await send({"type": "websocket.close", "code": _TOO_LARGE, "reason": reason})
+            _log.info(
+                "WebSocket ended",
+                key=caller.name,
+                messages=conversation.answered,
+                reason=ending.reason,
+            )
 
 
 async def refuse(scope: Scope, receive: Receive, send: Send) -> None:
@@ -64,11 +63,3 @@ async def refuse(scope: Scope, receive: Receive, send: Send) -> None:
     start = {"status": HTTPStatus.UNAUTHORIZED.value, "headers": headers}
     await send({"type": "websocket.http.response.start", **start})
     await send({"type": "websocket.http.response.body", "body": body})
-
-
-def _body(message: Message) -> bytes | None:
-    """Return a message's bytes, text or binary alike; None when the client has left."""
-    if message["type"] != "websocket.receive":
-        return None
-    text: str | None = message.get("text")
-    return message.get("bytes") or b"" if text is None else text.encode()

@@ -50,6 +50,9 @@ class ServeSettings(Struct, frozen=True, forbid_unknown_fields=True):
     largest_body: ByteSize
     largest_batch: Positive
     waiting_reports: Positive
+    largest_subscriptions: Positive
+    largest_queue: ByteSize
+    quiet_timeout: Duration
     largest_head: ByteSize
     largest_connections: Positive
     largest_connections_per_address: Annotated[int, Meta(ge=0)]
@@ -63,7 +66,6 @@ class ServeSettings(Struct, frozen=True, forbid_unknown_fields=True):
     cors_origins: list[str]
     default_network_id: Annotated[int, Meta(ge=0, le=2**63 - 1)]
     log_requests: bool
-    metrics_key: Secret
     oldest_fees: Duration
     keys: dict[str, ApiKeySettings]
 

@@ -12,6 +12,7 @@ from typing import Final
 from dashboard.domain.clock import Clock
 from dashboard.domain.exclusion import StoredRejection
 from dashboard.domain.quantity import NetworkId, TxHash
+from dashboard.domain.rejection_filter import RejectionFilter
 from dashboard.show import reading
 from dashboard.show.asking.alerts import AlertQuestions
 from dashboard.show.asking.fees import FeeQuestions
@@ -26,7 +27,7 @@ from dashboard.show.fresh import Fresh
 from dashboard.show.look_up import LookUp
 from dashboard.show.networks import NetworkCard, NetworkFigures, NetworkStatus, conclude_status
 from dashboard.store.engine import Store
-from dashboard.store.rejection_search import RejectionFilter, search
+from dashboard.store.rejection_search import search
 from dashboard.store.transactions import TrackRequest, is_tracked, track
 
 LOOK_UP_DEADLINE: Final = timedelta(seconds=8)

@@ -3,38 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Select, select
 
-from dashboard.domain.exclusion import RejectionStage, StoredRejection
-from dashboard.domain.quantity import Address, NetworkId, TxHash
-from dashboard.domain.reason import ReasonKind
+from dashboard.domain.exclusion import StoredRejection
+from dashboard.domain.rejection_filter import RejectionFilter
 from dashboard.store.rejections import stored_rejection
 from dashboard.store.schema import rejections
-
-
-@dataclass(frozen=True, slots=True)
-class RejectionFilter:
-    """What is looked for; what is None may be anything.
-
-    `since` and `until`, both included, bound the arrival here: claimed times can be late, or
-    made up. `module` is the prover module that the reason names, as it is written there;
-    an empty one finds reasons that name none. `text` stands in the reason as sent, in either
-    case.
-    """
-
-    network_id: NetworkId | None = None
-    tx_rejection_stage: RejectionStage | None = None
-    module: str | None = None
-    reason_kind: ReasonKind | None = None
-    sender: Address | None = None
-    tx_hash: TxHash | None = None
-    since: datetime | None = None
-    until: datetime | None = None
-    text: str = ""
 
 
 def search(
@@ -74,7 +51,18 @@ def conditions_of(wanted: RejectionFilter) -> Iterator[ColumnElement[bool]]:
         yield column.module.is_(None)
     if wanted.text:
         yield column.reason_message.icontains(wanted.text, autoescape=True)
-    if wanted.since is not None:
-        yield column.first_seen_at >= wanted.since
-    if wanted.until is not None:
-        yield column.first_seen_at <= wanted.until
+    if wanted.network_ids is not None:
+        yield column.network_id.in_(wanted.network_ids)
+    if wanted.tx_hashes is not None:
+        yield column.tx_hash.between(*wanted.tx_hashes)
+    yield from _between(column.first_seen_at, wanted.since, wanted.until)
+    yield from _between(column.timestamp, wanted.claimed_since, wanted.claimed_until)
+
+
+def _between(
+    column: ColumnElement[Any], since: datetime | None, until: datetime | None
+) -> Iterator[ColumnElement[bool]]:
+    if since is not None:
+        yield column >= since
+    if until is not None:
+        yield column <= until

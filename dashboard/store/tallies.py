@@ -10,8 +10,9 @@ from sqlalchemy import BigInteger, Connection, func, select, type_coerce
 
 from dashboard.domain.exclusion import RejectionStage
 from dashboard.domain.reason import ReasonKind
+from dashboard.domain.rejection_filter import RejectionFilter
 from dashboard.store.columns import moment_of
-from dashboard.store.rejection_search import RejectionFilter, conditions_of
+from dashboard.store.rejection_search import conditions_of
 from dashboard.store.schema import rejections
 
 MOST_GROUPS: Final = 20_000

@@ -30,6 +30,9 @@ async def run_serve(settings: Settings, stop: asyncio.Event) -> None:
         largest_body=settings.serve.largest_body,
         largest_batch=settings.serve.largest_batch,
         waiting_reports=settings.serve.waiting_reports,
+        subscriptions=settings.serve.largest_subscriptions,
+        websocket_queue=settings.serve.largest_queue,
+        websocket_idle=settings.serve.quiet_timeout,
         oldest_fees=settings.serve.oldest_fees,
     )
     with closing(open_checked_store(settings)) as store:
@@ -44,7 +47,6 @@ async def run_serve(settings: Settings, stop: asyncio.Event) -> None:
                 cors_origins=tuple(settings.serve.cors_origins),
                 limits=limits,
                 log_requests=settings.serve.log_requests,
-                metrics_key=settings.serve.metrics_key or None,
             )
             config = server_config(services, settings.serve.host, settings.serve.port)
             await run_http(config, stop, "LINEWATCH_SERVE_PORT")

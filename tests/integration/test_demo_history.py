@@ -9,11 +9,12 @@ from pathlib import Path
 import pytest
 
 from dashboard.domain.observation import GasSource
+from dashboard.domain.rejection_filter import RejectionFilter
 from dashboard.errors import InputError
 from dashboard.settings import Settings, load_settings
 from dashboard.store.observations import latest_gas
 from dashboard.store.outbox import unexpanded
-from dashboard.store.rejection_search import RejectionFilter, search
+from dashboard.store.rejection_search import search
 from dashboard.store.rejections import save_polled
 from dashboard.store.transactions import tracked
 from dashboard.wiring.clock import utc_now

@@ -10,11 +10,12 @@ from typing import Final
 
 from dashboard.domain.exclusion import RejectionStage, StoredRejection
 from dashboard.domain.quantity import NetworkId
+from dashboard.domain.rejection_filter import RejectionFilter
 from dashboard.show.asking.source import Source
 from dashboard.show.fresh import Fresh
 from dashboard.show.reason_names import Named
 from dashboard.store.reasons import UnparsedReason, unparsed_reasons
-from dashboard.store.rejection_search import RejectionFilter, search
+from dashboard.store.rejection_search import search
 from dashboard.store.tallies import Tally, how_many, tally
 
 MOST_EXPORTED: Final = 20_000

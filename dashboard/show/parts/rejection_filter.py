@@ -12,10 +12,10 @@ import streamlit as st
 
 from dashboard.domain.exclusion import RejectionStage
 from dashboard.domain.quantity import Address, TxHash
+from dashboard.domain.rejection_filter import RejectionFilter
 from dashboard.errors import InputError
 from dashboard.show.asking.rejections import Period, RejectionSummary
 from dashboard.show.reason_names import KIND_NAMES, name_of
-from dashboard.store.rejection_search import RejectionFilter
 
 ANY: Final = "Any"
 LENGTH: Final = "length"

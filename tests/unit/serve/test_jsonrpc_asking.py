@@ -50,6 +50,10 @@ class Conversation:
     def on_close(self, callback: Callable[[], None]) -> None:
         callback()
 
+    async def room(self) -> None: ...
+
+    def when_answered(self, callback: Callable[[], None]) -> None: ...
+
 
 class Impatient(Gate):
     """Lets nobody in for three seconds."""

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from datetime import timedelta
 
 import pytest
 
 from dashboard.domain.secret import Secret
 from dashboard.serve import websocket
+from dashboard.serve.conversation import Terms
 from dashboard.serve.gate import Gate
 from dashboard.serve.http import RpcOverHttp
 from dashboard.serve.jsonrpc import JsonRpc
@@ -21,6 +23,12 @@ CALLER = ApiKey.of("tests", Secret("key"))
 RPC = JsonRpc({}, Gate(), Counters(), largest_batch=5)
 CONNECT = {"type": "websocket.connect"}
 DISCONNECT = {"type": "websocket.disconnect", "code": 1001}
+
+
+async def converse(connection: Connection, **scope: object) -> None:
+    terms = Terms(10, 1_000, timedelta(seconds=10), timedelta(seconds=10))
+    rpc = websocket.RpcOverWebSocket(RPC, terms, Counters())
+    await rpc.converse(dict(scope), connection.receive, connection.send, CALLER)
 
 
 def chunk(body: bytes, *, more: bool) -> dict[str, object]:
@@ -57,7 +65,7 @@ async def test_large_message_closes_the_socket_where_the_server_let_it_through()
     large = {"type": "websocket.receive", "text": "x" * 11}
     connection = Connection(CONNECT, large)
 
-    await websocket.RpcOverWebSocket(RPC, 10).converse(connection.receive, connection.send, CALLER)
+    await converse(connection)
 
     assert [message["type"] for message in connection.sent] == [
         "websocket.accept",
@@ -71,12 +79,25 @@ async def test_socket_is_answered_until_its_client_leaves() -> None:
     binary = {"type": "websocket.receive", "bytes": b"", "text": None}
     connection = Connection(CONNECT, text, binary, DISCONNECT)
 
-    await websocket.RpcOverWebSocket(RPC, 10).converse(connection.receive, connection.send, CALLER)
+    await converse(connection)
 
     assert [json.loads(each["text"])["error"]["code"] for each in connection.sent[1:]] == [
         -32700,
         -32700,
     ]
+
+
+@pytest.mark.parametrize(
+    ("offered", "spoken"), [([], None), (["mqtt"], None), (["mqtt", "jsonrpc"], "jsonrpc")]
+)
+async def test_subprotocol_is_taken_where_it_means_json_rpc(
+    offered: list[str], spoken: str | None
+) -> None:
+    connection = Connection(CONNECT, DISCONNECT)
+
+    await converse(connection, subprotocols=offered)
+
+    assert connection.sent == [{"type": "websocket.accept", "subprotocol": spoken}]
 
 
 async def test_handshake_is_refused_even_where_the_server_cannot_say_why() -> None:

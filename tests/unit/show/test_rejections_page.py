@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 
 from dashboard.domain.exclusion import RejectionStage
+from dashboard.domain.rejection_filter import RejectionFilter
 from dashboard.show.asking.rejections import Period, RejectionQuestions
 from dashboard.show.asking.source import Source
 from dashboard.show.desk import Desk
 from dashboard.show.exports import rejections_csv
 from dashboard.show.parts.rejection_filter import PERIODS
 from dashboard.store.engine import Store
-from dashboard.store.rejection_search import RejectionFilter
 from dashboard.store.rejections import save_polled
 from tests.browser.seeded_store import HOSTILE, SILENT, SIMULATED, seed, tx_hash
 from tests.builders import A_NETWORK, a_hash, a_record, an_address

@@ -12,6 +12,7 @@ import pytest
 from sqlalchemy import Connection, event
 
 from dashboard.domain.condition import Subject, SubjectKind
+from dashboard.domain.rejection_filter import RejectionFilter
 from dashboard.store.answers import evidence
 from dashboard.store.conditions import condition, held
 from dashboard.store.engine import Store
@@ -28,7 +29,7 @@ from dashboard.store.notice_search import NoticeFilter, how_many_notices, search
 from dashboard.store.observations import base_fees, latest_gas, medium_priority_fees
 from dashboard.store.outbox import claim, deliveries_of, recent_notices, unexpanded
 from dashboard.store.reasons import unparsed_reasons
-from dashboard.store.rejection_search import RejectionFilter, search
+from dashboard.store.rejection_search import search
 from dashboard.store.rejections import newest, versions, visible
 from dashboard.store.standing import open_incidents, post_standing
 from dashboard.store.tallies import how_many, tally

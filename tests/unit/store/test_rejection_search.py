@@ -6,8 +6,9 @@ import pytest
 
 from dashboard.domain.exclusion import RejectionStage
 from dashboard.domain.reason import ReasonKind
+from dashboard.domain.rejection_filter import RejectionFilter
 from dashboard.store.engine import Store
-from dashboard.store.rejection_search import RejectionFilter, search
+from dashboard.store.rejection_search import search
 from dashboard.store.rejections import save_polled
 from tests.builders import (
     A_MOMENT,

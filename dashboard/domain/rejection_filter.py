@@ -1,0 +1,91 @@
+"""Which rejections are looked for: by network, stage, module, sender, hash, text and time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import NamedTuple, Self
+
+from dashboard.domain.exclusion import RejectionStage, StoredRejection
+from dashboard.domain.quantity import Address, NetworkId, TxHash
+from dashboard.domain.reason import ReasonKind, parse_reason
+
+
+class HashRange(NamedTuple):
+    """Hashes from `lowest` to `highest`, both included."""
+
+    lowest: TxHash
+    highest: TxHash
+
+    @classmethod
+    def beginning_with(cls, digits: str) -> Self:
+        """Return the hashes that begin with these hexadecimal digits, of which 64 name one."""
+        length = 2 * TxHash.LENGTH
+        return cls(TxHash.parse(digits.ljust(length, "0")), TxHash.parse(digits.ljust(length, "f")))
+
+
+@dataclass(frozen=True, slots=True)
+class RejectionFilter:
+    """What is looked for; what is None may be anything.
+
+    `since` and `until`, both included, bound the arrival here: claimed times can be late, or
+    made up; `claimed_since` and `claimed_until` bound those. `module` is the prover module that
+    the reason names, as it is written there; an empty one finds reasons that name none. `text`
+    stands in the reason as sent, in either case of ASCII letters. `network_ids` are the networks
+    that may be seen at all.
+    """
+
+    network_id: NetworkId | None = None
+    tx_rejection_stage: RejectionStage | None = None
+    module: str | None = None
+    reason_kind: ReasonKind | None = None
+    sender: Address | None = None
+    tx_hash: TxHash | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+    text: str = ""
+    network_ids: frozenset[NetworkId] | None = None
+    tx_hashes: HashRange | None = None
+    claimed_since: datetime | None = None
+    claimed_until: datetime | None = None
+
+    def fits(self, rejection: StoredRejection) -> bool:
+        """Whether this is what is looked for; the store's own search decides alike."""
+        record = rejection.record
+        return (
+            self._names(rejection)
+            and _is_between(rejection.first_seen_at, self.since, self.until)
+            and _is_between(record.timestamp, self.claimed_since, self.claimed_until)
+            and self._fits_reason(record.reason_message)
+        )
+
+    def _names(self, rejection: StoredRejection) -> bool:
+        record = rejection.record
+        is_visible = self.network_ids is None or rejection.network_id in self.network_ids
+        lowest, highest = self.tx_hashes or (record.tx_hash, record.tx_hash)
+        return (
+            is_visible
+            and self.network_id in {None, rejection.network_id}
+            and self.tx_rejection_stage in {None, record.tx_rejection_stage}
+            and self.sender in {None, record.sender}
+            and self.tx_hash in {None, record.tx_hash}
+            and lowest <= record.tx_hash <= highest
+        )
+
+    def _fits_reason(self, message: str) -> bool:
+        if self.module is not None or self.reason_kind is not None:
+            reason = parse_reason(message)
+            if self.module is not None and (reason.module or "") != self.module:
+                return False
+            if self.reason_kind not in {None, reason.kind}:
+                return False
+        return not self.text or _folded(self.text) in _folded(message)
+
+
+def _is_between(at: datetime, since: datetime | None, until: datetime | None) -> bool:
+    return (since is None or at >= since) and (until is None or at <= until)
+
+
+def _folded(text: str) -> bytes:
+    """Lower ASCII letters only, as databases do."""
+    return text.encode("utf-8", "surrogatepass").lower()
