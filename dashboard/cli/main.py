@@ -22,6 +22,7 @@ _COMMANDS: Final = {
     "migrate": "store",
     "lookup": "lookup",
     "track": "track",
+    "senders": "senders",
     "rejections": "rejections",
     "fees": "fees",
     "alerts": "alerts",

@@ -13,7 +13,7 @@ from dashboard.serve.group_commit import GroupCommit, TooManyWaiting
 from dashboard.serve.jsonrpc import Outcome, store_fault
 from dashboard.serve.keys import ApiKey
 from dashboard.serve.services import ServeServices
-from dashboard.serve.watched import tell_of_watched
+from dashboard.serve.watched import tell_of_watched, track_of_watched_senders
 from dashboard.store.reports import LocatedReport, save_reports
 from dashboard.wire.exclusion import decode_report, encode_saved
 from dashboard.wire.jsonrpc import RpcFault
@@ -98,12 +98,14 @@ class Reports:
         now = self._services.clock()
         with self._services.store.write() as connection:
             statuses = save_reports(connection, located, now)
-            saved = {
-                (each.report.transaction.tx_hash, each.network_id)
+            saved = [
+                each
                 for each, status in zip(located, statuses, strict=True)
                 if status is SaveStatus.SAVED
-            }
-            tell_of_watched(connection, saved, now, self._services.new_id)
+            ]
+            track_of_watched_senders(connection, saved, now)
+            places = {(each.report.transaction.tx_hash, each.network_id) for each in saved}
+            tell_of_watched(connection, places, now, self._services.new_id)
         self._services.feed.wake()
         return statuses
 

@@ -1,9 +1,10 @@
-"""Reports of watched transactions: the news is owed from the moment the report is on disk."""
+"""Reports of what people watch: the news is owed from the moment the report is on disk."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from datetime import datetime
+from typing import Final
 from uuid import UUID
 
 from dashboard.detect.exclusion import conclude_exclusion
@@ -12,7 +13,23 @@ from dashboard.domain.observation import ExclusionAnswer
 from dashboard.store.conditions import change, condition
 from dashboard.store.connection import Connection
 from dashboard.store.rejections import visible_version
-from dashboard.store.reports import Place, watched_among
+from dashboard.store.reports import LocatedReport, Place, watched_among
+from dashboard.store.senders import labels_of_watched
+from dashboard.store.transactions import TrackRequest, track
+
+_UNNAMED: Final = "watched sender"
+
+
+def track_of_watched_senders(
+    connection: Connection, saved: Sequence[LocatedReport], now: datetime
+) -> None:
+    """Track those saved reports whose sender somebody watches, each under the sender's label."""
+    accounts = [(each.report.transaction.sender, each.network_id) for each in saved]
+    labels = labels_of_watched(connection, accounts) if saved else {}
+    for each, account in zip(saved, accounts, strict=True):
+        if account in labels:
+            tx_hash, label = each.report.transaction.tx_hash, labels[account] or _UNNAMED
+            track(connection, TrackRequest(tx_hash, (each.network_id,), None, label), now)
 
 
 def tell_of_watched(

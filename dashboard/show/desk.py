@@ -18,6 +18,7 @@ from dashboard.show.asking.alerts import AlertQuestions
 from dashboard.show.asking.fees import FeeQuestions
 from dashboard.show.asking.health import HealthQuestions
 from dashboard.show.asking.rejections import RejectionQuestions
+from dashboard.show.asking.senders import SenderQuestions
 from dashboard.show.asking.source import Source
 from dashboard.show.asking.tracked import TrackedQuestions
 from dashboard.show.charts import Drawing, FeeLevels, base_fee_drawing
@@ -64,6 +65,7 @@ class Desk:
         self.health = HealthQuestions(source)
         self.rejections = RejectionQuestions(source)
         self.tracked = TrackedQuestions(source)
+        self.senders = SenderQuestions(source)
         self.alerts = AlertQuestions(source)
         self._figures: Fresh[tuple[NetworkFigures, ...]] = Fresh(_SHARED_FOR, clock)
         self._drawings: Fresh[Drawing | None] = Fresh(_SHARED_FOR, clock)

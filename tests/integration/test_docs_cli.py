@@ -12,7 +12,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.builders import a_hash
+from tests.builders import a_hash, an_address
 from tests.installation import PROJECT, Installation, command, new_installation
 from tests.integration.storied import tell_story
 from tests.waiting import eventually
@@ -72,7 +72,9 @@ def test_page_has_every_command_that_answers() -> None:
 
     named = set(re.findall(r"linewatch ([a-z-]+)", text))
 
-    assert named == {"lookup", "track", "rejections", "fees", "alerts", "demo-history"}
+    assert named == {
+        *("lookup", "track", "senders", "rejections", "fees", "alerts", "demo-history"),
+    }
 
 
 @pytest.mark.parametrize(
@@ -80,6 +82,8 @@ def test_page_has_every_command_that_answers() -> None:
     [
         ("lookup", str(a_hash(1))),
         ("track", str(a_hash(1)), "0x12"),
+        ("senders", "watch", str(an_address())),
+        ("senders", "list"),
         ("rejections",),
         ("fees",),
         ("fees", "--since", "2h"),

@@ -17,6 +17,7 @@ from dashboard.show.parts.chooser import chosen_network_id, chosen_networks
 from dashboard.show.parts.heading import heading, section
 from dashboard.show.parts.intake import intake
 from dashboard.show.parts.leaves import chosen_leaf
+from dashboard.show.parts.senders import senders_part
 from dashboard.show.parts.states import empty, no_network, store_trouble_shown
 from dashboard.show.parts.tracked_list import tracked_list
 from dashboard.show.text import moment
@@ -47,9 +48,11 @@ def page() -> None:
     desk = desks.current()
     head = st.container()
     adding, listed = st.columns([5, 8], gap="medium")
-    with adding, st.container(key="card-intake", gap="small"):
-        section("Track transactions")
-        _intake(desk)
+    with adding:
+        with st.container(key="card-intake", gap="small"):
+            section("Track transactions")
+            _intake(desk)
+        _senders(desk)
     with listed:
         _live()
     with head:
@@ -67,6 +70,16 @@ def _intake(desk: Desk) -> None:
         )
     else:
         no_network()
+
+
+def _senders(desk: Desk) -> None:
+    """Offer to watch senders where nodes report to our own serve; no other tells of them."""
+    cards = [card for card in chosen_networks(desk.networks) if card.sees_all_reports]
+    if cards:
+        with st.container(key="card-senders", gap="small"):
+            section("Watch senders", "Whatever is reported of an address is tracked by itself.")
+            with store_trouble_shown():
+                senders_part(desk, [card.network_id for card in cards])
 
 
 @st.fragment(run_every=REFRESH)

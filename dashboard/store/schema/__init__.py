@@ -20,6 +20,7 @@ from dashboard.store.schema.transactions import (
     rejections,
     signed_transactions,
     tracked_transactions,
+    watched_senders,
     watches,
 )
 
@@ -43,8 +44,9 @@ __all__ = [
     "suggested_gas_fees",
     "tracked_transactions",
     "transitions",
+    "watched_senders",
     "watches",
 ]
 
-REVISION: Final = "0004"
+REVISION: Final = "0005"
 """The schema that this code reads and writes; revisions count up."""

@@ -98,6 +98,17 @@ Index(
     postgresql_where=rejections.c.reason_kind == "unparsed",
 )
 
+# Addresses whose rejected transactions become tracked ones when a node reports them.
+watched_senders = Table(
+    "watched_senders",
+    metadata,
+    key("sender", Account),
+    key("network_id", Network),
+    needed("watched_at", Moment),
+    needed("label", ForeignText),
+    sqlite_with_rowid=False,
+)
+
 signed_transactions = Table(
     "signed_transactions",
     metadata,

@@ -9,14 +9,16 @@ from pathlib import Path
 import pytest
 
 from dashboard.domain.condition import State, Subject
-from dashboard.domain.quantity import NetworkId, TxHash
+from dashboard.domain.quantity import Address, NetworkId, TxHash
 from dashboard.domain.secret import Secret
 from dashboard.serve.keys import ApiKey
 from dashboard.serve.reports import Reports
 from dashboard.serve.services import ServedNetwork, ServeServices
 from dashboard.store import outbox
 from dashboard.store.conditions import condition
-from dashboard.store.transactions import TrackRequest, track
+from dashboard.store.senders import WatchedSender, watch_sender
+from dashboard.store.transactions import TrackRequest, track, tracked
+from tests.builders import an_address
 from tests.integration.serving import (
     NETWORK,
     OTHER_NETWORK,
@@ -117,4 +119,50 @@ async def test_report_of_what_is_watched_elsewhere_is_no_news(services: ServeSer
 
     await report(services, transaction)
 
+    assert owed(services) == []
+
+
+def watch_sender_of(services: ServeServices, transaction: Signed, label: str = "") -> None:
+    wish = WatchedSender(Address.parse(transaction.sender), (NETWORK,), utc_now(), label)
+    with services.store.write() as connection:
+        watch_sender(connection, wish)
+
+
+async def test_report_of_a_watched_sender_is_tracked_and_owes_news_with_its_save(
+    services: ServeServices,
+) -> None:
+    transaction = a_signed_transaction(1)
+    watch_sender_of(services, transaction, "payout bot")
+
+    await report(services, transaction)
+
+    with services.store.read() as connection:
+        (found,) = tracked(connection, 5)
+    assert (str(found.tx_hash), found.label) == (transaction.tx_hash, "payout bot")
+    assert owed(services) == [(None, State.REJECTED)]
+
+
+async def test_report_of_a_watched_sender_keeps_what_people_wrote_of_the_hash(
+    services: ServeServices,
+) -> None:
+    transaction = a_signed_transaction(1)
+    watch(services, transaction)
+    watch_sender_of(services, transaction)
+
+    for reason in ("one reason", "another reason"):
+        await report(services, transaction, reasonMessage=reason)
+
+    with services.store.read() as connection:
+        assert [each.label for each in tracked(connection, 5)] == ["mine"]
+    assert owed(services) == [(None, State.REJECTED), (State.REJECTED, State.REJECTED)]
+
+
+async def test_reports_of_others_are_not_tracked(services: ServeServices) -> None:
+    with services.store.write() as connection:
+        watch_sender(connection, WatchedSender(an_address(), (NETWORK,), utc_now()))
+
+    await report(services, a_signed_transaction(1))
+
+    with services.store.read() as connection:
+        assert tracked(connection, 5) == []
     assert owed(services) == []

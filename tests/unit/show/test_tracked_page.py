@@ -15,7 +15,7 @@ from dashboard.store.migrate import migrate
 from dashboard.store.transactions import TrackRequest, track, tracked
 from dashboard.store.watching import Remarks
 from tests.browser.seeded_store import HOSTILE, SILENT, SIMULATED, seed, tx_hash
-from tests.builders import a_hash
+from tests.builders import a_hash, an_address
 from tests.unit.show.visiting import visit, words_of
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
@@ -167,3 +167,35 @@ def test_file_of_the_wrong_form_is_named(desk: Desk) -> None:
     ).click().run()
 
     assert "No file was chosen." in words_of(page)
+
+
+def watch_sender(page: AppTest, address: str, label: str = "") -> str:
+    """Fill the form for senders, press Watch, and return what the page says."""
+    page.text_input(key="sender_address").input(address)
+    page.text_input(key="sender_label").input(label)
+    button = next(button for button in page.button if button.label == "Watch")
+    return words_of(button.click().run())
+
+
+def test_sender_is_watched_and_taken_away_again(desk: Desk) -> None:
+    page = visit("tracked", desk)
+
+    assert "is watched now" in watch_sender(page, f" {an_address(7)} ", "<b>bot</b>")
+    assert "was watched already" in watch_sender(page, str(an_address(7)))
+    assert "&lt;b&gt;bot&lt;/b&gt;" in words_of(page.run())
+    page.button(key=f"unwatch-{an_address(7)}").click().run()
+    assert not page.exception
+    assert desk.senders.watched() == ()
+
+
+def test_address_that_is_none_is_told(desk: Desk) -> None:
+    words = watch_sender(visit("tracked", desk), "0x12")
+
+    assert "Nobody was added." in words
+    assert desk.senders.watched() == ()
+
+
+def test_senders_are_not_offered_where_only_hashes_can_be_asked(store: Store) -> None:
+    page = visit("tracked", Desk(store, (SILENT,), None, lambda: NOW))
+
+    assert [each.label for each in page.button if each.label == "Watch"] == []

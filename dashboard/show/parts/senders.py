@@ -1,0 +1,72 @@
+"""The watched senders: a form that adds one, and the list that takes one away."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import streamlit as st
+
+from dashboard.domain.foreign import visible
+from dashboard.domain.quantity import Address, NetworkId
+from dashboard.errors import InputError, StoreError
+from dashboard.show.desk import Desk
+from dashboard.show.parts.markup import Markup, element
+from dashboard.show.parts.states import notice
+from dashboard.show.text import age, moment, sentence
+from dashboard.store.senders import WatchedSender
+
+_LONGEST_LABEL = 80
+
+
+def senders_part(desk: Desk, network_ids: Sequence[NetworkId]) -> None:
+    """Show the form, and below it who is watched on these networks."""
+    with st.form("watch_sender", border=False):
+        text = st.text_input("Address", key="sender_address", placeholder="0x…")
+        label = st.text_input(
+            "Label (optional)", key="sender_label", max_chars=_LONGEST_LABEL, placeholder="Customer"
+        )
+        if st.form_submit_button("Watch", type="primary"):
+            _watch(desk, text, label.strip(), network_ids)
+    for each in desk.senders.watched():
+        if set(each.network_ids) & set(network_ids):
+            _row(desk, each)
+
+
+def _watch(desk: Desk, text: str, label: str, network_ids: Sequence[NetworkId]) -> None:
+    try:
+        sender = Address.parse(text.strip())
+        (is_new,) = desk.senders.watch([sender], network_ids, label)
+    except InputError as mistake:
+        notice("bad", "Nobody was added.", sentence(str(mistake)))
+    except StoreError as trouble:
+        notice("bad", "Nobody was added.", f"{trouble} Try again in a moment.")
+    else:
+        said = "is watched now" if is_new else "was watched already"
+        notice("calm", f"{sender} {said}.", "What nodes report of it is tracked and mailed.")
+
+
+def _row(desk: Desk, each: WatchedSender) -> None:
+    with st.container(
+        key=f"sender-{each.sender}", horizontal=True, vertical_alignment="top", gap="small"
+    ):
+        with st.container(gap=None):
+            st.html(_words(desk, each))
+        if st.button("Remove", key=f"unwatch-{each.sender}", help="What is tracked stays tracked"):
+            _change(lambda: desk.senders.unwatch(each.sender))
+
+
+def _words(desk: Desk, each: WatchedSender) -> Markup:
+    networks = ", ".join(desk.network_name(network_id) for network_id in each.network_ids)
+    label = element("b", visible(each.label, _LONGEST_LABEL)) if each.label else Markup()
+    since = element("span", f"on {networks}, since {age(each.watched_at, desk.now())}")
+    head = element("div", label, since, class_="lw-row lw-remarks", title=moment(each.watched_at))
+    return element("div", element("p", str(each.sender), class_="lw-hash"), head)
+
+
+def _change(change: Callable[[], bool]) -> None:
+    try:
+        change()
+    except StoreError as trouble:
+        notice("bad", "Nothing was changed.", f"{trouble} Try again in a moment.")
+        return
+    st.rerun()
