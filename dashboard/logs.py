@@ -4,10 +4,26 @@ from __future__ import annotations
 
 import logging
 import sys
-from typing import cast
+from contextlib import suppress
+from typing import TextIO, cast
 
 import stamina.instrumentation
 import structlog
+
+
+class _Forgiving:
+    """A stream whose trouble ends nothing: on a full disk lines are lost, and work goes on."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> None:
+        with suppress(OSError):
+            self._stream.write(text)
+
+    def flush(self) -> None:
+        with suppress(OSError):
+            self._stream.flush()
 
 
 def configure_logs(role: str, level: int = logging.INFO) -> None:
@@ -26,7 +42,7 @@ def configure_logs(role: str, level: int = logging.INFO) -> None:
             structlog.processors.JSONRenderer(),
         ],
         wrapper_class=structlog.make_filtering_bound_logger(level),
-        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+        logger_factory=structlog.PrintLoggerFactory(cast("TextIO", _Forgiving(sys.stderr))),
     )
     structlog.contextvars.bind_contextvars(role=role)
     stamina.instrumentation.set_on_retry_hooks(())  # what came of it is told, not each attempt

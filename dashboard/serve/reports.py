@@ -73,7 +73,6 @@ class Reports:
                 return kept
             case StoreError():
                 counted["refused"] += 1
-                _log.warning("The store refused a report", error=str(kept))
                 return store_fault(kept)
             case _:
                 counted["refused"] += 1
@@ -84,7 +83,11 @@ class Reports:
         """Keep reports in one transaction; runs in a thread, where decoding delays nobody."""
         decoded = [self._decode(each) for each in handed]
         located = [each for each in decoded if isinstance(each, LocatedReport)]
-        statuses = iter(self._keep(located))
+        try:
+            statuses = iter(self._keep(located))
+        except StoreError as error:
+            _log.warning("The store refused reports", count=len(located), error=str(error))
+            raise
         return [
             _Saved(next(statuses), each.report.transaction.tx_hash)
             if isinstance(each, LocatedReport)

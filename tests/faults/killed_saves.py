@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import count, cycle
 from pathlib import Path
 from random import Random
+from typing import TypeAlias
 
 from tests.faults.reporters import Handed, Reports, reporting
 from tests.faults.rows import Play, Row
@@ -39,7 +40,11 @@ class Stage:
         check_store(self.house.store, self.acknowledged, self.sent)
 
 
-def _attack(stage: Stage, chance: Random) -> None:
+Attack: TypeAlias = Callable[[Stage, Random], None]
+"""Do something to a stage whose servers are ready; afterwards none of them runs."""
+
+
+def _kill(stage: Stage, chance: Random) -> None:
     """Kill one of the servers a moment after the first acknowledgement, then the others."""
     servers = stage.house.servers
     victim, *others = chance.sample(servers, len(servers))
@@ -59,7 +64,7 @@ def _attack(stage: Stage, chance: Random) -> None:
 
 
 @contextmanager
-def _killing(folder: Path, doors: int) -> Iterator[Play]:
+def attacking(folder: Path, doors: int, attack: Attack) -> Iterator[Play]:
     """Attack two stores in turn, so that one starts again while the other is under attack."""
     numbers = count()
     stages: list[Stage] = []
@@ -83,7 +88,7 @@ def _killing(folder: Path, doors: int) -> Iterator[Play]:
             stages[turn] = stage = begin()
             for server in stage.house.servers:
                 server.wait_until_ready()
-        _attack(stage, chance)
+        attack(stage, chance)
         stage.runs += 1
         _start(stage)
 
@@ -111,7 +116,7 @@ KILLED_SAVES = Row(
     ),
     short=20,
     full=500,
-    stage=lambda folder: _killing(folder, doors=1),
+    stage=lambda folder: attacking(folder, 1, _kill),
 )
 
 KILLED_SAVES_OF_TWO = Row(
@@ -122,5 +127,5 @@ KILLED_SAVES_OF_TWO = Row(
     ),
     short=5,
     full=200,
-    stage=lambda folder: _killing(folder, doors=2),
+    stage=lambda folder: attacking(folder, 2, _kill),
 )

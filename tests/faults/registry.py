@@ -4,8 +4,16 @@ from __future__ import annotations
 
 from typing import Final
 
+from tests.faults.full_disk import FULL_DISK
 from tests.faults.hostile_messages import HOSTILE_MESSAGES
 from tests.faults.killed_saves import KILLED_SAVES, KILLED_SAVES_OF_TWO
 from tests.faults.rows import Row
+from tests.faults.stopped_saves import STOPPED_SAVES
 
-ROWS: Final[tuple[Row, ...]] = (KILLED_SAVES, KILLED_SAVES_OF_TWO, HOSTILE_MESSAGES)
+ROWS: Final[tuple[Row, ...]] = (
+    KILLED_SAVES,
+    KILLED_SAVES_OF_TWO,
+    STOPPED_SAVES,
+    FULL_DISK,
+    HOSTILE_MESSAGES,
+)

@@ -42,7 +42,9 @@ class Harvest:
     sent: set[Handed] = field(default_factory=set)
     acknowledged: set[Handed] = field(default_factory=set)
     refused: list[dict[str, Any]] = field(default_factory=list)
+    denied: set[Handed] = field(default_factory=set)
     first: threading.Event = field(default_factory=threading.Event)
+    enough: threading.Event = field(default_factory=threading.Event)
 
     def take_in(self, reports: Sequence[Handed], replies: Sequence[dict[str, Any]]) -> None:
         """Note the replies to reports that were sent together."""
@@ -53,6 +55,7 @@ class Harvest:
                 self.first.set()
             else:
                 self.refused.append(reply)
+                self.denied.add(reports[reply["id"]])
 
 
 class Reports:
@@ -95,9 +98,9 @@ def _report(nonce: int, reason: str) -> Handed:
 def reporting(
     ports: Sequence[int], reports: Reports, chance: Random, each: int = 2
 ) -> Iterator[Harvest]:
-    """Report at every port over `each` HTTP connections and WebSockets; they end with the server.
+    """Report at every port over `each` HTTP connections and WebSockets, until this ends.
 
-    What is inside has to end the servers, or the reporters would go on.
+    Those whose server ends before end with it.
     """
     harvest = Harvest()
     threads = [
@@ -110,7 +113,10 @@ def reporting(
     ]
     for thread in threads:
         thread.start()
-    yield harvest
+    try:
+        yield harvest
+    finally:
+        harvest.enough.set()
     for thread in threads:
         thread.join(30)
         assert not thread.is_alive(), "a reporter waits though its server has ended"
@@ -128,7 +134,7 @@ def _until_it_ends(way: Way, port: int, reports: Reports, chance: Random, harves
 
 def _groups(reports: Reports, chance: Random, harvest: Harvest) -> Iterator[list[Handed]]:
     """Yield what is sent together: mostly one report, now and then a handful."""
-    while True:
+    while not harvest.enough.is_set():
         size = chance.choice((1, 1, 1, 2, 5))
         group = list(islice(iter(lambda: reports.take(chance), None), size))
         harvest.sent.update(group)

@@ -1,0 +1,43 @@
+"""A serve process is told to stop while nodes report: no reply is cut off, no save is lost."""
+
+from __future__ import annotations
+
+import threading
+from random import Random
+from typing import Final
+
+from tests.faults.killed_saves import Stage, attacking
+from tests.faults.reporters import reporting
+from tests.faults.rows import Row
+from tests.faults.stored import stored_reports
+
+_LONGEST_LIFE: Final = 0.25
+_TIME_TO_STOP: Final = 20.0
+
+
+def _stop(stage: Stage, chance: Random) -> None:
+    """Tell the server to stop in the middle of everything; whatever it kept it must have told."""
+    (server,) = stage.house.servers
+    with reporting([server.port], stage.reports, chance) as harvest:
+        assert harvest.first.wait(30), f"nothing was acknowledged: {harvest.refused[:1]}"
+        threading.Event().wait(chance.uniform(0, _LONGEST_LIFE))
+        code = server.terminate(within=_TIME_TO_STOP)
+    stage.sent |= harvest.sent
+    stage.acknowledged |= harvest.acknowledged
+    assert code == 0, f"serve ended with {code}: {server.last_lines()}"
+    assert not harvest.refused, f"refused: {harvest.refused[:1]}"
+    told = {(each.tx_hash, each.reason) for each in stage.acknowledged}
+    untold = stored_reports(stage.house.store) - told
+    assert not untold, f"{len(untold)} reports were saved and never acknowledged"
+
+
+STOPPED_SAVES = Row(
+    name="stopped-saves",
+    promise=(
+        "`linewatch serve` is told to stop (SIGTERM) while nodes report over HTTP and WebSocket: "
+        "it ends in good order, what it saved it acknowledged, and what it acknowledged is there"
+    ),
+    short=6,
+    full=200,
+    stage=lambda folder: attacking(folder, 1, _stop),
+)
