@@ -20,6 +20,7 @@ CASES: Final = {
     "S6": "singles",
     "S7": "batches",
     "S8": "pipelined",
+    "S9": "reports",
     "S10": "gas",
     "memory": "memory",
 }

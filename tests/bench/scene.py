@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Final
@@ -31,7 +31,6 @@ secret = "{SECRET}"
 network_id = {NETWORK}
 title = "Benchmarked"
 """
-_NODE: Final = 'node = {{ url = "{}" }}\n'
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,37 +42,34 @@ class Scene:
     seconds: float
 
     @contextmanager
-    def ours(self, node: str = "") -> Iterator[Server]:
-        """Run ``linewatch serve`` as operators do, reading fees from `node` where one is given."""
-        with self._configured("linewatch serve", "dashboard.cli.main", "serve", node=node) as it:
-            yield it
+    def ours(self, more: str = "", core: int | None = None) -> Iterator[Server]:
+        """Run ``linewatch serve`` as operators do, with `more` settings of its network."""
+        command = ("dashboard.cli.main", "serve")
+        with self._configured("linewatch serve", command, more, core) as server:
+            yield server
 
     @contextmanager
-    def hello(self, node: str = "") -> Iterator[Server]:
+    def hello(self, more: str = "") -> Iterator[Server]:
         """Run the same with an answer that never changes."""
-        with self._configured("hello world", "tests.bench.peers.hello", "serve", node=node) as it:
-            yield it
+        command = ("tests.bench.peers.hello", "serve")
+        with self._configured("hello world", command, more, None) as server:
+            yield server
 
     @contextmanager
-    def peer(self, name: str, module: str, *arguments: str) -> Iterator[Server]:
-        """Run a server of `tests.bench.peers` on the archive's file."""
+    def peer(self, name: str, module: str, core: int | None = None) -> Iterator[Server]:
+        """Run a program of `tests.bench.peers` on the archive's file, on the servers' core."""
         port = free_port()
         command = [f"tests.bench.peers.{module}", str(port), str(self.archive.file), KEY]
-        with started(name, [*command, *arguments], cores()[0], {}, port) as server:
+        with started(name, command, cores()[0] if core is None else core, {}, port) as server:
             yield server
 
     @contextmanager
-    def node(self) -> Iterator[Server]:
-        """Run the node of the gas benchmark, where it is in nobody's way."""
-        port = free_port()
-        with started("node", ["tests.bench.peers.node", str(port)], cores()[1], {}, port) as server:
-            yield server
-
-    @contextmanager
-    def _configured(self, name: str, *module: str, node: str) -> Iterator[Server]:
-        settings = _SETTINGS + (_NODE.format(node) if node else "")
-        (self.archive.home / "linewatch.toml").write_text(settings, encoding="utf-8")
+    def _configured(
+        self, name: str, command: Sequence[str], more: str, core: int | None
+    ) -> Iterator[Server]:
+        (self.archive.home / "linewatch.toml").write_text(_SETTINGS + more, encoding="utf-8")
         port = free_port()
         variables = {"LINEWATCH_HOME": str(self.archive.home), "LINEWATCH_SERVE_PORT": str(port)}
-        with started(name, module, cores()[0], variables, port) as server:
+        chosen = cores()[0] if core is None else core
+        with started(name, command, chosen, variables, port) as server:
             yield server

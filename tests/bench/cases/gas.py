@@ -13,7 +13,7 @@ from tests.bench.judging import Truth
 from tests.bench.loader import Load, Volley
 from tests.bench.messages import get, split_http
 from tests.bench.peers.hello import CONSTANT
-from tests.bench.processes import Server
+from tests.bench.processes import Server, cores
 from tests.bench.rounds import Contender, Round, ratio, take_turns
 from tests.bench.scene import GAS, Scene
 from tests.bench.table import SPEED_HEADS, Promise, Result, remarks, speed_lines
@@ -28,9 +28,10 @@ VOLLEYS: Final = [Volley(get(f"{GAS}/{name}"), number, 1) for number, name in en
 
 def run(scene: Scene) -> Result:
     """Measure the four operations in turn, then count the node's requests while it mines."""
-    with scene.node() as node:
-        results = _measure(scene, f"http://127.0.0.1:{node.port}")
-        with scene.ours(f"http://127.0.0.1:{node.port}") as server, _asking(node) as asking:
+    with scene.peer("node", "node", cores()[1]) as node:
+        followed = f'node = {{ url = "http://127.0.0.1:{node.port}" }}\n'
+        results = _measure(scene, followed)
+        with scene.ours(followed) as server, _asking(node) as asking:
             _caught_up(server, FIRST_HEAD)
             asked = {clients: _requests(server, asking, clients) for clients in (1, CROWD)}
     hello = ratio(results, "linewatch serve", "hello world").middle
@@ -59,16 +60,16 @@ def _in_words(asked: Mapping[int, int]) -> str:
     )
 
 
-def _measure(scene: Scene, node: str) -> Mapping[str, list[Round]]:
+def _measure(scene: Scene, followed: str) -> Mapping[str, list[Round]]:
     with ExitStack() as stack:
 
         def contender(server: Server, truth: Truth) -> Contender:
             load = Load(server.port, VOLLEYS, CONNECTIONS, split_http)
             return Contender(server.name, server, load, truth.judge)
 
-        ours = stack.enter_context(scene.ours(node))
+        ours = stack.enter_context(scene.ours(followed))
         truth = Truth(_caught_up(ours, FIRST_HEAD))
-        hello = stack.enter_context(scene.hello(node))
+        hello = stack.enter_context(scene.hello(followed))
         contenders = [contender(ours, truth), contender(hello, Truth([CONSTANT] * 4))]
         return take_turns(contenders, scene.rounds, scene.seconds)
 
