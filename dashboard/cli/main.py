@@ -26,6 +26,7 @@ _COMMANDS: Final = {
     "rejections": "rejections",
     "fees": "fees",
     "alerts": "alerts",
+    "keys": "keys",
     "demo-history": "demo_history",
     "config": "config",
 }

@@ -75,10 +75,15 @@ def _documents(_services: ServeServices) -> Mapping[str, Reply]:
 async def _following(
     services: ServeServices, networks: Iterable[NetworkFees]
 ) -> AsyncIterator[None]:
-    """Follow every node, and tell subscribers the news, while the app runs."""
+    """Follow every node, keep the keys and tell subscribers the news, while the app runs."""
+    keeper = services.key_keeper
     async with anyio.create_task_group() as tasks:
         for network in networks:
             tasks.start_soon(network.follow)
         tasks.start_soon(services.feed.run)
+        if keeper is not None:
+            tasks.start_soon(keeper.run)
         yield
         tasks.cancel_scope.cancel()
+    if keeper is not None:
+        await keeper.write_counts()  # nothing that was done stays uncounted

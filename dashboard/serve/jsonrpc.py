@@ -105,7 +105,8 @@ class JsonRpc:
         Calls run in the order of the batch, so that a report is seen by the question after it;
         neighbours that name the same method share a thread and a transaction.
         """
-        message = parse_message(body, self._largest_batch)
+        # A key's burst bounds its batches: one that is larger would never be admitted.
+        message = parse_message(body, min(self._largest_batch, caller.burst or self._largest_batch))
         calls = len(message.items)
         if wait := self._gate.admit(caller, calls):
             self._counters.refused_for_rate(calls)
@@ -139,6 +140,7 @@ class JsonRpc:
         if method is None:
             return [RpcFault.method_not_found(name)] * len(params)
         if not self._gate.allows(asker.caller, _bare(name)):
+            self._gate.refused(asker.caller, len(params))
             return [RpcFault.not_allowed()] * len(params)
         try:
             return await _run(method, params, asker)

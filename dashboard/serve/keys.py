@@ -6,10 +6,11 @@ import base64
 import binascii
 import hashlib
 import hmac
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
 from typing import Self
 
+from dashboard.domain.api_key import KeyLimits
 from dashboard.domain.quantity import NetworkId
 from dashboard.domain.secret import Secret
 from dashboard.errors import InputError
@@ -23,7 +24,8 @@ class ApiKey:
 
     `network_ids` are the networks that the key opens; None opens all of them.
     `methods` are those that it may call, without their prefix, and the gas operations; None is
-    all of them. `requests_per_second` and `burst` bound how often; None is as often as it likes.
+    all of them. `may_report`: whether it may save rejections. `requests_per_second` and `burst`
+    bound how often; None is as often as it likes.
     """
 
     name: str
@@ -53,9 +55,21 @@ class ApiKey:
             raise InputError(msg)
         return cls(
             name=name,
-            key_digest=_digest(text),
-            secret_digest=_digest(secret.reveal()) if secret else None,
+            key_digest=digest(text),
+            secret_digest=digest(secret.reveal()) if secret else None,
             network_ids=None if network_ids is None else frozenset(network_ids),
+        )
+
+    def limited(self, limits: KeyLimits, default_rate: float) -> Self:
+        """Return the key with these limits; it may call so often a second where they do not say."""
+        rate, burst = limits.rate_in_force(default_rate)
+        return replace(
+            self,
+            network_ids=limits.network_ids,
+            methods=limits.methods,
+            may_report=limits.may_report,
+            requests_per_second=rate,
+            burst=burst,
         )
 
     def opens(self, network_id: NetworkId) -> bool:
@@ -63,26 +77,26 @@ class ApiKey:
 
 
 class KeyRing:
-    """The keys that are accepted, found by what a caller presents.
+    """The keys that are accepted, found by what a caller presents; they may change at any time.
 
     A lookup goes by the digest of the presented text: what its duration tells is about the
-    digest, which nobody can steer towards a key.
+    digest, which nobody can steer towards a key. Only the event loop's thread changes keys.
     """
 
     def __init__(self, keys: Iterable[ApiKey]) -> None:
         """Refuse two entries with the same key: a log could not say who called."""
-        self._by_digest: dict[bytes, ApiKey] = {}
-        for key in keys:
-            other = self._by_digest.setdefault(key.key_digest, key)
-            if other is not key:
-                msg = f"{other.name!r} and {key.name!r} have the same API key; give each its own"
-                raise InputError(msg)
+        self._by_digest = _by_digest(keys)
+        self._listeners: set[Callable[[], None]] = set()
+
+    def __len__(self) -> int:
+        """Count the keys."""
+        return len(self._by_digest)
 
     def find(self, key: str) -> ApiKey | None:
         """Return the entry of a key that stands in a path."""
-        digest = _digest(key)
-        found = self._by_digest.get(digest)
-        if found is None or not hmac.compare_digest(found.key_digest, digest):
+        presented = digest(key)
+        found = self._by_digest.get(presented)
+        if found is None or not hmac.compare_digest(found.key_digest, presented):
             return None
         return found
 
@@ -93,8 +107,23 @@ class KeyRing:
         """
         found = self.find(key)
         wanted = found.secret_digest if found else None
-        matches = hmac.compare_digest(wanted or _NOTHING, _digest(secret))
+        matches = hmac.compare_digest(wanted or _NOTHING, digest(secret))
         return found if wanted and matches else None
+
+    def current(self, caller: ApiKey) -> ApiKey | None:
+        """Return the entry of a caller as it is now, None where the key is accepted no more."""
+        return self._by_digest.get(caller.key_digest)
+
+    def replace(self, keys: Iterable[ApiKey]) -> None:
+        """Accept these keys from now on, and tell whoever asked to be told; InputError as above."""
+        self._by_digest = _by_digest(keys)
+        for listener in tuple(self._listeners):
+            listener()
+
+    def on_change(self, listener: Callable[[], None]) -> Callable[[], None]:
+        """Call `listener` after each change of keys; return what ends that."""
+        self._listeners.add(listener)
+        return lambda: self._listeners.discard(listener)
 
 
 def basic_credentials(header: str | None) -> tuple[str, str] | None:
@@ -110,5 +139,16 @@ def basic_credentials(header: str | None) -> tuple[str, str] | None:
     return (user, password) if colon else None
 
 
-def _digest(text: str) -> bytes:
+def digest(text: str) -> bytes:
+    """Return what is kept of a key or secret."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
+
+
+def _by_digest(keys: Iterable[ApiKey]) -> dict[bytes, ApiKey]:
+    found: dict[bytes, ApiKey] = {}
+    for key in keys:
+        other = found.setdefault(key.key_digest, key)
+        if other is not key:
+            msg = f"{other.name!r} and {key.name!r} have the same API key; give each its own"
+            raise InputError(msg)
+    return found

@@ -14,8 +14,10 @@ from dashboard.serve.conversation import Terms
 from dashboard.serve.doorman import ConnectionLimits
 from dashboard.serve.feed import Feed
 from dashboard.serve.gate import Gate
+from dashboard.serve.key_keeping import KeyKeeper
 from dashboard.serve.keys import ApiKey, KeyRing
 from dashboard.serve.metrics import Counters
+from dashboard.serve.strangers import Strangers
 from dashboard.store.engine import Store
 from dashboard.upstream.blocks import ChainFees
 from dashboard.upstream.standing import Standing
@@ -99,6 +101,8 @@ class ServeServices:
     `cors_origins`: browser origins that may call, ``*`` for all.
     `log_requests`: whether every answered request leaves a line in the log.
     `new_id`: gives ids that nobody else has.
+    `strangers`: bounds attempts without a right key. `key_keeper`: keeps `keys` as the store has
+    them while the app runs, where there is one.
     """
 
     store: Store
@@ -111,6 +115,8 @@ class ServeServices:
     log_requests: bool = True
     new_id: Callable[[], UUID] = uuid4
     gate: Gate = field(default_factory=Gate)
+    strangers: Strangers = field(default_factory=lambda: Strangers(0))
+    key_keeper: KeyKeeper | None = None
     counters: Counters = field(default_factory=Counters)
     feed: Feed = field(init=False)
 

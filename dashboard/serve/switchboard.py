@@ -16,15 +16,17 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from dashboard.serve import access, health, routes, websocket
-from dashboard.serve.gas import GasApi, status_error
+from dashboard.serve.doors import Doors, Stranger
+from dashboard.serve.gas import OPERATIONS, GasApi, status_error
 from dashboard.serve.http import INVALID_PROJECT_ID, RpcOverHttp, rpc_error
 from dashboard.serve.jsonrpc import JsonRpc
-from dashboard.serve.keys import ApiKey, basic_credentials
+from dashboard.serve.keys import ApiKey
 from dashboard.serve.methods import served_methods
 from dashboard.serve.metrics import Refusal
 from dashboard.serve.reply import Reply
 from dashboard.serve.routes import Route, route_of
 from dashboard.serve.services import ServeServices
+from dashboard.wire.jsonrpc import RpcFault
 
 Answer = Response | Reply
 """What answers a request; both send themselves."""
@@ -50,14 +52,17 @@ class Switchboard:
             services.counters,
             services.limits.largest_batch,
         )
-        self._keys = services.keys
+        self._doors = Doors(services.keys, services.strangers)
+        self._gate = services.gate
         self._gas = gas
         self._readiness = readiness
         self._documents = documents
         self._counters = services.counters
         self._tallies = {each.name: services.counters.route(each.name) for each in routes.ALL}
         self._http = RpcOverHttp(rpc, services.limits.largest_body)
-        self._websocket = websocket.RpcOverWebSocket(rpc, services.limits.terms, services.counters)
+        self._websocket = websocket.RpcOverWebSocket(
+            rpc, services.limits.terms, services.counters, services.keys
+        )
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one HTTP request."""
@@ -77,12 +82,13 @@ class Switchboard:
                 self._counters.refusals[_REFUSALS[status]] += 1
 
     async def converse(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Talk to a WebSocket client that has a key; any other gets 401."""
+        """Talk to a WebSocket client that has a key; any other gets 401, or 429 after too many."""
         segments = scope["path"].split("/")[1:] or [""]
-        caller = self._keys.find(segments[-1]) if route_of(segments) is routes.WEBSOCKET else None
-        if caller is None:
-            self._counters.refusals["key"] += 1
-            await websocket.refuse(scope, receive, send)
+        is_rpc = route_of(segments) is routes.WEBSOCKET
+        caller = self._doors.by_key(segments[-1], scope) if is_rpc else Stranger()
+        if isinstance(caller, Stranger):
+            self._counters.refusals["rate" if caller.wait else "key"] += 1
+            await websocket.refuse(scope, receive, send, caller.wait)
             return
         self._counters.websockets += 1
         try:
@@ -117,40 +123,60 @@ class Switchboard:
         if route is routes.WEBSOCKET:
             upgrade = {"Upgrade": "websocket"}
             return status_error(426, "This address speaks WebSocket.", upgrade)
-        is_rpc = route is routes.RPC or route is routes.RPC_ELSEWHERE
-        if is_rpc and self._known("".join(segments[1:2]), scope) is None:
-            return rpc_error(401, INVALID_PROJECT_ID)
+        if route is routes.RPC or route is routes.RPC_ELSEWHERE:
+            caller = self._doors.by_key("".join(segments[1:2]), scope)
+            if isinstance(caller, Stranger):
+                return _unknown(caller)
         return _wrong_verb(route) if route.verbs else _nothing_here(scope)
 
     async def _rpc(self, key: str, scope: Scope, receive: Receive) -> Answer:
-        caller = self._known(key, scope)
-        if caller is None:
-            return rpc_error(401, INVALID_PROJECT_ID)
+        caller = self._doors.by_key(key, scope)
+        if isinstance(caller, Stranger):
+            return _unknown(caller)
         return await self._http.answer(receive, caller)
 
     def _gas_by_key(self, key: str, operation: Sequence[str], scope: Scope) -> Answer:
-        caller = self._known(key, scope)
-        if caller is None:
-            return status_error(401, INVALID_PROJECT_ID.message)
-        return self._gas.answer(operation, caller)
+        caller = self._doors.by_key(key, scope)
+        if isinstance(caller, Stranger):
+            return _too_many(caller.wait) or status_error(401, INVALID_PROJECT_ID.message)
+        return self._gas_of(operation, caller)
 
     def _gas_by_basic(self, operation: Sequence[str], scope: Scope) -> Answer:
         header = Headers(scope=scope).get("authorization")
-        credentials = basic_credentials(header)
-        caller = self._keys.find_with_secret(*credentials) if credentials else None
-        if caller is None:
+        caller = self._doors.by_basic(header, scope)
+        if isinstance(caller, Stranger):
             wrong, absent = "invalid project id or project secret", "project id required in the url"
             realm = {"WWW-Authenticate": 'Basic realm="linewatch"'}
-            return status_error(401, absent if header is None else wrong, realm)
-        scope[access.CALLER] = caller.name
+            message = absent if header is None else wrong
+            return _too_many(caller.wait) or status_error(401, message, realm)
+        return self._gas_of(operation, caller)
+
+    def _gas_of(self, operation: Sequence[str], caller: ApiKey) -> Answer:
+        """Answer a caller as its key allows; each request counts as one call."""
+        refusal = _too_many(self._gate.admit(caller, 1))
+        if refusal is not None:
+            return refusal
+        name = operation[-1] if operation else ""
+        if name in OPERATIONS and not self._gate.allows(caller, name):
+            self._gate.refused(caller)
+            return status_error(403, RpcFault.not_allowed().message)
         return self._gas.answer(operation, caller)
 
-    def _known(self, key: str, scope: Scope) -> ApiKey | None:
-        """Find whose key it is, and leave the caller's name for the log."""
-        caller = self._keys.find(key)
-        if caller is not None:
-            scope[access.CALLER] = caller.name
-        return caller
+
+def _unknown(stranger: Stranger) -> Answer:
+    """Refuse who calls the RPC without a right key."""
+    if not stranger.wait:
+        return rpc_error(401, INVALID_PROJECT_ID)
+    fault = RpcFault.rate_exceeded(stranger.wait, None)
+    return rpc_error(429, fault, {"Retry-After": str(stranger.wait)})
+
+
+def _too_many(wait: int) -> Answer | None:
+    """Refuse a request of the gas API for so many seconds, none where there are none."""
+    if not wait:
+        return None
+    message = RpcFault.rate_exceeded(wait, None).message
+    return status_error(429, message, {"Retry-After": str(wait)})
 
 
 def _nothing_here(scope: Scope) -> Answer:

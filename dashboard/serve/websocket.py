@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from http import HTTPStatus
 from typing import Final
 
@@ -11,12 +12,15 @@ from dashboard.logs import get_logger
 from dashboard.serve.conversation import Conversation, Ending, Terms
 from dashboard.serve.http import INVALID_PROJECT_ID
 from dashboard.serve.jsonrpc import JsonRpc
-from dashboard.serve.keys import ApiKey
+from dashboard.serve.keys import ApiKey, KeyRing
 from dashboard.serve.metrics import Counters
-from dashboard.wire.jsonrpc import NULL_ID, error_reply
+from dashboard.wire.jsonrpc import NULL_ID, RpcFault, error_reply
 
 _SUBPROTOCOLS: Final = ("jsonrpc", "json-rpc", "jsonrpc-2.0", "json-rpc-2.0")
 """What some clients offer and browsers then insist on; all of them mean what we speak."""
+
+_POLICY: Final = 1008
+"""RFC 6455 section 7.4.1: what was said is against our rules."""
 
 _log = get_logger(__name__)
 
@@ -24,11 +28,12 @@ _log = get_logger(__name__)
 class RpcOverWebSocket:
     """Answers the messages of callers whose key was already checked."""
 
-    def __init__(self, rpc: JsonRpc, terms: Terms, counters: Counters) -> None:
-        """Hand messages to `rpc`, with clients held to `terms`."""
+    def __init__(self, rpc: JsonRpc, terms: Terms, counters: Counters, keys: KeyRing) -> None:
+        """Hand messages to `rpc`, with clients held to `terms`, while their keys are accepted."""
         self._rpc = rpc
         self._terms = terms
         self._counters = counters
+        self._keys = keys
 
     async def converse(self, scope: Scope, receive: Receive, send: Send, caller: ApiKey) -> None:
         """Answer and push until the client leaves or has to."""
@@ -37,10 +42,12 @@ class RpcOverWebSocket:
         spoken = next((each for each in offered if each in _SUBPROTOCOLS), None)
         await send({"type": "websocket.accept", "subprotocol": spoken})
         conversation = Conversation(receive, send, caller, self._terms)
+        forget = self._hold_to_key(conversation)
         ending = Ending()
         try:
             ending = await conversation.hold(self._rpc, self._counters)
         finally:
+            forget()
             _log.info(
                 "WebSocket ended",
                 key=caller.name,
@@ -48,18 +55,39 @@ class RpcOverWebSocket:
                 reason=ending.reason,
             )
 
+    def _hold_to_key(self, conversation: Conversation) -> Callable[[], None]:
+        """Let what becomes of the key reach its conversation; return what ends that."""
 
-async def refuse(scope: Scope, receive: Receive, send: Send) -> None:
-    """Refuse a handshake with 401, or with the server's own 403 where it cannot say 401."""
+        def look() -> None:
+            before, caller = conversation.caller, self._keys.current(conversation.caller)
+            if caller is None:
+                conversation.end(_POLICY, "API key revoked")
+            elif (caller.network_ids, caller.methods) != (before.network_ids, before.methods):
+                # Subscriptions go on with what the key opened when they began.
+                conversation.end(_POLICY, "the limits of the API key changed: connect again")
+            else:
+                conversation.caller = caller
+
+        look()
+        return self._keys.on_change(look)
+
+
+async def refuse(scope: Scope, receive: Receive, send: Send, wait: int = 0) -> None:
+    """Refuse a handshake with 401, or 429 where its address has to wait for so many seconds.
+
+    Where the server cannot say either, it says its own 403.
+    """
     await receive()
     if "websocket.http.response" not in scope.get("extensions", {}):
         await send({"type": "websocket.close"})
         return
-    body = error_reply(NULL_ID, INVALID_PROJECT_ID)
-    headers = [
-        (b"content-type", b"application/json"),
-        (b"content-length", b"%d" % len(body)),
-    ]
-    start = {"status": HTTPStatus.UNAUTHORIZED.value, "headers": headers}
+    status, fault = HTTPStatus.UNAUTHORIZED, INVALID_PROJECT_ID
+    headers = [(b"content-type", b"application/json")]
+    if wait:
+        status, fault = HTTPStatus.TOO_MANY_REQUESTS, RpcFault.rate_exceeded(wait, None)
+        headers.append((b"retry-after", b"%d" % wait))
+    body = error_reply(NULL_ID, fault)
+    headers.append((b"content-length", b"%d" % len(body)))
+    start = {"status": status.value, "headers": headers}
     await send({"type": "websocket.http.response.start", **start})
     await send({"type": "websocket.http.response.body", "body": body})

@@ -8,10 +8,13 @@ from collections.abc import Iterator
 from typing import Final
 
 from dashboard.devnet.chain import DEVNET_ID
+from dashboard.domain.api_key import KEY_PREFIX
 from dashboard.domain.quantity import shorten
+from dashboard.domain.secret import Secret
 from dashboard.errors import SettingsError
 from dashboard.settings.check_fees import check_fees
 from dashboard.settings.fees import fees_of
+from dashboard.settings.key_limits import check_keys
 from dashboard.settings.locate import Path
 from dashboard.settings.module_limits import limits_of
 from dashboard.settings.schema import EndpointSettings, MailSettings, NetworkSettings, Settings
@@ -28,6 +31,7 @@ def check_together(settings: Settings) -> Iterator[Finding]:
     """Yield what is unsafe or contradictory, naming the way out."""
     yield from _check_addresses(settings)
     yield from _check_devnet_key(settings)
+    yield from check_keys(settings)
     yield from _check_networks(settings)
     yield from _check_own_serve(settings)
     yield from _check_mail(settings.mail)
@@ -71,10 +75,11 @@ def _check_mail(mail: MailSettings) -> Iterator[Finding]:
 def _check_devnet_key(settings: Settings) -> Iterator[Finding]:
     if not settings.has_devnet or settings.has_development_key:
         return
-    if settings.devnet.key not in {own.key for own in settings.serve.keys.values()}:
+    if not _is_accepted(settings.devnet.key, settings):
         said = (
             "is not one of your [serve.keys.*]: with keys or networks of your own the "
-            "development key is off; set devnet.key to one of them, or devnet.mode to off"
+            "development key is off; set devnet.key to one of them, or to a key that "
+            "`linewatch keys create` made, or devnet.mode to off"
         )
         yield ("devnet", "key"), said
 
@@ -117,13 +122,20 @@ def _check_schemes(name: str, network: NetworkSettings) -> Iterator[Finding]:
 
 
 def _check_own_serve(settings: Settings) -> Iterator[Finding]:
-    keys = {own.key for own in settings.serve.keys.values()}
     for name, network in settings.networks.items():
         for role in ("exclusion", "gas"):
             endpoint: EndpointSettings | None = getattr(network, role)
-            if endpoint is not None and endpoint.is_own_serve and endpoint.key not in keys:
+            if endpoint is None or not endpoint.is_own_serve:
+                continue
+            if endpoint.key is None or not _is_accepted(endpoint.key, settings):
                 said = "is not one of your [serve.keys.*], so our own serve would refuse it"
                 yield ("networks", name, role, "key"), said
+
+
+def _is_accepted(key: Secret, settings: Settings) -> bool:
+    """Whether our own serve may accept a key: whether it stands in the store is not known here."""
+    is_made = key.reveal().startswith(KEY_PREFIX)
+    return is_made or key in {own.key for own in settings.serve.keys.values()}
 
 
 def _is_loopback(host: str) -> bool:

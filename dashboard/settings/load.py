@@ -31,10 +31,12 @@ from dashboard.settings.values import (
     ByteSize,
     Duration,
     FeeAmount,
+    Rate,
     parse_duration,
     parse_fee_amount,
     parse_secret,
     parse_size,
+    read_rate,
 )
 
 DEFAULTS: Final = Path(__file__).parents[2] / "config" / "default.toml"
@@ -44,6 +46,7 @@ _PARSERS: Final = {
     Duration: parse_duration,
     ByteSize: parse_size,
     FeeAmount: parse_fee_amount,
+    Rate: read_rate,
 }
 _LISTS: Final = (("serve", "method_prefixes"), ("serve", "cors_origins"), ("mail", "recipients"))
 

@@ -10,7 +10,7 @@ from msgspec import Meta, Struct
 
 from dashboard.domain.secret import Secret
 from dashboard.settings.fees import FeeSettings, OwnFeeSettings
-from dashboard.settings.values import ByteSize, Duration
+from dashboard.settings.values import ByteSize, Duration, Rate
 
 Port = Annotated[int, Meta(ge=1, le=65535)]
 Positive = Annotated[int, Meta(ge=1)]
@@ -35,10 +35,20 @@ class PagesSettings(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class ApiKeySettings(Struct, frozen=True, forbid_unknown_fields=True):
-    """[serve.keys.NAME]: one key that clients of our own APIs present."""
+    """[serve.keys.NAME]: one key that clients of our own APIs present.
+
+    `networks` are names or ids, `methods` bare names of methods and gas operations; None is all.
+    `rate` is how often it may call, by default `requests_per_second` of [serve]; `burst` how many
+    calls may come at once. `report`: whether it may save rejections.
+    """
 
     key: Secret
     secret: Secret | None = None
+    networks: list[str | int] | None = None
+    methods: list[str] | None = None
+    rate: Rate | None = None
+    burst: Positive | None = None
+    report: bool = True
 
 
 class ServeSettings(Struct, frozen=True, forbid_unknown_fields=True):
@@ -67,6 +77,8 @@ class ServeSettings(Struct, frozen=True, forbid_unknown_fields=True):
     default_network_id: Annotated[int, Meta(ge=0, le=2**63 - 1)]
     log_requests: bool
     oldest_fees: Duration
+    requests_per_second: Annotated[int, Meta(ge=0)]
+    wrong_keys_per_minute: Annotated[int, Meta(ge=0)]
     keys: dict[str, ApiKeySettings]
 
 

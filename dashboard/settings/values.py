@@ -8,9 +8,10 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Final
 
+from dashboard.domain.api_key import parse_rate
 from dashboard.domain.quantity import parse_gwei, shorten
 from dashboard.domain.secret import Secret
-from dashboard.errors import WireError
+from dashboard.errors import InputError, WireError
 
 _DURATION: Final = re.compile(r"(\d{1,9})(ms|s|m|h|d)", re.ASCII)
 _DURATION_UNITS: Final = {
@@ -27,6 +28,10 @@ _SIZE_UNITS: Final = {"B": 1, "kB": 1000, "MB": 1000_000}
 
 class Duration(timedelta):
     """A length of time, written as a whole number and a unit: 250ms, 4s, 15m, 2h, 7d."""
+
+
+class Rate(float):
+    """Calls a second, written as a whole number and a unit: 50/s, 600/m, 1000/h, or none."""
 
 
 class ByteSize(int):
@@ -69,6 +74,14 @@ def parse_size(text: object) -> ByteSize:
         msg = f"{shorten(str(text))} is not a size; write a number and a unit, such as 64kB or 1MB"
         raise ValueError(msg)
     return ByteSize(int(match[1]) * _SIZE_UNITS[match[2]])
+
+
+def read_rate(text: object) -> Rate:
+    """Read a rate; ValueError says what is expected."""
+    try:
+        return Rate(parse_rate(str(text)))
+    except InputError as error:
+        raise ValueError(str(error)) from error
 
 
 def parse_secret(text: object, variables: Mapping[str, str]) -> Secret:

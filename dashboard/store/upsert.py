@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
-from sqlalchemy import ColumnElement, Connection, Table, func
+from sqlalchemy import ColumnElement, Connection, Table, case, func
 from sqlalchemy.dialects import postgresql, sqlite
 
 Insert: TypeAlias = postgresql.Insert | sqlite.Insert
@@ -44,6 +44,28 @@ def put(
         if name not in keys
     }
     connection.execute(insert.on_conflict_do_update(index_elements=keys, set_=changed), rows)
+
+
+def add_up(
+    connection: Connection, table: Table, rows: Sequence[Mapping[str, Any]], latest: str
+) -> None:
+    """Insert rows of counts, each added to the one with the same primary key, if there is one.
+
+    The column `latest` holds no count but keeps the larger of both values.
+    """
+    if not rows:
+        return
+    insert = _insert(connection, table)
+    keys = [column.name for column in table.primary_key]
+    sums = {
+        name: table.c[name] + insert.excluded[name]
+        for name in rows[0]
+        if name not in (*keys, latest)
+    }
+    is_newer = insert.excluded[latest] > table.c[latest]
+    newest = case((is_newer, insert.excluded[latest]), else_=table.c[latest])
+    statement = insert.on_conflict_do_update(index_elements=keys, set_=sums | {latest: newest})
+    connection.execute(statement, rows)
 
 
 def _kept(table: Table, insert: Insert, name: str) -> ColumnElement[Any]:

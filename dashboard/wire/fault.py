@@ -43,8 +43,12 @@ class RpcFault:
 
     @classmethod
     def rate_exceeded(cls, seconds: int, allowed: float | None) -> Self:
-        """Refuse calls that came too fast; `allowed` is the key's rate in calls a second."""
-        data = {"backoff_seconds": seconds, "allowed_rps": allowed}
+        """Refuse calls that came too fast; `allowed` is the key's rate in calls a second.
+
+        None where the address has no right key, and so no rate. Whole rates are whole numbers.
+        """
+        whole = None if allowed is None or allowed % 1 else int(allowed)
+        data = {"backoff_seconds": seconds, "allowed_rps": allowed if whole is None else whole}
         return cls(-32005, "project ID request rate exceeded", data)
 
     @classmethod

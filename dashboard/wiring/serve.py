@@ -5,51 +5,61 @@ from __future__ import annotations
 import asyncio
 from contextlib import closing
 
-from dashboard.domain.secret import Secret
 from dashboard.serve.doorman import ConnectionLimits
-from dashboard.serve.keys import ApiKey, KeyRing
+from dashboard.serve.gate import Gate
+from dashboard.serve.key_keeping import KeyKeeper
 from dashboard.serve.server import server_config
 from dashboard.serve.services import Limits, ServedNetwork, ServeServices
+from dashboard.serve.strangers import Strangers
 from dashboard.settings import Settings
 from dashboard.settings.schema import ServeSettings
+from dashboard.store.engine import Store
 from dashboard.upstream.http import open_client
 from dashboard.wiring.clock import utc_now
 from dashboard.wiring.http import run_http
+from dashboard.wiring.keys import configured_keys
 from dashboard.wiring.networks import Clients, Network, networks_of
 from dashboard.wiring.store import open_checked_store
-
-DEVELOPMENT_KEY = "dev"
 
 
 async def run_serve(settings: Settings, stop: asyncio.Event) -> None:
     """Serve both APIs until `stop`."""
-    networks = networks_of(settings)
     http = open_client()
-    limits = Limits(
-        connections=_connections(settings.serve),
-        largest_body=settings.serve.largest_body,
-        largest_batch=settings.serve.largest_batch,
-        waiting_reports=settings.serve.waiting_reports,
-        subscriptions=settings.serve.largest_subscriptions,
-        websocket_queue=settings.serve.largest_queue,
-        websocket_idle=settings.serve.quiet_timeout,
-        oldest_fees=settings.serve.oldest_fees,
-    )
     with closing(open_checked_store(settings)) as store:
         async with http:
-            clients = Clients(http, settings.poll)
-            services = ServeServices(
-                store=store,
-                keys=key_ring(settings),
-                networks=tuple(_served(network, clients, settings) for network in networks),
-                clock=utc_now,
-                method_prefixes=tuple(settings.serve.method_prefixes),
-                cors_origins=tuple(settings.serve.cors_origins),
-                limits=limits,
-                log_requests=settings.serve.log_requests,
-            )
+            services = _services(settings, store, Clients(http, settings.poll))
             config = server_config(services, settings.serve.host, settings.serve.port)
             await run_http(config, stop, "LINEWATCH_SERVE_PORT")
+
+
+def _services(settings: Settings, store: Store, clients: Clients) -> ServeServices:
+    """Gather what is served, with the keys as they are now; InputError where two clash."""
+    serve = settings.serve
+    gate = Gate()
+    keeper = KeyKeeper(store, configured_keys(settings), gate, utc_now)
+    keeper.load()
+    return ServeServices(
+        store=store,
+        keys=keeper.ring,
+        networks=tuple(_served(each, clients, settings) for each in networks_of(settings)),
+        clock=utc_now,
+        method_prefixes=tuple(serve.method_prefixes),
+        cors_origins=tuple(serve.cors_origins),
+        limits=Limits(
+            connections=_connections(serve),
+            largest_body=serve.largest_body,
+            largest_batch=serve.largest_batch,
+            waiting_reports=serve.waiting_reports,
+            subscriptions=serve.largest_subscriptions,
+            websocket_queue=serve.largest_queue,
+            websocket_idle=serve.quiet_timeout,
+            oldest_fees=serve.oldest_fees,
+        ),
+        log_requests=serve.log_requests,
+        gate=gate,
+        strangers=Strangers(serve.wrong_keys_per_minute),
+        key_keeper=keeper,
+    )
 
 
 def _connections(serve: ServeSettings) -> ConnectionLimits:
@@ -65,15 +75,6 @@ def _connections(serve: ServeSettings) -> ConnectionLimits:
         pong=serve.ping_timeout,
         stop=serve.stop_timeout,
     )
-
-
-def key_ring(settings: Settings) -> KeyRing:
-    """Return the accepted keys: the configured ones, or the development key."""
-    if settings.has_development_key:
-        secret = Secret(DEVELOPMENT_KEY)
-        return KeyRing([ApiKey.of("development", secret, secret)])
-    keys = settings.serve.keys
-    return KeyRing(ApiKey.of(name, own.key, own.secret) for name, own in keys.items())
 
 
 def _served(network: Network, clients: Clients, settings: Settings) -> ServedNetwork:

@@ -73,7 +73,7 @@ def test_page_has_every_command_that_answers() -> None:
     named = set(re.findall(r"linewatch ([a-z-]+)", text))
 
     assert named == {
-        *("lookup", "track", "senders", "rejections", "fees", "alerts", "demo-history"),
+        *("lookup", "track", "senders", "rejections", "fees", "alerts", "keys", "demo-history"),
     }
 
 
@@ -88,6 +88,8 @@ def test_page_has_every_command_that_answers() -> None:
         ("fees",),
         ("fees", "--since", "2h"),
         ("alerts",),
+        ("keys", "list"),
+        ("keys", "create", "json"),
     ],
 )
 def test_key_of_json_stands_on_the_page(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from dashboard.store.schema.alerts import conditions, deliveries, notices, outbox, transitions
+from dashboard.store.schema.api_keys import api_key_credentials, api_key_uses, api_keys
 from dashboard.store.schema.base import metadata
 from dashboard.store.schema.fees import (
     base_fee_histories,
@@ -26,6 +27,9 @@ from dashboard.store.schema.transactions import (
 
 __all__ = [
     "REVISION",
+    "api_key_credentials",
+    "api_key_uses",
+    "api_keys",
     "base_fee_histories",
     "checks",
     "conditions",
@@ -48,5 +52,5 @@ __all__ = [
     "watches",
 ]
 
-REVISION: Final = "0005"
+REVISION: Final = "0006"
 """The schema that this code reads and writes; revisions count up."""

@@ -6,12 +6,14 @@ from sqlalchemy import BigInteger, Column, String, Table, Uuid
 
 from dashboard.store.schema.base import key, metadata, needed
 
-# One row: whose store this is, and the last fencing token that any lease was given.
+# One row: whose store this is, the last fencing token that any lease was given, and how often
+# the API keys were changed.
 installation = Table(
     "installation",
     metadata,
     key("installation_id", Uuid),
     needed("last_token", BigInteger),
+    needed("api_keys_version", BigInteger, server_default="0"),
 )
 
 leases = Table(

@@ -13,7 +13,7 @@ from dashboard.serve.conversation import Terms
 from dashboard.serve.gate import Gate
 from dashboard.serve.http import RpcOverHttp
 from dashboard.serve.jsonrpc import JsonRpc
-from dashboard.serve.keys import ApiKey
+from dashboard.serve.keys import ApiKey, KeyRing
 from dashboard.serve.metrics import Counters
 from tests.unit.serve.asgi import Connection
 
@@ -27,7 +27,7 @@ DISCONNECT = {"type": "websocket.disconnect", "code": 1001}
 
 async def converse(connection: Connection, **scope: object) -> None:
     terms = Terms(10, 1_000, timedelta(seconds=10), timedelta(seconds=10))
-    rpc = websocket.RpcOverWebSocket(RPC, terms, Counters())
+    rpc = websocket.RpcOverWebSocket(RPC, terms, Counters(), KeyRing([CALLER]))
     await rpc.converse(dict(scope), connection.receive, connection.send, CALLER)
 
 

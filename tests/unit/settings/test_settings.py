@@ -12,6 +12,7 @@ from dashboard.settings import load_settings
 from tests.unit.settings.files import loaded
 
 NETWORK = "[networks.mine]\nnetwork_id = 31337\n"
+KEY = NETWORK + "[serve.keys.wallets]\nkey = 'w'\n"
 
 
 def mistake(folder: Path, text: str = "", **variables: str) -> str:
@@ -136,6 +137,28 @@ MISTAKES = {
     "a gas API without a key": (
         NETWORK + "gas = { url = 'http://h' }\n",
         ("networks.mine.gas", "lacks key"),
+    ),
+    "a key for a network that is not there": (
+        KEY + "networks = ['elsewhere']\n",
+        ("serve.keys.wallets.networks", "own.toml, line 5", "no network here: mine (31337)"),
+    ),
+    "a key for a method that is not there": (
+        KEY + "methods = ['eth_call']\n",
+        ("serve.keys.wallets.methods", "'eth_call'", "getTransactionExclusionStatusV1"),
+    ),
+    "a key that may report and may not": (
+        KEY + "methods = ['subscribe']\n",
+        ("serve.keys.wallets.methods", "leaves out saveRejectedTransactionV1"),
+    ),
+    "a rate of a key": (KEY + "rate = 'fast'\n", ("serve.keys.wallets.rate", "50/s or 600/m")),
+    "a burst of nothing": (KEY + "burst = 0\n", ("serve.keys.wallets.burst",)),
+    "a key that nobody can present": (
+        KEY.replace("'w'", "'a/b'"),
+        ("serve.keys.wallets.key", "line 4", "no client could present it"),
+    ),
+    "one key under two names": (
+        KEY + "[serve.keys.nodes]\nkey = 'w'\n",
+        ("serve.keys.nodes.key", "is that of wallets"),
     ),
     "devnet without a key": (
         NETWORK + "[devnet]\nmode = 'on'\n",

@@ -14,6 +14,7 @@ from sqlalchemy import Connection, event
 from dashboard.domain.condition import Subject, SubjectKind
 from dashboard.domain.rejection_filter import RejectionFilter
 from dashboard.store.answers import evidence
+from dashboard.store.api_keys import find_key, keys_version
 from dashboard.store.conditions import condition, held
 from dashboard.store.engine import Store
 from dashboard.store.failing import failing
@@ -44,8 +45,9 @@ from dashboard.store.watching import (
 from tests.builders import A_MOMENT, A_NETWORK, a_hash, an_id, seconds
 from tests.unit.store.owing import owe, take_lease
 
-TINY = ("leases",)
+TINY = ("leases", "installation")
 FEW_ROWS = (
+    "find_key",
     "tally",
     "open_incidents",
     "search_notices of a hash",
@@ -97,6 +99,8 @@ READS: dict[str, Read] = {
     "how_many_notices": lambda it: how_many_notices(it, NoticeFilter(tx_hash=a_hash())),
     "open_incidents": open_incidents,
     "post_standing": lambda it: post_standing(it, A_MOMENT),
+    "find_key": lambda it: find_key(it, "wallet"),
+    "keys_version": keys_version,
     "holder": lambda it: holder(it, "worker"),
 }
 

@@ -8,11 +8,13 @@ import pytest
 from alembic import command
 from sqlalchemy import create_engine, text
 
+from dashboard.domain.api_key import KeyLimits
 from dashboard.domain.condition import Incident, State, Subject, SubjectKind
 from dashboard.domain.notice import Recipient
 from dashboard.domain.quantity import NetworkId
+from dashboard.store.api_keys import Credential, create_key, keys_version
 from dashboard.store.conditions import change
-from dashboard.store.engine import open_store
+from dashboard.store.engine import installation_id, open_store
 from dashboard.store.migrate import configuration, migrate
 from dashboard.store.outbox import expand, recent_notices, unexpanded
 from dashboard.store.reasons import unparsed_reasons
@@ -130,3 +132,26 @@ def test_condition_rejected_twice_belongs_to_its_first_rejection(tmp_path: Path)
     with open_store(url) as store, store.read() as connection:
         held_id = connection.scalar(text("SELECT incident_id FROM conditions"))
     assert held_id == an_id(8).hex
+
+
+def test_store_of_the_fifth_schema_takes_keys(tmp_path: Path) -> None:
+    url = a_store_of_the_first_schema(tmp_path, "MMU")
+    engine = create_engine(url)
+    with engine.begin() as connection:
+        command.upgrade(configuration(connection), "0005")
+        connection.execute(
+            text("INSERT INTO installation (installation_id, last_token) VALUES (:id, 5)"),
+            {"id": an_id(9).hex},
+        )
+    engine.dispose()
+
+    migrate(url)
+
+    with open_store(url) as store, store.write() as connection:
+        assert (installation_id(connection), keys_version(connection)) == (an_id(9), 0)
+        assert create_key(
+            connection, "wallet", KeyLimits(), Credential(b"k" * 32, b"s" * 32, A_MOMENT)
+        )
+        assert keys_version(connection) == 1
+        [stored] = versions(connection, a_hash(1))
+    assert stored.record.reason_message == "MMU"

@@ -7,11 +7,12 @@ from pathlib import Path
 import pytest
 
 from dashboard.domain.secret import Secret
+from dashboard.serve.keys import KeyRing
 from dashboard.settings import EndpointSettings, Settings, load_settings
 from dashboard.upstream.http import HttpAsker, open_client
 from dashboard.upstream.websocket import WebSocketAsker
+from dashboard.wiring.keys import configured_keys
 from dashboard.wiring.networks import Clients, networks_of, rpc_address
-from dashboard.wiring.serve import key_ring
 
 OWN = "[networks.mine]\nnetwork_id = 31337\n"
 ENDPOINTS = {
@@ -73,13 +74,13 @@ async def test_clients_choose_the_transport_by_the_address(tmp_path: Path) -> No
         assert clients.gas(network) is None
 
 
-def test_key_ring_holds_the_development_key_only_where_nothing_is_configured(
+def test_development_key_is_accepted_only_where_nothing_is_configured(
     tmp_path: Path,
 ) -> None:
     own = OWN + "[serve.keys.wallets]\nkey = 'w'\n"
 
-    open_ring = key_ring(settings_with(tmp_path, ""))
-    own_ring = key_ring(settings_with(tmp_path, own))
+    open_ring = KeyRing(configured_keys(settings_with(tmp_path, "")).keys)
+    own_ring = KeyRing(configured_keys(settings_with(tmp_path, own)).keys)
 
     assert open_ring.find("dev") is not None
     assert own_ring.find("dev") is None

@@ -1,0 +1,85 @@
+"""What an API key may do and how often, as people write it."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+from typing import Final
+
+from dashboard.domain.quantity import NetworkId, shorten
+from dashboard.errors import InputError
+
+UNLIMITED: Final = 0.0
+"""The rate of a key that may call as often as it likes."""
+
+KEY_PREFIX: Final = "lw_"
+"""How a key begins that `linewatch keys` made, so that scanners find it where it leaked."""
+
+SECRET_PREFIX: Final = "lws_"  # noqa: S105 - how all secrets begin is none
+"""How its secret begins."""
+
+_RATE: Final = re.compile(r"([1-9]\d{0,8})/(s|m|h)", re.ASCII)
+_SECONDS: Final = {"s": 1, "m": 60, "h": 3600}
+_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}", re.ASCII)
+_SMALLEST_BURST: Final = 10
+_EXACT: Final = 1e-6
+
+
+@dataclass(frozen=True, slots=True)
+class KeyLimits:
+    """What is set for one key; None leaves it to the installation, which allows everything.
+
+    `methods`: those that may be called, without their prefix, and the gas operations.
+    `requests_per_second`: None is the installation's own rate, `UNLIMITED` none at all.
+    `burst`: how many calls may come at once. `may_report`: whether it may save rejections.
+    """
+
+    network_ids: frozenset[NetworkId] | None = None
+    methods: frozenset[str] | None = None
+    requests_per_second: float | None = None
+    burst: int | None = None
+    may_report: bool = True
+
+    def rate_in_force(self, default: float) -> tuple[float | None, int | None]:
+        """Return calls a second and burst as they bind, both None where nothing does."""
+        rate = default if self.requests_per_second is None else self.requests_per_second
+        return (None, None) if rate == UNLIMITED else (rate, self.burst or usual_burst(rate))
+
+
+def usual_burst(rate: float) -> int:
+    """Return the burst of a key that names none: one second's worth, and a handful at least."""
+    return max(_SMALLEST_BURST, math.ceil(rate))
+
+
+def parse_rate(text: str) -> float:
+    """Read ``50/s``, ``600/m``, ``1000/h`` or ``none`` as calls a second; InputError otherwise."""
+    if text == "none":
+        return UNLIMITED
+    match = _RATE.fullmatch(text)
+    if match is None:
+        raise InputError(
+            f"{shorten(text)} is no rate: write a number and a unit, such as 50/s or 600/m, or none"
+        )
+    return int(match[1]) / _SECONDS[match[2]]
+
+
+def format_rate(rate: float) -> str:
+    """Write a rate as `parse_rate` reads it, in the largest number of calls that is whole."""
+    if rate == UNLIMITED:
+        return "none"
+    for unit, seconds in _SECONDS.items():
+        calls = rate * seconds
+        if abs(calls - round(calls)) < _EXACT:
+            return f"{round(calls)}/{unit}"
+    return f"{rate:.3g}/s"
+
+
+def parse_key_name(text: str) -> str:
+    """Read what a key is called in logs and lists; InputError where it may not be."""
+    if not _NAME.fullmatch(text):
+        raise InputError(
+            f"{shorten(text)} cannot name a key: use up to 64 letters, digits, dots, dashes and "
+            "underscores, beginning with a letter or digit"
+        )
+    return text

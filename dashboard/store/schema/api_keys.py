@@ -1,0 +1,64 @@
+"""Who may call our own APIs: digests of keys, what they may do, and how much they did."""
+
+from __future__ import annotations
+
+from sqlalchemy import (
+    JSON,
+    BigInteger,
+    Boolean,
+    Column,
+    Float,
+    ForeignKey,
+    Index,
+    Integer,
+    String,
+    Table,
+)
+
+from dashboard.store.columns import Digest, Moment, RowId
+from dashboard.store.schema.base import key, metadata, needed
+
+api_keys = Table(
+    "api_keys",
+    metadata,
+    key("api_key_id", RowId),
+    needed("name", String(64)),
+    Column("network_ids", JSON(none_as_null=True)),
+    Column("methods", JSON(none_as_null=True)),
+    Column("requests_per_second", Float),
+    Column("burst", Integer),
+    needed("may_report", Boolean),
+    needed("created_at", Moment),
+    Column("revoked_at", Moment),
+    sqlite_autoincrement=True,
+)
+
+# A name is free again when its key was revoked; the row stays and tells who could call until then.
+Index(
+    "ix_api_keys_name_in_use",
+    api_keys.c.name,
+    unique=True,
+    sqlite_where=api_keys.c.revoked_at.is_(None),
+    postgresql_where=api_keys.c.revoked_at.is_(None),
+)
+
+# What a caller presents; a key has two of them while one takes over from the other.
+api_key_credentials = Table(
+    "api_key_credentials",
+    metadata,
+    key("key_digest", Digest),
+    needed("secret_digest", Digest),
+    needed("api_key_id", RowId, ForeignKey("api_keys.api_key_id"), index=True),
+    needed("created_at", Moment),
+    Column("ends_at", Moment),
+)
+
+# Counts what keys of settings files did as well, which have no other row.
+api_key_uses = Table(
+    "api_key_uses",
+    metadata,
+    key("key_digest", Digest),
+    needed("last_used_at", Moment),
+    needed("calls", BigInteger),
+    needed("refusals", BigInteger),
+)

@@ -1,0 +1,25 @@
+"""The API keys that the settings hold, as serve and the command line know them."""
+
+from __future__ import annotations
+
+from dashboard.domain.secret import Secret
+from dashboard.serve.key_keeping import ConfiguredKeys
+from dashboard.serve.keys import ApiKey
+from dashboard.settings import Settings
+from dashboard.settings.key_limits import limits_of_key
+
+DEVELOPMENT_KEY = "dev"
+
+
+def configured_keys(settings: Settings) -> ConfiguredKeys:
+    """Return the keys of the settings, or the development key, which has no limits."""
+    default_rate = float(settings.serve.requests_per_second)
+    if settings.has_development_key:
+        secret = Secret(DEVELOPMENT_KEY)
+        development = ApiKey.of("development", secret, secret)
+        return ConfiguredKeys((development,), default_rate)
+    keys = (
+        ApiKey.of(name, own.key, own.secret).limited(limits_of_key(own, settings), default_rate)
+        for name, own in settings.serve.keys.items()
+    )
+    return ConfiguredKeys(tuple(keys), default_rate)

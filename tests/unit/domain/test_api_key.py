@@ -1,0 +1,78 @@
+"""Limits of API keys: rates as people write them, and what binds where nothing is said."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dashboard.domain.api_key import (
+    UNLIMITED,
+    KeyLimits,
+    format_rate,
+    parse_key_name,
+    parse_rate,
+)
+from dashboard.errors import InputError
+
+
+@pytest.mark.parametrize(
+    ("text", "rate"), [("50/s", 50), ("600/m", 10), ("1800/h", 0.5), ("none", UNLIMITED)]
+)
+def test_rate_is_read_as_calls_a_second(text: str, rate: float) -> None:
+    assert parse_rate(text) == rate
+
+
+@pytest.mark.parametrize(
+    "text", ["", "50", "0/s", "-1/s", "50/d", "1.5/s", "50 /s", "\u0665/s", "1e9/s"]
+)
+def test_text_that_is_no_rate_is_refused_with_an_example(text: str) -> None:
+    with pytest.raises(InputError, match="such as 50/s or 600/m, or none"):
+        parse_rate(text)
+
+
+@given(st.integers(1, 10**9 - 1), st.sampled_from("smh"))
+def test_rate_that_is_written_is_read_as_the_same(calls: int, unit: str) -> None:
+    rate = parse_rate(f"{calls}/{unit}")
+
+    assert parse_rate(format_rate(rate)) == pytest.approx(rate)
+
+
+@pytest.mark.parametrize(
+    ("rate", "text"), [(UNLIMITED, "none"), (50.0, "50/s"), (0.5, "30/m"), (1 / 7, "0.143/s")]
+)
+def test_rate_is_written_in_whole_calls_where_it_can_be(rate: float, text: str) -> None:
+    assert format_rate(rate) == text
+
+
+@pytest.mark.parametrize(
+    ("limits", "default", "in_force"),
+    [
+        (KeyLimits(), 5000.0, (5000.0, 5000)),
+        (KeyLimits(), UNLIMITED, (None, None)),
+        (KeyLimits(requests_per_second=UNLIMITED), 5000.0, (None, None)),
+        (KeyLimits(requests_per_second=2.5), 5000.0, (2.5, 10)),
+        (KeyLimits(requests_per_second=20.5), UNLIMITED, (20.5, 21)),
+        (KeyLimits(requests_per_second=2.5, burst=3), UNLIMITED, (2.5, 3)),
+        (KeyLimits(burst=3), 50.0, (50.0, 3)),
+        (KeyLimits(burst=3), UNLIMITED, (None, None)),
+    ],
+)
+def test_rate_in_force_is_the_keys_own_or_that_of_all(
+    limits: KeyLimits, default: float, in_force: tuple[float | None, int | None]
+) -> None:
+    assert limits.rate_in_force(default) == in_force
+
+
+@pytest.mark.parametrize("name", ["wallet", "node-1", "a.b_c", "7", "x" * 64])
+def test_name_of_a_key_is_taken_as_it_is(name: str) -> None:
+    assert parse_key_name(name) == name
+
+
+@pytest.mark.parametrize("name", ["", "-x", "a b", "a/b", "é", "x" * 65, "a\nb", "\u202eevil"])
+def test_name_that_would_hide_in_a_list_is_refused_as_printable_text(name: str) -> None:
+    with pytest.raises(InputError) as refused:
+        parse_key_name(name)
+
+    assert str(refused.value).isprintable()
+    assert "64 letters, digits" in str(refused.value)
