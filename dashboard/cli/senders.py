@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from datetime import datetime
 
 import click
 
@@ -11,8 +12,10 @@ from dashboard.cli import options
 from dashboard.cli.output import WRONG_INPUT, Json, instant, print_json, print_table, say
 from dashboard.cli.source import Opened, opened
 from dashboard.domain.quantity import Address, NetworkId
+from dashboard.domain.rejection_filter import RejectionFilter
 from dashboard.show.asking.senders import SenderQuestions
 from dashboard.show.text import moment
+from dashboard.store.rejection_counts import Grouping, count_by
 from dashboard.store.senders import WatchedSender
 
 _addresses = click.argument("senders", nargs=-1, required=True, type=options.ADDRESS)
@@ -71,6 +74,40 @@ def listed(*, network_text: str | None, as_json: bool) -> None:
             return
         columns = ("SINCE", "SENDER", "NETWORKS", "LABEL")
         print_table(columns, [_row(here, each) for each in found])
+
+
+@senders.command()
+@options.network
+@options.within
+@click.option("--limit", type=click.IntRange(1, 1000), default=10, show_default=True)
+@options.as_json
+def rank(
+    *,
+    network_text: str | None,
+    since: datetime | None,
+    until: datetime | None,
+    limit: int,
+    as_json: bool,
+) -> None:
+    """Rank senders by how many rejections of theirs arrived, the most first."""
+    with opened() as here:
+        network_id = here.chosen_id(network_text)
+        wanted = RejectionFilter(network_id=network_id, since=since, until=until)
+        with here.source.store.read() as connection:
+            counted = count_by(connection, Grouping.SENDER, wanted, None, limit)
+    pairs = [(str(each.key), each.count) for each in counted.groups]
+    if as_json:
+        print_json(
+            {
+                "senders": [{"from": sender, "rejections": count} for sender, count in pairs],
+                "sendersInAll": counted.of,
+                "rejectionsInAll": counted.total,
+            }
+        )
+    elif pairs:
+        print_table(("SENDER", "REJECTIONS"), [(sender, str(count)) for sender, count in pairs])
+    else:
+        say("No such rejection is stored.")
 
 
 def _network_ids(here: Opened, text: str | None) -> tuple[NetworkId, ...]:

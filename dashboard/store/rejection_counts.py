@@ -56,15 +56,19 @@ def count_by(
     connection: Connection,
     grouping: Grouping,
     wanted: RejectionFilter,
-    networks: frozenset[NetworkId],
+    networks: frozenset[NetworkId] | None,
     limit: int,
 ) -> Counted:
-    """Count rejections of `networks`: the largest groups first, hours and days newest first."""
+    """Count rejections of `networks`, None for all: the largest groups first.
+
+    Hours and days come newest first.
+    """
+    allowed = () if networks is None else (may_be_seen(networks),)
     key = _KEYS[grouping]().label("key")
     many = func.count().label("many")
     query = (
         select(key, many, func.count().over().label("of"), func.sum(many).over().label("total"))
-        .where(*conditions_of(wanted), may_be_seen(networks))
+        .where(*conditions_of(wanted), *allowed)
         .group_by(key)
         .order_by(*((key.desc(),) if grouping.is_of_time else (many.desc(), key)))
         .limit(limit)

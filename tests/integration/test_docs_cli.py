@@ -84,6 +84,7 @@ def test_page_has_every_command_that_answers() -> None:
         ("track", str(a_hash(1)), "0x12"),
         ("senders", "watch", str(an_address())),
         ("senders", "list"),
+        ("senders", "rank"),
         ("rejections",),
         ("fees",),
         ("fees", "--since", "2h"),

@@ -15,6 +15,7 @@ from dashboard.show.asking.source import Source
 from dashboard.show.fresh import Fresh
 from dashboard.show.reason_names import Named
 from dashboard.store.reasons import UnparsedReason, unparsed_reasons
+from dashboard.store.rejection_counts import Counted, Grouping, count_by
 from dashboard.store.rejection_search import search
 from dashboard.store.tallies import Tally, how_many, tally
 
@@ -23,6 +24,9 @@ MOST_EXPORTED: Final = 20_000
 
 MOST_UNKNOWN: Final = 20
 """Unknown texts that are listed."""
+
+MOST_SENDERS: Final = 10
+"""Senders that are ranked."""
 
 _SHARED_FOR: Final = timedelta(seconds=2)
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
@@ -64,6 +68,7 @@ class RejectionQuestions:
         """Ask nothing yet."""
         self._source = source
         self._summaries: Fresh[RejectionSummary] = Fresh(_SHARED_FOR, source.now)
+        self._senders: Fresh[Counted] = Fresh(_SHARED_FOR, source.now)
 
     def summary(self, wanted: RejectionFilter, period: Period) -> RejectionSummary:
         """Count what fits in the period that ends now."""
@@ -77,10 +82,19 @@ class RejectionQuestions:
         with self._source.store.read() as connection:
             return tuple(search(connection, wanted, rows, (number - 1) * rows))
 
+    def senders(self, wanted: RejectionFilter, period: Period) -> Counted:
+        """Rank the senders of what fits in the period, those rejected most first."""
+        return self._senders.get((wanted, period), lambda: self._rank(wanted, period))
+
     def unknown_reasons(self, network_id: NetworkId | None) -> tuple[UnparsedReason, ...]:
         """Return the texts of reasons that could not be read, ever, the commonest first."""
         with self._source.store.read() as connection:
             return tuple(unparsed_reasons(connection, MOST_UNKNOWN, network_id))
+
+    def _rank(self, wanted: RejectionFilter, period: Period) -> Counted:
+        within = replace(wanted, since=period.steps(self._source.now())[0])
+        with self._source.store.read() as connection:
+            return count_by(connection, Grouping.SENDER, within, None, MOST_SENDERS)
 
     def _summarise(self, wanted: RejectionFilter, period: Period) -> RejectionSummary:
         steps = period.steps(self._source.now())

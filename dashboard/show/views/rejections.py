@@ -30,6 +30,7 @@ from dashboard.show.parts.rejection_filter import (
     filter_bar,
 )
 from dashboard.show.parts.rejection_list import rejection_table
+from dashboard.show.parts.sender_ranking import sender_ranking
 from dashboard.show.parts.states import empty, store_trouble_shown
 from dashboard.show.parts.unknown_reasons import unknown_reason_table
 from dashboard.show.reason_names import name_of
@@ -69,6 +70,7 @@ def _live() -> None:
             _nothing_yet(desk)
             return
         _counts(desk, wanted, summary, period)
+        _senders(desk, wanted, period)
         _list(desk, wanted, summary, period)
         _unknown_reasons(desk, of_network.network_id)
 
@@ -109,6 +111,17 @@ def _counts(desk: Desk, wanted: RejectionFilter, summary: RejectionSummary, peri
         section("Modules", "What the reasons name; each names the first that was over its limit.")
         of_all_modules = replace(wanted, module=None, reason_kind=None)
         _ranking(desk.rejections.summary(of_all_modules, period))
+
+
+def _senders(desk: Desk, wanted: RejectionFilter, period: Period) -> None:
+    """Rank the senders, where there is more than one to tell apart."""
+    counted = desk.rejections.senders(wanted, period)
+    if counted.of > 1:
+        with st.container(key="card-senders", gap="small"):
+            more = f"The first {len(counted.groups)} of {counted.of:,}. "
+            rest = more if counted.of > len(counted.groups) else ""
+            section("Senders", f"{rest}Watch one on the page Tracked to be mailed of each.")
+            st.html(sender_ranking(counted, chosen_period()))
 
 
 def _ranking(summary: RejectionSummary) -> None:

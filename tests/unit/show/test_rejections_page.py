@@ -151,3 +151,18 @@ def test_csv_holds_each_rejection_and_never_computes(store: Store) -> None:
     assert reasons[str(tx_hash(3))].startswith(HOSTILE[:60])
     assert {row["is_simulated"] for row in rows} == {"yes"}
     assert rows[0]["sender"] == str(an_address())
+
+
+def test_senders_are_ranked_and_lead_to_their_rejections(store: Store, desk: Desk) -> None:
+    with store.write() as connection:
+        for number, sender in ((70, 7), (71, 7), (72, 8)):
+            record = a_record(
+                tx_hash=a_hash(number), sender=an_address(sender), timestamp=NOW, nonce=number
+            )
+            save_polled(connection, SIMULATED.network_id, record, NOW)
+
+    words = words_of(visit("rejections", desk, length="1 h"))
+
+    first, second = (words.index(f"text={an_address(sender)}") for sender in (7, 8))
+    assert first < second
+    assert f'href="rejections?length=1+h&amp;text={an_address(7)}"' in words
