@@ -37,9 +37,23 @@ class Number:
     text: str
 
 
+class Members(dict[str, Any]):
+    """An object: the last of equal names counts, but a reader has to get past them all."""
+
+    def __init__(self, pairs: list[tuple[str, Any]]) -> None:
+        super().__init__(pairs)
+        self.pairs = pairs
+
+
 def read(text: str) -> Any:  # noqa: ANN401 - any JSON value
     """Read JSON with numbers kept as written; ValueError where it is none."""
-    return json.loads(text, parse_int=Number, parse_float=Number, parse_constant=_refuse)
+    return json.loads(
+        text,
+        parse_int=Number,
+        parse_float=Number,
+        parse_constant=_refuse,
+        object_pairs_hook=Members,
+    )
 
 
 def _refuse(constant: str) -> None:
@@ -109,8 +123,8 @@ def _items(content: Any) -> list[Any]:  # noqa: ANN401 - any JSON value
 
 def _without_number_as_id(item: Any) -> Any:  # noqa: ANN401 - any JSON value
     """Leave out a number that is only echoed, which may be any."""
-    if isinstance(item, dict) and isinstance(item.get("id"), Number):
-        return {name: value for name, value in item.items() if name != "id"}
+    if isinstance(item, Members) and isinstance(item.get("id"), Number):
+        return Members([pair for pair in item.pairs if pair[0] != "id"])
     return item
 
 
@@ -122,8 +136,8 @@ def _is_odd(value: Any, depth: int = 0) -> bool:  # noqa: ANN401 - any JSON valu
         return len(value.text) > _LONGEST_PLAIN_NUMBER or abs(float(value.text)) > 2.0**63
     if isinstance(value, str):
         return any("\ud800" <= sign <= "\udfff" for sign in value)
-    if isinstance(value, dict):
-        value = [part for pair in value.items() for part in pair]
+    if isinstance(value, Members):
+        value = [part for pair in value.pairs for part in pair]
     return isinstance(value, list) and any(_is_odd(each, depth + 1) for each in value)
 
 

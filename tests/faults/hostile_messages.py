@@ -91,7 +91,7 @@ HOSTILE_MESSAGES = Row(
         "WebSocket: each message gets the replies that JSON-RPC asks for, no status 5xx, no error "
         "in the log"
     ),
-    short=5_000,
+    short=2_500,
     full=60_000,
     stage=_conversing,
     cases_per_play=_MESSAGES,
