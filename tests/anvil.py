@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import httpx
 from eth_account import Account
@@ -24,6 +24,13 @@ _RECIPIENT: Final = (0xA11CE).to_bytes(20)
 _LISTENING: Final = re.compile(r"Listening on (\S+)")
 _SHORTEST_GAS: Final = 21_000
 _GAS_OF_A_BYTE: Final = 40
+
+
+class Snapshot(NamedTuple):
+    """A chain that can be gone back to, and the sender's next nonce on it."""
+
+    name: str
+    nonce: int
 
 
 @dataclass
@@ -65,6 +72,15 @@ class Anvil:
         tx_hash = self.ask("eth_sendRawTransaction", f"0x{signed.raw_transaction.hex()}")
         assert isinstance(tx_hash, str)
         return tx_hash
+
+    def snapshot(self) -> Snapshot:
+        """Remember the chain as it is."""
+        return Snapshot(self.ask("evm_snapshot"), self._nonce)
+
+    def revert(self, snapshot: Snapshot) -> None:
+        """Go back to a remembered chain, once; what came after it is gone."""
+        assert self.ask("evm_revert", snapshot.name)
+        self._nonce = snapshot.nonce
 
     def blocks(self) -> list[dict[str, Any]]:
         """Return every block with its whole transactions, oldest first."""

@@ -45,6 +45,33 @@ def read_blocks(node: Anvil) -> list[Block]:
     return [_block(node, block) for block in node.blocks()]
 
 
+class Mirror:
+    """The blocks of a node, kept up to date by reading what is new or was replaced."""
+
+    def __init__(self, node: Anvil) -> None:
+        """Read nothing yet."""
+        self._node = node
+        self._hashes: list[str] = []
+        self._blocks: list[Block] = []
+
+    def read(self) -> list[Block]:
+        """Return all blocks, oldest first, after looking from the newest down to a known one."""
+        number = int(self._node.ask("eth_blockNumber"), 16)
+        del self._hashes[number + 1 :], self._blocks[number + 1 :]
+        newer: list[tuple[str, Block]] = []
+        while number >= 0:
+            block = self._node.ask("eth_getBlockByNumber", hex(number), *(True,))
+            if number < len(self._hashes) and self._hashes[number] == block["hash"]:
+                break
+            newer.append((block["hash"], _block(self._node, block)))
+            number -= 1
+        del self._hashes[number + 1 :], self._blocks[number + 1 :]
+        for block_hash, each in reversed(newer):
+            self._hashes.append(block_hash)
+            self._blocks.append(each)
+        return self._blocks
+
+
 def _block(node: Anvil, block: dict[str, Any]) -> Block:
     base_fee = int(block["baseFeePerGas"], 16)
     receipts = [
