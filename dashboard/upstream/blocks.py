@@ -13,12 +13,12 @@ from dashboard.domain.gas import SuggestedGasFees
 from dashboard.domain.quantity import NetworkId, Wei
 from dashboard.errors import (
     UpstreamError,
-    UpstreamForgetful,
     UpstreamUnavailable,
     UpstreamUnreadable,
 )
 from dashboard.logs import get_logger
 from dashboard.upstream.chain import HeldChain
+from dashboard.upstream.fork import forgetful, newest_shared
 from dashboard.upstream.node import NodeClient
 from dashboard.upstream.ranges import HISTORY_BLOCKS, FeeRange, read_range
 from dashboard.wire.node import BlockHeader
@@ -186,20 +186,40 @@ class ChainFollower:
         if shared == head.number and self._times_shorter + 1 < self._policy.patience:
             self._times_shorter += 1
             return
-        if shared == head.number or shared < held.oldest:
-            if not may_forget:
-                raise _forgetful(self._node, held, head, shared)
+        if (shared == head.number or shared < held.oldest) and not may_forget:
+            raise forgetful(self._node, held, head, shared)
+        first = self._first_to_read(held, head, shared)
+        if shared == head.number or first <= held.oldest:
+            await self._check_again()
             await self._start(head)
         elif head.number - shared > self._policy.window_blocks:
             await self._start(head)
         else:
-            newer = await self._read(shared + 1, head)
-            if newer.blocks[0].number != shared + 1:
-                self._begin(head, newer)
-                return
-            held.rewind(shared)
-            held.extend(head, newer)
-            self._believe(held)
+            await self._extend(held, head, first)
+
+    def _first_to_read(self, held: HeldChain, head: BlockHeader, shared: int) -> int:
+        """Return the first block to read: the first new one, mostly.
+
+        Where blocks were replaced by fewer, some whose rewards are forgotten count again.
+        """
+        rewarded = max(0, head.number - self._policy.fees.historical_blocks + 1)
+        if shared < held.head.number and held.oldest_rewarded > rewarded:
+            return min(shared + 1, rewarded)
+        return shared + 1
+
+    async def _extend(self, held: HeldChain, head: BlockHeader, first: int) -> None:
+        newer = await self._read(first, head)
+        if newer.blocks[0].number != first:
+            self._begin(head, newer)
+            return
+        held.rewind(first - 1)
+        held.extend(head, newer)
+        self._believe(held)
+
+    async def _check_again(self) -> None:
+        """Make sure that a chain that is not what it was is at least of the same network."""
+        self._is_network_checked = False
+        await self._check_network()
 
     async def _read(self, first: int, head: BlockHeader) -> FeeRange:
         """Read the blocks from `first` to `head`, rewards of the newest ones only.
@@ -246,42 +266,3 @@ class ChainFollower:
         first = max(missing.start, missing.stop - HISTORY_BLOCKS)
         held.prepend(await read_range(self._node, first, missing.stop - 1))
         self._snapshot = None
-
-
-async def newest_shared(node: NodeClient, held: HeldChain, head: BlockHeader) -> int:
-    """Return the newest block known to be both in what is held and below (or at) `head`.
-
-    -1 where none is. The parent of the head tells it mostly; otherwise the node is asked
-    for some of the blocks whose hashes are known: all below a shared one are shared.
-    """
-    if held.is_known(head.number, head.hash):
-        return head.number
-    if held.is_known(head.number - 1, head.parent_hash):
-        return head.number - 1
-    known = [number for number in held.known_numbers if number < head.number]
-    low, high = 0, len(known)
-    middle = high - 1  # most often nothing was replaced, and the newest is shared
-    while low < high:
-        block = await node.block(known[middle])
-        if block is not None and held.is_known(block.number, block.hash):
-            low = middle + 1
-        else:
-            high = middle
-        middle = (low + high) // 2
-    shared = known[low - 1] if low else -1
-    if shared == head.number - 1 and low:
-        raise UpstreamUnavailable(
-            f"{node.endpoint.name}: block {head.number} names another parent than it has"
-        )
-    return shared
-
-
-def _forgetful(
-    node: NodeClient, held: HeldChain, head: BlockHeader, shared: int
-) -> UpstreamForgetful:
-    name, number = node.endpoint.name, held.head.number
-    if shared == head.number:
-        return UpstreamForgetful(f"{name}: its chain went back from block {number} to {shared}")
-    return UpstreamForgetful(
-        f"{name}: its block {head.number} shares no known block with the chain up to {number}"
-    )

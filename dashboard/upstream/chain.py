@@ -35,6 +35,11 @@ class HeldChain:
         return self.head.number - len(self.window) + 1
 
     @property
+    def oldest_rewarded(self) -> int:
+        """The number of the oldest block whose rewards are held."""
+        return self._recent[0].number
+
+    @property
     def missing(self) -> range:
         """The blocks before the oldest that the window still has room for."""
         room = self.window.capacity - len(self.window)

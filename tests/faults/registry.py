@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from tests.faults.full_disk import FULL_DISK
+from tests.faults.gas_storm import GAS_STORM
 from tests.faults.hostile_messages import HOSTILE_MESSAGES
 from tests.faults.killed_saves import KILLED_SAVES, KILLED_SAVES_OF_TWO
 from tests.faults.rows import Row
@@ -16,4 +17,5 @@ ROWS: Final[tuple[Row, ...]] = (
     STOPPED_SAVES,
     FULL_DISK,
     HOSTILE_MESSAGES,
+    GAS_STORM,
 )

@@ -37,6 +37,23 @@ async def test_reorganisation_replaces_what_it_replaced(replaced: int, replacing
     assert_holds(follower, chain.base_fees)
 
 
+async def test_fewer_blocks_than_were_replaced_leave_two_hundred_behind_the_ranges() -> None:
+    chain = a_chain(400)
+    follower = follow(chain)
+    await load(follower)
+    for base_fee in range(2000, 2150):
+        chain.mine(base_fee)
+        await follower.refresh()
+
+    chain.drop(140)
+    chain.mine(3000)
+    await follower.refresh()
+
+    newest = chain.base_fees[-200:]
+    fees = follower.snapshot().suggested_gas_fees
+    assert fees.historical_base_fee_range == (min(newest), max(newest))
+
+
 async def test_reorganisation_right_after_the_start_reads_one_block() -> None:
     chain = a_chain(400)
     follower = follow(chain)
