@@ -30,6 +30,28 @@ Reply = dict[str, Any]
 Spoil = Callable[[str, Any], Any]
 """Takes a method and its result; returns what the node says instead."""
 
+ABSENT: Any = object()
+"""Stands for a member that a node leaves out."""
+
+
+def where(method: str, **changes: Any) -> Spoil:  # noqa: ANN401 - whatever a node may say
+    """Change members of each result of a method; ABSENT leaves them out."""
+
+    def spoil(asked: str, result: Any) -> Any:  # noqa: ANN401 - likewise
+        if asked != method or not isinstance(result, dict):
+            return result
+        made = {
+            name: change(result.get(name)) if callable(change) else change
+            for name, change in changes.items()
+        }
+        return {name: each for name, each in (result | made).items() if each is not ABSENT}
+
+    return spoil
+
+
+def only(method: str, value: object) -> Spoil:
+    return lambda asked, result: value if asked == method else result
+
 
 @dataclass
 class OddNode:

@@ -19,7 +19,7 @@ from dashboard.errors import (
     UpstreamUnreadable,
 )
 from dashboard.upstream.blocks import ChainFees
-from tests.integration.odd_nodes import OddNode, Spoil, following
+from tests.integration.odd_nodes import ABSENT, OddNode, Spoil, following, only, where
 from tests.integration.upstreams import Behaviour, replying, resetting, silent
 from tests.unit.upstream.chains import FakeChain
 from tests.unit.upstream.following import GWEI, a_chain
@@ -27,28 +27,6 @@ from tests.unit.upstream.following import GWEI, a_chain
 pytestmark = pytest.mark.anyio
 
 HISTORY, BLOCK = "eth_feeHistory", "eth_getBlockByNumber"
-
-
-def where(method: str, **changes: Any) -> Spoil:  # noqa: ANN401 - whatever a node may say
-    """Change members of each result of a method; None leaves them out."""
-
-    def spoil(asked: str, result: Any) -> Any:  # noqa: ANN401 - likewise
-        if asked != method or not isinstance(result, dict):
-            return result
-        made = {
-            name: change(result.get(name)) if callable(change) else change
-            for name, change in changes.items()
-        }
-        return {name: each for name, each in (result | made).items() if each is not ABSENT}
-
-    return spoil
-
-
-ABSENT: Any = object()
-
-
-def only(method: str, value: object) -> Spoil:
-    return lambda asked, result: value if asked == method else result
 
 
 BORNE: dict[str, tuple[dict[str, Any], Spoil]] = {
