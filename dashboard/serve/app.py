@@ -14,7 +14,8 @@ from dashboard.serve.access import AccessLog
 from dashboard.serve.following import NetworkFees
 from dashboard.serve.gas import GasApi
 from dashboard.serve.health import Readiness
-from dashboard.serve.reply import Reply
+from dashboard.serve.methods import document_of
+from dashboard.serve.reply import Reply, json_reply
 from dashboard.serve.services import ServeServices
 from dashboard.serve.switchboard import Switchboard
 
@@ -66,9 +67,9 @@ class _App:
             await self._live(scope, receive, send)
 
 
-def _documents(_services: ServeServices) -> Mapping[str, Reply]:
+def _documents(services: ServeServices) -> Mapping[str, Reply]:
     """Return what anybody may read, by its path."""
-    return {}
+    return {"/openrpc.json": json_reply(document_of(services))}
 
 
 @asynccontextmanager
