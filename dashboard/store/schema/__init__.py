@@ -52,5 +52,5 @@ __all__ = [
     "watches",
 ]
 
-REVISION: Final = "0006"
+REVISION: Final = "0007"
 """The schema that this code reads and writes; revisions count up."""

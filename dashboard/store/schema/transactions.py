@@ -88,6 +88,8 @@ rejections = Table(
     Index(None, "tx_hash", "network_id", "timestamp"),
     Index(None, "first_seen_at"),
     Index(None, "network_id", "first_seen_at"),
+    Index(None, "sender", "network_id"),
+    Index(None, "module", "network_id"),
     sqlite_autoincrement=True,
 )
 
