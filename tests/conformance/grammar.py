@@ -6,7 +6,7 @@ escapes come about too. A `Random` makes the choices: a seed repeats them, hypot
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from random import Random
 from typing import Final, TypeVar
@@ -46,7 +46,7 @@ class Grammar:
 
     chance: Random
     reports: Reports
-    more_params: dict[str, Callable[[Grammar], str]] = field(default_factory=dict)
+    more_params: Mapping[str, Callable[[Grammar], str]] = field(default_factory=dict)
 
     def message(self) -> bytes:
         """Return one body or WebSocket message, valid or not."""
@@ -87,7 +87,8 @@ class Grammar:
 
     def method(self) -> str:
         """Return a name that is served, nearly so, or none."""
-        return self.one_of((*METHODS, *self.more_params))
+        known = METHODS if not self.more_params or self.chance.random() < 0.6 else self.more_params
+        return self.one_of(tuple(known))
 
     def params(self, method: str) -> str:
         """Return params that often fit the method."""

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from websockets.sync.client import ClientConnection, connect
 
 from tests.conformance.grammar import Grammar
+from tests.conformance.own_methods import ASKING
 from tests.conformance.reports import Reports
 from tests.conformance.served import Served, apis
 
@@ -62,11 +63,32 @@ def twins(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Twins]:
         yield Twins(over_http, socket, count())
 
 
-@settings(max_examples=600)
+@pytest.fixture(scope="module")
+def pair(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Twins]:
+    """Talk to one server both ways: cursors of two stores differ."""
+    with (
+        apis(tmp_path_factory.mktemp("both")) as served,
+        connect(served.ws_url, proxy=None) as socket,
+    ):
+        yield Twins(served, socket, count())
+
+
+@settings(max_examples=400)
 @given(chance=st.randoms(use_true_random=False))
 def test_websocket_gives_the_same_answer_as_http(twins: Twins, chance: Random) -> None:
     message = Grammar(chance, REPORTS).message()
 
     over_http, over_websocket = twins.answers(message)
+
+    assert over_http == over_websocket, message
+
+
+@settings(max_examples=200)
+@given(chance=st.randoms(use_true_random=False))
+def test_our_own_questions_have_the_same_answer_too(pair: Twins, chance: Random) -> None:
+    message = Grammar(chance, REPORTS, ASKING).message()
+    pair.over_http.post(message)  # what it reports is then no longer new
+
+    over_http, over_websocket = pair.answers(message)
 
     assert over_http == over_websocket, message
