@@ -14,6 +14,7 @@ from dashboard.serve.access import AccessLog
 from dashboard.serve.following import NetworkFees
 from dashboard.serve.gas import GasApi
 from dashboard.serve.health import Readiness
+from dashboard.serve.lookups import learn
 from dashboard.serve.methods import document_of
 from dashboard.serve.reply import Reply, json_reply
 from dashboard.serve.services import ServeServices
@@ -76,9 +77,10 @@ def _documents(services: ServeServices) -> Mapping[str, Reply]:
 async def _following(
     services: ServeServices, networks: Iterable[NetworkFees]
 ) -> AsyncIterator[None]:
-    """Follow every node, keep the keys and tell subscribers the news, while the app runs."""
+    """Learn what is on record, follow nodes, keep the keys and tell subscribers the news."""
     keeper = services.key_keeper
     async with anyio.create_task_group() as tasks:
+        tasks.start_soon(learn, services)
         for network in networks:
             tasks.start_soon(network.follow)
         tasks.start_soon(services.feed.run)
@@ -88,3 +90,4 @@ async def _following(
         tasks.cancel_scope.cancel()
     if keeper is not None:
         await keeper.write_counts()  # nothing that was done stays uncounted
+    services.rejections.close()

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from http import HTTPStatus
 from typing import Final
 
 from starlette.requests import ClientDisconnect
-from starlette.responses import Response
 from starlette.types import Receive
 
 from dashboard.serve.jsonrpc import JsonRpc
 from dashboard.serve.keys import ApiKey
+from dashboard.serve.reply import Reply, json_reply
 from dashboard.wire.jsonrpc import NULL_ID, RpcFault, error_reply
 
 INVALID_PROJECT_ID: Final = RpcFault(-32002, "invalid project id")
@@ -29,7 +28,7 @@ class RpcOverHttp:
         self._rpc = rpc
         self._largest_body = largest_body
 
-    async def answer(self, receive: Receive, caller: ApiKey) -> Response:
+    async def answer(self, receive: Receive, caller: ApiKey) -> Reply:
         """Answer one POST."""
         try:
             body = await _read_body(receive, self._largest_body)
@@ -37,25 +36,18 @@ class RpcOverHttp:
             fault = RpcFault.invalid_request(f"a body may hold {self._largest_body} bytes")
             return rpc_error(413, fault, {"Connection": "close"})
         except ClientDisconnect:
-            return Response()  # nobody is there to read it
+            return Reply(200, [])  # nobody is there to read it
         answer = await self._rpc.answer(body, caller)
         if answer.retry_after:
-            headers = {"Retry-After": str(answer.retry_after)}
-            return _reply(answer.body, HTTPStatus.TOO_MANY_REQUESTS, headers)
-        if answer.body is None:
-            return Response(status_code=HTTPStatus.NO_CONTENT)
-        return _reply(answer.body)
+            seconds = b"%d" % answer.retry_after
+            return json_reply(answer.body or b"", 429, ((b"retry-after", seconds),))
+        return Reply(204, []) if answer.body is None else json_reply(answer.body)
 
 
-def rpc_error(status: int, fault: RpcFault, headers: Mapping[str, str] | None = None) -> Response:
+def rpc_error(status: int, fault: RpcFault, headers: Mapping[str, str] | None = None) -> Reply:
     """Return a fault that concerns the HTTP request and no single call."""
-    return _reply(error_reply(NULL_ID, fault), status, headers)
-
-
-def _reply(
-    body: bytes | None, status: int = HTTPStatus.OK, headers: Mapping[str, str] | None = None
-) -> Response:
-    return Response(body, status_code=status, media_type="application/json", headers=headers)
+    more = [(name.lower().encode(), value.encode()) for name, value in (headers or {}).items()]
+    return json_reply(error_reply(NULL_ID, fault), status, more)
 
 
 async def _read_body(receive: Receive, largest: int) -> bytes:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from itertools import groupby
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 from anyio import CapacityLimiter, to_thread
 from msgspec import UnsetType
@@ -15,6 +15,7 @@ from dashboard.serve.gate import Gate
 from dashboard.serve.keys import ApiKey
 from dashboard.serve.metrics import UNSERVED, Counters
 from dashboard.serve.session import Session
+from dashboard.wire.exclusion import GET_STATUS
 from dashboard.wire.jsonrpc import (
     NULL_ID,
     ErrorReply,
@@ -27,6 +28,7 @@ from dashboard.wire.jsonrpc import (
     parse_message,
     result_reply,
 )
+from dashboard.wire.lookup import Lookup, decode_lookup
 
 Outcome: TypeAlias = bytes | RpcFault
 """What one call came to: its result as JSON, or the fault that its caller is told."""
@@ -70,11 +72,31 @@ class Answer(NamedTuple):
     retry_after: int = 0
 
 
-class _Asker(NamedTuple):
-    """Who asks; `session` is None over HTTP."""
+class QuickAnswers(Protocol):
+    """Answers lookups of the usual shape on the event loop, without a thread."""
 
-    caller: ApiKey
-    session: Session | None
+    def is_current(self) -> bool:
+        """Whether `answer` may be called for messages that had come before this call."""
+
+    def answer(self, lookup: Lookup, caller: ApiKey) -> bytes | None:
+        """Answer to the byte as the method itself would; None: let the method answer."""
+
+
+class _Turn:
+    """Whose messages are answered; `session` is None over HTTP.
+
+    `is_current`: whether the quick answers have looked at the store since the messages came, and
+    no other message has been answered since, which may have saved something.
+    """
+
+    __slots__ = ("caller", "is_current", "largest_batch", "session")
+
+    def __init__(self, caller: ApiKey, session: Session | None, largest_batch: int) -> None:
+        self.caller = caller
+        self.session = session
+        # A key's burst bounds its batches: one that is larger would never be admitted.
+        self.largest_batch = min(largest_batch, caller.burst or largest_batch)
+        self.is_current = False
 
 
 class JsonRpc:
@@ -86,38 +108,81 @@ class JsonRpc:
         gate: Gate,
         counters: Counters,
         largest_batch: int,
+        quick: QuickAnswers | None = None,
     ) -> None:
-        """Answer `methods`, at most `largest_batch` of them in one message, as `gate` allows."""
+        """Answer `methods`, at most `largest_batch` of them in one message, as `gate` allows.
+
+        `quick` is for the method that is asked most, and answers under its every full name.
+        """
         self._methods = methods
         self._gate = gate
         self._counters = counters
         self._largest_batch = largest_batch
-
-    async def answer_all(
-        self, bodies: Sequence[bytes], caller: ApiKey, session: Session | None = None
-    ) -> list[Answer]:
-        """Answer messages that had all been received before this call, in their order."""
-        return [await self.answer(body, caller, session) for body in bodies]
+        self._quick = quick
+        is_asked_most = (name for name in methods if quick and _bare(name) == GET_STATUS)
+        self._quick_names = frozenset(is_asked_most)
 
     async def answer(self, body: bytes, caller: ApiKey, session: Session | None = None) -> Answer:
-        """Answer one message.
+        """Answer one message."""
+        return await self._answer(body, _Turn(caller, session, self._largest_batch))
+
+    async def answer_all(
+        self, bodies: Iterable[bytes], caller: ApiKey, session: Session | None = None
+    ) -> list[Answer]:
+        """Answer messages that had all been received before this call, in their order.
+
+        One look at the store is fresh enough for all lookups up to the next other message.
+        """
+        turn = _Turn(caller, session, self._largest_batch)
+        return [await self._answer(body, turn) for body in bodies]
+
+    async def _answer(self, body: bytes, turn: _Turn) -> Answer:
+        asked = self._read(body, turn.largest_batch)
+        calls = len(asked.ids if isinstance(asked, Lookup) else asked.items)
+        if wait := self._gate.admit(turn.caller, calls):
+            self._counters.refused_for_rate(calls)
+            return _refusal(parse_message(body, turn.largest_batch), turn, wait)
+        if isinstance(asked, Lookup):
+            reply = self._quick_reply(asked, turn)
+            if reply is not None:
+                return Answer(reply)
+            asked = parse_message(body, turn.largest_batch)
+        turn.is_current = False
+        return await self._answer_message(asked, turn)
+
+    def _read(self, body: bytes, largest_batch: int) -> Lookup | Message:
+        lookup = decode_lookup(body) if self._quick_names else None
+        if lookup is None or lookup.method not in self._quick_names:
+            return parse_message(body, largest_batch)
+        return lookup if len(lookup.ids) <= largest_batch else parse_message(body, largest_batch)
+
+    def _quick_reply(self, lookup: Lookup, turn: _Turn) -> bytes | None:
+        quick = self._quick
+        if quick is None or not self._gate.allows(turn.caller, GET_STATUS):
+            return None
+        try:
+            turn.is_current = turn.is_current or quick.is_current()
+            reply = quick.answer(lookup, turn.caller) if turn.is_current else None
+        except Exception:  # noqa: BLE001 - the method itself answers, or tells what is wrong
+            _log.exception("A quick answer failed unexpectedly", method=lookup.method)
+            return None
+        if reply is not None:
+            self._counters.called(lookup.method, len(lookup.ids), 0)
+        return reply
+
+    async def _answer_message(self, message: Message, turn: _Turn) -> Answer:
+        """Answer a message of any shape.
 
         Calls run in the order of the batch, so that a report is seen by the question after it;
         neighbours that name the same method share a thread and a transaction.
         """
-        # A key's burst bounds its batches: one that is larger would never be admitted.
-        message = parse_message(body, min(self._largest_batch, caller.burst or self._largest_batch))
-        calls = len(message.items)
-        if wait := self._gate.admit(caller, calls):
-            self._counters.refused_for_rate(calls)
-            return _refusal(message, _Asker(caller, session), wait)
         replies: list[bytes] = []
         for name, items in groupby(message.items, key=_method_name):
-            replies += await self._answer_alike(name, list(items), _Asker(caller, session))
+            replies += await self._answer_alike(name, list(items), turn)
         return _joined(message, replies)
 
     async def _answer_alike(
-        self, name: str | None, items: Sequence[Request | ErrorReply], asker: _Asker
+        self, name: str | None, items: Sequence[Request | ErrorReply], turn: _Turn
     ) -> list[bytes]:
         """Answer items that all name this method; None is the name of the malformed ones."""
         if name is None:
@@ -126,7 +191,7 @@ class JsonRpc:
                 error_reply(item.id, item.fault) for item in items if isinstance(item, ErrorReply)
             ]
         requests = [item for item in items if isinstance(item, Request)]
-        outcomes = await self._outcomes(name, [request.params for request in requests], asker)
+        outcomes = await self._outcomes(name, [request.params for request in requests], turn)
         faults = sum(isinstance(outcome, RpcFault) for outcome in outcomes)
         self._counters.called(name if name in self._methods else UNSERVED, len(outcomes), faults)
         return [
@@ -135,15 +200,15 @@ class JsonRpc:
             if not isinstance(request.id, UnsetType)
         ]
 
-    async def _outcomes(self, name: str, params: Sequence[Any], asker: _Asker) -> Sequence[Outcome]:
+    async def _outcomes(self, name: str, params: Sequence[Any], turn: _Turn) -> Sequence[Outcome]:
         method = self._methods.get(name)
         if method is None:
             return [RpcFault.method_not_found(name)] * len(params)
-        if not self._gate.allows(asker.caller, _bare(name)):
-            self._gate.refused(asker.caller, len(params))
+        if not self._gate.allows(turn.caller, _bare(name)):
+            self._gate.refused(turn.caller, len(params))
             return [RpcFault.not_allowed()] * len(params)
         try:
-            return await _run(method, params, asker)
+            return await _run(method, params, turn)
         except StoreError as error:
             _log.warning("The store refused a call", method=name, error=str(error))
             return [store_fault(error)] * len(params)
@@ -152,23 +217,23 @@ class JsonRpc:
             return [RpcFault.internal_error()] * len(params)
 
 
-async def _run(method: AnyMethod, params: Sequence[Any], asker: _Asker) -> Sequence[Outcome]:
+async def _run(method: AnyMethod, params: Sequence[Any], turn: _Turn) -> Sequence[Outcome]:
     match method:
         case Method():
             run, limiter = method
-            return await to_thread.run_sync(run, params, asker.caller, limiter=limiter)
+            return await to_thread.run_sync(run, params, turn.caller, limiter=limiter)
         case AsyncMethod():
-            return await method.run(params, asker.caller)
-        case SessionMethod() if asker.session is not None:
-            return [await method.run(each, asker.session) for each in params]
+            return await method.run(params, turn.caller)
+        case SessionMethod() if turn.session is not None:
+            return [await method.run(each, turn.session) for each in params]
         case SessionMethod():
             return [RpcFault.method_not_found("this method needs a WebSocket")] * len(params)
 
 
-def _refusal(message: Message, asker: _Asker, wait: int) -> Answer:
+def _refusal(message: Message, turn: _Turn, wait: int) -> Answer:
     """Refuse a whole message: over HTTP the status says so, a WebSocket tells it of each call."""
-    fault = RpcFault.rate_exceeded(wait, asker.caller.requests_per_second)
-    if asker.session is None:
+    fault = RpcFault.rate_exceeded(wait, turn.caller.requests_per_second)
+    if turn.session is None:
         return Answer(error_reply(NULL_ID, fault), wait)
     ids = [item.id for item in message.items]
     replies = [error_reply(each, fault) for each in ids if not isinstance(each, UnsetType)]

@@ -3,26 +3,98 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from functools import partial
+from typing import Any, Final
 
-from dashboard.errors import WireError
+import anyio
+from anyio import CapacityLimiter, to_thread
+
+from dashboard.errors import StoreError, WireError
+from dashboard.logs import get_logger
 from dashboard.serve.jsonrpc import Outcome
 from dashboard.serve.keys import ApiKey
 from dashboard.serve.services import ServeServices
+from dashboard.store.known_hashes import load_heads
+from dashboard.store.rejection_reader import TooManyVersions
 from dashboard.store.rejections import visible
 from dashboard.wire.exclusion import decode_hash_param, encode_record
-from dashboard.wire.jsonrpc import RpcFault
+from dashboard.wire.fault import RpcFault
+from dashboard.wire.lookup import Lookup
+
+_READERS: Final = 16
+_READ_AT_ONCE: Final = 64
+"""Records that are read on the event loop: a millisecond, which a thread would cost as well."""
+
+_PAUSE_AFTER_FAILURE: Final = 1.0
+
+_log = get_logger(__name__)
+
+
+async def learn(services: ServeServices) -> None:
+    """Load which hashes are on record; until then every answer comes from a thread."""
+    while True:
+        try:
+            services.known.adopt(await to_thread.run_sync(load_heads, services.store))
+            return
+        except StoreError as error:
+            _log.warning("The rejections on record cannot be read", error=str(error))
+        await anyio.sleep(_PAUSE_AFTER_FAILURE)
 
 
 class Lookups:
-    """Answers what is on record."""
+    """Answers what is on record: usual questions at once, all others from a thread."""
 
     def __init__(self, services: ServeServices) -> None:
         """Answer from the store and for the networks of `services`."""
         self._services = services
+        self._counted = services.counters.lookups
+        self._reader = services.rejections
+        self._known = services.known
+        self._limiter = CapacityLimiter(_READERS)
 
-    def statuses(self, calls: Sequence[Any], caller: ApiKey) -> list[Outcome]:
+    def is_current(self) -> bool:
+        """Whether `answer` may be called for questions that had come before this call."""
+        try:
+            return self._known.is_current()
+        except StoreError:
+            return False  # the thread that answers instead will find the same, and say it
+
+    def answer(self, lookup: Lookup, caller: ApiKey) -> bytes | None:
+        """Answer as `statuses` does, on the event loop; None where that would take long."""
+        heads = self._known.among(lookup.heads)
+        if not heads:
+            self._counted["null"] += len(lookup.ids)
+            return lookup.answered({})
+        places = [place for place, head in enumerate(lookup.heads) if head in heads]
+        if len(places) > _READ_AT_ONCE:
+            return None
+        try:
+            records = self._records(lookup, places, caller)
+        except (StoreError, TooManyVersions):
+            return None
+        self._counted["record"] += len(records)
+        self._counted["null"] += len(lookup.ids) - len(records)
+        return lookup.answered(records)
+
+    def _records(self, lookup: Lookup, places: Sequence[int], caller: ApiKey) -> dict[int, bytes]:
+        """Return the visible records of those calls, as JSON."""
+        networks = self._services.networks_of(caller)
+        now = self._services.clock()
+        found = (
+            (place, self._reader.visible(networks, lookup.tx_hash(place), now)) for place in places
+        )
+        return {place: encode_record(record) for place, record in found if record is not None}
+
+    async def statuses(self, calls: Sequence[Any], caller: ApiKey) -> Sequence[Outcome]:
         """Tell what is on record of each hash, on the networks that the caller's key opens."""
+        read = partial(self._read, calls, caller)
+        outcomes = await to_thread.run_sync(read, limiter=self._limiter)
+        for outcome in outcomes:
+            if not isinstance(outcome, RpcFault):
+                self._counted["null" if outcome == b"null" else "record"] += 1
+        return outcomes
+
+    def _read(self, calls: Sequence[Any], caller: ApiKey) -> list[Outcome]:
         networks = self._services.networks_of(caller)
         now = self._services.clock()
         outcomes: list[Outcome] = []

@@ -10,6 +10,7 @@ from dashboard.serve.archive import COUNT, LIST, VERSIONS, Archive
 from dashboard.serve.exclusion import exclusion_methods
 from dashboard.serve.jsonrpc import AnyMethod, AsyncMethod, Outcome
 from dashboard.serve.keys import ApiKey
+from dashboard.serve.lookups import Lookups
 from dashboard.serve.openrpc import DISCOVER, openrpc_document
 from dashboard.serve.services import ServeServices
 from dashboard.serve.subscriptions import SUBSCRIBE, UNSUBSCRIBE, Subscriptions
@@ -18,10 +19,10 @@ from dashboard.wire.exclusion import GET_STATUS, SAVE_REJECTED, method_name
 from dashboard.wire.jsonrpc import RpcFault
 
 
-def served_methods(services: ServeServices) -> Mapping[str, AnyMethod]:
+def served_methods(services: ServeServices, lookups: Lookups) -> Mapping[str, AnyMethod]:
     """Return the exclusion methods under every brand, and our own."""
     methods: dict[str, AnyMethod] = {
-        **exclusion_methods(services),
+        **exclusion_methods(services, lookups),
         **Archive(services).methods(),
         **Subscriptions(services).methods(),
     }

@@ -19,6 +19,8 @@ from dashboard.serve.keys import ApiKey, KeyRing
 from dashboard.serve.metrics import Counters
 from dashboard.serve.strangers import Strangers
 from dashboard.store.engine import Store
+from dashboard.store.known_hashes import KnownHashes
+from dashboard.store.rejection_reader import RejectionReader
 from dashboard.upstream.blocks import ChainFees
 from dashboard.upstream.standing import Standing
 
@@ -119,10 +121,14 @@ class ServeServices:
     key_keeper: KeyKeeper | None = None
     counters: Counters = field(default_factory=Counters)
     feed: Feed = field(init=False)
+    rejections: RejectionReader = field(init=False)
+    known: KnownHashes = field(init=False)
 
     def __post_init__(self) -> None:
-        """Make the feed of the store."""
+        """Make what reads the store all the time."""
         object.__setattr__(self, "feed", Feed(self.store))
+        object.__setattr__(self, "rejections", self.store.rejection_reader())
+        object.__setattr__(self, "known", KnownHashes(self.rejections))
 
     def networks_of(self, caller: ApiKey) -> tuple[NetworkId, ...]:
         """Return the networks that a caller's key opens."""

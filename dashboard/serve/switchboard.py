@@ -21,6 +21,7 @@ from dashboard.serve.gas import OPERATIONS, GasApi, status_error
 from dashboard.serve.http import INVALID_PROJECT_ID, RpcOverHttp, rpc_error
 from dashboard.serve.jsonrpc import JsonRpc
 from dashboard.serve.keys import ApiKey
+from dashboard.serve.lookups import Lookups
 from dashboard.serve.methods import served_methods
 from dashboard.serve.metrics import Refusal
 from dashboard.serve.reply import Reply
@@ -46,11 +47,13 @@ class Switchboard:
         documents: Mapping[str, Reply],
     ) -> None:
         """Answer whoever is on the key ring of `services`, and anybody who reads `documents`."""
+        lookups = Lookups(services)
         rpc = JsonRpc(
-            served_methods(services),
+            served_methods(services, lookups),
             services.gate,
             services.counters,
             services.limits.largest_batch,
+            lookups,
         )
         self._doors = Doors(services.keys, services.strangers)
         self._gate = services.gate

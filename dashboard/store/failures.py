@@ -32,7 +32,7 @@ def store_errors(name: str) -> Iterator[None]:
     try:
         yield
     except DBAPIError as error:
-        raise _translated(name, error.orig) from error
+        raise translated(name, error.orig) from error
     except PoolTimeout as error:
         raise StoreUnavailable(f"{name} cannot be used now: {_REMEDIES[_BUSY]}") from error
     except StatementError as error:
@@ -40,7 +40,8 @@ def store_errors(name: str) -> Iterator[None]:
         raise error.orig or error from error
 
 
-def _translated(name: str, error: BaseException | None) -> StoreError:
+def translated(name: str, error: BaseException | None) -> StoreError:
+    """Return the error of ours that stands for one of the driver."""
     code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & _PRIMARY
     if code in _DAMAGED:
         return StoreError(

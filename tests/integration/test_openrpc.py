@@ -11,6 +11,7 @@ import httpx
 import jsonschema_rs
 import pytest
 
+from dashboard.serve.lookups import Lookups
 from dashboard.serve.methods import document_of, served_methods
 from tests.integration.documented import a_documented_server, a_socket, exchange
 from tests.integration.serving import KEY, a_call, a_store, services_of
@@ -50,7 +51,7 @@ def test_document_names_every_served_method_and_no_other(tmp_path: Path) -> None
     with a_store(tmp_path) as store:
         services = services_of(store)
         document = document_of(services)
-        served = {*served_methods(services)}
+        served = {*served_methods(services, Lookups(services))}
 
     described = re.findall(rb'"name":"((?:chain|linea|linewatch)_\w+|rpc\.discover)"', document)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -27,6 +27,8 @@ from tests.integration.serving import (
     services_of,
 )
 
+pytestmark = pytest.mark.anyio
+
 EVERYBODY = ApiKey.of("everybody", Secret("key"))
 ONLY_OTHER = ApiKey.of("narrow", Secret("key"), network_ids=[OTHER_NETWORK])
 
@@ -39,7 +41,7 @@ def services(tmp_path: Path) -> Iterator[ServeServices]:
         yield services_of(store, (home, ServedNetwork(OTHER_NETWORK, "other")))
 
 
-def results(outcomes: list[Outcome]) -> list[Any]:
+def results(outcomes: Sequence[Outcome]) -> list[Any]:
     """Return results as JSON values, and faults as their codes."""
     return [each.code if isinstance(each, RpcFault) else json.loads(each) for each in outcomes]
 
@@ -51,8 +53,8 @@ async def test_old_style_report_belongs_to_the_default_network(services: ServeSe
     (saved,) = results(await Reports(services).save([a_report_of(old_style)], EVERYBODY))
 
     assert saved["status"] == "SAVED"
-    assert results(lookups.statuses([[old_style.tx_hash]], ONLY_OTHER)) == [None]
-    (record,) = results(lookups.statuses([[old_style.tx_hash]], EVERYBODY))
+    assert results(await lookups.statuses([[old_style.tx_hash]], ONLY_OTHER)) == [None]
+    (record,) = results(await lookups.statuses([[old_style.tx_hash]], EVERYBODY))
     assert record["txHash"] == old_style.tx_hash
 
 
@@ -64,10 +66,12 @@ async def test_old_style_report_is_refused_to_a_key_without_the_default_network(
     assert results(await Reports(services).save([report], ONLY_OTHER)) == [-32602]
 
 
-def test_question_of_a_key_without_networks_is_answered_with_null(services: ServeServices) -> None:
+async def test_question_of_a_key_without_networks_is_answered_with_null(
+    services: ServeServices,
+) -> None:
     nobody = ApiKey.of("nobody", Secret("key"), network_ids=[])
 
-    assert results(Lookups(services).statuses([[f"0x{'ab' * 32}"]], nobody)) == [None]
+    assert results(await Lookups(services).statuses([[f"0x{'ab' * 32}"]], nobody)) == [None]
 
 
 async def test_bad_report_in_a_group_fails_alone(services: ServeServices) -> None:
@@ -81,7 +85,9 @@ async def test_bad_report_in_a_group_fails_alone(services: ServeServices) -> Non
 
 
 def test_methods_answer_under_every_prefix(services: ServeServices) -> None:
-    names = exclusion_methods(replace(services, method_prefixes=("chain", "acme"))).keys()
+    branded = replace(services, method_prefixes=("chain", "acme"))
+
+    names = exclusion_methods(branded, Lookups(branded)).keys()
 
     assert names == {
         "chain_getTransactionExclusionStatusV1",

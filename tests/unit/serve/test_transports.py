@@ -49,7 +49,7 @@ async def test_body_over_the_limit_is_refused_without_reading_on() -> None:
     response = await RpcOverHttp(RPC, 10).answer(connection.receive, CALLER)
 
     assert response.status_code == 413
-    assert response.headers["connection"] == "close"
+    assert (b"connection", b"close") in response.raw_headers
     assert connection.unread == 1
 
 
@@ -122,5 +122,5 @@ async def test_caller_that_comes_too_fast_is_told_when_to_come_back() -> None:
     response = await RpcOverHttp(rpc, 100).answer(connection.receive, CALLER)
 
     assert response.status_code == 429
-    assert response.headers["retry-after"] == "3"
+    assert (b"retry-after", b"3") in response.raw_headers
     assert json.loads(bytes(response.body))["error"]["code"] == -32005
