@@ -18,7 +18,7 @@ ROUTE: Final = "linewatch.route"
 CALLER: Final = "linewatch.caller"
 """Where a request's scope holds the name of the key that it came with."""
 
-_PROBES: Final = frozenset({routes.LIVE.name, routes.READY.name, routes.METRICS.name})
+_PROBES: Final = frozenset(route.name for route in routes.PROBES)
 _VERBS: Final = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 
 _log = get_logger(__name__)

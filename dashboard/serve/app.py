@@ -16,9 +16,12 @@ from dashboard.serve.gas import GasApi
 from dashboard.serve.health import Readiness
 from dashboard.serve.lookups import learn
 from dashboard.serve.methods import document_of
+from dashboard.serve.metrics_page import MetricsPage
+from dashboard.serve.openapi import openapi
 from dashboard.serve.reply import Reply, json_reply
 from dashboard.serve.services import ServeServices
 from dashboard.serve.switchboard import Switchboard
+from dashboard.serve.try_it_page import try_it_page
 
 _CORS_HEADERS = ("Authorization", "X-Client-Id", "Content-Type", "Accept")
 
@@ -33,7 +36,9 @@ def build_app(services: ServeServices) -> ASGIApp:
         if network.follower is not None
     }
     gas = GasApi(fees, services.clock, services.limits.oldest_fees)
-    board = Switchboard(services, gas, Readiness(services, fees.values()), _documents(services))
+    metrics = MetricsPage(services.counters, fees.values(), services.clock, services.metrics_key)
+    readiness = Readiness(services, fees.values())
+    board = Switchboard(services, gas, readiness, metrics, _documents(services))
     return _App(services, board, fees.values())
 
 
@@ -70,7 +75,13 @@ class _App:
 
 def _documents(services: ServeServices) -> Mapping[str, Reply]:
     """Return what anybody may read, by its path."""
-    return {"/openrpc.json": json_reply(document_of(services))}
+    followed = [each.network_id for each in services.networks if each.follower is not None]
+    page = try_it_page() if services.has_page else {}
+    return {
+        "/openrpc.json": json_reply(document_of(services)),
+        "/openapi.json": json_reply(openapi(followed)),
+        **page,
+    }
 
 
 @asynccontextmanager

@@ -55,6 +55,10 @@ class Readiness:
             return JSONResponse(trouble, status_code=503)
         return JSONResponse({"status": "OK", **nodes})
 
+    async def store_is_up(self) -> bool:
+        """Whether the store can be read and written."""
+        return await self._trouble_of_store() is None
+
     async def _trouble_of_store(self) -> str | None:
         async with self._one_at_a_time:
             if anyio.current_time() - self._proved_at >= _PROOF_HOLDS:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter
+from collections.abc import Callable
 from contextvars import ContextVar
 from typing import Final, Literal
 
@@ -62,6 +63,7 @@ class Counters:
         self.pushes = 0
         self.missed = 0
         self.last_write = 0.0
+        self.known_hashes: Callable[[], int] = lambda: 0
 
     def route(self, name: str) -> RouteTally:
         """Return the tally of a route, always the same one."""

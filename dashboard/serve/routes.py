@@ -35,6 +35,7 @@ METRICS: Final = Route("/metrics", READING)
 DOCUMENT: Final = Route("document", READING)
 NOWHERE: Final = Route("unknown")
 
+PROBES: Final = (LIVE, READY, METRICS)
 ALL: Final = (
     RPC,
     RPC_ELSEWHERE,

@@ -10,6 +10,7 @@ from uuid import UUID, uuid4
 
 from dashboard.domain.clock import Clock
 from dashboard.domain.quantity import NetworkId
+from dashboard.domain.secret import Secret
 from dashboard.serve.conversation import Terms
 from dashboard.serve.doorman import ConnectionLimits
 from dashboard.serve.feed import Feed
@@ -101,6 +102,8 @@ class ServeServices:
 
     `method_prefixes`: brands under which both methods answer, such as ``chain`` and ``linea``.
     `cors_origins`: browser origins that may call, ``*`` for all.
+    `metrics_key`: opens ``/metrics`` to other machines than this one.
+    `has_page`: whether the page that tries the APIs is served.
     `log_requests`: whether every answered request leaves a line in the log.
     `new_id`: gives ids that nobody else has.
     `strangers`: bounds attempts without a right key. `key_keeper`: keeps `keys` as the store has
@@ -120,6 +123,8 @@ class ServeServices:
     strangers: Strangers = field(default_factory=lambda: Strangers(0))
     key_keeper: KeyKeeper | None = None
     counters: Counters = field(default_factory=Counters)
+    metrics_key: Secret | None = None
+    has_page: bool = True
     feed: Feed = field(init=False)
     rejections: RejectionReader = field(init=False)
     known: KnownHashes = field(init=False)

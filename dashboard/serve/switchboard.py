@@ -24,6 +24,7 @@ from dashboard.serve.keys import ApiKey
 from dashboard.serve.lookups import Lookups
 from dashboard.serve.methods import served_methods
 from dashboard.serve.metrics import Refusal
+from dashboard.serve.metrics_page import MetricsPage
 from dashboard.serve.reply import Reply
 from dashboard.serve.routes import Route, route_of
 from dashboard.serve.services import ServeServices
@@ -44,6 +45,7 @@ class Switchboard:
         services: ServeServices,
         gas: GasApi,
         readiness: health.Readiness,
+        metrics: MetricsPage,
         documents: Mapping[str, Reply],
     ) -> None:
         """Answer whoever is on the key ring of `services`, and anybody who reads `documents`."""
@@ -59,6 +61,7 @@ class Switchboard:
         self._gate = services.gate
         self._gas = gas
         self._readiness = readiness
+        self._metrics = metrics
         self._documents = documents
         self._counters = services.counters
         self._tallies = {each.name: services.counters.route(each.name) for each in routes.ALL}
@@ -119,10 +122,8 @@ class Switchboard:
         """Answer what is seldom asked."""
         if route is routes.DOCUMENT:
             return self._documents[scope["path"]]
-        if route is routes.LIVE:
-            return health.live()
-        if route is routes.READY:
-            return await self._readiness.answer()
+        if route in routes.PROBES:
+            return await self._probe(route, scope)
         if route is routes.WEBSOCKET:
             upgrade = {"Upgrade": "websocket"}
             return status_error(426, "This address speaks WebSocket.", upgrade)
@@ -131,6 +132,13 @@ class Switchboard:
             if isinstance(caller, Stranger):
                 return _unknown(caller)
         return _wrong_verb(route) if route.verbs else _nothing_here(scope)
+
+    async def _probe(self, route: Route, scope: Scope) -> Answer:
+        if route is routes.LIVE:
+            return health.live()
+        if route is routes.READY:
+            return await self._readiness.answer()
+        return self._metrics.answer(scope, store_is_up=await self._readiness.store_is_up())
 
     async def _rpc(self, key: str, scope: Scope, receive: Receive) -> Answer:
         caller = self._doors.by_key(key, scope)

@@ -76,6 +76,8 @@ class ServeSettings(Struct, frozen=True, forbid_unknown_fields=True):
     cors_origins: list[str]
     default_network_id: Annotated[int, Meta(ge=0, le=2**63 - 1)]
     log_requests: bool
+    metrics_key: Secret
+    page: bool
     oldest_fees: Duration
     requests_per_second: Annotated[int, Meta(ge=0)]
     wrong_keys_per_minute: Annotated[int, Meta(ge=0)]

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sqlite3
+import time
+from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 from typing import Any, Final
@@ -13,7 +16,11 @@ from sqlalchemy.exc import ArgumentError
 from dashboard.errors import StoreError, StoreUnavailable
 
 PATIENCE: Final = timedelta(seconds=20)
-"""How long a writer waits for the others before it gives up; SQLite's busy time-out."""
+"""How long a writer waits for the others before it gives up."""
+
+_LOOK_AGAIN: Final = 0.001
+"""Seconds between two tries of a waiting writer. SQLite's own wait sleeps up to 0.1 s at a time,
+and so misses most of the moments in which a busy process lets go of the lock."""
 
 _READERS_KEPT: Final = 16
 
@@ -74,7 +81,7 @@ def writing_engine(url: URL, patience: timedelta = PATIENCE) -> Engine:
         connect_args={"timeout": seconds},
     )
     event.listen(engine, "connect", _prepare_writer)
-    event.listen(engine, "begin", _begin_immediate)
+    event.listen(engine, "begin", _begin_immediate_within(seconds))
     return engine
 
 
@@ -98,7 +105,8 @@ def touch(connection: Connection) -> None:
 
 
 def _prepare_writer(connection: Any, _record: object) -> None:  # noqa: ANN401 - SQLAlchemy hands the driver's own connection
-    _prepare(connection, "PRAGMA synchronous = FULL", "PRAGMA foreign_keys = ON")
+    pragmas = ("synchronous = FULL", "foreign_keys = ON", "busy_timeout = 0")
+    _prepare(connection, *(f"PRAGMA {pragma}" for pragma in pragmas))
 
 
 def _prepare_reader(connection: Any, _record: object) -> None:  # noqa: ANN401 - SQLAlchemy hands the driver's own connection
@@ -113,8 +121,29 @@ def _prepare(connection: Any, *pragmas: str) -> None:  # noqa: ANN401 - SQLAlche
         connection.execute(pragma)
 
 
-def _begin_immediate(connection: Connection) -> None:
-    connection.exec_driver_sql("BEGIN IMMEDIATE")
+def _begin_immediate_within(seconds: float) -> Callable[[Connection], None]:
+    """Begin when the other processes let us, or fail with SQLite's own error after `seconds`."""
+
+    def begin(connection: Connection) -> None:
+        driver: Any = connection.connection.driver_connection
+        deadline = time.monotonic() + seconds
+        while _is_locked_out(driver):
+            if time.monotonic() > deadline:
+                break
+            time.sleep(_LOOK_AGAIN)
+        if not driver.in_transaction:
+            connection.exec_driver_sql("BEGIN IMMEDIATE")
+
+    return begin
+
+
+def _is_locked_out(driver: sqlite3.Connection) -> bool:
+    """Try to begin; whether another process writes now. Any other trouble shows later again."""
+    try:
+        driver.execute("BEGIN IMMEDIATE")
+    except sqlite3.OperationalError as error:
+        return error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_BUSY
+    return False
 
 
 def _begin_deferred(connection: Connection) -> None:

@@ -56,6 +56,8 @@ def _services(settings: Settings, store: Store, clients: Clients) -> ServeServic
             oldest_fees=serve.oldest_fees,
         ),
         log_requests=serve.log_requests,
+        metrics_key=serve.metrics_key or None,
+        has_page=serve.page,
         gate=gate,
         strangers=Strangers(serve.wrong_keys_per_minute),
         key_keeper=keeper,

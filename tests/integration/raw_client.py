@@ -40,8 +40,8 @@ def read_reply(client: socket.socket) -> bytes:
         read += piece
     head, _, body = read.partition(b"\r\n\r\n")
     length = int(head.lower().partition(b"content-length: ")[2].split(b"\r\n")[0] or 0)
-    while len(body) < length:
-        body += client.recv(65_536)
+    while len(body) < length and (piece := client.recv(65_536)):
+        body += piece
     return head + b"\r\n\r\n" + body
 
 

@@ -1,0 +1,69 @@
+"""Who may read the metrics: this machine, and whoever presents the key for it."""
+
+from __future__ import annotations
+
+import hmac
+import ipaddress
+from collections.abc import Collection, Mapping
+from typing import Final
+
+from prometheus_client import CollectorRegistry, ProcessCollector, generate_latest
+from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
+from starlette.types import Scope
+
+from dashboard.domain.clock import Clock
+from dashboard.domain.secret import Secret
+from dashboard.serve.exposition import Exposition
+from dashboard.serve.following import NetworkFees
+from dashboard.serve.metrics import Counters
+from dashboard.serve.reply import Reply, json_reply
+from dashboard.wire.gas_error import encode_error
+
+_FORWARDED: Final = frozenset({b"forwarded", b"x-forwarded-for", b"x-real-ip", b"via"})
+"""Headers that reverse proxies add: behind one, everybody seems to come from loopback."""
+
+
+class MetricsPage:
+    """Answers ``/metrics``: to loopback, and to whoever presents the key for it."""
+
+    def __init__(
+        self, counters: Counters, fees: Collection[NetworkFees], clock: Clock, key: Secret | None
+    ) -> None:
+        """Tell `counters` and the state of `fees`."""
+        self._exposition = Exposition(counters, fees, clock)
+        self._registry = CollectorRegistry()
+        self._registry.register(self._exposition)
+        ProcessCollector(registry=self._registry)
+        self._bearer = f"Bearer {key.reveal()}".encode() if key else None
+
+    def answer(self, scope: Scope, *, store_is_up: bool) -> Reply:
+        """Answer one request that GET or HEAD made."""
+        headers = dict(scope["headers"])
+        if not (self._has_key(headers) or _is_from_this_machine(scope, headers)):
+            return self._refusal()
+        self._exposition.store_is_up = store_is_up
+        body = generate_latest(self._registry)
+        length = b"%d" % len(body)
+        kind = CONTENT_TYPE_PLAIN_0_0_4.encode()
+        return Reply(200, [(b"content-type", kind), (b"content-length", length)], body)
+
+    def _has_key(self, headers: Mapping[bytes, bytes]) -> bool:
+        presented = headers.get(b"authorization", b"")
+        return self._bearer is not None and hmac.compare_digest(presented, self._bearer)
+
+    def _refusal(self) -> Reply:
+        message = "Metrics are for this machine, or with the key that serve.metrics_key holds."
+        if self._bearer is None:
+            return json_reply(encode_error(403, message), 403)
+        realm = (b"www-authenticate", b'Bearer realm="linewatch"')
+        return json_reply(encode_error(401, message), 401, [realm])
+
+
+def _is_from_this_machine(scope: Scope, headers: Mapping[bytes, bytes]) -> bool:
+    """Whether the client itself is on this machine, and no proxy that speaks for others."""
+    if not scope.get("client") or _FORWARDED & headers.keys():
+        return False
+    try:
+        return ipaddress.ip_address(scope["client"][0]).is_loopback
+    except ValueError:
+        return False

@@ -1,0 +1,134 @@
+"""Metrics: valid for Prometheus, counted rightly, and told only to those who may know."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import httpx
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+from websockets.sync.client import connect
+
+from dashboard.domain.secret import Secret
+from dashboard.store.engine import Store
+from tests.integration.serving import (
+    KEY,
+    NETWORK,
+    a_call,
+    a_report_of,
+    a_signed_transaction,
+    a_store,
+    services_of,
+    serving,
+)
+from tests.waiting import eventually
+
+GET = "chain_getTransactionExclusionStatusV1"
+SAVE = "chain_saveRejectedTransactionV1"
+METRICS_KEY = "m3trics-of-the-tests"
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    with a_store(tmp_path) as opened:
+        yield opened
+
+
+def samples(address: str) -> dict[tuple[str, ...], float]:
+    """Read the metrics as Prometheus does: values by name and labels."""
+    text = httpx.get(f"http://{address}/metrics").text
+    return {
+        (sample.name, *(value for _, value in sorted(sample.labels.items()))): sample.value
+        for family in text_string_to_metric_families(text)
+        for sample in family.samples
+    }
+
+
+def test_metrics_count_requests_calls_reports_and_refusals(store: Store) -> None:
+    with serving(services_of(store)) as address:
+        url = f"http://{address}/v3/{KEY}"
+        httpx.post(url, json=a_call(SAVE, a_report_of(a_signed_transaction(1))))
+        httpx.post(url, json=[a_call(GET, [f"0x{'ab' * 32}"]), a_call(GET, ["0x"])])
+        httpx.post(url, json=a_call("my_own_idea", []))
+        httpx.post(f"http://{address}/v3/wrong", json=a_call(GET, []))
+        told = samples(address)
+
+    assert told["linewatch_http_requests_total", "/v3/<key>", "200"] == 3
+    assert told["linewatch_http_requests_total", "/v3/<key>", "401"] == 1
+    assert told["linewatch_rpc_calls_total", SAVE, "result"] == 1
+    assert told["linewatch_rpc_calls_total", GET, "result"] == 1
+    assert told["linewatch_rpc_calls_total", GET, "error"] == 1
+    assert told["linewatch_rpc_calls_total", "unserved", "error"] == 1
+    assert told["linewatch_refusals_total", "key"] == 1
+    assert told["linewatch_store_up",] == 1
+    assert not any("my_own_idea" in part for sample in told for part in sample)
+
+
+def test_durations_are_a_whole_histogram(store: Store) -> None:
+    with serving(services_of(store)) as address:
+        for _ in range(3):
+            httpx.get(f"http://{address}/live")
+        told = samples(address)
+
+    name = "linewatch_http_request_duration_seconds"
+    assert told[f"{name}_count", "/live"] == 3
+    assert told[f"{name}_bucket", "+Inf", "/live"] == 3
+    assert 0 < told[f"{name}_sum", "/live"] < 3
+
+
+def test_open_connections_and_sockets_are_told(store: Store) -> None:
+    with serving(services_of(store)) as address:
+        with connect(f"ws://{address}/ws/v3/{KEY}", proxy=None):
+            eventually(lambda: samples(address)["linewatch_websockets",] == 1)
+            inside = samples(address)["linewatch_connections",]
+        eventually(lambda: samples(address)["linewatch_websockets",] == 0)
+
+    assert inside == 2
+
+
+def test_state_of_each_network_is_told(store: Store) -> None:
+    with serving(services_of(store)) as address:
+        eventually(lambda: ("linewatch_network_head_number", "devnet") in samples(address))
+        told = samples(address)
+
+    assert told["linewatch_network_head_number", "devnet"] == 1
+    assert 0 <= told["linewatch_network_fees_age_seconds", "devnet"] < 30
+
+
+@pytest.mark.parametrize("header", ["X-Forwarded-For", "Forwarded", "X-Real-IP", "Via"])
+def test_client_behind_a_proxy_is_not_taken_for_this_machine(store: Store, header: str) -> None:
+    with serving(services_of(store)) as address:
+        refused = httpx.get(f"http://{address}/metrics", headers={header: "203.0.113.9"})
+
+    assert refused.status_code == 403
+    assert "serve.metrics_key" in refused.json()["message"]
+
+
+@pytest.mark.parametrize(
+    ("presented", "status"),
+    [(f"Bearer {METRICS_KEY}", 200), ("Bearer wrong", 401), (f"Basic {METRICS_KEY}", 401)],
+)
+def test_other_machine_reads_metrics_with_their_key(
+    store: Store, presented: str, status: int
+) -> None:
+    services = replace(services_of(store), metrics_key=Secret(METRICS_KEY))
+    headers = {"X-Forwarded-For": "203.0.113.9", "Authorization": presented}
+
+    with serving(services) as address:
+        response = httpx.get(f"http://{address}/metrics", headers=headers)
+
+    assert response.status_code == status
+    assert METRICS_KEY not in response.text
+
+
+def test_metrics_hold_no_key_and_no_hash(store: Store) -> None:
+    with serving(services_of(store)) as address:
+        report = a_signed_transaction(7)
+        httpx.post(f"http://{address}/v3/{KEY}", json=a_call(SAVE, a_report_of(report)))
+        httpx.get(f"http://{address}/v3/{KEY}/networks/{NETWORK}/busyThreshold?x={KEY}")
+        text = httpx.get(f"http://{address}/metrics").text
+
+    assert KEY not in text
+    assert report.tx_hash not in text

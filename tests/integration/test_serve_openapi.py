@@ -1,0 +1,89 @@
+"""The OpenAPI document: valid, and true of what is answered."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import httpx
+import pytest
+import schemathesis
+from jsonschema_rs import validator_for
+
+from dashboard.serve.gas import OPERATIONS
+from dashboard.serve.openapi_schemas import EXAMPLES
+from tests.integration.serving import KEY, NETWORK, SECRET, an_api
+from tests.waiting import eventually
+
+
+@pytest.fixture(scope="module")
+def api(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
+    with an_api(tmp_path_factory.mktemp("serve")) as client:
+        eventually(lambda: client.get("/ready").status_code == 200)
+        yield client
+
+
+def test_document_is_valid(api: httpx.Client) -> None:
+    document = api.get("/openapi.json").json()
+
+    schemathesis.openapi.from_dict(document).validate()
+
+    assert document["openapi"] == "3.1.0"
+
+
+@pytest.mark.parametrize("operation", sorted(OPERATIONS))
+def test_answer_and_example_fit_the_schema_of_their_operation(
+    api: httpx.Client, operation: str
+) -> None:
+    document = api.get("/openapi.json").json()
+    answers = [
+        api.get(f"/v3/{KEY}/networks/{NETWORK}/{operation}"),
+        api.get(f"/networks/{NETWORK}/{operation}", auth=(KEY, SECRET)),
+    ]
+
+    check = _validator(document, operation[0].upper() + operation[1:])
+
+    assert [answer.status_code for answer in answers] == [200, 200]
+    for answer in answers:
+        check.validate(answer.json())
+    check.validate(httpx.Response(200, content=EXAMPLES[operation]).json())
+
+
+@pytest.mark.parametrize(
+    ("path", "status"),
+    [
+        (f"/v3/{KEY}/networks/1/busyThreshold", 400),
+        (f"/v3/wrong/networks/{NETWORK}/busyThreshold", 401),
+        (f"/networks/{NETWORK}/busyThreshold", 401),
+    ],
+)
+def test_error_fits_its_schema_and_is_documented(api: httpx.Client, path: str, status: int) -> None:
+    document = api.get("/openapi.json").json()
+    answer = api.get(path)
+
+    _validator(document, "Error").validate(answer.json())
+
+    assert answer.status_code == status
+    assert (
+        str(status) in document["paths"]["/networks/{network_id}/busyThreshold"]["get"]["responses"]
+    )
+
+
+def test_every_operation_is_documented_in_both_credential_forms(api: httpx.Client) -> None:
+    paths = api.get("/openapi.json").json()["paths"]
+
+    for operation in OPERATIONS:
+        assert f"/networks/{{network_id}}/{operation}" in paths
+        assert f"/v3/{{api_key}}/networks/{{network_id}}/{operation}" in paths
+
+
+def test_document_answers_head_and_options(api: httpx.Client) -> None:
+    assert api.head("/openapi.json").headers["content-type"] == "application/json"
+    assert api.options("/openapi.json").headers["allow"] == "GET, HEAD, OPTIONS"
+    assert api.delete("/openapi.json").status_code == 405
+
+
+def _validator(document: dict[str, Any], schema: str) -> Any:  # noqa: ANN401 - the library types its validators by draft
+    return validator_for(
+        {"$ref": f"#/components/schemas/{schema}", "components": document["components"]}
+    )
