@@ -40,14 +40,6 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield f"http://{address}"
 
 
-@pytest.fixture(autouse=True)
-def methods(context: BrowserContext) -> None:
-    """Tell the page two methods, whatever else is served."""
-    params = [{"name": "txHash", "schema": {"type": "string"}, "required": True}]
-    described = [{"name": name, "params": params} for name in (GET, SAVE)]
-    context.route("**/openrpc.json", lambda route: route.fulfill(json={"methods": described}))
-
-
 def visit(context: BrowserContext, site: str, operation: str = "") -> Page:
     """Open the page and choose an operation, with the key typed in."""
     page = context.new_page()

@@ -1,12 +1,13 @@
 // What can be tried, read from the server's own two documents, and how a request is made of it.
 
+const ABOUT = "About this server";
 const BRACES = /\{(\w+)\}/g;
 
 export async function readOperations() {
   const [rpc, rest] = await Promise.all([read("/openrpc.json"), read("/openapi.json")]);
   const missing = [[rpc, "RPC methods"], [rest, "gas operations"]].filter(([found]) => !found).map(([, name]) => name);
   const trouble = missing.length ? `The list of ${missing.join(" and ")} could not be read. Reload the page to try again.` : "";
-  return { operations: [...rpcOperations(rpc), ...restOperations(rest)], trouble };
+  return { operations: inGroups([...rpcOperations(rpc), ...restOperations(rest)]), trouble };
 }
 
 async function read(path) {
@@ -16,6 +17,12 @@ async function read(path) {
   } catch {
     return null;
   }
+}
+
+// What is about the server stands last.
+function inGroups(operations) {
+  const isLast = (each) => each.group === ABOUT;
+  return [...operations.filter((each) => !isLast(each)), ...operations.filter(isLast)];
 }
 
 function rpcOperations(rpc) {
@@ -39,7 +46,7 @@ function rpcOperations(rpc) {
 }
 
 function groupOf(name) {
-  if (name.startsWith("rpc.")) return "About this server";
+  if (name.startsWith("rpc.")) return ABOUT;
   return name.startsWith("linewatch_") ? "Linewatch's own" : `Exclusion RPC · ${name.split("_")[0]}_`;
 }
 
@@ -57,7 +64,7 @@ function restOperations(rest) {
     return [{
       id: operation.operationId,
       name: operation.operationId,
-      group: isGas ? "Gas API" : "About this server",
+      group: isGas ? "Gas API" : ABOUT,
       kind: `GET${isGas ? "" : ` ${path}`}`,
       summary: operation.summary ?? "",
       ways: isGas ? [["http", "Key in the path"], ["basic", "HTTP Basic"]] : [["http", "HTTP"]],

@@ -1,0 +1,46 @@
+"""The page about running serve says what is: its settings with their defaults, and its metrics."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from prometheus_client import CollectorRegistry, generate_latest
+
+from dashboard.serve.doorman import ConnectionLimits, Doorman
+from dashboard.serve.exposition import Exposition
+from dashboard.serve.metrics import Counters
+from tests.installation import PROJECT
+
+PAGE = (PROJECT / "docs/serve.md").read_text(encoding="utf-8")
+LIMITS = re.findall(r"^\| `(\w+)` \| `(\w+)` \|", PAGE, re.MULTILINE)
+
+
+@pytest.mark.parametrize(("setting", "default"), LIMITS)
+def test_limit_of_the_page_is_a_setting_with_that_default(setting: str, default: str) -> None:
+    settings = tomllib.loads(Path(PROJECT / "config/default.toml").read_text(encoding="utf-8"))
+
+    assert str(settings["serve"][setting]) == default
+
+
+def test_page_lists_every_limit() -> None:
+    settings = tomllib.loads(Path(PROJECT / "config/default.toml").read_text(encoding="utf-8"))
+    bounds = {name for name in settings["serve"] if name.startswith("largest_")}
+    waits = {name for name in settings["serve"] if name.endswith(("_timeout", "_period"))}
+
+    assert (bounds | waits) - dict(LIMITS).keys() == set()
+
+
+def test_page_names_every_metric_and_no_other() -> None:
+    counters = Counters()
+    counters.doorman = Doorman(ConnectionLimits())
+    registry = CollectorRegistry()
+    registry.register(Exposition(counters, [], lambda: datetime.now(UTC)))
+
+    told = set(re.findall(r"^# TYPE (\w+)", generate_latest(registry).decode(), re.MULTILINE))
+    named = set(re.findall(r"^\| `(linewatch_\w+)` \|", PAGE, re.MULTILINE))
+
+    assert named == told
