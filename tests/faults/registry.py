@@ -6,6 +6,7 @@ from typing import Final
 
 from tests.faults.full_disk import FULL_DISK
 from tests.faults.gas_storm import GAS_STORM
+from tests.faults.hostile_bytes import HOSTILE_BYTES
 from tests.faults.hostile_messages import HOSTILE_MESSAGES
 from tests.faults.killed_saves import KILLED_SAVES, KILLED_SAVES_OF_TWO
 from tests.faults.rows import Row
@@ -17,5 +18,6 @@ ROWS: Final[tuple[Row, ...]] = (
     STOPPED_SAVES,
     FULL_DISK,
     HOSTILE_MESSAGES,
+    HOSTILE_BYTES,
     GAS_STORM,
 )
