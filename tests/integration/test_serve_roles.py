@@ -11,6 +11,7 @@ import pytest
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 
+from dashboard.serve.lookups import Lookups
 from dashboard.serve.methods import served_methods
 from dashboard.wire.method_names import FREE, METHODS
 from tests.integration.keyed import Keyed, key_of, keyed_apis, secret_of
@@ -30,17 +31,18 @@ CALLS: dict[str, tuple[str, Any]] = {
     "report": ("linea_saveRejectedTransactionV1", a_report_of(a_signed_transaction(1))),
     "list": ("linewatch_listRejectionsV1", [{}]),
     "count": ("linewatch_countRejectionsV1", {"by": "module"}),
+    "discover": ("rpc.discover", []),
 }
-COLUMNS = ("ask", "report", "list", "count", "fees", "threshold")
+COLUMNS = (*CALLS, "fees", "threshold")
 FORBIDDEN, UNSUPPORTED = -32002, -32602
 TABLE: dict[str, tuple[object, ...]] = {
-    "nobody": (401, 401, 401, 401, 401, 401),
-    "wrong": (401, 401, 401, 401, 401, 401),
-    "revoked": (401, 401, 401, 401, 401, 401),
-    "reader": ("yes", FORBIDDEN, "yes", "yes", 200, 200),
-    "reporter": (FORBIDDEN, "yes", FORBIDDEN, FORBIDDEN, 403, 403),
-    "elsewhere": ("yes", UNSUPPORTED, "yes", "yes", 400, 400),
-    "threshold": (FORBIDDEN, FORBIDDEN, FORBIDDEN, FORBIDDEN, 403, 200),
+    "nobody": (401, 401, 401, 401, 401, 401, 401),
+    "wrong": (401, 401, 401, 401, 401, 401, 401),
+    "revoked": (401, 401, 401, 401, 401, 401, 401),
+    "reader": ("yes", FORBIDDEN, "yes", "yes", "yes", 200, 200),
+    "reporter": (FORBIDDEN, "yes", FORBIDDEN, FORBIDDEN, "yes", 403, 403),
+    "elsewhere": ("yes", UNSUPPORTED, "yes", "yes", "yes", 400, 400),
+    "threshold": (FORBIDDEN, FORBIDDEN, FORBIDDEN, FORBIDDEN, "yes", 403, 200),
 }
 PUBLIC = ("/live", "/ready")
 
@@ -143,7 +145,8 @@ def test_call_that_leads_nowhere_is_refused_as_one_without_a_key(apis: Keyed, pa
 
 def test_key_can_be_limited_to_every_method_that_is_served(tmp_path_factory: Any) -> None:  # noqa: ANN401 - pytest's own
     with a_store(tmp_path_factory.mktemp("names")) as store:
-        served = served_methods(services_of(store))
+        services = services_of(store)
+        served = served_methods(services, Lookups(services))
 
     bare = {name if "." in name else name.partition("_")[2] for name in served}
     assert bare - {*METHODS} - FREE == set()
