@@ -1,0 +1,72 @@
+"""Two serve processes on one store: what one saves, subscribers of the other hear at once."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.faults.serving import KEY, SAVE, House
+from tests.integration.documented import a_socket, exchange, hear
+from tests.integration.serving import a_call, a_report_of, a_signed_transaction
+
+
+@pytest.fixture
+def house(tmp_path: Path) -> Iterator[House]:
+    opened = House(tmp_path / "home", doors=2)
+    try:
+        for server in opened.servers:
+            server.start()
+        for server in opened.servers:
+            server.wait_until_ready()
+        yield opened
+    finally:
+        opened.close()
+
+
+def report(house: House, nonce: int) -> str:
+    """Report a transaction to the first process and return its hash."""
+    transaction = a_signed_transaction(nonce)
+    [reply] = house.servers[0].call([a_call(SAVE, a_report_of(transaction))])
+    assert reply["result"]["status"] == "SAVED"
+    return transaction.tx_hash
+
+
+def subscribe(socket: Any, since: str | None = None) -> None:  # noqa: ANN401 - a WebSocket
+    assert "result" in exchange(socket, a_call("linewatch_subscribe", ["rejections", {}, since]))
+
+
+def test_save_on_one_process_is_pushed_by_the_other_within_a_second(house: House) -> None:
+    delays = []
+    with a_socket(f"127.0.0.1:{house.servers[1].port}", KEY) as socket:
+        subscribe(socket)
+        for nonce in range(5):
+            tx_hash = report(house, nonce)
+            saved_at = time.monotonic()
+            assert hear(socket)["params"]["result"]["txHash"] == tx_hash
+            delays.append(time.monotonic() - saved_at)
+
+    assert min(delays) < 1.0
+
+
+def test_subscriber_of_a_killed_process_goes_on_at_its_cursor(house: House) -> None:
+    front = house.servers[1]
+    with a_socket(f"127.0.0.1:{front.port}", KEY) as socket:
+        subscribe(socket)
+        first = report(house, 1)
+        rejection = hear(socket)["params"]["result"]
+        front.kill()
+    missed = report(house, 2)
+    front.start()
+    front.wait_until_ready()
+    with a_socket(f"127.0.0.1:{front.port}", KEY) as socket:
+        subscribe(socket, rejection["cursor"])
+        resumed = hear(socket)["params"]["result"]["txHash"]
+        live = report(house, 3)
+
+        assert rejection["txHash"] == first
+        assert resumed == missed
+        assert hear(socket)["params"]["result"]["txHash"] == live
