@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 from dashboard.errors import WireError
-from dashboard.serve.methods import served_methods
+from dashboard.serve.methods import document_of
 from dashboard.wire.rejection_question import decode_list
 from tests.integration.documented import a_documented_server, a_socket, exchange
 from tests.integration.serving import a_store, services_of
@@ -33,7 +33,8 @@ def test_examples_of_the_page_are_answered_as_written(tmp_path: Path) -> None:
 def test_page_names_every_method(tmp_path: Path) -> None:
     text = PAGE.read_text(encoding="utf-8")
     with a_store(tmp_path) as store:
-        served = served_methods(services_of(store))
+        document = json.loads(document_of(services_of(store)))
+    served = {method["name"] for method in document["methods"]}
 
     named = {name for name in served if f"`{name}`" in text}
 
