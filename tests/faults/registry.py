@@ -7,6 +7,7 @@ from typing import Final
 from tests.faults.full_disk import FULL_DISK
 from tests.faults.gas_storm import GAS_STORM
 from tests.faults.hostile_bytes import HOSTILE_BYTES
+from tests.faults.hostile_gas import HOSTILE_GAS_QUESTIONS
 from tests.faults.hostile_messages import HOSTILE_MESSAGES
 from tests.faults.killed_saves import KILLED_SAVES, KILLED_SAVES_OF_TWO
 from tests.faults.rows import Row
@@ -19,5 +20,6 @@ ROWS: Final[tuple[Row, ...]] = (
     FULL_DISK,
     HOSTILE_MESSAGES,
     HOSTILE_BYTES,
+    HOSTILE_GAS_QUESTIONS,
     GAS_STORM,
 )
