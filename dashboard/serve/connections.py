@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Collection, Coroutine
-from typing import Any, Final, Protocol
+from typing import Any, Final, Protocol, cast
 
 import uvicorn
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -13,6 +13,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResp
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 from uvicorn.server import ServerState
 
+from dashboard.serve.cork import Cork
 from dashboard.serve.doorman import Doorman, Step, household
 from dashboard.serve.reply import Reply, json_reply
 from dashboard.wire.gas_error import encode_error
@@ -215,7 +216,9 @@ class GuardedWebSocket(WebSocketsSansIOProtocol):
         self.app = self._converse_to_the_end
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        super().connection_made(transport)
+        super().connection_made(
+            cast("asyncio.Transport", Cork(cast("asyncio.Transport", transport)))
+        )
         self._address = household(self.client[0]) if self.client else ""
         self._doorman.watch(self)
 
