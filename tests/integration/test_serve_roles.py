@@ -44,7 +44,7 @@ TABLE: dict[str, tuple[object, ...]] = {
     "elsewhere": ("yes", UNSUPPORTED, "yes", "yes", "yes", 400, 400),
     "threshold": (FORBIDDEN, FORBIDDEN, FORBIDDEN, FORBIDDEN, "yes", 403, 200),
 }
-PUBLIC = ("/live", "/ready")
+PUBLIC = ("/live", "/ready", "/metrics", "/openapi.json", "/openrpc.json")
 
 
 @pytest.fixture(scope="module")
