@@ -75,11 +75,12 @@ class Reports:
                 return self._last
             reason = f"TX_MODULE_LINE_COUNT_OVERFLOW({chance.choice(('HUB', 'EXP', 'MMU'))})"
             self._nonce += 1
-            self._last = _report(self._nonce, reason)
+            self._last = a_handed(self._nonce, reason)
             return self._last
 
 
-def _report(nonce: int, reason: str) -> Handed:
+def a_handed(nonce: int, reason: str = "TX_MODULE_LINE_COUNT_OVERFLOW(HUB)") -> Handed:
+    """Return the report of a sequencer about the transaction with this nonce, just now."""
     payment = Payment(nonce, _RECIPIENT, Wei(1), b"", 21_000, Wei(10**9), Wei(10**9))
     signed = _ACCOUNT.sign(payment)
     now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import anyio
 import pytest
 
 from dashboard.domain.secret import Secret
@@ -16,7 +17,7 @@ from dashboard.serve.jsonrpc import Outcome
 from dashboard.serve.keys import ApiKey
 from dashboard.serve.lookups import Lookups
 from dashboard.serve.reports import Reports
-from dashboard.serve.services import ServedNetwork, ServeServices
+from dashboard.serve.services import Limits, ServedNetwork, ServeServices
 from dashboard.wire.jsonrpc import RpcFault
 from tests.integration.serving import (
     NETWORK,
@@ -95,3 +96,29 @@ def test_methods_answer_under_every_prefix(services: ServeServices) -> None:
         "acme_getTransactionExclusionStatusV1",
         "acme_saveRejectedTransactionV1",
     }
+
+
+async def test_report_beyond_the_queue_is_refused_with_the_remedy(services: ServeServices) -> None:
+    reports = Reports(replace(services, limits=Limits(waiting_reports=1)))
+    told: list[Outcome] = []
+
+    async def save(number: int) -> None:
+        told.extend(await reports.save([a_report_of(a_signed_transaction(number))], EVERYBODY))
+
+    async with anyio.create_task_group() as tasks:
+        for number in range(20):
+            tasks.start_soon(save, number)
+
+    refused = [each for each in told if isinstance(each, RpcFault)]
+    assert refused
+    assert {each.code for each in refused} == {-32000}
+    assert "try again in a second" in str(refused[0].data)
+    assert services.counters.reports["saved"] + services.counters.reports["refused"] == len(told)
+
+
+async def test_key_without_the_right_to_report_stores_nothing(services: ServeServices) -> None:
+    reader = replace(EVERYBODY, may_report=False)
+    transaction = a_signed_transaction(1)
+
+    assert results(await Reports(services).save([a_report_of(transaction)], reader)) == [-32002]
+    assert results(Lookups(services).statuses([[transaction.tx_hash]], EVERYBODY)) == [None]

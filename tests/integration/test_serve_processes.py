@@ -1,0 +1,69 @@
+"""Two serve processes on one store: what one acknowledges the other knows, and nobody waits."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from tests.faults.reporters import a_handed
+from tests.faults.serving import GET, SAVE, House, a_call, connected, post
+
+ROUNDS = 150
+
+
+@pytest.fixture
+def house(tmp_path: Path) -> Iterator[House]:
+    opened = House(tmp_path / "house", doors=2)
+    try:
+        for server in opened.servers:
+            server.start()
+        for server in opened.servers:
+            server.wait_until_ready()
+        yield opened
+    finally:
+        opened.close()
+
+
+def test_report_acknowledged_by_one_process_is_never_null_at_the_other(house: House) -> None:
+    one, other = house.servers
+    nulls = []
+    with connected(one.port) as first, connected(other.port) as second:
+        for number in range(ROUNDS):
+            saving, asking = (first, second) if number % 2 else (second, first)
+            report = a_handed(number)
+            post(asking, a_call(GET, [report.tx_hash], 1))  # what was null is not null for good
+            saved = post(saving, a_call(SAVE, report.params, 2))
+            found = post(asking, a_call(GET, [report.tx_hash], 3))
+            assert saved["result"]["txHash"] == report.tx_hash
+            if found["result"] is None:
+                nulls.append(number)
+
+    assert nulls == []
+
+
+def test_reading_waits_for_no_save_that_waits_for_another_writer(house: House) -> None:
+    known, waiting = a_handed(1), a_handed(2)
+    one, other = house.servers
+    one.call([a_call(SAVE, known.params, 1)])
+    with (
+        ThreadPoolExecutor(1) as pool,
+        closing(sqlite3.connect(house.store, isolation_level=None)) as foreign,
+    ):
+        foreign.execute("BEGIN IMMEDIATE")
+        saving = pool.submit(one.call, [a_call(SAVE, waiting.params, 1)])
+        answers = [
+            server.call([a_call(GET, [known.tx_hash], 1)])[0]["result"]["txHash"]
+            for server in (one, other) * 20
+        ]
+        is_saved_meanwhile = saving.done()
+        foreign.execute("ROLLBACK")
+        (reply,) = saving.result(30)
+
+    assert set(answers) == {known.tx_hash}
+    assert not is_saved_meanwhile
+    assert reply["result"]["status"] == "SAVED"
