@@ -121,4 +121,4 @@ async def test_key_without_the_right_to_report_stores_nothing(services: ServeSer
     transaction = a_signed_transaction(1)
 
     assert results(await Reports(services).save([a_report_of(transaction)], reader)) == [-32002]
-    assert results(Lookups(services).statuses([[transaction.tx_hash]], EVERYBODY)) == [None]
+    assert results(await Lookups(services).statuses([[transaction.tx_hash]], EVERYBODY)) == [None]
