@@ -60,6 +60,8 @@ class Reports:
         except TooManyWaiting:
             self._services.counters.reports["refused"] += len(calls)
             return [RpcFault.server_error(_TOO_MANY)] * len(calls)
+        if any(isinstance(each, _Saved) for each in kept):
+            self._services.counters.last_write = self._services.clock().timestamp()
         return [self._outcome(each) for each in kept]
 
     def _outcome(self, kept: _Saved | RpcFault | Exception) -> Outcome:
