@@ -165,7 +165,7 @@ HOSTILE_BYTES = Row(
         "transactions, RLP, hexadecimal and times: each is read as others read it, or refused"
     ),
     short=10_000,
-    full=500_000,
+    full=200_000,
     stage=_reading,
     cases_per_play=_CASES,
 )
