@@ -37,6 +37,10 @@ METHODS: Final = (
 _BLANKS: Final = ("", "", "", " ", "\n", "\t \r\n")
 _TAILS: Final = (b" x", b"}", b"]", b"\x00", b"{}", b",", b"\xff", b"//", b"\n" * 50)
 _HEADS: Final = (b"\xef\xbb\xbf", b"\xff\xfe", b",", b"\x00", b" " * 500, b"\xc2\xa0")
+_OTHER_MESSAGES: Final = (
+    *(b"", b" ", b"\n\t", b"[]", b"[ ]", b"null", b"1", b'"x"', b"[[]]", b"{}"),
+    b"[%b1]" % (b"1," * 5_000),  # more items than any limit
+)
 _DEEPEST: Final = 3000
 
 
@@ -57,7 +61,7 @@ class Grammar:
             return self.batch().encode("utf-8", "surrogatepass")
         if kind < 0.97:
             return self.broken()
-        return self.one_of((b"", b" ", b"\n\t", b"[]", b"[ ]", b"null", b"1", b'"x"', b"[[]]"))
+        return self.one_of(_OTHER_MESSAGES)
 
     def batch(self) -> str:
         """Return an array of up to a few requests, nearly all of them such."""
