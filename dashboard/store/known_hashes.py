@@ -50,6 +50,9 @@ class KnownHashes:
         self._heads: set[int] = set()
         self._newest: int | None = None
 
+    def __len__(self) -> int:
+        return len(self._heads)
+
     def adopt(self, loaded: Loaded) -> None:
         """Begin with what was loaded."""
         self._heads, self._newest = loaded

@@ -63,6 +63,9 @@ def test_metrics_count_requests_calls_reports_and_refusals(store: Store) -> None
     assert told["linewatch_rpc_calls_total", "unserved", "error"] == 1
     assert told["linewatch_refusals_total", "key"] == 1
     assert told["linewatch_store_up",] == 1
+    assert told["linewatch_reports_total", "saved"] == 1
+    assert told["linewatch_lookups_total", "null"] == 1
+    assert told["linewatch_store_last_save_timestamp_seconds",] > 1.7e9
     assert not any("my_own_idea" in part for sample in told for part in sample)
 
 
