@@ -22,8 +22,9 @@ from dashboard.wire.fault import RpcFault
 from dashboard.wire.lookup import Lookup
 
 _READERS: Final = 16
-_READ_AT_ONCE: Final = 64
-"""Records that are read on the event loop: a millisecond, which a thread would cost as well."""
+_READ_AT_ONCE: Final = 1_000
+"""Records of one message that are read on the event loop: 20 milliseconds, for which others wait.
+In a thread, through SQLAlchemy, they take the interpreter from the others for half a second."""
 
 _PAUSE_AFTER_FAILURE: Final = 1.0
 
@@ -38,6 +39,8 @@ async def learn(services: ServeServices) -> None:
             return
         except StoreError as error:
             _log.warning("The rejections on record cannot be read", error=str(error))
+        except Exception:  # noqa: BLE001 - top of a loop; without it lookups are slow, not wrong
+            _log.exception("Reading the rejections on record failed unexpectedly")
         await anyio.sleep(_PAUSE_AFTER_FAILURE)
 
 

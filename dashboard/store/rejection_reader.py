@@ -98,8 +98,11 @@ class RejectionReader:
 
     def _open(self) -> sqlite3.Cursor:
         """Take a connection that only this reader has, and that no pool gets back."""
-        with store_errors(self._name):
-            pooled = self._engine.raw_connection()
+        try:
+            with store_errors(self._name):
+                pooled = self._engine.raw_connection()
+        except sqlite3.Error as error:  # what prepares a new connection fails below SQLAlchemy
+            raise self._lost(error) from error
         connection = cast(sqlite3.Connection, pooled.driver_connection)
         pooled.detach()
         self._cursor = connection.execute("PRAGMA busy_timeout = 0")

@@ -193,3 +193,25 @@ async def test_question_after_a_report_in_the_same_queue_sees_it(tmp_path: Path)
     assert results[0] is None
     assert results[1]["status"] == "SAVED"
     assert results[2]["txHash"] == transaction.tx_hash
+
+
+def spoil(folder: Path) -> None:
+    """Put something into the place of the store that is none."""
+    for file in folder.iterdir():
+        file.unlink()
+    (folder / "linewatch.db").write_bytes(b"no database" * 1_000)
+
+
+async def test_lookup_is_not_answered_from_memory_while_the_store_cannot_be_asked(
+    tmp_path: Path,
+) -> None:
+    with a_store(tmp_path) as store:
+        services = services_of(store)
+        await learn(services)
+        lookups = Lookups(services)
+        assert lookups.is_current()
+        services.rejections.close()
+
+        spoil(tmp_path)
+
+        assert not lookups.is_current()
