@@ -24,7 +24,7 @@ help:
 	@echo 'make run      install what running needs and start everything (the second time: at once)'
 	@echo 'make test     install what the tests need and run them all'
 	@echo 'make check    formatter, linter, types, import contracts, tests: exactly what CI runs'
-	@echo 'make bench    measure what we promise, other servers beside us; ARGS="S6 --quick": a part'
+	@echo 'make bench    measure speed for docs/benchmarks.md; ARGS="S6 --quick": a part, briefly, no page'
 	@echo 'make faults   play the full runs of every fault and publish docs/faults.md; ARGS="ROW --runs N"'
 	@echo 'make format   let the formatter and the linter mend what they can'
 	@echo 'make lock     pin the dependencies again after a change of pyproject.toml; UPGRADE=1: to the newest'
@@ -49,7 +49,7 @@ check: $(VENV)/dev.stamp
 	@$(MAKE) test
 
 bench: $(VENV)/dev.stamp
-	$(BIN)/python -m tests.bench $(ARGS)
+	$(BIN)/python -m tests.bench $(or $(ARGS),--page docs/benchmarks.md)
 
 faults: $(VENV)/dev.stamp
 	$(BIN)/python -m tests.faults $(ARGS)

@@ -11,6 +11,7 @@ from typing import Final
 import click
 
 from tests.bench.archive import copied, made_archive
+from tests.bench.page import written_page
 from tests.bench.processes import PROJECT, cores, pin_to
 from tests.bench.scene import Scene
 from tests.bench.table import Result, markdown, promise_table
@@ -39,17 +40,35 @@ CASES: Final = {
     default=PROJECT / "build" / "bench",
     help="Where the archive is made, once a day; build/bench otherwise.",
 )
-def bench(
-    *, names: Sequence[str], quick: bool, rounds: int, seconds: float, stored: int, folder: Path
+@click.option(
+    "--page",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Write a page about it, as docs/benchmarks.md is.",
+)
+def bench(  # noqa: PLR0913 - one parameter for each option
+    *,
+    names: Sequence[str],
+    quick: bool,
+    rounds: int,
+    seconds: float,
+    stored: int,
+    folder: Path,
+    page: Path | None,
 ) -> None:
     """Measure the cases called NAMES; all of them where none is named."""
-    archive = made_archive(folder, stored, midnight(datetime.now(UTC)))
+    begun = datetime.now(UTC)
+    if quick:
+        rounds, seconds = 3, 1.0
+    archive = made_archive(folder, stored, midnight(begun))
     pin_to(cores()[1])
+    results: list[Result] = []
     with copied(archive) as own:
-        scene = Scene(own, 3, 1.0) if quick else Scene(own, rounds, seconds)
         for name in names or CASES:
             case = import_module(f"tests.bench.cases.{CASES[name]}")
-            show(case.run(scene))
+            results.append(case.run(Scene(own, rounds, seconds)))
+            show(results[-1])
+    if page is not None:
+        page.write_text(written_page(results, begun, stored, rounds, seconds), encoding="utf-8")
 
 
 def show(result: Result) -> None:

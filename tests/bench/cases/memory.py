@@ -36,7 +36,7 @@ def run(scene: Scene) -> Result:
     return Result(
         title=f"Memory and start with {scene.archive.stored:,} rejections on record",
         promises=[Promise("S6–S10", about, 300, used.peak / MEGABYTE, "MB", is_floor=False)],
-        heads=("when", "resident", "proportional", "at most"),
+        heads=("when", "resident", "resident, shared memory divided", "at most"),
         lines=lines,
         remarks=[
             f"It listened {listened:.2f} s after its spawn and had answered at {answered:.2f} s."

@@ -1,0 +1,115 @@
+"""docs/benchmarks.md: what was promised, what was measured, where, when and how."""
+
+from __future__ import annotations
+
+import os
+import platform
+import sqlite3
+import subprocess
+from collections.abc import Sequence
+from datetime import datetime
+from importlib.metadata import version
+from pathlib import Path
+from typing import Final
+
+from tests.bench.processes import PROJECT, cores
+from tests.bench.table import Result, markdown, promise_table
+
+_PACKAGES: Final = ("uvicorn", "httptools", "websockets", "starlette", "fastapi", "msgspec")
+
+_METHOD: Final = """\
+# Benchmarks
+
+Written by `make bench`; a page that disagrees with your machine is worth writing anew. What is
+promised as a ratio holds for both servers in the same run; figures per second are this machine's.
+
+## Promised and measured
+
+{promises}
+
+## Where and when
+
+{place}
+
+## How
+
+- Every server is a process of its own, pinned to one core; the load comes from another core over
+  loopback. Servers take turns (A B C A B C …), {rounds} rounds of {seconds:g} s each. A table shows
+  the median of the rounds, and in brackets the slowest and the fastest.
+- The database holds {stored:,} rejections. One question in a hundred is about one of them, all
+  others about hashes that nothing is known of. Requests are written ahead; **every answer is
+  checked** after its round, and a single wrong one ends the benchmark.
+- *Per CPU second* divides by the time for which the server's threads ran, in the kernel too: what
+  one core does when nothing else wants it. Ratios are of these figures, round by round.
+- *linewatch serve* is the command as operators run it, with its key check, rate limits, bounds and
+  counters. *Hello world* is the same process but for one thing: it reads a request's body and sends
+  a constant reply, without parsing, looking up or encoding
+  ([its source](../tests/bench/peers/hello.py)).
+- *FastAPI + SQLite* ([source](../tests/bench/peers/fastapi_sqlite.py)) and *Starlette + SQLite*
+  ([source](../tests/bench/peers/starlette_sqlite.py)) run under uvicorn with httptools, check the
+  key, and read the same file by the same index. They have no rate limits, bounds or counters.
+
+"""
+
+
+def written_page(
+    results: Sequence[Result], begun: datetime, stored: int, rounds: int, seconds: float
+) -> str:
+    """Return the whole page."""
+    page = _METHOD.format(
+        promises=promise_table([each for result in results for each in result.promises]),
+        place=markdown(("what", "which"), _place(begun)),
+        rounds=rounds,
+        seconds=seconds,
+        stored=stored,
+    )
+    return page + "\n".join(map(_section, results))
+
+
+def _section(result: Result) -> str:
+    remarks = "".join(f"\n{remark}\n" for remark in result.remarks)
+    return f"## {result.title}\n\n{markdown(result.heads, result.lines)}\n{remarks}"
+
+
+def _place(begun: datetime) -> list[tuple[str, str]]:
+    busy, _, _ = os.getloadavg()
+    usable = len(set(cores()))
+    packages = ", ".join(f"{name} {version(name)}" for name in _PACKAGES)
+    return [
+        ("date", f"{begun:%Y-%m-%d %H:%M} UTC"),
+        ("commit", _commit()),
+        ("processor", f"{_processor()}; {usable} cores used"),
+        ("system", f"{platform.system()} {platform.release()}, {_memory()} of memory"),
+        ("Python", f"{platform.python_implementation()} {platform.python_version()}"),
+        ("SQLite", sqlite3.sqlite_version),
+        ("packages", packages),
+        ("load average at the end", f"{busy:.1f}"),
+    ]
+
+
+def _commit() -> str:
+    told = [_git("rev-parse", "--short", "HEAD"), _git("status", "--porcelain", "--", "dashboard")]
+    return told[0] + (" with changes" if told[1] else "")
+
+
+def _git(*arguments: str) -> str:
+    done = subprocess.run(
+        ["git", *arguments],  # noqa: S607 - whichever git the developer uses
+        cwd=PROJECT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return done.stdout.strip()
+
+
+def _processor() -> str:
+    """Return the processor's name, where Linux tells it."""
+    lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.machine()
+
+
+def _memory() -> str:
+    pages, size = os.sysconf("SC_PHYS_PAGES"), os.sysconf("SC_PAGE_SIZE")
+    return f"{pages * size / 1e9:.0f} GB"
