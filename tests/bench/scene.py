@@ -26,6 +26,7 @@ largest_connections_per_address = 5000
 [serve.keys.benchmarks]
 key = "{KEY}"
 secret = "{SECRET}"
+rate = "10000000/s"
 
 [networks.benchmarked]
 network_id = {NETWORK}
