@@ -6,7 +6,7 @@ key, counters. But the body of a request is read and not looked into, and every 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 from dashboard.cli.main import main
@@ -35,6 +35,11 @@ class Constant(JsonRpc):
         if self._gate.allows(caller, GET_STATUS):
             self._counters.called(METHOD, 1, 0)
         return Answer(CONSTANT, wait)
+
+    async def answer_all(
+        self, bodies: Iterable[bytes], caller: ApiKey, session: Session | None = None
+    ) -> list[Answer]:
+        return [await self.answer(body, caller, session) for body in bodies]
 
 
 class ConstantGas(GasApi):
