@@ -10,7 +10,7 @@ from typing import Final
 
 import click
 
-from tests.bench.archive import copied, made_archive
+from tests.bench.archive import made_archive
 from tests.bench.page import written_page
 from tests.bench.processes import PROJECT, cores, pin_to
 from tests.bench.scene import Scene
@@ -62,11 +62,10 @@ def bench(  # noqa: PLR0913 - one parameter for each option
     archive = made_archive(folder, stored, midnight(begun))
     pin_to(cores()[1])
     results: list[Result] = []
-    with copied(archive) as own:
-        for name in names or CASES:
-            case = import_module(f"tests.bench.cases.{CASES[name]}")
-            results.append(case.run(Scene(own, rounds, seconds)))
-            show(results[-1])
+    for name in names or CASES:
+        case = import_module(f"tests.bench.cases.{CASES[name]}")
+        results.append(case.run(Scene(archive, rounds, seconds)))
+        show(results[-1])
     if page is not None:
         page.write_text(written_page(results, begun, stored, rounds, seconds), encoding="utf-8")
 

@@ -20,7 +20,10 @@ from tests.waiting import eventually
 
 PROJECT: Final = Path(__file__).parents[2]
 
-_LONGEST_START: Final = 60.0
+_LONGEST_START: Final = 120.0
+_IDLE: Final = 0.002
+"""Seconds of work between two looks, 20 ms apart, of a server that does nothing."""
+_LOOKS: Final = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +96,19 @@ def started(
     finally:
         process.send_signal(signal.SIGTERM)
         process.wait(30)
+
+
+def settle(server: Server) -> None:
+    """Wait until a server has done what it does at its start, such as reading what is on record."""
+    spent, quiet = 0.0, 0
+
+    def is_idle() -> bool:
+        nonlocal spent, quiet
+        before, spent = spent, server.cpu_seconds()
+        quiet = quiet + 1 if spent - before < _IDLE else 0
+        return quiet == _LOOKS
+
+    eventually(is_idle, _LONGEST_START, f"the rest of {server.name} after its start")
 
 
 def free_port() -> int:

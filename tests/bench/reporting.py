@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -36,8 +37,8 @@ class Reporter:
     """A node that rejects: an endless supply of transactions, no two alike."""
 
     def __init__(self) -> None:
-        """Begin with the first nonce."""
-        self._account = Account(Chance(1), "benchmarks", 1)
+        """Begin with the first nonce of a new account, for the archive may know older ones."""
+        self._account = Account(Chance(secrets.randbits(32)), "benchmarks", 1)
         self._nonce = 0
 
     def take(self, count: int) -> Iterator[Handed]:

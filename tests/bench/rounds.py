@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
 from tests.bench.loader import Burst, Load
-from tests.bench.processes import Server
+from tests.bench.processes import Server, settle
 
 Judge: TypeAlias = Callable[[Burst], int]
 """Returns how many lookups a burst answered rightly; raises WrongAnswerError for a wrong one."""
@@ -59,6 +59,7 @@ def take_turns(
 ) -> Mapping[str, list[Round]]:
     """Let everyone warm up, then run A B C, A B C, … for `seconds` each."""
     for contender in contenders:
+        settle(contender.server)
         _turn(contender, seconds / 4)
     results: dict[str, list[Round]] = {contender.name: [] for contender in contenders}
     for _ in range(rounds):

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Final
 
 from tests.bench.archive import Archive
@@ -68,9 +70,14 @@ class Scene:
     def _configured(
         self, name: str, command: Sequence[str], more: str, core: int | None
     ) -> Iterator[Server]:
-        (self.archive.home / "linewatch.toml").write_text(_SETTINGS + more, encoding="utf-8")
         port = free_port()
-        variables = {"LINEWATCH_HOME": str(self.archive.home), "LINEWATCH_SERVE_PORT": str(port)}
         chosen = cores()[0] if core is None else core
-        with started(name, command, chosen, variables, port) as server:
-            yield server
+        with TemporaryDirectory() as home:
+            (Path(home) / "linewatch.toml").write_text(_SETTINGS + more, encoding="utf-8")
+            variables = {
+                "LINEWATCH_HOME": home,
+                "LINEWATCH_STORE_URL": f"sqlite:///{self.archive.file}",
+                "LINEWATCH_SERVE_PORT": str(port),
+            }
+            with started(name, command, chosen, variables, port) as server:
+                yield server
