@@ -21,9 +21,8 @@ from tests.waiting import eventually
 PROJECT: Final = Path(__file__).parents[2]
 
 _LONGEST_START: Final = 120.0
-_IDLE: Final = 0.002
-"""Seconds of work between two looks, 20 ms apart, of a server that does nothing."""
 _LOOKS: Final = 10
+"""How often in a row, 20 ms apart, a server is seen idle before it counts as settled."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +39,12 @@ class Server:
         tasks = Path(f"/proc/{self.pid}/task").iterdir()
         spent = (int((task / "schedstat").read_text().split()[0]) for task in tasks)
         return sum(spent) / 1e9
+
+    def is_working(self) -> bool:
+        """Whether any of its threads runs, waits for a core, or waits for the disk."""
+        tasks = Path(f"/proc/{self.pid}/task").iterdir()
+        states = ((task / "stat").read_text().rpartition(") ")[2][0] for task in tasks)
+        return any(state in "RD" for state in states)
 
     def memory(self) -> Memory:
         """Return how much memory it has now, and had at most."""
@@ -100,12 +105,11 @@ def started(
 
 def settle(server: Server) -> None:
     """Wait until a server has done what it does at its start, such as reading what is on record."""
-    spent, quiet = 0.0, 0
+    quiet = 0
 
     def is_idle() -> bool:
-        nonlocal spent, quiet
-        before, spent = spent, server.cpu_seconds()
-        quiet = quiet + 1 if spent - before < _IDLE else 0
+        nonlocal quiet
+        quiet = 0 if server.is_working() else quiet + 1
         return quiet == _LOOKS
 
     eventually(is_idle, _LONGEST_START, f"the rest of {server.name} after its start")

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 
+from tests.bench.__main__ import CASES
 from tests.bench.judging import Truth
 from tests.bench.loader import Answered, Burst, Volley
 from tests.bench.processes import PROJECT
 from tests.bench.rounds import WrongAnswerError
+from tests.bench.table import Promise, promise_table
 from tests.bench.truth import joined, reply
 
 SHORT = ("--rounds", "1", "--seconds", "0.1", "--stored", "2000")
@@ -58,3 +61,18 @@ def test_judge_takes_a_batch_in_any_order() -> None:
     )
 
     assert truth.judge(burst) == 2
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_bench_knows_the_module_of_each_case(name: str) -> None:
+    assert callable(import_module(f"tests.bench.cases.{CASES[name]}").run)
+
+
+def test_page_says_which_promise_is_missed() -> None:
+    kept = Promise("S7", "lookups", 800_000, 912_345, "/s")
+    missed = Promise("S9", "wait", 50, 50.1, "ms", is_floor=False)
+
+    table = promise_table([kept, missed])
+
+    assert "| S7 | lookups | ≥ 800,000 /s | 912,000 /s | kept |" in table
+    assert "| S9 | wait | ≤ 50 ms | 50.1 ms | **missed** |" in table
