@@ -10,7 +10,7 @@ import httpx
 from tests.bench.cases.batches import CONNECTIONS, questions_in_batches
 from tests.bench.loader import Load
 from tests.bench.messages import split_http
-from tests.bench.processes import Server
+from tests.bench.processes import Server, settle
 from tests.bench.scene import RPC, Scene
 from tests.bench.table import Promise, Result
 from tests.bench.truth import Questions, call, reply
@@ -23,12 +23,13 @@ def run(scene: Scene) -> Result:
     volleys, truth = questions_in_batches(scene)
     with scene.ours() as server:
         first_answer = _first_answer(scene, server)
+        settle(server)
         fresh = server.memory()
         load = Load(server.port, volleys, CONNECTIONS, split_http)
         lookups = truth.judge(load.run(scene.seconds * scene.rounds))
         used = server.memory()
     lines = [
-        ["after the first answer", *(f"{each / MEGABYTE:.0f} MB" for each in fresh)],
+        ["settled after the first answer", *(f"{each / MEGABYTE:.0f} MB" for each in fresh)],
         [f"after {lookups:,} more", *(f"{each / MEGABYTE:.0f} MB" for each in used)],
     ]
     listened, answered = server.started_in, server.started_in + first_answer

@@ -12,7 +12,7 @@ from dashboard.devnet.chain import DEVNET_ID
 from tests.bench.judging import Truth
 from tests.bench.loader import Load, Volley
 from tests.bench.messages import post, split_http
-from tests.bench.processes import Server, cores
+from tests.bench.processes import Server, cores, settle
 from tests.bench.reporting import Handed, Reporter
 from tests.bench.rounds import WrongAnswerError
 from tests.bench.scene import RPC, Scene
@@ -44,6 +44,8 @@ def run(scene: Scene) -> Result:
             reading = stack.enter_context(scene.ours(NETWORK_OF_REPORTS, cores()[1]))
             if how != "alone":
                 stack.enter_context(scene.peer("worker", "writer", cores()[1]))
+            for server in (saving, reading):
+                settle(server)
             per_second, cost = _saved(saving, reporter, seconds)
             handed = list(reporter.take(round(PACE * seconds * 2)))
             waits = sorted(asyncio.run(_waits(saving, reading, handed)))
