@@ -30,7 +30,7 @@ class FailoverFollower:
 
     What is held survives a change of node: the next one's chain is compared with it block hash
     by block hash, as after a reorganisation. While another node is well, none can take blocks
-    away that nothing replaces; only where all of them do is that believed.
+    away that nothing replaces; only where all of them do, or are silent for long, is that believed.
     """
 
     def __init__(
@@ -100,14 +100,19 @@ class FailoverFollower:
                 await self._look_around()
 
     async def _refresh(self) -> None:
-        candidates = self._candidates()
-        is_alone = len(candidates) == 1
-        errors = await self._try(candidates, may_forget=is_alone)
+        is_alone = len(self.standings) == 1
+        errors = await self._try(self._candidates(), may_forget=is_alone)
         forgetful = [each for each, error in errors if isinstance(error, UpstreamForgetful)]
-        if forgetful:
+        if forgetful and not self._might_know_better(forgetful):
             errors = await self._try(forgetful[:1], may_forget=True)
         if errors:
             raise _all_of([error for _, error in errors])
+
+    def _might_know_better(self, forgetful: Sequence[Standing]) -> bool:
+        """Whether another node is merely away for a moment: what it told is not given up yet."""
+        believed = self._elapsed() - self._policy.silence_believed
+        others = [each for each in self.standings if each not in forgetful]
+        return any(each.state is not NodeState.FAILING or each.since > believed for each in others)
 
     def _candidates(self) -> list[Standing]:
         """Return whom to ask, best first: who rests only where nobody else is left."""

@@ -38,7 +38,8 @@ class FailoverPolicy:
     A node is behind when its newest block is `lag_blocks` below another's. Those that stand by
     are looked at every `look_period`, each look lasts `look_patience` at most. One that failed
     is left alone for `first_rest`, twice as long each time up to `longest_rest`, and a
-    preferred one is asked again after `good_looks` in a row.
+    preferred one is asked again after `good_looks` in a row. One that failed for as long as
+    `silence_believed` is no longer waited for where all others say that blocks are gone.
     """
 
     lag_blocks: int = 3
@@ -47,6 +48,7 @@ class FailoverPolicy:
     first_rest: timedelta = timedelta(seconds=5)
     longest_rest: timedelta = timedelta(minutes=5)
     good_looks: int = 3
+    silence_believed: timedelta = timedelta(minutes=1)
 
 
 @dataclass(slots=True)

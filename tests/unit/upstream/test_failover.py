@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import timedelta
 from itertools import count
 from typing import Any
@@ -176,6 +177,41 @@ async def test_node_that_goes_back_takes_nothing_away_while_another_knows_better
 
     assert network.asked == "second"
     assert_holds(network.follower, network.chain.base_fees)
+
+
+async def test_node_far_behind_takes_nothing_away_while_the_better_one_is_away_for_a_moment(
+    network: Network,
+) -> None:
+    await network.goes_on(2)
+    network.second.lag = 20
+    await network.goes_on()
+    network.first.trouble = DOWN
+
+    for _ in range(20):
+        network.time.wait(timedelta(seconds=1))
+        with suppress(UpstreamUnavailable):
+            await network.follower.refresh()
+        assert_holds(network.follower, network.chain.base_fees)
+
+    network.first.trouble = None
+    await network.goes_on(5)
+    assert network.asked == "first"
+
+
+async def test_node_far_behind_is_believed_once_the_better_one_is_away_for_a_minute(
+    network: Network,
+) -> None:
+    await network.goes_on()
+    network.second.lag = 20
+    network.first.trouble = DOWN
+
+    for _ in range(30):
+        network.time.wait(timedelta(seconds=10))
+        with suppress(UpstreamUnavailable):
+            await network.follower.refresh()
+
+    assert network.asked == "second"
+    assert_holds(network.follower, network.chain.base_fees[:-20])
 
 
 async def test_chain_that_went_back_at_every_node_is_believed(network: Network) -> None:
