@@ -1,24 +1,20 @@
-"""HTTP and WebSocket connections under the doorman's eye: uvicorn's, with limits and good ends."""
+"""HTTP connections under the doorman's eye: uvicorn's, with limits and good ends."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Coroutine
-from typing import Any, Final, Protocol, cast
+from collections.abc import Collection
+from typing import Any, Final, Protocol
 
 import uvicorn
-from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.protocols.http.flow_control import FlowControl
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
-from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 from uvicorn.server import ServerState
 
-from dashboard.serve.cork import Cork
 from dashboard.serve.doorman import Doorman, Step, household
 from dashboard.serve.reply import Reply, json_reply
 from dashboard.wire.gas_error import encode_error
 
-_SERVICE_RESTART: Final = 1012
 _LONGEST_PIPELINE: Final = 200
 """Requests sent ahead of their answers; a client that sends more of them at once is cut off."""
 
@@ -31,8 +27,6 @@ _PHRASES: Final = {
     431: "Request Header Fields Too Large",
     503: "Service Unavailable",
 }
-_CLOSE_HANDSHAKE: Final = 1.0
-"""Seconds for which a client that is sent away may take its leave."""
 
 
 class ServeConfig(uvicorn.Config):
@@ -41,13 +35,15 @@ class ServeConfig(uvicorn.Config):
     doorman: Doorman
 
 
-class _Reading(Protocol):
+class Reading(Protocol):
+    """What tells whether a client reads."""
+
     resumed: int
     transport: asyncio.Transport
     reading: tuple[int, int]
 
 
-def _progress_in_reading(connection: _Reading) -> tuple[int, int]:
+def progress_in_reading(connection: Reading) -> tuple[int, int]:
     """Return the same tuple as long as the client took less than 64 kB of what waits for it."""
     now = (connection.resumed, connection.transport.get_write_buffer_size() >> 16)
     if now != connection.reading:
@@ -147,7 +143,7 @@ class GuardedHttp(HttpToolsProtocol):
         if self.transport.is_closing():
             return Step.CLOSING, None
         if self.flow.write_paused:
-            return Step.SLOW_READER, _progress_in_reading(self)
+            return Step.SLOW_READER, progress_in_reading(self)
         if self._is_in_head():
             return Step.HEAD, self.scope
         if cycle is None or cycle.response_complete:
@@ -198,78 +194,6 @@ class GuardedHttp(HttpToolsProtocol):
             cycle.disconnected = True
             cycle.message_event.set()
         self.transport.close()
-
-
-class GuardedWebSocket(WebSocketsSansIOProtocol):
-    """One WebSocket, which began as an HTTP connection and still counts as that one."""
-
-    def __init__(
-        self, config: ServeConfig, server_state: ServerState, app_state: dict[str, Any]
-    ) -> None:
-        super().__init__(config, server_state, app_state)
-        self.resumed = 0
-        self.reading = (0, 0)
-        self._doorman = config.doorman
-        self._address = ""
-        self._is_leaving = False
-        self._converse: ASGIApp = config.loaded_app
-        self.app = self._converse_to_the_end
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        super().connection_made(
-            cast("asyncio.Transport", Cork(cast("asyncio.Transport", transport)))
-        )
-        self._address = household(self.client[0]) if self.client else ""
-        self._doorman.watch(self)
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        super().connection_lost(exc)
-        self._doorman.leave(self, self._address)
-
-    def resume_writing(self) -> None:
-        self.resumed += 1
-        super().resume_writing()
-
-    def send(self, message: Any) -> Coroutine[Any, Any, None]:  # noqa: ANN401 - as uvicorn types it
-        """Send; to take leave, do not wait for a client that reads nothing."""
-        if message["type"] == "websocket.close":
-            self.writable.set()
-        return super().send(message)
-
-    def shutdown(self) -> None:
-        """Take no more messages; the app hears of it after those that came before."""
-        if not self.handshake_complete or self.close_sent:
-            super().shutdown()
-            return
-        self.stop_keepalive()
-        self._is_leaving = True
-        self.transport.pause_reading()
-        self.queue.put_nowait({"type": "websocket.disconnect", "code": _SERVICE_RESTART})
-
-    def standing(self) -> tuple[Step, object]:
-        """Tell the doorman where this connection stands."""
-        if self.transport.is_closing():
-            return Step.CLOSING, None
-        if not self.writable.is_set():
-            return Step.SLOW_READER, _progress_in_reading(self)
-        if not self.handshake_complete:
-            return Step.HEAD, None
-        if self.frames or self.conn.reader.buffer:
-            return Step.BODY, self.frames
-        return Step.OPEN, None
-
-    def drop(self, _step: Step) -> None:
-        """End this connection: whoever does not keep up would not hear a reason either."""
-        self.transport.abort()
-
-    async def _converse_to_the_end(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Converse, and where the server stops, take leave when all has been answered."""
-        await self._converse(scope, receive, send)
-        if self._is_leaving and not self.disconnected and not self.close_sent:
-            self.close_timeout = _CLOSE_HANDSHAKE
-            self.transport.resume_reading()
-            reason = "the server stops"
-            await send({"type": "websocket.close", "code": _SERVICE_RESTART, "reason": reason})
 
 
 def _refusing(status: int, message: str) -> Reply:

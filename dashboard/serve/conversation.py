@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
@@ -18,7 +18,7 @@ from dashboard.serve.keys import ApiKey
 from dashboard.serve.metrics import Counters
 
 MOST_AT_ONCE: Final = 128
-"""Messages that are answered in one go; so many more wait, the rest stays with the client."""
+"""Messages that may wait to be answered in one go; the rest stays with the client."""
 
 _CHUNK: Final = 65_536
 _SECONDS_TO_CLOSE: Final = 1
@@ -53,7 +53,7 @@ class Conversation:
     """Reads, answers and pushes, each in a task of its own; it is the `Session` of its methods."""
 
     def __init__(self, receive: Receive, send: Send, caller: ApiKey, terms: Terms) -> None:
-        """Talk to a client whose handshake was accepted."""
+        """Talk to a client whose handshake was accepted; `send` knows the extension `BURSTS`."""
         self.caller = caller
         self.answered = 0
         self._receive = receive
@@ -128,16 +128,16 @@ class Conversation:
                 callback()
 
     async def _listen(self) -> None:
-        while (body := _body(await self._receive())) is not None:
-            if len(body) > self._terms.largest_message:
-                self.end(1009, f"a message may hold {self._terms.largest_message} bytes")
+        largest = self._terms.largest_message
+        while (bodies := _bodies(await self._receive())) is not None:
+            size = sum(map(len, bodies))
+            if size > largest and max(map(len, bodies)) > largest:
+                self.end(1009, f"a message may hold {largest} bytes")
                 return
-            self._received.append(body)
-            self._size_received += len(body)
+            self._received.extend(bodies)
+            self._size_received += size
             self._arrived.set()
-            if len(self._received) >= MOST_AT_ONCE or self._size_received > (
-                self._terms.largest_message
-            ):
+            if len(self._received) >= MOST_AT_ONCE or self._size_received > largest:
                 self._taken.clear()
                 await self._taken.wait()
         self._has_left = True
@@ -155,8 +155,8 @@ class Conversation:
                 self._heard_at = asyncio.get_running_loop().time()
                 counters.messages += len(bodies)
                 self.answered += len(bodies)
-                answers = await rpc.answer_all(bodies, self.caller, self)
-                await self._send_all(each.body for each in answers if each.body is not None)
+                replies = await rpc.answer_all(bodies, self.caller, self)
+                await self._send_all(reply for reply in replies if reply is not None)
                 self._tell_answered()
             elif self._has_left:
                 break
@@ -192,12 +192,14 @@ class Conversation:
         text = next(remaining, None)
         try:
             while text is not None:
+                chunk: list[bytes] = []
+                size = 0
+                while text is not None and size < _CHUNK:
+                    chunk.append(text)
+                    size += len(text)
+                    text = next(remaining, None)
                 async with asyncio.timeout(self._terms.patience.total_seconds()):
-                    size = 0
-                    while text is not None and size < _CHUNK:
-                        await self._send({"type": "websocket.send", "text": text.decode()})
-                        size += len(text)
-                        text = next(remaining, None)
+                    await self._send({"type": "websocket.send", "texts": chunk})
         except TimeoutError:
             self.end(1008, "the client reads too slowly")
             await asyncio.Event().wait()  # until cancelled with the rest
@@ -229,9 +231,12 @@ class Conversation:
         self._end.set_result(Ending(1011, "internal error"))
 
 
-def _body(message: Message) -> bytes | None:
-    """Return a message's bytes, text or binary alike; None when the client has left."""
+def _bodies(message: Message) -> Sequence[bytes] | None:
+    """Return the bytes of what was received, text or binary alike; None: the client has left."""
     if message["type"] != "websocket.receive":
         return None
+    if "texts" in message:
+        texts: list[bytes] = message["texts"]
+        return texts
     text: str | None = message.get("text")
-    return message.get("bytes") or b"" if text is None else text.encode()
+    return (message.get("bytes") or b"" if text is None else text.encode(),)

@@ -76,6 +76,13 @@ class Gate:
         meter.calls += calls
         return 0
 
+    def admit_together(self, caller: ApiKey, calls: int) -> bool:
+        """Admit calls that came one by one where all of them fit; otherwise none, uncounted."""
+        if not self.admit(caller, calls):
+            return True
+        self._meters[caller.key_digest].refusals -= calls  # `admit` will find which come too fast
+        return False
+
     def allows(self, caller: ApiKey, method: str) -> bool:
         """Whether a key may call a method, named without its prefix, or a gas operation."""
         if caller.methods is None and caller.may_report:

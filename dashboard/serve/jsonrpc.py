@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from itertools import groupby
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
@@ -28,7 +28,7 @@ from dashboard.wire.jsonrpc import (
     parse_message,
     result_reply,
 )
-from dashboard.wire.lookup import Lookup, decode_lookup
+from dashboard.wire.lookup import Lookup, decode_lookup, decode_lookups
 
 Outcome: TypeAlias = bytes | RpcFault
 """What one call came to: its result as JSON, or the fault that its caller is told."""
@@ -76,20 +76,24 @@ class QuickAnswers(Protocol):
     """Answers lookups of the usual shape on the event loop, without a thread."""
 
     def is_current(self) -> bool:
-        """Whether `answer` may be called for messages that had come before this call."""
+        """Whether `records` may be called for messages that had come before this call."""
 
-    def answer(self, lookup: Lookup, caller: ApiKey) -> bytes | None:
-        """Answer to the byte as the method itself would; None: let the method answer."""
+    def records(self, lookup: Lookup, caller: ApiKey) -> Mapping[int, bytes] | None:
+        """Return what the method itself would answer, by the place of its call, but for nulls.
+
+        None: let the method answer.
+        """
 
 
 class _Turn:
     """Whose messages are answered; `session` is None over HTTP.
 
     `is_current`: whether the quick answers have looked at the store since the messages came, and
-    no other message has been answered since, which may have saved something.
+    no other message has been answered since, which may have saved something. `is_admitted`: the
+    gate has let in all of its calls already.
     """
 
-    __slots__ = ("caller", "is_current", "largest_batch", "session")
+    __slots__ = ("caller", "is_admitted", "is_current", "largest_batch", "session")
 
     def __init__(self, caller: ApiKey, session: Session | None, largest_batch: int) -> None:
         self.caller = caller
@@ -97,6 +101,7 @@ class _Turn:
         # A key's burst bounds its batches: one that is larger would never be admitted.
         self.largest_batch = min(largest_batch, caller.burst or largest_batch)
         self.is_current = False
+        self.is_admitted = False
 
 
 class JsonRpc:
@@ -127,25 +132,29 @@ class JsonRpc:
         return await self._answer(body, _Turn(caller, session, self._largest_batch))
 
     async def answer_all(
-        self, bodies: Iterable[bytes], caller: ApiKey, session: Session | None = None
-    ) -> list[Answer]:
+        self, bodies: Sequence[bytes], caller: ApiKey, session: Session | None = None
+    ) -> list[bytes | None]:
         """Answer messages that had all been received before this call, in their order.
 
         One look at the store is fresh enough for all lookups up to the next other message.
+        Returns the `body` of each answer.
         """
         turn = _Turn(caller, session, self._largest_batch)
-        return [await self._answer(body, turn) for body in bodies]
+        replies = self._quick_replies(bodies, turn) if len(bodies) > 1 else None
+        if replies is not None:
+            return [*replies]
+        return [(await self._answer(body, turn)).body for body in bodies]
 
     async def _answer(self, body: bytes, turn: _Turn) -> Answer:
         asked = self._read(body, turn.largest_batch)
         calls = len(asked.ids if isinstance(asked, Lookup) else asked.items)
-        if wait := self._gate.admit(turn.caller, calls):
+        if not turn.is_admitted and (wait := self._gate.admit(turn.caller, calls)):
             self._counters.refused_for_rate(calls)
             return _refusal(parse_message(body, turn.largest_batch), turn, wait)
         if isinstance(asked, Lookup):
-            reply = self._quick_reply(asked, turn)
-            if reply is not None:
-                return Answer(reply)
+            records = self._quick_records(asked, turn)
+            if records is not None:
+                return Answer(asked.answered(records))
             asked = parse_message(body, turn.largest_batch)
         turn.is_current = False
         return await self._answer_message(asked, turn)
@@ -156,19 +165,28 @@ class JsonRpc:
             return parse_message(body, largest_batch)
         return lookup if len(lookup.ids) <= largest_batch else parse_message(body, largest_batch)
 
-    def _quick_reply(self, lookup: Lookup, turn: _Turn) -> bytes | None:
+    def _quick_replies(self, bodies: Sequence[bytes], turn: _Turn) -> Sequence[bytes] | None:
+        """Answer messages of one lookup each; None where any of them is something else."""
+        lookup = decode_lookups(bodies) if self._quick_names else None
+        if lookup is None or lookup.method not in self._quick_names:
+            return None
+        turn.is_admitted = self._gate.admit_together(turn.caller, len(bodies))
+        records = self._quick_records(lookup, turn) if turn.is_admitted else None
+        return None if records is None else lookup.answers(records)
+
+    def _quick_records(self, lookup: Lookup, turn: _Turn) -> Mapping[int, bytes] | None:
         quick = self._quick
         if quick is None or not self._gate.allows(turn.caller, GET_STATUS):
             return None
         try:
             turn.is_current = turn.is_current or quick.is_current()
-            reply = quick.answer(lookup, turn.caller) if turn.is_current else None
+            records = quick.records(lookup, turn.caller) if turn.is_current else None
         except Exception:  # noqa: BLE001 - the method itself answers, or tells what is wrong
             _log.exception("A quick answer failed unexpectedly", method=lookup.method)
             return None
-        if reply is not None:
+        if records is not None:
             self._counters.called(lookup.method, len(lookup.ids), 0)
-        return reply
+        return records
 
     async def _answer_message(self, message: Message, turn: _Turn) -> Answer:
         """Answer a message of any shape.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, Final
 
@@ -56,30 +56,35 @@ class Lookups:
         self._limiter = CapacityLimiter(_READERS)
 
     def is_current(self) -> bool:
-        """Whether `answer` may be called for questions that had come before this call."""
+        """Whether `records` may be called for questions that had come before this call."""
         try:
             return self._known.is_current()
         except StoreError:
             return False  # the thread that answers instead will find the same, and say it
 
-    def answer(self, lookup: Lookup, caller: ApiKey) -> bytes | None:
-        """Answer as `statuses` does, on the event loop; None where that would take long."""
+    def records(self, lookup: Lookup, caller: ApiKey) -> Mapping[int, bytes] | None:
+        """Find what `statuses` would, on the event loop; None where that would take long.
+
+        Returns records as JSON, by the place of the call; all other calls found null.
+        """
         heads = self._known.among(lookup.heads)
         if not heads:
             self._counted["null"] += len(lookup.ids)
-            return lookup.answered({})
+            return {}
         places = [place for place, head in enumerate(lookup.heads) if head in heads]
         if len(places) > _READ_AT_ONCE:
             return None
         try:
-            records = self._records(lookup, places, caller)
+            records = self._visible_to(caller, lookup, places)
         except (StoreError, TooManyVersions):
             return None
         self._counted["record"] += len(records)
         self._counted["null"] += len(lookup.ids) - len(records)
-        return lookup.answered(records)
+        return records
 
-    def _records(self, lookup: Lookup, places: Sequence[int], caller: ApiKey) -> dict[int, bytes]:
+    def _visible_to(
+        self, caller: ApiKey, lookup: Lookup, places: Sequence[int]
+    ) -> dict[int, bytes]:
         """Return the visible records of those calls, as JSON."""
         networks = self._services.networks_of(caller)
         now = self._services.clock()

@@ -6,10 +6,11 @@ from collections.abc import Callable
 from http import HTTPStatus
 from typing import Final
 
-from starlette.types import Receive, Scope, Send
+from starlette.types import Message, Receive, Scope, Send
 
 from dashboard.logs import get_logger
 from dashboard.serve.conversation import Conversation, Ending, Terms
+from dashboard.serve.frames import BURSTS
 from dashboard.serve.http import INVALID_PROJECT_ID
 from dashboard.serve.jsonrpc import JsonRpc
 from dashboard.serve.keys import ApiKey, KeyRing
@@ -41,6 +42,8 @@ class RpcOverWebSocket:
         offered = scope.get("subprotocols", ())
         spoken = next((each for each in offered if each in _SUBPROTOCOLS), None)
         await send({"type": "websocket.accept", "subprotocol": spoken})
+        if BURSTS not in scope.get("extensions", ()):
+            send = _one_by_one(send)
         conversation = Conversation(receive, send, caller, self._terms)
         forget = self._hold_to_key(conversation)
         ending = Ending()
@@ -70,6 +73,19 @@ class RpcOverWebSocket:
 
         look()
         return self._keys.on_change(look)
+
+
+def _one_by_one(send: Send) -> Send:
+    """Send each message of a burst by itself, for servers that do not know of bursts."""
+
+    async def sending(message: Message) -> None:
+        if "texts" not in message:
+            await send(message)
+            return
+        for text in message["texts"]:
+            await send({"type": message["type"], "text": text.decode()})
+
+    return sending
 
 
 async def refuse(scope: Scope, receive: Receive, send: Send, wait: int = 0) -> None:

@@ -41,6 +41,7 @@ _BEFORE: Final = b'{"jsonrpc":"2.0","id":'
 _RESULT: Final = b',"result":'
 _NULL: Final = b',"result":null}'
 _BETWEEN_NULLS: Final = _NULL + b"," + _BEFORE
+_NULLS_APART: Final = _NULL + b"\n" + _BEFORE
 
 
 class Lookup(NamedTuple):
@@ -74,6 +75,13 @@ class Lookup(NamedTuple):
         reply = b",".join(parts)
         return b"[%b]" % reply if self.is_batch else reply
 
+    def answers(self, results: Mapping[int, bytes]) -> list[bytes]:
+        """Answer as `answered` does, each call by itself; for what `decode_lookups` has read."""
+        replies = (_BEFORE + _NULLS_APART.join(self.ids) + _NULL).split(b"\n")
+        for place, result in results.items():
+            replies[place] = b"%b%b%b%b}" % (_BEFORE, self.ids[place], _RESULT, result)
+        return replies
+
     def _nulls(self, start: int, stop: int) -> tuple[bytes, ...]:
         if start == stop:
             return ()
@@ -90,6 +98,24 @@ def decode_lookup(body: bytes) -> Lookup | None:
         return _single(_CALL.decode(body))
     except (*UNREADABLE, ValueError):  # unhexlify raises ValueErrors
         return None
+
+
+def decode_lookups(bodies: Sequence[bytes]) -> Lookup | None:
+    """Read messages of one call each as if they were a batch; None unless all are as usual.
+
+    There are as many braces, of either kind, as messages, and each message begins and ends with
+    one: so none can give a part of itself to its neighbour, and none can be two.
+    """
+    count = len(bodies)
+    text = b"[%b]" % b"\n,".join(bodies)
+    is_flat = (
+        text.startswith(b"[{")
+        and text.endswith(b"}]")
+        and text.count(b"{") == text.count(b"}") == count
+        and text.count(b"\n") == text.count(b"}\n,{") == count - 1
+    )
+    lookup = decode_lookup(text) if is_flat else None
+    return lookup if lookup is not None and len(lookup.ids) == count else None
 
 
 def _single(call: _Call) -> Lookup | None:

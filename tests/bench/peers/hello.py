@@ -6,7 +6,7 @@ key, counters. But the body of a request is read and not looked into, and every 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any, Final
 
 from dashboard.cli.main import main
@@ -37,9 +37,9 @@ class Constant(JsonRpc):
         return Answer(CONSTANT, wait)
 
     async def answer_all(
-        self, bodies: Iterable[bytes], caller: ApiKey, session: Session | None = None
-    ) -> list[Answer]:
-        return [await self.answer(body, caller, session) for body in bodies]
+        self, bodies: Sequence[bytes], caller: ApiKey, session: Session | None = None
+    ) -> list[bytes | None]:
+        return [(await self.answer(body, caller, session)).body for body in bodies]
 
 
 class ConstantGas(GasApi):

@@ -80,6 +80,24 @@ def test_keys_of_one_name_share_their_rate_while_one_takes_over(gate: Gate) -> N
     assert gate.admit(rotated, 1) == 1
 
 
+@given(st.lists(st.tuples(st.floats(0.0, 3.0), st.integers(1, 25)), min_size=1, max_size=8))
+def test_calls_admitted_together_would_each_have_been_admitted(
+    steps: list[tuple[float, int]],
+) -> None:
+    clock = Clock()
+    together, one_by_one = Gate(clock), Gate(clock)
+
+    for pause, calls in steps:
+        clock.now += pause
+        is_admitted = together.admit_together(SLOW, calls)
+        alone = [one_by_one.admit(SLOW, 1) for _ in range(calls)]
+        if not is_admitted:
+            assert [together.admit(SLOW, 1) for _ in range(calls)] == alone
+        assert is_admitted == (not any(alone))
+
+    assert together.take_uses() == one_by_one.take_uses()
+
+
 def test_callers_of_other_names_do_not_wait_for_each_other(gate: Gate) -> None:
     gate.admit(SLOW, 20)
 

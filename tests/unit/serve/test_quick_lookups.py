@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from datetime import timedelta
 from functools import partial
@@ -20,7 +20,7 @@ from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.secret import Secret
 from dashboard.serve.exclusion import exclusion_methods
 from dashboard.serve.gate import Gate
-from dashboard.serve.jsonrpc import Answer, JsonRpc
+from dashboard.serve.jsonrpc import JsonRpc
 from dashboard.serve.keys import ApiKey, KeyRing
 from dashboard.serve.lookups import Lookups, learn
 from dashboard.serve.metrics import Counters
@@ -89,7 +89,7 @@ def services_of(store: Store) -> ServeServices:
 
 async def answered(
     store: Store, bodies: list[bytes], caller: ApiKey, *, quickly: bool
-) -> tuple[list[Answer], Counters]:
+) -> tuple[list[bytes | None], Counters]:
     """Answer all bodies by quick answers, or by none."""
     services = services_of(store)
     lookups = Lookups(services)
@@ -126,10 +126,53 @@ def lookup_of(tx_hash: TxHash, request_id: int = 1) -> bytes:
     return json.dumps(call).encode()
 
 
+@given(st.lists(st.sampled_from([*HASHES, ALIKE]), min_size=2, max_size=9))
+def test_lookups_answered_together_are_answered_as_one_by_one(
+    store: Store, hashes: list[TxHash]
+) -> None:
+    bodies = [lookup_of(tx_hash, number) for number, tx_hash in enumerate(hashes)]
+    ask = partial(answered, store, bodies, EVERYBODY)
+
+    quick, counted = anyio.run(partial(ask, quickly=True))
+    general, counted_generally = anyio.run(partial(ask, quickly=False))
+
+    assert quick == general
+    assert counted.calls == counted_generally.calls
+    assert counted.lookups == counted_generally.lookups
+
+
+async def test_burst_over_the_rate_is_answered_as_far_as_the_rate_allows(store: Store) -> None:
+    caller = replace(EVERYBODY, requests_per_second=1.0, burst=3)
+    bodies = [lookup_of(ALIKE, number) for number in range(5)]
+
+    replies, counted = await answered(store, bodies, caller, quickly=True)
+
+    codes = [json.loads(reply or b"").get("error", {}).get("code") for reply in replies]
+    assert codes == [None] * 3 + [-32005] * 2
+    assert counted.limited == 2
+
+
+async def test_lookups_together_of_a_quick_answer_that_breaks_are_admitted_once(
+    store: Store,
+) -> None:
+    services = services_of(store)
+    await learn(services)
+    gate = Gate()
+    methods = exclusion_methods(services, Lookups(services))
+    rpc = JsonRpc(methods, gate, services.counters, 5, Broken(services))
+
+    replies = await rpc.answer_all([lookup_of(HASHES[0]), lookup_of(ALIKE)], EVERYBODY)
+    services.rejections.close()
+
+    results = [json.loads(reply or b"")["result"] for reply in replies]
+    assert (results[0]["txHash"], results[1]) == (str(HASHES[0]), None)
+    assert [use.calls for use in gate.take_uses().values()] == [2]
+
+
 class Broken(Lookups):
     """Fails in a way that nobody thought of."""
 
-    def answer(self, lookup: Lookup, caller: ApiKey) -> bytes | None:
+    def records(self, lookup: Lookup, caller: ApiKey) -> Mapping[int, bytes] | None:
         raise ZeroDivisionError(f"{lookup} {caller}")
 
 
@@ -189,7 +232,7 @@ async def test_question_after_a_report_in_the_same_queue_sees_it(tmp_path: Path)
         before, saved, after = await rpc.answer_all([question, report, question], EVERYBODY)
         services.rejections.close()
 
-    results = [json.loads(answer.body or b"")["result"] for answer in (before, saved, after)]
+    results = [json.loads(reply or b"")["result"] for reply in (before, saved, after)]
     assert results[0] is None
     assert results[1]["status"] == "SAVED"
     assert results[2]["txHash"] == transaction.tx_hash

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from dashboard.domain.quantity import TxHash
 from dashboard.wire.exclusion import decode_hash_param
 from dashboard.wire.jsonrpc import Request, batch_reply, parse_message, result_reply
-from dashboard.wire.lookup import Lookup, decode_lookup
+from dashboard.wire.lookup import Lookup, decode_lookup, decode_lookups
 from tests.rpc_messages import METHOD, rpc_messages
 
 BRACKET = '"["'
@@ -122,3 +122,49 @@ def test_usual_message_is_read(body: str) -> None:
 )
 def test_unusual_message_is_left_to_the_general_way(body: str) -> None:
     assert read(body) is None
+
+
+@given(st.lists(rpc_messages([bytes(range(32))]), min_size=1, max_size=4))
+def test_messages_read_together_are_those_read_one_by_one(bodies: list[bytes]) -> None:
+    together = decode_lookups(bodies)
+    if together is None:
+        return
+
+    alone = [decode_lookup(body) for body in bodies]
+
+    assert alone == [
+        Lookup(together.method, (request_id,), (text,), (head,), is_batch=False)
+        for request_id, text, head in zip(
+            together.ids, together.hashes, together.heads, strict=True
+        )
+    ]
+
+
+@pytest.mark.parametrize("results", [{}, {1: b'{"a":1}'}, {0: b"{}", 2: b"[]"}])
+def test_messages_read_together_are_answered_as_one_by_one(results: dict[int, bytes]) -> None:
+    bodies = [a_call(request_id).encode() for request_id in ("1", '"b"', "null")]
+
+    together = decode_lookups(bodies)
+
+    assert together is not None
+    assert together.answers(results) == [
+        result_reply(request_id, results.get(place, b"null"))
+        for place, request_id in enumerate(together.ids)
+    ]
+
+
+@pytest.mark.parametrize(
+    "bodies",
+    [
+        pytest.param([f"{a_call()},{a_call()}", a_call()[:40], a_call()[40:]], id="cut elsewhere"),
+        pytest.param([f"{a_call()},{a_call()}", '{"x":[1', f"2],{a_call()[1:]}"], id="cut a list"),
+        pytest.param([f"{a_call()},{a_call()}"], id="two in one"),
+        pytest.param([f"{a_call()}\n,{a_call()}", ""], id="the very mark between"),
+        pytest.param(['{"id":"}', f'{{",{a_call()[1:]}'], id="cut within a text"),
+        pytest.param([a_call(), ""], id="nothing"),
+        pytest.param([f"[{a_call()}]", a_call()], id="a batch"),
+        pytest.param([a_call(), a_call().replace(METHOD, "other")], id="two methods"),
+    ],
+)
+def test_messages_that_are_not_each_a_lookup_are_not_read_together(bodies: list[str]) -> None:
+    assert decode_lookups([body.encode() for body in bodies]) is None

@@ -1,0 +1,102 @@
+"""Frames of RFC 6455, many at once: the texts that stand whole in what was read, and replies."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from struct import Struct
+from typing import Final, NamedTuple
+
+from websockets.speedups import apply_mask
+
+BURSTS: Final = "linewatch.bursts"
+"""Our extension of ASGI: a `websocket.receive` or `websocket.send` may have `texts`, a list of
+UTF-8 texts, each a message of its own."""
+
+_WHOLE_TEXT: Final = 0x81
+"""First byte of a text that is not fragmented, with no bit of an extension."""
+
+_MASKED: Final = 0x80
+_LENGTH: Final = 0x7F
+_MEDIUM: Final = 126
+"""In place of a length: two bytes of it follow."""
+_LARGE: Final = 127
+"""In place of a length: eight bytes of it follow."""
+_MEDIUM_END: Final = 1 << 16
+_SHORTEST: Final = 6
+_KEY: Final = 4
+
+_SHORT_HEADS: Final = tuple(bytes((_WHOLE_TEXT, length)) for length in range(_MEDIUM))
+_MEDIUM_HEAD: Final = Struct(">BBH")
+_LARGE_HEAD: Final = Struct(">BBQ")
+
+
+class Taken(NamedTuple):
+    """Texts that were read, and where what comes after them begins."""
+
+    texts: list[bytes]
+    stop: int
+
+
+def take_texts(read: bytes, start: int, largest: int) -> Taken:
+    """Take whole text messages from `start` on, up to the first frame that is anything else.
+
+    That is every frame which is not whole yet, longer than `largest` or than 64 kB, a fragment,
+    control or binary, without a mask or with text that is no UTF-8.
+    """
+    texts: list[bytes] = []
+    size = len(read)
+    while size - start >= _SHORTEST and read[start] == _WHOLE_TEXT:
+        length = read[start + 1] - _MASKED
+        begin = start + _SHORTEST
+        if length == _MEDIUM:
+            length = read[start + 2] << 8 | read[start + 3]
+            begin += 2
+        elif not 0 <= length < _MEDIUM:
+            break
+        end = begin + length
+        if end > size or length > largest:
+            break
+        text = apply_mask(read[begin:end], read[begin - _KEY : begin])
+        if not (text.isascii() or _is_utf_8(text)):
+            break
+        texts.append(text)
+        start = end
+    return Taken(texts, start)
+
+
+def end_of_frame(read: bytes, start: int) -> int | None:
+    """Return where the frame that begins at `start` will end; None while its head is not whole."""
+    if len(read) - start < 2:  # noqa: PLR2004 - what tells how long the head is
+        return None
+    second = read[start + 1]
+    length = second & _LENGTH
+    begin = start + 2
+    if length >= _MEDIUM:
+        begin += 2 if length == _MEDIUM else 8
+        if len(read) < begin:
+            return None
+        length = int.from_bytes(read[start + 2 : begin])
+    return begin + length + (_KEY if second & _MASKED else 0)
+
+
+def text_frames(texts: Iterable[bytes]) -> bytes:
+    """Write texts as a server does, each a frame without a mask."""
+    parts: list[bytes] = []
+    for text in texts:
+        length = len(text)
+        if length < _MEDIUM:
+            parts.append(_SHORT_HEADS[length])
+        elif length < _MEDIUM_END:
+            parts.append(_MEDIUM_HEAD.pack(_WHOLE_TEXT, _MEDIUM, length))
+        else:
+            parts.append(_LARGE_HEAD.pack(_WHOLE_TEXT, _LARGE, length))
+        parts.append(text)
+    return b"".join(parts)
+
+
+def _is_utf_8(text: bytes) -> bool:
+    try:
+        text.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
