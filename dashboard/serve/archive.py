@@ -10,7 +10,7 @@ from anyio import CapacityLimiter
 
 from dashboard.domain.quantity import NetworkId
 from dashboard.errors import WireError
-from dashboard.serve.jsonrpc import Method, Outcome
+from dashboard.serve.jsonrpc import LARGEST_ANSWER, Method, Outcome
 from dashboard.serve.keys import ApiKey
 from dashboard.serve.services import ServeServices
 from dashboard.store.archive import Page, last_place, page, versions_of
@@ -63,12 +63,19 @@ class Archive:
         def run(calls: Sequence[Any], caller: ApiKey) -> Sequence[Outcome]:
             networks = frozenset(self._services.networks_of(caller))
             outcomes: list[Outcome] = []
+            size = 0
             with self._services.store.read() as connection:
                 for params in calls:
+                    if size > LARGEST_ANSWER:
+                        outcomes.append(RpcFault.answer_too_large())
+                        continue
                     try:
-                        outcomes.append(answer(connection, params, networks))
+                        found = answer(connection, params, networks)
                     except WireError as error:
                         outcomes.append(RpcFault.invalid_params(str(error)))
+                    else:
+                        size += len(found)
+                        outcomes.append(found)
             return outcomes
 
         return run

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from itertools import groupby
-from typing import Any, NamedTuple, Protocol, TypeAlias
+from typing import Any, Final, NamedTuple, Protocol, TypeAlias
 
 from anyio import CapacityLimiter, to_thread
 from msgspec import UnsetType
@@ -32,6 +32,9 @@ from dashboard.wire.lookup import Lookup, decode_lookup, decode_lookups
 
 Outcome: TypeAlias = bytes | RpcFault
 """What one call came to: its result as JSON, or the fault that its caller is told."""
+
+LARGEST_ANSWER: Final = 16_000_000
+"""Bytes of one message's answer after which no other of its calls is run."""
 
 _log = get_logger(__name__)
 
@@ -90,10 +93,10 @@ class _Turn:
 
     `is_current`: whether the quick answers have looked at the store since the messages came, and
     no other message has been answered since, which may have saved something. `is_admitted`: the
-    gate has let in all of its calls already.
+    gate has let in all of its calls already. `is_full`: the present answer is large enough.
     """
 
-    __slots__ = ("caller", "is_admitted", "is_current", "largest_batch", "session")
+    __slots__ = ("caller", "is_admitted", "is_current", "is_full", "largest_batch", "session")
 
     def __init__(self, caller: ApiKey, session: Session | None, largest_batch: int) -> None:
         self.caller = caller
@@ -102,6 +105,7 @@ class _Turn:
         self.largest_batch = min(largest_batch, caller.burst or largest_batch)
         self.is_current = False
         self.is_admitted = False
+        self.is_full = False
 
 
 class JsonRpc:
@@ -195,8 +199,12 @@ class JsonRpc:
         neighbours that name the same method share a thread and a transaction.
         """
         replies: list[bytes] = []
+        size = 0
         for name, items in groupby(message.items, key=_method_name):
-            replies += await self._answer_alike(name, list(items), turn)
+            turn.is_full = size > LARGEST_ANSWER
+            alike = await self._answer_alike(name, list(items), turn)
+            size += sum(map(len, alike))
+            replies += alike
         return _joined(message, replies)
 
     async def _answer_alike(
@@ -225,6 +233,8 @@ class JsonRpc:
         if not self._gate.allows(turn.caller, _bare(name)):
             self._gate.refused(turn.caller, len(params))
             return [RpcFault.not_allowed()] * len(params)
+        if turn.is_full:
+            return [RpcFault.answer_too_large()] * len(params)
         try:
             return await _run(method, params, turn)
         except StoreError as error:

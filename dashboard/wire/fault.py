@@ -57,6 +57,11 @@ class RpcFault:
         return cls(-32000, "Server error", detail)
 
     @classmethod
+    def answer_too_large(cls) -> Self:
+        """Refuse, as geth does, what is asked after a batch's answer has become too large."""
+        return cls(-32003, "response too large", "ask for the rest in another batch")
+
+    @classmethod
     def internal_error(cls) -> Self:
         """Own up to a fault of ours."""
         return cls(-32603, "Internal error")

@@ -11,6 +11,7 @@ import pytest
 from dashboard.domain.secret import Secret
 from dashboard.serve.gate import Gate
 from dashboard.serve.jsonrpc import (
+    LARGEST_ANSWER,
     Answer,
     AnyMethod,
     AsyncMethod,
@@ -143,6 +144,21 @@ async def test_message_over_the_rate_is_refused_call_by_call_over_a_websocket() 
         ("x", -32005),
         (2, -32005),
     ]
+
+
+async def fill(params: Sequence[Any], _caller: ApiKey) -> list[Outcome]:
+    return [b" " * LARGEST_ANSWER + b"1"] * len(params)
+
+
+async def test_calls_after_a_large_answer_are_refused_and_not_run() -> None:
+    rpc = an_rpc({"fill": AsyncMethod(fill), "count": AsyncMethod(count)})
+    (body,) = bodies([call("fill", 1), call("count", 2), call("nope", 3)])
+
+    replies = loads(await rpc.answer(body, CALLER))
+
+    assert [reply.get("error", {}).get("code") for reply in replies] == [None, -32003, -32601]
+    (again,) = bodies([call("count", 4)])
+    assert loads(await rpc.answer(again, CALLER))[0]["result"] == 1
 
 
 async def test_messages_received_together_are_answered_in_their_order() -> None:

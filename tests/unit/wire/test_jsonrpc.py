@@ -245,6 +245,14 @@ def test_replies_of_a_batch_are_joined_in_an_array() -> None:
             RpcFault.server_error("disk full"),
             {"code": -32000, "message": "Server error", "data": "disk full"},
         ),
+        (
+            RpcFault.answer_too_large(),
+            {
+                "code": -32003,
+                "message": "response too large",
+                "data": "ask for the rest in another batch",
+            },
+        ),
         (RpcFault.internal_error(), {"code": -32603, "message": "Internal error"}),
     ],
 )
