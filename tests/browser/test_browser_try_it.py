@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 
 import pytest
@@ -12,6 +13,7 @@ from tests.browser.visiting import SCHEMES, WIDTHS
 from tests.integration.serving import (
     KEY,
     SECRET,
+    a_call,
     a_report_of,
     a_signed_transaction,
     a_store,
@@ -133,6 +135,43 @@ def test_command_is_the_request(context: BrowserContext, site: str) -> None:
     assert command.startswith("curl --header 'Content-Type: application/json' --data '")
     assert "it'\\''s" in command
     assert command.endswith(f"'{site}/v3/<KEY>'")
+
+
+def test_subscription_as_it_first_stands_tells_every_new_rejection(
+    context: BrowserContext, site: str
+) -> None:
+    page = visit(context, site, "linewatch_subscribe")
+    send(page)
+    transaction = a_signed_transaction(17)
+    call = a_call(SAVE, [a_report_of(transaction)])
+
+    context.request.post(f"{site}/v3/{KEY}", data=call)
+
+    expect(page.locator("#events")).to_contain_text(transaction.tx_hash)
+    expect(page.locator("#live-state")).to_have_text("listening")
+    page.get_by_role("button", name="Stop", exact=True).click()
+    expect(page.locator("#live-state")).to_have_text("stopped")
+
+
+def test_what_may_be_left_out_is_an_example_and_not_sent(
+    context: BrowserContext, site: str
+) -> None:
+    page = visit(context, site, "linewatch_listRejectionsV1")
+    page.get_by_text("The request as it is sent").click()
+
+    assert 'params": []' in page.locator("#body").input_value()
+    expect(page.get_by_label("filter (may be left out)")).to_have_attribute(
+        "placeholder", re.compile("module")
+    )
+    assert "rejections" in json.loads(send(page))["result"]
+
+
+def test_subscription_shows_no_command_for_http(context: BrowserContext, site: str) -> None:
+    page = visit(context, site, "linewatch_subscribe")
+    page.get_by_text("The request as it is sent").click()
+
+    expect(page.locator("#body")).to_be_visible()
+    expect(page.locator("#curl")).to_be_hidden()
 
 
 def test_hostile_reply_is_text(context: BrowserContext, site: str) -> None:

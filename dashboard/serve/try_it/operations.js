@@ -103,18 +103,20 @@ function field(param, value) {
   const { schema } = param;
   const label = `${param.name}${param.required ? "" : " (may be left out)"} `;
   const hint = param.description ?? param.summary ?? schema.description ?? "";
+  const start = param.required ? "value" : "placeholder"; // an example left standing would narrow the answer
   if (isStructured(schema, value)) {
     const text = JSON.stringify(value ?? (schema.type === "array" ? [] : {}), null, 2);
-    const element = Object.assign(document.createElement("textarea"), { value: text, spellcheck: false });
+    const element = Object.assign(document.createElement("textarea"), { [start]: text, spellcheck: false });
     element.rows = Math.min(14, text.split("\n").length);
-    return { label, hint, element, read: () => asJson(element.value) };
+    return { label, hint, element, read: () => (element.value.trim() === "" ? undefined : asJson(element.value)) };
   }
   if (schema.enum) {
     const element = document.createElement("select");
-    element.append(...schema.enum.map((each) => new Option(each, each, each === value, each === value)));
-    return { label, hint, element, read: () => element.value };
+    const choices = param.required ? schema.enum : ["", ...schema.enum];
+    element.append(...choices.map((each) => new Option(each, each, each === value, param.required && each === value)));
+    return { label, hint, element, read: () => element.value || undefined };
   }
-  const element = Object.assign(document.createElement("input"), { value: value ?? "", spellcheck: false, autocomplete: "off" });
+  const element = Object.assign(document.createElement("input"), { [start]: value ?? "", spellcheck: false, autocomplete: "off" });
   const isText = [schema.type].flat().includes("string") || schema.type === undefined;
   return { label, hint, element, read: () => (element.value === "" ? undefined : isText ? element.value : asJson(element.value)) };
 }

@@ -91,6 +91,7 @@ function compose() {
 
 function showCurl() {
   const body = at("body-label").hidden ? null : at("body").value;
+  at("copying").hidden = state.chosen.ways.every(([way]) => way === "websocket"); // curl speaks HTTP
   at("curl").textContent = describe(state.chosen, state.inputs, state.way, body);
 }
 
