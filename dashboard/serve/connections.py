@@ -11,7 +11,8 @@ from uvicorn.protocols.http.flow_control import FlowControl
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 from uvicorn.server import ServerState
 
-from dashboard.serve.doorman import Doorman, Step, household
+from dashboard.serve.doorman import Doorman, Step
+from dashboard.serve.household import household
 from dashboard.serve.reply import Reply, json_reply
 from dashboard.wire.gas_error import encode_error
 

@@ -8,7 +8,6 @@ nothing, and is kept to within one round.
 from __future__ import annotations
 
 import asyncio
-import ipaddress
 import math
 from collections import Counter
 from dataclasses import dataclass
@@ -18,8 +17,6 @@ from typing import Final, Protocol
 
 _LONGEST_ROUND: Final = 1.0
 _ROUNDS_IN_A_LIMIT: Final = 4
-_IPV6_HOUSEHOLD: Final = 64
-"""Bits of an IPv6 address that a household shares: whoever has one address has them all."""
 
 
 class Step(StrEnum):
@@ -163,14 +160,3 @@ class Doorman:
                 standing.since = now
                 connection.drop(step)
         self._next_round = loop.call_later(self._round, self._walk) if self._standings else None
-
-
-def household(address: str) -> str:
-    """Return what counts as one client: an IPv4 address, or the network of an IPv6 one."""
-    try:
-        parsed = ipaddress.ip_address(address)
-    except ValueError:
-        return address
-    if parsed.version == 4:  # noqa: PLR2004 - the version of the protocol
-        return address
-    return str(ipaddress.ip_network((parsed, _IPV6_HOUSEHOLD), strict=False))

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import ipaddress
 import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import Final
 
 from dashboard.logs import get_logger
+from dashboard.serve.household import household
 from dashboard.serve.keys import ApiKey
 
 _MINUTE: Final = 60.0
 _MOST_ADDRESSES: Final = 10_000
-_ONE_HOUSEHOLD: Final = 64
-"""Bits of an IPv6 address that one customer of a provider cannot choose."""
-
 _ROUNDING: Final = 1e-9
 """Seconds by which sums of fractions may be off."""
 
@@ -55,21 +51,21 @@ class Strangers:
 
     def wait(self, address: str | None, caller: ApiKey | None) -> int:
         """Note an attempt, right where there is a caller; return the seconds to wait, usually 0."""
-        household = _household(address or "")
-        visitor = self._visitors.get(household)
+        client = household(address or "")
+        visitor = self._visitors.get(client)
         if visitor is not None and caller is not None and caller.key_digest in visitor.known:
             return 0
         self.attempts += caller is None
-        return self._judged(household, caller) if self._cost else 0
+        return self._judged(client, caller) if self._cost else 0
 
-    def _judged(self, household: str, caller: ApiKey | None) -> int:
-        visitor = self._visitor(household)
+    def _judged(self, client: str, caller: ApiKey | None) -> int:
+        visitor = self._visitor(client)
         now = self._clock()
         forgiven_at = max(visitor.forgiven_at, now) + self._cost
         excess = forgiven_at - now - _MINUTE
         if excess > _ROUNDING:
             self.refusals += 1
-            self._tell(visitor, now, household)
+            self._tell(visitor, now, client)
             return math.ceil(excess)
         if caller is None:
             visitor.forgiven_at = forgiven_at
@@ -77,28 +73,16 @@ class Strangers:
             visitor.known.add(caller.key_digest)
         return 0
 
-    def _visitor(self, household: str) -> _Visitor:
-        found = self._visitors.get(household)
+    def _visitor(self, client: str) -> _Visitor:
+        found = self._visitors.get(client)
         if found is None:
             if len(self._visitors) >= _MOST_ADDRESSES:
                 del self._visitors[next(iter(self._visitors))]
-            found = self._visitors[household] = _Visitor()
+            found = self._visitors[client] = _Visitor()
         return found
 
-    def _tell(self, visitor: _Visitor, now: float, household: str) -> None:
+    def _tell(self, visitor: _Visitor, now: float, client: str) -> None:
         """Log it, once a minute for an address."""
         if now - visitor.told_at >= _MINUTE:
             visitor.told_at = now
-            _log.warning("An address shows too many wrong keys and has to wait", address=household)
-
-
-@lru_cache(maxsize=4096)
-def _household(address: str) -> str:
-    """Return what stands for an address: of IPv6 the part that its user cannot change at will."""
-    try:
-        parsed = ipaddress.ip_address(address)
-    except ValueError:
-        return address
-    if parsed.version == 4:  # noqa: PLR2004 - the number is the name
-        return address
-    return str(ipaddress.ip_network((int(parsed), _ONE_HOUSEHOLD), strict=False))
+            _log.warning("An address shows too many wrong keys and has to wait", address=client)

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from dashboard.serve.doorman import ConnectionLimits, Doorman, Step, household
+from dashboard.serve.doorman import ConnectionLimits, Doorman, Step
 
 pytestmark = pytest.mark.anyio
 
@@ -66,16 +66,3 @@ async def test_limit_of_zero_for_an_address_is_none() -> None:
     doorman = Doorman(replace(LIMITS, per_address=0))
 
     assert [doorman.enter(Guest(), "a") for _ in range(3)] == [True] * 3
-
-
-@pytest.mark.parametrize(
-    ("one", "other", "is_same"),
-    [
-        ("10.0.0.1", "10.0.0.2", False),
-        ("2001:db8:1:2::1", "2001:db8:1:2:ffff::9", True),
-        ("2001:db8:1:2::1", "2001:db8:1:3::1", False),
-        ("no address", "no address", True),
-    ],
-)
-async def test_household_is_one_client(one: str, other: str, is_same: bool) -> None:  # noqa: FBT001 - a column of the table
-    assert (household(one) == household(other)) is is_same
