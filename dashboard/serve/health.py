@@ -29,7 +29,7 @@ def live() -> Response:
 
 
 class Readiness:
-    """Whether the store can be read and written, and whether each followed node keeps up.
+    """Whether the store can be read, written and asked fast, and each followed node keeps up.
 
     A node keeps up while it answers and its newest block is young. Gas replies ask for less,
     only that it answers: a chain that mines on demand is idle and its fees still hold.
@@ -46,7 +46,7 @@ class Readiness:
     async def answer(self) -> Response:
         """Answer 200 when all is well, else 503 with every reason."""
         now, oldest = self._services.clock(), self._services.limits.oldest_fees
-        reasons = [await self._trouble_of_store()]
+        reasons = [await self._trouble_of_store(), self._trouble_of_lookups()]
         reasons += [trouble_of_node(network, now, oldest) for network in self._fees]
         reasons = [reason for reason in reasons if reason is not None]
         nodes = nodes_of(self._fees)
@@ -65,6 +65,11 @@ class Readiness:
                 self._store_trouble = await to_thread.run_sync(self._prove_store)
                 self._proved_at = anyio.current_time()
             return self._store_trouble
+
+    def _trouble_of_lookups(self) -> str | None:
+        """Say that lookups are still slow, though right: seconds after the start, mostly."""
+        is_loaded = self._services.known.is_loaded
+        return None if is_loaded else "The hashes on record are being read: lookups are slow."
 
     def _prove_store(self) -> str | None:
         """Read as a question about a hash does, then write; say what fails, but not where."""

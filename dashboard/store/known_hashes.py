@@ -53,6 +53,11 @@ class KnownHashes:
     def __len__(self) -> int:
         return len(self._heads)
 
+    @property
+    def is_loaded(self) -> bool:
+        """Whether `adopt` was called."""
+        return self._newest is not None
+
     def adopt(self, loaded: Loaded) -> None:
         """Begin with what was loaded."""
         self._heads, self._newest = loaded

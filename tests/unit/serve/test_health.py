@@ -16,7 +16,9 @@ from dashboard.serve.following import NetworkFees
 from dashboard.serve.gas import GasApi
 from dashboard.serve.health import Readiness, trouble_of_node
 from dashboard.serve.keys import ApiKey
+from dashboard.serve.services import ServeServices
 from dashboard.store.engine import Store
+from dashboard.store.known_hashes import load_heads
 from tests.disk import disk_that_takes_nothing
 from tests.integration.serving import a_store, services_of
 from tests.unit.serve.followers import Clock, ScriptedFollower
@@ -31,6 +33,12 @@ MINUTE = timedelta(minutes=1)
 def store(tmp_path: Path) -> Iterator[Store]:
     with a_store(tmp_path) as opened:
         yield opened
+
+
+def at_work(services: ServeServices) -> ServeServices:
+    """Return services that have learnt what is on record."""
+    services.known.adopt(load_heads(services.store))
+    return services
 
 
 class Node:
@@ -104,7 +112,7 @@ async def test_stalled_node_ends_readiness(store: Store) -> None:
     node = Node()
     await node.mine(5)
     await node.trouble_after(86_400)
-    services = replace(services_of(store), clock=node.clock)
+    services = at_work(replace(services_of(store), clock=node.clock))
 
     response = await Readiness(services, [node.fees]).answer()
 
@@ -114,7 +122,7 @@ async def test_stalled_node_ends_readiness(store: Store) -> None:
 
 
 async def test_store_that_cannot_be_written_ends_readiness_and_names_no_path(store: Store) -> None:
-    readiness = Readiness(services_of(store), [])
+    readiness = Readiness(at_work(services_of(store)), [])
 
     with disk_that_takes_nothing():
         response = await readiness.answer()
@@ -126,7 +134,7 @@ async def test_store_that_cannot_be_written_ends_readiness_and_names_no_path(sto
 
 
 async def test_store_is_not_proved_again_at_once(store: Store) -> None:
-    readiness = Readiness(services_of(store), [])
+    readiness = Readiness(at_work(services_of(store)), [])
     before = await readiness.answer()
 
     with disk_that_takes_nothing():
@@ -137,6 +145,19 @@ async def test_store_is_not_proved_again_at_once(store: Store) -> None:
 
 async def test_store_that_can_be_written_again_is_ready_again(store: Store) -> None:
     with disk_that_takes_nothing():
-        await Readiness(services_of(store), []).answer()
+        await Readiness(at_work(services_of(store)), []).answer()
 
-    assert (await Readiness(services_of(store), []).answer()).status_code == 200
+    assert (await Readiness(at_work(services_of(store)), []).answer()).status_code == 200
+
+
+async def test_serve_is_ready_once_it_knows_which_hashes_are_on_record(store: Store) -> None:
+    services = services_of(store)
+    readiness = Readiness(services, [])
+    before = await readiness.answer()
+
+    services.known.adopt(load_heads(store))
+    after = await readiness.answer()
+
+    assert (before.status_code, after.status_code) == (503, 200)
+    (reason,) = json.loads(bytes(before.body))["reasons"]
+    assert reason == "The hashes on record are being read: lookups are slow."
