@@ -75,7 +75,9 @@ class Switchboard:
         started = perf_counter()
         path: str = scope["path"]
         segments = path.split("/")[1:] or [""]
-        route = routes.DOCUMENT if path in self._documents else route_of(segments)
+        is_call = path == "/" and scope["method"] == "POST"  # a client of the RPC without its key
+        is_document = path in self._documents and not is_call
+        route = routes.DOCUMENT if is_document else route_of(segments)
         scope[access.ROUTE] = route.name
         status = _BROKEN
         try:

@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
 
 import httpx
 import pytest
 
-from tests.integration.serving import KEY, LIMITS, a_call, an_api
+from tests.integration.serving import (
+    KEY,
+    LIMITS,
+    a_call,
+    a_store,
+    an_api,
+    services_of,
+    serving,
+)
 
 GET = "chain_getTransactionExclusionStatusV1"
 
@@ -19,10 +29,11 @@ def api(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
 
 
 WRONG_KEYS = ("/v3/wrong", "/v3/", "/v3", f"/v3/{KEY}x", "/v3/wrong/more")
-NOWHERE = ("/", "/nope", "/v4/key", f"/v3/{KEY}/", f"/v3/{KEY}/more", "/favicon.ico", "/ws")
+PAGE = ("/", "/try/script.js", "/try/style.css", "/try/logo.svg")
+NOWHERE = ("/nope", "/v4/key", f"/v3/{KEY}/", f"/v3/{KEY}/more", "/favicon.ico", "/ws")
 
 
-@pytest.mark.parametrize("path", WRONG_KEYS + NOWHERE)
+@pytest.mark.parametrize("path", ["/", *WRONG_KEYS, *NOWHERE])
 def test_call_with_an_unknown_key_or_path_is_refused_unread(api: httpx.Client, path: str) -> None:
     assert_refused(api.post(path, content=b"no json"))
 
@@ -32,6 +43,21 @@ def test_call_with_an_unknown_key_or_path_is_refused_unread(api: httpx.Client, p
 def test_unknown_key_is_told_before_a_wrong_verb(api: httpx.Client, path: str, verb: str) -> None:
     assert api.request(verb, path).status_code == 401
     assert_refused(api.get(path))
+
+
+@pytest.mark.parametrize(("has_page", "status"), [(True, 200), (False, 404)])
+def test_page_is_there_unless_it_is_switched_off(
+    tmp_path: Path,
+    has_page: bool,  # noqa: FBT001 - a column of the table
+    status: int,
+) -> None:
+    with (
+        a_store(tmp_path) as store,
+        serving(replace(services_of(store), has_page=has_page)) as address,
+    ):
+        told = [httpx.get(f"http://{address}{path}", trust_env=False) for path in PAGE]
+
+    assert [each.status_code for each in told] == [status] * len(PAGE)
 
 
 def assert_refused(response: httpx.Response) -> None:
