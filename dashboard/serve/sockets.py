@@ -15,8 +15,8 @@ from websockets.protocol import OPEN
 from dashboard.serve.connections import ServeConfig, progress_in_reading
 from dashboard.serve.cork import Cork
 from dashboard.serve.doorman import Step
-from dashboard.serve.household import household
 from dashboard.serve.frames import BURSTS, end_of_frame, take_texts, text_frames
+from dashboard.serve.household import household
 
 _SERVICE_RESTART: Final = 1012
 _LARGEST_BURST: Final = 256
