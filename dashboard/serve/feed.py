@@ -89,15 +89,18 @@ class Feed:
 
     async def _tell_news(self) -> None:
         while self._live:
-            news = await to_thread.run_sync(self._read, self._place, limiter=self._limiter)
+            place = self._place
+            news = await to_thread.run_sync(self._read, place, limiter=self._limiter)
             for archived, item in news:
-                self._place = archived.rejection.rejection_id
+                if self._place != place:
+                    break  # meanwhile all left and another began elsewhere: read on from there
+                place = self._place = archived.rejection.rejection_id
                 for subscription in self._live:
                     subscription.tell(archived, item)
                 await asyncio.sleep(0)
             for subscription in self._live:
                 subscription.own_up()
-            if not news:
+            if not news and self._place == place:
                 return
 
     async def _bring_up_to_date(self, subscription: Subscription) -> None:
