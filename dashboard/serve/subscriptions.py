@@ -89,7 +89,7 @@ class Subscriptions:
             self._services.feed.join(subscription)
 
     def _end(self, subscription_id: str, session: Session) -> bool:
-        subscription = self._held_by(session).pop(subscription_id, None)
+        subscription = self._of.get(session, {}).pop(subscription_id, None)
         if subscription is None:
             return False
         self._services.counters.subscriptions -= 1

@@ -254,6 +254,7 @@ def test_silent_client_is_sent_away_unless_it_subscribed(tmp_path: Path) -> None
         a_socket(address) as listening,
     ):
         subscribe(listening)
+        exchange(silent, a_call("linewatch_unsubscribe", ["0x" + "0" * 32]))
         with pytest.raises(ConnectionClosed) as closed:
             silent.recv(timeout=10)
         save(store, 1)
