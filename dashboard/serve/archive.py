@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, Final, TypeAlias
 
 from anyio import CapacityLimiter
@@ -42,6 +43,9 @@ COUNT: Final = "linewatch_countRejectionsV1"
 _READERS: Final = 2
 """Threads for these questions: one may read a million rows, and lookups come first."""
 
+_LONGEST: Final = timedelta(seconds=5)
+"""For so long one batch may keep a thread from the questions of others."""
+
 Networks: TypeAlias = frozenset[NetworkId]
 Answering: TypeAlias = Callable[[Connection, object, Networks], bytes]
 
@@ -49,9 +53,12 @@ Answering: TypeAlias = Callable[[Connection, object, Networks], bytes]
 class Archive:
     """Answers from everything that was ever stored, on the networks that a caller's key opens."""
 
-    def __init__(self, services: ServeServices) -> None:
-        """Answer from the store of `services`."""
+    def __init__(
+        self, services: ServeServices, seconds: Callable[[], float] = time.monotonic
+    ) -> None:
+        """Answer from the store of `services`; `seconds` only go on."""
         self._services = services
+        self._seconds = seconds
 
     def methods(self) -> Mapping[str, Method]:
         """Return the methods by their full names."""
@@ -62,12 +69,16 @@ class Archive:
     def _answering(self, answer: Answering) -> Callable[[Sequence[Any], ApiKey], Sequence[Outcome]]:
         def run(calls: Sequence[Any], caller: ApiKey) -> Sequence[Outcome]:
             networks = frozenset(self._services.networks_of(caller))
+            end = self._seconds() + _LONGEST.total_seconds()
             outcomes: list[Outcome] = []
             size = 0
             with self._services.store.read() as connection:
                 for params in calls:
                     if size > LARGEST_ANSWER:
                         outcomes.append(RpcFault.answer_too_large())
+                        continue
+                    if self._seconds() > end:
+                        outcomes.append(RpcFault.batch_too_slow())
                         continue
                     try:
                         found = answer(connection, params, networks)

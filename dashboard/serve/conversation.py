@@ -155,15 +155,20 @@ class Conversation:
                 self._heard_at = asyncio.get_running_loop().time()
                 counters.messages += len(bodies)
                 self.answered += len(bodies)
-                replies = await rpc.answer_all(bodies, self.caller, self)
-                await self._send_all(reply for reply in replies if reply is not None)
-                self._tell_answered()
+                await self._answer_these(bodies, rpc)
             elif self._has_left:
                 break
             if self._has_left:
                 self._arrived.set()
         if not self._end.done():
             self._end.set_result(Ending())
+
+    async def _answer_these(self, bodies: Sequence[bytes], rpc: JsonRpc) -> None:
+        while bodies:
+            replies = await rpc.answer_all(bodies, self.caller, self)
+            await self._send_all(reply for reply in replies if reply is not None)
+            self._tell_answered()
+            bodies = bodies[len(replies) :]
 
     def _tell_answered(self) -> None:
         waiting, self._answering = self._answering, []

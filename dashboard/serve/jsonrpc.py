@@ -9,13 +9,14 @@ from typing import Any, Final, NamedTuple, Protocol, TypeAlias
 from anyio import CapacityLimiter, to_thread
 from msgspec import UnsetType
 
-from dashboard.errors import StoreError, StoreUnavailable
+from dashboard.errors import StoreError
 from dashboard.logs import get_logger
 from dashboard.serve.gate import Gate
 from dashboard.serve.keys import ApiKey
 from dashboard.serve.metrics import UNSERVED, Counters
 from dashboard.serve.session import Session
 from dashboard.wire.exclusion import GET_STATUS
+from dashboard.wire.fault import store_fault
 from dashboard.wire.jsonrpc import (
     NULL_ID,
     ErrorReply,
@@ -141,13 +142,22 @@ class JsonRpc:
         """Answer messages that had all been received before this call, in their order.
 
         One look at the store is fresh enough for all lookups up to the next other message.
-        Returns the `body` of each answer.
+        Returns the `body` of each answer; where they grow beyond `LARGEST_ANSWER`, those of the
+        first messages alone, and wants to be called again with the others.
         """
         turn = _Turn(caller, session, self._largest_batch)
-        replies = self._quick_replies(bodies, turn) if len(bodies) > 1 else None
-        if replies is not None:
-            return [*replies]
-        return [(await self._answer(body, turn)).body for body in bodies]
+        quick = self._quick_replies(bodies, turn) if len(bodies) > 1 else None
+        if quick is not None:
+            return [*quick]
+        replies: list[bytes | None] = []
+        size = 0
+        for body in bodies:
+            reply = (await self._answer(body, turn)).body
+            replies.append(reply)
+            size += len(reply or b"")
+            if size > LARGEST_ANSWER and not turn.is_admitted:
+                break
+        return replies
 
     async def _answer(self, body: bytes, turn: _Turn) -> Answer:
         asked = self._read(body, turn.largest_batch)
@@ -277,15 +287,6 @@ def _joined(message: Message, replies: Sequence[bytes]) -> Answer:
 def _bare(name: str) -> str:
     """Return a method's name without its prefix, as keys name it."""
     return name.partition("_")[2] or name
-
-
-def store_fault(error: StoreError) -> RpcFault:
-    """Tell a caller whether to try again; where the store is and what ails it, the log tells."""
-    if isinstance(error, StoreUnavailable):
-        remedy = "The store cannot be used now, and nothing was saved: try again later"
-    else:
-        remedy = "The store cannot be used until its operator mends it, and nothing was saved"
-    return RpcFault.server_error(remedy)
 
 
 def _method_name(item: Request | ErrorReply) -> str | None:

@@ -32,6 +32,16 @@ _ERRORS: Final[dict[str, Schema]] = {
         "data": {"backoff_seconds": 1, "allowed_rps": 100},
     },
     "TooManySubscriptions": {"code": -32005, "message": "a connection may hold N subscriptions"},
+    "ResponseTooLarge": {
+        "code": -32003,
+        "message": "response too large",
+        "data": "ask for the rest in another batch",
+    },
+    "BatchTooSlow": {
+        "code": -32003,
+        "message": "batch takes too long",
+        "data": "ask for the rest in another batch",
+    },
     "NoWebSocket": {
         "code": -32601,
         "message": "Method not found",
@@ -40,6 +50,7 @@ _ERRORS: Final[dict[str, Schema]] = {
     "InternalError": {"code": -32603, "message": "Internal error"},
 }
 _USUAL: Final = ("InvalidParams", "ServerError", "NotAllowed", "RateExceeded", "InternalError")
+_OF_ARCHIVE: Final = (*_USUAL, "ResponseTooLarge", "BatchTooSlow")
 _OVER_WEBSOCKET: Final = (*_USUAL, "NoWebSocket")
 
 
@@ -91,11 +102,13 @@ _METHODS: Final[dict[str, _Method]] = {
             _Param("cursor", reference("Cursor"), "where the page before ended"),
         ),
         reference("Page"),
+        errors=_OF_ARCHIVE,
     ),
     "getRejectionVersionsV1": _Method(
         "Every version that was ever seen of one hash, however old.",
         (_Param("txHash", reference("AnyHash"), "the transaction", is_required=True),),
         reference("Versions"),
+        errors=_OF_ARCHIVE,
     ),
     "countRejectionsV1": _Method(
         "How many rejections there are of each kind: largest first, hours and days newest first.",
@@ -105,6 +118,7 @@ _METHODS: Final[dict[str, _Method]] = {
             _limit(USUAL_GROUPS, MOST_GROUPS),
         ),
         reference("Counts"),
+        errors=_OF_ARCHIVE,
     ),
     "subscribe": _Method(
         "Be told of new rejections over this WebSocket, as notifications linewatch_subscription.",

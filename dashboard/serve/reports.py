@@ -10,13 +10,13 @@ from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.errors import StoreError, WireError
 from dashboard.logs import get_logger
 from dashboard.serve.group_commit import GroupCommit, TooManyWaiting
-from dashboard.serve.jsonrpc import Outcome, store_fault
+from dashboard.serve.jsonrpc import Outcome
 from dashboard.serve.keys import ApiKey
 from dashboard.serve.services import ServeServices
 from dashboard.serve.watched import tell_of_watched, track_of_watched_senders
 from dashboard.store.reports import LocatedReport, save_reports
 from dashboard.wire.exclusion import decode_report, encode_saved
-from dashboard.wire.jsonrpc import RpcFault
+from dashboard.wire.fault import RpcFault, store_fault
 
 _TOO_MANY: Final = (
     "Too many reports are waiting to be saved, and nothing was saved: try again in a second"

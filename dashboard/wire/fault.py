@@ -7,6 +7,8 @@ from typing import Any, Self
 
 from msgspec import UNSET, UnsetType
 
+from dashboard.errors import StoreError, StoreUnavailable
+
 
 @dataclass(frozen=True, slots=True)
 class RpcFault:
@@ -62,6 +64,20 @@ class RpcFault:
         return cls(-32003, "response too large", "ask for the rest in another batch")
 
     @classmethod
+    def batch_too_slow(cls) -> Self:
+        """Refuse what is asked after a batch has kept the store busy for too long."""
+        return cls(-32003, "batch takes too long", "ask for the rest in another batch")
+
+    @classmethod
     def internal_error(cls) -> Self:
         """Own up to a fault of ours."""
         return cls(-32603, "Internal error")
+
+
+def store_fault(error: StoreError) -> RpcFault:
+    """Tell a caller whether to try again; where the store is and what ails it, the log tells."""
+    if isinstance(error, StoreUnavailable):
+        remedy = "The store cannot be used now, and nothing was saved: try again later"
+    else:
+        remedy = "The store cannot be used until its operator mends it, and nothing was saved"
+    return RpcFault.server_error(remedy)

@@ -168,3 +168,12 @@ async def test_messages_received_together_are_answered_in_their_order() -> None:
 
     assert [reply and json.loads(reply)["id"] for reply in replies] == [1, None, None]
     assert replies[1] is None
+
+
+async def test_large_answers_are_handed_out_before_the_rest_is_asked() -> None:
+    rpc = an_rpc({"fill": AsyncMethod(fill), "count": AsyncMethod(count)})
+    sent = bodies(call("count", 1), call("fill", 2), call("fill", 3), call("count", 4))
+
+    replies = await rpc.answer_all(sent, CALLER)
+
+    assert len(replies) == 2
