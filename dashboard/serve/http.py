@@ -51,13 +51,19 @@ def rpc_error(status: int, fault: RpcFault, headers: Mapping[str, str] | None = 
 
 
 async def _read_body(receive: Receive, largest: int) -> bytes:
-    body = bytearray()
+    """Read a body; nearly all come in one piece, which is not copied."""
+    body: bytes | bytearray = b""
     while True:
         message = await receive()
         if message["type"] == "http.disconnect":
             raise ClientDisconnect
-        body += message.get("body", b"")
-        if len(body) > largest:
+        piece: bytes = message.get("body", b"")
+        if len(body) + len(piece) > largest:
             raise BodyTooLarge
-        if not message.get("more_body", False):
+        has_more: bool = message.get("more_body", False)
+        if not body and not has_more:
+            return piece
+        body = bytearray(body) if isinstance(body, bytes) else body
+        body += piece
+        if not has_more:
             return bytes(body)

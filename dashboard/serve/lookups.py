@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
+from itertools import compress
 from typing import Any, Final
 
 import anyio
@@ -71,7 +72,7 @@ class Lookups:
         if not heads:
             self._counted["null"] += len(lookup.ids)
             return {}
-        places = [place for place, head in enumerate(lookup.heads) if head in heads]
+        places = list(compress(range(len(lookup.ids)), map(heads.__contains__, lookup.heads)))
         if len(places) > _READ_AT_ONCE:
             return None
         try:

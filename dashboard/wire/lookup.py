@@ -33,10 +33,11 @@ class _Call(msgspec.Struct, gc=False):
 
 _CALL: Final = msgspec.json.Decoder(_Call)
 _CALLS: Final = msgspec.json.Decoder(list[_Call])
-_NO_ID: Final = (b"\n[", b"\n{", b"\nt", b"\nf")
-"""How lists, objects and booleans begin on a line of their own: they are no ids."""
+_NO_ID: Final = (b"[", b"{", b"t", b"f")
+"""How lists, objects and booleans begin: they are no ids."""
 
-_ZERO_FOR_X: Final = bytes.maketrans(b"x", b"0")
+_LINE_OF_NO_ID: Final = tuple(b"\n" + start for start in _NO_ID)
+
 _BEFORE: Final = b'{"jsonrpc":"2.0","id":'
 _RESULT: Final = b',"result":'
 _NULL: Final = b',"result":null}'
@@ -120,7 +121,7 @@ def decode_lookups(bodies: Sequence[bytes]) -> Lookup | None:
 
 def _single(call: _Call) -> Lookup | None:
     (text,) = call.params
-    if not text.startswith("0x") or bytes(call.id).startswith((b"[", b"{", b"t", b"f")):
+    if not text.startswith("0x") or bytes(call.id).startswith(_NO_ID):
         return None
     head = int.from_bytes(unhexlify(text[2:])[:4], "little")
     return Lookup(call.method, (call.id,), call.params, (head,), is_batch=False)
@@ -130,25 +131,32 @@ def _batch(calls: Sequence[_Call]) -> Lookup | None:
     """Check all calls of a batch at once: one by one would take twice as long as reading them."""
     methods = {call.method for call in calls}
     ids = [call.id for call in calls]
-    lines = b"\n" + b"\n".join(ids)
-    if len(methods) != 1 or any(odd in lines for odd in _NO_ID):
+    if len(methods) != 1 or not _are_ids(ids):
         return None
     hashes = [call.params[0] for call in calls]
     heads = _heads("".join(hashes), len(hashes))
     return None if heads is None else Lookup(methods.pop(), ids, hashes, heads, is_batch=True)
 
 
+def _are_ids(values: Sequence[Raw]) -> bool:
+    """Whether none of these JSON values is a list, an object or a boolean."""
+    if b"".join(values).isdigit():  # nearly always; a fifth of the time of what follows
+        return True
+    lines = b"\n" + b"\n".join(values)
+    return not any(odd in lines for odd in _LINE_OF_NO_ID)
+
+
 def _heads(text: str, count: int) -> tuple[int, ...] | None:
     """Read `count` hashes written one after the other; None unless each begins with ``0x``.
 
-    As the digits of a zero, the ``0x`` may stay where it is, which spares cutting each hash.
+    Overwriting each x, all at once, leaves a zero's digits before each hash: 3 µs for a thousand,
+    where cutting the hashes out takes 160 µs. Any other x is no digit.
     """
-    octets = text.encode()
+    octets = bytearray(text, "ascii")
     if octets[::_LENGTH] != b"0" * count or octets[1::_LENGTH] != b"x" * count:
         return None
-    if octets.count(b"x") != count:
-        return None
-    return _cutter(count).unpack(unhexlify(octets.translate(_ZERO_FOR_X)))
+    octets[1::_LENGTH] = b"0" * count
+    return _cutter(count).unpack(unhexlify(octets))
 
 
 @lru_cache(maxsize=16)
