@@ -9,6 +9,7 @@ from typing import Any, Final
 from dashboard.domain.gas import FeeSuggestion, SuggestedGasFees
 from dashboard.domain.observation import Operation
 from dashboard.domain.quantity import Wei
+from dashboard.upstream.standing import NodeState
 from dashboard.wire.gas import (
     encode_base_fee_history,
     encode_base_fee_percentile,
@@ -80,11 +81,23 @@ SCHEMAS: Final[_Json] = {
             "message": {"type": "string"},
         }
     ),
+    "Node": _object(
+        {
+            "node": {"type": "string"},
+            "state": {"type": "string", "enum": [str(state) for state in NodeState]},
+            "why": {"type": "string"},
+        }
+    ),
     "Health": {
         **_object(
             {
                 "status": {"type": "string", "enum": ["OK", "UNAVAILABLE"]},
                 "reasons": {"type": "array", "items": {"type": "string"}},
+                "nodes": {
+                    "type": "object",
+                    "description": "The nodes of each network that has several.",
+                    "additionalProperties": {"type": "array", "items": ref("Node")},
+                },
             }
         ),
         "required": ["status"],

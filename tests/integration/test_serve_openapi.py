@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -10,9 +11,23 @@ import pytest
 import schemathesis
 from jsonschema_rs import validator_for
 
+from dashboard.domain.secret import Secret
 from dashboard.serve.gas import OPERATIONS
 from dashboard.serve.openapi_schemas import EXAMPLES
-from tests.integration.serving import KEY, NETWORK, SECRET, an_api
+from dashboard.upstream.endpoint import Endpoint
+from dashboard.upstream.node import NodeClient
+from dashboard.upstream.standing import Standing
+from tests.integration.serving import (
+    KEY,
+    NETWORK,
+    SECRET,
+    a_store,
+    an_api,
+    services_of,
+    serving,
+)
+from tests.unit.serve.followers import ScriptedFollower
+from tests.unit.upstream.askers import ScriptedAsker
 from tests.waiting import eventually
 
 
@@ -47,6 +62,26 @@ def test_answer_and_example_fit_the_schema_of_their_operation(
     for answer in answers:
         check.validate(answer.json())
     check.validate(httpx.Response(200, content=EXAMPLES[operation]).json())
+
+
+def test_readiness_fits_its_schema_where_a_network_has_several_nodes(tmp_path: Path) -> None:
+    with a_store(tmp_path) as store:
+        services = services_of(store)
+        follower = services.networks[0].follower
+        assert isinstance(follower, ScriptedFollower)
+        follower.standings = (a_standing("first"), a_standing("second"))
+        with serving(services) as address, httpx.Client(base_url=f"http://{address}") as api:
+            document, ready = api.get("/openapi.json").json(), api.get("/ready").json()
+
+    assert [each["node"] for each in ready["nodes"]["devnet"]] == ["first", "second"]
+    _validator(document, "Health").validate(ready)
+
+
+def a_standing(name: str) -> Standing:
+    """Return a node that nobody asks."""
+    asker = ScriptedAsker(list)
+    asker.endpoint = Endpoint(name, Secret("http://127.0.0.1:1"))
+    return Standing(NodeClient(asker))
 
 
 @pytest.mark.parametrize(
