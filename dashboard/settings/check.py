@@ -23,6 +23,7 @@ Finding = tuple[Path, str]
 """The path of a setting, and what to say after its name."""
 
 _MAIL_ADDRESS: Final = re.compile(r"[!-?A-~]+@[!-?A-~]+", re.ASCII)
+_ORIGIN: Final = re.compile(r"\*|null|[a-z][a-z0-9+.-]*://[^/\s?#@*]+", re.ASCII)
 _HTTP_SCHEME: Final = ("https://", "http://")
 _ANY_SCHEME: Final = (*_HTTP_SCHEME, "wss://", "ws://")
 
@@ -30,6 +31,7 @@ _ANY_SCHEME: Final = (*_HTTP_SCHEME, "wss://", "ws://")
 def check_together(settings: Settings) -> Iterator[Finding]:
     """Yield what is unsafe or contradictory, naming the way out."""
     yield from _check_addresses(settings)
+    yield from _check_origins(settings)
     yield from _check_devnet_key(settings)
     yield from check_keys(settings)
     yield from _check_networks(settings)
@@ -52,6 +54,14 @@ def _check_addresses(settings: Settings) -> Iterator[Finding]:
                 "own; add a table [serve.keys.NAME] with key"
             )
             yield (section, "host"), said
+
+
+def _check_origins(settings: Settings) -> Iterator[Finding]:
+    """Browsers send origins in one form only: what is written otherwise would never fit."""
+    for origin in settings.serve.cors_origins:
+        if not _ORIGIN.fullmatch(origin):
+            said = f"holds {origin!r}, which no browser sends: write it as https://wallet.example"
+            yield ("serve", "cors_origins"), said
 
 
 def _check_fees(settings: Settings) -> Iterator[Finding]:

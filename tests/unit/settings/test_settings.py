@@ -51,6 +51,25 @@ def test_settings_read_a_list_from_a_variable(tmp_path: Path) -> None:
     assert settings.mail.recipients == ["a@example.org", "b@example.org"]
 
 
+@pytest.mark.parametrize(
+    "origin", ["wallet.example", "https://wallet.example/", "https://*.example"]
+)
+def test_origin_that_no_browser_sends_is_refused(tmp_path: Path, origin: str) -> None:
+    said = mistake(tmp_path, f"[serve]\ncors_origins = ['{origin}']\n")
+
+    assert f"serve.cors_origins (in {tmp_path}" in said
+    assert f"holds {origin!r}, which no browser sends: write it as https://wallet.example" in said
+
+
+@pytest.mark.parametrize(
+    "origin", ["*", "null", "http://localhost:3000", "https://[::1]:8443", "chrome-extension://abc"]
+)
+def test_origin_that_a_browser_sends_is_taken(tmp_path: Path, origin: str) -> None:
+    settings = loaded(tmp_path, f"[serve]\ncors_origins = ['{origin}']\n")
+
+    assert settings.serve.cors_origins == [origin]
+
+
 def test_settings_read_secrets_from_variables_and_files(tmp_path: Path) -> None:
     secret_file = tmp_path / "password"
     secret_file.write_text("from-a-file\n", encoding="utf-8")
