@@ -36,6 +36,7 @@ class Exposition(Collector):
         yield _gauge("build_info", "The version that runs.", 1, version=self._version)
         yield from self._requests()
         yield from self._calls()
+        yield from self._keys()
         yield from self._connections()
         yield from self._sockets()
         yield from self._store()
@@ -78,6 +79,14 @@ class Exposition(Collector):
         yield _counters("reports", about, ("outcome",), _by_one(counters.reports))
         about = "Questions about hashes, by what was found."
         yield _counters("lookups", about, ("outcome",), _by_one(counters.lookups))
+
+    def _keys(self) -> Iterator[Metric]:
+        tallies = self._counters.tallies()
+        calls = [((name,), tally.calls) for name, tally in tallies.items()]
+        yield _counters("key_calls", "Calls let in, by the name of the key.", ("key",), calls)
+        refusals = [((name,), tally.refusals) for name, tally in tallies.items()]
+        about = "Calls refused for the rate or the rights of their key, by its name."
+        yield _counters("key_refusals", about, ("key",), refusals)
 
     def _connections(self) -> Iterator[Metric]:
         doorman = self._counters.doorman

@@ -25,6 +25,13 @@ class Use(NamedTuple):
     seconds_ago: float
 
 
+class Tally(NamedTuple):
+    """Calls that the keys of one name were let in with, and refused, since the start."""
+
+    calls: int = 0
+    refusals: int = 0
+
+
 @dataclass(slots=True)
 class _Allowance:
     """When the calls so far are paid for: each costs the time in which the rate allows one."""
@@ -36,6 +43,7 @@ class _Allowance:
 class _Meter:
     """What one key did; keys of one name draw on one allowance."""
 
+    name: str
     allowance: _Allowance
     calls: int = 0
     refusals: int = 0
@@ -53,6 +61,7 @@ class Gate:
         self._clock = clock
         self._meters: dict[bytes, _Meter] = {}
         self._allowances: dict[str, _Allowance] = {}
+        self._taken: dict[str, Tally] = {}
 
     def admit(self, caller: ApiKey, calls: int) -> int:
         """Count `calls` against a key's rate; return the seconds to wait, 0 where admitted.
@@ -105,6 +114,7 @@ class Gate:
             for digest, meter in self._meters.items()
             if meter.calls or meter.refusals
         }
+        self._taken = self.tallies()
         for digest in uses:
             self._meters[digest].calls = self._meters[digest].refusals = 0
         return uses
@@ -112,9 +122,20 @@ class Gate:
     def give_back(self, uses: dict[bytes, Use]) -> None:
         """Count again what was taken and could not be kept."""
         for digest, use in uses.items():
-            self._meters[digest].calls += use.calls
-            self._meters[digest].refusals += use.refusals
+            meter = self._meters[digest]
+            meter.calls += use.calls
+            meter.refusals += use.refusals
+            taken = self._taken[meter.name]
+            self._taken[meter.name] = Tally(taken.calls - use.calls, taken.refusals - use.refusals)
+
+    def tallies(self) -> dict[str, Tally]:
+        """Return what was done since the start, by the names of keys."""
+        tallies = dict(self._taken)
+        for meter in self._meters.values():
+            taken = tallies.get(meter.name, Tally())
+            tallies[meter.name] = Tally(taken.calls + meter.calls, taken.refusals + meter.refusals)
+        return tallies
 
     def _new_meter(self, caller: ApiKey) -> _Meter:
         allowance = self._allowances.setdefault(caller.name, _Allowance())
-        return self._meters.setdefault(caller.key_digest, _Meter(allowance))
+        return self._meters.setdefault(caller.key_digest, _Meter(caller.name, allowance))

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextvars import ContextVar
 from typing import Final, Literal
 
 from dashboard.serve.doorman import Doorman
+from dashboard.serve.gate import Tally
 
 UNSERVED: Final = "unserved"
 """Counts calls of methods that nobody serves: their names are the callers' own."""
@@ -64,6 +65,7 @@ class Counters:
         self.missed = 0
         self.last_write = 0.0
         self.known_hashes: Callable[[], int] = lambda: 0
+        self.tallies: Callable[[], Mapping[str, Tally]] = dict
 
     def route(self, name: str) -> RouteTally:
         """Return the tally of a route, always the same one."""

@@ -46,6 +46,18 @@ def samples(address: str) -> dict[tuple[str, ...], float]:
     }
 
 
+def test_metrics_count_calls_by_the_name_of_the_key(store: Store) -> None:
+    with serving(services_of(store)) as address:
+        httpx.post(f"http://{address}/v3/{KEY}", json=[a_call(GET, ["0x"])] * 3)
+        httpx.get(f"http://{address}/v3/{KEY}/networks/{NETWORK}/busyThreshold")
+        text = httpx.get(f"http://{address}/metrics").text
+        told = samples(address)
+
+    assert told["linewatch_key_calls_total", "tests"] == 4
+    assert told["linewatch_key_refusals_total", "tests"] == 0
+    assert KEY not in text
+
+
 def test_metrics_count_requests_calls_reports_and_refusals(store: Store) -> None:
     with serving(services_of(store)) as address:
         url = f"http://{address}/v3/{KEY}"

@@ -167,3 +167,15 @@ def test_counts_that_could_not_be_kept_are_counted_again(gate: Gate) -> None:
     gate.give_back(taken)
 
     assert gate.take_uses()[FREE.key_digest].calls == 4
+
+
+def test_tallies_go_on_by_name_whatever_becomes_of_the_counts(gate: Gate) -> None:
+    gate.admit(FREE, 3)
+    gate.refused(FREE, 1)
+    taken = gate.take_uses()
+    gate.admit(replace(FREE, key_digest=b"renewed"), 4)
+    gate.give_back(taken)
+    gate.take_uses()
+    gate.admit(FREE, 1)
+
+    assert gate.tallies() == {FREE.name: (2 + 4 + 1, 1)}
