@@ -20,13 +20,18 @@ from dashboard.logs import get_logger
 from dashboard.serve.subscription import Subscription
 from dashboard.store.archive import Page, every_arrival, last_place, page
 from dashboard.store.engine import Store, installation_id
-from dashboard.wire.rejection_archive import encode_rejection, within_bounds
+from dashboard.wire.rejection_archive import LARGEST_ANSWER, encode_rejection, within_bounds
 
 PERIOD: Final = timedelta(milliseconds=50)
 """How often the store is asked for what other processes saved, while anybody listens."""
 
 _AT_ONCE: Final = 200
-_READERS: Final = 2
+_CATCHING_UP: Final = 2
+"""Threads that search for what subscriptions missed; the news has one of its own, as a search
+may read a million rows."""
+
+_HELD: Final = 100_000
+"""Bytes of rejections that are held for one subscription while its client has no room."""
 
 News: TypeAlias = Sequence[tuple[ArchivedRejection, bytes]]
 
@@ -49,7 +54,8 @@ class Feed:
         self._catching_up: dict[Subscription, asyncio.Task[None]] = {}
         self._news = asyncio.Event()
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._limiter = CapacityLimiter(_READERS)
+        self._news_reader = CapacityLimiter(1)
+        self._searchers = CapacityLimiter(_CATCHING_UP)
 
     def wake(self) -> None:
         """Say, from any thread, that something was saved: it is told at once."""
@@ -90,7 +96,7 @@ class Feed:
     async def _tell_news(self) -> None:
         while self._live:
             place = self._place
-            news = await to_thread.run_sync(self._read, place, limiter=self._limiter)
+            news = await to_thread.run_sync(self._read, place, limiter=self._news_reader)
             for archived, item in news:
                 if self._place != place:
                     break  # meanwhile all left and another began elsewhere: read on from there
@@ -107,7 +113,7 @@ class Feed:
         while True:
             try:
                 news, end, is_whole = await to_thread.run_sync(
-                    self._read_for, subscription.wanted, subscription.place, limiter=self._limiter
+                    self._read_for, subscription.wanted, subscription.place, limiter=self._searchers
                 )
             except StoreError:
                 await asyncio.sleep(PERIOD.total_seconds())
@@ -144,12 +150,14 @@ class Feed:
             installation = installation_id(connection)
             found = page(connection, replace(wanted, network_ids=None), networks, part)
             end = last_place(connection)
-        news = _written(found, installation)
+        news = _written(found, installation, _HELD)
         is_whole = len(news) == len(found) < _AT_ONCE
         return news, end if is_whole else news[-1][0].rejection.rejection_id, is_whole
 
 
-def _written(found: Sequence[ArchivedRejection], installation: UUID) -> News:
-    """Write rejections once for all who get them, no more than fit into memory with ease."""
-    items = within_bounds(encode_rejection(each, installation) for each in found)
+def _written(
+    found: Sequence[ArchivedRejection], installation: UUID, most: int = LARGEST_ANSWER
+) -> News:
+    """Write rejections once for all who get them, about `most` bytes of them."""
+    items = within_bounds((encode_rejection(each, installation) for each in found), most)
     return list(zip(found, items, strict=False))

@@ -87,13 +87,13 @@ def encode_rejection(archived: ArchivedRejection, installation: UUID) -> bytes:
     )
 
 
-def within_bounds(items: Iterable[bytes]) -> list[bytes]:
-    """Return the first items that make no more than `LARGEST_ANSWER` together, at least one."""
+def within_bounds(items: Iterable[bytes], most: int = LARGEST_ANSWER) -> list[bytes]:
+    """Return the first items that make no more than `most` bytes together, at least one."""
     taken: list[bytes] = []
     size = 0
     for item in items:
         size += len(item)
-        if taken and size > LARGEST_ANSWER:
+        if taken and size > most:
             break
         taken.append(item)
     return taken

@@ -14,7 +14,7 @@ import pytest
 
 from dashboard.domain.rejection_filter import RejectionFilter
 from dashboard.domain.secret import Secret
-from dashboard.serve.feed import Feed
+from dashboard.serve.feed import Feed, News
 from dashboard.serve.keys import ApiKey
 from dashboard.serve.metrics import Counters
 from dashboard.serve.subscription import Subscription
@@ -48,6 +48,17 @@ class HeldStore(Store):
         self.waiting -= 1
         with self._store.read() as connection:
             yield connection
+
+
+class BusyFeed(Feed):
+    """The same feed, whose searches for what was missed can be held up."""
+
+    may_search = threading.Event()
+
+    def _read_for(self, wanted: RejectionFilter, place: int) -> tuple[News, int, bool]:
+        """Search when that is allowed."""
+        self.may_search.wait(timeout=20)
+        return super()._read_for(wanted, place)
 
 
 class Client:
@@ -119,3 +130,42 @@ async def test_last_listener_leaving_while_news_is_read_costs_a_late_one_nothing
         assert slow.numbers == [1, 2, 3, 4, 5, 6]
         telling.cancel()
         await asyncio.gather(telling, return_exceptions=True)
+
+
+async def test_searches_for_what_was_missed_keep_no_news_from_others(tmp_path: Path) -> None:
+    quick = Client()
+    with a_store(tmp_path) as store:
+        feed = BusyFeed(store)
+        feed.may_search.set()
+        telling = asyncio.create_task(feed.run())
+        feed.join(a_subscription(quick))
+        save(store, 1)
+        await eventually_async(lambda: quick.numbers == [1], what="the first news")
+
+        feed.may_search.clear()
+        late = [a_subscription(Client()) for _ in range(4)]
+        for each in late:
+            feed.join(each)
+        save(store, 2)
+
+        await eventually_async(lambda: quick.numbers == [1, 2], within=10, what="the news")
+        feed.may_search.set()
+        await eventually_async(lambda: all(each.place == 2 for each in late), what="the rest")
+        telling.cancel()
+        await asyncio.gather(telling, return_exceptions=True)
+
+
+async def test_client_without_room_has_little_held_for_it(tmp_path: Path) -> None:
+    client = Client()
+    with a_store(tmp_path) as store:
+        with store.write() as connection:
+            for number in range(1, 400):
+                record = a_record(tx_hash=a_hash(number), reason_message="x" * 1024)
+                save_polled(connection, NETWORK, record, utc_now())
+        feed = Feed(store)
+        news, _, is_whole = feed._read_for(EVERYTHING, 0)  # noqa: SLF001 - nothing else tells it
+
+        assert sum(len(item) for _, item in news) <= 100_000
+        assert not is_whole
+        feed.join(a_subscription(client))
+        await eventually_async(lambda: client.numbers == [*range(1, 400)], what="all of it")
