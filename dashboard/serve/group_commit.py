@@ -83,11 +83,17 @@ class GroupCommit(Generic[Item, Kept]):
                 size = min(len(self._waiting), LARGEST_GROUP)
                 group = [self._waiting.popleft() for _ in range(size)]
                 items = [item for item, _ in group]
-                outcomes = await to_thread.run_sync(self._outcomes, items, limiter=self._thread)
+                outcomes = await self._committed(items)
                 for (_, submission), outcome in zip(group, outcomes, strict=True):
                     submission.take(outcome)
         finally:
             self._writer = None
+
+    async def _committed(self, items: Sequence[Item]) -> Sequence[Kept | Exception]:
+        try:
+            return await to_thread.run_sync(self._outcomes, items, limiter=self._thread)
+        except Exception as error:  # noqa: BLE001 - no thread could be had; nobody waits for ever
+            return [error] * len(items)
 
     def _outcomes(self, items: Sequence[Item]) -> Sequence[Kept | Exception]:
         """Commit a group; where one item may be what spoils it, commit each by itself."""

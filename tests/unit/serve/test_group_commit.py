@@ -132,3 +132,20 @@ async def test_nothing_to_keep_is_kept_at_once() -> None:
 def disk_is_busy(saves: GroupCommit[str, str]) -> bool:
     """Whether everything that was handed over is being written."""
     return saves.waiting == 0
+
+
+async def test_thread_that_cannot_be_had_is_told_to_all_who_wait_and_ends_with_itself(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    saves = GroupCommit(Disk().commit, most_waiting=100)
+    with monkeypatch.context() as patched:
+        patched.setattr(threading.Thread, "start", _refuse_to_start)
+        with anyio.fail_after(10):
+            failed = await saves.keep(["a", "b"])
+
+    assert [type(each) for each in failed] == [RuntimeError, RuntimeError]
+    assert await saves.keep(["c"]) == ["kept c"]
+
+
+def _refuse_to_start(_thread: threading.Thread) -> None:
+    raise RuntimeError("can't start new thread")
