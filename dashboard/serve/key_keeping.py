@@ -88,20 +88,24 @@ class KeyKeeper:
             raise
 
     async def _refresh(self) -> None:
-        try:
-            has_changed = await to_thread.run_sync(self._look, limiter=self._thread)
-        except StoreError as error:
-            if not self._is_in_trouble:
-                _log.warning("API keys stay as they were: no look at the store", error=str(error))
-            self._is_in_trouble = True
-            return
-        self._is_in_trouble = False
+        has_changed = await self._look_if_possible()
         if has_changed:
             for message in clashes(self.configured.keys, self._stored):
                 _log.error("A stored API key is refused", why=message)
         if has_changed or (self._next_end is not None and self._next_end <= self.clock()):
             self._fill()
             _log.info("API keys changed", accepted=len(self.ring))
+
+    async def _look_if_possible(self) -> bool:
+        try:
+            has_changed = await to_thread.run_sync(self._look, limiter=self._thread)
+        except StoreError as error:
+            if not self._is_in_trouble:
+                _log.warning("API keys stay as they were: no look at the store", error=str(error))
+            self._is_in_trouble = True
+            return False
+        self._is_in_trouble = False
+        return has_changed
 
     def _look(self) -> bool:
         """Read the stored keys where they have changed, and say whether."""

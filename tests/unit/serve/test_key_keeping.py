@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from datetime import datetime, timedelta
 
 import anyio
@@ -12,7 +12,7 @@ from structlog.testing import capture_logs
 
 from dashboard.domain.api_key import KeyLimits
 from dashboard.domain.secret import Secret
-from dashboard.errors import InputError
+from dashboard.errors import InputError, StoreUnavailable
 from dashboard.serve.gate import Gate
 from dashboard.serve.key_keeping import ConfiguredKeys, KeyKeeper
 from dashboard.serve.keys import ApiKey, digest
@@ -25,6 +25,7 @@ from dashboard.store.api_keys import (
     revoke_key,
     rotate_key,
 )
+from dashboard.store.connection import Connection
 from dashboard.store.engine import Store
 from tests.builders import A_MOMENT, seconds
 from tests.moody_store import MoodyStore
@@ -44,6 +45,23 @@ class Day:
 
     def __call__(self) -> datetime:
         return self.now
+
+
+class DeafStore(Store):
+    """The same store, which answers nobody once it is deaf."""
+
+    def __init__(self, store: Store) -> None:
+        """Answer as the store does."""
+        self._store = store
+        self.is_deaf = False
+
+    @contextmanager
+    def read(self) -> Iterator[Connection]:
+        """Refuse, or read."""
+        if self.is_deaf:
+            raise StoreUnavailable("the disk is gone")
+        with self._store.read() as connection:
+            yield connection
 
 
 def a_credential(key: str, at: datetime = A_MOMENT) -> Credential:
@@ -138,6 +156,22 @@ async def test_old_key_works_until_its_grace_is_over(store: Store) -> None:
         await eventually_async(lambda: keeper.ring.find("old") is None)
 
     assert keeper.ring.find("new") is not None
+
+
+async def test_grace_ends_while_the_store_cannot_be_read(store: Store) -> None:
+    day = Day()
+    with store.write() as connection:
+        create_key(connection, "made", KeyLimits(), a_credential("old"))
+        rotate_key(connection, "made", a_credential("new"), A_MOMENT + seconds(60))
+    deaf = DeafStore(store)
+    keeper = a_keeper(deaf, day=day)
+
+    async with keeping(keeper):
+        deaf.is_deaf = True
+        day.now += seconds(60)
+
+        await eventually_async(lambda: keeper.ring.find("old") is None, what="the end of the grace")
+        assert keeper.ring.find("new") is not None
 
 
 async def test_key_that_clashes_later_is_left_out_and_told(store: Store) -> None:
