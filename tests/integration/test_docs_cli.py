@@ -17,17 +17,17 @@ from tests.installation import PROJECT, Installation, command, new_installation
 from tests.integration.storied import tell_story
 from tests.waiting import eventually
 
-pytestmark = [pytest.mark.timeout(300), pytest.mark.xdist_group("docs of the command line")]
+pytestmark = pytest.mark.timeout(300)
 
 PAGE = (PROJECT / "docs" / "cli.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
 STARTS_EVERYTHING = "linewatch up"
 A_SCRIPT = re.compile(r"^case ", re.MULTILINE)
-COMMANDS = [
-    line
+STORIES = [
+    [line for line in lines if STARTS_EVERYTHING not in line]
     for block in BLOCKS
-    for line in ([block] if A_SCRIPT.search(block) else block.splitlines())
-    if STARTS_EVERYTHING not in line
+    for lines in [[block] if A_SCRIPT.search(block) else block.splitlines()]
+    if STARTS_EVERYTHING not in lines[0]
 ]
 
 
@@ -48,27 +48,20 @@ def installation(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installat
         yield installation
 
 
-@pytest.mark.parametrize("line", COMMANDS)
-def test_command_of_the_page_runs(installation: Installation, line: str) -> None:
-    shorter = line.replace("--into demo", "--into demo --days 1")
+@pytest.mark.parametrize("story", STORIES, ids=[story[0] for story in STORIES])
+def test_commands_of_the_page_run_in_their_order(
+    installation: Installation, story: list[str]
+) -> None:
+    for line in story:
+        ended = _run(installation, line.replace("--into demo", "--into demo --days 1"))
 
-    ended = subprocess.run(
-        ["/bin/sh", "-c", shorter],
-        env=installation.environment(),
-        cwd=installation.home.parent,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-
-    found = (0, 3) if "--exit-code" in line and not A_SCRIPT.search(line) else (0,)
-    assert ended.returncode in found, ended.stderr
-    assert (ended.stderr, ended.stdout == "") == ("", False)
+        found = (0, 3) if "--exit-code" in line and not A_SCRIPT.search(line) else (0,)
+        assert ended.returncode in found, f"{line}: {ended.stderr}"
+        assert (ended.stderr, ended.stdout == "") == ("", False), line
 
 
 def test_page_has_every_command_that_answers() -> None:
-    text = "\n".join(COMMANDS)
+    text = "\n".join(line for story in STORIES for line in story)
 
     named = set(re.findall(r"linewatch ([a-z-]+)", text))
 
@@ -100,6 +93,18 @@ def test_key_of_json_stands_on_the_page(
 
     assert keys
     assert keys - set(re.findall(r"`(?:…)?(\w+)(?:\[\])?`", PAGE)) == set()
+
+
+def _run(installation: Installation, line: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        ["/bin/sh", "-c", line],
+        env=installation.environment(),
+        cwd=installation.home.parent,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
 
 
 def _keys(value: object) -> Iterator[str]:
