@@ -13,6 +13,7 @@ from uvicorn.server import ServerState
 
 from dashboard.serve.doorman import Doorman, Step
 from dashboard.serve.household import household
+from dashboard.serve.last_look import LastLook
 from dashboard.serve.reply import Reply, json_reply
 from dashboard.wire.gas_error import encode_error
 
@@ -31,9 +32,10 @@ _PHRASES: Final = {
 
 
 class ServeConfig(uvicorn.Config):
-    """uvicorn's configuration, with the doorman for the connections that it makes."""
+    """uvicorn's configuration, with what the connections that it makes report to."""
 
     doorman: Doorman
+    last_look: LastLook
 
 
 class Reading(Protocol):
@@ -78,6 +80,7 @@ class GuardedHttp(HttpToolsProtocol):
         self.resumed = 0
         self.reading = (0, 0)
         self._doorman = config.doorman
+        self._last_look = config.last_look
         self._largest_head = config.doorman.limits.largest_head
         self._address = ""
         self._head_bytes = 0
@@ -100,6 +103,7 @@ class GuardedHttp(HttpToolsProtocol):
         self._doorman.leave(self, self._address)
 
     def data_received(self, data: bytes) -> None:
+        self._last_look.outdate()
         before: RequestResponseCycle | None = self.cycle
         if len(data) > self._largest_head:
             self._is_suspicious = True

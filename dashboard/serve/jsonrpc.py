@@ -83,10 +83,10 @@ class QuickAnswers(Protocol):
         """Whether `records` may be called for messages that had come before this call."""
 
     def records(self, lookup: Lookup, caller: ApiKey) -> Mapping[int, bytes] | None:
-        """Return what the method itself would answer, by the place of its call, but for nulls.
+        """Return what is not null, by the place of its call; None: let the method answer."""
 
-        None: let the method answer.
-        """
+    def outdate(self) -> None:
+        """Look again before the next answer: another message was answered, perhaps a report."""
 
 
 class _Turn:
@@ -171,7 +171,10 @@ class JsonRpc:
                 return Answer(asked.answered(records))
             asked = parse_message(body, turn.largest_batch)
         turn.is_current = False
-        return await self._answer_message(asked, turn)
+        answer = await self._answer_message(asked, turn)
+        if self._quick:
+            self._quick.outdate()
+        return answer
 
     def _read(self, body: bytes, largest_batch: int) -> Lookup | Message:
         lookup = decode_lookup(body) if self._quick_names else None
@@ -223,9 +226,7 @@ class JsonRpc:
         """Answer items that all name this method; None is the name of the malformed ones."""
         if name is None:
             self._counters.called(UNSERVED, len(items), len(items))
-            return [
-                error_reply(item.id, item.fault) for item in items if isinstance(item, ErrorReply)
-            ]
+            return [error_reply(it.id, it.fault) for it in items if isinstance(it, ErrorReply)]
         requests = [item for item in items if isinstance(item, Request)]
         outcomes = await self._outcomes(name, [request.params for request in requests], turn)
         faults = sum(isinstance(outcome, RpcFault) for outcome in outcomes)

@@ -54,14 +54,24 @@ class Lookups:
         self._counted = services.counters.lookups
         self._reader = services.rejections
         self._known = services.known
+        self._last_look = services.last_look
         self._limiter = CapacityLimiter(_READERS)
 
     def is_current(self) -> bool:
         """Whether `records` may be called for questions that had come before this call."""
+        if self._last_look.is_fresh:
+            return True
         try:
-            return self._known.is_current()
+            is_current = self._known.is_current()
         except StoreError:
             return False  # the thread that answers instead will find the same, and say it
+        if is_current:
+            self._last_look.looked()
+        return is_current
+
+    def outdate(self) -> None:
+        """Look at the store again for the next question."""
+        self._last_look.outdate()
 
     def records(self, lookup: Lookup, caller: ApiKey) -> Mapping[int, bytes] | None:
         """Find what `statuses` would, on the event loop; None where that would take long.

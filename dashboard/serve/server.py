@@ -54,6 +54,8 @@ def server_config(
         timeout_graceful_shutdown=math.ceil(limits.stop.total_seconds()),
     )
     config.doorman = doorman
+    config.last_look = services.last_look
+    services.last_look.is_told = True  # by the connections that this configuration makes
     return config
 
 

@@ -17,6 +17,7 @@ from dashboard.serve.feed import Feed
 from dashboard.serve.gate import Gate
 from dashboard.serve.key_keeping import KeyKeeper
 from dashboard.serve.keys import ApiKey, KeyRing
+from dashboard.serve.last_look import LastLook
 from dashboard.serve.metrics import Counters
 from dashboard.serve.strangers import Strangers
 from dashboard.store.engine import Store
@@ -125,6 +126,7 @@ class ServeServices:
     counters: Counters = field(default_factory=Counters)
     metrics_key: Secret | None = None
     has_page: bool = True
+    last_look: LastLook = field(default_factory=LastLook)
     feed: Feed = field(init=False)
     rejections: RejectionReader = field(init=False)
     known: KnownHashes = field(init=False)

@@ -41,6 +41,7 @@ class GuardedWebSocket(WebSocketsSansIOProtocol):
         self.resumed = 0
         self.reading = (0, 0)
         self._doorman = config.doorman
+        self._last_look = config.last_look
         self._address = ""
         self._is_leaving = False
         self._largest_message = config.ws_max_size
@@ -61,6 +62,7 @@ class GuardedWebSocket(WebSocketsSansIOProtocol):
         self._doorman.leave(self, self._address)
 
     def data_received(self, data: bytes) -> None:
+        self._last_look.outdate()
         if not self.handshake_initiated:  # uvicorn hands in the request, whole
             super().data_received(data)
             return

@@ -219,9 +219,13 @@ async def test_lookup_is_refused_to_a_key_that_does_not_open_it(store: Store) ->
     assert answer["error"]["code"] == -32002
 
 
-async def test_question_after_a_report_in_the_same_queue_sees_it(tmp_path: Path) -> None:
+@pytest.mark.parametrize("is_queue", [True, False])
+async def test_question_after_a_report_sees_it_though_nothing_came_between(
+    tmp_path: Path, *, is_queue: bool
+) -> None:
     with a_store(tmp_path) as store:
         services = replace(services_of(store), clock=utc_now)
+        services.last_look.is_told = True
         lookups = Lookups(services)
         await learn(services)
         rpc = JsonRpc(exclusion_methods(services, lookups), Gate(), services.counters, 5, lookups)
@@ -229,13 +233,41 @@ async def test_question_after_a_report_in_the_same_queue_sees_it(tmp_path: Path)
         report = json.dumps(a_call(f"linea_{SAVE_REJECTED}", [a_report_of(transaction)])).encode()
         question = lookup_of(TxHash.parse(transaction.tx_hash))
 
-        before, saved, after = await rpc.answer_all([question, report, question], EVERYBODY)
+        bodies = [question, report, question]
+        if is_queue:
+            replies = await rpc.answer_all(bodies, EVERYBODY)
+        else:
+            replies = [(await rpc.answer(body, EVERYBODY)).body for body in bodies]
         services.rejections.close()
 
-    results = [json.loads(reply or b"")["result"] for reply in (before, saved, after)]
+    results = [json.loads(reply or b"")["result"] for reply in replies]
     assert results[0] is None
     assert results[1]["status"] == "SAVED"
     assert results[2]["txHash"] == transaction.tx_hash
+
+
+@pytest.mark.parametrize("is_told", [True, False])
+async def test_one_look_serves_all_questions_that_came_before_it(
+    tmp_path: Path,
+    *,
+    is_told: bool,
+) -> None:
+    with a_store(tmp_path) as store:
+        services = services_of(store)
+        services.last_look.is_told = is_told
+        lookups = Lookups(services)
+        await learn(services)
+        rpc = JsonRpc(exclusion_methods(services, lookups), Gate(), services.counters, 5, lookups)
+
+        before = await rpc.answer(lookup_of(ALIKE), EVERYBODY)
+        keep(store, A_NETWORK, ALIKE)
+        together = await rpc.answer(lookup_of(ALIKE), EVERYBODY)
+        services.last_look.outdate()
+        later = await rpc.answer(lookup_of(ALIKE), EVERYBODY)
+        services.rejections.close()
+
+    results = [json.loads(each.body or b"")["result"] for each in (before, together, later)]
+    assert [result is None for result in results] == [True, is_told, False]
 
 
 def spoil(folder: Path) -> None:

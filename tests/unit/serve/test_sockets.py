@@ -15,6 +15,7 @@ from websockets.frames import Frame, Opcode
 
 from dashboard.serve.connections import ServeConfig
 from dashboard.serve.doorman import ConnectionLimits, Doorman
+from dashboard.serve.last_look import LastLook
 from dashboard.serve.sockets import GuardedWebSocket
 from tests.integration.raw_client import upgrade_head
 
@@ -69,6 +70,7 @@ async def heard(
     config = ServeConfig(app, lifespan="off", log_config=None, ws_max_size=1_000)
     config.ws_per_message_deflate = False
     config.doorman = Doorman(ConnectionLimits())
+    config.last_look = LastLook()
     config.load()
     line = Line()
     connection = cast("Any", kind)(config, ServerState(), {})
