@@ -96,6 +96,7 @@ def _check_devnet_key(settings: Settings) -> Iterator[Finding]:
 
 def _check_networks(settings: Settings) -> Iterator[Finding]:
     names: dict[int, str] = {DEVNET_ID: "devnet"} if settings.has_devnet else {}
+    yield from _check_titles(settings)
     for name, network in settings.networks.items():
         other = names.setdefault(network.network_id, name)
         if other != name:
@@ -108,6 +109,17 @@ def _check_networks(settings: Settings) -> Iterator[Finding]:
             limits_of(network)
         except SettingsError as error:
             yield ("networks", name, "module_limits"), f"cannot be used: {error}"
+
+
+def _check_titles(settings: Settings) -> Iterator[Finding]:
+    """Pages, mails and metrics tell networks apart by what they are called."""
+    called: dict[str, str] = {"devnet": "devnet"} if settings.has_devnet else {}
+    for name, network in settings.networks.items():
+        title = network.title or name
+        other = called.setdefault(title, name)
+        if other != name:
+            said = f"is {title!r}, as {other} is called: give each network a title of its own"
+            yield ("networks", name, "title"), said
 
 
 def _check_schemes(name: str, network: NetworkSettings) -> Iterator[Finding]:

@@ -237,3 +237,12 @@ def test_settings_read_a_secret_from_the_variable_that_it_names(tmp_path: Path) 
     assert exclusion is not None
     assert exclusion.key is not None
     assert exclusion.key.reveal() == "k1"
+
+
+def test_two_networks_of_one_title_are_refused(tmp_path: Path) -> None:
+    other = "[networks.other]\nnetwork_id = 31338\ntitle = 'mine'\n"
+
+    said = mistake(tmp_path, NETWORK + other)
+
+    assert "networks.other.title" in said
+    assert "is 'mine', as mine is called: give each network a title of its own" in said
