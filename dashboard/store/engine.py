@@ -11,29 +11,23 @@ from uuid import UUID
 from sqlalchemy import Connection, Engine, inspect, select, text
 
 from dashboard.errors import ForeignStore, SchemaMismatch
-from dashboard.store.boot import BootClock, boot_clock
+from dashboard.store.boot import BootClock, BootMoment
+from dashboard.store.database import PATIENCE, Database, database_at
 from dashboard.store.failures import store_errors
 from dashboard.store.rejection_reader import RejectionReader
 from dashboard.store.schema import REVISION, installation
-from dashboard.store.sqlite import (
-    PATIENCE,
-    has_file,
-    name_of,
-    parse_url,
-    reading_engine,
-    touch,
-    writing_engine,
-)
 
-CLOCK_OPTION: Final = "linewatch_boot_clock"
+_CLOCK: Final = "linewatch_clock"
+_DATABASE: Final = "linewatch_database"
 
 
 class Store:
     """All that an installation remembers; used by many threads and processes at once."""
 
-    def __init__(self, reader: Engine, writer: Engine, name: str) -> None:
-        """Use two engines on one database; `name` stands in messages."""
-        self.name = name
+    def __init__(self, database: Database, reader: Engine, writer: Engine) -> None:
+        """Use two engines on one database."""
+        self.name = database.name
+        self._database = database
         self._reader = reader
         self._writer = writer
 
@@ -43,7 +37,7 @@ class Store:
 
         It waits for no writer. StoreUnavailable where the store cannot be read now.
         """
-        with store_errors(self.name), self._reader.begin() as connection:
+        with store_errors(self._database), self._reader.begin() as connection:
             yield connection
 
     @contextmanager
@@ -53,12 +47,12 @@ class Store:
         An error inside undoes all of it. StoreUnavailable: nothing was saved, try again. Never
         open a second one inside: it would wait for the first.
         """
-        with store_errors(self.name), self._writer.begin() as connection:
+        with store_errors(self._database), self._writer.begin() as connection:
             yield connection
 
     def rejection_reader(self) -> RejectionReader:
         """Return a way to the rejections that is meant for one question at a time, very fast."""
-        return RejectionReader(self._reader, self.name)
+        return RejectionReader(self._reader, self._database)
 
     def close(self) -> None:
         """Let go of every connection."""
@@ -72,21 +66,19 @@ class Store:
         self.close()
 
 
-def open_store(
-    url: str, boot_clock: BootClock = boot_clock, patience: timedelta = PATIENCE
-) -> Store:
+def open_store(url: str, clock: BootClock | None = None, patience: timedelta = PATIENCE) -> Store:
     """Open a store that `migrate` has made; SchemaMismatch where it has another schema.
 
-    `boot_clock` is the time by which leases run out. A writer waits for the others for
-    `patience` before StoreUnavailable.
+    `clock` is the time by which leases run out, unless it is the database's own. A writer waits
+    for the others for `patience` before StoreUnavailable.
     """
-    address = parse_url(url)
-    name = name_of(address)
-    if not has_file(address):
-        raise SchemaMismatch(f"{name} does not exist yet: run `linewatch migrate`")
-    engines = (reading_engine(address), writing_engine(address, patience))
-    reader, writer = (each.execution_options(**{CLOCK_OPTION: boot_clock}) for each in engines)
-    store = Store(reader, writer, name)
+    database = database_at(url)
+    if not database.exists():
+        raise SchemaMismatch(f"{database.name} does not exist yet: run `linewatch migrate`")
+    options = {_DATABASE: database, _CLOCK: clock}
+    engines = (database.reading_engine(), database.writing_engine(patience))
+    reader, writer = (each.execution_options(**options) for each in engines)
+    store = Store(database, reader, writer)
     try:
         check_schema(store)
     except BaseException:
@@ -109,13 +101,25 @@ def check_schema(store: Store) -> None:
     )
 
 
+def database_of(connection: Connection) -> Database:
+    """Return the database that a transaction of the store works in."""
+    database: Database = connection.get_execution_options()[_DATABASE]
+    return database
+
+
+def lease_time(connection: Connection) -> BootMoment:
+    """Return the time by which leases run out."""
+    clock: BootClock | None = connection.get_execution_options()[_CLOCK]
+    return database_of(connection).now(connection) if clock is None else clock()
+
+
 def prove_writing(store: Store) -> None:
     """Save something that changes nothing; StoreError where the store would save nothing now.
 
-    Only a commit shows a full disk: until then SQLite writes into its memory.
+    Only a commit shows a full disk: until then the database writes into its memory.
     """
     with store.write() as connection:
-        touch(connection)
+        database_of(connection).touch(connection)
 
 
 def stored_revision(connection: Connection) -> str | None:

@@ -8,8 +8,8 @@ from datetime import timedelta
 
 from sqlalchemy import ColumnElement, Connection, and_, select, update
 
-from dashboard.store.boot import BootClock, BootMoment
-from dashboard.store.engine import CLOCK_OPTION
+from dashboard.store.boot import BootMoment
+from dashboard.store.engine import lease_time
 from dashboard.store.schema import installation, leases
 from dashboard.store.upsert import insert_new
 
@@ -29,7 +29,7 @@ def acquire(connection: Connection, name: str, holder: str, duration: timedelta)
     or ran out. Who holds the lease already gets it prolonged, with the token it has. `holder`
     names one process, never two.
     """
-    now = _now(connection)
+    now = lease_time(connection)
     insert_new(connection, leases, _free(name))
     row = connection.execute(
         select(leases.c.holder, leases.c.token, _is_alive(now).label("is_alive"))
@@ -46,7 +46,7 @@ def acquire(connection: Connection, name: str, holder: str, duration: timedelta)
 
 def renew(connection: Connection, name: str, token: int, duration: timedelta) -> bool:
     """Prolong a lease from now; False where it ran out or another was given it: stop the job."""
-    now = _now(connection)
+    now = lease_time(connection)
     mine = update(leases).where(leases.c.name == name, leases.c.token == token, _is_alive(now))
     return connection.execute(mine.values(**_term(now, duration))).rowcount == 1
 
@@ -59,7 +59,7 @@ def release(connection: Connection, name: str, token: int) -> None:
 
 def holder(connection: Connection, name: str) -> Holder | None:
     """Return who holds the lease now, None where nobody does."""
-    alive = _is_alive(_now(connection))
+    alive = _is_alive(lease_time(connection))
     query = select(leases.c.holder, leases.c.token).where(leases.c.name == name, alive)
     row = connection.execute(query).one_or_none()
     return None if row is None else Holder(row.holder, row.token)
@@ -67,19 +67,14 @@ def holder(connection: Connection, name: str) -> Holder | None:
 
 def holders(connection: Connection) -> dict[str, Holder]:
     """Return who holds each lease that is held now, by the name of the lease."""
-    alive = _is_alive(_now(connection))
+    alive = _is_alive(lease_time(connection))
     query = select(leases.c.name, leases.c.holder, leases.c.token).where(alive)
     return {row.name: Holder(row.holder, row.token) for row in connection.execute(query)}
 
 
 def live_tokens(connection: Connection) -> Sequence[int]:
     """Return the fencing tokens of the leases that are held now."""
-    return connection.scalars(select(leases.c.token).where(_is_alive(_now(connection)))).all()
-
-
-def _now(connection: Connection) -> BootMoment:
-    clock: BootClock = connection.get_execution_options()[CLOCK_OPTION]
-    return clock()
+    return connection.scalars(select(leases.c.token).where(_is_alive(lease_time(connection)))).all()
 
 
 def _is_alive(now: BootMoment) -> ColumnElement[bool]:

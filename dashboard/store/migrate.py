@@ -10,10 +10,10 @@ from alembic.config import Config
 from sqlalchemy import Connection, func, inspect, select
 
 from dashboard.errors import SchemaMismatch, StoreError
+from dashboard.store.database import PATIENCE, database_at
 from dashboard.store.engine import stored_revision
 from dashboard.store.failures import store_errors
 from dashboard.store.schema import REVISION, installation
-from dashboard.store.sqlite import make_folder, name_of, parse_url, writing_engine
 
 
 def migrate(url: str, new_id: UUID | None = None) -> str:
@@ -22,13 +22,12 @@ def migrate(url: str, new_id: UUID | None = None) -> str:
     Nothing changes where it has our schema already. A new store gets the installation id
     `new_id`, or one by chance. Processes that migrate at once take turns.
     """
-    address = parse_url(url)
-    make_folder(address)
-    name = name_of(address)
-    engine = writing_engine(address)
+    database = database_at(url)
+    database.prepare()
+    engine = database.writing_engine(PATIENCE)
     try:
-        with store_errors(name), engine.begin() as connection:
-            _refuse_what_we_do_not_know(connection, name)
+        with store_errors(database), engine.begin() as connection:
+            _refuse_what_we_do_not_know(connection, database.name)
             command.upgrade(configuration(connection), "head")
             _found_installation(connection, new_id)
     finally:
@@ -40,7 +39,7 @@ def _refuse_what_we_do_not_know(connection: Connection, name: str) -> None:
     found = stored_revision(connection)
     if found is None and inspect(connection).get_table_names():
         raise StoreError(
-            f"{name} holds the tables of another program: give Linewatch a file of its own"
+            f"{name} holds the tables of another program: give Linewatch a database of its own"
         )
     if found is not None and found > REVISION:
         raise SchemaMismatch(

@@ -184,7 +184,8 @@ def _finish(
         literal(outcome, ForeignText),
     )
     columns = ["notice_id", "attempted_at", "result", "outcome"]
-    if connection.execute(insert(deliveries).from_select(columns, log.where(which))).rowcount == 0:
+    attempted = insert(deliveries).from_select(columns, log.where(which))
+    if connection.execute(attempted.returning(deliveries.c.delivery_id)).first() is None:
         return False
     freed = {"claimed_by": None, "outcome": outcome, "attempts": notices.c.attempts + 1}
     connection.execute(update(notices).where(which).values(**freed, **changed))

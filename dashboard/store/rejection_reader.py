@@ -3,17 +3,16 @@
 Measured with 1 M rejections: a record takes 13 µs here and 500 µs through SQLAlchemy, and what
 arrived since the last look 2.5 µs, so that it can be asked before each answer.
 
-This is SQLite's. A database of many writers gives out ids in another order than it commits
-them; there `arrivals` has to look again at every id that was still open the last time.
+It rests on writers taking turns, as they do on either database: ids are committed in the order
+in which they are given. On PostgreSQL a question costs a round trip to the server.
 """
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Collection, Iterator
 from datetime import datetime
 from operator import itemgetter
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from sqlalchemy import Engine
 
@@ -21,6 +20,7 @@ from dashboard.domain.exclusion import QUERYABLE_WINDOW, RejectedTransaction, Re
 from dashboard.domain.quantity import Address, NetworkId, TxHash
 from dashboard.errors import StoreError
 from dashboard.store.columns import milliseconds_of, moment_of, unescape
+from dashboard.store.database import Database
 from dashboard.store.failures import store_errors, translated
 
 _NEWEST: Final = "SELECT coalesce(max(rejection_id), 0) FROM rejections"
@@ -46,11 +46,14 @@ class TooManyVersions(Exception):
 class RejectionReader:
     """Asks from one thread at a time, and never waits: it fails where others would."""
 
-    def __init__(self, engine: Engine, name: str) -> None:
-        """Take a connection from `engine` at the first question; `name` stands in messages."""
+    def __init__(self, engine: Engine, database: Database) -> None:
+        """Take a connection from `engine` at the first question."""
         self._engine = engine
-        self._name = name
-        self._cursor: sqlite3.Cursor | None = None
+        self._database = database
+        self._cursor: Any = None
+        mark = database.parameter
+        self._arrivals = _ARRIVALS.replace("?", mark)
+        self._versions = _VERSIONS.replace("?", mark)
 
     def newest(self) -> int:
         """Return the highest id on record, 0 where there is none."""
@@ -60,9 +63,11 @@ class RejectionReader:
     def hashes(self) -> Iterator[bytes]:
         """Return the hash of every rejection, some of them several times."""
         try:
-            for (tx_hash,) in self._open().execute(_HASHES):
+            cursor = self._open()
+            cursor.execute(_HASHES)
+            for (tx_hash,) in cursor:
                 yield tx_hash
-        except sqlite3.Error as error:
+        except self._database.driver_error as error:
             raise self._lost(error) from error
 
     def arrivals(self, after: int, limit: int) -> list[tuple[int, bytes]]:
@@ -70,14 +75,14 @@ class RejectionReader:
 
         No rejection that was committed before this call is ever passed over.
         """
-        return self._rows(_ARRIVALS, (after, limit))
+        return self._rows(self._arrivals, (after, limit))
 
     def visible(
         self, networks: Collection[NetworkId], tx_hash: TxHash, now: datetime
     ) -> RejectedTransaction | None:
         """Answer as `store.rejections.visible` does, or raise TooManyVersions."""
         since = milliseconds_of(now - QUERYABLE_WINDOW)
-        rows = self._rows(_VERSIONS, (bytes(tx_hash), since, _MOST_VERSIONS))
+        rows = self._rows(self._versions, (bytes(tx_hash), since, _MOST_VERSIONS))
         if len(rows) == _MOST_VERSIONS:
             raise TooManyVersions
         own = [row for row in rows if row[0] in networks]
@@ -92,25 +97,30 @@ class RejectionReader:
     def _rows(self, statement: str, values: tuple[object, ...]) -> list[Any]:
         cursor = self._cursor or self._open()
         try:
-            return cursor.execute(statement, values).fetchall()
-        except sqlite3.Error as error:
+            cursor.execute(statement, values)
+            rows: list[Any] = cursor.fetchall()
+        except self._database.driver_error as error:
             raise self._lost(error) from error
+        return rows
 
-    def _open(self) -> sqlite3.Cursor:
+    def _open(self) -> Any:  # noqa: ANN401 - each driver has a cursor of its own
         """Take a connection that only this reader has, and that no pool gets back."""
         try:
-            with store_errors(self._name):
+            with store_errors(self._database):
                 pooled = self._engine.raw_connection()
-        except sqlite3.Error as error:  # what prepares a new connection fails below SQLAlchemy
+            connection: Any = pooled.driver_connection
+            pooled.detach()
+            self._database.let_ask_singly(connection)
+        except (
+            self._database.driver_error
+        ) as error:  # a new connection is prepared below SQLAlchemy
             raise self._lost(error) from error
-        connection = cast(sqlite3.Connection, pooled.driver_connection)
-        pooled.detach()
-        self._cursor = connection.execute("PRAGMA busy_timeout = 0")
+        self._cursor = connection.cursor()
         return self._cursor
 
-    def _lost(self, error: sqlite3.Error) -> StoreError:
+    def _lost(self, error: Exception) -> StoreError:
         self.close()
-        return translated(self._name, error)
+        return translated(self._database, error)
 
 
 def _record(row: tuple[Any, ...]) -> RejectedTransaction:

@@ -10,98 +10,123 @@ from pathlib import Path
 from typing import Any, Final
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event
-from sqlalchemy.engine import make_url
-from sqlalchemy.exc import ArgumentError
 
 from dashboard.errors import StoreError, StoreUnavailable
-
-PATIENCE: Final = timedelta(seconds=20)
-"""How long a writer waits for the others before it gives up."""
+from dashboard.store.boot import BootMoment, boot_clock
 
 _LOOK_AGAIN: Final = 0.001
 """Seconds between two tries of a waiting writer. SQLite's own wait sleeps up to 0.1 s at a time,
 and so misses most of the moments in which a busy process lets go of the lock."""
 
 _READERS_KEPT: Final = 16
+_READERS_PATIENCE: Final = 20.0
+"""Seconds; readers only wait for the moments in which the file is recovered or created."""
+
+_DAMAGED: Final = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
+_REMEDIES: Final = {
+    sqlite3.SQLITE_BUSY: "somebody else has been writing for too long; try again",
+    sqlite3.SQLITE_FULL: "free some space on its disk",
+    sqlite3.SQLITE_IOERR: "look after its disk",
+    sqlite3.SQLITE_READONLY: "give this user the right to write it and its folder",
+    sqlite3.SQLITE_PERM: "give this user the right to read and write it and its folder",
+    sqlite3.SQLITE_CANTOPEN: "give this user the right to read and write it and its folder",
+}
+_PRIMARY: Final = 0xFF
+"""SQLite's extended codes hold the primary one in their lowest byte."""
 
 
-def parse_url(text: str) -> URL:
-    """Read a store's address; StoreError tells what is wrong, without the address itself."""
-    try:
-        url = make_url(text)
-    except ArgumentError as error:
-        raise StoreError("The store's url is none: give sqlite:////folder/linewatch.db") from error
-    if url.get_backend_name() != "sqlite":
-        raise StoreError(
-            f"The store's url names {url.get_backend_name()}, which is not supported yet: "
-            "give sqlite:////folder/linewatch.db"
+class SqliteFile:
+    """A store in a file of this machine."""
+
+    parameter = "?"
+    driver_error: type[Exception] = sqlite3.Error
+
+    def __init__(self, url: URL) -> None:
+        """Refuse an address that names no file."""
+        if not url.database or url.database == ":memory:":
+            raise StoreError(
+                "The store's url names no file, and a store in memory cannot be shared by the "
+                "roles: give sqlite:////folder/linewatch.db"
+            )
+        self._url = url
+        self._path = Path(url.database)
+        self.name = f"The store {url.database}"
+
+    def exists(self) -> bool:
+        """Look for the file; to connect would create it."""
+        return self._path.exists()
+
+    def prepare(self) -> None:
+        """Create the folder of the file, closed to other users, where there is none."""
+        folder = self._path.parent
+        try:
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        except OSError as error:
+            raise StoreUnavailable(
+                f"The folder {folder} of the store cannot be made ({error.strerror}): "
+                "make it, or choose another with LINEWATCH_HOME"
+            ) from error
+
+    def writing_engine(self, patience: timedelta) -> Engine:
+        """Connect for writing: one transaction at a time per process, on disk when it commits.
+
+        BEGIN IMMEDIATE takes the write lock at once, since a transaction that starts to write
+        later fails where another has written in between, whatever the time-out.
+        """
+        seconds = patience.total_seconds()
+        engine = create_engine(
+            self._url,
+            pool_size=1,
+            max_overflow=0,
+            pool_timeout=seconds,
+            connect_args={"timeout": seconds},
         )
-    if not url.database or url.database == ":memory:":
-        raise StoreError(
-            "The store's url names no file, and a store in memory cannot be shared by the roles: "
-            "give sqlite:////folder/linewatch.db"
+        event.listen(engine, "connect", _prepare_writer)
+        event.listen(engine, "begin", _begin_immediate_within(seconds))
+        return engine
+
+    def reading_engine(self) -> Engine:
+        """Connect for reading: each transaction sees one moment and waits for nobody."""
+        engine = create_engine(
+            self._url,
+            pool_size=_READERS_KEPT,
+            max_overflow=-1,
+            connect_args={"timeout": _READERS_PATIENCE},
         )
-    return url
+        event.listen(engine, "connect", _prepare_reader)
+        event.listen(engine, "begin", _begin_deferred)
+        return engine
 
+    def let_ask_singly(self, connection: sqlite3.Connection) -> None:
+        """Do so: `isolation_level` is None already."""
+        connection.execute("PRAGMA busy_timeout = 0")
 
-def name_of(url: URL) -> str:
-    """Say which store this is, for messages."""
-    return f"The store {url.database}"
+    def now(self, connection: Connection) -> BootMoment:  # noqa: ARG002 - SQLite has no clock of its own
+        """Return the time of this machine, since all processes of the store run on it."""
+        return boot_clock()
 
+    def touch(self, connection: Connection) -> None:
+        """Write the first page of the file again as it is."""
+        version = connection.exec_driver_sql("PRAGMA user_version").scalar_one()
+        connection.exec_driver_sql(f"PRAGMA user_version = {version:d}")
 
-def has_file(url: URL) -> bool:
-    """Whether there is something at the store's address; to connect would create it."""
-    return Path(str(url.database)).exists()
+    def size(self, connection: Connection) -> int:
+        """Count pages; what stands in the write-ahead log only is not in it."""
+        pages: int = connection.exec_driver_sql("PRAGMA page_count").scalar_one()
+        page_size: int = connection.exec_driver_sql("PRAGMA page_size").scalar_one()
+        return pages * page_size
 
-
-def make_folder(url: URL) -> None:
-    """Create the folder of the store's file, closed to other users, where there is none."""
-    folder = Path(str(url.database)).parent
-    try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    except OSError as error:
-        raise StoreUnavailable(
-            f"The folder {folder} of the store cannot be made ({error.strerror}): "
-            "make it, or choose another with LINEWATCH_HOME"
-        ) from error
-
-
-def writing_engine(url: URL, patience: timedelta = PATIENCE) -> Engine:
-    """Connect for writing: one transaction at a time per process, on disk when it commits.
-
-    BEGIN IMMEDIATE takes the write lock at once, since a transaction that starts to write later
-    fails where another has written in between, whatever the time-out.
-    """
-    seconds = patience.total_seconds()
-    engine = create_engine(
-        url,
-        pool_size=1,
-        max_overflow=0,
-        pool_timeout=seconds,
-        connect_args={"timeout": seconds},
-    )
-    event.listen(engine, "connect", _prepare_writer)
-    event.listen(engine, "begin", _begin_immediate_within(seconds))
-    return engine
-
-
-def reading_engine(url: URL) -> Engine:
-    """Connect for reading: each transaction sees one moment of the store and waits for nobody."""
-    engine = create_engine(
-        url,
-        pool_size=_READERS_KEPT,
-        max_overflow=-1,
-        connect_args={"timeout": PATIENCE.total_seconds()},
-    )
-    event.listen(engine, "connect", _prepare_reader)
-    event.listen(engine, "begin", _begin_deferred)
-    return engine
-
-
-def touch(connection: Connection) -> None:
-    """Write the first page of the file again as it is: a commit then shows that it can be."""
-    version = connection.exec_driver_sql("PRAGMA user_version").scalar_one()
-    connection.exec_driver_sql(f"PRAGMA user_version = {version:d}")
+    def unavailable(self, error: BaseException) -> StoreUnavailable | StoreError | None:
+        """Read the error's code."""
+        code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & _PRIMARY
+        if code in _DAMAGED:
+            return StoreError(
+                f"{self.name} is damaged or is no store of Linewatch ({error}): restore a backup, "
+                "or move the file away to begin anew"
+            )
+        if code in _REMEDIES:
+            return StoreUnavailable(f"{self.name} cannot be used now ({error}): {_REMEDIES[code]}")
+        return None
 
 
 def _prepare_writer(connection: Any, _record: object) -> None:  # noqa: ANN401 - SQLAlchemy hands the driver's own connection

@@ -13,8 +13,9 @@ Insert: TypeAlias = postgresql.Insert | sqlite.Insert
 
 def insert_new(connection: Connection, table: Table, row: Mapping[str, Any]) -> bool:
     """Insert a row unless one with the same key is there; say whether it was inserted."""
-    insert = _insert(connection, table).values(**row)
-    return connection.execute(insert.on_conflict_do_nothing()).rowcount == 1
+    insert = _insert(connection, table).values(**row).on_conflict_do_nothing()
+    inserted = connection.execute(insert.returning(*table.primary_key))
+    return inserted.first() is not None
 
 
 def insert_all_new(connection: Connection, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
 
-from sqlalchemy import Connection, Select, func, select, text
+from sqlalchemy import Connection, Select, func, select
 
 from dashboard.domain.notice import DeliveryResult
 from dashboard.domain.quantity import NetworkId
-from dashboard.store.engine import stored_revision
+from dashboard.store.engine import database_of, stored_revision
 from dashboard.store.schema import (
     checks,
     deliveries,
@@ -63,11 +63,9 @@ def mail_state(connection: Connection) -> MailState:
 
 
 def store_state(connection: Connection) -> StoreState:
-    """Measure the store; it is SQLite, which tells its size in pages."""
-    pages = connection.scalar(text("PRAGMA page_count")) or 0
-    page_size = connection.scalar(text("PRAGMA page_size")) or 0
+    """Measure the store and count what it holds."""
     return StoreState(
-        size=pages * page_size,
+        size=database_of(connection).size(connection),
         schema=stored_revision(connection) or "",
         tracked=_count(connection, select(func.count()).select_from(tracked_transactions)),
         rejections=_count(connection, select(func.count()).select_from(rejections)),

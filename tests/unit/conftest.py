@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 from dashboard.store.engine import Store, open_store
-from dashboard.store.migrate import migrate
 from tests.timepiece import Timepiece
 
 
@@ -19,9 +17,7 @@ def timepiece() -> Timepiece:
 
 
 @pytest.fixture
-def store(tmp_path: Path, timepiece: Timepiece) -> Iterator[Store]:
+def store(store_url: str, timepiece: Timepiece) -> Iterator[Store]:
     """Yield a new store, opened."""
-    url = f"sqlite:///{tmp_path}/linewatch.db"
-    migrate(url)
-    with open_store(url, timepiece.boot_clock) as opened:
+    with open_store(store_url, timepiece.boot_clock) as opened:
         yield opened

@@ -8,16 +8,22 @@ from pathlib import Path
 import pytest
 
 from dashboard.store.engine import Store, open_store
-from dashboard.store.migrate import migrate
+from tests.databases import DATABASES, new_store
 from tests.unit.store.machine import Machine
 
 
+@pytest.fixture(params=DATABASES)
+def database(request: pytest.FixtureRequest) -> str:
+    """Name the database of a test; each runs once on each."""
+    name: str = request.param
+    return name
+
+
 @pytest.fixture(name="url")
-def migrated_url(tmp_path: Path) -> str:
-    """Return the address of a new store."""
-    url = f"sqlite:///{tmp_path}/linewatch.db"
-    migrate(url)
-    return url
+def migrated_url(database: str, tmp_path: Path) -> Iterator[str]:
+    """Yield the address of a new store."""
+    with new_store(database, tmp_path) as url:
+        yield url
 
 
 @pytest.fixture

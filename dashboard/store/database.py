@@ -1,0 +1,84 @@
+"""Which database a store lives in: a SQLite file, or a PostgreSQL server that machines share."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any, Final, Protocol
+
+from sqlalchemy import URL, Connection, Engine
+from sqlalchemy.engine import make_url
+from sqlalchemy.exc import ArgumentError
+
+from dashboard.errors import StoreError, StoreUnavailable
+from dashboard.store.boot import BootMoment
+from dashboard.store.postgresql import PostgresqlServer
+from dashboard.store.sqlite import SqliteFile
+
+PATIENCE: Final = timedelta(seconds=20)
+"""How long a writer waits for the others before it gives up."""
+
+_EXAMPLES: Final = "sqlite:////folder/linewatch.db or postgresql://user:password@host/database"
+
+
+class Database(Protocol):
+    """What the store needs of a database beyond SQL; `name` stands in messages.
+
+    `parameter` marks a value in a statement for the driver, which raises `driver_error`.
+
+    Both kinds let one transaction write at a time and show readers one moment. So the numbers
+    that rows are given count up in the order in which transactions end, and whoever reads "all
+    after the last one I saw" misses none.
+    """
+
+    name: str
+    parameter: str
+    driver_error: type[Exception]
+
+    def exists(self) -> bool:
+        """Whether a store may be there; false where to connect would create one."""
+
+    def prepare(self) -> None:
+        """Make what must be there before a store can be created."""
+
+    def reading_engine(self) -> Engine:
+        """Connect for reading."""
+
+    def writing_engine(self, patience: timedelta) -> Engine:
+        """Connect for writing; a writer waits for the others at most for `patience`."""
+
+    def let_ask_singly(self, connection: Any) -> None:  # noqa: ANN401 - the driver's own
+        """Let each statement of a driver's connection see all that was committed before it.
+
+        It does not wait for others.
+        """
+
+    def now(self, connection: Connection) -> BootMoment:
+        """Return the time by which leases run out, the same for every process."""
+
+    def touch(self, connection: Connection) -> None:
+        """Write something that changes nothing, so that the commit proves that it can be."""
+
+    def size(self, connection: Connection) -> int:
+        """Return the bytes that the store takes."""
+
+    def unavailable(self, error: BaseException) -> StoreUnavailable | StoreError | None:
+        """Say an error of the driver with its remedy; None where it names no known trouble."""
+
+
+def database_at(text: str) -> Database:
+    """Read a store's address; StoreError tells what is wrong, without the address itself."""
+    try:
+        url = make_url(text)
+    except ArgumentError as error:
+        raise StoreError(f"The store's url is none: give {_EXAMPLES}") from error
+    return _database(url)
+
+
+def _database(url: URL) -> Database:
+    match url.get_backend_name():
+        case "sqlite":
+            return SqliteFile(url)
+        case "postgresql":
+            return PostgresqlServer(url)
+        case other:
+            raise StoreError(f"The store's url names {other}, which is not supported: {_EXAMPLES}")

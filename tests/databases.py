@@ -1,0 +1,36 @@
+"""A new store in either database, for tests that must hold on both."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+from dashboard.store.migrate import migrate
+from tests.postgresql import migrated_database
+
+DATABASES: Final = ("sqlite", "postgresql")
+
+
+@contextmanager
+def new_store(database: str, folder: Path) -> Iterator[str]:
+    """Yield the address of a new store; `folder` is where a file may be."""
+    yield from _NEW[database](folder)
+
+
+def _sqlite(folder: Path) -> Iterator[str]:
+    url = f"sqlite:///{folder}/linewatch.db"
+    migrate(url)
+    yield url
+
+
+def _postgresql(_folder: Path) -> Iterator[str]:
+    with migrated_database() as url:
+        yield url
+
+
+_NEW: Final[dict[str, Callable[[Path], Iterator[str]]]] = {
+    "sqlite": _sqlite,
+    "postgresql": _postgresql,
+}
