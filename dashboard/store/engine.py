@@ -30,6 +30,7 @@ class Store:
         self._database = database
         self._reader = reader
         self._writer = writer
+        self._rejection_readers: list[RejectionReader] = []
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
@@ -52,10 +53,14 @@ class Store:
 
     def rejection_reader(self) -> RejectionReader:
         """Return a way to the rejections that is meant for one question at a time, very fast."""
-        return RejectionReader(self._reader, self._database)
+        reader = RejectionReader(self._reader, self._database)
+        self._rejection_readers.append(reader)
+        return reader
 
     def close(self) -> None:
         """Let go of every connection."""
+        for reader in self._rejection_readers:
+            reader.close()
         self._reader.dispose()
         self._writer.dispose()
 

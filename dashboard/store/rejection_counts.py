@@ -77,7 +77,7 @@ def count_by(
     groups = tuple(
         Group(moment_of(row.key) if grouping.is_of_time else row.key, row.many) for row in rows
     )
-    return Counted(groups, rows[0].of, rows[0].total) if rows else Counted((), 0, 0)
+    return Counted(groups, rows[0].of, int(rows[0].total)) if rows else Counted((), 0, 0)
 
 
 def _beginning(step: timedelta) -> ColumnElement[Any]:

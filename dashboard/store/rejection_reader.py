@@ -63,7 +63,7 @@ class RejectionReader:
     def hashes(self) -> Iterator[bytes]:
         """Return the hash of every rejection, some of them several times."""
         try:
-            cursor = self._open()
+            cursor = self._cursor or self._open()
             cursor.execute(_HASHES)
             for (tx_hash,) in cursor:
                 yield tx_hash

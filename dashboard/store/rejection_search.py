@@ -10,6 +10,7 @@ from sqlalchemy import ColumnElement, Connection, Select, select
 
 from dashboard.domain.exclusion import StoredRejection
 from dashboard.domain.rejection_filter import RejectionFilter
+from dashboard.store.ascii_case import holds_text
 from dashboard.store.rejections import stored_rejection
 from dashboard.store.schema import rejections
 
@@ -50,7 +51,7 @@ def conditions_of(wanted: RejectionFilter) -> Iterator[ColumnElement[bool]]:
     if wanted.module == "":
         yield column.module.is_(None)
     if wanted.text:
-        yield column.reason_message.icontains(wanted.text, autoescape=True)
+        yield holds_text(column.reason_message, wanted.text)
     if wanted.network_ids is not None:
         yield column.network_id.in_(wanted.network_ids)
     if wanted.tx_hashes is not None:
