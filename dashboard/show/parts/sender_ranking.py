@@ -24,4 +24,4 @@ def sender_ranking(counted: Counted, length: str) -> Markup:
 
 def _link(sender: Address, length: str) -> Markup:
     address = f"rejections?length={length.replace(' ', '+')}&text={sender}"
-    return element("a", str(sender), href=address, target="_self", class_="lw-mono")
+    return element("a", str(sender), href=address, target="_self", class_="lw-hash")
