@@ -10,6 +10,8 @@ from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.functions import FunctionElement
 from sqlalchemy.types import TypeEngine
 
+from dashboard.store.columns import escape
+
 
 class _AsciiLower(FunctionElement[str]):
     """SQLite's `lower` knows no other letters; PostgreSQL's knows those of its collation."""
@@ -29,6 +31,6 @@ def _in_postgresql(element: _AsciiLower, compiler: SQLCompiler, **options: Any) 
 
 
 def holds_text(column: ColumnElement[str], text: str) -> ColumnElement[bool]:
-    """Demand that `text` stands somewhere in the column, whatever the case of its letters."""
-    lowered = "".join(each.lower() if each.isascii() else each for each in text)
+    """Demand that `text` stands in a column of `ForeignText`, whatever the case of its letters."""
+    lowered = "".join(each.lower() if each.isascii() else each for each in escape(text))
     return _AsciiLower(column).contains(lowered, autoescape=True)

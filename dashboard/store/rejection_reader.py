@@ -107,7 +107,11 @@ class RejectionReader:
         """Take a connection that only this reader has, and that no pool gets back."""
         try:
             with store_errors(self._database):
+                stays = (
+                    self._engine.raw_connection()
+                )  # with the pool: a last one takes the log along
                 pooled = self._engine.raw_connection()
+                stays.close()
             connection: Any = pooled.driver_connection
             pooled.detach()
             self._database.let_ask_singly(connection)

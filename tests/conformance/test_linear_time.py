@@ -23,6 +23,8 @@ from tests.integration.serving import a_signed_transaction
 LARGEST = Limits().largest_body
 STEP = 4
 ROUNDS = 3
+DEAREST = 120
+"""Times the cost of a plain message as large; a list of signatures has some 40, traced more."""
 NOISE = 0.004
 """Seconds that two measurements of the same may differ."""
 TRANSACTION = a_signed_transaction(1)
@@ -141,4 +143,4 @@ def test_cost_of_a_message_grows_no_faster_than_its_size(
     quick, slow = (seconds_of(roomy, message) for message in (small, large))
 
     assert slow < 2 * STEP * (quick + NOISE)
-    assert slow < 50 * (plain + NOISE)
+    assert slow < DEAREST * (plain + NOISE)
