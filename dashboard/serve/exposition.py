@@ -165,10 +165,7 @@ def _gauge(name: str, about: str, value: float, **labels: str) -> Metric:
 def _gauges(
     name: str, about: str, labels: tuple[str, ...], values: Iterable[tuple[tuple[str, ...], float]]
 ) -> Metric:
-    family = GaugeMetricFamily(f"linewatch_{name}", about, labels=labels)
-    for label_values, value in values:
-        family.add_metric(label_values, value)
-    return family
+    return _filled(GaugeMetricFamily(f"linewatch_{name}", about, labels=labels), values)
 
 
 def _counter(name: str, about: str, value: int) -> Metric:
@@ -178,7 +175,13 @@ def _counter(name: str, about: str, value: int) -> Metric:
 def _counters(
     name: str, about: str, labels: tuple[str, ...], values: Iterable[tuple[tuple[str, ...], float]]
 ) -> Metric:
-    family = CounterMetricFamily(f"linewatch_{name}", about, labels=labels)
+    return _filled(CounterMetricFamily(f"linewatch_{name}", about, labels=labels), values)
+
+
+def _filled(
+    family: GaugeMetricFamily | CounterMetricFamily,
+    values: Iterable[tuple[tuple[str, ...], float]],
+) -> Metric:
     for label_values, value in values:
         family.add_metric(label_values, value)
     return family

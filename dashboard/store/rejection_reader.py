@@ -105,19 +105,16 @@ class RejectionReader:
 
     def _open(self) -> Any:  # noqa: ANN401 - each driver has a cursor of its own
         """Take a connection that only this reader has, and that no pool gets back."""
+        # One stays with the pool: SQLite's last connection to go takes the log along.
+        # A new connection is prepared below SQLAlchemy, so the driver's own errors come through.
         try:
             with store_errors(self._database):
-                stays = (
-                    self._engine.raw_connection()
-                )  # with the pool: a last one takes the log along
-                pooled = self._engine.raw_connection()
+                stays, pooled = self._engine.raw_connection(), self._engine.raw_connection()
                 stays.close()
             connection: Any = pooled.driver_connection
             pooled.detach()
             self._database.let_ask_singly(connection)
-        except (
-            self._database.driver_error
-        ) as error:  # a new connection is prepared below SQLAlchemy
+        except self._database.driver_error as error:
             raise self._lost(error) from error
         self._cursor = connection.cursor()
         return self._cursor
