@@ -115,6 +115,20 @@ class Server:
 
 
 @contextmanager
+def open_house(home: Path, doors: int = 1) -> Iterator[House]:
+    """Yield a new store with a process serving it at each of the doors; end them all."""
+    house = House(home, doors)
+    try:
+        for server in house.servers:
+            server.start()
+        for server in house.servers:
+            server.wait_until_ready()
+        yield house
+    finally:
+        house.close()
+
+
+@contextmanager
 def connected(port: int) -> Iterator[http.client.HTTPConnection]:
     """Yield a connection over which calls are posted."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)

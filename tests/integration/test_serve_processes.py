@@ -11,22 +11,15 @@ from pathlib import Path
 import pytest
 
 from tests.faults.reporters import a_handed
-from tests.faults.serving import GET, SAVE, House, a_call, connected, post
+from tests.faults.serving import GET, SAVE, House, a_call, connected, open_house, post
 
 ROUNDS = 150
 
 
 @pytest.fixture
 def house(tmp_path: Path) -> Iterator[House]:
-    opened = House(tmp_path / "house", doors=2)
-    try:
-        for server in opened.servers:
-            server.start()
-        for server in opened.servers:
-            server.wait_until_ready()
+    with open_house(tmp_path / "house", doors=2) as opened:
         yield opened
-    finally:
-        opened.close()
 
 
 def test_report_acknowledged_by_one_process_is_never_null_at_the_other(house: House) -> None:

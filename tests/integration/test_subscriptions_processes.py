@@ -9,22 +9,15 @@ from typing import Any
 
 import pytest
 
-from tests.faults.serving import KEY, SAVE, House
+from tests.faults.serving import KEY, SAVE, House, open_house
 from tests.integration.documented import a_socket, exchange, hear
 from tests.integration.serving import a_call, a_report_of, a_signed_transaction
 
 
 @pytest.fixture
 def house(tmp_path: Path) -> Iterator[House]:
-    opened = House(tmp_path / "home", doors=2)
-    try:
-        for server in opened.servers:
-            server.start()
-        for server in opened.servers:
-            server.wait_until_ready()
+    with open_house(tmp_path / "home", doors=2) as opened:
         yield opened
-    finally:
-        opened.close()
 
 
 def report(house: House, nonce: int) -> str:
