@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
 from enum import StrEnum
 from typing import Any, Final
 
-from sqlalchemy import BigInteger, ColumnElement, Connection, func, select, type_coerce
+from sqlalchemy import ColumnElement, Connection, FromClause, Select, func, select
 
 from dashboard.domain.quantity import NetworkId
 from dashboard.domain.rejection_filter import RejectionFilter
@@ -16,6 +15,7 @@ from dashboard.store.archive import may_be_seen
 from dashboard.store.columns import moment_of
 from dashboard.store.rejection_search import conditions_of
 from dashboard.store.schema import rejections
+from dashboard.store.tallied import holds_others, rows_one_by_one, rows_to_count, step_of
 
 
 class Grouping(StrEnum):
@@ -61,37 +61,56 @@ def count_by(
 ) -> Counted:
     """Count rejections of `networks`, None for all: the largest groups first.
 
-    Hours and days come newest first.
+    Hours and days come newest first. Tallies are read where they tell it.
     """
+    if grouping is Grouping.SENDER:
+        return _counted(connection, grouping, _of_senders(wanted, networks), limit)
+    counted = rows_to_count(connection, wanted, _STEPS.get(grouping))
+    if grouping is Grouping.MODULE and holds_others(connection, counted):
+        counted = rows_one_by_one(wanted)
+    key = _key(grouping, counted).label("key")
+    query = select(key, func.sum(counted.c.many).label("many")).group_by(key)
+    if networks is not None:
+        query = query.where(counted.c.network_id.in_(networks))
+    return _counted(connection, grouping, query, limit)
+
+
+def _of_senders(
+    wanted: RejectionFilter, networks: frozenset[NetworkId] | None
+) -> Select[tuple[Any, int]]:
     allowed = () if networks is None else (may_be_seen(networks),)
-    key = _KEYS[grouping]().label("key")
-    many = func.count().label("many")
-    query = (
-        select(key, many, func.count().over().label("of"), func.sum(many).over().label("total"))
-        .where(*conditions_of(wanted), *allowed)
-        .group_by(key)
-        .order_by(*((key.desc(),) if grouping.is_of_time else (many.desc(), key)))
-        .limit(limit)
-    )
+    key = rejections.c.sender.label("key")
+    query = select(key, func.count().label("many")).group_by(key)
+    return query.where(*conditions_of(wanted), *allowed)
+
+
+def _counted(
+    connection: Connection, grouping: Grouping, groups: Select[tuple[Any, int]], limit: int
+) -> Counted:
+    """Put groups in order, and count and add up all of them beside the first `limit`."""
+    group = groups.subquery().c
+    of, total = func.count().over().label("of"), func.sum(group.many).over().label("total")
+    order = (group.key.desc(),) if grouping.is_of_time else (group.many.desc(), group.key)
+    query = select(group.key, group.many, of, total).order_by(*order).limit(limit)
     rows = connection.execute(query).all()
-    groups = tuple(
-        Group(moment_of(row.key) if grouping.is_of_time else row.key, row.many) for row in rows
+    found = tuple(
+        Group(moment_of(row.key) if grouping.is_of_time else row.key, int(row.many)) for row in rows
     )
-    return Counted(groups, rows[0].of, int(rows[0].total)) if rows else Counted((), 0, 0)
+    return Counted(found, rows[0].of, int(rows[0].total)) if rows else Counted((), 0, 0)
 
 
-def _beginning(step: timedelta) -> ColumnElement[Any]:
-    """Return when the step of an arrival began; steps begin at multiples of it since 1970."""
-    arrived = type_coerce(rejections.c.first_seen_at, BigInteger)
-    return arrived - arrived % (step // timedelta(milliseconds=1))
+_STEPS: Final = {Grouping.HOUR: timedelta(hours=1), Grouping.DAY: timedelta(days=1)}
 
 
-_KEYS: Final[dict[Grouping, Callable[[], ColumnElement[Any]]]] = {
-    Grouping.MODULE: lambda: rejections.c.module,
-    Grouping.STAGE: lambda: rejections.c.tx_rejection_stage,
-    Grouping.REASON_KIND: lambda: rejections.c.reason_kind,
-    Grouping.SENDER: lambda: rejections.c.sender,
-    Grouping.NETWORK: lambda: rejections.c.network_id,
-    Grouping.HOUR: lambda: _beginning(timedelta(hours=1)),
-    Grouping.DAY: lambda: _beginning(timedelta(days=1)),
-}
+def _key(grouping: Grouping, counted: FromClause) -> ColumnElement[Any]:
+    column = counted.c
+    if grouping in _STEPS:
+        return step_of(counted, _STEPS[grouping])
+    if grouping is Grouping.MODULE:
+        return func.nullif(column.module, "")
+    names = {
+        Grouping.STAGE: column.tx_rejection_stage,
+        Grouping.REASON_KIND: column.reason_kind,
+        Grouping.NETWORK: column.network_id,
+    }
+    return names[grouping]

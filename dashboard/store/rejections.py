@@ -20,6 +20,7 @@ from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.reason import parse_reason
 from dashboard.store.columns import milliseconds_of
 from dashboard.store.schema import rejections
+from dashboard.store.tally_keeping import count_in
 from dashboard.store.upsert import insert_new
 
 
@@ -27,7 +28,9 @@ def save_polled(
     connection: Connection, network_id: NetworkId, record: RejectedTransaction, now: datetime
 ) -> int:
     """Keep a version that upstream showed; return its id, the same for the same version."""
-    insert_new(connection, rejections, row_of_record(record, network_id, now))
+    row = row_of_record(record, network_id, now)
+    if insert_new(connection, rejections, row):
+        count_in(connection, [row])
     query = select(rejections.c.rejection_id).where(*_is_version(record, network_id))
     rejection_id: int = connection.scalars(query).one()
     return rejection_id

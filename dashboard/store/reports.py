@@ -13,6 +13,7 @@ from dashboard.domain.exclusion import RejectionReport, SaveStatus, SignedTransa
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.store.rejections import digest, row_of_record
 from dashboard.store.schema import rejections, signed_transactions, watches
+from dashboard.store.tally_keeping import count_in
 from dashboard.store.upsert import insert_all_new
 
 Place: TypeAlias = tuple[TxHash, NetworkId]
@@ -45,6 +46,7 @@ def save_reports(
     group = _Group.among(connection, {row["tx_hash"] for row in rows})
     statuses = [group.sort_in(row) for row in rows]
     insert_all_new(connection, rejections, group.new)
+    count_in(connection, group.new)
     for rejection_id, row in group.adopted.items():
         marked = {name: row[name] for name in _REPORTED}
         of_version = update(rejections).where(rejections.c.rejection_id == rejection_id)

@@ -6,56 +6,66 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
-from sqlalchemy import BigInteger, Connection, func, select, type_coerce
+from sqlalchemy import Connection, func, select
 
 from dashboard.domain.exclusion import RejectionStage
 from dashboard.domain.reason import ReasonKind
 from dashboard.domain.rejection_filter import RejectionFilter
 from dashboard.store.columns import moment_of
-from dashboard.store.rejection_search import conditions_of
-from dashboard.store.schema import rejections
+from dashboard.store.tallied import holds_others, rows_one_by_one, rows_to_count, step_of
 
 MOST_GROUPS: Final = 20_000
-"""Groups that one tally returns; nodes could name any number of modules."""
+"""Groups that are returned; nodes could name any number of modules."""
 
 
 @dataclass(frozen=True, slots=True)
-class Tally:
-    """Rejections that arrived in the step beginning at `since` and have the rest in common."""
+class Arrivals:
+    """Rejections of one stage that arrived in the step beginning at `since`."""
 
     since: datetime
     tx_rejection_stage: RejectionStage
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class NamedCause:
+    """Rejections whose reasons have the same form and name the same module, or none."""
+
     reason_kind: ReasonKind
     module: str | None
     count: int
 
 
-def tally(connection: Connection, wanted: RejectionFilter, step: timedelta) -> list[Tally]:
-    """Count the rejections that fit by step, stage and module, the largest groups first.
+def arrivals(connection: Connection, wanted: RejectionFilter, step: timedelta) -> list[Arrivals]:
+    """Count the rejections that fit by step and stage, in this order.
 
     Steps begin at whole multiples of `step` since 1970. Bound the time by `wanted.since`.
     """
-    length = step // timedelta(milliseconds=1)
-    arrived = type_coerce(rejections.c.first_seen_at, BigInteger)
-    column = rejections.c
-    begins = (arrived - arrived % length).label("begins")
-    groups = (begins, column.tx_rejection_stage, column.reason_kind, column.module)
-    many = func.count().label("many")
-    query = select(*groups, many).where(*conditions_of(wanted)).group_by(*groups)
-    rows = connection.execute(query.order_by(many.desc()).limit(MOST_GROUPS))
+    counted = rows_to_count(connection, wanted, step)
+    groups = (step_of(counted, step).label("begins"), counted.c.tx_rejection_stage)
+    query = select(*groups, func.sum(counted.c.many).label("many")).group_by(*groups)
+    rows = connection.execute(query.order_by(*groups).limit(MOST_GROUPS))
     return [
-        Tally(
-            moment_of(row.begins),
-            RejectionStage(row.tx_rejection_stage),
-            ReasonKind(row.reason_kind),
-            row.module,
-            row.many,
-        )
+        Arrivals(moment_of(row.begins), RejectionStage(row.tx_rejection_stage), int(row.many))
         for row in rows
+    ]
+
+
+def causes(connection: Connection, wanted: RejectionFilter) -> list[NamedCause]:
+    """Count the rejections that fit by what their reasons name, the commonest first."""
+    counted = rows_to_count(connection, wanted)
+    if holds_others(connection, counted):
+        counted = rows_one_by_one(wanted)
+    groups = (counted.c.reason_kind, counted.c.module)
+    many = func.sum(counted.c.many).label("many")
+    query = select(*groups, many).group_by(*groups).order_by(many.desc(), *groups)
+    rows = connection.execute(query.limit(MOST_GROUPS))
+    return [
+        NamedCause(ReasonKind(row.reason_kind), row.module or None, int(row.many)) for row in rows
     ]
 
 
 def how_many(connection: Connection, wanted: RejectionFilter) -> int:
     """Count the rejections that fit."""
-    query = select(func.count()).select_from(rejections).where(*conditions_of(wanted))
-    return connection.scalars(query).one()
+    counted = rows_to_count(connection, wanted)
+    return int(connection.scalar(select(func.sum(counted.c.many))) or 0)

@@ -48,25 +48,28 @@ def put(
 
 
 def add_up(
-    connection: Connection, table: Table, rows: Sequence[Mapping[str, Any]], latest: str
+    connection: Connection,
+    table: Table,
+    rows: Sequence[Mapping[str, Any]],
+    latest: str | None = None,
 ) -> None:
     """Insert rows of counts, each added to the one with the same primary key, if there is one.
 
-    The column `latest` holds no count but keeps the larger of both values.
+    The column `latest`, if there is one, holds no count but keeps the larger of both values.
     """
     if not rows:
         return
     insert = _insert(connection, table)
     keys = [column.name for column in table.primary_key]
-    sums = {
+    sums: dict[str, ColumnElement[Any]] = {
         name: table.c[name] + insert.excluded[name]
         for name in rows[0]
         if name not in (*keys, latest)
     }
-    is_newer = insert.excluded[latest] > table.c[latest]
-    newest = case((is_newer, insert.excluded[latest]), else_=table.c[latest])
-    statement = insert.on_conflict_do_update(index_elements=keys, set_=sums | {latest: newest})
-    connection.execute(statement, rows)
+    if latest is not None:
+        is_newer = insert.excluded[latest] > table.c[latest]
+        sums[latest] = case((is_newer, insert.excluded[latest]), else_=table.c[latest])
+    connection.execute(insert.on_conflict_do_update(index_elements=keys, set_=sums), rows)
 
 
 def _kept(table: Table, insert: Insert, name: str) -> ColumnElement[Any]:

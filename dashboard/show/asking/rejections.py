@@ -17,7 +17,7 @@ from dashboard.show.reason_names import Named
 from dashboard.store.reasons import UnparsedReason, unparsed_reasons
 from dashboard.store.rejection_counts import Counted, Grouping, count_by
 from dashboard.store.rejection_search import search
-from dashboard.store.tallies import Tally, how_many, tally
+from dashboard.store.tallies import Arrivals, arrivals, causes, how_many
 
 MOST_EXPORTED: Final = 20_000
 """Rejections in one CSV file."""
@@ -105,23 +105,21 @@ class RejectionQuestions:
             until=steps[0] - timedelta(milliseconds=1),
         )
         with self._source.store.read() as connection:
-            tallies = tally(connection, within, period.step)
-            total, before = how_many(connection, within), how_many(connection, earlier)
-        return RejectionSummary(total, before, _by_step(steps, tallies), *_counters(tallies))
+            arrived = arrivals(connection, within, period.step)
+            named = Counter(
+                {(each.reason_kind, each.module): each.count for each in causes(connection, within)}
+            )
+            before = how_many(connection, earlier)
+        stages = Counter[RejectionStage]()
+        for each in arrived:
+            stages[each.tx_rejection_stage] += each.count
+        return RejectionSummary(stages.total(), before, _by_step(steps, arrived), stages, named)
 
 
 def _by_step(
-    steps: Sequence[datetime], tallies: Sequence[Tally]
+    steps: Sequence[datetime], arrived: Sequence[Arrivals]
 ) -> list[tuple[datetime, Mapping[RejectionStage, int]]]:
     counts = {begins: Counter[RejectionStage]() for begins in steps}
-    for each in tallies:
+    for each in arrived:
         counts.setdefault(each.since, Counter())[each.tx_rejection_stage] += each.count
     return [(begins, counts[begins]) for begins in sorted(counts)]
-
-
-def _counters(tallies: Sequence[Tally]) -> tuple[Counter[RejectionStage], Counter[Named]]:
-    stages, named = Counter[RejectionStage](), Counter[Named]()
-    for each in tallies:
-        stages[each.tx_rejection_stage] += each.count
-        named[each.reason_kind, each.module] += each.count
-    return stages, named

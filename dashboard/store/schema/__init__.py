@@ -16,6 +16,7 @@ from dashboard.store.schema.fees import (
 )
 from dashboard.store.schema.follow_ups import follow_ups
 from dashboard.store.schema.installation import installation, leases
+from dashboard.store.schema.tallies import rejection_modules, rejection_tallies
 from dashboard.store.schema.transactions import (
     checks,
     rejections,
@@ -42,6 +43,8 @@ __all__ = [
     "metadata",
     "notices",
     "outbox",
+    "rejection_modules",
+    "rejection_tallies",
     "rejections",
     "signed_transactions",
     "standing_failures",
@@ -52,5 +55,5 @@ __all__ = [
     "watches",
 ]
 
-REVISION: Final = "0007"
+REVISION: Final = "0008"
 """The schema that this code reads and writes; revisions count up."""

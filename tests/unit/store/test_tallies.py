@@ -12,7 +12,7 @@ from dashboard.domain.rejection_filter import RejectionFilter
 from dashboard.store.engine import Store
 from dashboard.store.rejection_search import search
 from dashboard.store.rejections import save_polled
-from dashboard.store.tallies import Tally, how_many, tally
+from dashboard.store.tallies import Arrivals, NamedCause, arrivals, causes, how_many
 from tests.builders import A_MOMENT, A_NETWORK, a_hash, a_record, seconds
 
 HOUR = timedelta(hours=1)
@@ -38,21 +38,31 @@ def store(store: Store) -> Store:
     return store
 
 
-def test_tally_counts_by_hour_stage_and_module(store: Store) -> None:
+def test_arrivals_are_counted_by_hour_and_stage(store: Store) -> None:
     with store.read() as connection:
-        tallies = tally(connection, RejectionFilter(since=A_MOMENT), HOUR)
+        counted = arrivals(connection, RejectionFilter(since=A_MOMENT), HOUR)
 
-    sequencer, over_limit = RejectionStage.SEQUENCER, ReasonKind.OVER_LIMIT
-    assert tallies[0] == Tally(A_MOMENT, sequencer, over_limit, "ADD", 2)
-    assert Tally(A_MOMENT, RejectionStage.P2P, ReasonKind.UNPARSED, None, 1) in tallies
-    assert Tally(A_MOMENT + HOUR, sequencer, over_limit, None, 1) in tallies
-    assert len(tallies) == 3
+    assert counted == [
+        Arrivals(A_MOMENT, RejectionStage.P2P, 1),
+        Arrivals(A_MOMENT, RejectionStage.SEQUENCER, 2),
+        Arrivals(A_MOMENT + HOUR, RejectionStage.SEQUENCER, 1),
+    ]
 
 
-def test_tally_counts_only_what_fits(store: Store) -> None:
+def test_causes_are_counted_the_commonest_first(store: Store) -> None:
+    with store.read() as connection:
+        first, *rest = causes(connection, RejectionFilter(since=A_MOMENT))
+
+    assert first == NamedCause(ReasonKind.OVER_LIMIT, "ADD", 2)
+    assert NamedCause(ReasonKind.UNPARSED, None, 1) in rest
+    assert NamedCause(ReasonKind.OVER_LIMIT, None, 1) in rest
+
+
+def test_only_what_fits_is_counted(store: Store) -> None:
     wanted = RejectionFilter(module="ADD", since=A_MOMENT + seconds(1))
     with store.read() as connection:
-        assert [each.count for each in tally(connection, wanted, HOUR)] == [1]
+        assert [each.count for each in arrivals(connection, wanted, HOUR)] == [1]
+        assert [each.count for each in causes(connection, wanted)] == [1]
         assert how_many(connection, wanted) == 1
 
 

@@ -1,0 +1,68 @@
+"""A store of the seventh schema, which kept no tallies, has them all afterwards."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from alembic import command
+from sqlalchemy import column, create_engine, make_url, select, table
+
+from dashboard.domain.rejection_filter import RejectionFilter
+from dashboard.store.engine import open_store
+from dashboard.store.migrate import configuration, migrate
+from dashboard.store.rejections import row_of_record
+from dashboard.store.schema import rejection_tallies, rejections
+from dashboard.store.tallies import how_many
+from dashboard.store.tally_keeping import rebuild_tallies
+from tests.builders import A_MOMENT, A_NETWORK, ANOTHER_NETWORK, a_hash, a_record, seconds
+from tests.postgresql import empty_database
+
+REASONS = (
+    "TX_MODULE_LINE_COUNT_OVERFLOW(HUB)",
+    "TX_MODULE_LINE_COUNT_OVERFLOW",
+    "who knows",
+)
+
+
+@pytest.fixture
+def empty_url(database: str, tmp_path: Path) -> Iterator[str]:
+    """Yield the address of a database that has no tables yet."""
+    if database == "sqlite":
+        yield f"sqlite:///{tmp_path}/linewatch.db"
+        return
+    with empty_database() as url:
+        yield url
+
+
+def fill_seventh_schema(url: str) -> None:
+    """Make a store of that schema, with rejections of some weeks."""
+    engine = create_engine(make_url(url).set(drivername=driver_of(url)))
+    names = list(row_of_record(a_record(), A_NETWORK, A_MOMENT))
+    old = table("rejections", *(column(name, rejections.c[name].type) for name in names))
+    with engine.begin() as connection:
+        command.upgrade(configuration(connection), "0007")
+        for number in range(60):
+            record = a_record(tx_hash=a_hash(number), reason_message=REASONS[number % 3])
+            network_id = ANOTHER_NETWORK if number % 4 else A_NETWORK
+            at = A_MOMENT + seconds(number * 40_000)
+            connection.execute(old.insert().values(row_of_record(record, network_id, at)))
+    engine.dispose()
+
+
+def driver_of(url: str) -> str:
+    return "sqlite" if url.startswith("sqlite") else "postgresql+psycopg"
+
+
+def test_rejections_of_the_seventh_schema_are_tallied(empty_url: str) -> None:
+    fill_seventh_schema(empty_url)
+
+    migrate(empty_url)
+
+    with open_store(empty_url) as store, store.write() as connection:
+        tallied = {tuple(row) for row in connection.execute(select(rejection_tallies))}
+        assert how_many(connection, RejectionFilter()) == 60
+        assert how_many(connection, RejectionFilter(A_NETWORK, module="HUB")) == 5
+        rebuild_tallies(connection)
+        assert tallied == {tuple(row) for row in connection.execute(select(rejection_tallies))}
