@@ -17,8 +17,10 @@ from typing import Any, Final
 from sqlalchemy import Table
 from sqlalchemy.dialects import sqlite
 
+from dashboard.store.engine import open_store
 from dashboard.store.migrate import migrate
 from dashboard.store.schema import REVISION, rejections, signed_transactions
+from dashboard.store.tally_keeping import rebuild_tallies
 from tests.bench.truth import NETWORK, row_of, stored_hash
 
 FILE: Final = "linewatch.sqlite"
@@ -65,6 +67,8 @@ def _fill(file: Path, stored: int, day: datetime) -> None:
         _insert(connection, rejections, (row_of(number, day) for number in order))
         _insert(connection, signed_transactions, map(_transaction, order))
         connection.commit()
+    with open_store(f"sqlite:///{file}") as store, store.write() as writing:
+        rebuild_tallies(writing)
 
 
 def _insert(connection: sqlite3.Connection, table: Table, rows: Iterable[dict[str, Any]]) -> None:
