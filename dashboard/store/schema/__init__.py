@@ -7,6 +7,7 @@ from typing import Final
 from dashboard.store.schema.alerts import conditions, deliveries, notices, outbox, transitions
 from dashboard.store.schema.api_keys import api_key_credentials, api_key_uses, api_keys
 from dashboard.store.schema.base import metadata
+from dashboard.store.schema.fee_rollups import fee_rollups
 from dashboard.store.schema.fees import (
     base_fee_histories,
     estimated_base_fees,
@@ -37,6 +38,7 @@ __all__ = [
     "deliveries",
     "estimated_base_fees",
     "fee_marks",
+    "fee_rollups",
     "follow_ups",
     "installation",
     "leases",
@@ -55,5 +57,5 @@ __all__ = [
     "watches",
 ]
 
-REVISION: Final = "0008"
+REVISION: Final = "0009"
 """The schema that this code reads and writes; revisions count up."""

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any, Final
 
+from dashboard.domain.fees import nearest_rank
 from dashboard.domain.quantity import Wei
 from dashboard.show.fee_steps import FeeStory
 from dashboard.store.fee_series import FeeStep
@@ -19,7 +20,11 @@ def a_step(number: int, *fees: int, lasts: timedelta = timedelta(0), estimated: 
     first = A_MOMENT + number * STEP
     mean = sum(fees) / len(fees)
     lowest, highest = Wei(min(fees)), Wei(max(fees))
-    return FeeStep(first, first + lasts, lowest, highest, mean, len(fees), estimated)
+    median, p90 = (nearest_rank(sorted(map(Wei, fees)), percent) for percent in (50, 90))
+    last = first + lasts
+    return FeeStep(
+        first, last, lowest, highest, mean, len(fees), estimated, median, p90, timedelta(0)
+    )
 
 
 def a_story(*fees: int | None, **changes: Any) -> FeeStory:  # noqa: ANN401 - any field

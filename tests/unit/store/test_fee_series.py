@@ -58,7 +58,16 @@ def test_step_tells_lowest_highest_mean_and_when(store: Store) -> None:
     (step,) = steps_of(store)
 
     assert step == FeeStep(
-        A_MOMENT + seconds(60), A_MOMENT + seconds(110), Wei(2), Wei(9), 5.0, 3, 0
+        A_MOMENT + seconds(60),
+        A_MOMENT + seconds(110),
+        lowest=Wei(2),
+        highest=Wei(9),
+        mean=5.0,
+        values=3,
+        estimated=0,
+        median=Wei(4),
+        p90=Wei(9),
+        longest_gap=seconds(40),
     )
 
 
