@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from datetime import timedelta
 from typing import Any, Final, Protocol
 
@@ -37,6 +38,12 @@ class Database(Protocol):
     def exists(self) -> bool:
         """Whether a store may be there; false where to connect would create one."""
 
+    def identity(self) -> object:
+        """Return what changes when another store is put into this one's place."""
+
+    def look_over(self, connection: Connection, longest: timedelta) -> None:
+        """Raise StoreError, naming the way out, for damage that shows at once or in `longest`."""
+
     def prepare(self) -> None:
         """Make what must be there before a store can be created."""
 
@@ -45,6 +52,15 @@ class Database(Protocol):
 
     def writing_engine(self, patience: timedelta) -> Engine:
         """Connect for writing; a writer waits for the others at most for `patience`."""
+
+    def alone(self) -> AbstractContextManager[Connection]:
+        """Open a transaction while no other process uses the store; the driver's error otherwise.
+
+        Those who come meanwhile are refused.
+        """
+
+    def checkpoint(self, connection: Connection) -> None:
+        """Bring what was written to its final place, where the database puts that off."""
 
     def let_ask_singly(self, connection: Any) -> None:  # noqa: ANN401 - the driver's own
         """Let each statement of a driver's connection see all that was committed before it.

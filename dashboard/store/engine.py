@@ -10,7 +10,7 @@ from uuid import UUID
 
 from sqlalchemy import Connection, Engine, inspect, select, text
 
-from dashboard.errors import ForeignStore, SchemaMismatch
+from dashboard.errors import ForeignStore, SchemaMismatch, StoreUnavailable
 from dashboard.store.boot import BootClock, BootMoment
 from dashboard.store.database import PATIENCE, Database, database_at
 from dashboard.store.failures import store_errors
@@ -71,38 +71,67 @@ class Store:
         self.close()
 
 
-def open_store(url: str, clock: BootClock | None = None, patience: timedelta = PATIENCE) -> Store:
+def open_store(
+    url: str,
+    clock: BootClock | None = None,
+    patience: timedelta = PATIENCE,
+    look: timedelta = timedelta(0),
+) -> Store:
     """Open a store that `migrate` has made; SchemaMismatch where it has another schema.
 
     `clock` is the time by which leases run out, unless it is the database's own. A writer waits
-    for the others for `patience` before StoreUnavailable.
+    for the others for `patience` before StoreUnavailable. Damage that shows at once is told as
+    StoreError; `look` is how long more of it is looked for. ForeignStore where all was moved.
     """
     database = database_at(url)
     if not database.exists():
-        raise SchemaMismatch(f"{database.name} does not exist yet: run `linewatch migrate`")
+        raise SchemaMismatch(
+            f"{database.name} does not exist yet: run `linewatch migrate` for a new one, or "
+            "`linewatch restore FILE` with a backup"
+        )
+    was = database.identity()
     options = {_DATABASE: database, _CLOCK: clock}
     engines = (database.reading_engine(), database.writing_engine(patience))
     reader, writer = (each.execution_options(**options) for each in engines)
     store = Store(database, reader, writer)
     try:
-        check_schema(store)
+        check_store(store, look)
+        if database.identity() != was:
+            raise StoreUnavailable(f"{store.name} was replaced just now: try again")
     except BaseException:
         store.close()
         raise
     return store
 
 
-def check_schema(store: Store) -> None:
-    """Raise SchemaMismatch, naming both schemas and the remedy, unless the store has ours."""
+def check_store(store: Store, look: timedelta) -> None:
+    """Raise StoreError, naming the remedy, unless the store is whole, has our schema and is here.
+
+    `look` is how long damage is looked for that does not show at once.
+    """
     with store.read() as connection:
-        found = stored_revision(connection)
+        database_of(connection).look_over(connection, look)
+        check_schema(connection)
+        moved_to = connection.scalar(select(installation.c.moved_to))
+    if moved_to is not None:
+        raise ForeignStore(
+            f"{store.name} was moved to {moved_to}: set store.url, or LINEWATCH_STORE_URL, to that"
+        )
+
+
+def check_schema(connection: Connection) -> None:
+    """Raise SchemaMismatch, naming both schemas and the remedy, unless the store has ours."""
+    found, name = stored_revision(connection), database_of(connection).name
     if found == REVISION:
         return
     if found is None:
-        raise SchemaMismatch(f"{store.name} has no schema yet: run `linewatch migrate`")
+        raise SchemaMismatch(
+            f"{name} has no schema yet: run `linewatch migrate` if it is new; if it held "
+            "something, `linewatch restore FILE` with a backup"
+        )
     remedy = "run `linewatch migrate`" if found < REVISION else "upgrade Linewatch"
     raise SchemaMismatch(
-        f"{store.name} has schema {found}, this version of Linewatch uses {REVISION}: {remedy}"
+        f"{name} has schema {found}, this version of Linewatch uses {REVISION}: {remedy}"
     )
 
 

@@ -7,17 +7,24 @@ read is still so when it writes, and numbers given to rows count up in the order
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import timedelta
 from typing import Any, Final
 
 import psycopg
 from sqlalchemy import URL, Connection, Engine, create_engine, event, text
+from sqlalchemy.pool import NullPool
 
 from dashboard.errors import StoreError, StoreUnavailable
 from dashboard.store.boot import BootMoment
+from dashboard.store.solitude import in_use
 
 WRITING_LOCK: Final = 0x6C696E6577617463
 """The advisory lock of the one who writes: "linewatc" in ASCII."""
+
+USING_LOCK: Final = WRITING_LOCK + 1
+"""Each connection shares this one as long as it lasts, so that somebody can be alone."""
 
 _LONGEST_READ: Final = timedelta(minutes=2)
 _LONGEST_PAUSE: Final = timedelta(seconds=15)
@@ -60,17 +67,26 @@ class PostgresqlServer:
         """Leave it to the first connection to find out."""
         return True
 
+    def identity(self) -> object:
+        """Leave it to the lock: nobody connects while another store is put in place."""
+        return None
+
+    def look_over(self, connection: Connection, longest: timedelta) -> None:
+        """Leave damage to the server, which has checksums and logs of its own."""
+
     def prepare(self) -> None:
         """Need nothing: whoever runs the server creates the database."""
 
     def reading_engine(self) -> Engine:
         """Connect for reading: each transaction sees one moment and cannot write."""
-        return self._engine(
+        engine = self._engine(
             {"default_transaction_read_only": "on", "statement_timeout": _text(_LONGEST_READ)},
             isolation_level="REPEATABLE READ",
             pool_size=_READERS_KEPT,
             max_overflow=-1,
         )
+        event.listen(engine, "connect", _use)
+        return engine
 
     def writing_engine(self, patience: timedelta) -> Engine:
         """Connect for writing: one transaction at a time, on disk when it commits."""
@@ -86,7 +102,21 @@ class PostgresqlServer:
             pool_timeout=patience.total_seconds(),
         )
         event.listen(engine, "begin", _take_turns)
+        event.listen(engine, "connect", _use)
         return engine
+
+    @contextmanager
+    def alone(self) -> Iterator[Connection]:
+        """Take the lock that every other connection shares."""
+        engine = self._engine({"synchronous_commit": "on"}, poolclass=NullPool)
+        with engine.begin() as connection:
+            query = f"SELECT pg_try_advisory_xact_lock({USING_LOCK})"
+            if not connection.exec_driver_sql(query).scalar_one():
+                raise in_use(self.name)
+            yield connection
+
+    def checkpoint(self, connection: Connection) -> None:
+        """Leave it to the server."""
 
     def let_ask_singly(self, connection: psycopg.Connection) -> None:
         """Leave no transaction open between questions."""
@@ -114,7 +144,10 @@ class PostgresqlServer:
             return None
         state = error.sqlstate or "08000"
         if state.startswith("XX"):
-            return StoreError(f"{self.name} is damaged ({_line(error)}): restore a backup")
+            return StoreError(
+                f"{self.name} is damaged ({_line(error)}): "
+                "`linewatch verify` tells more, `linewatch restore FILE` brings a backup back"
+            )
         remedy = _REMEDIES.get(state) or _REMEDIES.get(state[:2])
         if remedy is None:
             return None
@@ -146,6 +179,14 @@ class PostgresqlServer:
 
 def _take_turns(connection: Connection) -> None:
     connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({WRITING_LOCK})")
+
+
+def _use(connection: psycopg.Connection, _record: object) -> None:
+    """Share the store with all others; this lasts as long as the connection."""
+    query = "SELECT pg_try_advisory_lock_shared(%s)"
+    if connection.execute(query, [USING_LOCK]).fetchone() != (True,):
+        raise StoreUnavailable("The store is being restored or moved: try again when that is done")
+    connection.rollback()
 
 
 def _text(duration: timedelta) -> str:

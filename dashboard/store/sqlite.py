@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import sqlite3
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from datetime import timedelta
 from pathlib import Path
 from typing import Any, Final
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event
+from sqlalchemy.exc import OperationalError
+from sqlalchemy.pool import NullPool
 
 from dashboard.errors import StoreError, StoreUnavailable
 from dashboard.store.boot import BootMoment, boot_clock
+from dashboard.store.damage import DAMAGED, PRIMARY, damage_of
+from dashboard.store.solitude import in_use
 
 _LOOK_AGAIN: Final = 0.001
 """Seconds between two tries of a waiting writer. SQLite's own wait sleeps up to 0.1 s at a time,
@@ -22,7 +27,6 @@ _READERS_KEPT: Final = 16
 _READERS_PATIENCE: Final = 20.0
 """Seconds; readers only wait for the moments in which the file is recovered or created."""
 
-_DAMAGED: Final = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
 _REMEDIES: Final = {
     sqlite3.SQLITE_BUSY: "somebody else has been writing for too long; try again",
     sqlite3.SQLITE_FULL: "free some space on its disk",
@@ -31,8 +35,10 @@ _REMEDIES: Final = {
     sqlite3.SQLITE_PERM: "give this user the right to read and write it and its folder",
     sqlite3.SQLITE_CANTOPEN: "give this user the right to read and write it and its folder",
 }
-_PRIMARY: Final = 0xFF
-"""SQLite's extended codes hold the primary one in their lowest byte."""
+_OUT_OF_DAMAGE: Final = (
+    "stop what uses it, then run `linewatch restore FILE` with your newest backup; without one, "
+    "`linewatch backup --salvage FILE` saves what can be read"
+)
 
 
 class SqliteFile:
@@ -49,16 +55,41 @@ class SqliteFile:
                 "roles: give sqlite:////folder/linewatch.db"
             )
         self._url = url
-        self._path = Path(url.database)
+        self.path = Path(url.database)
         self.name = f"The store {url.database}"
 
     def exists(self) -> bool:
-        """Look for the file; to connect would create it."""
-        return self._path.exists()
+        """Look for the file; to connect would create it. StoreError for a folder."""
+        if self.path.is_dir():
+            raise StoreError(
+                f"{self.name} is a folder: name a file, such as {self.path}/linewatch.sqlite"
+            )
+        return self.path.exists()
+
+    def identity(self) -> object:
+        """Return which file the path leads to."""
+        found = self.path.stat()
+        return found.st_dev, found.st_ino
+
+    def look_over(self, connection: Connection, longest: timedelta) -> None:
+        """Find damage that shows at once, and what a read of at most `longest` shows."""
+        driver: Any = connection.connection.driver_connection
+        try:
+            damage = damage_of(driver, longest)
+        except sqlite3.Error as error:
+            raise self.unavailable(error) or StoreError(
+                f"{self.name} cannot be read ({error})"
+            ) from error
+        if damage is not None:
+            raise self.damaged(damage)
+
+    def damaged(self, what: str) -> StoreError:
+        """Say damage with the ways out of it."""
+        return StoreError(f"{self.name} is damaged ({what}): {_OUT_OF_DAMAGE}")
 
     def prepare(self) -> None:
         """Create the folder of the file, closed to other users, where there is none."""
-        folder = self._path.parent
+        folder = self.path.parent
         try:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         except OSError as error:
@@ -97,6 +128,29 @@ class SqliteFile:
         event.listen(engine, "begin", _begin_deferred)
         return engine
 
+    @contextmanager
+    def alone(self) -> Iterator[Connection]:
+        """Keep everybody else out; whoever has the file open holds a lock that stands in the way.
+
+        Afterwards all that was written is in the file itself, none of it in a log.
+        """
+        engine = create_engine(self._url, poolclass=NullPool, connect_args={"timeout": 0})
+        event.listen(engine, "connect", _prepare_to_be_alone)
+        event.listen(engine, "begin", _begin_exclusive)
+        with ExitStack() as opened:
+            try:
+                connection = opened.enter_context(engine.begin())
+            except OperationalError as error:
+                if getattr(error.orig, "sqlite_errorcode", 0) & PRIMARY == sqlite3.SQLITE_BUSY:
+                    raise in_use(self.name) from error
+                raise
+            yield connection
+
+    def checkpoint(self, connection: Connection) -> None:
+        """Move what the log holds into the file, and make the log empty where nobody reads it."""
+        driver: Any = connection.connection.driver_connection
+        driver.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
     def let_ask_singly(self, connection: sqlite3.Connection) -> None:
         """Do so: `isolation_level` is None already."""
         connection.execute("PRAGMA busy_timeout = 0")
@@ -118,12 +172,11 @@ class SqliteFile:
 
     def unavailable(self, error: BaseException) -> StoreUnavailable | StoreError | None:
         """Read the error's code."""
-        code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & _PRIMARY
-        if code in _DAMAGED:
-            return StoreError(
-                f"{self.name} is damaged or is no store of Linewatch ({error}): restore a backup, "
-                "or move the file away to begin anew"
-            )
+        code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & PRIMARY
+        if code == sqlite3.SQLITE_NOTADB:
+            return self.damaged("the file is no SQLite database")
+        if code in DAMAGED:
+            return self.damaged(str(error))
         if code in _REMEDIES:
             return StoreUnavailable(f"{self.name} cannot be used now ({error}): {_REMEDIES[code]}")
         return None
@@ -169,6 +222,18 @@ def _is_locked_out(driver: sqlite3.Connection) -> bool:
     except sqlite3.OperationalError as error:
         return error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_BUSY
     return False
+
+
+def _prepare_to_be_alone(connection: Any, _record: object) -> None:  # noqa: ANN401 - SQLAlchemy hands the driver's own connection
+    connection.isolation_level = None
+    for pragma in ("locking_mode = EXCLUSIVE", "synchronous = FULL", "foreign_keys = ON"):
+        connection.execute(f"PRAGMA {pragma}")
+    # Leaving the log takes the one lock that every other connection stands in the way of.
+    connection.execute("PRAGMA journal_mode = DELETE")
+
+
+def _begin_exclusive(connection: Connection) -> None:
+    connection.exec_driver_sql("BEGIN EXCLUSIVE")
 
 
 def _begin_deferred(connection: Connection) -> None:

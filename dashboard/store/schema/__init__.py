@@ -57,5 +57,5 @@ __all__ = [
     "watches",
 ]
 
-REVISION: Final = "0009"
+REVISION: Final = "0010"
 """The schema that this code reads and writes; revisions count up."""

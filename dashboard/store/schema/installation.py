@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from sqlalchemy import BigInteger, Column, String, Table, Uuid
+from sqlalchemy import BigInteger, Column, String, Table, Text, Uuid
 
+from dashboard.store.columns import Moment
 from dashboard.store.schema.base import key, metadata, needed
 
-# One row: whose store this is, the last fencing token that any lease was given, and how often
-# the API keys were changed.
+# One row: whose store this is, the last fencing token that any lease was given, how often the API
+# keys were changed, when a backup was restored last, and where everything was moved.
 installation = Table(
     "installation",
     metadata,
     key("installation_id", Uuid),
     needed("last_token", BigInteger),
     needed("api_keys_version", BigInteger, server_default="0"),
+    Column("restored_at", Moment),
+    Column("moved_to", Text),
 )
 
 leases = Table(

@@ -78,12 +78,16 @@ def test_proof_of_writing_fails_on_a_disk_that_takes_no_more_until_it_does(store
 def test_file_that_is_no_store_is_told_with_the_remedy(tmp_path: Path) -> None:
     (tmp_path / "linewatch.db").write_bytes(b"Dear diary, " * 1000)
 
-    with pytest.raises(StoreError, match=r"linewatch\.db is damaged .* restore a backup"):
+    with pytest.raises(
+        StoreError, match=r"linewatch\.db is damaged .* run `linewatch restore FILE`"
+    ):
         open_store(f"sqlite:///{tmp_path}/linewatch.db")
 
 
 def test_damaged_store_is_told_with_the_remedy(url: str, tmp_path: Path) -> None:
     damage(tmp_path / "linewatch.db", at=100)
 
-    with pytest.raises(StoreError, match=r"linewatch\.db is damaged .* restore a backup"):
+    with pytest.raises(
+        StoreError, match=r"linewatch\.db is damaged .* run `linewatch restore FILE`"
+    ):
         open_store(url)
