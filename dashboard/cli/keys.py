@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import difflib
-import logging
 import secrets
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
@@ -14,21 +11,17 @@ import click
 
 from dashboard.cli import key_limits, key_list
 from dashboard.cli.key_limits import GivenLimits
+from dashboard.cli.key_source import OpenedKeys, opened_keys
 from dashboard.cli.options import Parsed, as_json
-from dashboard.cli.output import Json, print_json, print_table, say
+from dashboard.cli.output import Json, instant, print_json, print_table, say
 from dashboard.domain.api_key import KEY_PREFIX, SECRET_PREFIX, KeyLimits, parse_key_name
-from dashboard.domain.quantity import NetworkId, shorten
+from dashboard.domain.audit import Action, Detail
 from dashboard.domain.secret import Secret
 from dashboard.errors import InputError
-from dashboard.logs import configure_logs
-from dashboard.serve.key_keeping import ConfiguredKeys
 from dashboard.serve.keys import digest
-from dashboard.settings import Settings, load_settings
 from dashboard.settings.values import parse_duration
-from dashboard.show.networks import NetworkCard
 from dashboard.store.api_keys import (
     Credential,
-    StoredKey,
     all_keys,
     create_key,
     find_key,
@@ -38,13 +31,7 @@ from dashboard.store.api_keys import (
     revoke_key,
     rotate_key,
 )
-from dashboard.store.connection import Connection
-from dashboard.store.engine import Store
-from dashboard.wiring.cards import card_of
 from dashboard.wiring.clock import utc_now
-from dashboard.wiring.keys import configured_keys
-from dashboard.wiring.networks import networks_of
-from dashboard.wiring.store import open_checked_store
 
 _KEY_BYTES = 24
 _SECRET_BYTES = 32
@@ -84,7 +71,7 @@ def create(*, name: str, given: GivenLimits, as_json: bool) -> None:
     NAME is what logs and lists call whoever uses it. Without options it may ask everything and
     report nothing.
     """
-    with _opened() as here:
+    with opened_keys() as here:
         here.refuse_configured(name, "choose another name")
         limits = given.applied_to(KeyLimits(may_report=False), here.cards)
         made = _Made.now()
@@ -94,6 +81,7 @@ def create(*, name: str, given: GivenLimits, as_json: bool) -> None:
                     f"a key is called {name} already: choose another name, or give it a new key "
                     f"with `linewatch keys rotate {name}`"
                 )
+            here.note(connection, Action.CREATE_KEY, name, _details(limits))
         _tell_made(here, name, made, as_json=as_json)
 
 
@@ -105,7 +93,7 @@ def list_(*, as_json: bool) -> None:
     Revoked ones stay listed. Keys of the settings file are there too. Running serve processes
     write their counts every few seconds.
     """
-    with _opened() as here:
+    with opened_keys() as here:
         with here.store.read() as connection:
             stored, uses = all_keys(connection), key_uses(connection)
         found = key_list.listed(here.configured, stored, uses)
@@ -130,10 +118,12 @@ def limit(*, name: str, given: GivenLimits, as_json: bool) -> None:
     """Change what a key may do; what no option names stays as it is."""
     if given.is_empty():
         raise InputError("nothing to change: give --network, --method, --rate, --burst or --report")
-    with _opened() as here:
+    with opened_keys() as here:
         with here.store.write() as connection:
             found = here.found(connection, name)
-            limit_key(connection, name, given.applied_to(found.limits, here.cards))
+            limits = given.applied_to(found.limits, here.cards)
+            limit_key(connection, name, limits)
+            here.note(connection, Action.LIMIT_KEY, name, _details(limits))
         _tell(here, name, f"{name} has its new limits.", as_json=as_json)
 
 
@@ -143,13 +133,14 @@ def limit(*, name: str, given: GivenLimits, as_json: bool) -> None:
 @as_json
 def rename(*, name: str, new_name: str, as_json: bool) -> None:
     """Call a key otherwise; whoever uses it notices nothing."""
-    with _opened() as here:
+    with opened_keys() as here:
         here.refuse_configured(new_name, "choose another name")
         with here.store.write() as connection:
             here.found(connection, name)
             if find_key(connection, new_name) is not None:
                 raise InputError(f"a key is called {new_name} already: choose another name")
             rename_key(connection, name, new_name)
+            here.note(connection, Action.RENAME_KEY, name, {"to": new_name})
         _tell(here, new_name, f"{name} is now called {new_name}.", as_json=as_json)
 
 
@@ -162,10 +153,11 @@ def revoke(*, name: str, as_json: bool) -> None:
     Open WebSockets that it opened are closed. Its name is free again, and the list goes on
     showing it.
     """
-    with _opened() as here:
+    with opened_keys() as here:
         with here.store.write() as connection:
             here.found(connection, name)
             revoke_key(connection, name, utc_now())
+            here.note(connection, Action.REVOKE_KEY, name, {})
         if as_json:
             print_json({"name": name, "state": "revoked"})
         else:
@@ -186,12 +178,14 @@ def rotate(*, name: str, grace: timedelta | None, as_json: bool) -> None:
 
     The limits stay. Both are shown this one time.
     """
-    with _opened() as here:
+    with opened_keys() as here:
         made = _Made.now()
         ends_at = made.credential.created_at + (grace or _AT_ONCE)
         with here.store.write() as connection:
             here.found(connection, name)
             rotate_key(connection, name, made.credential, ends_at)
+            details = {"old_ends_at": instant(ends_at)}
+            here.note(connection, Action.ROTATE_KEY, name, details)
         _tell_made(here, name, made, as_json=as_json)
         if not as_json:
             until = f"works until {ends_at:%Y-%m-%d %H:%M:%S} UTC" if grace else "works no more"
@@ -214,67 +208,33 @@ class _Made:
         return cls(Secret(key), Secret(secret), Credential(digest(key), digest(secret), utc_now()))
 
 
-@dataclass(frozen=True, slots=True)
-class _Opened:
-    """The installation whose keys are looked after."""
-
-    settings: Settings
-    store: Store
-    cards: tuple[NetworkCard, ...]
-    configured: ConfiguredKeys
-
-    def found(self, connection: Connection, name: str) -> StoredKey:
-        """Return the key in use of this name; InputError tells where else it may be."""
-        self.refuse_configured(name, f"change [serve.keys.{name}] there")
-        found = find_key(connection, name)
-        if found is not None:
-            return found
-        ever = all_keys(connection)
-        if any(each.name == name for each in ever):
-            raise InputError(f"{name} was revoked before: `linewatch keys list` tells when")
-        near = difflib.get_close_matches(name, [each.name for each in ever], n=1)
-        hint = f"did you mean {near[0]}?" if near else "`linewatch keys list` shows all"
-        raise InputError(f"no key is called {shorten(name)}: {hint}")
-
-    def refuse_configured(self, name: str, remedy: str) -> None:
-        """Raise InputError for the name of a key that the settings hold."""
-        if name in {key.name for key in self.configured.keys}:
-            if self.settings.has_development_key:
-                remedy = "it is off as soon as a key or network of your own is configured"
-            raise InputError(
-                f"{name} is a key of the settings, which commands do not change: {remedy}"
-            )
-
-    def network_name(self, network_id: NetworkId) -> str:
-        """Name a network, by its id where it left the configuration."""
-        names = (card.name for card in self.cards if card.network_id == network_id)
-        return next(names, str(network_id))
+def _details(limits: KeyLimits) -> Mapping[str, Detail]:
+    """Tell the limits of a key to the audit log; None is all, or as configured."""
+    networks, methods = limits.network_ids, limits.methods
+    return {
+        "networks": None if networks is None else sorted(networks),
+        "methods": None if methods is None else sorted(methods),
+        "rate": limits.requests_per_second,
+        "burst": limits.burst,
+        "report": limits.may_report,
+    }
 
 
-@contextmanager
-def _opened() -> Iterator[_Opened]:
-    configure_logs("command", logging.ERROR)
-    settings = load_settings()
-    cards = tuple(card_of(network, settings) for network in networks_of(settings))
-    with closing(open_checked_store(settings)) as store:
-        yield _Opened(settings, store, cards, configured_keys(settings))
-
-
-def _form(here: _Opened, name: str) -> dict[str, Json]:
+def _form(here: OpenedKeys, name: str) -> dict[str, Json]:
     with here.store.read() as connection:
         stored, uses = find_key(connection, name), key_uses(connection)
     [each] = key_list.listed(replace(here.configured, keys=()), [stored] if stored else [], uses)
     return key_list.form(each, uses)
 
 
-def _tell(here: _Opened, name: str, text: str, *, as_json: bool) -> None:
+def _tell(here: OpenedKeys, name: str, text: str, *, as_json: bool) -> None:
     if as_json:
         print_json(_form(here, name))
     else:
         say(text)
 
 
-def _tell_made(here: _Opened, name: str, made: _Made, *, as_json: bool) -> None:
+def _tell_made(here: OpenedKeys, name: str, made: _Made, *, as_json: bool) -> None:
     """Show a key and its secret; nobody can ever show them again."""
     key, secret = made.key.reveal(), made.secret.reveal()
     if as_json:

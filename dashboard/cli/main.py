@@ -27,6 +27,7 @@ _COMMANDS: Final = {
     "fees": "fees",
     "alerts": "alerts",
     "keys": "keys",
+    "audit": "audit",
     "demo-history": "demo_history",
     "config": "config",
 }

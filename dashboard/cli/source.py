@@ -20,6 +20,7 @@ from dashboard.store.notice_search import NoticeFilter, search_notices
 from dashboard.store.observations import LatestGas, latest_gas
 from dashboard.store.rejection_search import search
 from dashboard.store.standing import open_incidents
+from dashboard.wiring.actor import os_user
 from dashboard.wiring.cards import card_of
 from dashboard.wiring.clock import utc_now
 from dashboard.wiring.networks import Network, networks_of
@@ -71,7 +72,7 @@ def opened() -> Iterator[Opened]:
     networks = networks_of(settings)
     cards = tuple(card_of(network, settings) for network in networks)
     with closing(open_checked_store(settings)) as store:
-        yield Opened(settings, networks, Source(store, cards, utc_now))
+        yield Opened(settings, networks, Source(store, cards, utc_now, os_user()))
 
 
 def standard_input() -> str:

@@ -20,7 +20,7 @@ from dashboard.show.asking.health import HealthQuestions
 from dashboard.show.asking.rejections import RejectionQuestions
 from dashboard.show.asking.senders import SenderQuestions
 from dashboard.show.asking.source import Source
-from dashboard.show.asking.tracked import TrackedQuestions
+from dashboard.show.asking.tracked import TrackedQuestions, note_tracking
 from dashboard.show.charts import Drawing, FeeLevels, base_fee_drawing
 from dashboard.show.dossiers import Dossier
 from dashboard.show.frames import fee_frame
@@ -128,10 +128,12 @@ class Desk:
         network_ids = tuple(card.network_id for card in self.networks if card.has_exclusion)
         now = self.now()
         with self._store.write() as connection:
-            return sum(
+            are_new = [
                 track(connection, TrackRequest(each, network_ids, attempted_at, label), now)
                 for each in hashes
-            )
+            ]
+            note_tracking(connection, self.source, hashes, are_new)
+        return sum(are_new)
 
     def _read_figures(self) -> tuple[NetworkFigures, ...]:
         now = self.now()

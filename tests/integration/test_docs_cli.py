@@ -66,7 +66,8 @@ def test_page_has_every_command_that_answers() -> None:
     named = set(re.findall(r"linewatch ([a-z-]+)", text))
 
     assert named == {
-        *("lookup", "track", "senders", "rejections", "fees", "alerts", "keys", "demo-history"),
+        *("lookup", "track", "senders", "rejections", "fees", "alerts", "keys", "audit"),
+        "demo-history",
     }
 
 
@@ -82,6 +83,7 @@ def test_page_has_every_command_that_answers() -> None:
         ("fees",),
         ("fees", "--since", "2h"),
         ("alerts",),
+        ("audit",),
         ("keys", "list"),
         ("keys", "create", "json"),
     ],

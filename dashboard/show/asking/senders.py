@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from dashboard.domain.audit import Action, Detail
 from dashboard.domain.quantity import Address, NetworkId
 from dashboard.errors import InputError
 from dashboard.show.asking.source import Source
@@ -44,6 +45,9 @@ class SenderQuestions:
             )
         now = self._source.now()
         with self._source.store.write() as connection:
+            for each in senders:
+                details: dict[str, Detail] = {"networks": able, "label": label}
+                self._source.note(connection, Action.WATCH_SENDER, str(each), details)
             return tuple(
                 watch_sender(connection, WatchedSender(each, able, now, label)) for each in senders
             )
@@ -51,7 +55,10 @@ class SenderQuestions:
     def unwatch(self, sender: Address) -> bool:
         """Watch an address no more; False where nobody did. What is tracked stays tracked."""
         with self._source.store.write() as connection:
-            return unwatch_sender(connection, sender)
+            was_watched = unwatch_sender(connection, sender)
+            if was_watched:
+                self._source.note(connection, Action.UNWATCH_SENDER, str(sender))
+        return was_watched
 
     def _tells_of_senders(self, network_id: NetworkId) -> bool:
         card = self._source.card(network_id)

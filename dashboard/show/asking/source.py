@@ -2,23 +2,41 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
+from dashboard.domain.audit import Action, Detail
 from dashboard.domain.clock import Clock
 from dashboard.domain.exclusion import StoredRejection
 from dashboard.domain.quantity import NetworkId
 from dashboard.domain.reason import Reason, parse_reason
 from dashboard.show.networks import NetworkCard
+from dashboard.store.audit import note_action
+from dashboard.store.connection import Connection
 from dashboard.store.engine import Store
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """The store, the networks of this installation, and the clock; shared by all sessions."""
+    """The store, the networks of this installation, and the clock; shared by all sessions.
+
+    `actor` is whom the audit log names for what is done through it.
+    """
 
     store: Store
     networks: tuple[NetworkCard, ...]
     now: Clock
+    actor: str = "pages"
+
+    def note(
+        self,
+        connection: Connection,
+        action: Action,
+        subject: str,
+        details: Mapping[str, Detail] | None = None,
+    ) -> None:
+        """Write an act of ours into the audit log."""
+        note_action(connection, self.now(), self.actor, action, subject, details)
 
     def card(self, network_id: NetworkId) -> NetworkCard | None:
         """Return what is told of a network, None for one that left the configuration."""

@@ -7,12 +7,14 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
 
+from dashboard.domain.audit import Action
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.track_list import ListedTransaction
 from dashboard.show import reading
 from dashboard.show.asking.source import Source
 from dashboard.show.dossiers import Dossier
 from dashboard.show.fresh import Fresh
+from dashboard.store.connection import Connection
 from dashboard.store.transactions import TrackedTransaction, TrackRequest, track
 from dashboard.store.watching import (
     Remarks,
@@ -86,25 +88,35 @@ class TrackedQuestions:
     def amend(self, tx_hash: TxHash, remarks: Remarks) -> bool:
         """Write other remarks; False where somebody removed the hash meanwhile."""
         with self._source.store.write() as connection:
-            return amend(connection, tx_hash, remarks)
+            is_amended = amend(connection, tx_hash, remarks)
+            if is_amended:
+                details = {"label": remarks.label, "note": remarks.note}
+                self._source.note(connection, Action.AMEND, str(tx_hash), details)
+        return is_amended
 
     def remove(self, tx_hash: TxHash) -> bool:
         """Track a hash no more; False where nobody did."""
         self._counts.forget()
         with self._source.store.write() as connection:
-            return untrack(connection, tx_hash)
+            was_tracked = untrack(connection, tx_hash)
+            if was_tracked:
+                self._source.note(connection, Action.UNTRACK, str(tx_hash))
+        return was_tracked
 
     def _track(
         self, listed: Sequence[ListedTransaction], network_ids: tuple[NetworkId, ...]
     ) -> Iterator[bool]:
         now = self._source.now()
         for start in range(0, len(listed), _AT_ONCE):
+            some = listed[start : start + _AT_ONCE]
+            requests = (
+                TrackRequest(each.tx_hash, network_ids, each.attempted_at, each.label, each.note)
+                for each in some
+            )
             with self._source.store.write() as connection:
-                for each in listed[start : start + _AT_ONCE]:
-                    request = TrackRequest(
-                        each.tx_hash, network_ids, each.attempted_at, each.label, each.note
-                    )
-                    yield track(connection, request, now)
+                are_new = [track(connection, request, now) for request in requests]
+                note_tracking(connection, self._source, [each.tx_hash for each in some], are_new)
+            yield from are_new
 
     def _count(self, network_id: NetworkId | None) -> TrackedCounts:
         with self._source.store.read() as connection:
@@ -113,3 +125,13 @@ class TrackedQuestions:
                 how_many_tracked(connection, TrackedFilter(network_id, Standing.REJECTED)),
                 how_many_tracked(connection, TrackedFilter(network_id, Standing.UNANSWERED)),
             )
+
+
+def note_tracking(
+    connection: Connection, source: Source, hashes: Sequence[TxHash], are_new: Sequence[bool]
+) -> None:
+    """Write one line into the audit log for all that one transaction tracks."""
+    if hashes:
+        subject = str(hashes[0]) if len(hashes) == 1 else f"{len(hashes)} transactions"
+        ends = {"first": str(hashes[0]), "last": str(hashes[-1])}
+        source.note(connection, Action.TRACK, subject, {"new": sum(are_new), **ends})

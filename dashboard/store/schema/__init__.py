@@ -6,6 +6,7 @@ from typing import Final
 
 from dashboard.store.schema.alerts import conditions, deliveries, notices, outbox, transitions
 from dashboard.store.schema.api_keys import api_key_credentials, api_key_uses, api_keys
+from dashboard.store.schema.audit import audit_log
 from dashboard.store.schema.base import metadata
 from dashboard.store.schema.fee_rollups import fee_rollups
 from dashboard.store.schema.fees import (
@@ -32,6 +33,7 @@ __all__ = [
     "api_key_credentials",
     "api_key_uses",
     "api_keys",
+    "audit_log",
     "base_fee_histories",
     "checks",
     "conditions",

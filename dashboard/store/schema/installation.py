@@ -8,7 +8,8 @@ from dashboard.store.columns import Moment
 from dashboard.store.schema.base import key, metadata, needed
 
 # One row: whose store this is, the last fencing token that any lease was given, how often the API
-# keys were changed, when a backup was restored last, and where everything was moved.
+# keys were changed, when a backup was restored last, where everything was moved, and before when
+# the audit log may be forgotten.
 installation = Table(
     "installation",
     metadata,
@@ -17,6 +18,7 @@ installation = Table(
     needed("api_keys_version", BigInteger, server_default="0"),
     Column("restored_at", Moment),
     Column("moved_to", Text),
+    Column("audit_log_kept_since", Moment),
 )
 
 leases = Table(

@@ -9,10 +9,12 @@ from alembic import command
 from sqlalchemy import create_engine, text
 
 from dashboard.domain.api_key import KeyLimits
+from dashboard.domain.audit import Action
 from dashboard.domain.condition import Incident, State, Subject, SubjectKind
 from dashboard.domain.notice import Recipient
 from dashboard.domain.quantity import NetworkId
 from dashboard.store.api_keys import Credential, create_key, keys_version
+from dashboard.store.audit import forget_let_go, let_go_before, note_action
 from dashboard.store.conditions import change
 from dashboard.store.engine import installation_id, open_store
 from dashboard.store.migrate import configuration, migrate
@@ -20,7 +22,7 @@ from dashboard.store.outbox import expand, recent_notices, unexpanded
 from dashboard.store.reasons import unparsed_reasons
 from dashboard.store.rejections import versions
 from dashboard.store.schema import REVISION
-from tests.builders import A_MOMENT, a_hash, a_transition, an_id
+from tests.builders import A_MOMENT, a_hash, a_transition, an_id, seconds
 
 OLD_ROW = """
 INSERT INTO rejections (network_id, tx_hash, sender, nonce, tx_rejection_stage, reason_message,
@@ -153,5 +155,26 @@ def test_store_of_the_fifth_schema_takes_keys(tmp_path: Path) -> None:
             connection, "wallet", KeyLimits(), Credential(b"k" * 32, b"s" * 32, A_MOMENT)
         )
         assert keys_version(connection) == 1
+        [stored] = versions(connection, a_hash(1))
+    assert stored.record.reason_message == "MMU"
+
+
+def test_store_of_the_seventh_schema_gets_a_log_that_only_grows(tmp_path: Path) -> None:
+    url = a_store_of_the_first_schema(tmp_path, "MMU")
+    engine = create_engine(url)
+    with engine.begin() as connection:
+        command.upgrade(configuration(connection), "0007")
+        connection.execute(
+            text("INSERT INTO installation (installation_id, last_token) VALUES (:id, 5)"),
+            {"id": an_id(9).hex},
+        )
+    engine.dispose()
+
+    migrate(url)
+
+    with open_store(url) as store, store.write() as connection:
+        note_action(connection, A_MOMENT, "ann", Action.TRACK, "it")
+        assert let_go_before(connection, A_MOMENT + seconds(1))
+        assert forget_let_go(connection, 10) == 1
         [stored] = versions(connection, a_hash(1))
     assert stored.record.reason_message == "MMU"

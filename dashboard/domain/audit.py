@@ -1,0 +1,45 @@
+"""What people and commands did to an installation, as its audit log tells it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import TypeAlias
+
+Detail: TypeAlias = str | int | float | bool | Sequence[str] | Sequence[int] | None
+"""What a detail may be; a secret is none of these, so that none is ever written."""
+
+
+class Action(StrEnum):
+    """What is done and worth remembering; FORGET is the log's own end, KEEP how long all stays."""
+
+    CREATE_KEY = "create-key"
+    LIMIT_KEY = "limit-key"
+    RENAME_KEY = "rename-key"
+    ROTATE_KEY = "rotate-key"
+    REVOKE_KEY = "revoke-key"
+    WATCH_SENDER = "watch-sender"
+    UNWATCH_SENDER = "unwatch-sender"
+    TRACK = "track"
+    AMEND = "amend"
+    UNTRACK = "untrack"
+    MIGRATE = "migrate"
+    BACKUP = "backup"
+    RESTORE = "restore"
+    VERIFY = "verify"
+    MOVE = "move"
+    KEEP = "keep"
+    FORGET = "forget"
+
+
+@dataclass(frozen=True, slots=True)
+class AuditEntry:
+    """One act: who did what to what; `actor`, `subject` and texts in `details` are foreign."""
+
+    at: datetime
+    actor: str
+    action: Action
+    subject: str
+    details: Mapping[str, Detail]

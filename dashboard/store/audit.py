@@ -1,0 +1,88 @@
+"""The audit log: each act is written down in the transaction that does it, for good."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import ColumnElement, Connection, delete, or_, select, update
+
+from dashboard.domain.audit import Action, AuditEntry, Detail
+from dashboard.store.schema import audit_log, installation
+
+
+@dataclass(frozen=True, slots=True)
+class AuditFilter:
+    """What is looked for; what is None may be anything. Both times are included."""
+
+    action: Action | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+
+
+def note_action(
+    connection: Connection,
+    at: datetime,
+    actor: str,
+    action: Action,
+    subject: str,
+    details: Mapping[str, Detail] | None = None,
+) -> None:
+    """Write down who does what to what, in the transaction that does it."""
+    row = {
+        "at": at,
+        "actor": actor,
+        "action": action.value,
+        "subject": subject,
+        "details": dict(details or {}),
+    }
+    connection.execute(audit_log.insert().values(**row))
+
+
+def audit_entries(
+    connection: Connection, wanted: AuditFilter, limit: int | None = None
+) -> list[AuditEntry]:
+    """Return the acts that fit, the latest first, at most `limit`."""
+    column = audit_log.c
+    query = select(audit_log).where(*_conditions(wanted)).limit(limit)
+    rows = connection.execute(query.order_by(column.at.desc(), column.audit_id.desc()))
+    return [
+        AuditEntry(row.at, row.actor, Action(row.action), row.subject, row.details or {})
+        for row in rows
+    ]
+
+
+def last_details(connection: Connection, action: Action) -> Mapping[str, Detail] | None:
+    """Return what was written down with the last act of this kind."""
+    found = audit_entries(connection, AuditFilter(action), 1)
+    return found[0].details if found else None
+
+
+def let_go_before(connection: Connection, moment: datetime) -> bool:
+    """Allow that what is older be forgotten, for good; False where that was allowed before.
+
+    The database writes that down in the log itself.
+    """
+    kept_since = installation.c.audit_log_kept_since
+    is_news = or_(kept_since.is_(None), kept_since < moment)
+    allowed = update(installation).where(is_news).values(audit_log_kept_since=moment)
+    return connection.execute(allowed).rowcount == 1
+
+
+def forget_let_go(connection: Connection, limit: int) -> int:
+    """Forget at most so many rows, of those that `let_go_before` allowed; return how many."""
+    column = audit_log.c
+    allowed = select(installation.c.audit_log_kept_since).scalar_subquery()
+    old = select(column.audit_id).where(column.at < allowed).order_by(column.at).limit(limit)
+    return connection.execute(delete(audit_log).where(column.audit_id.in_(old))).rowcount
+
+
+def _conditions(wanted: AuditFilter) -> Iterator[ColumnElement[bool]]:
+    column = audit_log.c
+    if wanted.action is not None:
+        yield column.action == wanted.action.value
+    if wanted.since is not None:
+        yield column.at >= wanted.since
+    if wanted.until is not None:
+        yield column.at <= wanted.until

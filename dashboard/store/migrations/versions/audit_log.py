@@ -1,0 +1,110 @@
+"""The audit log, which only grows: triggers of the database refuse to change or delete its rows."""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0008"
+down_revision = "0007"
+
+big = sa.BigInteger()
+row_id = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
+
+# One statement each. A REPLACE of SQLite would delete without a word, so it is refused as well.
+SQLITE = (
+    """
+CREATE TRIGGER audit_log_unchanged BEFORE UPDATE ON audit_log BEGIN
+    SELECT RAISE(ABORT, 'the audit log only grows: its rows are neither changed nor deleted');
+END
+""",
+    """
+CREATE TRIGGER audit_log_not_replaced BEFORE INSERT ON audit_log
+WHEN EXISTS (SELECT 1 FROM audit_log WHERE audit_id = NEW.audit_id) BEGIN
+    SELECT RAISE(ABORT, 'the audit log only grows: its rows are neither changed nor deleted');
+END
+""",
+    """
+CREATE TRIGGER audit_log_kept BEFORE DELETE ON audit_log
+WHEN NOT EXISTS (SELECT 1 FROM installation WHERE audit_log_kept_since > OLD.at) BEGIN
+    SELECT RAISE(ABORT, 'the audit log only grows: its rows are neither changed nor deleted');
+END
+""",
+    """
+CREATE TRIGGER audit_log_not_kept_longer
+BEFORE UPDATE OF audit_log_kept_since ON installation
+WHEN OLD.audit_log_kept_since IS NOT NULL AND
+    (NEW.audit_log_kept_since IS NULL OR NEW.audit_log_kept_since < OLD.audit_log_kept_since) BEGIN
+    SELECT RAISE(ABORT, 'audit_log_kept_since never goes back');
+END
+""",
+    """
+CREATE TRIGGER audit_log_forgets AFTER UPDATE OF audit_log_kept_since ON installation
+WHEN NEW.audit_log_kept_since IS NOT OLD.audit_log_kept_since BEGIN
+    INSERT INTO audit_log (at, actor, action, subject, details) VALUES (
+        CAST((julianday('now') - 2440587.5) * 86400000 AS INTEGER), 'database', 'forget',
+        'audit log', json_object('before', NEW.audit_log_kept_since));
+END
+""",
+)
+
+POSTGRESQL = (
+    """
+CREATE FUNCTION audit_log_refuses() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF TG_OP = 'DELETE' THEN
+        IF EXISTS (SELECT 1 FROM installation WHERE audit_log_kept_since > OLD.at) THEN
+            RETURN OLD;
+        END IF;
+    END IF;
+    RAISE EXCEPTION 'the audit log only grows: its rows are neither changed nor deleted';
+END $$
+""",
+    """
+CREATE TRIGGER audit_log_unchanged BEFORE UPDATE OR DELETE ON audit_log
+FOR EACH ROW EXECUTE FUNCTION audit_log_refuses()
+""",
+    """
+CREATE TRIGGER audit_log_not_emptied BEFORE TRUNCATE ON audit_log
+FOR EACH STATEMENT EXECUTE FUNCTION audit_log_refuses()
+""",
+    """
+CREATE FUNCTION audit_log_forgets() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF NEW.audit_log_kept_since IS NOT DISTINCT FROM OLD.audit_log_kept_since THEN
+        RETURN NEW;
+    END IF;
+    IF NEW.audit_log_kept_since IS NULL OR NEW.audit_log_kept_since < OLD.audit_log_kept_since THEN
+        RAISE EXCEPTION 'audit_log_kept_since never goes back';
+    END IF;
+    INSERT INTO audit_log (at, actor, action, subject, details) VALUES (
+        (extract(epoch FROM clock_timestamp()) * 1000)::bigint, 'database', 'forget',
+        'audit log', json_build_object('before', NEW.audit_log_kept_since));
+    RETURN NEW;
+END $$
+""",
+    """
+CREATE TRIGGER audit_log_forgets AFTER UPDATE OF audit_log_kept_since ON installation
+FOR EACH ROW EXECUTE FUNCTION audit_log_forgets()
+""",
+)
+
+
+def upgrade() -> None:
+    """Create the log, its triggers, and the moment before which it may be forgotten: none yet."""
+    op.add_column("installation", sa.Column("audit_log_kept_since", big))
+    op.create_table(
+        "audit_log",
+        sa.Column("audit_id", row_id, nullable=False),
+        sa.Column("at", big, nullable=False),
+        sa.Column("actor", sa.Text(), nullable=False),
+        sa.Column("action", sa.String(40), nullable=False),
+        sa.Column("subject", sa.Text(), nullable=False),
+        sa.Column("details", sa.JSON(none_as_null=True)),
+        sa.PrimaryKeyConstraint("audit_id"),
+        sqlite_autoincrement=True,
+    )
+    op.create_index("ix_audit_log_at", "audit_log", ["at"])
+    triggers = POSTGRESQL if op.get_bind().dialect.name == "postgresql" else SQLITE
+    for statement in triggers:
+        op.get_bind().exec_driver_sql(statement)
