@@ -81,7 +81,9 @@ def rejection_form(stored: StoredRejection, reason: Reason) -> dict[str, Json]:
     record: dict[str, Any] = msgspec.json.decode(encode_record(stored.record))
     return record | {
         "firstSeenAt": instant(stored.first_seen_at),
+        "lastSeenAt": instant(stored.last_seen_at),
         "reportedAt": instant(stored.reported_at),
+        "source": str(stored.source),
         "overflows": [
             {"module": each.module, "count": each.count, "limit": each.limit}
             for each in stored.overflows

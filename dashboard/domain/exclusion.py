@@ -50,12 +50,21 @@ class ModuleOverflow:
     limit: int
 
 
+class RejectionSource(StrEnum):
+    """How a version came here first: from a node, from an upstream that was asked, or made up."""
+
+    REPORTED = "reported"
+    POLLED = "polled"
+    DEMO_HISTORY = "demo history"
+
+
 @dataclass(frozen=True, slots=True)
 class StoredRejection:
     """One version of a record in our archive.
 
     `first_seen_at` is when it arrived here, by poll or report. `reported_at` is when a node
-    handed it to our own serve; None where it was only polled.
+    handed it to our own serve; None where it was only polled. `seen_again_at` is when upstream
+    showed it another time, to the hour; None where it did not.
     """
 
     rejection_id: int
@@ -64,6 +73,13 @@ class StoredRejection:
     first_seen_at: datetime
     reported_at: datetime | None = None
     overflows: tuple[ModuleOverflow, ...] = ()
+    seen_again_at: datetime | None = None
+    source: RejectionSource = RejectionSource.POLLED
+
+    @property
+    def last_seen_at(self) -> datetime:
+        """When upstream or a node showed it last, to the hour."""
+        return self.seen_again_at or self.first_seen_at
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from hashlib import sha256
-from typing import Any
+from typing import Any, Final
 
-from sqlalchemy import ColumnElement, Connection, RowMapping, Select, select
+from sqlalchemy import ColumnElement, Connection, RowMapping, Select, select, update
 
 from dashboard.domain.exclusion import (
     QUERYABLE_WINDOW,
     ModuleOverflow,
     RejectedTransaction,
+    RejectionSource,
     RejectionStage,
     StoredRejection,
 )
@@ -23,16 +24,27 @@ from dashboard.store.schema import rejections
 from dashboard.store.tally_keeping import count_in
 from dashboard.store.upsert import insert_new
 
+SEEN_TO_THE: Final = timedelta(hours=1)
+"""A poll that shows what is known writes nothing more often: `seen_again_at` is that exact."""
+
 
 def save_polled(
     connection: Connection, network_id: NetworkId, record: RejectedTransaction, now: datetime
 ) -> int:
-    """Keep a version that upstream showed; return its id, the same for the same version."""
-    row = row_of_record(record, network_id, now)
+    """Keep a version that upstream showed; return its id, the same for the same version.
+
+    One that is there already is marked as seen again, at most once in `SEEN_TO_THE`.
+    """
+    column = rejections.c
+    row = row_of_record(record, network_id, now) | {"source": RejectionSource.POLLED}
     if insert_new(connection, rejections, row):
         count_in(connection, [row])
-    query = select(rejections.c.rejection_id).where(*_is_version(record, network_id))
-    rejection_id: int = connection.scalars(query).one()
+    query = select(column.rejection_id, column.first_seen_at, column.seen_again_at)
+    held = connection.execute(query.where(*_is_version(record, network_id))).one()
+    if now - (held.seen_again_at or held.first_seen_at) >= SEEN_TO_THE:
+        of_version = update(rejections).where(column.rejection_id == held.rejection_id)
+        connection.execute(of_version.values(seen_again_at=now))
+    rejection_id: int = held.rejection_id
     return rejection_id
 
 
@@ -89,7 +101,19 @@ def stored_rejection(row: RowMapping) -> StoredRejection:
         row[column.first_seen_at],
         row[column.reported_at],
         tuple(ModuleOverflow(*each) for each in row[column.overflows] or ()),
+        row[column.seen_again_at],
+        _source_of(row),
     )
+
+
+def _source_of(row: RowMapping) -> RejectionSource:
+    """Return what is written down, or what follows where an earlier version did not."""
+    column = rejections.c
+    if row[column.source] is not None:
+        return RejectionSource(row[column.source])
+    reported_at = row[column.reported_at]
+    is_reported = reported_at is not None and reported_at <= row[column.first_seen_at]
+    return RejectionSource.REPORTED if is_reported else RejectionSource.POLLED
 
 
 def record_of(row: RowMapping) -> RejectedTransaction:

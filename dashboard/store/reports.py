@@ -9,7 +9,12 @@ from typing import Any, NamedTuple, TypeAlias
 
 from sqlalchemy import Connection, select, update
 
-from dashboard.domain.exclusion import RejectionReport, SaveStatus, SignedTransaction
+from dashboard.domain.exclusion import (
+    RejectionReport,
+    RejectionSource,
+    SaveStatus,
+    SignedTransaction,
+)
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.store.rejections import digest, row_of_record
 from dashboard.store.schema import rejections, signed_transactions, watches
@@ -28,21 +33,28 @@ class LocatedReport(NamedTuple):
 
 
 def save_report(
-    connection: Connection, report: RejectionReport, network_id: NetworkId, now: datetime
+    connection: Connection,
+    report: RejectionReport,
+    network_id: NetworkId,
+    now: datetime,
+    source: RejectionSource = RejectionSource.REPORTED,
 ) -> SaveStatus:
     """Keep one report as `save_reports` keeps many."""
-    (status,) = save_reports(connection, [LocatedReport(report, network_id)], now)
+    (status,) = save_reports(connection, [LocatedReport(report, network_id)], now, source)
     return status
 
 
 def save_reports(
-    connection: Connection, located: Sequence[LocatedReport], now: datetime
+    connection: Connection,
+    located: Sequence[LocatedReport],
+    now: datetime,
+    source: RejectionSource = RejectionSource.REPORTED,
 ) -> list[SaveStatus]:
     """Keep what nodes report, in this order; the same reason for the same hash changes nothing.
 
     A version that was polled before it was reported is marked as reported.
     """
-    rows = [_row(each, now) for each in located]
+    rows = [_row(each, now) | {"source": source} for each in located]
     group = _Group.among(connection, {row["tx_hash"] for row in rows})
     statuses = [group.sort_in(row) for row in rows]
     insert_all_new(connection, rejections, group.new)

@@ -11,7 +11,7 @@ from typing import Final, TypeVar
 
 from dashboard.devnet.chain import DEVNET_ID
 from dashboard.devnet.history import History
-from dashboard.domain.exclusion import SaveStatus
+from dashboard.domain.exclusion import RejectionSource, SaveStatus
 from dashboard.errors import InputError
 from dashboard.settings import Settings
 from dashboard.store.engine import Store
@@ -71,10 +71,12 @@ def _fill_fees(store: Store, history: History) -> int:
 
 
 def _fill_rejections(store: Store, history: History) -> int:
-    count = 0
+    count, made_up = 0, RejectionSource.DEMO_HISTORY
     for some in _batches(history.reports(), _REPORTS_AT_A_TIME):
         with store.write() as connection:
-            saved = [save_report(connection, each.report, DEVNET_ID, each.at) for each in some]
+            saved = [
+                save_report(connection, each.report, DEVNET_ID, each.at, made_up) for each in some
+            ]
         count += saved.count(SaveStatus.SAVED)
     return count
 

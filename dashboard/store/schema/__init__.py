@@ -59,5 +59,5 @@ __all__ = [
     "watches",
 ]
 
-REVISION: Final = "0010"
+REVISION: Final = "0012"
 """The schema that this code reads and writes; revisions count up."""

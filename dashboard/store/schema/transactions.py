@@ -83,6 +83,10 @@ rejections = Table(
     # What `reason_message` says, to be counted; a migration reads it anew where that changes.
     needed("reason_kind", String(20), server_default="unparsed"),
     Column("module", String(64)),
+    # Null where it was seen once only; else at most an hour before the last time.
+    Column("seen_again_at", Moment),
+    # How it came here first; null where an earlier version of Linewatch took it in.
+    Column("source", String(20)),
     UniqueConstraint("tx_hash", "network_id", "version_digest"),
     UniqueConstraint("tx_hash", "network_id", "reported_reason_digest"),
     Index(None, "tx_hash", "network_id", "timestamp"),

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import pytest
 
 from dashboard.domain.exclusion import (
     QUERYABLE_WINDOW,
     ModuleOverflow,
+    RejectionSource,
     RejectionStage,
     SaveStatus,
 )
 from dashboard.store.engine import Store
-from dashboard.store.rejections import newest, save_polled, versions, visible
+from dashboard.store.rejections import newest, row_of_record, save_polled, versions, visible
 from dashboard.store.reports import save_report
+from dashboard.store.schema import rejections
 from tests.builders import (
     A_MOMENT,
     A_NETWORK,
@@ -199,3 +201,60 @@ def test_newest_rejections_come_in_the_order_of_their_arrival(store: Store) -> N
 
     assert [each.record.tx_hash for each in everywhere] == [a_hash(3), a_hash(2)]
     assert [each.record.tx_hash for each in here] == [a_hash(2), a_hash(1)]
+
+
+@pytest.mark.parametrize(
+    ("polls", "last_seen"),
+    [
+        ((0,), 0),
+        ((0, 3599), 0),
+        ((0, 3600), 3600),
+        ((0, 3600, 7199), 3600),
+        ((0, 3600, 7200), 7200),
+        ((0, -86400), 0),
+    ],
+)
+def test_version_that_upstream_shows_again_is_seen_again_to_the_hour(
+    store: Store, polls: tuple[int, ...], last_seen: int
+) -> None:
+    with store.write() as connection:
+        for poll in polls:
+            save_polled(connection, A_NETWORK, a_record(), A_MOMENT + seconds(poll))
+
+    with store.read() as connection:
+        [stored] = versions(connection, a_hash())
+    assert stored.first_seen_at == A_MOMENT
+    assert stored.last_seen_at == A_MOMENT + seconds(last_seen)
+
+
+def test_version_knows_how_it_came_here_first(store: Store) -> None:
+    made_up = RejectionSource.DEMO_HISTORY
+    with store.write() as connection:
+        save_polled(connection, A_NETWORK, a_record(), A_MOMENT)
+        save_report(connection, a_report(), A_NETWORK, A_MOMENT + seconds(1))
+        save_report(connection, a_report(tx_hash=a_hash(2)), A_NETWORK, A_MOMENT)
+        save_report(connection, a_report(tx_hash=a_hash(3)), A_NETWORK, A_MOMENT, made_up)
+
+    with store.read() as connection:
+        sources = [versions(connection, a_hash(number))[0].source for number in (1, 2, 3)]
+    assert sources == [RejectionSource.POLLED, RejectionSource.REPORTED, made_up]
+
+
+@pytest.mark.parametrize(
+    ("reported_at", "source"),
+    [
+        (None, RejectionSource.POLLED),
+        (A_MOMENT, RejectionSource.REPORTED),
+        (A_MOMENT + seconds(1), RejectionSource.POLLED),
+    ],
+)
+def test_source_of_a_row_without_one_follows_from_its_times(
+    store: Store, reported_at: datetime | None, source: RejectionSource
+) -> None:
+    old = row_of_record(a_record(), A_NETWORK, A_MOMENT) | {"reported_at": reported_at}
+    with store.write() as connection:
+        connection.execute(rejections.insert().values(**old))
+
+    with store.read() as connection:
+        [stored] = versions(connection, a_hash())
+    assert (stored.source, stored.last_seen_at) == (source, A_MOMENT)

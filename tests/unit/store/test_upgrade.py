@@ -11,6 +11,7 @@ from sqlalchemy import create_engine, text
 from dashboard.domain.api_key import KeyLimits
 from dashboard.domain.audit import Action
 from dashboard.domain.condition import Incident, State, Subject, SubjectKind
+from dashboard.domain.exclusion import RejectionSource
 from dashboard.domain.notice import Recipient
 from dashboard.domain.quantity import NetworkId
 from dashboard.store.api_keys import Credential, create_key, keys_version
@@ -159,11 +160,25 @@ def test_store_of_the_fifth_schema_takes_keys(tmp_path: Path) -> None:
     assert stored.record.reason_message == "MMU"
 
 
-def test_store_of_the_seventh_schema_gets_a_log_that_only_grows(tmp_path: Path) -> None:
+def test_rejection_of_the_ninth_schema_was_seen_once_and_by_poll(tmp_path: Path) -> None:
     url = a_store_of_the_first_schema(tmp_path, "MMU")
     engine = create_engine(url)
     with engine.begin() as connection:
-        command.upgrade(configuration(connection), "0007")
+        command.upgrade(configuration(connection), "0009")
+    engine.dispose()
+
+    migrate(url)
+
+    with open_store(url) as store, store.read() as connection:
+        [stored] = versions(connection, a_hash(1))
+    assert (stored.source, stored.last_seen_at) == (RejectionSource.POLLED, A_MOMENT)
+
+
+def test_store_of_the_eighth_schema_gets_a_log_that_only_grows(tmp_path: Path) -> None:
+    url = a_store_of_the_first_schema(tmp_path, "MMU")
+    engine = create_engine(url)
+    with engine.begin() as connection:
+        command.upgrade(configuration(connection), "0008")
         connection.execute(
             text("INSERT INTO installation (installation_id, last_token) VALUES (:id, 5)"),
             {"id": an_id(9).hex},

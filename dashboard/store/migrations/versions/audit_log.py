@@ -5,8 +5,8 @@ from __future__ import annotations
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0008"
-down_revision = "0007"
+revision = "0011"
+down_revision = "0010"
 
 big = sa.BigInteger()
 row_id = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
