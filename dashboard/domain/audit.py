@@ -35,6 +35,14 @@ class Action(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class Doer:
+    """Who does something, and when."""
+
+    name: str
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
 class AuditEntry:
     """One act: who did what to what; `actor`, `subject` and texts in `details` are foreign."""
 

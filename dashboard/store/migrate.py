@@ -9,33 +9,40 @@ from alembic import command
 from alembic.config import Config
 from sqlalchemy import Connection, func, inspect, select
 
+from dashboard.domain.audit import Action, Doer
 from dashboard.errors import SchemaMismatch, StoreError
+from dashboard.store.audit import note_action
 from dashboard.store.database import PATIENCE, database_at
 from dashboard.store.engine import stored_revision
 from dashboard.store.failures import store_errors
 from dashboard.store.schema import REVISION, installation
 
 
-def migrate(url: str, new_id: UUID | None = None) -> str:
+def migrate(url: str, new_id: UUID | None = None, by: Doer | None = None) -> str:
     """Create the store or bring it to our schema; return that schema's name.
 
     Nothing changes where it has our schema already. A new store gets the installation id
-    `new_id`, or one by chance. Processes that migrate at once take turns.
+    `new_id`, or one by chance. Processes that migrate at once take turns. `by` is who does it,
+    for the audit log of a store that is brought on.
     """
     database = database_at(url)
     database.prepare()
     engine = database.writing_engine(PATIENCE)
     try:
         with store_errors(database), engine.begin() as connection:
-            _refuse_what_we_do_not_know(connection, database.name)
+            before = _refuse_what_we_do_not_know(connection, database.name)
             command.upgrade(configuration(connection), "head")
             _found_installation(connection, new_id)
+            if by is not None and before not in {None, REVISION}:
+                steps = {"from": before, "to": REVISION}
+                note_action(connection, by.at, by.name, Action.MIGRATE, "store", steps)
     finally:
         engine.dispose()
     return REVISION
 
 
-def _refuse_what_we_do_not_know(connection: Connection, name: str) -> None:
+def _refuse_what_we_do_not_know(connection: Connection, name: str) -> str | None:
+    """Return the schema that is there; raise where we cannot bring it to ours."""
     found = stored_revision(connection)
     if found is None and inspect(connection).get_table_names():
         raise StoreError(
@@ -46,6 +53,7 @@ def _refuse_what_we_do_not_know(connection: Connection, name: str) -> None:
             f"{name} has schema {found}, this version of Linewatch knows up to {REVISION}: "
             "upgrade Linewatch"
         )
+    return found
 
 
 def configuration(connection: Connection) -> Config:

@@ -9,13 +9,19 @@ from alembic import command
 from sqlalchemy import create_engine, text
 
 from dashboard.domain.api_key import KeyLimits
-from dashboard.domain.audit import Action
+from dashboard.domain.audit import Action, Doer
 from dashboard.domain.condition import Incident, State, Subject, SubjectKind
 from dashboard.domain.exclusion import RejectionSource
 from dashboard.domain.notice import Recipient
 from dashboard.domain.quantity import NetworkId
 from dashboard.store.api_keys import Credential, create_key, keys_version
-from dashboard.store.audit import forget_let_go, let_go_before, note_action
+from dashboard.store.audit import (
+    AuditFilter,
+    audit_entries,
+    forget_let_go,
+    let_go_before,
+    note_action,
+)
 from dashboard.store.conditions import change
 from dashboard.store.engine import installation_id, open_store
 from dashboard.store.migrate import configuration, migrate
@@ -185,11 +191,14 @@ def test_store_of_the_eighth_schema_gets_a_log_that_only_grows(tmp_path: Path) -
         )
     engine.dispose()
 
-    migrate(url)
+    assert migrate(url, by=Doer("ann", A_MOMENT)) == migrate(url, by=Doer("bob", A_MOMENT))
 
     with open_store(url) as store, store.write() as connection:
+        [migrated] = audit_entries(connection, AuditFilter())
+        assert (migrated.actor, migrated.action) == ("ann", Action.MIGRATE)
+        assert migrated.details == {"from": "0007", "to": REVISION}
         note_action(connection, A_MOMENT, "ann", Action.TRACK, "it")
         assert let_go_before(connection, A_MOMENT + seconds(1))
-        assert forget_let_go(connection, 10) == 1
+        assert forget_let_go(connection, 10) == 2
         [stored] = versions(connection, a_hash(1))
     assert stored.record.reason_message == "MMU"
