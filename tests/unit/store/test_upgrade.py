@@ -196,7 +196,7 @@ def test_store_of_the_eighth_schema_gets_a_log_that_only_grows(tmp_path: Path) -
     with open_store(url) as store, store.write() as connection:
         [migrated] = audit_entries(connection, AuditFilter())
         assert (migrated.actor, migrated.action) == ("ann", Action.MIGRATE)
-        assert migrated.details == {"from": "0007", "to": REVISION}
+        assert migrated.details == {"from": "0008", "to": REVISION}
         note_action(connection, A_MOMENT, "ann", Action.TRACK, "it")
         assert let_go_before(connection, A_MOMENT + seconds(1))
         assert forget_let_go(connection, 10) == 2
