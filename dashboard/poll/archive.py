@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from uuid import UUID
 
@@ -16,21 +16,27 @@ from dashboard.poll.lease import Term
 from dashboard.store.answers import record_answers
 from dashboard.store.conditions import change, condition
 from dashboard.store.connection import Connection
+from dashboard.store.credit_ledger import note_spent
 from dashboard.store.engine import Store
 from dashboard.store.rejections import save_polled
 from dashboard.store.transactions import Watch, watches
 from dashboard.store.watching import still_watched
+from dashboard.upstream.meter import Meter
 
 
 @dataclass(frozen=True, slots=True)
 class ExclusionArchive:
-    """The store as seen by the poll of one network during one term; `new_id` gives fresh ids."""
+    """The store as seen by the poll of one network during one term.
+
+    `new_id` gives fresh ids, and `meter` counts what the poll asks.
+    """
 
     store: Store
     network_id: NetworkId
     term: Term
     conditions: Conditions
     new_id: Callable[[], UUID]
+    meter: Meter = field(default_factory=Meter)
 
     def watches(self, after: int) -> list[Watch]:
         """Return what is tracked on any network with a larger watch id, in its order."""
@@ -52,8 +58,9 @@ class ExclusionArchive:
 
         Raises StoreError or LeaseLost, and then nothing is written.
         """
-        with self.store.write() as connection:
+        with self.meter.handed_over() as spent, self.store.write() as connection:
             self.term.check(connection)
+            note_spent(connection, self.network_id, asked_at, spent)
             record_answers(connection, self.network_id, asked_at, answers)
             self.conditions.look_at_exclusion(connection, asked_at)
             for answer in news:

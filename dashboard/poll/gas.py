@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import partial
 
@@ -17,8 +17,10 @@ from dashboard.poll.clocks import Clocks
 from dashboard.poll.conditions import Conditions
 from dashboard.poll.gas_question import GasAnswer, GasAsker, GasQuestion, ask_of
 from dashboard.poll.lease import Term
+from dashboard.store.credit_ledger import note_spent
 from dashboard.store.engine import Store
 from dashboard.store.observations import save_gas
+from dashboard.upstream.meter import Meter
 
 _log = get_logger("gas poll")
 
@@ -46,7 +48,7 @@ class GasArchive:
     """The store as seen by the gas poll of one network during one term.
 
     `block_time` is the usual time between blocks, where it is known: it dates the values of a
-    history, which come without times.
+    history, which come without times. `meter` counts what the poll asks.
     """
 
     store: Store
@@ -54,11 +56,13 @@ class GasArchive:
     term: Term
     conditions: Conditions
     block_time: timedelta | None = None
+    meter: Meter = field(default_factory=Meter)
 
     def keep(self, observation: GasObservation) -> None:
         """Write down what one poll saw and what it changes; raises StoreError or LeaseLost."""
-        with self.store.write() as connection:
+        with self.meter.handed_over() as spent, self.store.write() as connection:
             self.term.check(connection)
+            note_spent(connection, self.network_id, observation.asked_at, spent)
             save = partial(save_gas, connection, observation, self.block_time)
             self.conditions.keep_gas(connection, observation, save)
 

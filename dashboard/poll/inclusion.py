@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Final, Protocol
@@ -24,6 +24,7 @@ from dashboard.poll.cadence import CadencePolicy
 from dashboard.poll.clocks import Clocks
 from dashboard.poll.lease import Term
 from dashboard.poll.schedule import Cohort, Schedule, Watched
+from dashboard.store.credit_ledger import note_spent
 from dashboard.store.engine import Store
 from dashboard.store.failing import note_answer, note_failure
 from dashboard.store.follow_ups import (
@@ -32,6 +33,7 @@ from dashboard.store.follow_ups import (
     keep_inclusion_answers,
     open_follow_ups,
 )
+from dashboard.upstream.meter import Meter
 
 FOLLOW_UP_CADENCE: Final = CadencePolicy(
     shortest_interval=timedelta(seconds=15),
@@ -55,11 +57,15 @@ class InclusionAsker(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class InclusionArchive:
-    """The store as seen by the follow-up of one network during one term."""
+    """The store as seen by the follow-up of one network during one term.
+
+    `meter` counts what the follow-up asks.
+    """
 
     store: Store
     network_id: NetworkId
     term: Term
+    meter: Meter = field(default_factory=Meter)
 
     def open(self, after: int) -> list[OpenFollowUp]:
         """Return what is to be followed up under a larger watch id than `after`, in its order."""
@@ -84,8 +90,9 @@ class InclusionArchive:
         told = zip(questions, answers, strict=True)
         failures = [answer.failure for answer in answers if answer.failure is not None]
         operation = Operation.TRANSACTION_RECEIPT
-        with self.store.write() as connection:
+        with self.meter.handed_over() as spent, self.store.write() as connection:
             self.term.check(connection)
+            note_spent(connection, self.network_id, asked_at, spent)
             if len(failures) < len(answers):
                 note_answer(connection, self.network_id, operation)
             else:

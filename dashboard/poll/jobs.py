@@ -12,12 +12,14 @@ from uuid import UUID
 from anyio.to_thread import run_sync
 
 from dashboard.detect.holding import ConditionRules
+from dashboard.domain.coverage import Watched
 from dashboard.domain.quantity import NetworkId
 from dashboard.logs import get_logger
 from dashboard.poll.archive import ExclusionArchive
 from dashboard.poll.cadence import CadencePolicy
 from dashboard.poll.clocks import Clocks
 from dashboard.poll.conditions import Conditions
+from dashboard.poll.coverage import CoverageWatch
 from dashboard.poll.exclusion import ExclusionAsker, ExclusionPoll
 from dashboard.poll.gas import GasArchive, GasPeriods, GasPoll
 from dashboard.poll.gas_question import GasAsker
@@ -32,6 +34,7 @@ from dashboard.poll.schedule import Schedule
 from dashboard.poll.scheduler import Job
 from dashboard.store.engine import Store
 from dashboard.store.retention import keep_house
+from dashboard.upstream.meter import Meter
 
 _log = get_logger("lease")
 
@@ -53,7 +56,8 @@ class WatchedNetwork:
     """One network, with the clients of the APIs that it has.
 
     `gas_from_node` answers for its fees where no gas API does. `block_time` is the usual time
-    between its blocks, where known. `gas_periods` are its own, where it has some.
+    between its blocks, where known. `gas_periods` are its own, where it has some. `meter` counts
+    what all of its clients ask.
     """
 
     network_id: NetworkId
@@ -63,11 +67,18 @@ class WatchedNetwork:
     gas_from_node: GasAsker | None = None
     gas_periods: GasPeriods | None = None
     inclusion: InclusionAsker | None = None
+    meter: Meter = field(default_factory=Meter)
 
     @property
     def has_gas(self) -> bool:
         """Whether anybody tells its fees."""
         return self.gas is not None or self.gas_from_node is not None
+
+    @property
+    def watched(self) -> tuple[Watched, ...]:
+        """What is watched of it."""
+        fees = (Watched.FEES,) if self.has_gas else ()
+        return fees if self.exclusion is None else (*fees, Watched.REJECTIONS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,24 +123,29 @@ def _polls(watcher: Watcher, term: Term, network: WatchedNetwork) -> Iterator[Jo
     store, network_id = watcher.store, network.network_id
     periods = network.gas_periods or watcher.periods.gas
     conditions = _conditions(watcher, network_id, periods)
+    coverage = CoverageWatch(network_id, network.watched, watcher.clocks)
     yield Job(
         f"conditions of {network_id}",
         watcher.periods.conditions,
-        lambda: run_sync(_look_at, watcher, term, network, conditions),
+        lambda: run_sync(_look_at, watcher, term, conditions, coverage),
     )
     if network.exclusion is not None:
-        archive = ExclusionArchive(store, network_id, term, conditions, watcher.new_id)
+        archive = ExclusionArchive(
+            store, network_id, term, conditions, watcher.new_id, network.meter
+        )
         schedule = Schedule(watcher.cadence)
         poll = ExclusionPoll(network.exclusion, archive, schedule, watcher.clocks)
         yield Job(f"exclusion poll of {network_id}", watcher.periods.exclusion, poll.tick)
     if network.inclusion is not None:
-        inclusions = InclusionArchive(store, network_id, term)
+        inclusions = InclusionArchive(store, network_id, term, network.meter)
         follow_up = InclusionPoll(
             network.inclusion, inclusions, Schedule(FOLLOW_UP_CADENCE), watcher.clocks
         )
         yield Job(f"inclusion poll of {network_id}", watcher.periods.inclusion, follow_up.tick)
     if network.has_gas:
-        gas_archive = GasArchive(store, network_id, term, conditions, network.block_time)
+        gas_archive = GasArchive(
+            store, network_id, term, conditions, network.block_time, network.meter
+        )
         gas = GasPoll(network.gas, gas_archive, periods, watcher.clocks, network.gas_from_node)
         yield Job(f"gas poll of {network_id}", periods.suggested_gas_fees, gas.tick)
 
@@ -153,15 +169,17 @@ async def _renew(lease: Lease, term: Term, lost: asyncio.Event) -> None:
         lost.set()
 
 
-def _look_at(watcher: Watcher, term: Term, network: WatchedNetwork, conditions: Conditions) -> None:
-    """Notice what nobody answers, and what became too old because nobody asked."""
+def _look_at(watcher: Watcher, term: Term, conditions: Conditions, coverage: CoverageWatch) -> None:
+    """Notice what nobody answers, what became too old because nobody asked, and what is missed."""
     now = watcher.clocks.now()
     with watcher.store.write() as connection:
         term.check(connection)
-        if network.has_gas:
+        if Watched.FEES in coverage.watched:
             conditions.look_at_gas(connection, now)
-        if network.exclusion is not None:
+        if Watched.REJECTIONS in coverage.watched:
             conditions.look_at_exclusion(connection, now)
+        looked_at = coverage.look(connection)
+    coverage.kept(looked_at)
 
 
 async def _deliver(watcher: Watcher, term: Term) -> None:

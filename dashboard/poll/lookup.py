@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import partial
@@ -20,21 +21,28 @@ from dashboard.poll.archive import keep_news
 from dashboard.poll.exclusion import ExclusionAsker
 from dashboard.poll.inclusion import InclusionAsker
 from dashboard.store.answers import record_answers
+from dashboard.store.connection import Connection
+from dashboard.store.credit_ledger import note_spent
 from dashboard.store.engine import Store
 from dashboard.store.follow_ups import inclusion_questions, keep_inclusion_answers
 from dashboard.store.rejections import save_polled
 from dashboard.store.transactions import is_tracked
+from dashboard.upstream.meter import Meter
 
 
 @dataclass(frozen=True, slots=True)
 class LiveQuestion:
-    """Asks the exclusion APIs of the networks in `askers`, and the `nodes`, side by side."""
+    """Asks the exclusion APIs of the networks in `askers`, and the `nodes`, side by side.
+
+    `meters` count what is asked of each network.
+    """
 
     store: Store
     askers: Mapping[NetworkId, ExclusionAsker]
     now: Clock
     new_id: Callable[[], UUID]
     nodes: Mapping[NetworkId, InclusionAsker] = field(default_factory=dict)
+    meters: Mapping[NetworkId, Meter] = field(default_factory=dict)
 
     async def ask(
         self, hashes: Sequence[TxHash], network_id: NetworkId | None, deadline: timedelta
@@ -94,7 +102,7 @@ class LiveQuestion:
         asked_at: datetime,
         told: Sequence[tuple[InclusionQuestion, InclusionAnswer]],
     ) -> None:
-        with self.store.write() as connection:
+        with self._writing(network_id, asked_at) as connection:
             keep_inclusion_answers(connection, network_id, asked_at, told)
 
     def _keep(
@@ -104,7 +112,7 @@ class LiveQuestion:
 
         A failure is kept of the hashes only: nobody asks again, so it would stand for the network.
         """
-        with self.store.write() as connection:
+        with self._writing(network_id, asked_at) as connection:
             record_answers(connection, network_id, asked_at, answers, is_polled=False)
             for answer in answers:
                 if is_tracked(connection, answer.tx_hash):
@@ -112,6 +120,14 @@ class LiveQuestion:
                     keep_news(connection, subject, answer, asked_at, self.new_id())
                 elif answer.record is not None:
                     save_polled(connection, network_id, answer.record, asked_at)
+
+    @contextmanager
+    def _writing(self, network_id: NetworkId, asked_at: datetime) -> Iterator[Connection]:
+        """Write, together with what asking cost."""
+        meter = self.meters.get(network_id) or Meter()
+        with meter.handed_over() as spent, self.store.write() as connection:
+            note_spent(connection, network_id, asked_at, spent)
+            yield connection
 
 
 def _silence(deadline: timedelta) -> Failure:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Final
 
+from dashboard.domain.coverage import Gap
 from dashboard.domain.observation import FailureKind, Operation
 from dashboard.show.networks import Datum, NetworkCard
+from dashboard.show.spending import Spending
 from dashboard.store.failing import StandingFailure
 from dashboard.store.leases import Holder
 from dashboard.store.wellbeing import MailState, StoreState
@@ -78,10 +80,11 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class NetworkHealth:
-    """The questions that are put to one network."""
+    """The questions that are put to one network, and what they cost."""
 
     card: NetworkCard
     questions: Sequence[Question]
+    spending: Spending = field(default_factory=Spending)
 
     def state(self, now: datetime) -> QuestionState:
         """Return the worst state of its questions; one without questions waits."""
@@ -92,12 +95,16 @@ class NetworkHealth:
 
 @dataclass(frozen=True, slots=True)
 class Health:
-    """All that tells whether Linewatch is well; `holders` hold its leases by name."""
+    """All that tells whether Linewatch is well; `holders` hold its leases by name.
+
+    `gaps` are the latest times in which something was not watched, the last one first.
+    """
 
     networks: Sequence[NetworkHealth]
     holders: Mapping[str, Holder]
     mail: MailState
     store: StoreState
+    gaps: Sequence[Gap] = ()
 
 
 def needs_of(health: Health, now: datetime) -> list[str]:

@@ -36,7 +36,7 @@ class NetworkCard:
     `threshold_period` how often percentile and threshold are, `history_period` how often the
     base fees of past blocks. `module_limits` tell the limit that a reason leaves out.
     `sees_all_reports` is true where nodes report to our own serve, so
-    that rejections cover more than tracked hashes.
+    that rejections cover more than tracked hashes. `planned_credits` are what its fees cost a day.
     """
 
     network_id: NetworkId
@@ -50,6 +50,7 @@ class NetworkCard:
     sees_all_reports: bool = False
     module_limits: ModuleLimits | None = None
     history_period: timedelta = timedelta(minutes=10)
+    planned_credits: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Final, Protocol
 from urllib.parse import unquote, urlsplit
 
 from dashboard.domain.secret import MASK, Secret
+from dashboard.upstream.meter import Note, note_nothing
 
 BODY_ALLOWANCE: Final = 64 * 1024
 """Bytes an answer may always have."""
@@ -30,12 +31,15 @@ class Endpoint:
 
     `name` is the network's name and the role ("devnet node"): all that errors and logs say.
     `url` is a secret, since addresses hold API keys. `timeout` bounds one attempt as a whole,
-    from the connection to the last byte, so that a slow drip ends too.
+    from the connection to the last byte, so that a slow drip ends too. `note` is told of each
+    question that is put, batches by their questions; one that is put again since nobody answered
+    is not told again.
     """
 
     name: str
     url: Secret
     timeout: timedelta = timedelta(seconds=10)
+    note: Note = field(default=note_nothing, compare=False, repr=False)
 
     def mask(self, text: str) -> str:
         """Return `text`, which an upstream may have made, without any part of the address."""

@@ -143,6 +143,7 @@ class ExclusionClient:
             self._size, self._successes = min(self._size * _SHRINK, self._largest), 0
 
     async def _exchange(self, hashes: Sequence[TxHash]) -> list[ExclusionAnswer]:
+        self.endpoint.note(GET_STATUS, len(hashes))
         batch = Batch(self.endpoint, self._take_ids(len(hashes)), hashes)
         body = await self._asker.post_json(self._encoded(batch), body_limit(len(hashes)))
         try:

@@ -71,6 +71,7 @@ class GasClient:
         return await self._ask(Operation.BUSY_THRESHOLD, decode_busy_threshold)
 
     async def _ask(self, operation: Operation, decode: Callable[[bytes], Answer]) -> Answer:
+        self._asker.endpoint.note(operation, 1)
         body = await self._asker.get(f"{self._path}/{operation}", self._headers, body_limit(1))
         try:
             return decode(body)

@@ -111,6 +111,7 @@ class NodeClient:
     async def _ask(self, method: str, params: list[Any], limit: int) -> Reply:
         request_id = self._take_ids(1)
         self.requests += 1
+        self.endpoint.note(method, 1)
         body = await self._asker.post_json(encode_call(method, params, request_id), limit)
         reply = self._read(decode_reply, body)
         if reply.id != request_id and reply.fault is None:
@@ -125,6 +126,7 @@ class NodeClient:
             return [await self._ask(method, params[0], limit)]
         first_id = self._take_ids(len(params))
         self.requests += 1
+        self.endpoint.note(method, len(params))
         body = encode_batch(method, params, first_id)
         replies = self._read(decode_replies, await self._asker.post_json(body, limit))
         by_id = {reply.id: reply for reply in replies}

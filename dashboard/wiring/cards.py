@@ -11,11 +11,13 @@ from dashboard.wiring.networks import (
     module_limits,
     sees_all_reports,
 )
+from dashboard.wiring.trial import cost_of
 
 
 def card_of(network: Network, settings: Settings) -> NetworkCard:
     """Return how a network is presented, and how often its figures are asked for."""
     endpoints, periods = network.endpoints, gas_periods(network, settings)
+    cost = cost_of(network, settings)
     return NetworkCard(
         network_id=network.network_id,
         name=network.title,
@@ -28,6 +30,7 @@ def card_of(network: Network, settings: Settings) -> NetworkCard:
         sees_all_reports=sees_all_reports(network, settings),
         history_period=periods.base_fee_history,
         module_limits=module_limits(network),
+        planned_credits=0 if cost is None else cost.gas_credits,
     )
 
 

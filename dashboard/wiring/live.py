@@ -32,7 +32,7 @@ def live_question(
         askers = {network_id: asker for network_id, asker in found.items() if asker is not None}
         nodes = {each.network_id: clients.inclusion(each) for each in networks}
         known = {network_id: node for network_id, node in nodes.items() if node is not None}
-        question = LiveQuestion(store, askers, utc_now, uuid4, known)
+        question = LiveQuestion(store, askers, utc_now, uuid4, known, clients.meters)
 
         def look_up(hashes: tuple[TxHash, ...], network_id: NetworkId | None) -> None:
             portal.call(question.ask, hashes, network_id, settings.pages.lookup_deadline)

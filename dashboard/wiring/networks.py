@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from urllib.parse import quote
 
 import msgspec
@@ -14,6 +15,7 @@ from dashboard.domain.fees import FeePolicy, LevelPolicy
 from dashboard.domain.module_limits import ModuleLimits
 from dashboard.domain.quantity import NetworkId, Wei
 from dashboard.domain.secret import Secret
+from dashboard.poll.cost import CREDITS_PER_CALL
 from dashboard.poll.gas import GasPeriods
 from dashboard.poll.inclusion import InclusionAsker
 from dashboard.settings import EndpointSettings, NetworkSettings, Settings
@@ -28,6 +30,7 @@ from dashboard.upstream.failover import FailoverFollower
 from dashboard.upstream.gas import BasicKey, Credentials, GasClient, PathKey
 from dashboard.upstream.http import HttpAsker, HttpClient
 from dashboard.upstream.inclusion import FirstThatAnswers, InclusionClient
+from dashboard.upstream.meter import Meter, Note, note_nothing
 from dashboard.upstream.node import NodeClient
 from dashboard.upstream.retry import RetryPolicy
 from dashboard.upstream.standing import FailoverPolicy
@@ -37,12 +40,16 @@ from dashboard.wiring.clock import elapsed, utc_now
 
 @dataclass(frozen=True, slots=True)
 class Network:
-    """One network that is watched: what people call it, and where it is asked."""
+    """One network that is watched: what people call it, and where it is asked.
+
+    `own_serve` is where our own serve listens, whose answers cost nothing.
+    """
 
     network_id: NetworkId
     title: str
     endpoints: NetworkSettings
     is_simulated: bool = False
+    own_serve: str = ""
 
     def fees(self, common: FeeSettings) -> FeeSettings:
         """Return the numbers behind its gas operations: its own, or those of all networks."""
@@ -55,11 +62,14 @@ def networks_of(settings: Settings) -> tuple[Network, ...]:
 
 
 def _networks(settings: Settings) -> Iterator[Network]:
+    own = _own_serve(settings)
     if settings.has_devnet:
-        yield Network(DEVNET_ID, "devnet", _devnet_endpoints(settings), is_simulated=True)
+        yield Network(
+            DEVNET_ID, "devnet", _devnet_endpoints(settings), is_simulated=True, own_serve=own
+        )
     for name, endpoints in settings.networks.items():
         network_id, title = NetworkId(endpoints.network_id), endpoints.title or name
-        yield Network(network_id, title, _located(endpoints, settings))
+        yield Network(network_id, title, _located(endpoints, settings), own_serve=own)
 
 
 def _devnet_endpoints(settings: Settings) -> NetworkSettings:
@@ -153,11 +163,15 @@ def _level(level: LevelSettings) -> LevelPolicy:
 
 @dataclass(frozen=True, slots=True)
 class Clients:
-    """Makes the clients of networks over one shared HTTP client; `attempts` at each question."""
+    """Makes the clients of networks over one shared HTTP client; `attempts` at each question.
+
+    All clients of a network count what they ask in its one meter.
+    """
 
     http: HttpClient
     patience: PollSettings
     attempts: int = 3
+    meters: defaultdict[NetworkId, Meter] = field(default_factory=lambda: defaultdict(Meter))
 
     def exclusion(self, network: Network) -> ExclusionClient | None:
         """Return the client of the exclusion endpoint, if there is one."""
@@ -175,7 +189,8 @@ class Clients:
         return self._exclusion(network, swapped), transport
 
     def _exclusion(self, network: Network, settings: EndpointSettings) -> ExclusionClient:
-        asker = self._asker(f"{network.title} exclusion endpoint", rpc_address(settings))
+        note = self._note(network, settings)
+        asker = self._asker(f"{network.title} exclusion endpoint", rpc_address(settings), note)
         return ExclusionClient(asker, settings.method_prefix, self.patience.largest_batch)
 
     def gas(self, network: Network) -> GasClient | None:
@@ -183,19 +198,23 @@ class Clients:
         settings = network.endpoints.gas
         if settings is None:
             return None
-        endpoint = self._endpoint(f"{network.title} gas endpoint", settings.url)
+        note = self._note(network, settings)
+        endpoint = self._endpoint(f"{network.title} gas endpoint", settings.url, note)
         asker = HttpAsker(self.http, endpoint, self._policy())
         return GasClient(asker, network.network_id, _credentials(settings))
 
     def nodes(self, network: Network) -> tuple[NodeClient, ...]:
         """Return the clients of the network's nodes, the preferred one first."""
         settings = network.endpoints.all_nodes
-        if len(settings) == 1:
-            return (NodeClient(self._asker(f"{network.title} node", rpc_address(settings[0]))),)
+        note = self.meters[network.network_id].note_at(0)  # what a node counts, nobody knows
         return tuple(
-            NodeClient(self._asker(f"{network.title} node {place}", rpc_address(each)))
-            for place, each in enumerate(settings, start=1)
+            NodeClient(self._asker(f"{network.title} node{place}", rpc_address(each), note))
+            for place, each in zip(_places(len(settings)), settings, strict=True)
         )
+
+    def _note(self, network: Network, settings: EndpointSettings) -> Note:
+        is_own = settings.url.reveal().rstrip("/") == network.own_serve
+        return self.meters[network.network_id].note_at(0 if is_own else CREDITS_PER_CALL)
 
     def inclusion(self, network: Network) -> InclusionAsker | None:
         """Return what asks the network's nodes what became of transactions, if there are any."""
@@ -213,17 +232,22 @@ class Clients:
         failover = FailoverPolicy(lag_blocks=network.endpoints.node_lag)
         return FailoverFollower(chain, nodes, network.network_id, elapsed, failover)
 
-    def _asker(self, name: str, url: Secret) -> Asker:
-        endpoint = self._endpoint(name, url)
+    def _asker(self, name: str, url: Secret, note: Note = note_nothing) -> Asker:
+        endpoint = self._endpoint(name, url, note)
         if url.reveal().startswith(("ws://", "wss://")):
             return WebSocketAsker(endpoint, self._policy())
         return HttpAsker(self.http, endpoint, self._policy())
 
-    def _endpoint(self, name: str, url: Secret) -> Endpoint:
-        return Endpoint(name, url, self.patience.request_timeout)
+    def _endpoint(self, name: str, url: Secret, note: Note) -> Endpoint:
+        return Endpoint(name, url, self.patience.request_timeout, note)
 
     def _policy(self) -> RetryPolicy:
         return RetryPolicy(self.attempts, self.patience.answer_deadline)
+
+
+def _places(count: int) -> list[str]:
+    """Return what tells nodes apart in messages; a lone one needs nothing."""
+    return [""] if count == 1 else [f" {place}" for place in range(1, count + 1)]
 
 
 def rpc_address(settings: EndpointSettings) -> Secret:

@@ -71,6 +71,7 @@ def _watched(network: Network, clients: Clients, settings: Settings) -> WatchedN
         if follower is None
         else GasFromNode(follower, Clocks(utc_now, elapsed), network.endpoints.stalls_after),
         gas_periods=gas_periods(network, settings),
+        meter=clients.meters[network.network_id],
     )
 
 

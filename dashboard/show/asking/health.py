@@ -10,8 +10,10 @@ from typing import Final
 from dashboard.domain.observation import GasSource, Operation
 from dashboard.show.asking.source import Source
 from dashboard.show.fresh import Fresh
+from dashboard.show.gaps import gaps_until
 from dashboard.show.health import Health, NetworkHealth, Question
 from dashboard.show.networks import NetworkCard
+from dashboard.show.spending import Spending, spending
 from dashboard.store.connection import Connection
 from dashboard.store.failing import StandingFailure
 from dashboard.store.leases import holders
@@ -22,6 +24,11 @@ from dashboard.store.wellbeing import (
     receipts_answered_at,
     store_state,
 )
+
+MOST_GAPS: Final = 20
+"""Gaps that are listed."""
+
+GAPS_SHOWN_FOR: Final = timedelta(days=30)
 
 _SHARED_FOR: Final = timedelta(seconds=2)
 
@@ -39,13 +46,27 @@ class HealthQuestions:
         return self._health.get((), self._read)
 
     def _read(self) -> Health:
-        now = self._source.now()
+        now, networks = self._source.now(), self._source.networks
         with self._source.store.read() as connection:
+            spent = spending(connection, now)
             return Health(
-                tuple(_network(connection, card, now) for card in self._source.networks),
+                tuple(
+                    replace(
+                        _network(connection, card, now),
+                        spending=spent.get(card.network_id, Spending()),
+                    )
+                    for card in networks
+                ),
                 holders(connection),
                 mail_state(connection),
                 store_state(connection),
+                gaps_until(
+                    connection,
+                    [card.network_id for card in networks],
+                    now,
+                    now - GAPS_SHOWN_FOR,
+                    MOST_GAPS,
+                ),
             )
 
 

@@ -19,6 +19,7 @@ from dashboard.show.health import (
 from dashboard.show.parts.badges import badge, simulated_badge
 from dashboard.show.parts.markup import Markup, element, join
 from dashboard.show.parts.table import table
+from dashboard.show.spending import in_words
 from dashboard.show.text import age, moment, moment_near, span
 from dashboard.store.failing import StandingFailure
 from dashboard.store.leases import Holder
@@ -125,7 +126,10 @@ def network_part(health: NetworkHealth, now: datetime) -> Markup:
     questions = element(
         "div", table(_COLUMNS, rows, f"Questions to {card.name}"), class_="lw-spaced"
     )
-    return join(head, *failures, questions)
+    costs = Markup()
+    if health.spending.this_month.calls:
+        costs = _paragraph(in_words(health.spending, card.planned_credits))
+    return join(head, *failures, questions, costs)
 
 
 def _row(question: Question, now: datetime) -> list[str]:

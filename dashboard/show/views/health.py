@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from collections.abc import Sequence
+from datetime import datetime, timedelta
 from typing import Final
 
 import streamlit as st
 
+from dashboard.domain.coverage import Gap
 from dashboard.show import desk as desks
+from dashboard.show.desk import Desk
 from dashboard.show.health import needs_of
 from dashboard.show.parts.chooser import chosen_networks
-from dashboard.show.parts.heading import heading
+from dashboard.show.parts.gaps import gap_table
+from dashboard.show.parts.heading import heading, section
 from dashboard.show.parts.health import mail_part, network_part, store_part, worker_part
 from dashboard.show.parts.states import no_network, store_trouble_shown
 from dashboard.show.text import moment
@@ -50,6 +54,16 @@ def _live() -> None:
             if each.card in chosen:
                 with st.container(key=f"card-network-{each.card.network_id}"):
                     st.html(network_part(each, now))
+        chosen_ids = {card.network_id for card in chosen}
+        _gaps(desk, [gap for gap in health.gaps if gap.network_id in chosen_ids], now)
+
+
+def _gaps(desk: Desk, gaps: Sequence[Gap], now: datetime) -> None:
+    """List the times in which something was not watched, where there were any."""
+    if gaps:
+        with st.container(key="card-gaps", gap="small"):
+            section("Gaps", "When nobody asked, or nobody answered, in the last 30 days.")
+            st.html(gap_table(gaps, desk.source, now))
 
 
 def verdict(needs: list[str]) -> str:

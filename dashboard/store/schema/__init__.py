@@ -8,6 +8,7 @@ from dashboard.store.schema.alerts import conditions, deliveries, notices, outbo
 from dashboard.store.schema.api_keys import api_key_credentials, api_key_uses, api_keys
 from dashboard.store.schema.audit import audit_log
 from dashboard.store.schema.base import metadata
+from dashboard.store.schema.coverage import coverage, coverage_gaps, credit_ledger
 from dashboard.store.schema.fee_rollups import fee_rollups
 from dashboard.store.schema.fees import (
     base_fee_histories,
@@ -37,6 +38,9 @@ __all__ = [
     "base_fee_histories",
     "checks",
     "conditions",
+    "coverage",
+    "coverage_gaps",
+    "credit_ledger",
     "deliveries",
     "estimated_base_fees",
     "fee_marks",
@@ -59,5 +63,5 @@ __all__ = [
     "watches",
 ]
 
-REVISION: Final = "0012"
+REVISION: Final = "0013"
 """The schema that this code reads and writes; revisions count up."""

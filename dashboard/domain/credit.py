@@ -1,0 +1,16 @@
+"""Credits: what upstream counts for the calls that are made."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """Calls, and the credits that they cost together; none where nobody counts."""
+
+    calls: int = 0
+    credits: int = 0
+
+    def __add__(self, other: Spent) -> Spent:
+        return Spent(self.calls + other.calls, self.credits + other.credits)

@@ -1,0 +1,52 @@
+"""What watching cost, and when a network was not watched."""
+
+from __future__ import annotations
+
+from sqlalchemy import BigInteger, Column, Index, String, Table
+
+from dashboard.store.columns import ForeignText, Moment, Network
+from dashboard.store.schema.base import key, metadata, needed
+
+# Since when a part of a network is watched without a pause, and until when it surely was.
+coverage = Table(
+    "coverage",
+    metadata,
+    key("network_id", Network),
+    key("watched", String(20)),
+    needed("since", Moment),
+    needed("until", Moment),
+    sqlite_with_rowid=False,
+)
+
+coverage_gaps = Table(
+    "coverage_gaps",
+    metadata,
+    key("network_id", Network),
+    key("watched", String(20)),
+    key("begins_at", Moment),
+    Column("ends_at", Moment),
+    needed("cause", String(20)),
+    needed("reason", ForeignText),
+    Index(None, "begins_at"),
+    sqlite_with_rowid=False,
+)
+
+Index(
+    "ix_coverage_gaps_open",
+    coverage_gaps.c.network_id,
+    coverage_gaps.c.watched,
+    sqlite_where=coverage_gaps.c.ends_at.is_(None),
+    postgresql_where=coverage_gaps.c.ends_at.is_(None),
+)
+
+# Calls of each hour, and the credits that they cost where upstream counts them.
+credit_ledger = Table(
+    "credit_ledger",
+    metadata,
+    key("hour", Moment),
+    key("network_id", Network),
+    key("operation", String(64)),
+    needed("calls", BigInteger),
+    needed("credits", BigInteger),
+    sqlite_with_rowid=False,
+)

@@ -1,0 +1,184 @@
+"""A worker's looks leave behind what it missed, and its asking what that cost."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from dashboard.domain.coverage import Gap, GapCause, Watched
+from dashboard.domain.credit import Spent
+from dashboard.domain.observation import GasObservation, GasSource, Operation
+from dashboard.poll.coverage import CoverageWatch
+from dashboard.poll.gas import GasArchive
+from dashboard.poll.lease import LeaseLost
+from dashboard.poll.lookup import LiveQuestion
+from dashboard.store.coverage import gaps
+from dashboard.store.credit_ledger import spent_since
+from dashboard.store.engine import Store
+from dashboard.store.failing import note_answer, note_failure
+from dashboard.store.leases import release
+from dashboard.store.observations import save_gas
+from dashboard.upstream.meter import Meter
+from tests.askers import SILENCE, ScriptedExclusion
+from tests.builders import A_MOMENT, A_NETWORK, a_hash, an_id, seconds, suggested_gas_fees
+from tests.timepiece import Timepiece
+from tests.unit.poll.concluding import Scene
+
+MINUTE = timedelta(minutes=1)
+BOTH = tuple(Watched)
+
+
+@pytest.fixture
+def coverage(timepiece: Timepiece) -> CoverageWatch:
+    return CoverageWatch(A_NETWORK, BOTH, timepiece.clocks)
+
+
+def look_for(store: Store, coverage: CoverageWatch, time: Timepiece, minutes: int) -> None:
+    """Let time pass, with a look at each minute's end."""
+    for _ in range(minutes):
+        time.wait(MINUTE)
+        with store.write() as connection:
+            looked_at = coverage.look(connection)
+        coverage.kept(looked_at)
+
+
+def fail(store: Store, time: Timepiece, operation: Operation) -> None:
+    with store.write() as connection:
+        note_failure(connection, A_NETWORK, time.now(), (operation, SILENCE))
+
+
+def missed(store: Store) -> list[Gap]:
+    with store.read() as connection:
+        return gaps(connection, [A_NETWORK])
+
+
+def spent(store: Store) -> dict[str, Spent]:
+    with store.read() as connection:
+        return {each.operation: each.spent for each in spent_since(connection, A_MOMENT)}
+
+
+def test_worker_that_goes_on_misses_nothing(
+    store: Store, coverage: CoverageWatch, timepiece: Timepiece
+) -> None:
+    look_for(store, coverage, timepiece, 3)
+    timepiece.set_clock(timedelta(days=7))
+    look_for(store, coverage, timepiece, 3)
+    timepiece.set_clock(-timedelta(days=7))
+    look_for(store, coverage, timepiece, 3)
+
+    assert missed(store) == []
+
+
+def test_next_worker_writes_down_what_was_missed_until_then(
+    store: Store, coverage: CoverageWatch, timepiece: Timepiece
+) -> None:
+    look_for(store, coverage, timepiece, 1)
+    last = timepiece.now()
+    timepiece.wait(30 * MINUTE)
+    look_for(store, CoverageWatch(A_NETWORK, BOTH, timepiece.clocks), timepiece, 2)
+
+    found = {(gap.watched, gap.begins_at, gap.ends_at, gap.cause) for gap in missed(store)}
+    first = last + 31 * MINUTE
+    assert found == {(each, last, first, GapCause.NOT_WATCHED) for each in Watched}
+
+
+def test_upstream_that_answers_nothing_makes_a_gap_until_it_does(
+    store: Store, coverage: CoverageWatch, timepiece: Timepiece
+) -> None:
+    look_for(store, coverage, timepiece, 1)
+    since = timepiece.now()
+    for _ in range(5):
+        fail(store, timepiece, Operation.EXCLUSION_STATUS)
+        look_for(store, coverage, timepiece, 1)
+    [lasting] = missed(store)
+    with store.write() as connection:
+        note_answer(connection, A_NETWORK, Operation.EXCLUSION_STATUS)
+    look_for(store, coverage, timepiece, 1)
+
+    assert (lasting.watched, lasting.begins_at, lasting.ends_at, lasting.reason) == (
+        Watched.REJECTIONS,
+        since,
+        None,
+        SILENCE.message,
+    )
+    assert [gap.ends_at for gap in missed(store)] == [timepiece.now()]
+
+
+def test_single_failure_makes_no_gap_however_long_nobody_asks_again(
+    store: Store, coverage: CoverageWatch, timepiece: Timepiece
+) -> None:
+    fail(store, timepiece, Operation.EXCLUSION_STATUS)
+    look_for(store, coverage, timepiece, 30)
+
+    assert missed(store) == []
+
+
+def test_fees_that_the_node_tells_instead_are_no_gap(
+    store: Store, coverage: CoverageWatch, timepiece: Timepiece
+) -> None:
+    for _ in range(5):
+        fail(store, timepiece, Operation.SUGGESTED_GAS_FEES)
+        told = GasObservation(
+            A_NETWORK,
+            timepiece.now(),
+            suggested_gas_fees=suggested_gas_fees(),
+            sources={Operation.SUGGESTED_GAS_FEES: GasSource.NODE_INSTEAD},
+        )
+        with store.write() as connection:
+            save_gas(connection, told)
+        look_for(store, coverage, timepiece, 1)
+
+    assert missed(store) == []
+
+
+def a_metered_archive(scene: Scene, store: Store, meter: Meter) -> GasArchive:
+    return GasArchive(store, A_NETWORK, scene.term, scene.conditions, meter=meter)
+
+
+@pytest.mark.anyio
+async def test_what_a_poll_asked_is_in_the_ledger_with_what_it_saw(
+    store: Store, scene: Scene
+) -> None:
+    meter = Meter()
+    meter.note_at(80)("suggestedGasFees", 2)
+
+    a_metered_archive(scene, store, meter).keep(GasObservation(A_NETWORK, A_MOMENT))
+    a_metered_archive(scene, store, meter).keep(GasObservation(A_NETWORK, A_MOMENT))
+
+    assert spent(store) == {"suggestedGasFees": Spent(2, 160)}
+
+
+@pytest.mark.anyio
+async def test_what_a_poll_could_not_write_down_is_counted_the_next_time(
+    store: Store, scene: Scene
+) -> None:
+    meter = Meter()
+    meter.note_at(80)("suggestedGasFees", 2)
+    with store.write() as connection:
+        release(connection, scene.term.name, scene.term.token)
+    with pytest.raises(LeaseLost):
+        a_metered_archive(scene, store, meter).keep(GasObservation(A_NETWORK, A_MOMENT))
+    assert spent(store) == {}
+    scene.restart()
+
+    a_metered_archive(scene, store, meter).keep(GasObservation(A_NETWORK, A_MOMENT))
+
+    assert spent(store) == {"suggestedGasFees": Spent(2, 160)}
+
+
+@pytest.mark.anyio
+async def test_live_question_is_in_the_ledger_too(store: Store) -> None:
+    meter = Meter()
+    meter.note_at(80)("getTransactionExclusionStatusV1", 1)
+    question = LiveQuestion(
+        store,
+        {A_NETWORK: ScriptedExclusion()},
+        lambda: A_MOMENT,
+        an_id,
+        meters={A_NETWORK: meter},
+    )
+
+    await question.ask([a_hash()], None, seconds(30))
+
+    assert spent(store) == {"getTransactionExclusionStatusV1": Spent(1, 80)}
