@@ -11,7 +11,7 @@ from typing import Final
 
 from tests.faults.reporters import Harvest, Reports, reporting
 from tests.faults.rows import Play, Row
-from tests.faults.serving import House, limit_files, records_of
+from tests.faults.serving import House, limit_files, open_house, records_of
 from tests.faults.stored import check_store, stored_reports
 from tests.waiting import eventually
 
@@ -25,7 +25,11 @@ _ROOM: Final = 100_000
 @contextmanager
 def _filling(folder: Path) -> Iterator[Play]:
     """Let the disk of one serve process get full, and empty again."""
-    house = House(folder / "house")
+    with open_house(folder / "house") as house:
+        yield _fill_again_and_again(house)
+
+
+def _fill_again_and_again(house: House) -> Play:
     (server,) = house.servers
     reports = Reports()
     harvests: list[Harvest] = []
@@ -36,21 +40,16 @@ def _filling(folder: Path) -> Iterator[Play]:
         with reporting([server.port], reports, chance) as harvest:
             harvests.append(harvest)
             assert harvest.first.wait(30), f"nothing was acknowledged: {harvest.refused[:1]}"
-            limit_files(server.pid, _limit(size, chance))
+            limit_files(server.process.pid, _limit(size, chance))
             eventually(lambda: bool(harvest.refused), what="a refusal on a full disk")
             _check_reading(house, harvest)
             threading.Event().wait(chance.uniform(0, 0.1))
-            limit_files(server.pid, _UNLIMITED)
+            limit_files(server.process.pid, _UNLIMITED)
             before = len(harvest.acknowledged)
             eventually(lambda: len(harvest.acknowledged) > before, what="a save afterwards")
         _check_refusals(house, harvests)
 
-    server.start()
-    server.wait_until_ready()
-    try:
-        yield play
-    finally:
-        house.close()
+    return play
 
 
 def _limit(size: int, chance: Random) -> int:

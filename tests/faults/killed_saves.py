@@ -11,6 +11,7 @@ from pathlib import Path
 from random import Random
 from typing import TypeAlias
 
+from tests.faults.launching import Launcher, launching
 from tests.faults.reporters import Handed, Reports, reporting
 from tests.faults.rows import Play, Row
 from tests.faults.serving import House, records_of
@@ -66,11 +67,16 @@ def _kill(stage: Stage, chance: Random) -> None:
 @contextmanager
 def attacking(folder: Path, doors: int, attack: Attack) -> Iterator[Play]:
     """Attack two stores in turn, so that one starts again while the other is under attack."""
+    with launching() as launcher:
+        yield from _attacks(folder, launcher, doors, attack)
+
+
+def _attacks(folder: Path, launcher: Launcher, doors: int, attack: Attack) -> Iterator[Play]:
     numbers = count()
     stages: list[Stage] = []
 
     def begin() -> Stage:
-        stage = Stage(House(folder / str(next(numbers)), doors))
+        stage = Stage(House(folder / str(next(numbers)), launcher, doors))
         _start(stage)
         return stage
 
@@ -92,15 +98,11 @@ def attacking(folder: Path, doors: int, attack: Attack) -> Iterator[Play]:
         stage.runs += 1
         _start(stage)
 
-    try:
-        yield play
-        for stage in stages:
-            for server in stage.house.servers:
-                server.wait_until_ready()
-            stage.check()
-    finally:
-        for stage in stages:
-            stage.house.close()
+    yield play
+    for stage in stages:
+        for server in stage.house.servers:
+            server.wait_until_ready()
+        stage.check()
 
 
 def _start(stage: Stage) -> None:

@@ -9,7 +9,10 @@ from tests.faults.gas_storm import GAS_STORM
 from tests.faults.hostile_bytes import HOSTILE_BYTES
 from tests.faults.hostile_gas import HOSTILE_GAS_QUESTIONS
 from tests.faults.hostile_messages import HOSTILE_MESSAGES
+from tests.faults.killed_at_points import KILLED_AT_POINTS
 from tests.faults.killed_saves import KILLED_SAVES, KILLED_SAVES_OF_TWO
+from tests.faults.killed_serve_at_points import KILLED_SERVE_AT_POINTS
+from tests.faults.killed_worker import KILLED_WORKER
 from tests.faults.rows import Row
 from tests.faults.stopped_saves import STOPPED_SAVES
 
@@ -17,6 +20,9 @@ ROWS: Final[tuple[Row, ...]] = (
     KILLED_SAVES,
     KILLED_SAVES_OF_TWO,
     STOPPED_SAVES,
+    KILLED_SERVE_AT_POINTS,
+    KILLED_WORKER,
+    KILLED_AT_POINTS,
     FULL_DISK,
     HOSTILE_MESSAGES,
     HOSTILE_BYTES,

@@ -5,16 +5,15 @@ from __future__ import annotations
 import http.client
 import json
 import resource
-import signal
 import socket
-import subprocess
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO, Any, Final
+from typing import Any, Final
 
 from dashboard.store.migrate import migrate
-from tests.installation import PROJECT, command, free_ports, new_installation
+from tests.faults.launching import Launcher, Process, Surroundings, last_lines, launching
+from tests.installation import free_ports, new_installation
 from tests.waiting import eventually
 
 KEY: Final = "dev"
@@ -27,13 +26,16 @@ _LARGEST_BATCH: Final = 1000
 class House:
     """One store and the serve processes on it."""
 
-    def __init__(self, home: Path, doors: int = 1) -> None:
-        """Make the store; each of the `doors` is a port at which a process may serve it."""
+    def __init__(self, home: Path, launcher: Launcher, doors: int = 1, **variables: str) -> None:
+        """Make the store; each of the `doors` is a port at which a process may serve it.
+
+        `variables` are settings of those processes.
+        """
         home.mkdir(parents=True)
         self.store = home / "linewatch.sqlite"
         migrate(f"sqlite:///{self.store}")
-        self._environment = new_installation(home).environment()
-        self.servers = [Server(port, self._environment, home) for port in free_ports(doors)]
+        environment = new_installation(home, **variables).environment()
+        self.servers = [Server(port, environment, home, launcher) for port in free_ports(doors)]
 
     def close(self) -> None:
         """End every process at once."""
@@ -44,30 +46,26 @@ class House:
 class Server:
     """A serve process that is started again and again on one port."""
 
-    def __init__(self, port: int, environment: dict[str, str], home: Path) -> None:
+    def __init__(
+        self, port: int, variables: dict[str, str], home: Path, launcher: Launcher
+    ) -> None:
         """Start nothing yet."""
         self.port = port
-        self._environment = environment | {"LINEWATCH_SERVE_PORT": str(port)}
-        self._log = home / f"serve-{port}.log"
-        self._process: subprocess.Popen[bytes] | None = None
+        self._variables = variables | {"LINEWATCH_SERVE_PORT": str(port)}
+        self.log = home / f"serve-{port}.log"
+        self._launcher = launcher
+        self._process: Process | None = None
 
     @property
-    def pid(self) -> int:
+    def process(self) -> Process:
         """The process that serves now."""
         assert self._process is not None
-        return self._process.pid
+        return self._process
 
-    def start(self) -> None:
-        """Start without waiting; it ends with us, since it reads the pipe that we hold."""
-        with self._log.open("ab") as output:
-            self._process = subprocess.Popen(
-                command("serve", "--until-stdin-closes"),
-                env=self._environment,
-                cwd=PROJECT,
-                stdin=subprocess.PIPE,
-                stdout=output,
-                stderr=output,
-            )
+    def start(self, **extra: str) -> None:
+        """Start without waiting; `extra` orders traps and disks of the launcher."""
+        surroundings = Surroundings(self._variables, self.log, extra)
+        self._process = self._launcher.linewatch(["serve"], surroundings)
 
     def wait_until_ready(self) -> None:
         """Wait until it accepts connections."""
@@ -77,13 +75,13 @@ class Server:
         """End it as a power cut would."""
         if self._process is not None:
             self._process.kill()
-            self._reap(10)
+            self._process = None
 
     def terminate(self, within: float) -> int:
         """Ask it to stop, and return its exit code."""
-        assert self._process is not None
-        self._process.send_signal(signal.SIGTERM)
-        return self._reap(within)
+        code = self.process.terminate(within)
+        self._process = None
+        return code
 
     def call(self, calls: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
         """Make calls in one batch over a connection of their own."""
@@ -93,39 +91,25 @@ class Server:
 
     def last_lines(self) -> str:
         """Return the end of its log, for messages."""
-        with suppress(OSError):
-            return self._log.read_text(encoding="utf-8", errors="replace")[-500:]
-        return ""
+        return last_lines(self.log)
 
     def _accepts(self) -> bool:
-        assert self._process is not None
-        assert self._process.poll() is None, f"serve ended by itself: {self.last_lines()}"
+        assert not self.process.ended.is_set(), f"serve ended by itself: {self.last_lines()}"
         with suppress(OSError), socket.create_connection(("127.0.0.1", self.port), timeout=1):
             return True
         return False
 
-    def _reap(self, within: float) -> int:
-        assert self._process is not None
-        code = self._process.wait(within)
-        pipe: IO[bytes] | None = self._process.stdin
-        if pipe is not None:
-            pipe.close()
-        self._process = None
-        return code
-
 
 @contextmanager
-def open_house(home: Path, doors: int = 1) -> Iterator[House]:
+def open_house(home: Path, doors: int = 1, **variables: str) -> Iterator[House]:
     """Yield a new store with a process serving it at each of the doors; end them all."""
-    house = House(home, doors)
-    try:
+    with launching() as launcher:
+        house = House(home, launcher, doors, **variables)
         for server in house.servers:
             server.start()
         for server in house.servers:
             server.wait_until_ready()
         yield house
-    finally:
-        house.close()
 
 
 @contextmanager

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.faults.serving import KEY, SAVE, House
+from tests.faults.serving import KEY, SAVE, open_house
 from tests.integration.raw_client import post_head, raw_client, read_reply, read_to_end
 from tests.integration.serving import a_call
 
@@ -24,22 +24,20 @@ METHODS = [
 @pytest.fixture(scope="module")
 def lines(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
     """Return what a serve process logged of requests that put a secret everywhere."""
-    house = House(tmp_path_factory.mktemp("log") / "home")
-    (server,) = house.servers
-    server._environment["LINEWATCH_SERVE_LOG_REQUESTS"] = "true"  # noqa: SLF001 - a setting of the test
-    server.start()
-    server.wait_until_ready()
-    address = f"127.0.0.1:{server.port}"
-    body = json.dumps(METHODS).encode()
-    with raw_client(address) as client:
-        client.sendall(post_head(f"/v3/{KEY}", len(body)) + body)
-        read_reply(client)
-    for head in _hostile_heads():
+    home = tmp_path_factory.mktemp("log") / "home"
+    with open_house(home, LINEWATCH_SERVE_LOG_REQUESTS="true") as house:
+        (server,) = house.servers
+        address = f"127.0.0.1:{server.port}"
+        body = json.dumps(METHODS).encode()
         with raw_client(address) as client:
-            client.sendall(head.encode("utf-8", "surrogateescape"))
-            read_to_end(client)
-    server.terminate(within=20)
-    return _read(server._log)  # noqa: SLF001 - what the process wrote
+            client.sendall(post_head(f"/v3/{KEY}", len(body)) + body)
+            read_reply(client)
+        for head in _hostile_heads():
+            with raw_client(address) as client:
+                client.sendall(head.encode("utf-8", "surrogateescape"))
+                read_to_end(client)
+        server.terminate(within=20)
+        return _read(server.log)
 
 
 def test_line_names_caller_methods_status_size_and_time(lines: list[dict[str, Any]]) -> None:

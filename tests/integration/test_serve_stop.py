@@ -14,7 +14,7 @@ import pytest
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
-from tests.faults.serving import KEY, SAVE, House, Server
+from tests.faults.serving import KEY, SAVE, House, Server, open_house
 from tests.integration.raw_client import post_head, raw_client, read_reply, status_of
 from tests.integration.serving import a_call, a_report_of, a_signed_transaction
 
@@ -31,16 +31,13 @@ class Seen:
 
 @pytest.fixture
 def house(tmp_path: Path) -> Iterator[House]:
-    opened = House(tmp_path / "home")
-    yield opened
-    opened.close()
+    with open_house(tmp_path / "home") as opened:
+        yield opened
 
 
 @pytest.fixture
 def server(house: House) -> Server:
     (only,) = house.servers
-    only.start()
-    only.wait_until_ready()
     return only
 
 
@@ -90,19 +87,15 @@ def test_connections_that_do_nothing_do_not_hold_up_the_end(server: Server) -> N
 def test_client_that_does_not_finish_is_not_waited_for_longer_than_the_limit(
     tmp_path: Path,
 ) -> None:
-    house = House(tmp_path / "home")
-    (server,) = house.servers
-    server._environment["LINEWATCH_SERVE_STOP_TIMEOUT"] = "1s"  # noqa: SLF001 - a setting of the test
-    server.start()
-    server.wait_until_ready()
-    with raw_client(f"127.0.0.1:{server.port}") as client:
-        client.sendall(post_head(f"/v3/{KEY}", 1_000) + b"{")
-        with raw_client(f"127.0.0.1:{server.port}") as other:
-            other.sendall(b"GET /live HTTP/1.1\r\nHost: x\r\n\r\n")
-            read_reply(other)
+    with open_house(tmp_path / "home", LINEWATCH_SERVE_STOP_TIMEOUT="1s") as house:
+        (server,) = house.servers
+        with raw_client(f"127.0.0.1:{server.port}") as client:
+            client.sendall(post_head(f"/v3/{KEY}", 1_000) + b"{")
+            with raw_client(f"127.0.0.1:{server.port}") as other:
+                other.sendall(b"GET /live HTTP/1.1\r\nHost: x\r\n\r\n")
+                read_reply(other)
 
-        assert server.terminate(within=6) == 0
-    house.close()
+            assert server.terminate(within=6) == 0
 
 
 def _save_over_http(server: Server, seen: Seen, client_number: int) -> None:

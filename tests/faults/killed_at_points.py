@@ -1,0 +1,103 @@
+"""A worker is killed exactly before and after each of its commits, and around its letters."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from itertools import count, cycle
+from pathlib import Path
+from random import Random
+from typing import Final
+
+from tests.databases import new_store
+from tests.faults.killed_worker import check_life
+from tests.faults.launching import Launcher, launching
+from tests.faults.owed import check_told
+from tests.faults.points import points_of
+from tests.faults.rows import Play, Row
+from tests.faults.workplace import RECIPIENTS, Workplace, workplace
+
+_POINTS: Final = (
+    *points_of("a lease", "a renewal", "fees", "a rejection", "new notices", "a claim", "a mark"),
+    *("question", "answer", "sender", "letter", "goodbye"),
+)
+"""The last ones are those that others see: the worker asks, is answered; it begins a letter, which
+is taken but not acknowledged, is acknowledged but not marked."""
+
+_LIVES_OF_A_STORE: Final = 12
+
+
+class _Stage:
+    """A store whose workers die, and afterwards another."""
+
+    def __init__(self, folder: Path, launcher: Launcher) -> None:
+        """Open nothing yet."""
+        self._folders = (folder / str(number) for number in count())
+        self._launcher = launcher
+        self._open = ExitStack()
+        self._place: Workplace | None = None
+        self._lives = 0
+
+    def die_at(self, point: str, chance: Random) -> None:
+        """Let a worker with work to do die at the point."""
+        place = self._at_work()
+        place.reject(chance, 1)
+        place.reject_again(chance)
+        process = place.start_to_die(point)
+        assert process.ended.wait(60), f"no worker comes to {point}: {process.last_lines()}"
+        assert process.code == -9, f"the worker ended with {process.code}: {process.last_lines()}"
+        before = place.sent_before
+        place.bury(process)
+        check_life(place, before)
+        self._lives += 1
+        if self._lives == _LIVES_OF_A_STORE:
+            self.finish()
+
+    def finish(self) -> None:
+        """Let a last worker do what is left, and see that nothing is lost."""
+        if self._place is not None:
+            place, self._place, self._lives = self._place, None, 0
+            with self._open:
+                process = place.start()
+                place.wait_until_quiet(process)
+                assert process.terminate() == 0, process.last_lines()
+                check_told(place.found(), place.records, RECIPIENTS, place.post.taken)
+                check_life(place, place.sent_before)
+
+    def close(self) -> None:
+        """Let go of the store that is under attack."""
+        self._open.close()
+
+    def _at_work(self) -> Workplace:
+        if self._place is None:
+            home = next(self._folders)
+            home.mkdir(parents=True)
+            url = self._open.enter_context(new_store("sqlite", home))
+            self._place = self._open.enter_context(workplace(home, url, self._launcher))
+        return self._place
+
+
+@contextmanager
+def _dying(folder: Path) -> Iterator[Play]:
+    """Let workers die at each point in turn."""
+    with launching() as launcher:
+        stage = _Stage(folder, launcher)
+        points = cycle(_POINTS)
+        try:
+            yield lambda chance: stage.die_at(next(points), chance)
+            stage.finish()
+        finally:
+            stage.close()
+
+
+KILLED_AT_POINTS = Row(
+    name="killed-at-points",
+    promise=(
+        "`linewatch worker` is killed (-9) exactly before and after each of its commits, at each "
+        "question and answer, and before, within and after each letter, one point after the other: "
+        "the same is promised"
+    ),
+    short=len(_POINTS),
+    full=50 * len(_POINTS),
+    stage=_dying,
+)

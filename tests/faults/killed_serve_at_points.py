@@ -1,0 +1,79 @@
+"""A serve process is killed exactly before and after each of its commits, and at its first yes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import count, cycle
+from pathlib import Path
+from random import Random
+from typing import Final
+
+from tests.faults.launching import launching
+from tests.faults.points import points_of
+from tests.faults.reporters import Handed, Reports, reporting
+from tests.faults.rows import Play, Row
+from tests.faults.serving import House
+from tests.faults.stored import check_store
+
+_FIRST_YES: Final = "yes"
+_POINTS: Final = (*points_of("a rejection"), _FIRST_YES, *points_of("counts of keys"))
+"""Keys are counted every few seconds only, so these come last."""
+_LIVES_OF_A_STORE: Final = 20
+
+
+class _Stage:
+    """A store on which serve dies again and again."""
+
+    def __init__(self, house: House) -> None:
+        """Start nothing yet."""
+        self.house = house
+        self.lives = 0
+        self._reports = Reports()
+        self._sent: set[Handed] = set()
+        self._acknowledged: set[Handed] = set()
+
+    def die_at(self, point: str, chance: Random) -> None:
+        """Let serve die at the point while nodes report, and look at what is left."""
+        (server,) = self.house.servers
+        server.start(**({} if point == _FIRST_YES else {"trap": point}))
+        process = server.process
+        server.wait_until_ready()
+        with reporting([server.port], self._reports, chance) as harvest:
+            if point == _FIRST_YES:
+                assert harvest.first.wait(30), "nothing was acknowledged"
+                process.kill()
+            assert process.ended.wait(60), f"serve never comes to {point}: {process.last_lines()}"
+        assert process.code == -9, f"serve ended with {process.code}: {process.last_lines()}"
+        assert not harvest.refused, f"refused: {harvest.refused[:1]}"
+        self._sent |= harvest.sent
+        self._acknowledged |= harvest.acknowledged
+        check_store(self.house.store, self._acknowledged, self._sent)
+        self.lives += 1
+
+
+@contextmanager
+def _dying(folder: Path) -> Iterator[Play]:
+    """Let serve die at each point in turn."""
+    numbers, points = count(), cycle(_POINTS)
+    with launching() as launcher:
+        stages: list[_Stage] = []
+
+        def play(chance: Random) -> None:
+            if not stages or stages[-1].lives == _LIVES_OF_A_STORE:
+                stages.append(_Stage(House(folder / str(next(numbers)), launcher)))
+            stages[-1].die_at(next(points), chance)
+
+        yield play
+
+
+KILLED_SERVE_AT_POINTS = Row(
+    name="killed-serve-at-points",
+    promise=(
+        "`linewatch serve` is killed (-9) exactly before and after each of its commits, and at its "
+        "first acknowledgement: the same is promised as of `killed-saves`"
+    ),
+    short=3,
+    full=50 * len(_POINTS),
+    stage=_dying,
+)

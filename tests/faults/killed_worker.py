@@ -1,0 +1,116 @@
+"""A worker is killed while it polls and mails: nothing that it owed is lost, nothing told twice."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from collections.abc import Set as AbstractSet
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+from itertools import count
+from pathlib import Path
+from random import Random
+from typing import Final
+
+from tests.databases import new_store
+from tests.faults.launching import Launcher, Process, launching
+from tests.faults.owed import check_taken, check_ticks, check_told, check_whole
+from tests.faults.rows import Play, Row
+from tests.faults.workplace import RECIPIENTS, Workplace, pause, workplace
+
+_KILLS: Final = 10
+_SIDES: Final = 2
+"""One worker waits for the lease of the dead while the other is killed."""
+
+
+@contextmanager
+def _killing(folder: Path, database: str) -> Iterator[Play]:
+    """Kill the workers of new stores, side by side, until everybody is told everything."""
+    numbers = count()
+    with launching() as launcher, ThreadPoolExecutor(_SIDES) as sides:
+
+        def play(chance: Random) -> None:
+            homes = [folder / f"{next(numbers)}" for _ in range(_SIDES)]
+            with ExitStack() as stores:
+                tasks = []
+                for home in homes:
+                    home.mkdir(parents=True)
+                    url = stores.enter_context(new_store(database, home))
+                    luck = Random(chance.random())  # noqa: S311 - faults must repeat
+                    tasks.append((home, url, launcher, luck))
+                list(sides.map(lambda each: _kill_again_and_again(*each), tasks))
+
+        yield play
+
+
+def _kill_again_and_again(home: Path, url: str, launcher: Launcher, chance: Random) -> None:
+    with workplace(home, url, launcher) as place:
+        for _ in range(_KILLS // _SIDES):
+            _kill_once(place, chance)
+        process = place.start()
+        place.wait_until_quiet(process)
+        assert process.terminate() == 0, process.last_lines()
+        check_told(place.found(), place.records, RECIPIENTS, place.post.taken)
+        check_life(place, place.sent_before)
+
+
+def _kill_once(place: Workplace, chance: Random) -> None:
+    """Let a worker live for a while, with work to do, and kill it."""
+    place.reject(chance, chance.randrange(1, 4))
+    place.reject_again(chance)
+    process = place.start()
+    chance.choice(_MOMENTS)(place, process, chance)
+    before = place.sent_before
+    place.bury(process)
+    check_life(place, before)
+
+
+def check_life(place: Workplace, sent_before: AbstractSet[str]) -> None:
+    """See after a life that the store is whole, and that nothing marked before was sent again."""
+    check_whole(place.store)
+    check_ticks(place.store)
+    check_taken(place.found(), place.post.taken)
+    now = place.post.life
+    again = {each.message_id for each in place.post.taken if each.life == now} & sent_before
+    assert not again, f"{len(again)} letters were marked as sent, and sent again"
+
+
+def _while_starting(_place: Workplace, process: Process, chance: Random) -> None:
+    process.ended.wait(chance.uniform(0, 0.3))
+
+
+def _at_a_question(place: Workplace, process: Process, chance: Random) -> None:
+    assert place.hosted.asked.wait(30), f"the worker asks nothing: {process.last_lines()}"
+    pause(chance.uniform(0, 0.05))
+
+
+def _at_a_letter(place: Workplace, process: Process, chance: Random) -> None:
+    assert place.post.arrival.wait(30), f"no letter comes: {process.last_lines()}"
+    pause(chance.uniform(0, 0.01))
+
+
+def _at_work(place: Workplace, process: Process, chance: Random) -> None:
+    assert place.hosted.asked.wait(30), f"the worker asks nothing: {process.last_lines()}"
+    pause(chance.uniform(0, 1.2))
+
+
+_MOMENTS: Final[tuple[Callable[[Workplace, Process, Random], None], ...]] = (
+    _while_starting,
+    _at_a_question,
+    _at_a_letter,
+    _at_a_letter,
+    _at_work,
+)
+
+KILLED_WORKER = Row(
+    name="killed-worker",
+    promise=(
+        "`linewatch worker` is killed (-9) while it asks, stores and mails: every rejection is "
+        "stored once and mailed to everybody, a letter comes twice only where the kill fell "
+        "between the mail server's yes and its mark, then with the same Message-ID, no tick is "
+        "stored in part, and the store is whole"
+    ),
+    short=_KILLS,
+    full=1_000,
+    stage=lambda folder: _killing(folder, "sqlite"),
+    cases_per_play=_KILLS,
+)

@@ -1,0 +1,140 @@
+"""Real processes that start in an instant, forked by a launcher; to be killed again and again."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from queue import SimpleQueue
+from typing import IO, Any
+
+from tests.installation import PROJECT
+
+_BEYOND_ALL = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What a process is started with; `extra` orders traps and disks of the launcher."""
+
+    variables: Mapping[str, str]
+    log: Path
+    extra: Mapping[str, str] = field(default_factory=dict)
+
+
+class Process:
+    """One process that the launcher started."""
+
+    def __init__(self, launcher: Launcher, pid: int, log: Path) -> None:
+        """Have just begun."""
+        self.pid = pid
+        self.ended = threading.Event()
+        self.code = 0
+        self._launcher = launcher
+        self._log = log
+
+    def kill(self) -> None:
+        """End it as a power cut of its own would; it has ended when this returns."""
+        self.signal(signal.SIGKILL)
+        assert self.ended.wait(_BEYOND_ALL), f"process {self.pid} survives a kill"
+
+    def terminate(self, within: float = 20.0) -> int:
+        """Ask it to stop, and return its exit code."""
+        self.signal(signal.SIGTERM)
+        assert self.ended.wait(within), f"it does not stop: {self.last_lines()}"
+        return self.code
+
+    def signal(self, number: int) -> None:
+        """Send a signal, which reaches nobody else where it has ended."""
+        self._launcher.order({"kill": self.pid, "signal": int(number)})
+
+    def last_lines(self) -> str:
+        """Return the end of its log, for messages."""
+        return last_lines(self._log)
+
+
+class Launcher:
+    """Starts processes one after the other; used by many threads."""
+
+    def __init__(self, given: IO[bytes], told: IO[bytes]) -> None:
+        """Talk over these pipes."""
+        self._given = given
+        self._told = told
+        self._lock = threading.Lock()
+        self._starting = threading.Lock()
+        self._started: SimpleQueue[Process] = SimpleQueue()
+        self._processes: dict[int, Process] = {}
+        self._logs: SimpleQueue[Path] = SimpleQueue()
+        self._listener = threading.Thread(target=self._listen, daemon=True)
+        self._listener.start()
+
+    def linewatch(self, arguments: Sequence[str], surroundings: Surroundings) -> Process:
+        """Start `linewatch` with these arguments."""
+        return self._start({"arguments": list(arguments)}, surroundings)
+
+    def program(self, command: Sequence[str], surroundings: Surroundings) -> Process:
+        """Start another program, named by its whole path."""
+        return self._start({"program": command[0], "arguments": list(command)}, surroundings)
+
+    def order(self, order: Mapping[str, Any]) -> None:
+        """Write one order down for the launcher."""
+        with self._lock:
+            self._given.write(json.dumps(order).encode() + b"\n")
+            self._given.flush()
+
+    def close(self) -> None:
+        """End everything that was started."""
+        self._given.close()
+        self._listener.join()
+
+    def _start(self, what: dict[str, Any], surroundings: Surroundings) -> Process:
+        how = {"variables": dict(surroundings.variables), "log": str(surroundings.log)}
+        with self._starting:
+            self._logs.put(surroundings.log)
+            self.order(what | how | dict(surroundings.extra))
+            return self._started.get(timeout=_BEYOND_ALL)
+
+    def _listen(self) -> None:
+        for line in self._told:
+            news = json.loads(line)
+            if "started" in news:
+                process = Process(self, news["started"], self._logs.get())
+                self._processes[process.pid] = process
+                self._started.put(process)
+            else:
+                process = self._processes.pop(news["ended"])
+                process.code = news["code"]
+                process.ended.set()
+
+
+@contextmanager
+def launching() -> Iterator[Launcher]:
+    """Yield a launcher; everything that it started ends with it."""
+    with subprocess.Popen(
+        [sys.executable, "-m", "tests.faults.launcher"],
+        env=os.environ | {"PYTHONUNBUFFERED": "1"},
+        cwd=PROJECT,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        launcher = Launcher(process.stdin, process.stdout)
+        try:
+            yield launcher
+        finally:
+            launcher.close()
+
+
+def last_lines(log: Path) -> str:
+    """Return the end of a log, if there is one."""
+    with suppress(OSError):
+        return log.read_text(encoding="utf-8", errors="replace")[-1500:]
+    return ""

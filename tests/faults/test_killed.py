@@ -1,0 +1,22 @@
+"""Short runs: processes are killed at random, and at each of their commits and letters."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.faults.killed_at_points import KILLED_AT_POINTS
+from tests.faults.killed_serve_at_points import KILLED_SERVE_AT_POINTS
+from tests.faults.killed_worker import KILLED_WORKER
+from tests.faults.rows import play_short
+
+
+def test_rejection_is_told_to_all_though_the_worker_is_killed(tmp_path: Path) -> None:
+    play_short(KILLED_WORKER, tmp_path)
+
+
+def test_rejection_is_told_to_all_at_whatever_point_the_worker_is_killed(tmp_path: Path) -> None:
+    play_short(KILLED_AT_POINTS, tmp_path)
+
+
+def test_report_survives_at_whatever_point_serve_is_killed(tmp_path: Path) -> None:
+    play_short(KILLED_SERVE_AT_POINTS, tmp_path)
