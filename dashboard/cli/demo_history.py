@@ -41,9 +41,9 @@ def demo_history(folder: Path | None, days: int) -> None:
     filled = fill_with_history(settings, length, is_store_named=folder is not None)
     say(f"{filled.store} now holds {filled.observations:,} simulated observations of fees")
     say(f"and {filled.rejections:,} new simulated rejections.")
-    kept = settings.store.keep_gas_observations
-    if kept < length:
+    kept = settings.store.keep_fees.length
+    if kept is not None and kept < length:
         warn(
             f"a worker forgets fees older than {kept // timedelta(days=1)} days: "
-            "set LINEWATCH_STORE_KEEP_GAS_OBSERVATIONS=400d to keep them"
+            "set LINEWATCH_STORE_KEEP_FEES=400d to keep them"
         )

@@ -9,11 +9,13 @@ from datetime import timedelta
 from typing import Protocol
 from uuid import UUID
 
+import anyio
 from anyio.to_thread import run_sync
 
 from dashboard.detect.holding import ConditionRules
 from dashboard.domain.coverage import Watched
 from dashboard.domain.quantity import NetworkId
+from dashboard.domain.retention import Retention
 from dashboard.logs import get_logger
 from dashboard.poll.archive import ExclusionArchive
 from dashboard.poll.cadence import CadencePolicy
@@ -23,6 +25,7 @@ from dashboard.poll.coverage import CoverageWatch
 from dashboard.poll.exclusion import ExclusionAsker, ExclusionPoll
 from dashboard.poll.gas import GasArchive, GasPeriods, GasPoll
 from dashboard.poll.gas_question import GasAsker
+from dashboard.poll.housekeeping import Housekeeping
 from dashboard.poll.inclusion import (
     FOLLOW_UP_CADENCE,
     InclusionArchive,
@@ -33,7 +36,6 @@ from dashboard.poll.lease import Lease, LeaseLost, Term
 from dashboard.poll.schedule import Schedule
 from dashboard.poll.scheduler import Job
 from dashboard.store.engine import Store
-from dashboard.store.retention import keep_house
 from dashboard.upstream.meter import Meter
 
 _log = get_logger("lease")
@@ -83,15 +85,14 @@ class WatchedNetwork:
 
 @dataclass(frozen=True, slots=True)
 class Periods:
-    """How often each job runs, and how long gas observations are kept."""
+    """How often each job runs."""
 
     gas: GasPeriods
     exclusion: timedelta = timedelta(seconds=1)
     conditions: timedelta = timedelta(seconds=5)
     inclusion: timedelta = timedelta(seconds=1)
     delivery: timedelta = timedelta(seconds=1)
-    housekeeping: timedelta = timedelta(hours=1)
-    keep_gas_observations: timedelta = timedelta(days=90)
+    housekeeping: timedelta = timedelta(seconds=10)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,15 +108,17 @@ class Watcher:
     clocks: Clocks
     new_id: Callable[[], UUID]
     rules: ConditionRules = field(default_factory=ConditionRules)
+    retention: Retention = field(default_factory=Retention)
 
 
 def jobs_of(watcher: Watcher, term: Term, lost: asyncio.Event) -> list[Job]:
     """Return the jobs of one term, with nothing left of an earlier one; `lost` ends it."""
+    housekeeping = Housekeeping(watcher.store, watcher.retention, watcher.clocks, anyio.sleep)
     return [
         Job("lease", watcher.lease.duration / 4, lambda: _renew(watcher.lease, term, lost)),
         *(job for network in watcher.networks for job in _polls(watcher, term, network)),
         Job("delivery", watcher.periods.delivery, lambda: _deliver(watcher, term)),
-        Job("housekeeping", watcher.periods.housekeeping, lambda: _keep_house(watcher)),
+        Job("housekeeping", watcher.periods.housekeeping, housekeeping.run),
     ]
 
 
@@ -184,8 +187,3 @@ def _look_at(watcher: Watcher, term: Term, conditions: Conditions, coverage: Cov
 
 async def _deliver(watcher: Watcher, term: Term) -> None:
     await run_sync(watcher.delivery.run, term.token)
-
-
-async def _keep_house(watcher: Watcher) -> None:
-    since = watcher.clocks.now() - watcher.periods.keep_gas_observations
-    await run_sync(keep_house, watcher.store, since)

@@ -13,6 +13,7 @@ from dashboard.domain.quantity import shorten
 from dashboard.domain.secret import Secret
 from dashboard.errors import SettingsError
 from dashboard.settings.check_fees import check_fees
+from dashboard.settings.check_store import check_store
 from dashboard.settings.fees import fees_of
 from dashboard.settings.key_limits import check_keys
 from dashboard.settings.locate import Path
@@ -30,6 +31,7 @@ _ANY_SCHEME: Final = (*_HTTP_SCHEME, "wss://", "ws://")
 
 def check_together(settings: Settings) -> Iterator[Finding]:
     """Yield what is unsafe or contradictory, naming the way out."""
+    yield from check_store(settings.store)
     yield from _check_addresses(settings)
     yield from _check_origins(settings)
     yield from _check_devnet_key(settings)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, get_type_hints
 
@@ -31,9 +31,11 @@ from dashboard.settings.values import (
     ByteSize,
     Duration,
     FeeAmount,
+    KeptFor,
     Rate,
     parse_duration,
     parse_fee_amount,
+    parse_kept_for,
     parse_secret,
     parse_size,
     read_rate,
@@ -47,7 +49,11 @@ _PARSERS: Final = {
     ByteSize: parse_size,
     FeeAmount: parse_fee_amount,
     Rate: read_rate,
+    KeptFor: parse_kept_for,
 }
+_OLD_NAMES: Final = {("store", "keep_gas_observations"): "keep_fees"}
+"""What settings were called before; an old name means the same, unless the new one stands there."""
+
 _LISTS: Final = (("serve", "method_prefixes"), ("serve", "cors_origins"), ("mail", "recipients"))
 
 
@@ -70,7 +76,7 @@ def read_configuration(variables: Mapping[str, str] | None = None) -> Configurat
     home = _home(environment)
     layers = [read_file(DEFAULTS)]
     try:
-        own = _own_file(environment, home)
+        own = [_renamed(layer) for layer in _own_file(environment, home)]
         layers += [*preset_layers(own), *own]
         given, found = _variable_layers(environment, layers)
         layers += given
@@ -143,6 +149,7 @@ def _variable_layers(
 ) -> tuple[list[Layer], list[Mistake]]:
     """Turn LINEWATCH_SECTION_KEY variables into one layer each; an unknown one is a mistake."""
     known = dict(_known_variables())
+    known |= {old: path for old, path in _old_variables() if path not in _given(known, environment)}
     referenced = {name for layer in layers for name in _referenced(layer.table)}
     found, unknown = [], []
     for name in sorted(environment):
@@ -165,6 +172,29 @@ def _known_variables() -> Iterator[tuple[str, tuple[str, str]]]:
         for key, inner in get_type_hints(kind).items():
             if not holds_settings(inner):
                 yield f"{_PREFIX}{section}_{key}".upper(), (section, key)
+
+
+def _old_variables() -> Iterator[tuple[str, tuple[str, str]]]:
+    for (section, old), new in _OLD_NAMES.items():
+        yield f"{_PREFIX}{section}_{old}".upper(), (section, new)
+
+
+def _given(
+    known: Mapping[str, tuple[str, str]], environment: Mapping[str, str]
+) -> set[tuple[str, str]]:
+    return {path for name, path in known.items() if name in environment}
+
+
+def _renamed(layer: Layer) -> Layer:
+    """Call settings as they are called now."""
+    table, lines = dict(layer.table), dict(layer.lines)
+    for (section, old), new in _OLD_NAMES.items():
+        inner = table.get(section)
+        if isinstance(inner, dict) and old in inner and new not in inner:
+            table[section] = {new if key == old else key: value for key, value in inner.items()}
+            if (section, old) in lines:
+                lines[section, new] = lines.pop((section, old))
+    return replace(layer, table=table, lines=lines)
 
 
 def _referenced(table: object) -> Iterator[str]:

@@ -8,9 +8,10 @@ from typing import Annotated, Final, Literal
 
 from msgspec import Meta, Struct
 
+from dashboard.domain.retention import Retention
 from dashboard.domain.secret import Secret
 from dashboard.settings.fees import FeeSettings, OwnFeeSettings
-from dashboard.settings.values import ByteSize, Duration, Rate
+from dashboard.settings.values import ByteSize, Duration, KeptFor, Rate
 
 Port = Annotated[int, Meta(ge=1, le=65535)]
 Positive = Annotated[int, Meta(ge=1)]
@@ -22,7 +23,24 @@ class StoreSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """[store]: where everything is remembered, and for how long."""
 
     url: Secret
-    keep_gas_observations: Duration
+    keep_fees: KeptFor
+    keep_fee_minutes: KeptFor
+    keep_rejections: KeptFor
+    keep_notices: KeptFor
+    keep_untracked_answers: KeptFor
+    keep_audit_log: KeptFor
+
+    @property
+    def retention(self) -> Retention:
+        """How long each kind is kept."""
+        return Retention(
+            fees=self.keep_fees.length,
+            fee_minutes=self.keep_fee_minutes.length,
+            rejections=self.keep_rejections.length,
+            notices=self.keep_notices.length,
+            untracked_answers=self.keep_untracked_answers.length,
+            audit_log=self.keep_audit_log.length,
+        )
 
 
 class PagesSettings(Struct, frozen=True, forbid_unknown_fields=True):

@@ -30,6 +30,17 @@ class Duration(timedelta):
     """A length of time, written as a whole number and a unit: 250ms, 4s, 15m, 2h, 7d."""
 
 
+class KeptFor:
+    """How long something is kept, written as a duration or as forever, which is None.
+
+    No dataclass: msgspec would read one from a table.
+    """
+
+    def __init__(self, length: timedelta | None) -> None:
+        """Keep for so long."""
+        self.length: Final = length
+
+
 class Rate(float):
     """Calls a second, written as a whole number and a unit: 50/s, 600/m, 1000/h, or none."""
 
@@ -65,6 +76,17 @@ def parse_duration(text: object) -> Duration:
         raise ValueError(msg)
     length = int(match[1]) * _DURATION_UNITS[match[2]]
     return Duration(days=length.days, seconds=length.seconds, microseconds=length.microseconds)
+
+
+def parse_kept_for(text: object) -> KeptFor:
+    """Read a duration or forever; ValueError says what is expected."""
+    if text == "forever":
+        return KeptFor(None)
+    try:
+        return KeptFor(parse_duration(text))
+    except ValueError:
+        msg = f"{shorten(str(text))} is no length of time; write one such as 14d or 12h, or forever"
+        raise ValueError(msg) from None
 
 
 def parse_size(text: object) -> ByteSize:

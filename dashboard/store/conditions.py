@@ -80,10 +80,14 @@ def _is_stored(connection: Connection, transition: Transition, rejection_id: int
     """Whether this very transition is stored, or an earlier one told the same version."""
     column = transitions.c
     same = select(column.transition_id).where(column.transition_id == transition.transition_id)
-    told = select(column.transition_id).where(
+    told = select(column.rejection_id).where(
         column.subject == transition.subject.key(), column.rejection_id == rejection_id
     )
-    if transition.before is transition.after and connection.execute(told).first() is not None:
+    last = select(conditions.c.rejection_id).where(
+        conditions.c.subject == transition.subject.key(), conditions.c.rejection_id == rejection_id
+    )
+    is_repeated = transition.before is transition.after
+    if is_repeated and connection.execute(told.union_all(last)).first() is not None:
         return True
     return connection.execute(same).first() is not None
 

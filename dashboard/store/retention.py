@@ -2,43 +2,54 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import datetime
-from typing import Final
+from typing import NamedTuple
 
-from sqlalchemy import Connection, delete, select, tuple_
-
+from dashboard.domain.retention import Before
+from dashboard.store.audit import forget_let_go, let_go_before
 from dashboard.store.engine import Store
-from dashboard.store.schema import estimated_base_fees, fee_marks, suggested_gas_fees
-
-STEP: Final = 500
-"""Rows of one table that one transaction forgets."""
-
-_DATED: Final = (
-    (suggested_gas_fees, suggested_gas_fees.c.asked_at),
-    (estimated_base_fees, estimated_base_fees.c.at),
-    (fee_marks, fee_marks.c.asked_at),
-)
+from dashboard.store.forget_answers import forget_checks, forget_follow_ups, forget_key_uses
+from dashboard.store.forget_fees import forget_fee_minutes, forget_fees
+from dashboard.store.forget_notices import forget_notices
+from dashboard.store.forget_rejections import forget_rejections
+from dashboard.store.pace import Pace
 
 
-def keep_house(store: Store, gas_since: datetime) -> int:
-    """Forget what was observed of gas before `gas_since`; return how many rows that was.
+class Step(NamedTuple):
+    """What one transaction forgot, and for how many seconds nobody else could write."""
 
-    Rejections, transitions and notices are kept.
+    kind: str
+    rows: int
+    took: float
+
+
+def keep_house(store: Store, before: Before, pace: Pace | None = None) -> Iterator[Step]:
+    """Forget what is older than it is kept, one transaction for each step that is asked for.
+
+    Nothing is open between two steps: whoever takes them pauses as long as others need.
     """
-    forgotten = 0
-    while True:
-        with store.write() as connection:
-            step = forget_gas(connection, gas_since)
-        if step == 0:
-            return forgotten
-        forgotten += step
+    steps = Pace() if pace is None else pace
+    for kind, forget, moment in (
+        ("fees", forget_fees, before.fees),
+        ("fee minutes", forget_fee_minutes, before.fee_minutes),
+        ("notices", forget_notices, before.notices),
+        ("rejections", forget_rejections, before.rejections),
+        ("answers", forget_checks, before.untracked_answers),
+        ("follow-ups", forget_follow_ups, before.untracked_answers),
+        ("uses of keys", forget_key_uses, before.untracked_answers),
+        ("audit log", _forget_audit_log, before.audit_log),
+    ):
+        if moment is not None:
+            for rows in forget(store, moment, steps):
+                yield Step(kind, rows, steps.took)
 
 
-def forget_gas(connection: Connection, since: datetime, limit: int = STEP) -> int:
-    """Forget at most `limit` rows of each table from before `since`; return how many it was."""
-    forgotten = 0
-    for table, dated in _DATED:
-        key = tuple_(*table.primary_key)
-        old = select(*table.primary_key).where(dated < since).limit(limit)
-        forgotten += connection.execute(delete(table).where(key.in_(old))).rowcount
-    return forgotten
+def _forget_audit_log(store: Store, before: datetime, pace: Pace) -> Iterator[int]:
+    with pace.writing(store) as connection:
+        let_go_before(connection, before)
+    forgotten = 1
+    while forgotten:
+        with pace.writing(store) as connection:
+            forgotten = forget_let_go(connection, pace.rows)
+        yield forgotten

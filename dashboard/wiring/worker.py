@@ -55,6 +55,7 @@ async def run_worker(settings: Settings, stop: asyncio.Event) -> None:
                 clocks=Clocks(utc_now, elapsed),
                 new_id=uuid4,
                 rules=_rules(settings),
+                retention=settings.store.retention,
             )
             await run_watch(watcher, stop)
 
@@ -80,7 +81,6 @@ def _periods(settings: Settings) -> Periods:
     return Periods(
         gas=GasPeriods(poll.gas_period, poll.history_period, poll.threshold_period),
         exclusion=poll.exclusion_tick,
-        keep_gas_observations=settings.store.keep_gas_observations,
     )
 
 

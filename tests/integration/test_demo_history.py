@@ -92,8 +92,8 @@ def test_command_fills_the_folder_that_it_is_given(tmp_path: Path) -> None:
 
 
 def test_command_says_when_the_worker_would_forget_what_it_filled(tmp_path: Path) -> None:
-    installation = new_installation(tmp_path, LINEWATCH_STORE_KEEP_GAS_OBSERVATIONS="12h")
+    installation = new_installation(tmp_path, LINEWATCH_STORE_KEEP_GAS_OBSERVATIONS="24h")
 
-    filled = installation.run("demo-history", "--days", "1")
+    filled = installation.run("demo-history", "--days", "2")
 
-    assert "LINEWATCH_STORE_KEEP_GAS_OBSERVATIONS=400d" in filled.stderr
+    assert "LINEWATCH_STORE_KEEP_FEES=400d" in filled.stderr

@@ -53,6 +53,15 @@ transitions = Table(
     Index(None, "subject", "rejection_id"),
 )
 
+for _table in (conditions, transitions):
+    _refers = _table.c.rejection_id.is_not(None)
+    Index(
+        f"ix_{_table.name}_rejection_id",
+        _table.c.rejection_id,
+        sqlite_where=_refers,
+        postgresql_where=_refers,
+    )
+
 outbox = Table(
     "outbox",
     metadata,

@@ -246,3 +246,50 @@ def test_two_networks_of_one_title_are_refused(tmp_path: Path) -> None:
 
     assert "networks.other.title" in said
     assert "is 'mine', as mine is called: give each network a title of its own" in said
+
+
+def test_store_keeps_for_a_time_or_forever(tmp_path: Path) -> None:
+    text = "[store]\nkeep_fees = '3d'\nkeep_rejections = '10d'\nkeep_audit_log = 'forever'\n"
+
+    kept = loaded(tmp_path, text).store.retention
+
+    assert kept.fees == timedelta(days=3)
+    assert kept.rejections == timedelta(days=10)
+    assert kept.audit_log is None
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("keep_fees = 'always'", "'always' is no length of time; write one such as 14d or 12h"),
+        ("keep_fees = '12h'", "what is usual is told from the fees of a day"),
+        ("keep_rejections = '7d'", "our own serve answers of those of seven days"),
+        ("keep_notices = '1d'", "a mail is tried again for seven days"),
+        ("keep_fee_minutes = '2d'", "is shorter than store.keep_fees"),
+        ("keep_fees = 'forever'", "is shorter than store.keep_fees"),
+    ],
+)
+def test_length_that_would_forget_what_is_needed_is_refused(
+    tmp_path: Path, text: str, said: str
+) -> None:
+    assert said in mistake(tmp_path, f"[store]\n{text}\n")
+
+
+def test_old_name_of_a_setting_means_the_new_one(tmp_path: Path) -> None:
+    of_file = loaded(tmp_path, "[store]\nkeep_gas_observations = '20d'\n")
+    of_variable = loaded(tmp_path, LINEWATCH_STORE_KEEP_GAS_OBSERVATIONS="21d")
+    both = loaded(
+        tmp_path,
+        "[store]\nkeep_fees = '22d'\n",
+        LINEWATCH_STORE_KEEP_FEES="23d",
+        LINEWATCH_STORE_KEEP_GAS_OBSERVATIONS="21d",
+    )
+
+    kept = [each.store.retention.fees for each in (of_file, of_variable, both)]
+    assert kept == [timedelta(days=days) for days in (20, 21, 23)]
+
+
+def test_mistake_under_an_old_name_is_told_with_its_line(tmp_path: Path) -> None:
+    said = mistake(tmp_path, "[store]\nkeep_gas_observations = 'x'\n")
+
+    assert f"store.keep_fees (in {tmp_path}/own.toml, line 2)" in said

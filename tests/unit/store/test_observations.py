@@ -19,7 +19,6 @@ from dashboard.store.observations import (
     medium_priority_fees,
     save_gas,
 )
-from dashboard.store.retention import STEP, forget_gas, keep_house
 from tests.builders import (
     A_MOMENT,
     A_NETWORK,
@@ -206,24 +205,6 @@ def test_medium_priority_fees_of_a_time_come_in_order(store: Store) -> None:
         found = medium_priority_fees(connection, A_NETWORK, A_MOMENT, A_MOMENT + seconds(4))
 
     assert found == [(A_MOMENT, Wei(1)), (A_MOMENT + seconds(4), Wei(2))]
-
-
-def test_housekeeping_forgets_what_is_older_and_nothing_else(store: Store) -> None:
-    observe(store, -1, base_fee_history=(Wei(1),) * 3, busy_threshold=Wei(4))
-    observe_base_fee(store, -1, 4)
-    observe_base_fee(store, 0, 5)
-
-    assert keep_house(store, A_MOMENT) == 4
-    assert points(store) == [(0, 5, False)]
-    assert keep_house(store, A_MOMENT) == 0
-
-
-def test_housekeeping_goes_in_steps_until_all_is_forgotten(store: Store) -> None:
-    observe(store, -5, base_fee_history=(Wei(1),) * (STEP + 11))
-
-    with store.write() as connection:
-        assert forget_gas(connection, A_MOMENT, limit=10) == 10
-    assert keep_house(store, A_MOMENT) == STEP
 
 
 def test_answers_that_a_clock_ahead_dated_are_passed_over(store: Store) -> None:

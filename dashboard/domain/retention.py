@@ -1,0 +1,78 @@
+"""How long each kind of data is kept, and before when it may therefore be forgotten."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from datetime import datetime, timedelta
+from typing import Final
+
+from dashboard.domain.printing import span
+
+_MINUTE: Final = timedelta(minutes=1)
+_HOUR: Final = timedelta(hours=1)
+_DAY: Final = timedelta(days=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Retention:
+    """How long is kept: None is for ever.
+
+    `fees` are those seen, `fee_minutes` what is rolled up of them by the minute; hours and days
+    stay for good. `untracked_answers` are about hashes that nobody tracks.
+    """
+
+    fees: timedelta | None = timedelta(days=14)
+    fee_minutes: timedelta | None = timedelta(days=400)
+    rejections: timedelta | None = None
+    notices: timedelta | None = None
+    untracked_answers: timedelta | None = timedelta(days=30)
+    audit_log: timedelta | None = None
+
+    def before(self, now: datetime) -> Before:
+        """Return before when each kind may be forgotten at this time.
+
+        Fees go by whole minutes and minutes by whole hours, so that no roll-up is made of a
+        part; the audit log goes by whole days, since each time is on record itself.
+        """
+        return Before(
+            fees=_whole(_since(self.fees, now), _MINUTE),
+            fee_minutes=_whole(_since(self.fee_minutes, now), _HOUR),
+            rejections=_since(self.rejections, now),
+            notices=_since(self.notices, now),
+            untracked_answers=_since(self.untracked_answers, now),
+            audit_log=_whole(_since(self.audit_log, now), _DAY),
+        )
+
+    def in_words(self) -> Mapping[str, str]:
+        """Say of each kind how long it is kept."""
+        lengths = ((each.name, getattr(self, each.name)) for each in fields(self))
+        return {name: "forever" if kept is None else span(kept) for name, kept in lengths}
+
+
+@dataclass(frozen=True, slots=True)
+class Before:
+    """Before when each kind may be forgotten; None: never."""
+
+    fees: datetime | None = None
+    fee_minutes: datetime | None = None
+    rejections: datetime | None = None
+    notices: datetime | None = None
+    untracked_answers: datetime | None = None
+    audit_log: datetime | None = None
+
+
+def _since(kept: timedelta | None, now: datetime) -> datetime | None:
+    if kept is None:
+        return None
+    try:
+        return now - kept
+    except OverflowError:  # longer ago than there were years
+        return None
+
+
+def _whole(moment: datetime | None, step: timedelta) -> datetime | None:
+    """Return the last multiple of `step`, counted from the year 1 on, that is not after it."""
+    if moment is None:
+        return None
+    return moment - (moment - datetime.min.replace(tzinfo=moment.tzinfo)) % step

@@ -1,0 +1,85 @@
+"""Housekeeping: forget what is old enough, a little at a time, so that nobody waits for it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from datetime import timedelta
+from typing import Final
+
+from anyio.to_thread import run_sync
+
+from dashboard.domain.audit import Action
+from dashboard.domain.retention import Retention
+from dashboard.logs import get_logger
+from dashboard.poll.clocks import Clocks
+from dashboard.store.audit import last_details, note_action
+from dashboard.store.engine import Store
+from dashboard.store.retention import Step, keep_house
+
+Rest = Callable[[float], Awaitable[object]]
+
+ROUND_EVERY: Final = timedelta(hours=1)
+_AT_A_TIME: Final = timedelta(seconds=5)
+"""How long one run works: the worker ends within seconds of being told to."""
+
+_RESTS: Final = 3
+"""Times as long as it held the others up a step is followed by rest."""
+
+_SHORTEST_REST: Final = 0.005
+
+_log = get_logger("housekeeping")
+
+
+class Housekeeping:
+    """Goes through the store once an hour; a round that takes long goes on with the next run."""
+
+    def __init__(self, store: Store, retention: Retention, clocks: Clocks, rest: Rest) -> None:
+        """Begin with the first run; `rest` waits for so many seconds."""
+        self._store = store
+        self._retention = retention
+        self._clocks = clocks
+        self._rest = rest
+        self._round: Iterator[Step] | None = None
+        self._next_round = timedelta()
+        self._forgotten: Counter[str] = Counter()
+
+    async def run(self) -> None:
+        """Work for a moment, if there is anything to do. Raises StoreError."""
+        began = self._clocks.elapsed()
+        if self._round is None and began < self._next_round:
+            return
+        while self._clocks.elapsed() - began < _AT_A_TIME:
+            step = await run_sync(self._step)
+            if step is None:
+                self._end_round()
+                return
+            self._forgotten[step.kind] += step.rows
+            await self._rest(max(_RESTS * step.took, _SHORTEST_REST))
+
+    def _step(self) -> Step | None:
+        if self._round is None:
+            self._begin_round()
+            self._round = keep_house(self._store, self._retention.before(self._clocks.now()))
+        try:
+            return next(self._round, None)
+        except BaseException:
+            self._round = None  # an iterator that raised is spent: begin anew
+            raise
+
+    def _begin_round(self) -> None:
+        """Write down how long everything is kept, where that is news."""
+        told: Mapping[str, str] = self._retention.in_words()
+        with self._store.read() as connection:
+            if last_details(connection, Action.KEEP) == told:
+                return
+        with self._store.write() as connection:
+            note_action(connection, self._clocks.now(), "worker", Action.KEEP, "store", told)
+
+    def _end_round(self) -> None:
+        self._round = None
+        self._next_round = self._clocks.elapsed() + ROUND_EVERY
+        forgotten = +self._forgotten
+        if forgotten:
+            _log.info("forgot what was old", **forgotten)
+        self._forgotten.clear()

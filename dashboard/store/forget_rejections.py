@@ -1,0 +1,89 @@
+"""Rejections are forgotten with what rests on them alone, once nobody is owed news of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from typing import Any, Final
+
+from sqlalchemy import Connection, Row, delete, exists, select, update
+
+from dashboard.store.engine import Store
+from dashboard.store.outbox import IS_OWED
+from dashboard.store.pace import Pace
+from dashboard.store.reports import watched_among
+from dashboard.store.schema import (
+    conditions,
+    notices,
+    outbox,
+    rejections,
+    signed_transactions,
+    transitions,
+)
+from dashboard.store.tally_keeping import count_out
+from dashboard.store.walking import beyond
+
+_SEARCHED: Final = 2000
+"""Rows that one look into the index finds; looking makes nobody wait."""
+
+
+def forget_rejections(store: Store, before: datetime, pace: Pace) -> Iterator[int]:
+    """Forget versions that arrived before, and were seen last before.
+
+    What is tracked keeps its versions, and so does what somebody is still to be told. With a
+    version goes the condition that it holds, and with the last of a hash the signed transaction;
+    notices about it stay, without what it said.
+    """
+    after: Row[Any] | None = None
+    while found := _old(store, before, after):
+        after = found[-1]
+        waiting = list(found)
+        while waiting:
+            some, waiting = waiting[: pace.rows], waiting[pace.rows :]
+            with pace.writing(store) as connection:
+                forgotten = _forget(connection, some)
+            yield forgotten
+
+
+def _old(store: Store, before: datetime, after: Row[Any] | None) -> Sequence[Any]:
+    column = rejections.c
+    order = (column.first_seen_at, column.rejection_id)
+    query = (
+        select(*order, column.tx_hash, column.network_id)
+        .where(column.first_seen_at < before)
+        .where(column.seen_again_at.is_(None) | (column.seen_again_at < before))
+        .where(*beyond(order, None if after is None else tuple(after)[:2]))
+        .order_by(*order)
+        .limit(_SEARCHED)
+    )
+    with store.read() as connection:
+        return connection.execute(query).all()
+
+
+def _forget(connection: Connection, found: Sequence[Any]) -> int:
+    watched = set(watched_among(connection, [(row.tx_hash, row.network_id) for row in found]))
+    ids = {row.rejection_id for row in found if (row.tx_hash, row.network_id) not in watched}
+    ids -= _still_to_be_told(connection, ids)
+    if not ids:
+        return 0
+    hashes = {row.tx_hash for row in found if row.rejection_id in ids}
+    count_out(connection, sorted(ids))
+    connection.execute(delete(conditions).where(conditions.c.rejection_id.in_(ids)))
+    told = update(transitions).where(transitions.c.rejection_id.in_(ids))
+    connection.execute(told.values(rejection_id=None))
+    connection.execute(delete(rejections).where(rejections.c.rejection_id.in_(ids)))
+    has_others = exists().where(rejections.c.tx_hash == signed_transactions.c.tx_hash)
+    signed = delete(signed_transactions).where(signed_transactions.c.tx_hash.in_(hashes))
+    connection.execute(signed.where(~has_others))
+    return len(ids)
+
+
+def _still_to_be_told(connection: Connection, ids: set[int]) -> set[int]:
+    """Return those of which a notice is owed, or is to be made yet."""
+    column = transitions.c
+    about = select(column.rejection_id).where(column.rejection_id.in_(ids))
+    unexpanded = about.join(outbox, outbox.c.transition_id == column.transition_id).where(
+        outbox.c.expanded_at.is_(None)
+    )
+    owed = about.join(notices, notices.c.transition_id == column.transition_id).where(IS_OWED)
+    return {*connection.scalars(unexpanded), *connection.scalars(owed)}

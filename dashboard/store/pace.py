@@ -1,0 +1,46 @@
+"""Small steps: how many rows a transaction may touch so that nobody waits for it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Final
+
+from sqlalchemy import Connection
+
+from dashboard.store.engine import Store
+
+LONGEST_STEP: Final = 0.010
+"""Seconds for which a step should hold the right to write, its way to the disk included."""
+
+_FEWEST: Final = 20
+_MOST: Final = 2000
+
+
+class Pace:
+    """Finds how many rows a step may take on this machine; `elapsed` gives seconds."""
+
+    def __init__(self, elapsed: Callable[[], float] = time.perf_counter, rows: int = 100) -> None:
+        """Begin with steps of so many rows."""
+        self.rows = rows
+        self.took = 0.0
+        self._elapsed = elapsed
+
+    @contextmanager
+    def writing(self, store: Store) -> Iterator[Connection]:
+        """Open a transaction that writes; afterwards `took` and `rows` are known anew."""
+        with store.write() as connection:
+            began = self._elapsed()
+            yield connection
+        self.took = self._elapsed() - began
+        self.rows = next_rows(self.rows, self.took)
+
+
+def next_rows(rows: int, took: float) -> int:
+    """Return how many rows the next step may take, given how long these took."""
+    if took > LONGEST_STEP:
+        return max(_FEWEST, rows // 2)
+    if took < LONGEST_STEP / 3:
+        return min(_MOST, rows * 3 // 2)
+    return rows

@@ -1,0 +1,23 @@
+"""Walking along an index, a portion at a time, with nothing open in between."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from sqlalchemy import ColumnElement, and_, or_
+
+
+def beyond(
+    order: Sequence[ColumnElement[Any]], last: Sequence[Any] | None
+) -> Iterator[ColumnElement[bool]]:
+    """Demand what comes after the row that was seen last, in an order of two columns or more."""
+    if last is None:
+        return
+    yield order[0] >= last[0]  # what an index begins with
+    yield or_(
+        *(
+            and_(*(order[each] == last[each] for each in range(depth)), order[depth] > last[depth])
+            for depth in range(len(order))
+        )
+    )

@@ -1,0 +1,119 @@
+"""Housekeeping takes its time: a moment at a time, with rests, once an hour, and begins anew."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from dashboard.domain.audit import Action
+from dashboard.domain.observation import GasObservation
+from dashboard.domain.retention import Retention
+from dashboard.poll.clocks import Clocks
+from dashboard.poll.housekeeping import ROUND_EVERY, Housekeeping
+from dashboard.store.audit import AuditFilter, audit_entries
+from dashboard.store.engine import Store
+from dashboard.store.observations import base_fees, save_gas
+from tests.builders import A_MOMENT, A_NETWORK, seconds, suggested_gas_fees
+
+DAY = timedelta(days=1)
+
+
+class House:
+    """A store with some old fees, and a clock that rests of housekeeping move on."""
+
+    def __init__(self, store: Store, rest_takes: float = 0.0) -> None:
+        """Let each rest take so many seconds more than it should."""
+        self.store = store
+        self.elapsed = timedelta(hours=9)
+        self.rests: list[float] = []
+        self._rest_takes = timedelta(seconds=rest_takes)
+        self.clocks = Clocks(lambda: A_MOMENT, lambda: self.elapsed)
+
+    def keeping(self, retention: Retention) -> Housekeeping:
+        """Return the housekeeping under these rules."""
+        return Housekeeping(self.store, retention, self.clocks, self.rest)
+
+    async def rest(self, length: float) -> None:
+        """Note a rest, and let its time pass."""
+        self.rests.append(length)
+        self.elapsed += self._rest_takes
+
+    def see_fees(self, days: int, count: int = 3) -> None:
+        """Save what was seen some days ago."""
+        with self.store.write() as connection:
+            for number in range(count):
+                at = A_MOMENT - days * DAY + seconds(number)
+                save_gas(connection, GasObservation(A_NETWORK, at, suggested_gas_fees()))
+
+    def fees(self) -> int:
+        """Count the fees that are kept."""
+        with self.store.read() as connection:
+            return len(base_fees(connection, A_NETWORK, A_MOMENT - 99 * DAY, A_MOMENT))
+
+
+async def test_old_fees_are_gone_after_a_run_and_others_stay(store: Store) -> None:
+    house = House(store)
+    house.see_fees(15)
+    house.see_fees(13)
+
+    await house.keeping(Retention()).run()
+
+    assert house.fees() == 3
+    assert min(house.rests) > 0
+
+
+async def test_round_comes_once_an_hour(store: Store) -> None:
+    house = House(store)
+    keeping = house.keeping(Retention())
+    await keeping.run()
+    house.see_fees(15)
+
+    house.elapsed += ROUND_EVERY - seconds(1)
+    await keeping.run()
+    assert house.fees() == 3
+
+    house.elapsed += seconds(1)
+    await keeping.run()
+    assert house.fees() == 0
+
+
+async def test_long_round_goes_on_with_the_next_run(store: Store) -> None:
+    house = House(store, rest_takes=60)
+    house.see_fees(15)
+    keeping = house.keeping(Retention())
+
+    await keeping.run()
+    first = len(house.rests)
+    for _ in range(20):
+        await keeping.run()
+
+    assert first == 1
+    assert house.fees() == 0
+
+
+async def test_what_is_kept_forever_is_not_forgotten(store: Store) -> None:
+    house = House(store)
+    house.see_fees(98)
+
+    await house.keeping(Retention(fees=None)).run()
+
+    assert house.fees() == 3
+
+
+async def test_how_long_all_is_kept_is_on_record_once(store: Store) -> None:
+    house = House(store)
+    for retention in (Retention(), Retention(), Retention(fees=DAY)):
+        await house.keeping(retention).run()
+
+    with store.read() as connection:
+        told = audit_entries(connection, AuditFilter(Action.KEEP))
+    assert [entry.details["fees"] for entry in told] == ["24 h", "14 days"]
+    assert told[0].details["rejections"] == "forever"
+
+
+async def test_length_beyond_all_years_forgets_nothing(store: Store) -> None:
+    house = House(store)
+    house.see_fees(98)
+
+    await house.keeping(Retention(fees=timedelta(days=999_999_999))).run()
+
+    assert house.fees() == 3
