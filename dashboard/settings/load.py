@@ -148,11 +148,11 @@ def _variable_layers(
     environment: Mapping[str, str], layers: Sequence[Layer]
 ) -> tuple[list[Layer], list[Mistake]]:
     """Turn LINEWATCH_SECTION_KEY variables into one layer each; an unknown one is a mistake."""
-    known = dict(_known_variables())
-    known |= {old: path for old, path in _old_variables() if path not in _given(known, environment)}
+    old = dict(_old_variables())
+    known = dict(_known_variables()) | old
     referenced = {name for layer in layers for name in _referenced(layer.table)}
     found, unknown = [], []
-    for name in sorted(environment):
+    for name in sorted(environment, key=lambda name: (name not in old, name)):
         if not name.startswith(_PREFIX) or name in _RESERVED | referenced:
             continue
         subject = f"the variable {name}"
@@ -177,12 +177,6 @@ def _known_variables() -> Iterator[tuple[str, tuple[str, str]]]:
 def _old_variables() -> Iterator[tuple[str, tuple[str, str]]]:
     for (section, old), new in _OLD_NAMES.items():
         yield f"{_PREFIX}{section}_{old}".upper(), (section, new)
-
-
-def _given(
-    known: Mapping[str, tuple[str, str]], environment: Mapping[str, str]
-) -> set[tuple[str, str]]:
-    return {path for name, path in known.items() if name in environment}
 
 
 def _renamed(layer: Layer) -> Layer:
