@@ -63,5 +63,5 @@ __all__ = [
     "watches",
 ]
 
-REVISION: Final = "0013"
+REVISION: Final = "0014"
 """The schema that this code reads and writes; revisions count up."""
