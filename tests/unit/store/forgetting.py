@@ -1,0 +1,98 @@
+"""A store with something old in it, of which housekeeping forgets."""
+
+from __future__ import annotations
+
+from collections import Counter
+from datetime import datetime, timedelta
+from itertools import count as count_up
+
+from sqlalchemy import func, select
+
+from dashboard.domain.fee_rollup import Level
+from dashboard.domain.notice import Recipient
+from dashboard.domain.observation import GasObservation
+from dashboard.domain.quantity import Wei
+from dashboard.domain.retention import Before
+from dashboard.store.conditions import change
+from dashboard.store.connection import Connection
+from dashboard.store.engine import Store
+from dashboard.store.notice_rows import notice_id_of
+from dashboard.store.observations import save_gas
+from dashboard.store.outbox import expand, mark_sent, unexpanded
+from dashboard.store.pace import LONGEST_STEP, Pace
+from dashboard.store.rejections import versions
+from dashboard.store.reports import save_report
+from dashboard.store.retention import keep_house
+from dashboard.store.schema import metadata
+from tests.builders import (
+    A_NETWORK,
+    ANOTHER_NETWORK,
+    a_hash,
+    a_report,
+    a_transition,
+    suggested_gas_fees,
+)
+
+DAY = timedelta(days=1)
+OPERATOR = Recipient("mail", "ops@example.org")
+
+
+def forget(store: Store, rows: int = 100, **before: datetime) -> dict[str, int]:
+    """Forget all that is older, in steps of so many rows; return how many of each kind."""
+    forgotten: Counter[str] = Counter()
+    ticks = (number * LONGEST_STEP / 2 for number in count_up())
+    for step in keep_house(store, Before(**before), Pace(lambda: next(ticks), rows)):
+        assert step.rows <= rows
+        forgotten[step.kind] += step.rows
+    return dict(+forgotten)
+
+
+def rows_of(store: Store, table: str) -> int:
+    """Count the rows of a table."""
+    with store.read() as connection:
+        return connection.scalars(select(func.count()).select_from(metadata.tables[table])).one()
+
+
+def see_fees(store: Store, *moments: datetime) -> None:
+    """Save what a poll of both networks saw at these times."""
+    with store.write() as connection:
+        for at in moments:
+            for network_id in (A_NETWORK, ANOTHER_NETWORK):
+                observation = GasObservation(
+                    network_id, at, suggested_gas_fees(), busy_threshold=Wei(4)
+                )
+                save_gas(connection, observation, None)
+
+
+def reject(store: Store, number: int, at: datetime, *, is_told: bool = True) -> int:
+    """Keep a rejection of which somebody is owed a mail; it is handed over if it `is_told`."""
+    with store.write() as connection:
+        save_report(connection, a_report(tx_hash=a_hash(number)), A_NETWORK, at)
+        [stored] = versions(connection, a_hash(number))
+        transition = a_transition(number, at=at)
+        change(connection, transition, stored.rejection_id)
+        hand_over(connection, at, is_told=is_told)
+    return stored.rejection_id
+
+
+def hand_over(connection: Connection, at: datetime, *, is_told: bool = True) -> None:
+    """Make notices of what is in the outbox, and mark them as sent if they are told."""
+    for entry in unexpanded(connection, 100):
+        expand(connection, entry, [OPERATOR], at)
+        notice_id = notice_id_of(entry.transition.transition_id, OPERATOR)
+        if is_told:
+            mark_sent(connection, notice_id, "250", at)
+
+
+def a_roll_up(level: Level, begins_at: int) -> dict[str, object]:
+    """Return a row of a fee that was seen once."""
+    numbers = ("lowest", "highest", "total", "median", "p90", "last", "longest_gap", "estimated")
+    times = {"begins_at": begins_at, "first_at": begins_at, "last_at": begins_at}
+    place = {"network_id": A_NETWORK, "series": 1, "level": level}
+    return place | times | dict.fromkeys(numbers, 0) | {"seen": 1, "histogram": b""}
+
+
+def on_record(store: Store, *numbers: int) -> list[int]:
+    """Return those hashes of which a rejection is on record."""
+    with store.read() as connection:
+        return [number for number in numbers if versions(connection, a_hash(number))]

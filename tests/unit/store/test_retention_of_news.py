@@ -1,0 +1,151 @@
+"""What was told and what was answered is forgotten in its time; what somebody needs stays."""
+
+from __future__ import annotations
+
+import pytest
+
+from dashboard.domain.api_key import KeyLimits
+from dashboard.domain.audit import Action
+from dashboard.domain.condition import State, Subject, SubjectKind, Transition
+from dashboard.domain.follow_up import InclusionAnswer, InclusionQuestion
+from dashboard.domain.observation import ExclusionAnswer
+from dashboard.store.answers import evidence, record_answers
+from dashboard.store.api_keys import Credential, KeyUse, add_uses, create_key, key_uses
+from dashboard.store.audit import AuditFilter, audit_entries, note_action
+from dashboard.store.conditions import change
+from dashboard.store.engine import Store
+from dashboard.store.follow_ups import keep_inclusion_answers
+from dashboard.store.rejections import save_polled, versions
+from dashboard.store.transactions import TrackRequest, track
+from tests.builders import (
+    A_MOMENT,
+    A_NETWORK,
+    a_hash,
+    a_record,
+    a_transition,
+    an_id,
+    seconds,
+)
+from tests.unit.store.forgetting import (
+    DAY,
+    forget,
+    hand_over,
+    reject,
+    rows_of,
+)
+
+
+def test_notices_go_with_their_change_and_their_deliveries(store: Store) -> None:
+    reject(store, 1, A_MOMENT - DAY)
+    reject(store, 2, A_MOMENT)
+
+    assert forget(store, notices=A_MOMENT) == {"notices": 1}
+
+    tables = ("notices", "deliveries", "outbox", "transitions", "rejections", "conditions")
+    assert [rows_of(store, table) for table in tables] == [1, 1, 1, 1, 2, 2]
+
+
+def test_version_whose_notice_was_forgotten_is_not_told_again(store: Store) -> None:
+    rejection_id = reject(store, 1, A_MOMENT - DAY)
+    forget(store, notices=A_MOMENT)
+
+    with store.write() as connection:
+        again = a_transition(transition_id=an_id(9), before=State.REJECTED)
+        assert not change(connection, again, rejection_id)
+
+
+def test_notice_that_somebody_needs_stays(store: Store) -> None:
+    old = A_MOMENT - DAY
+    reject(store, 1, old, is_told=False)
+    reject(store, 2, old)
+    with store.write() as connection:
+        track(connection, TrackRequest(a_hash(2), (A_NETWORK,), None, ""), old)
+        save_polled(connection, A_NETWORK, a_record(tx_hash=a_hash(3)), old)
+        [third] = versions(connection, a_hash(3))
+        change(connection, a_transition(3, at=old), third.rejection_id)
+        save_polled(connection, A_NETWORK, a_record(tx_hash=a_hash(3)), A_MOMENT)
+        hand_over(connection, old)
+
+    assert forget(store, 1, notices=A_MOMENT) == {}
+    assert rows_of(store, "notices") == 3
+
+
+@pytest.mark.parametrize(("is_over", "kept"), [(False, 1), (True, 0)])
+def test_notices_of_a_network_go_when_the_incident_is_over(
+    store: Store, *, is_over: bool, kept: int
+) -> None:
+    subject = Subject(SubjectKind.BUSYNESS, A_NETWORK)
+    old = A_MOMENT - DAY
+    with store.write() as connection:
+        change(connection, Transition(an_id(1), subject, None, State.BUSY, old), None)
+        if is_over:
+            change(connection, Transition(an_id(2), subject, State.BUSY, State.CALM, old), None)
+        hand_over(connection, old)
+
+    forget(store, notices=A_MOMENT)
+
+    assert rows_of(store, "transitions") == kept
+
+
+def test_answers_about_what_nobody_tracks_are_forgotten(store: Store) -> None:
+    with store.write() as connection:
+        track(connection, TrackRequest(a_hash(1), (A_NETWORK,), None, ""), A_MOMENT - DAY)
+        for at, numbers in ((A_MOMENT - DAY, (1, 2, 3)), (A_MOMENT, (4,))):
+            answers = [ExclusionAnswer(a_hash(number)) for number in numbers]
+            record_answers(connection, A_NETWORK, at, answers)
+
+    assert forget(store, 1, untracked_answers=A_MOMENT) == {"answers": 2}
+
+    with store.read() as connection:
+        [first] = evidence(connection, A_NETWORK, a_hash(1))
+        assert [bool(evidence(connection, None, a_hash(each))) for each in (2, 3, 4)] == [
+            *(False, False, True),
+        ]
+    assert first.last_answered_at == A_MOMENT - DAY
+
+
+def test_ends_of_what_nobody_tracks_are_forgotten_unless_rejected(store: Store) -> None:
+    reject(store, 1, A_MOMENT - DAY)
+    with store.write() as connection:
+        track(connection, TrackRequest(a_hash(2), (A_NETWORK,), None, ""), A_MOMENT - DAY)
+        answers = [
+            (InclusionQuestion(a_hash(number)), InclusionAnswer(a_hash(number)))
+            for number in (1, 2, 3)
+        ]
+        keep_inclusion_answers(connection, A_NETWORK, A_MOMENT - DAY, answers)
+
+    assert forget(store, untracked_answers=A_MOMENT) == {"follow-ups": 1}
+
+    assert rows_of(store, "follow_ups") == 2
+
+
+def test_counts_of_keys_that_are_gone_are_forgotten(store: Store) -> None:
+    long_ago = A_MOMENT - 401 * DAY
+    made = Credential(b"a" * 32, b"s" * 32, long_ago)
+    uses = {
+        b"a" * 32: KeyUse(long_ago, 1, 0),
+        b"b" * 32: KeyUse(long_ago, 2, 0),
+        b"c" * 32: KeyUse(A_MOMENT, 3, 0),
+    }
+    with store.write() as connection:
+        create_key(connection, "mine", KeyLimits(), made)
+        add_uses(connection, uses)
+
+    assert forget(store, untracked_answers=A_MOMENT) == {"uses of keys": 1}
+
+    with store.read() as connection:
+        assert {use.calls for use in key_uses(connection).values()} == {1, 3}
+
+
+def test_audit_log_is_forgotten_only_when_told_to(store: Store) -> None:
+    with store.write() as connection:
+        for number in range(-3, 2):
+            at = A_MOMENT + seconds(number)
+            note_action(connection, at, "ann", Action.TRACK, str(number))
+
+    assert forget(store) == {}
+    assert forget(store, 2, audit_log=A_MOMENT) == {"audit log": 3}
+
+    with store.read() as connection:
+        kept = audit_entries(connection, AuditFilter())
+    assert sorted(entry.subject for entry in kept) == ["0", "1", "audit log"]
