@@ -14,19 +14,11 @@ def conclude_exclusion(
 ) -> Transition | None:
     """Return the change that the answer brings at the moment `at`, or None where it brings none.
 
-    A failure says nothing. Null after a rejection does not clear it: the record left the seven
-    days, or another store answered. A record after a rejection changes it, from rejected to
-    rejected; whether this version is news, the store knows.
+    Only a record changes anything: a failure says nothing, and null is held of no single hash.
+    Null after a rejection does not clear it: the record left the seven days, or another store
+    answered. A record after a rejection changes it, from rejected to rejected; whether this
+    version is news, the store knows.
     """
-    after = _state_after(before, answer)
-    if after is None or (after is before and answer.record is None):
+    if answer.record is None:
         return None
-    return Transition(new_id, subject, before, after, at)
-
-
-def _state_after(before: State | None, answer: ExclusionAnswer) -> State | None:
-    if answer.failure is not None:
-        return before
-    if answer.record is not None:
-        return State.REJECTED
-    return before or State.UNREPORTED
+    return Transition(new_id, subject, before, State.REJECTED, at)

@@ -43,9 +43,10 @@ class Subject:
 class State(StrEnum):
     """The states a subject can be in.
 
-    UNREPORTED: asked at least once, no record seen. REJECTED: a record was seen. BUSY: the fee
-    was above its threshold for long enough. STALE: a fee is older than two of its own poll
-    periods. SILENT: an API answers nothing. The others are their opposites, as far as is known.
+    UNREPORTED: asked at least once, no record seen; only older stores held that of a hash.
+    REJECTED: a record was seen. BUSY: the fee was above its threshold for long enough. STALE: a
+    fee is older than two of its own poll periods. SILENT: an API answers nothing. The others are
+    their opposites, as far as is known.
     """
 
     UNREPORTED = "unreported"

@@ -10,17 +10,17 @@ from uuid import UUID
 from dashboard.detect.exclusion import conclude_exclusion
 from dashboard.domain.condition import Subject
 from dashboard.domain.observation import ExclusionAnswer
-from dashboard.domain.quantity import NetworkId, TxHash
+from dashboard.domain.quantity import NetworkId
 from dashboard.poll.conditions import Conditions
 from dashboard.poll.lease import Term
-from dashboard.store.answers import record_answers
+from dashboard.store.answers import record_asked
+from dashboard.store.asked import Asked, Outcome
+from dashboard.store.cohorts import Cohort, Watch, cohorts_of, watches
 from dashboard.store.conditions import change, condition
 from dashboard.store.connection import Connection
 from dashboard.store.credit_ledger import note_spent
 from dashboard.store.engine import Store
 from dashboard.store.rejections import save_polled
-from dashboard.store.transactions import Watch, watches
-from dashboard.store.watching import still_watched
 from dashboard.upstream.meter import Meter
 
 
@@ -39,46 +39,44 @@ class ExclusionArchive:
     meter: Meter = field(default_factory=Meter)
 
     def watches(self, after: int) -> list[Watch]:
-        """Return what is tracked on any network with a larger watch id, in its order."""
+        """Return what is tracked on the network in cohorts after that id, in their order."""
         with self.store.read() as connection:
-            return watches(connection, after)
+            return watches(connection, self.network_id, after)
 
-    def still_watched(self, hashes: Sequence[TxHash]) -> set[TxHash]:
-        """Return those of the hashes that nobody removed."""
+    def cohorts(self, cohort_ids: Sequence[int]) -> list[Cohort]:
+        """Return those of the cohorts that still have hashes, with these."""
         with self.store.read() as connection:
-            return still_watched(connection, self.network_id, hashes)
+            return cohorts_of(connection, self.network_id, cohort_ids)
 
-    def keep(
-        self,
-        asked_at: datetime,
-        answers: Sequence[ExclusionAnswer],
-        news: Sequence[ExclusionAnswer],
-    ) -> None:
-        """Write down what was asked, and what the answers among `news` change.
+    def keep(self, asked_at: datetime, asked: Sequence[Asked]) -> dict[int, Outcome]:
+        """Write down what was asked and what came of it; return that of each cohort.
 
-        Raises StoreError or LeaseLost, and then nothing is written.
+        Those of a cohort of which something else came are in new cohorts afterwards. Raises
+        StoreError or LeaseLost, and then nothing is written.
         """
+        records = [each for one in asked for each in one.answers if each.record is not None]
         with self.meter.handed_over() as spent, self.store.write() as connection:
             self.term.check(connection)
             note_spent(connection, self.network_id, asked_at, spent)
-            record_answers(connection, self.network_id, asked_at, answers)
+            stayed = record_asked(connection, self.network_id, asked_at, asked)
             self.conditions.look_at_exclusion(connection, asked_at)
-            for answer in news:
+            for answer in records:
                 subject = Subject.transaction(self.network_id, answer.tx_hash)
                 keep_news(connection, subject, answer, asked_at, self.new_id())
+        return stayed
 
 
 def keep_news(
     connection: Connection, subject: Subject, answer: ExclusionAnswer, at: datetime, new_id: UUID
 ) -> None:
-    """Keep the record, if there is one, and change the subject's condition if it changes it.
+    """Keep a record, if there is one, and change the subject's condition if it changes it.
 
     The news is owed through the outbox from the moment the transaction is on disk, once for
     each change, whoever saw it first.
     """
-    rejection_id = None
-    if answer.record is not None:
-        rejection_id = save_polled(connection, subject.network_id, answer.record, at)
+    if answer.record is None:
+        return
+    rejection_id = save_polled(connection, subject.network_id, answer.record, at)
     before = condition(connection, subject)
     transition = conclude_exclusion(subject, before, answer, at, new_id)
     if transition is not None:

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from functools import partial
+from itertools import islice
 from typing import Final, Protocol
 
 from anyio.to_thread import run_sync
 
-from dashboard.domain.observation import ExclusionAnswer
+from dashboard.domain.observation import ExclusionAnswer, Failure
 from dashboard.domain.quantity import TxHash
 from dashboard.logs import get_logger
 from dashboard.poll.archive import ExclusionArchive
+from dashboard.poll.calendar import Calendar, Due, Question
 from dashboard.poll.clocks import Clocks
-from dashboard.poll.schedule import Cohort, Schedule, Watched
-from dashboard.store.transactions import Watch
+from dashboard.store.asked import Asked, Outcome
+from dashboard.store.cohorts import Cohort, Watch
 
 _LONGEST_REST: Final = timedelta(minutes=1)
 _SHORTEST_REST: Final = timedelta(seconds=1)
@@ -30,45 +31,28 @@ class ExclusionAsker(Protocol):
     async def ask(self, hashes: Sequence[TxHash]) -> list[ExclusionAnswer]: ...
 
 
-@dataclass(frozen=True, slots=True)
-class _Asked:
-    """A cohort with the answers to its hashes, in order."""
-
-    cohort: Cohort
-    answers: Sequence[ExclusionAnswer]
-
-    def news(self) -> list[ExclusionAnswer]:
-        """Return the answers that may change something: records, and the first answers."""
-        is_first = self.cohort.state is None
-        return [
-            answer
-            for answer in self.answers
-            if answer.record is not None or (is_first and answer.failure is None)
-        ]
-
-
 class ExclusionPoll:
     """The poll of one network during one term.
 
-    The schedule lives in memory and begins with what the store holds, so a restart asks again
-    what is due and tells nothing twice. A tick asks at most `largest_tick` hashes.
+    The calendar lives in memory and begins with what the store holds, so a restart asks again
+    what is due and tells nothing twice. A tick asks some `largest_tick` hashes.
     """
 
     def __init__(
         self,
         asker: ExclusionAsker,
         archive: ExclusionArchive,
-        schedule: Schedule,
+        calendar: Calendar,
         clocks: Clocks,
         largest_tick: int = 5000,
     ) -> None:
         """Read and ask nothing yet."""
         self._asker = asker
         self._archive = archive
-        self._schedule = schedule
+        self._calendar = calendar
         self._clocks = clocks
         self._largest_tick = largest_tick
-        self._last_watch_id = 0
+        self._last_cohort_id = 0
         self._rest = timedelta()
         self._rests_until = timedelta()
 
@@ -81,81 +65,70 @@ class ExclusionPoll:
         started = self._clocks.elapsed()
         if started < self._rests_until:
             return
-        cohorts = self._schedule.take_due(started, self._largest_tick)
-        if not cohorts:
+        due = self._calendar.take_due(started, self._largest_tick)
+        if not due:
             return
         try:
-            cohorts = await self._without_removed(cohorts)
-            asked = await self._ask_and_keep(cohorts) if cohorts else []
+            stayed = await self._ask_and_keep([each.cohort_id for each in due])
         except BaseException:
-            self._schedule.put_back(cohorts, started + _SHORTEST_REST)
+            self._calendar.put_back(due, started + _SHORTEST_REST)
             raise
         now = self._clocks.elapsed()
-        for each in asked:
-            self._schedule.reschedule(each.cohort, each.answers, now)
-        if asked:
-            self._rest_after(asked, now)
+        for each in due:
+            if each.cohort_id in stayed:
+                failure, is_rejected = stayed[each.cohort_id]
+                self._calendar.add(each, Question(now, failure is None, is_rejected), now)
 
     async def _take_up(self) -> None:
-        found = await run_sync(self._archive.watches, self._last_watch_id)
-        if not found:
-            return
-        own = (each for each in found if each.network_id == self._archive.network_id)
-        self._schedule.add(map(self._watched, own), self._clocks.elapsed())
-        self._last_watch_id = found[-1].watch_id
+        """Enter new cohorts: what was tracked since, and those for which hashes left others."""
+        found = await run_sync(self._archive.watches, self._last_cohort_id)
+        now = self._clocks.elapsed()
+        for each in found:
+            cohort = Due(each.cohort_id, self._clocks.elapsed_at(each.born_at), each.size)
+            self._calendar.add(cohort, self._last_question(each), now)
+            self._last_cohort_id = each.cohort_id
 
-    def _watched(self, watch: Watch) -> Watched:
-        since = min(watch.attempted_at or watch.tracked_at, watch.tracked_at)
-        asked_at = watch.last_asked_at
-        return Watched(
-            watch.tx_hash,
-            self._clocks.elapsed_at(since),
-            None if asked_at is None else self._clocks.elapsed_at(asked_at),
-            watch.state,
-            is_answered=watch.failing_since is None,
-        )
+    def _last_question(self, watch: Watch) -> Question | None:
+        if watch.last_asked_at is None:
+            return None
+        asked = self._clocks.elapsed_at(watch.last_asked_at)
+        return Question(asked, not watch.is_failing, watch.is_rejected)
 
-    async def _without_removed(self, cohorts: Sequence[Cohort]) -> list[Cohort]:
-        """Drop what is not tracked any more; it leaves the schedule by not coming back."""
-        hashes = [tx_hash for cohort in cohorts for tx_hash in cohort.hashes]
-        watched = await run_sync(self._archive.still_watched, hashes)
-        kept = (
-            replace(cohort, hashes=[each for each in cohort.hashes if each in watched])
-            for cohort in cohorts
-        )
-        return [cohort for cohort in kept if cohort.hashes]
-
-    async def _ask_and_keep(self, cohorts: Sequence[Cohort]) -> list[_Asked]:
+    async def _ask_and_keep(self, cohort_ids: Sequence[int]) -> Mapping[int, Outcome]:
+        """Return what came of each cohort; what is not tracked any more is not among them."""
+        cohorts = await run_sync(self._archive.cohorts, cohort_ids)
+        if not cohorts:
+            return {}
         asked_at = self._clocks.now()
         hashes = [tx_hash for cohort in cohorts for tx_hash in cohort.hashes]
         answers = await self._asker.ask(hashes)
-        asked = _split(cohorts, answers)
-        news = [answer for each in asked for answer in each.news()]
-        await run_sync(partial(self._archive.keep, asked_at, answers, news))
-        _tell(self._archive, answers)
-        return asked
+        stayed = await run_sync(partial(self._archive.keep, asked_at, _shared(cohorts, answers)))
+        failures = [answer.failure for answer in answers if answer.failure is not None]
+        if failures:
+            _tell(self._archive, len(answers), failures)
+        self._rest_after(is_silent=len(failures) == len(answers))
+        return stayed
 
-    def _rest_after(self, asked: Sequence[_Asked], now: timedelta) -> None:
+    def _rest_after(self, *, is_silent: bool) -> None:
         """Leave an upstream alone that answered nothing, for longer each time."""
-        if any(answer.failure is None for each in asked for answer in each.answers):
+        if not is_silent:
             self._rest = timedelta()
             return
         self._rest = min(max(self._rest * 2, _SHORTEST_REST), _LONGEST_REST)
-        self._rests_until = now + self._rest
+        self._rests_until = self._clocks.elapsed() + self._rest
 
 
-def _split(cohorts: Sequence[Cohort], answers: Sequence[ExclusionAnswer]) -> list[_Asked]:
+def _shared(cohorts: Sequence[Cohort], answers: Sequence[ExclusionAnswer]) -> list[Asked]:
+    """Give each cohort its share of the answers, which stand in its order."""
     rest = iter(answers)
-    return [_Asked(cohort, [next(rest) for _ in cohort.hashes]) for cohort in cohorts]
+    return [Asked(cohort, list(islice(rest, len(cohort.hashes)))) for cohort in cohorts]
 
 
-def _tell(archive: ExclusionArchive, answers: Sequence[ExclusionAnswer]) -> None:
-    failures = [answer.failure for answer in answers if answer.failure is not None]
-    if failures:
-        _log.warning(
-            "questions got no answer",
-            network_id=archive.network_id,
-            asked=len(answers),
-            unanswered=len(failures),
-            why=failures[0].message,
-        )
+def _tell(archive: ExclusionArchive, asked: int, failures: Sequence[Failure]) -> None:
+    _log.warning(
+        "questions got no answer",
+        network_id=archive.network_id,
+        asked=asked,
+        unanswered=len(failures),
+        why=failures[0].message,
+    )

@@ -68,7 +68,7 @@ class InclusionArchive:
     meter: Meter = field(default_factory=Meter)
 
     def open(self, after: int) -> list[OpenFollowUp]:
-        """Return what is to be followed up under a larger watch id than `after`, in its order."""
+        """Return what is to be followed up under a larger watch id than `after`."""
         with self.store.read() as connection:
             return open_follow_ups(connection, self.network_id, after)
 
@@ -151,7 +151,7 @@ class InclusionPoll:
         found = await run_sync(self._archive.open, self._last_watch_id)
         if found:
             self._schedule.add(map(self._watched, found), self._clocks.elapsed())
-            self._last_watch_id = found[-1].watch_id
+            self._last_watch_id = max(each.watch_id for each in found)
 
     def _watched(self, each: OpenFollowUp) -> Watched:
         asked = None if each.asked_at is None else self._clocks.elapsed_at(each.asked_at)
@@ -180,7 +180,7 @@ class InclusionPoll:
             if end is None or end.settled_at is None:
                 groups[end is not None, _end_seen_at(end)].append(tx_hash)
         for (is_answered, seen_at), hashes in groups.items():
-            part = Cohort(cohort.born, cohort.state, hashes)
+            part = Cohort(cohort.born, hashes)
             if seen_at is None:
                 self._schedule.ask_again(part, now, is_answered=is_answered)
             else:

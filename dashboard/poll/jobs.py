@@ -19,6 +19,7 @@ from dashboard.domain.retention import Retention
 from dashboard.logs import get_logger
 from dashboard.poll.archive import ExclusionArchive
 from dashboard.poll.cadence import CadencePolicy
+from dashboard.poll.calendar import Calendar
 from dashboard.poll.clocks import Clocks
 from dashboard.poll.conditions import Conditions
 from dashboard.poll.coverage import CoverageWatch
@@ -136,8 +137,8 @@ def _polls(watcher: Watcher, term: Term, network: WatchedNetwork) -> Iterator[Jo
         archive = ExclusionArchive(
             store, network_id, term, conditions, watcher.new_id, network.meter
         )
-        schedule = Schedule(watcher.cadence)
-        poll = ExclusionPoll(network.exclusion, archive, schedule, watcher.clocks)
+        calendar = Calendar(watcher.cadence)
+        poll = ExclusionPoll(network.exclusion, archive, calendar, watcher.clocks)
         yield Job(f"exclusion poll of {network_id}", watcher.periods.exclusion, poll.tick)
     if network.inclusion is not None:
         inclusions = InclusionArchive(store, network_id, term, network.meter)

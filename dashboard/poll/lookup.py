@@ -115,10 +115,12 @@ class LiveQuestion:
         with self._writing(network_id, asked_at) as connection:
             record_answers(connection, network_id, asked_at, answers, is_polled=False)
             for answer in answers:
+                if answer.record is None:
+                    continue
                 if is_tracked(connection, answer.tx_hash):
                     subject = Subject.transaction(network_id, answer.tx_hash)
                     keep_news(connection, subject, answer, asked_at, self.new_id())
-                elif answer.record is not None:
+                else:
                     save_polled(connection, network_id, answer.record, asked_at)
 
     @contextmanager

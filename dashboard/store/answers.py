@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
@@ -13,10 +14,24 @@ from dashboard.domain.exclusion import RejectedTransaction
 from dashboard.domain.observation import ExclusionAnswer, Failure, FailureKind, Operation
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.verdict import Evidence
+from dashboard.store.asked import (
+    NO_FAILURE,
+    Asked,
+    Outcome,
+    record_cohorts,
+    row_of_failure,
+)
+from dashboard.store.cohorts import Cohort, portions
 from dashboard.store.failing import note_answer, note_failure
 from dashboard.store.follow_ups import follow_ups_of
 from dashboard.store.rejections import versions
-from dashboard.store.schema import checks, tracked_transactions, watches
+from dashboard.store.schema import (
+    checks,
+    cohorts,
+    last_answers,
+    tracked_hashes,
+    watched_cohorts,
+)
 from dashboard.store.upsert import put
 
 
@@ -33,25 +48,28 @@ def record_answers(
     Only a poll asks again, so only its failures tell that the network does not answer; any answer
     tells that it does. Records themselves are kept by `save_polled`.
     """
-    asked = {"network_id": network_id, "last_asked_at": asked_at}
-    answered = [
-        asked
-        | {"tx_hash": answer.tx_hash, "first_answered_at": asked_at, "last_answered_at": asked_at}
-        | {"failing_since": None, "failure_kind": None, "failure_message": None}
-        for answer in answers
-        if answer.failure is None
-    ]
-    failed = [
-        asked
-        | {"tx_hash": answer.tx_hash, "failing_since": asked_at}
-        | {"failure_kind": answer.failure.kind, "failure_message": answer.failure.message}
-        for answer in answers
-        if answer.failure is not None
-    ]
-    put(connection, checks, answered, keep=frozenset({"first_answered_at"}))
-    put(connection, checks, failed, keep=frozenset({"failing_since"}))
-    if is_polled or len(failed) < len(answers):
+    of_hash = {answer.tx_hash: answer for answer in answers}
+    asked = []
+    for cohort, size in _cohorts_among(connection, network_id, list(of_hash)):
+        theirs = [of_hash.pop(each) for each in cohort.hashes]
+        asked.append(Asked(cohort, theirs, is_whole=len(theirs) == size))
+    record_cohorts(connection, network_id, asked_at, asked)
+    _record_unwatched(connection, network_id, asked_at, of_hash.values())
+    if is_polled or any(answer.failure is None for answer in answers):
         _note_network(connection, network_id, asked_at, answers)
+
+
+def record_asked(
+    connection: Connection, network_id: NetworkId, asked_at: datetime, asked: Sequence[Asked]
+) -> dict[int, Outcome]:
+    """Remember what came of polling cohorts; return of each what came of those who stay in it.
+
+    The others left for new cohorts. Of a cohort about which there is no news one row is written,
+    however many its hashes are.
+    """
+    stayed = record_cohorts(connection, network_id, asked_at, asked)
+    _note_network(connection, network_id, asked_at, [a for each in asked for a in each.answers])
+    return stayed
 
 
 def evidence(
@@ -62,21 +80,24 @@ def evidence(
     A network that never watched it, was never asked and holds no record is left out.
     """
     ends = follow_ups_of(connection, tx_hash)
-    attempted_at = connection.scalar(
-        select(tracked_transactions.c.attempted_at).where(tracked_transactions.c.tx_hash == tx_hash)
-    )
+    query = select(tracked_hashes).where(tracked_hashes.c.tx_hash == tx_hash)
+    tracked = connection.execute(query).one_or_none()
+    attempted_at = None if tracked is None else tracked.attempted_at
     records = _records(connection, tx_hash)
     asked = {
         row.network_id: row
         for row in connection.execute(select(checks).where(checks.c.tx_hash == tx_hash))
     }
-    watched = connection.scalars(select(watches.c.network_id).where(watches.c.tx_hash == tx_hash))
+    if tracked is not None:
+        of_cohort = watched_cohorts.c.cohort_id == tracked.cohort_id
+        watched = connection.execute(select(watched_cohorts).where(of_cohort))
+        asked |= {row.network_id: row for row in watched}
     return [
         _evidence(
             Evidence(each, tx_hash, records.get(each, ()), attempted_at, follow_up=ends.get(each)),
             asked.get(each),
         )
-        for each in sorted({*records, *asked, *watched, *ends})
+        for each in sorted({*records, *asked, *ends})
         if network_id in {None, each}
     ]
 
@@ -105,6 +126,44 @@ def _evidence(known: Evidence, check: Row[Any] | None) -> Evidence:
     )
 
 
+def _cohorts_among(
+    connection: Connection, network_id: NetworkId, hashes: Sequence[TxHash]
+) -> list[tuple[Cohort, int]]:
+    """Return cohorts with those of the hashes that are in them, and how many all of them are."""
+    column, watched = tracked_hashes.c, watched_cohorts.c
+    found: defaultdict[tuple[int, bool, int], list[TxHash]] = defaultdict(list)
+    for some in portions(hashes):
+        query = (
+            select(cohorts.c.cohort_id, watched.is_rejected, cohorts.c.size, column.tx_hash)
+            .select_from(tracked_hashes)
+            .join(cohorts)
+            .join(watched_cohorts, watched.cohort_id == cohorts.c.cohort_id)
+            .where(column.tx_hash.in_(some), watched.network_id == network_id)
+        )
+        for *cohort, tx_hash in connection.execute(query):
+            found[tuple(cohort)].append(tx_hash)
+    return [(Cohort(*key[:2], each), key[2]) for key, each in found.items()]
+
+
+def _record_unwatched(
+    connection: Connection,
+    network_id: NetworkId,
+    asked_at: datetime,
+    answers: Iterable[ExclusionAnswer],
+) -> None:
+    """Write a row for each hash that nobody watches on the network."""
+    answered, failed = [], []
+    for answer in answers:
+        asked = {"tx_hash": answer.tx_hash, "network_id": network_id, "last_asked_at": asked_at}
+        if answer.failure is None:
+            at = {"first_answered_at": asked_at, "last_answered_at": asked_at}
+            answered.append(asked | at | NO_FAILURE)
+        else:
+            failed.append(asked | {"failing_since": asked_at} | row_of_failure(answer.failure))
+    put(connection, checks, answered, keep=frozenset({"first_answered_at"}))
+    put(connection, checks, failed, keep=frozenset({"failing_since"}))
+
+
 def _note_network(
     connection: Connection,
     network_id: NetworkId,
@@ -116,5 +175,7 @@ def _note_network(
     failures = [answer.failure for answer in answers if answer.failure is not None]
     if len(failures) < len(answers):
         note_answer(connection, network_id, operation)
+        row = {"network_id": network_id, "operation": operation, "answered_at": asked_at}
+        put(connection, last_answers, [row])
     elif failures:
         note_failure(connection, network_id, asked_at, (operation, failures[0]))

@@ -7,20 +7,36 @@ from typing import Any
 
 from sqlalchemy import Connection, Table
 
+from dashboard.store.engine import database_of
+from dashboard.store.failures import translated
 
-def insert_many(connection: Connection, table: Table, rows: Sequence[tuple[Any, ...]]) -> None:
-    """Insert rows that are not there yet: all columns in their order, as the driver takes them."""
-    names = ", ".join(f'"{column.name}"' for column in table.columns)
+
+def insert_many(
+    connection: Connection,
+    table: Table,
+    rows: Sequence[tuple[Any, ...]],
+    names: Sequence[str] | None = None,
+) -> None:
+    """Insert rows that are not there yet, as the driver takes them.
+
+    They hold the columns called `names`, or all of them, in this order.
+    """
+    chosen = names or [column.name for column in table.columns]
+    columns = ", ".join(f'"{name}"' for name in chosen)
     if connection.dialect.name == "postgresql":
-        _copy(connection, f"COPY {table.name} ({names}) FROM STDIN", rows)
+        _copy(connection, f"COPY {table.name} ({columns}) FROM STDIN", rows)
     elif rows:
-        marks = ", ".join("?" * len(table.columns))
-        insert = f"INSERT INTO {table.name} ({names}) VALUES ({marks})"  # noqa: S608 - names of ours
+        marks = ", ".join("?" * len(chosen))
+        insert = f"INSERT INTO {table.name} ({columns}) VALUES ({marks})"  # noqa: S608 - names of ours
         connection.exec_driver_sql(insert, list(rows))
 
 
 def _copy(connection: Connection, statement: str, rows: Sequence[tuple[Any, ...]]) -> None:
+    database = database_of(connection)
     driver: Any = connection.connection.driver_connection
-    with driver.cursor() as cursor, cursor.copy(statement) as copy:
-        for row in rows:
-            copy.write_row(row)
+    try:
+        with driver.cursor() as cursor, cursor.copy(statement) as copy:
+            for row in rows:
+                copy.write_row(row)
+    except database.driver_error as error:
+        raise translated(database, error) from error

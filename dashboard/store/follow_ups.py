@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Final
+from typing import Any
 
 from sqlalchemy import Connection, Row, and_, select
 
@@ -17,11 +17,9 @@ from dashboard.domain.follow_up import (
     conclude_follow_up,
 )
 from dashboard.domain.quantity import NetworkId, TxHash
-from dashboard.store.schema import follow_ups, rejections, watches
+from dashboard.store.cohorts import portions
+from dashboard.store.schema import follow_ups, rejections, tracked_hashes, watched_cohorts
 from dashboard.store.upsert import put
-
-_AT_ONCE: Final = 500
-"""Hashes that one statement names; databases allow so many parameters and no more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,20 +35,22 @@ class OpenFollowUp:
 def open_follow_ups(
     connection: Connection, network_id: NetworkId, after: int
 ) -> list[OpenFollowUp]:
-    """Return what is tracked on a network under a larger watch id than `after`, in its order."""
-    of_watch = and_(
-        follow_ups.c.tx_hash == watches.c.tx_hash,
-        follow_ups.c.network_id == watches.c.network_id,
-    )
+    """Return what is tracked on a network under a larger watch id than `after`.
+
+    A hash keeps its watch id when its cohort parts.
+    """
+    watched, tx_hash = watched_cohorts.c, tracked_hashes.c.tx_hash
+    of_watch = and_(follow_ups.c.tx_hash == tx_hash, follow_ups.c.network_id == watched.network_id)
     query = (
-        select(*watches.c["watch_id", "tx_hash", "tracked_at"], follow_ups.c.last_asked_at)
+        select(watched.watch_id, tx_hash, watched.watched_at, follow_ups.c.last_asked_at)
+        .join_from(watched_cohorts, tracked_hashes, tracked_hashes.c.cohort_id == watched.cohort_id)
         .outerjoin(follow_ups, of_watch)
-        .where(watches.c.watch_id > after, watches.c.network_id == network_id)
-        .where(follow_ups.c.settled_at.is_(None))
-        .order_by(watches.c.watch_id)
+        .where(watched.cohort_id > after, watched.watch_id > after)
+        .where(watched.network_id == network_id, follow_ups.c.settled_at.is_(None))
+        .order_by(watched.cohort_id)
     )
     return [
-        OpenFollowUp(row.watch_id, row.tx_hash, row.tracked_at, row.last_asked_at)
+        OpenFollowUp(row.watch_id, row.tx_hash, row.watched_at, row.last_asked_at)
         for row in connection.execute(query)
     ]
 
@@ -63,7 +63,7 @@ def inclusion_questions(
     All records of a hash name the same: the signature says it.
     """
     known: dict[TxHash, tuple[Any, ...]] = {}
-    for some in _portions(hashes):
+    for some in portions(hashes):
         query = select(*rejections.c["tx_hash", "sender", "nonce"]).where(
             rejections.c.tx_hash.in_(some), rejections.c.network_id == network_id
         )
@@ -111,7 +111,7 @@ def _held(
     connection: Connection, network_id: NetworkId, hashes: Sequence[TxHash]
 ) -> dict[TxHash, FollowUp]:
     held: dict[TxHash, FollowUp] = {}
-    for some in _portions(hashes):
+    for some in portions(hashes):
         query = select(follow_ups).where(
             follow_ups.c.tx_hash.in_(some),
             follow_ups.c.network_id == network_id,
@@ -119,10 +119,6 @@ def _held(
         )
         held |= {row.tx_hash: _follow_up(row) for row in connection.execute(query)}
     return held
-
-
-def _portions(hashes: Sequence[TxHash]) -> Iterable[Sequence[TxHash]]:
-    return (hashes[start : start + _AT_ONCE] for start in range(0, len(hashes), _AT_ONCE))
 
 
 def _row(tx_hash: TxHash, held: FollowUp) -> dict[str, Any]:

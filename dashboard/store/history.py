@@ -10,7 +10,7 @@ from sqlalchemy import Connection, func, or_, select
 from dashboard.domain.observation import GasObservation, GasSource, Operation
 from dashboard.domain.quantity import NetworkId
 from dashboard.store.fee_rows import row_of_fees
-from dashboard.store.schema import fee_marks, rejections, suggested_gas_fees, watches
+from dashboard.store.schema import fee_marks, rejections, suggested_gas_fees, watched_cohorts
 from dashboard.store.upsert import insert_all_new
 
 
@@ -67,7 +67,7 @@ def first_observed_at(connection: Connection, network_id: NetworkId) -> datetime
 def other_networks(connection: Connection, network_id: NetworkId) -> list[NetworkId]:
     """Return one network, at most, of each kind of data that the store holds of others."""
     others: set[NetworkId] = set()
-    for table in (suggested_gas_fees, rejections, watches):
+    for table in (suggested_gas_fees, rejections, watched_cohorts):
         of_row = table.c.network_id
         is_other = or_(of_row < network_id, of_row > network_id)  # two ranges of an index
         others.update(connection.scalars(select(of_row).where(is_other).limit(1)))

@@ -19,6 +19,7 @@ from dashboard.domain.exclusion import (
 )
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.reason import parse_reason
+from dashboard.store.cohorts import note_rejected
 from dashboard.store.columns import milliseconds_of
 from dashboard.store.schema import rejections
 from dashboard.store.tally_keeping import count_in
@@ -35,6 +36,7 @@ def save_polled(
 
     One that is there already is marked as seen again, at most once in `SEEN_TO_THE`.
     """
+    note_rejected(connection, network_id, [record.tx_hash])
     column = rejections.c
     row = row_of_record(record, network_id, now) | {"source": RejectionSource.POLLED}
     if insert_new(connection, rejections, row):

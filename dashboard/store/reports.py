@@ -16,8 +16,14 @@ from dashboard.domain.exclusion import (
     SignedTransaction,
 )
 from dashboard.domain.quantity import NetworkId, TxHash
+from dashboard.store.cohorts import note_rejected
 from dashboard.store.rejections import digest, row_of_record
-from dashboard.store.schema import rejections, signed_transactions, watches
+from dashboard.store.schema import (
+    rejections,
+    signed_transactions,
+    tracked_hashes,
+    watched_cohorts,
+)
 from dashboard.store.tally_keeping import count_in
 from dashboard.store.upsert import insert_all_new
 
@@ -59,6 +65,9 @@ def save_reports(
     statuses = [group.sort_in(row) for row in rows]
     insert_all_new(connection, rejections, group.new)
     count_in(connection, group.new)
+    for network_id in {row["network_id"] for row in group.new}:
+        named = [row["tx_hash"] for row in group.new if row["network_id"] == network_id]
+        note_rejected(connection, network_id, named)
     for rejection_id, row in group.adopted.items():
         marked = {name: row[name] for name in _REPORTED}
         of_version = update(rejections).where(rejections.c.rejection_id == rejection_id)
@@ -75,9 +84,10 @@ def save_reports(
 def watched_among(connection: Connection, places: Iterable[Place]) -> list[Place]:
     """Return those hashes on networks where somebody asked us to watch them."""
     wanted = set(places)
-    column = watches.c
-    query = select(column.tx_hash, column.network_id).where(
-        column.tx_hash.in_({tx_hash for tx_hash, _ in wanted})
+    query = (
+        select(tracked_hashes.c.tx_hash, watched_cohorts.c.network_id)
+        .join(watched_cohorts, watched_cohorts.c.cohort_id == tracked_hashes.c.cohort_id)
+        .where(tracked_hashes.c.tx_hash.in_({tx_hash for tx_hash, _ in wanted}))
     )
     return [place for row in connection.execute(query) if (place := tuple(row)) in wanted]
 

@@ -3,29 +3,31 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from enum import Enum, auto
+from typing import Any, Final, TypeAlias
 
-from sqlalchemy import (
-    ColumnElement,
-    Connection,
-    Select,
-    and_,
-    case,
-    func,
-    literal,
-    select,
-    update,
-)
+from sqlalchemy import Connection, Row, Select, select, update
 
-from dashboard.domain.condition import State, SubjectKind
 from dashboard.domain.quantity import NetworkId, TxHash
-from dashboard.store.columns import ForeignText, Moment
-from dashboard.store.schema import checks, conditions, tracked_transactions
-from dashboard.store.schema import watches as watch_rows
-from dashboard.store.upsert import insert_new
+from dashboard.store.bulk import insert_many
+from dashboard.store.cohorts import (
+    LARGEST,
+    age_begins_at,
+    new_cohort,
+    portions,
+    watch_anew,
+    watch_on,
+)
+from dashboard.store.columns import escape, milliseconds_of
+from dashboard.store.schema import cohorts, tracked_hashes, watched_cohorts
+from dashboard.store.unwatched import take_over
+
+_COLUMNS: Final = ("tx_hash", "cohort_id", "attempted_at", "label", "note")
+_FINEST_SHARE: Final = 6
+"""Ages are shared that differ by less than a 2^-6th: a tick asks no earlier for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +39,14 @@ class TrackRequest:
     attempted_at: datetime | None
     label: str
     note: str = ""
+
+
+class Tracking(Enum):
+    """What became of a wish. FILLED_IN: the hash is known, and a remark or its time was not."""
+
+    NEW = auto()
+    FILLED_IN = auto()
+    KNOWN = auto()
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,78 +61,43 @@ class TrackedTransaction:
     note: str
 
 
-@dataclass(frozen=True, slots=True)
-class Watch:
-    """One hash to ask one network about, with what the poller's schedule depends on.
-
-    `failing_since` is set where the last question got no answer.
-    """
-
-    watch_id: int
-    network_id: NetworkId
-    tx_hash: TxHash
-    tracked_at: datetime
-    attempted_at: datetime | None
-    last_asked_at: datetime | None
-    failing_since: datetime | None
-    state: State | None
+Known: TypeAlias = Mapping[TxHash, tuple[Row[Any], tuple[NetworkId, ...]]]
+"""Rows of tracked hashes, each with the networks on which it is watched."""
 
 
 def track(connection: Connection, request: TrackRequest, now: datetime) -> bool:
-    """Watch a hash on the networks asked for; True if one of them is new.
+    """Track one as `track_all` does many; True if the hash, or one of its networks, is new."""
+    return track_all(connection, [request], now) == [Tracking.NEW]
 
-    Of a hash that is tracked already, only what was unknown is filled in.
+
+def track_all(
+    connection: Connection, requests: Sequence[TrackRequest], now: datetime
+) -> list[Tracking]:
+    """Watch hashes on the networks asked for; say of each in turn what became of it.
+
+    Of a hash that is tracked already, only what was unknown is filled in; it counts as new where
+    a network is. The same wishes again change nothing.
     """
-    row = {
-        "tx_hash": request.tx_hash,
-        "tracked_at": now,
-        "attempted_at": request.attempted_at,
-        "label": request.label,
-        "note": request.note,
-    }
-    if not insert_new(connection, tracked_transactions, row):
-        _fill_in(connection, request)
-    added = [
-        insert_new(
-            connection,
-            watch_rows,
-            {"tx_hash": request.tx_hash, "network_id": network_id, "tracked_at": now},
-        )
-        for network_id in request.network_ids
-    ]
-    return any(added)
-
-
-def watches(connection: Connection, after: int) -> list[Watch]:
-    """Return what is watched with a larger watch id than `after`, oldest first; 0 for all."""
-    is_of_watch = and_(
-        conditions.c.tx_hash == watch_rows.c.tx_hash,
-        conditions.c.network_id == watch_rows.c.network_id,
-        conditions.c.kind == SubjectKind.TRANSACTION,
-    )
-    query = (
-        select(
-            *watch_rows.c["watch_id", "network_id", "tx_hash", "tracked_at"],
-            tracked_transactions.c.attempted_at,
-            *checks.c["last_asked_at", "failing_since"],
-            conditions.c.state,
-        )
-        .select_from(watch_rows)
-        .join(tracked_transactions, tracked_transactions.c.tx_hash == watch_rows.c.tx_hash)
-        .outerjoin(checks, _is_check_of_watch())
-        .outerjoin(conditions, is_of_watch)
-        .where(watch_rows.c.watch_id > after)
-        .order_by(watch_rows.c.watch_id)
-    )
-    return [
-        Watch(**{**row, "state": row["state"] and State(row["state"])})
-        for row in connection.execute(query).mappings()
-    ]
+    known = _known(connection, {each.tx_hash for each in requests})
+    first: dict[TxHash, TrackRequest] = {}
+    for each in requests:
+        if each.tx_hash not in known:
+            first.setdefault(each.tx_hash, each)
+    _insert(connection, first.values(), now)
+    became = []
+    for each in requests:
+        if first.get(each.tx_hash) is each:
+            became.append(Tracking.NEW)
+        elif each.tx_hash in known and not _adds(each, *known[each.tx_hash]):
+            became.append(Tracking.KNOWN)
+        else:
+            became.append(_repeat(connection, each, now))
+    return became
 
 
 def is_tracked(connection: Connection, tx_hash: TxHash) -> bool:
     """Whether somebody asked us to watch the hash."""
-    query = select(tracked_transactions.c.tx_hash).where(tracked_transactions.c.tx_hash == tx_hash)
+    query = select(tracked_hashes.c.tracked_id).where(tracked_hashes.c.tx_hash == tx_hash)
     return connection.execute(query).first() is not None
 
 
@@ -133,18 +108,18 @@ def tracked(connection: Connection, limit: int) -> list[TrackedTransaction]:
 
 def select_tracked() -> Select[Any]:
     """Select what is tracked, the latest first, for `tracked_of`."""
-    column = tracked_transactions.c
-    return select(tracked_transactions).order_by(column.tracked_at.desc(), column.tx_hash)
+    query = select(tracked_hashes, cohorts.c.tracked_at).join(cohorts)
+    return query.order_by(tracked_hashes.c.tracked_id.desc())
 
 
 def tracked_of(connection: Connection, query: Select[Any]) -> list[TrackedTransaction]:
     """Read the rows of a `select_tracked`, each with the networks on which it is watched."""
     rows = connection.execute(query).all()
-    networks = _networks_watched(connection, [row.tx_hash for row in rows])
+    networks = _networks_of(connection, sorted({row.cohort_id for row in rows}))
     return [
         TrackedTransaction(
             row.tx_hash,
-            tuple(networks[row.tx_hash]),
+            networks[row.cohort_id],
             row.tracked_at,
             row.attempted_at,
             row.label,
@@ -154,35 +129,98 @@ def tracked_of(connection: Connection, query: Select[Any]) -> list[TrackedTransa
     ]
 
 
-def _is_check_of_watch() -> ColumnElement[bool]:
-    return and_(
-        checks.c.tx_hash == watch_rows.c.tx_hash, checks.c.network_id == watch_rows.c.network_id
-    )
+def _networks_of(
+    connection: Connection, cohort_ids: Sequence[int]
+) -> dict[int, tuple[NetworkId, ...]]:
+    """Return the networks on which each of some cohorts is watched."""
+    column = watched_cohorts.c
+    found: dict[int, list[NetworkId]] = {each: [] for each in cohort_ids}
+    for some in portions(cohort_ids):
+        query = select(column.cohort_id, column.network_id).where(column.cohort_id.in_(some))
+        for cohort_id, network_id in connection.execute(query):
+            found[cohort_id].append(network_id)
+    return {cohort_id: tuple(sorted(network_ids)) for cohort_id, network_ids in found.items()}
 
 
-def _networks_watched(
-    connection: Connection, hashes: Sequence[TxHash]
-) -> defaultdict[TxHash, list[NetworkId]]:
-    query = select(*watch_rows.c["watch_id", "tx_hash", "network_id"]).where(
-        watch_rows.c.tx_hash.in_(hashes)
-    )
-    networks: defaultdict[TxHash, list[NetworkId]] = defaultdict(list)
-    for row in sorted(connection.execute(query)):
-        networks[row.tx_hash].append(row.network_id)
-    return networks
+def _known(connection: Connection, hashes: Collection[TxHash]) -> Known:
+    """Look hashes up in their order, which spares the index most of its reads."""
+    rows: list[Row[Any]] = []
+    for some in portions(sorted(hashes)):
+        query = select(tracked_hashes).where(tracked_hashes.c.tx_hash.in_(some))
+        rows += connection.execute(query)
+    networks = _networks_of(connection, sorted({row.cohort_id for row in rows}))
+    return {row.tx_hash: (row, networks[row.cohort_id]) for row in rows}
 
 
-def _fill_in(connection: Connection, request: TrackRequest) -> None:
-    column = tracked_transactions.c
+def _insert(connection: Connection, requests: Collection[TrackRequest], now: datetime) -> None:
+    """Insert hashes that nobody tracks, in cohorts of one age."""
+    cohort_ids: list[int] = []
+    rows: list[tuple[Any, ...]] = []
+    for network_ids, alike in _of_one_age(requests, now):
+        for some in portions(alike, LARGEST):
+            born_at = max(age_begins_at(each.attempted_at, now) for each in some)
+            watched = _watched(network_ids, born_at, now)
+            cohort_ids.append(new_cohort(connection, now, len(some), watched))
+            rows += (
+                (
+                    bytes(each.tx_hash),
+                    cohort_ids[-1],
+                    None if each.attempted_at is None else milliseconds_of(each.attempted_at),
+                    escape(each.label),
+                    escape(each.note),
+                )
+                for each in some
+            )
+    insert_many(connection, tracked_hashes, rows, _COLUMNS)
+    take_over(connection, cohort_ids)
+
+
+def _of_one_age(
+    requests: Iterable[TrackRequest], now: datetime
+) -> Iterable[tuple[tuple[NetworkId, ...], Sequence[TrackRequest]]]:
+    """Sort wishes by their networks, and by ages that are as good as the same."""
+    alike: defaultdict[tuple[tuple[NetworkId, ...], int, int], list[TrackRequest]]
+    alike = defaultdict(list)
+    for each in requests:
+        age = int((now - age_begins_at(each.attempted_at, now)).total_seconds())
+        coarse = max(0, age.bit_length() - _FINEST_SHARE)
+        alike[tuple(sorted(set(each.network_ids))), coarse, age >> coarse].append(each)
+    return ((network_ids, some) for (network_ids, _, _), some in alike.items())
+
+
+def _adds(request: TrackRequest, row: Row[Any], network_ids: Collection[NetworkId]) -> bool:
+    return bool(_unknown(request, row)) or not set(request.network_ids).issubset(network_ids)
+
+
+def _unknown(request: TrackRequest, row: Row[Any]) -> dict[str, Any]:
+    """Return what the wish knows and the row does not."""
     wish = {
-        "attempted_at": literal(request.attempted_at, Moment),
-        "label": literal(request.label, ForeignText),
-        "note": literal(request.note, ForeignText),
+        "attempted_at": request.attempted_at,
+        "label": request.label,
+        "note": request.note,
     }
-    filled = {
-        "attempted_at": func.coalesce(column.attempted_at, wish["attempted_at"]),
-        "label": case((column.label == "", wish["label"]), else_=column.label),
-        "note": case((column.note == "", wish["note"]), else_=column.note),
-    }
-    of_request = update(tracked_transactions).where(column.tx_hash == request.tx_hash)
-    connection.execute(of_request.values(**filled))
+    held = row._mapping  # noqa: SLF001 - the public name of a row's columns
+    return {name: value for name, value in wish.items() if value and not held[name]}
+
+
+def _repeat(connection: Connection, request: TrackRequest, now: datetime) -> Tracking:
+    """Fill in what was unknown, and watch on further networks."""
+    row, network_ids = _known(connection, [request.tx_hash])[request.tx_hash]
+    if filled := _unknown(request, row):
+        of_row = update(tracked_hashes).where(tracked_hashes.c.tracked_id == row.tracked_id)
+        connection.execute(of_row.values(**filled))
+    further = sorted(set(request.network_ids).difference(network_ids))
+    if further or "attempted_at" in filled:
+        attempted_at = row.attempted_at or request.attempted_at
+        cohort_id = watch_anew(connection, request.tx_hash, attempted_at)
+        watch_on(connection, cohort_id, _watched(further, age_begins_at(attempted_at, now), now))
+        take_over(connection, [cohort_id])
+    if further:
+        return Tracking.NEW
+    return Tracking.FILLED_IN if filled else Tracking.KNOWN
+
+
+def _watched(
+    network_ids: Iterable[NetworkId], born_at: datetime, now: datetime
+) -> list[dict[str, Any]]:
+    return [{"network_id": each, "watched_at": now, "born_at": born_at} for each in network_ids]

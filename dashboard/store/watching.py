@@ -2,16 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, delete, exists, func, insert, or_, select, update
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Select,
+    delete,
+    exists,
+    func,
+    literal_column,
+    or_,
+    select,
+    update,
+)
 
 from dashboard.domain.quantity import NetworkId, TxHash
-from dashboard.store.schema import checks, rejections, tracked_transactions, watches
+from dashboard.store.cohorts import grow, watch_anew
+from dashboard.store.schema import cohorts, tracked_hashes, watched_cohorts
 from dashboard.store.transactions import TrackedTransaction, select_tracked, tracked_of
+from dashboard.store.unwatched import leave_behind
 
 
 class Standing(StrEnum):
@@ -48,24 +62,28 @@ def search_tracked(
     connection: Connection, wanted: TrackedFilter, limit: int, skipped: int = 0
 ) -> list[TrackedTransaction]:
     """Return what is tracked and fits after the first `skipped`, the latest first."""
-    query = select_tracked().where(*_conditions(wanted)).limit(limit).offset(skipped)
-    return tracked_of(connection, query)
+    query = select_tracked().where(*_conditions(wanted), *_conditions_of_cohort(wanted))
+    return tracked_of(connection, query.limit(limit).offset(skipped))
 
 
 def how_many_tracked(connection: Connection, wanted: TrackedFilter) -> int:
-    """Count what is tracked and fits."""
-    query = select(func.count()).select_from(tracked_transactions).where(*_conditions(wanted))
-    return connection.scalars(query).one()
+    """Count what is tracked and fits; whole cohorts, unless single hashes are looked for."""
+    of_hashes = list(_conditions(wanted))
+    query = select(func.coalesce(func.sum(cohorts.c.size), 0))
+    if of_hashes:
+        query = select(func.count()).select_from(tracked_hashes).join(cohorts).where(*of_hashes)
+    many: int = connection.scalars(query.where(*_conditions_of_cohort(wanted))).one()
+    return many
 
 
 def amend(connection: Connection, tx_hash: TxHash, remarks: Remarks) -> bool:
     """Write other remarks; False where the hash is not tracked any more.
 
-    Another time of the attempt is another schedule: the watches get new ids, by which the
-    poller takes them up again, also those that it was done with.
+    Another time of the attempt is another schedule: the hash gets a cohort of its own, which the
+    poller takes up, also where it was done with the hash.
     """
-    of_hash = tracked_transactions.c.tx_hash == tx_hash
-    before = connection.execute(select(tracked_transactions).where(of_hash)).one_or_none()
+    of_hash = tracked_hashes.c.tx_hash == tx_hash
+    before = connection.execute(select(tracked_hashes).where(of_hash)).one_or_none()
     if before is None:
         return False
     changed = {
@@ -73,19 +91,10 @@ def amend(connection: Connection, tx_hash: TxHash, remarks: Remarks) -> bool:
         "label": remarks.label,
         "note": remarks.note,
     }
-    connection.execute(update(tracked_transactions).where(of_hash).values(**changed))
+    connection.execute(update(tracked_hashes).where(of_hash).values(**changed))
     if before.attempted_at != remarks.attempted_at:
-        _watch_anew(connection, tx_hash)
+        watch_anew(connection, tx_hash, remarks.attempted_at)
     return True
-
-
-def _watch_anew(connection: Connection, tx_hash: TxHash) -> None:
-    of_hash = watches.c.tx_hash == tx_hash
-    columns = watches.c["tx_hash", "network_id", "tracked_at"]
-    held = [dict(row) for row in connection.execute(select(*columns).where(of_hash)).mappings()]
-    connection.execute(delete(watches).where(of_hash))
-    if held:
-        connection.execute(insert(watches), held)
 
 
 def untrack(connection: Connection, tx_hash: TxHash) -> bool:
@@ -93,44 +102,45 @@ def untrack(connection: Connection, tx_hash: TxHash) -> bool:
 
     What was seen of it and what was told stays.
     """
-    connection.execute(delete(watches).where(watches.c.tx_hash == tx_hash))
-    of_hash = delete(tracked_transactions).where(tracked_transactions.c.tx_hash == tx_hash)
-    return connection.execute(of_hash).rowcount == 1
+    leaving = delete(tracked_hashes).where(tracked_hashes.c.tx_hash == tx_hash)
+    cohort_id = connection.execute(
+        leaving.returning(tracked_hashes.c.cohort_id)
+    ).scalar_one_or_none()
+    if cohort_id is None:
+        return False
+    leave_behind(connection, tx_hash, cohort_id)
+    grow(connection, cohort_id, -1)
+    return True
 
 
-def still_watched(
-    connection: Connection, network_id: NetworkId, hashes: Sequence[TxHash]
-) -> set[TxHash]:
-    """Return those of the hashes that are watched on the network."""
-    query = select(watches.c.tx_hash).where(
-        watches.c.tx_hash.in_(hashes), watches.c.network_id == network_id
-    )
-    return set(connection.scalars(query))
+def hashes_labelled(label: str) -> Select[Any]:
+    """Select the hashes that carry exactly this label, which is not empty."""
+    column = tracked_hashes.c
+    return select(column.tx_hash).where(column.label == label, column.label != literal_column("''"))
 
 
 def _conditions(wanted: TrackedFilter) -> Iterator[ColumnElement[bool]]:
-    column = tracked_transactions.c
+    column = tracked_hashes.c
     if wanted.tx_hash is not None:
         yield column.tx_hash == wanted.tx_hash
-    if wanted.network_id is not None:
-        on_network = watches.c.network_id == wanted.network_id
-        yield exists().where(watches.c.tx_hash == column.tx_hash, on_network)
     if wanted.text:
         in_label = column.label.icontains(wanted.text, autoescape=True)
         yield or_(in_label, column.note.icontains(wanted.text, autoescape=True))
-    if wanted.standing is not None:
-        yield from _standing(wanted.standing, wanted.network_id)
 
 
-def _standing(standing: Standing, network_id: NetworkId | None) -> Iterator[ColumnElement[bool]]:
-    tx_hash = tracked_transactions.c.tx_hash
-    record = exists().where(rejections.c.tx_hash == tx_hash)
-    answer = exists().where(checks.c.tx_hash == tx_hash, checks.c.last_answered_at.is_not(None))
-    if network_id is not None:
-        record = record.where(rejections.c.network_id == network_id)
-        answer = answer.where(checks.c.network_id == network_id)
-    if standing is Standing.REJECTED:
-        yield record
+def _conditions_of_cohort(wanted: TrackedFilter) -> Iterator[ColumnElement[bool]]:
+    """Say what concerns all hashes of a cohort alike."""
+    watched = watched_cohorts.c
+    on_network = exists().where(watched.cohort_id == cohorts.c.cohort_id)
+    if wanted.network_id is not None:
+        on_network = on_network.where(watched.network_id == wanted.network_id)
+        yield on_network
+    if wanted.standing is None:
         return
-    yield ~record
-    yield answer if standing is Standing.UNREPORTED else ~answer
+    has_record = on_network.where(watched.is_rejected)
+    if wanted.standing is Standing.REJECTED:
+        yield has_record
+        return
+    yield ~has_record
+    has_answer = on_network.where(watched.last_answered_at.is_not(None))
+    yield has_answer if wanted.standing is Standing.UNREPORTED else ~has_answer

@@ -9,15 +9,16 @@ from typing import Final
 from sqlalchemy import Connection, Select, func, select
 
 from dashboard.domain.notice import DeliveryResult
+from dashboard.domain.observation import Operation
 from dashboard.domain.quantity import NetworkId
 from dashboard.store.engine import database_of, stored_revision
 from dashboard.store.schema import (
-    checks,
+    cohorts,
     deliveries,
     follow_ups,
+    last_answers,
     outbox,
     rejections,
-    tracked_transactions,
 )
 from dashboard.store.standing import PostStanding, post_standing
 
@@ -67,15 +68,18 @@ def store_state(connection: Connection) -> StoreState:
     return StoreState(
         size=database_of(connection).size(connection),
         schema=stored_revision(connection) or "",
-        tracked=_count(connection, select(func.count()).select_from(tracked_transactions)),
+        tracked=_count(connection, select(func.sum(cohorts.c.size))),
         rejections=_count(connection, select(func.count()).select_from(rejections)),
     )
 
 
 def exclusion_answered_at(connection: Connection, network_id: NetworkId) -> datetime | None:
     """Return when a network last answered a question about a hash."""
+    column = last_answers.c
     answered: datetime | None = connection.scalar(
-        select(func.max(checks.c.last_answered_at)).where(checks.c.network_id == network_id)
+        select(column.answered_at).where(
+            column.network_id == network_id, column.operation == Operation.EXCLUSION_STATUS
+        )
     )
     return answered
 

@@ -20,14 +20,15 @@ from dashboard.store.schema.fees import (
 from dashboard.store.schema.follow_ups import follow_ups
 from dashboard.store.schema.installation import installation, leases
 from dashboard.store.schema.tallies import rejection_modules, rejection_tallies
-from dashboard.store.schema.transactions import (
+from dashboard.store.schema.tracking import (
     checks,
-    rejections,
-    signed_transactions,
-    tracked_transactions,
+    cohorts,
+    last_answers,
+    tracked_hashes,
+    watched_cohorts,
     watched_senders,
-    watches,
 )
+from dashboard.store.schema.transactions import rejections, signed_transactions
 
 __all__ = [
     "REVISION",
@@ -37,6 +38,7 @@ __all__ = [
     "audit_log",
     "base_fee_histories",
     "checks",
+    "cohorts",
     "conditions",
     "coverage",
     "coverage_gaps",
@@ -47,6 +49,7 @@ __all__ = [
     "fee_rollups",
     "follow_ups",
     "installation",
+    "last_answers",
     "leases",
     "metadata",
     "notices",
@@ -57,11 +60,11 @@ __all__ = [
     "signed_transactions",
     "standing_failures",
     "suggested_gas_fees",
-    "tracked_transactions",
+    "tracked_hashes",
     "transitions",
+    "watched_cohorts",
     "watched_senders",
-    "watches",
 ]
 
-REVISION: Final = "0014"
+REVISION: Final = "0015"
 """The schema that this code reads and writes; revisions count up."""

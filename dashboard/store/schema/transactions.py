@@ -1,4 +1,4 @@
-"""The hashes that people ask about, what came of asking, and every rejection."""
+"""Every rejection, and what is known of the transactions behind them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from sqlalchemy import (
     JSON,
     BigInteger,
     Column,
-    ForeignKey,
     Index,
     LargeBinary,
     String,
@@ -25,42 +24,6 @@ from dashboard.store.columns import (
     Unsigned,
 )
 from dashboard.store.schema.base import key, metadata, needed
-
-tracked_transactions = Table(
-    "tracked_transactions",
-    metadata,
-    key("tx_hash", Hash),
-    needed("tracked_at", Moment, index=True),
-    Column("attempted_at", Moment),
-    needed("label", ForeignText),
-    needed("note", ForeignText),
-)
-
-watches = Table(
-    "watches",
-    metadata,
-    key("watch_id", RowId),
-    needed("tx_hash", Hash, ForeignKey("tracked_transactions.tx_hash")),
-    needed("network_id", Network),
-    needed("tracked_at", Moment),
-    UniqueConstraint("tx_hash", "network_id"),
-    sqlite_autoincrement=True,
-)
-
-# What came of asking about a hash, whether it is tracked or was only looked up.
-checks = Table(
-    "checks",
-    metadata,
-    key("tx_hash", Hash),
-    key("network_id", Network),
-    needed("last_asked_at", Moment),
-    Column("first_answered_at", Moment),
-    Column("last_answered_at", Moment),
-    Column("failing_since", Moment),
-    Column("failure_kind", String(20)),
-    Column("failure_message", ForeignText),
-    sqlite_with_rowid=False,
-)
 
 # Digests stand in for texts in the unique keys: an index of PostgreSQL takes no long ones.
 rejections = Table(
@@ -102,17 +65,6 @@ Index(
     rejections.c.first_seen_at,
     sqlite_where=rejections.c.reason_kind == "unparsed",
     postgresql_where=rejections.c.reason_kind == "unparsed",
-)
-
-# Addresses whose rejected transactions become tracked ones when a node reports them.
-watched_senders = Table(
-    "watched_senders",
-    metadata,
-    key("sender", Account),
-    key("network_id", Network),
-    needed("watched_at", Moment),
-    needed("label", ForeignText),
-    sqlite_with_rowid=False,
 )
 
 signed_transactions = Table(

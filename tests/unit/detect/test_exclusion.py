@@ -32,23 +32,12 @@ def test_record_makes_the_transaction_rejected(before: State | None) -> None:
     assert transition == Transition(NEW_ID, SUBJECT, before, State.REJECTED, AT)
 
 
-def test_first_null_makes_the_transaction_unreported() -> None:
-    transition = conclude_exclusion(SUBJECT, None, NULL, AT, NEW_ID)
-
-    assert transition == Transition(NEW_ID, SUBJECT, None, State.UNREPORTED, AT)
-
-
-def test_null_after_a_rejection_does_not_clear_it() -> None:
-    assert conclude_exclusion(SUBJECT, State.REJECTED, NULL, AT, NEW_ID) is None
-
-
+@pytest.mark.parametrize("answer", [NULL, FAILED], ids=["null", "failure"])
 @pytest.mark.parametrize("before", [None, *State])
-def test_failure_changes_no_condition(before: State | None) -> None:
-    assert conclude_exclusion(SUBJECT, before, FAILED, AT, NEW_ID) is None
-
-
-def test_null_again_changes_no_condition() -> None:
-    assert conclude_exclusion(SUBJECT, State.UNREPORTED, NULL, AT, NEW_ID) is None
+def test_answer_without_a_record_changes_no_condition(
+    before: State | None, answer: ExclusionAnswer
+) -> None:
+    assert conclude_exclusion(SUBJECT, before, answer, AT, NEW_ID) is None
 
 
 def test_record_of_a_rejected_transaction_may_be_a_new_version() -> None:

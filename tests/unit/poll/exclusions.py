@@ -11,9 +11,9 @@ from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.verdict import Evidence
 from dashboard.poll.archive import ExclusionArchive
 from dashboard.poll.cadence import CadencePolicy
+from dashboard.poll.calendar import Calendar
 from dashboard.poll.exclusion import ExclusionPoll
 from dashboard.poll.lease import Lease
-from dashboard.poll.schedule import Schedule
 from dashboard.store.answers import evidence
 from dashboard.store.conditions import condition
 from dashboard.store.engine import Store
@@ -35,7 +35,7 @@ def a_poll(store: Store, upstream: ScriptedExclusion, timepiece: Timepiece) -> E
     term = Lease(store, "worker", "worker 1", LEASE).acquire()
     assert term is not None
     archive = ExclusionArchive(store, A_NETWORK, term, conditions_of(timepiece), uuid4)
-    return ExclusionPoll(upstream, archive, Schedule(POLICY), timepiece.clocks)
+    return ExclusionPoll(upstream, archive, Calendar(POLICY), timepiece.clocks)
 
 
 def watch(

@@ -55,14 +55,14 @@ async def test_hash_of_another_network_is_left_to_its_own_poll(
     assert upstream.asked == []
 
 
-async def test_null_makes_a_transaction_unreported_and_tells_nobody(
+async def test_null_is_remembered_and_told_to_nobody(
     store: Store, poll: ExclusionPoll, timepiece: Timepiece
 ) -> None:
     watch(store, timepiece, 1)
 
     await poll.tick()
 
-    assert state_of(store) is State.UNREPORTED
+    assert state_of(store) is None
     assert news(store) == []
     assert evidence_of(store).last_answered_at == timepiece.now()
 

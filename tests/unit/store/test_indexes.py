@@ -13,10 +13,12 @@ import pytest
 from sqlalchemy import Connection, event
 
 from dashboard.domain.condition import Subject, SubjectKind
+from dashboard.domain.observation import ExclusionAnswer
 from dashboard.domain.rejection_filter import RejectionFilter
-from dashboard.store.answers import evidence
+from dashboard.store.answers import evidence, record_answers
 from dashboard.store.api_keys import find_key, keys_version
 from dashboard.store.archive import Page, every_arrival, last_place, page, versions_of
+from dashboard.store.cohorts import cohorts_of, watches
 from dashboard.store.conditions import condition, held
 from dashboard.store.engine import Store
 from dashboard.store.failing import failing
@@ -35,28 +37,31 @@ from dashboard.store.reasons import unparsed_reasons
 from dashboard.store.rejection_counts import Grouping, count_by
 from dashboard.store.rejection_search import search
 from dashboard.store.rejections import newest, versions, visible
+from dashboard.store.reports import watched_among
 from dashboard.store.standing import open_incidents, post_standing
 from dashboard.store.tallies import arrivals, causes, how_many
-from dashboard.store.transactions import TrackRequest, is_tracked, track, tracked, watches
+from dashboard.store.transactions import TrackRequest, is_tracked, track, track_all, tracked
 from dashboard.store.watching import (
     Standing,
     TrackedFilter,
+    hashes_labelled,
     how_many_tracked,
     search_tracked,
-    still_watched,
 )
+from dashboard.store.wellbeing import exclusion_answered_at
 from tests.builders import (
     A_MOMENT,
     A_NETWORK,
     ANOTHER_NETWORK,
     a_hash,
+    a_record,
     an_address,
     an_id,
     seconds,
 )
 from tests.unit.store.owing import owe, take_lease
 
-TINY = ("leases", "installation")
+TINY = ("leases", "installation", "cohorts")
 DERIVED = "anon_"
 """What a query gathered itself: few rows."""
 FEW_ROWS = (
@@ -77,6 +82,9 @@ FEW_ROWS = (
     "count_by module",
     "count_by day",
 )
+NEWEST_FIRST = {"tracked": {"tracked_hashes"}, "search_tracked": {"tracked_hashes"}}
+"""Tables that a read goes through from the end, by the number of the row, until it has enough."""
+
 SEEN = frozenset({A_NETWORK, ANOTHER_NETWORK})
 
 EXPLAIN = {"sqlite": "EXPLAIN QUERY PLAN", "postgresql": "EXPLAIN"}
@@ -93,7 +101,11 @@ READS: dict[str, Read] = {
     "evidence": lambda it: evidence(it, None, a_hash()),
     "is_tracked": lambda it: is_tracked(it, a_hash()),
     "tracked": lambda it: tracked(it, 5),
-    "watches": lambda it: watches(it, 0),
+    "watches": lambda it: watches(it, A_NETWORK, 0),
+    "cohorts_of": lambda it: cohorts_of(it, A_NETWORK, [1, 2]),
+    "watched_among": lambda it: watched_among(it, [(a_hash(), A_NETWORK)]),
+    "hashes_labelled": lambda it: it.scalars(hashes_labelled("Case 17")).all(),
+    "exclusion_answered_at": lambda it: exclusion_answered_at(it, A_NETWORK),
     "condition": lambda it: condition(it, Subject.transaction(A_NETWORK, a_hash())),
     "held": lambda it: held(it, Subject(SubjectKind.BUSYNESS, A_NETWORK)),
     "fees_answered_at": lambda it: fees_answered_at(it, A_NETWORK, A_MOMENT),
@@ -128,7 +140,6 @@ READS: dict[str, Read] = {
     "causes": lambda it: causes(it, RejectionFilter(since=A_MOMENT)),
     "search_tracked": lambda it: search_tracked(it, TrackedFilter(standing=Standing.UNANSWERED), 5),
     "how_many_tracked": lambda it: how_many_tracked(it, TrackedFilter(A_NETWORK)),
-    "still_watched": lambda it: still_watched(it, A_NETWORK, [a_hash(), a_hash(2)]),
     "search_notices": lambda it: search_notices(it, NoticeFilter(since=A_MOMENT), 5),
     "search_notices of a hash": lambda it: search_notices(it, NoticeFilter(tx_hash=a_hash()), 5),
     "how_many_notices": lambda it: how_many_notices(it, NoticeFilter(tx_hash=a_hash())),
@@ -154,7 +165,7 @@ def plan_of(connection: Connection, read: Read) -> list[str]:
     plans = [
         connection.exec_driver_sql(f"{explain} {statement}", parameters)
         for statement, parameters in asked
-        if statement.startswith("SELECT")
+        if statement.startswith(("SELECT", "UPDATE", "DELETE"))
     ]
     steps = [str(step[-1]) for plan in plans for step in plan]
     assert steps
@@ -186,7 +197,7 @@ def prefer_indexes(connection: Connection) -> None:
 def test_read_goes_by_index(busy_store: Store, name: str) -> None:
     with busy_store.read() as connection:
         prefer_indexes(connection)
-        assert scans(plan_of(connection, READS[name])) == []
+        assert set(scans(plan_of(connection, READS[name]))) <= NEWEST_FIRST.get(name, set())
 
 
 @pytest.mark.parametrize("name", sorted(READS.keys() - set(FEW_ROWS)))
@@ -205,3 +216,14 @@ def test_claim_goes_by_the_index_of_what_is_owed(store: Store) -> None:
 
     assert scans(steps) == []
     assert any("ix_notices_owed" in step for step in steps)
+
+
+def test_tracking_and_its_answers_go_by_index(busy_store: Store) -> None:
+    wishes = [TrackRequest(a_hash(number), (A_NETWORK,), None, "") for number in (1, 2)]
+    answers = [ExclusionAnswer(a_hash(1)), ExclusionAnswer(a_hash(2), a_record(tx_hash=a_hash(2)))]
+    with busy_store.write() as connection:
+        prefer_indexes(connection)
+        steps = plan_of(connection, lambda it: track_all(it, wishes, A_MOMENT))
+        steps += plan_of(connection, lambda it: record_answers(it, A_NETWORK, A_MOMENT, answers))
+
+    assert scans(steps) == []

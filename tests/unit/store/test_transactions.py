@@ -5,30 +5,17 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-import pytest
-
-from dashboard.domain.condition import State
-from dashboard.domain.observation import ExclusionAnswer, Failure, FailureKind
-from dashboard.store.answers import record_answers
-from dashboard.store.conditions import change
 from dashboard.store.engine import Store
 from dashboard.store.transactions import (
     TrackedTransaction,
+    Tracking,
     TrackRequest,
-    Watch,
     is_tracked,
     track,
+    track_all,
     tracked,
-    watches,
 )
-from tests.builders import (
-    A_MOMENT,
-    A_NETWORK,
-    ANOTHER_NETWORK,
-    a_hash,
-    a_transition,
-    seconds,
-)
+from tests.builders import A_MOMENT, A_NETWORK, ANOTHER_NETWORK, a_hash, seconds
 
 LATER = A_MOMENT + seconds(60)
 
@@ -78,7 +65,7 @@ def test_further_network_of_a_tracked_hash_is_new(store: Store) -> None:
     wish(store, a_wish())
 
     assert wish(store, a_wish(network_ids=(A_NETWORK, ANOTHER_NETWORK)))
-    assert the_tracked(store).network_ids == (A_NETWORK, ANOTHER_NETWORK)
+    assert the_tracked(store).network_ids == (ANOTHER_NETWORK, A_NETWORK)
 
 
 def test_wish_repeated_fills_in_what_was_unknown(store: Store) -> None:
@@ -113,58 +100,48 @@ def test_tracked_hashes_come_latest_first_and_limited(store: Store) -> None:
         assert [each.tx_hash for each in tracked(connection, 2)] == [a_hash(3), a_hash(2)]
 
 
-def test_watches_are_read_on_from_the_last_one_known(store: Store) -> None:
+def test_each_of_many_wishes_is_told_what_became_of_it(store: Store) -> None:
     wish(store, a_wish(1))
-    wish(store, a_wish(2, network_ids=(A_NETWORK, ANOTHER_NETWORK)))
-
-    with store.read() as connection:
-        everything = watches(connection, 0)
-        rest = watches(connection, everything[0].watch_id)
-
-    assert rest == everything[1:]
-    assert [(each.tx_hash, each.network_id) for each in rest] == [
-        (a_hash(2), A_NETWORK),
-        (a_hash(2), ANOTHER_NETWORK),
+    wishes = [
+        a_wish(3),
+        a_wish(1),
+        a_wish(1, label="Case 1"),
+        a_wish(1, network_ids=(ANOTHER_NETWORK,)),
+        a_wish(2, attempted_at=A_MOMENT),
+        a_wish(2, attempted_at=LATER),
+        a_wish(3, attempted_at=A_MOMENT),
     ]
 
-
-def test_watch_that_was_never_asked_about_says_so(store: Store) -> None:
-    wish(store, a_wish(attempted_at=A_MOMENT), LATER)
-
-    with store.read() as connection:
-        (watch,) = watches(connection, 0)
-
-    assert watch == Watch(
-        watch.watch_id,
-        A_NETWORK,
-        a_hash(),
-        LATER,
-        A_MOMENT,
-        last_asked_at=None,
-        failing_since=None,
-        state=None,
-    )
-
-
-@pytest.mark.parametrize("state", list(State))
-def test_watch_tells_when_it_was_asked_about_and_what_is_held(store: Store, state: State) -> None:
-    wish(store, a_wish(network_ids=(A_NETWORK, ANOTHER_NETWORK)))
     with store.write() as connection:
-        record_answers(connection, A_NETWORK, LATER, [ExclusionAnswer(a_hash())])
-        change(connection, a_transition(after=state), None)
-        here, elsewhere = watches(connection, 0)
+        became = track_all(connection, wishes, LATER)
+        again = track_all(connection, wishes, LATER)
 
-    assert (here.last_asked_at, here.state) == (LATER, state)
-    assert (elsewhere.last_asked_at, elsewhere.state) == (None, None)
+    new, filled_in, known = Tracking.NEW, Tracking.FILLED_IN, Tracking.KNOWN
+    assert became == [new, known, filled_in, new, new, known, filled_in]
+    assert again == [known] * len(wishes)
 
 
-def test_watch_tells_since_when_it_gets_no_answer_until_it_gets_one(store: Store) -> None:
-    silence = ExclusionAnswer(a_hash(), failure=Failure(FailureKind.UNAVAILABLE, "no answer"))
-    wish(store, a_wish())
-    since = []
-    for second, answer in enumerate((silence, silence, ExclusionAnswer(a_hash()))):
-        with store.write() as connection:
-            record_answers(connection, A_NETWORK, A_MOMENT + seconds(second), [answer])
-            since += [watch.failing_since for watch in watches(connection, 0)]
+def test_many_are_listed_as_if_they_had_come_one_by_one(store: Store) -> None:
+    wishes = [
+        a_wish(number, attempted_at=A_MOMENT - seconds(number**3), label=f"Case {number % 3}")
+        for number in range(1, 51)
+    ]
 
-    assert since == [A_MOMENT, A_MOMENT, None]
+    with store.write() as connection:
+        track_all(connection, wishes, LATER)
+        listed = tracked(connection, 100)
+
+    assert sorted(each.tx_hash for each in listed) == [each.tx_hash for each in wishes]
+    assert {each.tx_hash: each.attempted_at for each in listed} == {
+        each.tx_hash: each.attempted_at for each in wishes
+    }
+    assert {each.tracked_at for each in listed} == {LATER}
+
+
+def test_more_than_one_statement_can_name_are_tracked(store: Store) -> None:
+    wishes = [a_wish(number) for number in range(1, 2102)]
+
+    with store.write() as connection:
+        track_all(connection, wishes, A_MOMENT)
+        assert set(track_all(connection, wishes, LATER)) == {Tracking.KNOWN}
+        assert len(tracked(connection, 10_000)) == 2101

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import pytest
+from sqlalchemy import Connection
 
 from dashboard.domain.observation import ExclusionAnswer, Failure, FailureKind
-from dashboard.domain.quantity import TxHash
-from dashboard.store.answers import record_answers
+from dashboard.domain.quantity import NetworkId, TxHash
+from dashboard.store.answers import evidence, record_answers
+from dashboard.store.cohorts import cohorts_of, watches
 from dashboard.store.engine import Store
-from dashboard.store.rejections import save_polled, versions
-from dashboard.store.transactions import TrackRequest, is_tracked, track, tracked, watches
+from dashboard.store.rejections import save_polled
+from dashboard.store.transactions import TrackRequest, is_tracked, track, tracked
 from dashboard.store.watching import (
     Remarks,
     Standing,
     TrackedFilter,
     amend,
+    hashes_labelled,
     how_many_tracked,
     search_tracked,
-    still_watched,
     untrack,
 )
 from tests.builders import A_MOMENT, A_NETWORK, ANOTHER_NETWORK, a_hash, a_record, seconds
@@ -75,7 +77,7 @@ def test_search_goes_on_after_those_skipped(store: Store) -> None:
         found = search_tracked(connection, TrackedFilter(), 2, 1)
 
     assert [number_of(each.tx_hash) for each in found] == [3, 2]
-    assert found[0].network_ids == (A_NETWORK, ANOTHER_NETWORK)
+    assert found[0].network_ids == (ANOTHER_NETWORK, A_NETWORK)
 
 
 def test_remarks_are_corrected(store: Store) -> None:
@@ -88,13 +90,15 @@ def test_remarks_are_corrected(store: Store) -> None:
 
 def test_corrected_time_of_the_attempt_is_taken_up_again(store: Store) -> None:
     with store.write() as connection:
-        last_seen = watches(connection, 0)[-1].watch_id
+        last_seen = watches(connection, A_NETWORK, 0)[-1].cohort_id
         amend(connection, a_hash(3), Remarks(A_MOMENT, "Case 3", ""))
         amend(connection, a_hash(3), Remarks(A_MOMENT, "Case 3, again", ""))
-        taken_up = watches(connection, last_seen)
+        [taken_up] = watches(connection, ANOTHER_NETWORK, last_seen)
+        [here] = watches(connection, A_NETWORK, last_seen)
+        [cohort] = cohorts_of(connection, A_NETWORK, [here.cohort_id])
 
-    assert {each.network_id for each in taken_up} == {A_NETWORK, ANOTHER_NETWORK}
-    assert {(each.tx_hash, each.attempted_at) for each in taken_up} == {(a_hash(3), A_MOMENT)}
+    assert (taken_up.cohort_id, taken_up.born_at) == (here.cohort_id, A_MOMENT)
+    assert (cohort.hashes, here.is_failing) == ([a_hash(3)], True)
 
 
 def test_remarks_of_what_is_not_tracked_are_refused(store: Store) -> None:
@@ -102,21 +106,41 @@ def test_remarks_of_what_is_not_tracked_are_refused(store: Store) -> None:
         assert not amend(connection, a_hash(9), Remarks(None, "Case 9", ""))
 
 
-def test_removed_hash_is_watched_nowhere_and_its_record_stays(store: Store) -> None:
+def test_removed_hash_is_watched_nowhere_and_what_was_seen_of_it_stays(store: Store) -> None:
     with store.write() as connection:
+        seen = evidence(connection, A_NETWORK, a_hash(1))
         assert untrack(connection, a_hash(1))
         assert not untrack(connection, a_hash(1))
 
     with store.read() as connection:
         assert not is_tracked(connection, a_hash(1))
-        assert a_hash(1) not in {each.tx_hash for each in watches(connection, 0)}
-        assert len(versions(connection, a_hash(1))) == 1
+        assert a_hash(1) not in hashes_asked(connection, A_NETWORK)
+        assert evidence(connection, A_NETWORK, a_hash(1)) == seen
 
 
-def test_only_what_is_watched_on_the_network_is_still_watched(store: Store) -> None:
+def test_hash_that_is_tracked_anew_keeps_what_was_seen_of_it(store: Store) -> None:
+    with store.write() as connection:
+        seen = [evidence(connection, None, a_hash(number)) for number in (1, 2, 3)]
+        for number in (1, 2, 3):
+            untrack(connection, a_hash(number))
+            wish = TrackRequest(a_hash(number), (A_NETWORK, ANOTHER_NETWORK), None, "")
+            track(connection, wish, A_MOMENT + seconds(9))
+        again = [evidence(connection, None, a_hash(number)) for number in (1, 2, 3)]
+        rejected = TrackedFilter(A_NETWORK, Standing.REJECTED)
+
+        assert again == seen
+        assert how_many_tracked(connection, rejected) == 1
+
+
+def test_labelled_hashes_are_those_with_exactly_the_label(store: Store) -> None:
     with store.read() as connection:
-        hashes = [a_hash(number) for number in (1, 4, 9)]
-        assert still_watched(connection, ANOTHER_NETWORK, hashes) == {a_hash(1)}
+        assert connection.scalars(hashes_labelled("Case 17")).all() == [a_hash(1)]
+        assert connection.scalars(hashes_labelled("Case")).all() == []
+
+
+def hashes_asked(connection: Connection, network_id: NetworkId) -> set[TxHash]:
+    ids = [each.cohort_id for each in watches(connection, network_id, 0)]
+    return {each for cohort in cohorts_of(connection, network_id, ids) for each in cohort.hashes}
 
 
 def number_of(tx_hash: TxHash) -> int:

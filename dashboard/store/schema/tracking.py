@@ -1,0 +1,106 @@
+"""The hashes that people ask to watch, in cohorts that share what came of asking."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from sqlalchemy import Boolean, Column, ForeignKey, Index, Integer, String, Table
+
+from dashboard.store.columns import Account, ForeignText, Hash, Moment, Network, RowId
+from dashboard.store.schema.base import key, metadata, needed
+
+COME_OF_ASKING: Final = (
+    "last_asked_at",
+    "first_answered_at",
+    "last_answered_at",
+    "failing_since",
+    "failure_kind",
+    "failure_message",
+)
+"""The columns that tell what came of asking, of a cohort or of a hash that is watched nowhere."""
+
+# Hashes that were tracked together; `size` counts them. One may leave for a cohort of its own,
+# none ever joins. Ids count up in the order of commits.
+cohorts = Table(
+    "cohorts",
+    metadata,
+    key("cohort_id", RowId),
+    needed("tracked_at", Moment),
+    needed("size", Integer),
+    sqlite_autoincrement=True,
+)
+
+
+def _come_of_asking() -> list[Column[Any]]:
+    return [
+        *(Column(name, Moment) for name in COME_OF_ASKING[:4]),
+        Column("failure_kind", String(20)),
+        Column("failure_message", ForeignText),
+    ]
+
+
+# A cohort on one of its networks, and all that came of asking there about any of its hashes.
+# `watch_id` is the cohort in which the watch began, which it keeps through every parting.
+# `born_at` is when the age of the youngest began; `is_rejected` tells that all have a record.
+watched_cohorts = Table(
+    "watched_cohorts",
+    metadata,
+    key("cohort_id", RowId, ForeignKey("cohorts.cohort_id")),
+    key("network_id", Network),
+    needed("watch_id", RowId),
+    needed("watched_at", Moment),
+    needed("born_at", Moment),
+    needed("is_rejected", Boolean),
+    *_come_of_asking(),
+    sqlite_with_rowid=False,
+)
+
+tracked_hashes = Table(
+    "tracked_hashes",
+    metadata,
+    key("tracked_id", RowId),
+    needed("tx_hash", Hash, unique=True),
+    needed("cohort_id", RowId, ForeignKey("cohorts.cohort_id"), index=True),
+    Column("attempted_at", Moment),
+    needed("label", ForeignText),
+    needed("note", ForeignText),
+)
+
+Index(
+    "ix_tracked_hashes_label",
+    tracked_hashes.c.label,
+    sqlite_where=tracked_hashes.c.label != "",
+    postgresql_where=tracked_hashes.c.label != "",
+)
+
+# What came of asking about a hash on a network where it is not watched.
+checks = Table(
+    "checks",
+    metadata,
+    key("tx_hash", Hash),
+    key("network_id", Network),
+    needed("last_asked_at", Moment),
+    *_come_of_asking()[1:],
+    sqlite_with_rowid=False,
+)
+
+# When an operation of a network was answered last, whatever became of the question's subject.
+last_answers = Table(
+    "last_answers",
+    metadata,
+    key("network_id", Network),
+    key("operation", String(40)),
+    needed("answered_at", Moment),
+    sqlite_with_rowid=False,
+)
+
+# Addresses whose rejected transactions become tracked ones when a node reports them.
+watched_senders = Table(
+    "watched_senders",
+    metadata,
+    key("sender", Account),
+    key("network_id", Network),
+    needed("watched_at", Moment),
+    needed("label", ForeignText),
+    sqlite_with_rowid=False,
+)

@@ -1,0 +1,211 @@
+"""Cohorts hold the same as one record for each hash would, whatever happens to them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from itertools import count
+from typing import Any, Final, TypeAlias
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from sqlalchemy import Connection, func, select
+
+from dashboard.domain.observation import ExclusionAnswer, Failure, FailureKind
+from dashboard.domain.quantity import NetworkId, TxHash
+from dashboard.store.answers import evidence, record_answers, record_asked
+from dashboard.store.asked import Asked
+from dashboard.store.cohorts import Cohort, cohorts_of, watches
+from dashboard.store.engine import Store
+from dashboard.store.rejections import save_polled
+from dashboard.store.schema import checks, cohorts, tracked_hashes, watched_cohorts
+from dashboard.store.transactions import TrackRequest, track_all
+from dashboard.store.watching import (
+    Remarks,
+    Standing,
+    TrackedFilter,
+    amend,
+    how_many_tracked,
+    search_tracked,
+    untrack,
+)
+from tests.builders import A_MOMENT, a_hash, a_record, seconds
+from tests.unit.store.tracking_model import NETWORKS, Model, Wish
+
+HASHES: Final = 6
+NULL, RECORD = "null", "record"
+FAILURES: Final = {why: Failure(FailureKind.UNAVAILABLE, why) for why in ("no answer", "502")}
+
+Said: TypeAlias = list[str]
+"""What is answered about each of the hashes, in words."""
+
+network = st.sampled_from(NETWORKS)
+which = st.integers(0, HASHES - 1)
+age = st.sampled_from((None, -5, 0, 30, 90_000))
+label = st.sampled_from(("", "Case 17"))
+said = st.lists(
+    st.sampled_from((NULL, NULL, NULL, RECORD, *FAILURES)), min_size=HASHES, max_size=HASHES
+)
+wish = st.tuples(which, st.lists(network, min_size=1, unique=True), age, label)
+action = st.one_of(
+    st.tuples(st.just("track"), st.lists(wish, min_size=1, max_size=8)),
+    st.tuples(st.just("look_up"), network, st.lists(which, min_size=1, unique=True), said),
+    st.tuples(st.just("poll"), network, said),
+    st.tuples(st.just("read"), network),
+    st.tuples(st.just("keep"), said),
+    st.tuples(st.just("report"), network, which),
+    st.tuples(st.just("amend"), which, age, label),
+    st.tuples(st.just("untrack"), which),
+)
+examples = count()
+
+
+class Play:
+    """One example: its own hashes, the model, and a poller that may be late with its answers."""
+
+    def __init__(self, connection: Connection) -> None:
+        self.connection = connection
+        first = 1 + HASHES * next(examples)
+        self.hashes = [a_hash(number) for number in range(first, first + HASHES)]
+        self.model = Model()
+        self.now = A_MOMENT
+        self.read_of: tuple[NetworkId, list[Cohort]] | None = None
+        self.touched: set[TxHash] = set()
+
+    def track(self, wishes: Sequence[tuple[int, list[NetworkId], int | None, str]]) -> None:
+        requests = [
+            TrackRequest(self.hashes[each], tuple(networks), self.before(years), label)
+            for each, networks, years, label in wishes
+        ]
+        self.touched.update(each.tx_hash for each in requests)
+        became = track_all(self.connection, requests, self.now)
+        assert became == [self.model.track(each) for each in requests]
+
+    def look_up(self, network_id: NetworkId, numbers: Sequence[int], said: Said) -> None:
+        answers = [self.answer(each, said) for each in numbers]
+        self.touched.update(each.tx_hash for each in answers)
+        record_answers(self.connection, network_id, self.now, answers, is_polled=False)
+        self.take_in(network_id, answers)
+
+    def poll(self, network_id: NetworkId, said: Said) -> None:
+        self.read(network_id)
+        self.keep(said)
+
+    def read(self, network_id: NetworkId) -> None:
+        ids = [each.cohort_id for each in watches(self.connection, network_id, 0)]
+        self.read_of = network_id, cohorts_of(self.connection, network_id, ids)
+        self.touched.clear()
+
+    def keep(self, said: Said) -> None:
+        """Write down what was answered; a hash that left meanwhile may go without."""
+        if self.read_of is None:
+            return
+        network_id, read = self.read_of
+        asked = [Asked(each, [self.answer_of(it, said) for it in each.hashes]) for each in read]
+        record_asked(self.connection, network_id, self.now, asked)
+        for answer in (each for one in asked for each in one.answers):
+            is_kept = answer.tx_hash not in self.touched or self.has_answer(network_id, answer)
+            self.take_in(network_id, [answer], is_kept=is_kept)
+        self.read_of = None
+
+    def has_answer(self, network_id: NetworkId, answer: ExclusionAnswer) -> bool:
+        """Whether the store holds this very answer of now."""
+        for held in evidence(self.connection, network_id, answer.tx_hash):
+            if answer.failure is None:
+                return held.last_answered_at == self.now
+            return held.failure == answer.failure
+        return False
+
+    def take_in(
+        self, network_id: NetworkId, answers: Sequence[ExclusionAnswer], *, is_kept: bool = True
+    ) -> None:
+        for answer in answers:
+            if is_kept:
+                self.model.answer(network_id, self.now, answer)
+            if answer.record is not None:
+                save_polled(self.connection, network_id, answer.record, self.now)
+                self.model.record(network_id, answer)
+
+    def report(self, network_id: NetworkId, number: int) -> None:
+        answer = self.answer(number, [RECORD] * HASHES)
+        assert answer.record is not None
+        save_polled(self.connection, network_id, answer.record, self.now)
+        self.model.record(network_id, answer)
+
+    def amend(self, number: int, years: int | None, label: str) -> None:
+        tx_hash, attempted_at = self.hashes[number], self.before(years)
+        self.touched.add(tx_hash)
+        done = amend(self.connection, tx_hash, Remarks(attempted_at, label, ""))
+        held = self.model.wishes.get(tx_hash)
+        assert done == (held is not None)
+        if held is not None:
+            self.model.wishes[tx_hash] = Wish(held.networks, attempted_at, label)
+
+    def untrack(self, number: int) -> None:
+        tx_hash = self.hashes[number]
+        self.touched.add(tx_hash)
+        done = untrack(self.connection, tx_hash)
+        assert done == (self.model.wishes.pop(tx_hash, None) is not None)
+
+    def before(self, age: int | None) -> datetime | None:
+        return None if age is None else self.now - seconds(age)
+
+    def answer(self, number: int, said: Said) -> ExclusionAnswer:
+        tx_hash = self.hashes[number]
+        if said[number] == RECORD:
+            return ExclusionAnswer(tx_hash, a_record(tx_hash=tx_hash))
+        return ExclusionAnswer(tx_hash, failure=FAILURES.get(said[number]))
+
+    def answer_of(self, tx_hash: TxHash, said: Said) -> ExclusionAnswer:
+        return self.answer(self.hashes.index(tx_hash), said)
+
+    def check(self) -> None:
+        """Compare everything that is told with the model."""
+        for tx_hash in self.hashes:
+            assert evidence(self.connection, None, tx_hash) == self.model.evidence(tx_hash)
+        for standing in Standing:
+            wanted = TrackedFilter(standing=standing)
+            found = {each.tx_hash for each in search_tracked(self.connection, wanted, 100)}
+            assert found == self.model.standing_like(standing)
+            assert how_many_tracked(self.connection, wanted) == len(found)
+        for each in search_tracked(self.connection, TrackedFilter(), 100):
+            wish = Wish(frozenset(each.network_ids), each.attempted_at, each.label)
+            assert wish == self.model.wishes[each.tx_hash]
+
+    def end(self) -> None:
+        """Leave nothing to the next example, and see that nothing is left."""
+        for number in range(HASHES):
+            self.untrack(number)
+        for table in (tracked_hashes, watched_cohorts, cohorts):
+            assert self.connection.scalar(select(func.count()).select_from(table)) == 0
+
+
+def check_cohorts(connection: Connection) -> None:
+    """See that cohorts count their hashes, that all are asked soon enough, none known twice."""
+    counted = select(tracked_hashes.c.cohort_id, func.count()).group_by("cohort_id")
+    sizes = select(cohorts.c.cohort_id, cohorts.c.size)
+    assert sorted(connection.execute(counted)) == sorted(connection.execute(sizes))
+    of_hash = tracked_hashes.c.cohort_id == watched_cohorts.c.cohort_id
+    watched = select(tracked_hashes, watched_cohorts).join(watched_cohorts, of_hash)
+    for row in connection.execute(watched):
+        assert row.attempted_at is None or row.born_at >= min(row.attempted_at, row.watched_at)
+        assert row.born_at <= row.watched_at
+    twice = watched.join(checks, checks.c.tx_hash == tracked_hashes.c.tx_hash)
+    twice = twice.where(checks.c.network_id == watched_cohorts.c.network_id)
+    assert connection.execute(twice).first() is None
+
+
+def test_cohorts_tell_of_each_hash_what_a_record_of_its_own_would(store: Store) -> None:
+    @settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+    @given(st.lists(action, max_size=12))
+    def plays(actions: list[tuple[Any, ...]]) -> None:
+        with store.write() as connection:
+            play = Play(connection)
+            for name, *arguments in actions:
+                play.now += seconds(60)
+                getattr(play, name)(*arguments)
+                check_cohorts(connection)
+            play.check()
+            play.end()
+
+    plays()

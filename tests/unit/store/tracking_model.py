@@ -1,0 +1,96 @@
+"""A model of what is tracked: one record for each hash, which nobody can get wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Final
+
+from dashboard.domain.observation import ExclusionAnswer
+from dashboard.domain.quantity import NetworkId, TxHash
+from dashboard.domain.verdict import Evidence
+from dashboard.store.transactions import Tracking, TrackRequest
+from dashboard.store.watching import Standing
+from tests.builders import A_NETWORK, ANOTHER_NETWORK
+
+NETWORKS: Final = (ANOTHER_NETWORK, A_NETWORK)
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What people said of a hash."""
+
+    networks: frozenset[NetworkId]
+    attempted_at: datetime | None
+    label: str
+
+
+@dataclass
+class Model:
+    """What people wished, and what came of asking about each hash on each network."""
+
+    wishes: dict[TxHash, Wish] = field(default_factory=dict)
+    seen: dict[tuple[TxHash, NetworkId], Evidence] = field(default_factory=dict)
+
+    def track(self, request: TrackRequest) -> Tracking:
+        """Take a wish in."""
+        asked = frozenset(request.network_ids)
+        held = self.wishes.get(request.tx_hash)
+        if held is None:
+            self.wishes[request.tx_hash] = Wish(asked, request.attempted_at, request.label)
+            return Tracking.NEW
+        filled = Wish(
+            held.networks | asked,
+            held.attempted_at or request.attempted_at,
+            held.label or request.label,
+        )
+        self.wishes[request.tx_hash] = filled
+        if filled.networks != held.networks:
+            return Tracking.NEW
+        return Tracking.KNOWN if filled == held else Tracking.FILLED_IN
+
+    def answer(self, network_id: NetworkId, at: datetime, answer: ExclusionAnswer) -> None:
+        """Take one answer in, or that there was none."""
+        known = self._seen(answer.tx_hash, network_id)
+        if answer.failure is not None:
+            since = known.failing_since or at
+            known = replace(known, failing_since=since, failure=answer.failure)
+        else:
+            first = known.first_answered_at or at
+            known = replace(known, first_answered_at=first, last_answered_at=at)
+            known = replace(known, failing_since=None, failure=None)
+        self.seen[answer.tx_hash, network_id] = known
+        if answer.record is not None:
+            self.record(network_id, answer)
+
+    def record(self, network_id: NetworkId, answer: ExclusionAnswer) -> None:
+        """Take a record in, whoever brought it."""
+        assert answer.record is not None
+        known = self._seen(answer.tx_hash, network_id)
+        self.seen[answer.tx_hash, network_id] = replace(known, records=(answer.record,))
+
+    def evidence(self, tx_hash: TxHash) -> list[Evidence]:
+        """Return what the store must tell of a hash."""
+        wish = self.wishes.get(tx_hash, Wish(frozenset(), None, ""))
+        return [
+            replace(self._seen(tx_hash, each), attempted_at=wish.attempted_at)
+            for each in NETWORKS
+            if each in wish.networks or (tx_hash, each) in self.seen
+        ]
+
+    def standing(self, tx_hash: TxHash) -> Standing:
+        """Return what is on record of a tracked hash where it is watched."""
+        seen = [self._seen(tx_hash, each) for each in self.wishes[tx_hash].networks]
+        if any(each.records for each in seen):
+            return Standing.REJECTED
+        if any(each.last_answered_at for each in seen):
+            return Standing.UNREPORTED
+        return Standing.UNANSWERED
+
+    def standing_like(self, standing: Standing) -> Collection[TxHash]:
+        """Return the tracked hashes of which this is on record."""
+        return {each for each in self.wishes if self.standing(each) is standing}
+
+    def _seen(self, tx_hash: TxHash, network_id: NetworkId) -> Evidence:
+        return self.seen.get((tx_hash, network_id)) or Evidence(network_id, tx_hash)
