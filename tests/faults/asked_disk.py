@@ -15,11 +15,12 @@ import platform
 import select
 import socket
 import struct
+import tempfile
 import threading
 from collections import Counter
 from pathlib import Path
 from random import Random
-from typing import Final
+from typing import Final, Self
 
 _X86: Final = platform.machine() in ("x86_64", "AMD64")
 _SECCOMP: Final = 317 if _X86 else 277
@@ -72,9 +73,11 @@ class AskedDisk:
 
     def __init__(self, folder: Path) -> None:
         """Work well until told otherwise."""
-        self.address = str(folder / "disk.sock")
+        self._place = tempfile.TemporaryDirectory(prefix="disk-")  # an address has 100 signs
+        Path(self._place.name).chmod(0o755)
+        self.address = f"{self._place.name}/asked"
         self.refused: Counter[str] = Counter()
-        self._folder = f"{folder}/"
+        self._folder = f"{folder.resolve()}/"
         self._error = 0
         self._share = 1.0
         self._chance = Random(1)  # noqa: S311 - no secret
@@ -95,10 +98,17 @@ class AskedDisk:
         """Work well again."""
         self._error = 0
 
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
     def close(self) -> None:
         """Let no further process in; those that were are to have ended."""
         self.recover()
         self._door.close()
+        self._place.cleanup()
 
     def _admit(self) -> None:
         while True:

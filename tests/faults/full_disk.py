@@ -42,12 +42,12 @@ def _fill_again_and_again(house: House) -> Play:
             assert harvest.first.wait(30), f"nothing was acknowledged: {harvest.refused[:1]}"
             limit_files(server.process.pid, _limit(size, chance))
             eventually(lambda: bool(harvest.refused), what="a refusal on a full disk")
-            _check_reading(house, harvest)
+            check_reading(house, harvest)
             threading.Event().wait(chance.uniform(0, 0.1))
             limit_files(server.process.pid, _UNLIMITED)
             before = len(harvest.acknowledged)
             eventually(lambda: len(harvest.acknowledged) > before, what="a save afterwards")
-        _check_refusals(house, harvests)
+        check_refusals(house, harvests)
 
     return play
 
@@ -61,14 +61,14 @@ def _limit(size: int, chance: Random) -> int:
     return chance.choice((0, beyond + chance.randrange(_ROOM)))
 
 
-def _check_reading(house: House, harvest: Harvest) -> None:
+def check_reading(house: House, harvest: Harvest) -> None:
     """Ask for what was acknowledged, while nothing can be saved."""
     asked = sorted({each.tx_hash for each in tuple(harvest.acknowledged)})[:100]
     answers = records_of(house.servers[0], asked)
     assert all(answers[each] is not None for each in asked), "reads fail on a full disk"
 
 
-def _check_refusals(house: House, harvests: list[Harvest]) -> None:
+def check_refusals(house: House, harvests: list[Harvest]) -> None:
     """See that what was acknowledged is there, and what was refused is not."""
     acknowledged = {each for harvest in harvests for each in harvest.acknowledged}
     sent = {each for harvest in harvests for each in harvest.sent}

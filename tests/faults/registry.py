@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from tests.faults.failing_disk import FAILING_DISK
+from tests.faults.failing_disk_worker import FAILING_DISK_WORKER
 from tests.faults.full_disk import FULL_DISK
 from tests.faults.gas_storm import GAS_STORM
 from tests.faults.hostile_bytes import HOSTILE_BYTES
@@ -24,6 +26,8 @@ ROWS: Final[tuple[Row, ...]] = (
     KILLED_WORKER,
     KILLED_AT_POINTS,
     FULL_DISK,
+    FAILING_DISK,
+    FAILING_DISK_WORKER,
     HOSTILE_MESSAGES,
     HOSTILE_BYTES,
     HOSTILE_GAS_QUESTIONS,

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from random import Random
 from typing import Final
@@ -32,6 +32,9 @@ RECIPIENTS: Final = (
     Recipient("mail", "oncall@example.org"),
     Recipient("mail", "others@example.org"),
 )
+_YOUTH: Final = timedelta(seconds=8)
+"""A transaction that is older is asked about too rarely to wait for what is new of it."""
+
 _MODULES: Final = ("HUB", "EXP", "MMU", "ADD")
 _SETTINGS: Final = """
 [store]
@@ -111,7 +114,12 @@ class Workplace:
         """Let a transaction whose rejection is stored be rejected by another node as well."""
         stored = {(each.tx_hash, each.reason) for each in told(self.store).rejections}
         newest = {each.tx_hash: each for each in self.records}
-        known = [each for each in newest.values() if (each.tx_hash, each.reason_message) in stored]
+        youth = datetime.now(UTC) - _YOUTH
+        known = [
+            each
+            for each in newest.values()
+            if (each.tx_hash, each.reason_message) in stored and each.timestamp > youth
+        ]
         if known:
             before = chance.choice(known)
             other = f"{_reason(chance)} once more, {chance.random()}"
@@ -137,7 +145,14 @@ class Workplace:
             found = told(self.store)
             return len(found.rejections) == len(self.records) and found.is_settled
 
-        eventually(is_quiet, within, f"an end of the work ({process.last_lines()})")
+        try:
+            eventually(is_quiet, within, "an end of the work")
+        except AssertionError as error:
+            found = told(self.store)
+            raise AssertionError(
+                f"{error}: {len(found.rejections)} of {len(self.records)} rejections stored, "
+                f"{len(found.sent)} of {len(found.letters)} letters sent; {process.last_lines()}"
+            ) from error
 
     def found(self) -> Told:
         """Return what the store tells now."""

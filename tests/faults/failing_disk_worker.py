@@ -1,0 +1,81 @@
+"""The disk of a worker breaks: it mails what is stored, once, and stores again when it can."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from random import Random
+from typing import Final
+
+from tests.databases import new_store
+from tests.faults.asked_disk import AskedDisk
+from tests.faults.failing_disk import break_disk
+from tests.faults.killed_worker import check_life
+from tests.faults.launching import Process, Surroundings, launching
+from tests.faults.owed import check_told
+from tests.faults.rows import Play, Row
+from tests.faults.workplace import RECIPIENTS, Workplace, pause, workplace
+from tests.waiting import eventually
+
+_BREAKS: Final = 5
+
+
+@contextmanager
+def _failing(folder: Path) -> Iterator[Play]:
+    """Let the disk of one worker fail a few times while it has work, and look what came of it."""
+    with (
+        launching() as launcher,
+        AskedDisk(folder) as disk,
+        new_store("sqlite", folder) as url,
+        workplace(folder, url, launcher) as place,
+    ):
+        process = place.start(disk=disk.address)
+
+        def play(chance: Random) -> None:
+            for _ in range(_BREAKS):
+                _break_once(place, disk, process, chance)
+            place.wait_until_quiet(process)
+            check_told(place.found(), place.records, RECIPIENTS, place.post.taken)
+            check_life(place, frozenset())
+
+        yield play
+        assert process.terminate() == 0, process.last_lines()
+
+
+def _break_once(place: Workplace, disk: AskedDisk, process: Process, chance: Random) -> None:
+    place.hosted.asked.clear()
+    place.post.arrival.clear()
+    place.reject(chance, chance.randrange(1, 4))
+    place.reject_again(chance)
+    awaited = chance.choice((place.hosted.asked, place.post.arrival))
+    assert awaited.wait(30), f"the worker does nothing: {process.last_lines()}"
+    break_disk(disk, chance)
+    eventually(lambda: bool(disk.refused), what="a write to the broken disk")
+    _check_reading(place, disk)
+    pause(chance.uniform(0, 1.0))
+    disk.recover()
+
+
+def _check_reading(place: Workplace, disk: AskedDisk) -> None:
+    """Read with a command whose disk is broken as well."""
+    surroundings = Surroundings(
+        place.variables, place.home.parent / "reader.log", {"disk": disk.address}
+    )
+    reader = place.launcher.linewatch(["alerts", "--json"], surroundings)
+    assert reader.ended.wait(30), "a command that reads never ends"
+    assert reader.code == 0, f"reads fail on a broken disk: {reader.last_lines()}"
+
+
+FAILING_DISK_WORKER = Row(
+    name="failing-disk-of-worker",
+    promise=(
+        "the disk of `linewatch worker` fails in the same ways while it asks, stores and mails: it "
+        "goes on by itself, every rejection is stored once and mailed once to everybody, no tick "
+        "is stored in part, and commands go on reading"
+    ),
+    short=_BREAKS,
+    full=200,
+    stage=_failing,
+    cases_per_play=_BREAKS,
+)
