@@ -8,10 +8,13 @@ from pathlib import Path
 
 import click
 
-from dashboard.cli.output import say, warn
+from dashboard.cli.output import say
 from dashboard.devnet.history import YEAR
+from dashboard.devnet.networks import SIMULATED
 from dashboard.settings import load_settings
 from dashboard.wiring.demo_history import fill_with_history
+
+_MOST_YEARS = 10
 
 
 @click.command(name="demo-history")
@@ -23,27 +26,32 @@ from dashboard.wiring.demo_history import fill_with_history
 )
 @click.option(
     "--days",
-    type=click.IntRange(1, YEAR.days),
+    type=click.IntRange(1, _MOST_YEARS * YEAR.days),
     default=YEAR.days,
     show_default=True,
     help="How long the history is.",
 )
-def demo_history(folder: Path | None, days: int) -> None:
+@click.option(
+    "--networks",
+    type=click.IntRange(1, len(SIMULATED)),
+    help="How many simulated networks have one, in place of the setting devnet.networks.",
+)
+def demo_history(folder: Path | None, days: int, networks: int | None) -> None:
     """Fill a store with a simulated year.
 
-    Fees and rejections of the devnet, marked as simulated, end where its own begin. Nothing is
-    tracked and nobody is told. Doing it again adds only what is new.
+    Fees and rejections of the devnet, marked as simulated, end where its own begin. Two more
+    networks without a chain can have one as well: a calm one that was not always watched, and
+    one whose base fee never moves. Nothing is tracked and nobody is told. Doing it again adds
+    only what is new.
     """
-    length = timedelta(days=days)
     named = {} if folder is None else {"LINEWATCH_HOME": str(folder)}
+    if networks is not None:
+        named["LINEWATCH_DEVNET_NETWORKS"] = str(networks)
     settings = load_settings({**os.environ, **named})
-    say(f"Making {days} days of simulated history; a year takes about half a minute.")
-    filled = fill_with_history(settings, length, is_store_named=folder is not None)
-    say(f"{filled.store} now holds {filled.observations:,} simulated observations of fees")
-    say(f"and {filled.rejections:,} new simulated rejections.")
-    kept = settings.store.keep_fees.length
-    if kept is not None and kept < length:
-        warn(
-            f"a worker forgets fees older than {kept // timedelta(days=1)} days: "
-            "set LINEWATCH_STORE_KEEP_FEES=400d to keep them"
-        )
+    say(f"Making {days} days of simulated history; a year takes about half a minute a network.")
+    filled = fill_with_history(settings, timedelta(days=days), is_store_named=folder is not None)
+    titles = ", ".join(each.title for each in filled.networks)
+    say(f"{filled.store} now holds the simulated past of {titles}:")
+    say(f"{filled.fees:,} fees, and {filled.rejections:,} new simulated rejections.")
+    said = " ".join(f"{name}={value}" for name, value in named.items())
+    say(f"Look at it with: {said} linewatch up" if said else "Look at it with: linewatch up")

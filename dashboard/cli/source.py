@@ -23,7 +23,7 @@ from dashboard.store.standing import open_incidents
 from dashboard.wiring.actor import os_user
 from dashboard.wiring.cards import card_of
 from dashboard.wiring.clock import utc_now
-from dashboard.wiring.networks import Network, networks_of
+from dashboard.wiring.networks import Network, shown_networks
 from dashboard.wiring.store import open_checked_store
 
 
@@ -69,7 +69,7 @@ def opened() -> Iterator[Opened]:
     """Open the store that the settings name; SettingsError or StoreError say what is wrong."""
     configure_logs("command", logging.ERROR)
     settings = load_settings()
-    networks = networks_of(settings)
+    networks = shown_networks(settings)
     cards = tuple(card_of(network, settings) for network in networks)
     with closing(open_checked_store(settings)) as store:
         yield Opened(settings, networks, Source(store, cards, utc_now, os_user()))

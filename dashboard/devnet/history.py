@@ -1,149 +1,159 @@
-"""A past for the devnet: what polls would have seen, and nodes reported, before it was started.
+"""A past for simulated networks: the fees that polls would have seen before the chain began.
 
-Fees follow the same demand as the chain's, and rejections are stories of the same traffic, but
-both are sampled: one block stands for all of its step, and few stories for an hour's.
+Of days long past there is a value for each block, since then what single polls saw.
 """
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from fractions import Fraction
-from typing import Final
+from typing import Final, NamedTuple
 
-from dashboard.devnet.blockspace import Blockspace
-from dashboard.devnet.chain import DEVNET_ID, GAS_LIMIT, Block, Chain, Genesis
-from dashboard.devnet.chance import between
-from dashboard.devnet.demand import Demand
-from dashboard.devnet.rewards import gas_weighted
-from dashboard.devnet.traffic import STORY_SECONDS, HandIn, Traffic
+import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
+
+from dashboard.devnet.chain import BLOCK_SECONDS
+from dashboard.devnet.demand import Integers
+from dashboard.devnet.networks import DEVNET, SimulatedNetwork
+from dashboard.devnet.past_fees import PastFees
+from dashboard.domain.fee_rollup import FeeSeries
 from dashboard.domain.fees import FeePolicy, FeeWindow, suggest
 from dashboard.domain.gas import BlockFees
 from dashboard.domain.observation import GasObservation, GasSource, Operation
-from dashboard.domain.quantity import WEI_PER_GWEI, Wei
+from dashboard.domain.quantity import Wei
 
 YEAR: Final = timedelta(days=365)
 
-_MARK_STEP: Final = timedelta(minutes=10)
-_STEPS: Final = (
-    (YEAR, _MARK_STEP),
-    (timedelta(days=14), timedelta(minutes=2)),
-    (timedelta(hours=26), timedelta(seconds=12)),
-)
-"""How old a time is at most, and how often a poll looked then: the present is looked at closely."""
-
-_WINDOW: Final = 67  # marks in eleven hours, as long as 20,000 blocks take
-_POLICY: Final = FeePolicy(historical_blocks=60)
-_PERCENTILES: Final = tuple(Fraction(each) for each in _POLICY.reward_percentiles)
-_GAS_OF_A_TRANSACTION: Final = 300_000
 _HOUR: Final = 3600
 _DAY: Final = 24 * _HOUR
-_THOUSAND: Final = 1000
-_USUAL_PRICE: Final = 12 * WEI_PER_GWEI
-_STORIES_IN_AN_HOUR: Final = 1200  # thousandths, at the usual price
-_STORM_CHANCE: Final = 8  # of 256 days
-_STORM_HOURS: Final = 5
-_STORM: Final = 9
-_SEASON: Final = 16 * _DAY
+_MARK_SECONDS: Final = 600
+_STEPS: Final = ((26 * _HOUR, 12), (3 * _HOUR, BLOCK_SECONDS))
+"""How old single values are, and how often a poll looked then, both in seconds."""
+
+_DAYS_AT_ONCE: Final = 8
+_WINDOW: Final = 67  # marks in eleven hours, as long as 20,000 blocks take
+_RANKS: Final = (33, 60)  # of the median and the 90th percentile, ascending, counted from zero
+_POLICY: Final = FeePolicy(historical_blocks=60)
+_WITHOUT_FLOORS: Final = replace(
+    _POLICY,
+    **{
+        name: replace(getattr(_POLICY, name), priority_fee_floor=Wei(0))
+        for name in ("low", "medium", "high")
+    },
+)
+"""Where the base fee never moves, all that moves are priority fees."""
+
+_REWARDS: Final = (40, 100, 150, 250, 1200)
+"""What is paid at the reward percentiles of a block, in per cent of a medium priority fee."""
+
+
+class FeesOfDays(NamedTuple):
+    """Whole days of one series: times in milliseconds since 1970, ascending, and fees in wei."""
+
+    series: FeeSeries
+    at: Integers
+    fees: Integers
 
 
 class History:
-    """The time, a year at most, that ends at a moment; the same arguments tell the same."""
+    """The time that ends at a moment; the same arguments tell the same.
 
-    def __init__(self, seed: int, until: datetime, length: timedelta = YEAR) -> None:
+    Whole days are told by `days` until little more than a day ago, and then come single
+    `observations`: nothing is told by both.
+    """
+
+    def __init__(
+        self,
+        seed: int,
+        until: datetime,
+        length: timedelta = YEAR,
+        network: SimulatedNetwork = DEVNET,
+    ) -> None:
         """Compute nothing yet."""
-        self._since = until - min(length, YEAR)
-        self._until = until
-        chain = Chain(Genesis(seed, int(self._since.timestamp())))
-        self._chain = chain
-        self._demand = Demand(chain.chance)
-        self._blockspace = Blockspace(chain)
-        self._traffic = Traffic(chain)
+        self._fees = PastFees(seed, network, until)
+        self._network = network
+        self._since, self._until = (int(each.timestamp()) for each in (until - length, until))
+        self._first_day = -(-self._since // _DAY)
+        self._last_day = max(self._first_day, (self._until - _STEPS[0][0]) // _DAY)
+
+    def days(self) -> Iterator[FeesOfDays]:
+        """Yield all fees of some whole days at a time, oldest first."""
+        for first in range(self._first_day, self._last_day, _DAYS_AT_ONCE):
+            last = min(first + _DAYS_AT_ONCE, self._last_day)
+            blocks = _multiples(first * _DAY, last * _DAY, BLOCK_SECONDS)
+            seen = blocks[self._fees.seen(blocks)]
+            base_fees = self._fees.base_fees(seen)
+            yield FeesOfDays(FeeSeries.ESTIMATED_BASE_FEE, seen * 1000, base_fees)
+            if self._network.has_flat_fee:
+                priority_fees = self._fees.priority_fees(seen)
+                yield FeesOfDays(FeeSeries.MEDIUM_MAX_PRIORITY_FEE, seen * 1000, priority_fees)
+            marks = _multiples(first * _DAY, last * _DAY, _MARK_SECONDS)
+            is_seen = self._fees.seen(marks)
+            for series, fees in zip(
+                (FeeSeries.BASE_FEE_PERCENTILE, FeeSeries.BUSY_THRESHOLD),
+                self._levels(marks),
+                strict=True,
+            ):
+                yield FeesOfDays(series, marks[is_seen] * 1000, fees[is_seen])
 
     def observations(self) -> Iterator[GasObservation]:
-        """Yield what gas polls would have seen, oldest first."""
+        """Yield what gas polls would have seen since the last whole day, oldest first."""
+        moments = self._moments()
+        if not len(moments):
+            return
+        policy = _WITHOUT_FLOORS if self._network.has_flat_fee else _POLICY
+        marks = _multiples(int(moments[0]), int(moments[-1]) + 1, _MARK_SECONDS)
+        levels = dict(zip(marks.tolist(), self._levels(marks).T.tolist(), strict=True))
         window = FeeWindow(_WINDOW)
-        blocks: deque[BlockFees] = deque(maxlen=_POLICY.historical_blocks)
-        for at, is_mark in self._moments():
-            fees = self._fees(at)
+        blocks: deque[BlockFees] = deque(maxlen=policy.historical_blocks)
+        following = self._fees.prices(moments + BLOCK_SECONDS).tolist()
+        for (at, fees), next_base_fee in zip(self._blocks(moments), following, strict=True):
             blocks.append(fees)
-            if is_mark:
+            percentile, threshold = levels.get(at, (None, None))
+            if percentile is not None:
                 window.append(fees.base_fee_per_gas)
-            following = self._price(int(at.timestamp()) + 2)
             yield GasObservation(
-                DEVNET_ID,
-                at,
-                suggest(tuple(blocks), following, window, _POLICY),
-                base_fee_percentile=window.percentile(50) if is_mark else None,
-                busy_threshold=window.percentile(90) if is_mark else None,
+                self._network.network_id,
+                datetime.fromtimestamp(at, UTC),
+                suggest(tuple(blocks), next_base_fee, window, policy),
+                base_fee_percentile=percentile,
+                busy_threshold=threshold,
                 sources=dict.fromkeys(Operation, GasSource.DEMO_HISTORY),
             )
 
-    def reports(self) -> Iterator[HandIn]:
-        """Yield what nodes would have reported, about in order."""
-        first, last = (int(each.timestamp()) // _HOUR for each in (self._since, self._until))
-        for hour in range(first, last + 1):
-            for pick in range(self._stories_in(hour)):
-                draw = self._chain.chance.draw(f"pick {pick}", hour, 4)
-                number = (hour * _HOUR + between(0, _HOUR - 1, draw)) // STORY_SECONDS
-                for action in self._traffic.story(number).actions:
-                    if isinstance(action, HandIn) and self._since < action.at <= self._until:
-                        yield action
-
-    def _moments(self) -> Iterator[tuple[datetime, bool]]:
-        """Yield when a poll looked, and whether it asked for percentile and threshold as well.
+    def _moments(self) -> Integers:
+        """Return when a poll looked, in Unix seconds.
 
         Moments are whole multiples of their step, so that a later history meets this one's.
         """
-        ends = [*(age for age, _ in _STEPS[1:]), timedelta()]
-        for (age, step), end in zip(_STEPS, ends, strict=True):
-            seconds = int(step.total_seconds())
-            begin = max(self._since, self._until - age)
-            first = -(-int(begin.timestamp()) // seconds)
-            following = -(-int((self._until - end).timestamp()) // seconds)
-            for number in range(first, following):
-                at = datetime.fromtimestamp(number * seconds, UTC)
-                yield at, number * seconds % int(_MARK_STEP.total_seconds()) == 0
-
-    def _fees(self, at: datetime) -> BlockFees:
-        """Tell the fees of the block at a moment."""
-        number = self._chain.head(at)
-        chance = self._chain.chance.draw("history", number, 3)
-        base_fee = self._price(int(at.timestamp())) * between(960, 1040, chance[:2])
-        used = GAS_LIMIT * between(30, 70, chance[2:]) // 100
-        block = Block(
-            number=number,
-            timestamp=at,
-            base_fee_per_gas=Wei(base_fee // _THOUSAND),
-            gas_used=used,
-            transaction_count=used // _GAS_OF_A_TRANSACTION,
-            first_transaction=number,
+        begin = self._since if self._first_day >= self._last_day else self._last_day * _DAY
+        (_, step), (age, last_step) = _STEPS
+        change = max(begin, self._until - age)
+        moments = np.append(
+            _multiples(begin, change, step), _multiples(change, self._until, last_step)
         )
-        tips = ((slot.tip, slot.gas_used) for slot in self._blockspace.slots(block))
-        rewards = gas_weighted(tips, _PERCENTILES)
-        return BlockFees(number, block.base_fee_per_gas, used / GAS_LIMIT, rewards)
+        return moments[self._fees.seen(moments)]
 
-    def _price(self, timestamp: int) -> Wei:
-        """Return the demand of a Unix second, in seasons that fade before the chain begins."""
-        step, passed = divmod(timestamp, _SEASON)
-        here, there = (
-            between(-300, 500, self._chain.chance.draw("season", number, 2))
-            for number in (step, step + 1)
-        )
-        season = here + (there - here) * passed // _SEASON
-        before_the_chain = min(_SEASON, max(0, int(self._until.timestamp()) - timestamp))
-        season = _THOUSAND + season * before_the_chain // _SEASON
-        return Wei(self._demand.price(timestamp) * season // _THOUSAND)
+    def _blocks(self, moments: Integers) -> Iterator[tuple[int, BlockFees]]:
+        """Yield each moment with the fees of its block, which is more or less half full."""
+        base_fees = self._fees.base_fees(moments).tolist()
+        priority_fees = self._fees.priority_fees(moments).tolist()
+        for at, base_fee, priority_fee in zip(
+            moments.tolist(), base_fees, priority_fees, strict=True
+        ):
+            rewards = tuple(Wei(priority_fee * share // 100) for share in _REWARDS)
+            yield at, BlockFees(at // BLOCK_SECONDS, Wei(base_fee), 0.5, rewards)
 
-    def _stories_in(self, hour: int) -> int:
-        """Return how many rejected transactions an hour has: more when busy, many in a storm."""
-        price = self._price(hour * _HOUR)
-        expected = _STORIES_IN_AN_HOUR * price // _USUAL_PRICE
-        happens, begins = self._chain.chance.draw("storm", hour * _HOUR // _DAY, 2)
-        begins %= 24 - _STORM_HOURS
-        if happens < _STORM_CHANCE and begins <= hour % 24 < begins + _STORM_HOURS:
-            expected *= _STORM
-        whole, part = divmod(expected, _THOUSAND)
-        draw = self._chain.chance.draw("stories", hour, 4)
-        return whole + (between(0, _THOUSAND - 1, draw) < part)
+    def _levels(self, marks: Integers) -> Integers:
+        """Return median and 90th percentile of the marks until each one, in two rows."""
+        before = marks[0] - np.arange(_WINDOW - 1, 0, -1) * _MARK_SECONDS
+        fees = self._fees.base_fees(np.append(before, marks))
+        ascending = np.sort(sliding_window_view(fees, _WINDOW), axis=1)
+        return ascending[:, _RANKS].T
+
+
+def _multiples(begin: int, end: int, step: int) -> Integers:
+    """Return the whole multiples of a step from `begin` on, before `end`."""
+    return np.arange(-(-begin // step), -(-end // step), dtype=np.int64) * step

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from dashboard.devnet.chain import DEVNET_ID
+from dashboard.devnet.networks import SIMULATED, SimulatedNetwork
 from dashboard.domain.api_key import KEY_PREFIX
 from dashboard.domain.quantity import shorten
 from dashboard.domain.secret import Secret
@@ -97,7 +97,7 @@ def _check_devnet_key(settings: Settings) -> Iterator[Finding]:
 
 
 def _check_networks(settings: Settings) -> Iterator[Finding]:
-    names: dict[int, str] = {DEVNET_ID: "devnet"} if settings.has_devnet else {}
+    names = {int(each.network_id): each.title for each in _simulated(settings)}
     yield from _check_titles(settings)
     for name, network in settings.networks.items():
         other = names.setdefault(network.network_id, name)
@@ -113,9 +113,13 @@ def _check_networks(settings: Settings) -> Iterator[Finding]:
             yield ("networks", name, "module_limits"), f"cannot be used: {error}"
 
 
+def _simulated(settings: Settings) -> tuple[SimulatedNetwork, ...]:
+    return SIMULATED[: settings.devnet.networks] if settings.has_devnet else ()
+
+
 def _check_titles(settings: Settings) -> Iterator[Finding]:
     """Pages, mails and metrics tell networks apart by what they are called."""
-    called: dict[str, str] = {"devnet": "devnet"} if settings.has_devnet else {}
+    called = {each.title: each.title for each in _simulated(settings)}
     for name, network in settings.networks.items():
         title = network.title or name
         other = called.setdefault(title, name)

@@ -109,6 +109,7 @@ class DevnetSettings(Struct, frozen=True, forbid_unknown_fields=True):
     host: str
     port: Port
     seed: Annotated[int, Meta(ge=0, le=2**63 - 1)]
+    networks: Annotated[int, Meta(ge=1, le=3)]
     key: Secret
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -121,7 +121,7 @@ def _trace(frame: pd.DataFrame, wei_per_unit: int, unit: str) -> go.Scatter:
     )
 
 
-def plain_layout(top: float, unit: str, height: int = _HEIGHT) -> dict[str, object]:
+def plain_layout(top: float, unit: str, height: int = _HEIGHT) -> dict[str, Any]:
     """Return what all fee charts share: a date axis, a fee axis from zero to `top`, no frills."""
     return {
         "height": height,
@@ -144,7 +144,9 @@ def plain_layout(top: float, unit: str, height: int = _HEIGHT) -> dict[str, obje
             "tickformatstops": [
                 {"dtickrange": [None, 60_000], "value": "%H:%M:%S"},
                 {"dtickrange": [60_000, 86_400_000], "value": "%H:%M"},
-                {"dtickrange": [86_400_000, None], "value": "%d %b"},
+                {"dtickrange": [86_400_000, "M1"], "value": "%d %b"},
+                {"dtickrange": ["M1", "M12"], "value": "%b %Y"},
+                {"dtickrange": ["M12", None], "value": "%Y"},
             ],
         },
         "yaxis": {

@@ -6,14 +6,12 @@ reads on the viewer's theme.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime
-from itertools import pairwise
-from typing import Final, TypeAlias
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
-import plotly.graph_objects as go
 
 from dashboard.domain.quantity import Wei
 from dashboard.show.charts import (
@@ -27,15 +25,19 @@ from dashboard.show.charts import (
     level_name,
     plain_layout,
 )
-from dashboard.show.fee_steps import FeeStory, Stretch
+from dashboard.show.fee_steps import FeeStory, Floats, Mask, Times, as_floats
+from dashboard.show.figure import DrawnFigure, Part, typed
 from dashboard.show.text import fee, unit_of
 
-Floats: TypeAlias = npt.NDArray[np.float64]
-
-_HEIGHT: Final = 340
-_INSTANT: Final = 1.0
-_BAND: Final = "rgba(20,144,138,0.20)"
-_BUSY_SHADE: Final = "rgba(201,119,26,0.16)"
+HEIGHT: Final = 340
+_INSTANT: Final = 1
+_COLOURS: Final = {
+    "gaps": GAP,
+    "busy": "rgba(201,119,26,0.16)",
+    "lowest to highest": "rgba(20,144,138,0.16)",
+    "median to 90th percentile": "rgba(20,144,138,0.30)",
+}
+_HATCHED: Final = {"shape": "/", "size": 7, "fgopacity": 0.5}
 
 
 def fee_drawing(story: FeeStory, since: datetime, network: str, of: str = "Base fee") -> Drawing:
@@ -49,129 +51,128 @@ def fee_drawing(story: FeeStory, since: datetime, network: str, of: str = "Base 
     return Drawing(fee_figure(story, since), words)
 
 
-def fee_figure(story: FeeStory, since: datetime) -> go.Figure:
-    """Draw shades, band, levels and line, in this order; the line lies on top.
+def fee_figure(story: FeeStory, since: datetime) -> DrawnFigure:
+    """Draw shades, bands, levels and line, in this order; the line lies on top.
 
     Times go out as typed milliseconds since 1970, fees as typed floats in the unit that fits.
     """
-    known = [level for level in (*story.usual, *story.threshold) if level is not None]
+    known = [level for level in {*story.usual, *story.threshold} if level is not None]
     largest = Wei(max([story.highest, *known]))
     wei_per_unit, unit = unit_of(largest)
     top = largest / wei_per_unit * HEADROOM or 1.0
-    figure = go.Figure(
-        [
-            _shade(story.gaps(), top, GAP, "/"),
-            _shade(story.busy_stretches(), top, _BUSY_SHADE, ""),
-            _band(story, wei_per_unit),
-            _level(story, story.usual, MEDIAN, wei_per_unit),
-            _level(story, story.threshold, BUSY, wei_per_unit),
-            _line(story, wei_per_unit, unit),
-        ]
-    )
-    figure.update_layout(plain_layout(top, unit, _HEIGHT))
-    figure.update_xaxes(range=[since.timestamp() * 1000, story.until.timestamp() * 1000])
-    for levels, look in ((story.usual, MEDIAN), (story.threshold, BUSY)):
-        if levels[-1] is not None:
-            figure.add_annotation(level_name(levels[-1] / wei_per_unit, look))
-    return figure
-
-
-def _line(story: FeeStory, wei_per_unit: int, unit: str) -> go.Scatter:
-    """Draw each step's mean until the next step; a gap follows its last value at once."""
-    x, rows = _broken(story)
-    means = np.array([*(step.mean for step in story.steps), np.nan]) / wei_per_unit
-    edges = np.array([*((step.lowest, step.highest) for step in story.steps), (np.nan, np.nan)])
-    has_band = any(step.lowest != step.highest for step in story.steps)
-    between = f"<br>%{{customdata[0]:,.6~f}} to %{{customdata[1]:,.6~f}} {unit}" if has_band else ""
-    return go.Scatter(
-        x=x,
-        y=means[rows],
-        customdata=edges[rows] / wei_per_unit if has_band else None,
-        mode="lines",
-        line={"color": LINE, "width": 1.75, "shape": "hv"},
-        connectgaps=False,
-        hovertemplate=(
-            f"%{{x|%d %b %Y %H:%M:%S}} UTC<br>%{{y:,.9~f}} {unit}{between}<extra></extra>"
-        ),
-    )
-
-
-def _broken(story: FeeStory) -> tuple[Floats, list[int]]:
-    """Return times and the number of the step at each; -1 where a gap or the end follows."""
-    times: list[float] = []
-    rows: list[int] = []
-    for index, step in enumerate(story.steps):
-        times.append(_milliseconds(step.first_at))
-        rows.append(index)
-        ends, following = story.end_of(index), index + 1
-        if following == len(story.steps) or ends < story.steps[following].first_at:
-            times += [_milliseconds(ends), _milliseconds(ends) + _INSTANT]
-            rows += [index, -1]
-    return np.array(times), rows
-
-
-def _band(story: FeeStory, wei_per_unit: int) -> go.Scatter:
-    """Fill the room between the lowest and the highest value of each step, one part per stretch."""
-    x, rows = _broken(story)
-    ends = [-1, *(place for place, row in enumerate(rows) if row < 0)]
-    outline_x: list[Floats] = []
-    outline_y: list[Floats] = []
-    for before, end in pairwise(ends):
-        part = rows[before + 1 : end]
-        low = np.array([story.steps[row].lowest for row in part], np.float64)
-        high = np.array([story.steps[row].highest for row in part], np.float64)
-        times = x[before + 1 : end]
-        outline_x += [times, times[::-1], np.array([np.nan])]
-        outline_y += [high, low[::-1], np.array([np.nan])]
-    y = (np.concatenate(outline_y) / wei_per_unit).astype(np.float32)
-    return _filled(np.concatenate(outline_x), y, _BAND, "")
-
-
-def _shade(stretches: Sequence[Stretch], top: float, colour: str, pattern: str) -> go.Scatter:
-    """Fill stretches of time over the whole height."""
-    x = [
-        at
-        for begins, ends in stretches
-        for at in (*(2 * [_milliseconds(begins)]), *(2 * [_milliseconds(ends)]), np.nan)
+    levels = ((story.usual, MEDIAN), (story.threshold, BUSY))
+    traces = [
+        *_shade("gaps", story.gap_edges, top),
+        *_shade("busy", story.busy_edges, top),
+        *_bands(story, wei_per_unit),
+        *(_level(story, each, look, wei_per_unit) for each, look in levels),
+        _line(story, wei_per_unit, unit),
     ]
-    y = [0.0, top, top, 0.0, np.nan] * len(stretches)
-    return _filled(np.array(x), np.array(y, np.float32), colour, pattern)
+    layout = plain_layout(top, unit, HEIGHT)
+    layout["xaxis"]["range"] = [since.timestamp() * 1000, story.until.timestamp() * 1000]
+    layout["annotations"] = [
+        level_name(each[-1] / wei_per_unit, look) for each, look in levels if each[-1] is not None
+    ]
+    return DrawnFigure(traces, layout)
 
 
-def _filled(x: Floats, y: npt.NDArray[np.float32], colour: str, pattern: str) -> go.Scatter:
-    return go.Scatter(
-        x=x,
-        y=y,
-        mode="lines",
-        line={"width": 0},
-        fill="toself",
-        fillcolor=colour,
-        fillpattern={"shape": pattern, "size": 7, "fgopacity": 0.5},
-        hoverinfo="skip",
-    )
+def _line(story: FeeStory, wei_per_unit: int, unit: str) -> Part:
+    """Draw each step's mean until the next step; a gap follows its last value at once."""
+    times, rows = _broken(story)
+    said = [f"%{{x|%d %b %Y %H:%M:%S}} UTC<br>%{{y:,.9~f}} {unit}"]
+    beside: list[Floats] = []
+    if story.has_band:
+        said.append(f"%{{customdata[0]:,.6~f}} to %{{customdata[1]:,.6~f}} {unit}")
+        beside += [story.lowests, story.highests]
+    if story.holds_many:
+        said.append(f"median %{{customdata[2]:,.6~f}}, 90 % up to %{{customdata[3]:,.6~f}} {unit}")
+        beside += [story.medians, story.tops]
+    trace = _lines("fee", times, _at(rows, story.means) / wei_per_unit) | {
+        "line": {"color": LINE, "width": 1.75, "shape": "hv"},
+        "connectgaps": False,
+        "hovertemplate": f"{'<br>'.join(said)}<extra></extra>",
+    }
+    if beside:
+        columns = np.stack([_at(rows, each) for each in beside], axis=1)
+        trace["customdata"] = typed((columns / wei_per_unit).astype(np.float32))
+    return trace
+
+
+def _bands(story: FeeStory, wei_per_unit: int) -> Iterator[Part]:
+    """Fill the room from lowest to highest, and from median to 90th percentile."""
+    times, rows, is_back = _around(story)
+
+    def band(name: str, low: Floats, high: Floats) -> Part:
+        y = np.where(is_back, _at(rows, low), _at(rows, high)) / wei_per_unit
+        return _filled(name, times, y)
+
+    if story.has_band:
+        yield band("lowest to highest", story.lowests, story.highests)
+    if story.holds_many:
+        yield band("median to 90th percentile", story.medians, story.tops)
+
+
+def _around(story: FeeStory) -> tuple[Floats, Times, Mask]:
+    """Go round each part between gaps: there, back, and a hole; tell times, steps, ways back."""
+    times, rows = _broken(story)
+    parts = np.split(np.arange(len(rows)), np.flatnonzero(rows < 0) + 1)[:-1]
+    there_and_back = [np.concatenate([part[:-1], part[-2::-1], part[-1:]]) for part in parts]
+    lengths = [len(part) - 1 for part in parts]
+    is_back = [np.repeat([False, True, False], [length, length, 1]) for length in lengths]
+    places = np.concatenate(there_and_back)
+    return times[places], rows[places], np.concatenate(is_back)
+
+
+def _broken(story: FeeStory) -> tuple[Floats, Times]:
+    """Return times and the number of the step at each; -1 where a gap or the end follows."""
+    breaks = ~story.is_followed
+    breaks[-1] = True
+    rows = np.repeat(np.arange(len(breaks)), np.where(breaks, 3, 1))
+    times = story.first[rows].astype(np.float64)
+    holes = np.flatnonzero(breaks[rows])[2::3]
+    times[holes - 1] = story.ends[breaks]
+    times[holes] = story.ends[breaks] + _INSTANT
+    rows[holes] = -1
+    return times, rows
+
+
+def _at(rows: Times, values: Floats) -> Floats:
+    """Return the value of the step at each row; not a number in a hole."""
+    return np.append(values, np.nan)[rows]
+
+
+def _shade(name: str, edges: Times, top: float) -> Iterator[Part]:
+    """Fill stretches of time over the whole height, if there are any."""
+    if len(edges):
+        x = edges[:, [0, 0, 1, 1, 1]].astype(np.float64)
+        y = np.tile([0.0, top, top, 0.0, np.nan], len(edges))
+        yield _filled(name, x.ravel(), y)
+
+
+def _filled(name: str, x: Floats, y: Floats) -> Part:
+    return _lines(name, x, y.astype(np.float32)) | {
+        "line": {"width": 0},
+        "fill": "toself",
+        "fillcolor": _COLOURS[name],
+        "fillpattern": _HATCHED if name == "gaps" else {"shape": ""},
+        "hoverinfo": "skip",
+    }
 
 
 def _level(
     story: FeeStory, levels: Sequence[Wei | None], look: LevelLook, wei_per_unit: int
-) -> go.Scatter:
+) -> Part:
     """Draw a level as it was: where it changed, and to the end."""
-    kept = [
-        index
-        for index, level in enumerate(levels)
-        if index == 0 or level != levels[index - 1] or index + 1 == len(levels)
-    ]
-    values = [np.nan if (level := levels[index]) is None else level for index in kept]
-    times = [_milliseconds(story.steps[index].first_at) for index in kept]
-    if kept:
-        times, values = [*times, _milliseconds(story.until)], [*values, values[-1]]
-    return go.Scatter(
-        x=np.array(times),
-        y=np.array(values, np.float64) / wei_per_unit,
-        mode="lines",
-        line={"color": look.colour, "width": 1.25, "dash": look.dash, "shape": "hv"},
-        hoverinfo="skip",
-    )
+    heights = as_floats(levels)
+    changes = np.append(True, np.diff(np.nan_to_num(heights, nan=-1.0)) != 0)
+    changes[-1] = True
+    x = np.append(story.first[changes], story.until.timestamp() * 1000)
+    y = np.append(heights[changes], heights[-1])
+    return _lines(f"{look.name} level", x, y / wei_per_unit) | {
+        "line": {"color": look.colour, "width": 1.25, "dash": look.dash, "shape": "hv"},
+        "hoverinfo": "skip",
+    }
 
 
-def _milliseconds(at: datetime) -> float:
-    return at.timestamp() * 1000
+def _lines(name: str, x: Floats, y: Floats | npt.NDArray[np.float32]) -> Part:
+    return {"type": "scatter", "mode": "lines", "name": name, "x": typed(x), "y": typed(y)}

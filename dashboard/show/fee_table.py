@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Final
 
+import numpy as np
 import pandas as pd
 
 from dashboard.domain.quantity import NetworkId, Wei
 from dashboard.domain.spreadsheet import write_csv
-from dashboard.show.fee_steps import FeeStory
+from dashboard.show.fee_steps import FeeStory, as_floats
 from dashboard.show.text import unit_of
 
 CSV_COLUMNS: Final = (
@@ -18,8 +19,11 @@ CSV_COLUMNS: Final = (
     "lowest_wei",
     "highest_wei",
     "mean_wei",
+    "median_wei",
+    "p90_wei",
     "values",
     "values_with_estimated_time",
+    "longest_gap_seconds",
     "base_fee_percentile_wei",
     "busy_threshold_wei",
     "busy",
@@ -29,26 +33,24 @@ CSV_COLUMNS: Final = (
 def fee_table(story: FeeStory) -> pd.DataFrame:
     """Lay the steps out for reading, newest first.
 
-    DataFrame: index range, columns Time (UTC) [datetime], Mean, Lowest, Highest, Median,
-    Busy above [float64 in the unit that the column names], Busy [str].
+    DataFrame: index range, columns Time (UTC) [datetime], Mean, Lowest, Highest, Median, 90 % up
+    to, Usual, Busy above [float64 in the unit that the column names], Busy [str].
     """
-    largest = max(
-        [story.highest, *(level for level in (*story.usual, *story.threshold) if level is not None)]
-    )
-    wei_per_unit, unit = unit_of(Wei(largest))
-
-    def scaled(values: list[float]) -> list[float]:
-        return [value / wei_per_unit for value in values]
-
-    columns = {
-        "Time (UTC)": pd.DatetimeIndex([step.first_at for step in story.steps]).tz_localize(None),
-        f"Mean, {unit}": scaled([step.mean for step in story.steps]),
-        f"Lowest, {unit}": scaled([step.lowest for step in story.steps]),
-        f"Highest, {unit}": scaled([step.highest for step in story.steps]),
-        f"Median, {unit}": scaled([_or_nan(level) for level in story.usual]),
-        f"Busy above, {unit}": scaled([_or_nan(level) for level in story.threshold]),
-        "Busy": ["busy" if story.is_busy(i) else "" for i in range(len(story.steps))],
-    }
+    usual, threshold = as_floats(story.usual), as_floats(story.threshold)
+    largest = np.nanmax([story.highest, *usual, *threshold])
+    wei_per_unit, unit = unit_of(Wei(int(largest)))
+    columns: dict[str, object] = {"Time (UTC)": story.first.astype("datetime64[ms]")}
+    for name, values in (
+        ("Mean", story.means),
+        ("Lowest", story.lowests),
+        ("Highest", story.highests),
+        ("Median", story.medians),
+        ("90 % up to", story.tops),
+        ("Usual", usual),
+        ("Busy above", threshold),
+    ):
+        columns[f"{name}, {unit}"] = values / wei_per_unit
+    columns["Busy"] = np.where(story.is_busy, "busy", "")
     return pd.DataFrame(columns).iloc[::-1].reset_index(drop=True)
 
 
@@ -64,16 +66,15 @@ def fee_csv(story: FeeStory, network_id: NetworkId) -> str:
                 step.lowest,
                 step.highest,
                 step.lowest if step.lowest == step.highest else round(step.mean),
+                step.median,
+                step.p90,
                 step.values,
                 step.estimated,
+                f"{step.longest_gap.total_seconds():g}",
                 story.usual[index],
                 story.threshold[index],
-                "yes" if story.is_busy(index) else "no",
+                "yes" if story.is_busy[index] else "no",
             )
             for index, step in enumerate(story.steps)
         ),
     )
-
-
-def _or_nan(level: Wei | None) -> float:
-    return float("nan") if level is None else float(level)

@@ -34,12 +34,13 @@ _RECENT: Final = FLAT_FOR
 
 
 def network_figures(connection: Connection, card: NetworkCard, now: datetime) -> NetworkFigures:
-    """Read the latest figures of a network and its last hour of base fees."""
+    """Read the latest figures of a network and the hour of base fees that led to them."""
     latest = latest_gas(connection, card.network_id, now)
     if not card.has_gas:
         return NetworkFigures(card, failures=latest.failures)
     fees = latest.suggested_gas_fees
-    recent = base_fees(connection, card.network_id, now - _RECENT, now)
+    last = now if fees is None else fees.asked_at  # a flat fee stays one when it is old
+    recent = base_fees(connection, card.network_id, last - _RECENT, last)
     figures = NetworkFigures(
         card,
         base_fee_percentile=_datum(latest.base_fee_percentile, card.threshold_period),

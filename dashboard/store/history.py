@@ -10,7 +10,13 @@ from sqlalchemy import Connection, func, or_, select
 from dashboard.domain.observation import GasObservation, GasSource, Operation
 from dashboard.domain.quantity import NetworkId
 from dashboard.store.fee_rows import row_of_fees
-from dashboard.store.schema import fee_marks, rejections, suggested_gas_fees, watched_cohorts
+from dashboard.store.schema import (
+    fee_marks,
+    fee_rollups,
+    rejections,
+    suggested_gas_fees,
+    watched_cohorts,
+)
 from dashboard.store.upsert import insert_all_new
 
 
@@ -64,11 +70,14 @@ def first_observed_at(connection: Connection, network_id: NetworkId) -> datetime
     return first
 
 
-def other_networks(connection: Connection, network_id: NetworkId) -> list[NetworkId]:
-    """Return one network, at most, of each kind of data that the store holds of others."""
+def other_networks(connection: Connection, known: Sequence[NetworkId]) -> list[NetworkId]:
+    """Return one network, at most, of each kind of data that the store holds of others.
+
+    `known` are consecutive, the first one first.
+    """
     others: set[NetworkId] = set()
-    for table in (suggested_gas_fees, rejections, watched_cohorts):
+    for table in (suggested_gas_fees, fee_rollups, rejections, watched_cohorts):
         of_row = table.c.network_id
-        is_other = or_(of_row < network_id, of_row > network_id)  # two ranges of an index
+        is_other = or_(of_row < known[0], of_row > known[-1])  # two ranges of an index
         others.update(connection.scalars(select(of_row).where(is_other).limit(1)))
     return sorted(others)

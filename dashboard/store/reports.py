@@ -32,10 +32,11 @@ Place: TypeAlias = tuple[TxHash, NetworkId]
 
 
 class LocatedReport(NamedTuple):
-    """A report, and the network that it belongs to."""
+    """A report, the network that it belongs to, and when it came, where that is not now."""
 
     report: RejectionReport
     network_id: NetworkId
+    came_at: datetime | None = None
 
 
 def save_report(
@@ -60,7 +61,7 @@ def save_reports(
 
     A version that was polled before it was reported is marked as reported.
     """
-    rows = [_row(each, now) | {"source": source} for each in located]
+    rows = [_row(each, each.came_at or now) | {"source": source} for each in located]
     group = _Group.among(connection, {row["tx_hash"] for row in rows})
     statuses = [group.sort_in(row) for row in rows]
     insert_all_new(connection, rejections, group.new)
@@ -143,7 +144,7 @@ class _Group:
 
 
 def _row(located: LocatedReport, now: datetime) -> dict[str, Any]:
-    report, network_id = located
+    report, network_id, _ = located
     return row_of_record(report.record(), network_id, now) | {
         "reported_at": now,
         "reported_reason_digest": digest(report.reason_message),

@@ -1,22 +1,24 @@
-"""The demo history: a simulated year in the store of the devnet, for trying the pages."""
+"""The demo history: a simulated year in the store of simulated networks, to try the pages on."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from itertools import islice
 from typing import Final, TypeVar
 
-from dashboard.devnet.chain import DEVNET_ID
 from dashboard.devnet.history import History
+from dashboard.devnet.networks import DEVNET, SIMULATED, SimulatedNetwork
+from dashboard.devnet.past_reports import PastReports
 from dashboard.domain.exclusion import RejectionSource, SaveStatus
 from dashboard.errors import InputError
 from dashboard.settings import Settings
 from dashboard.store.engine import Store
+from dashboard.store.fee_history import keep_fee_history
 from dashboard.store.history import first_observed_at, keep_gas_history, other_networks
-from dashboard.store.reports import save_report
+from dashboard.store.reports import LocatedReport, save_reports
 from dashboard.wiring.clock import utc_now
 from dashboard.wiring.migration import migrate_store
 from dashboard.wiring.store import open_checked_store
@@ -29,11 +31,24 @@ _REPORTS_AT_A_TIME: Final = 200
 
 @dataclass(frozen=True, slots=True)
 class Filled:
-    """How much was put into which store; `rejections` counts the new ones only."""
+    """What was put into which store: of how many networks, how many values of fees were made.
+
+    `rejections` counts the new ones only.
+    """
 
     store: str
-    observations: int
+    networks: Sequence[SimulatedNetwork]
+    fees: int
     rejections: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Past:
+    """The time that is made up."""
+
+    seed: int
+    until: datetime
+    length: timedelta
 
 
 def fill_with_history(settings: Settings, length: timedelta, *, is_store_named: bool) -> Filled:
@@ -47,22 +62,34 @@ def fill_with_history(settings: Settings, length: timedelta, *, is_store_named: 
             "the simulated network is off, so nothing would mark its history as simulated: "
             "set devnet.mode to on, or use a state folder without networks of your own"
         )
+    networks = SIMULATED[: settings.devnet.networks]
     migrate_store(settings)
     with closing(open_checked_store(settings)) as store:
-        with store.read() as connection:
-            others = other_networks(connection, DEVNET_ID)
-            until = first_observed_at(connection, DEVNET_ID) or utc_now()
-        if others and not is_store_named:
-            raise InputError(
-                f"{store.name} holds data of another network ({others[0]}): choose an empty "
-                "folder with --into, or name this one with it to mix them"
-            )
-        history = History(settings.devnet.seed, until, length)
-        return Filled(store.name, _fill_fees(store, history), _fill_rejections(store, history))
+        until = _end_of_history(store, is_store_named=is_store_named)
+        past = _Past(settings.devnet.seed, until, length)
+        fees = sum(_fill_fees(store, past, network) for network in networks)
+        return Filled(store.name, networks, fees, _fill_rejections(store, past))
 
 
-def _fill_fees(store: Store, history: History) -> int:
+def _end_of_history(store: Store, *, is_store_named: bool) -> datetime:
+    with store.read() as connection:
+        others = other_networks(connection, [each.network_id for each in SIMULATED])
+        until = first_observed_at(connection, DEVNET.network_id) or utc_now()
+    if others and not is_store_named:
+        raise InputError(
+            f"{store.name} holds data of another network ({others[0]}): choose an empty "
+            "folder with --into, or name this one with it to mix them"
+        )
+    return until
+
+
+def _fill_fees(store: Store, past: _Past, network: SimulatedNetwork) -> int:
+    history = History(past.seed, past.until, past.length, network)
     count = 0
+    for days in history.days():
+        with store.write() as connection:
+            keep_fee_history(connection, network.network_id, days.series, days.at, days.fees)
+        count += len(days.at)
     for some in _batches(history.observations(), _OBSERVATIONS_AT_A_TIME):
         with store.write() as connection:
             keep_gas_history(connection, some)
@@ -70,13 +97,13 @@ def _fill_fees(store: Store, history: History) -> int:
     return count
 
 
-def _fill_rejections(store: Store, history: History) -> int:
-    count, made_up = 0, RejectionSource.DEMO_HISTORY
-    for some in _batches(history.reports(), _REPORTS_AT_A_TIME):
+def _fill_rejections(store: Store, past: _Past) -> int:
+    count = 0
+    reports = PastReports(past.seed, past.until, past.length)
+    for some in _batches(reports.told(), _REPORTS_AT_A_TIME):
+        located = [LocatedReport(each.report, DEVNET.network_id, each.at) for each in some]
         with store.write() as connection:
-            saved = [
-                save_report(connection, each.report, DEVNET_ID, each.at, made_up) for each in some
-            ]
+            saved = save_reports(connection, located, past.until, RejectionSource.DEMO_HISTORY)
         count += saved.count(SaveStatus.SAVED)
     return count
 

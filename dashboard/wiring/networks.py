@@ -10,6 +10,7 @@ from urllib.parse import quote
 import msgspec
 
 from dashboard.devnet.chain import BLOCK_SECONDS, DEVNET_ID
+from dashboard.devnet.networks import SIMULATED
 from dashboard.devnet.scripts import LIMITS as SIMULATED_LIMITS
 from dashboard.domain.fees import FeePolicy, LevelPolicy
 from dashboard.domain.module_limits import ModuleLimits
@@ -40,9 +41,10 @@ from dashboard.wiring.clock import elapsed, utc_now
 
 @dataclass(frozen=True, slots=True)
 class Network:
-    """One network that is watched: what people call it, and where it is asked.
+    """One network: what people call it, and where it is asked.
 
-    `own_serve` is where our own serve listens, whose answers cost nothing.
+    `own_serve` is where our own serve listens, whose answers cost nothing. `is_past`: it is not
+    watched, and all that is known of it is a demo history.
     """
 
     network_id: NetworkId
@@ -50,6 +52,7 @@ class Network:
     endpoints: NetworkSettings
     is_simulated: bool = False
     own_serve: str = ""
+    is_past: bool = False
 
     def fees(self, common: FeeSettings) -> FeeSettings:
         """Return the numbers behind its gas operations: its own, or those of all networks."""
@@ -59,6 +62,21 @@ class Network:
 def networks_of(settings: Settings) -> tuple[Network, ...]:
     """Return the watched networks, devnet first."""
     return tuple(_networks(settings))
+
+
+def shown_networks(settings: Settings) -> tuple[Network, ...]:
+    """Return what people are shown: the watched networks, then those that only have a past."""
+    past = SIMULATED[1 : settings.devnet.networks] if settings.has_devnet else ()
+    return networks_of(settings) + tuple(
+        Network(
+            each.network_id,
+            each.title,
+            NetworkSettings(network_id=each.network_id),
+            is_simulated=True,
+            is_past=True,
+        )
+        for each in past
+    )
 
 
 def _networks(settings: Settings) -> Iterator[Network]:

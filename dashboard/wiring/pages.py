@@ -31,7 +31,7 @@ from dashboard.wiring.clock import utc_now
 from dashboard.wiring.http import run_http
 from dashboard.wiring.live import live_question
 from dashboard.wiring.migration import migrate_store
-from dashboard.wiring.networks import networks_of
+from dashboard.wiring.networks import shown_networks
 from dashboard.wiring.roles import refuse_taken_ports, roles_of
 from dashboard.wiring.store import open_checked_store, worker_is_alive
 
@@ -85,7 +85,7 @@ def pages_lifespan(
 
 @contextmanager
 def _desk(settings: Settings) -> Iterator[Desk]:
-    networks = networks_of(settings)
+    networks = shown_networks(settings)
     with (
         closing(open_checked_store(settings)) as store,
         live_question(settings, store, networks) as look_up,

@@ -68,10 +68,10 @@ def test_choice_of_a_network_can_be_changed_again_and_again(
 def test_length_of_time_goes_into_the_address(context: BrowserContext, site: str) -> None:
     page = visit(context, f"{site}/fees?network=Devnet")
 
-    page.get_by_role("radio", name="15 min").click()
+    page.get_by_role("radio", name="10 min").click()
 
-    expect(page.get_by_role("heading", name="Base fee, last 15 min")).to_be_visible()
-    assert "span=15" in page.url
+    expect(page.get_by_role("heading", name="Base fee, last 10 min")).to_be_visible()
+    assert "span=10" in page.url
 
 
 def test_flat_chain_is_said_to_be_one_and_told_by_priority_fees(

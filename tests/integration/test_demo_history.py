@@ -17,9 +17,11 @@ from dashboard.store.outbox import unexpanded
 from dashboard.store.rejection_search import search
 from dashboard.store.rejections import save_polled
 from dashboard.store.transactions import tracked
+from dashboard.wiring.cards import card_of
 from dashboard.wiring.clock import utc_now
 from dashboard.wiring.demo_history import fill_with_history
 from dashboard.wiring.migration import migrate_store
+from dashboard.wiring.networks import networks_of, shown_networks
 from dashboard.wiring.store import open_checked_store
 from tests.builders import A_MOMENT, A_NETWORK, ANOTHER_NETWORK, a_record
 from tests.installation import new_installation
@@ -42,7 +44,7 @@ def hold_real_data(settings: Settings) -> None:
 def test_history_fills_a_new_store_and_tells_nobody(settings: Settings) -> None:
     filled = fill_with_history(settings, A_WHILE, is_store_named=False)
 
-    assert filled.observations == A_WHILE // timedelta(seconds=12)
+    assert filled.fees == 9 * 300 + 3 * 1800  # each 12 s, and each 2 s of the last three hours
     with closing(open_checked_store(settings)) as store, store.read() as connection:
         rejections = search(connection, RejectionFilter())
         latest = latest_gas(connection, A_NETWORK, utc_now()).suggested_gas_fees
@@ -70,7 +72,7 @@ def test_history_refuses_a_store_of_real_networks(settings: Settings) -> None:
 def test_history_goes_into_a_store_of_real_networks_that_was_named(settings: Settings) -> None:
     hold_real_data(settings)
 
-    assert fill_with_history(settings, A_WHILE, is_store_named=True).observations > 0
+    assert fill_with_history(settings, A_WHILE, is_store_named=True).fees > 0
 
 
 def test_history_refuses_where_nothing_would_mark_it_as_simulated(tmp_path: Path) -> None:
@@ -91,9 +93,35 @@ def test_command_fills_the_folder_that_it_is_given(tmp_path: Path) -> None:
     assert not elsewhere.home.exists()
 
 
-def test_command_says_when_the_worker_would_forget_what_it_filled(tmp_path: Path) -> None:
-    installation = new_installation(tmp_path, LINEWATCH_STORE_KEEP_GAS_OBSERVATIONS="24h")
+def test_history_of_three_networks_is_shown_as_simulated(tmp_path: Path) -> None:
+    installation = new_installation(tmp_path, LINEWATCH_DEVNET_NETWORKS="3")
 
-    filled = installation.run("demo-history", "--days", "2")
+    filled = installation.run("demo-history", "--days", "3")
+    told = installation.run("fees", "--since", "36h", "--step", "6h")
 
-    assert "LINEWATCH_STORE_KEEP_FEES=400d" in filled.stderr
+    assert filled.returncode == 0, filled.stderr
+    assert "the simulated past of devnet, devnet calm, devnet flat fee" in filled.stdout
+    for title in ("devnet", "devnet calm", "devnet flat fee"):
+        assert f"{title} (simulated)" in told.stdout
+
+
+def test_command_says_how_to_look_at_what_it_filled(tmp_path: Path) -> None:
+    folder = tmp_path / "demo"
+    installation = new_installation(tmp_path / "home")
+
+    filled = installation.run("demo-history", "--days=1", "--networks=2", "--into", str(folder))
+
+    said = f"LINEWATCH_HOME={folder} LINEWATCH_DEVNET_NETWORKS=2 linewatch up"
+    assert said in filled.stdout
+
+
+def test_networks_that_only_have_a_past_are_asked_nothing(tmp_path: Path) -> None:
+    environment = {"LINEWATCH_HOME": str(tmp_path), "LINEWATCH_DEVNET_NETWORKS": "3"}
+    settings = load_settings(environment)
+
+    watched, shown = networks_of(settings), shown_networks(settings)
+
+    assert [each.title for each in watched] == ["devnet"]
+    assert [each.title for each in shown] == ["devnet", "devnet calm", "devnet flat fee"]
+    assert all(each.is_simulated for each in shown)
+    assert [card_of(each, settings).has_exclusion for each in shown] == [True, False, False]

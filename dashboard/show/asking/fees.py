@@ -13,15 +13,10 @@ from dashboard.domain.quantity import Wei
 from dashboard.show.asking.source import Source
 from dashboard.show.charts import Drawing
 from dashboard.show.fee_chart import fee_drawing
-from dashboard.show.fee_steps import (
-    FeeStory,
-    Span,
-    levels_at,
-    longest_usual_step,
-    spans_worth_offering,
-)
+from dashboard.show.fee_steps import FeeStory, levels_at, longest_usual_silence
 from dashboard.show.fresh import Fresh
 from dashboard.show.networks import Datum, NetworkCard, NetworkFigures, NetworkStatus
+from dashboard.show.spans import Span, spans_worth_offering
 from dashboard.store.connection import Connection
 from dashboard.store.fee_series import (
     Between,
@@ -97,14 +92,14 @@ class FeeQuestions:
 
     def _read_view(self, status: NetworkStatus, span: Span, kind: FeeKind) -> FeeView | None:
         card, now = status.card, self._source.now()
-        between = Between(now - span.length, now, span.step)
+        between = Between(span.begins_at(now), now, span.step)
         with self._source.store.read() as connection:
             steps = fee_steps(connection, card.network_id, kind, between)
             usual, threshold = _levels(connection, status.figures, between, steps)
         if not steps:
             return None
-        longest_step = longest_usual_step(steps, span, card.gas_period)
-        story = FeeStory(steps, usual, threshold, longest_step, now)
+        silence = longest_usual_silence(steps, card.gas_period)
+        story = FeeStory(steps, usual, threshold, max(silence, span.step), silence, now)
         drawing = fee_drawing(story, between.since, card.name, NAMES[kind])
         return FeeView(kind, story, drawing)
 

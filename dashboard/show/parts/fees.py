@@ -9,9 +9,10 @@ import streamlit as st
 
 from dashboard.domain.foreign import visible
 from dashboard.domain.gas import FeeSuggestion, SuggestedGasFees
-from dashboard.show.fee_steps import FeeStory, Span, Stretch
+from dashboard.show.fee_steps import FeeStory, Stretch
 from dashboard.show.networks import Datum
 from dashboard.show.parts.markup import Markup, element, join
+from dashboard.show.spans import Span
 from dashboard.show.text import age, exact_fee, fee, share, span
 
 _TREND_LENGTH = 40
@@ -88,12 +89,26 @@ def _values(story: FeeStory, name: str) -> list[str]:
 
 def _gaps(story: FeeStory) -> list[str]:
     gaps = story.gaps()
-    if not gaps:
-        return ["No gaps."]
-    longest = max(gaps, key=_length)
-    if len(gaps) == 1:
-        return [f"1 gap (hatched): {_stretch(longest)}."]
-    return [f"{len(gaps)} gaps (hatched), the longest: {_stretch(longest)}."]
+    said = ["No gaps."]
+    if gaps:
+        longest = max(gaps, key=_length)
+        many = f"{len(gaps)} gaps (hatched), the longest:" if gaps[1:] else "1 gap (hatched):"
+        said = [f"{many} {_stretch(longest)}."]
+    return [*said, *_silences(story)]
+
+
+def _silences(story: FeeStory) -> list[str]:
+    """Tell gaps that are too short for the chart, which does not know where in a step they lie."""
+    inside = story.silences_inside()
+    if not inside:
+        return []
+    longest = max(inside, key=lambda step: step.longest_gap)
+    many = "1 step holds" if len(inside) == 1 else f"{len(inside)} steps hold"
+    said = (
+        f"{many} a shorter gap that is not drawn, the longest: {span(longest.longest_gap)} "
+        f"between {longest.first_at:%d %b %H:%M} and {longest.last_at:%d %b %H:%M} UTC."
+    )
+    return [said]
 
 
 def _length(stretch: Stretch) -> timedelta:
@@ -108,7 +123,13 @@ def _steps(story: FeeStory, shown: Span) -> list[str]:
     if all(step.values == 1 for step in story.steps):
         return []
     step = span(shown.step)
-    return [f"The line is the mean of each {step}; the band around it its lowest and highest."]
+    if not story.holds_many:
+        return [f"The line is the mean of each {step}; the band around it its lowest and highest."]
+    said = (
+        f"The line is the mean of each {step}; the dark band reaches from its median to its 90th "
+        "percentile, the light one from its lowest to its highest."
+    )
+    return [said]
 
 
 def _estimates(story: FeeStory) -> list[str]:

@@ -11,7 +11,7 @@ from dashboard.show import desk as desks
 from dashboard.show.asking.fees import NAMES, FeeView
 from dashboard.show.charts import CONFIG
 from dashboard.show.desk import Desk
-from dashboard.show.fee_steps import Span
+from dashboard.show.fee_chart import HEIGHT
 from dashboard.show.fee_table import fee_csv, fee_table
 from dashboard.show.networks import NetworkCard, NetworkStatus
 from dashboard.show.outlook import answer
@@ -21,6 +21,7 @@ from dashboard.show.parts.heading import heading
 from dashboard.show.parts.markup import element
 from dashboard.show.parts.network import network_strip
 from dashboard.show.parts.states import empty, no_network, store_trouble_shown
+from dashboard.show.spans import Span
 from dashboard.show.text import moment
 
 REFRESH: Final = timedelta(seconds=4)
@@ -133,6 +134,7 @@ def _chart(view: FeeView, card: NetworkCard) -> None:
     st.plotly_chart(
         view.drawing.figure,
         theme=None,
+        height=HEIGHT,
         config=CONFIG,
         key=f"fees-{card.network_id}",
         alt=view.drawing.words,
@@ -143,6 +145,6 @@ def _table(view: FeeView) -> None:
     st.dataframe(
         fee_table(view.story),
         hide_index=True,
-        height=340,
+        height=HEIGHT,
         column_config={"Time (UTC)": st.column_config.DatetimeColumn(format="YYYY-MM-DD HH:mm:ss")},
     )

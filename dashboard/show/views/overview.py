@@ -12,7 +12,6 @@ from dashboard.show import desk as desks
 from dashboard.show.charts import CONFIG
 from dashboard.show.coverage import coverage
 from dashboard.show.desk import Desk
-from dashboard.show.fee_steps import SPANS as FEE_SPANS
 from dashboard.show.networks import NetworkCard, NetworkStatus
 from dashboard.show.outlook import answer
 from dashboard.show.parts.chooser import NETWORK, chosen_networks
@@ -21,6 +20,7 @@ from dashboard.show.parts.markup import element
 from dashboard.show.parts.network import network_strip
 from dashboard.show.parts.rejection import RowFlags, rejection_row
 from dashboard.show.parts.states import empty, no_network, store_trouble_shown
+from dashboard.show.spans import SPANS as FEE_SPANS
 from dashboard.show.text import moment
 from dashboard.show.views import fees, health, lookup, rejections
 

@@ -15,28 +15,40 @@ from tests.builders import A_MOMENT, seconds
 STEP: Final = timedelta(seconds=10)
 
 
-def a_step(number: int, *fees: int, lasts: timedelta = timedelta(0), estimated: int = 0) -> FeeStep:
+def a_step(
+    number: int,
+    *fees: int,
+    lasts: timedelta = timedelta(0),
+    **changes: Any,  # noqa: ANN401 - any field
+) -> FeeStep:
     """Return the step that begins ten seconds after the one before, and saw these fees."""
     first = A_MOMENT + number * STEP
-    mean = sum(fees) / len(fees)
-    lowest, highest = Wei(min(fees)), Wei(max(fees))
-    median, p90 = (nearest_rank(sorted(map(Wei, fees)), percent) for percent in (50, 90))
-    last = first + lasts
-    return FeeStep(
-        first, last, lowest, highest, mean, len(fees), estimated, median, p90, timedelta(0)
+    ascending = sorted(map(Wei, fees))
+    step = FeeStep(
+        first_at=first,
+        last_at=first + lasts,
+        lowest=ascending[0],
+        highest=ascending[-1],
+        mean=sum(fees) / len(fees),
+        values=len(fees),
+        estimated=0,
+        median=nearest_rank(ascending, 50),
+        p90=nearest_rank(ascending, 90),
+        longest_gap=timedelta(0),
     )
+    return step._replace(**changes)
 
 
 def a_story(*fees: int | None, **changes: Any) -> FeeStory:  # noqa: ANN401 - any field
     """Return a story of one fee each step, None where nothing was seen, busy above ten."""
-    steps: Sequence[FeeStep] = [
-        a_step(number, each) for number, each in enumerate(fees) if each is not None
-    ]
+    seen = [a_step(number, each) for number, each in enumerate(fees) if each is not None]
+    steps: Sequence[FeeStep] = changes.get("steps", seen)
     fields: dict[str, Any] = {
         "steps": steps,
         "usual": [Wei(5)] * len(steps),
         "threshold": [Wei(10)] * len(steps),
         "longest_step": seconds(15),
-        "until": A_MOMENT + len(fees) * STEP,
+        "longest_silence": seconds(15),
+        "until": A_MOMENT + len(fees or steps) * STEP,
     }
     return FeeStory(**(fields | changes))

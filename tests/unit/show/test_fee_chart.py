@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from datetime import datetime, timedelta
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
+import plotly.graph_objects as go
+import pytest
 
 from dashboard.domain.quantity import Wei
 from dashboard.show.fee_chart import fee_drawing, fee_figure
+from dashboard.show.fee_steps import FeeStory
+from dashboard.show.spans import SPANS, Span
 from tests.builders import A_MOMENT, GWEI
 from tests.unit.show.stories import STEP, a_step, a_story
 
-GAPS, BUSY, BAND, USUAL, THRESHOLD, LINE = range(6)
+YEAR = timedelta(days=365)
+MANY = (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12)
 
 
 def milliseconds(at: datetime) -> float:
@@ -20,77 +28,123 @@ def milliseconds(at: datetime) -> float:
     return at.timestamp() * 1000
 
 
-def test_line_breaks_at_a_gap_right_after_its_last_value() -> None:
-    line = fee_figure(a_story(1, 2, None, None, 3), A_MOMENT).data[LINE]
+def sent(story: FeeStory) -> dict[str, Any]:
+    """Return the traces that go to the browser, by name, after Plotly has validated them."""
+    figure = fee_figure(story, A_MOMENT).to_dict()
+    go.Figure(figure)
+    return {trace["name"]: trace for trace in figure["data"]}
 
-    holes = np.flatnonzero(np.isnan(line.y)).tolist()
-    assert line.connectgaps is False
-    assert line.x[holes[0]] == milliseconds(A_MOMENT + STEP) + 1
+
+def array(told: dict[str, str]) -> npt.NDArray[np.floating[Any]]:
+    """Return the array that was sent as bytes."""
+    values = np.frombuffer(base64.b64decode(told["bdata"]), told["dtype"])
+    return values.reshape([int(each) for each in told.get("shape", "-1").split(",")])
+
+
+def long_story(span: Span) -> FeeStory:
+    """Return a story of full length, no two of whose values are the same."""
+    count = span.length // span.step + 1
+    steps = [
+        a_step(0, *(9 * GWEI + number * each for each in MANY))._replace(
+            first_at=A_MOMENT + number * span.step,
+            last_at=A_MOMENT + number * span.step + span.step * 0.9,
+        )
+        for number in range(count)
+    ]
+    levels = [Wei(10 * GWEI + number) for number in range(count)]
+    until = steps[-1].last_at
+    return a_story(steps=steps, usual=levels, threshold=levels, longest_step=span.step, until=until)
+
+
+def test_line_breaks_at_a_gap_right_after_its_last_value() -> None:
+    line = sent(a_story(1, 2, None, None, 3))["fee"]
+
+    hole = np.flatnonzero(np.isnan(array(line["y"])))[0]
+    assert line["connectgaps"] is False
+    assert array(line["x"])[hole] == milliseconds(A_MOMENT + STEP) + 1
+
+
+def test_line_goes_on_to_the_end_of_its_last_step() -> None:
+    line = sent(a_story(1, 2))["fee"]
+
+    assert array(line["x"])[-2] == milliseconds(A_MOMENT + 2 * STEP)
+    assert array(line["y"])[:-1].tolist() == [1, 2, 2]
 
 
 def test_gap_and_busy_time_are_shaded_over_the_whole_height() -> None:
-    data = fee_figure(a_story(11, 9, None, None, 9), A_MOMENT).data
+    traces = sent(a_story(11, 9, None, None, 9))
 
-    gap, busy = data[GAPS], data[BUSY]
-    ends = milliseconds(A_MOMENT + STEP), milliseconds(A_MOMENT + 4 * STEP)
-    assert (gap.x[0], gap.x[2]) == ends
-    assert gap.fillpattern.shape == "/"
-    assert (busy.x[0], busy.x[2]) == (milliseconds(A_MOMENT), milliseconds(A_MOMENT + STEP))
-    assert busy.y[1] == np.float32(11 * 1.12)
+    gap, busy = traces["gaps"], traces["busy"]
+    edges = array(gap["x"])[[0, 2]].tolist()
+    assert edges == [milliseconds(A_MOMENT + STEP), milliseconds(A_MOMENT + 4 * STEP)]
+    assert gap["fillpattern"]["shape"] == "/"
+    edges = array(busy["x"])[[0, 2]].tolist()
+    assert edges == [milliseconds(A_MOMENT), milliseconds(A_MOMENT + STEP)]
+    assert array(busy["y"])[1] == np.float32(11 * 1.12)
 
 
 def test_band_goes_round_the_lowest_and_highest_of_each_step() -> None:
     steps = [a_step(0, 1, 5), a_step(1, 2, 8)]
-    story = a_story(1, 1, steps=steps)
 
-    band = fee_figure(story, A_MOMENT).data[BAND]
+    band = sent(a_story(steps=steps))["lowest to highest"]
 
-    assert band.y.tolist()[:-1] == [5, 8, 8, 2, 2, 1]
+    assert array(band["y"])[:-1].tolist() == [5, 8, 8, 2, 2, 1]
+
+
+def test_band_has_a_part_for_each_time_between_gaps() -> None:
+    steps = [a_step(0, 1, 5), a_step(4, 2, 8)]
+
+    band = sent(a_story(steps=steps, until=A_MOMENT + 5 * STEP))["lowest to highest"]
+
+    y = array(band["y"])
+    parts = [part[~np.isnan(part)].tolist() for part in np.split(y, np.flatnonzero(np.isnan(y)))]
+    assert parts == [[5, 5, 1, 1], [8, 8, 2, 2], []]
+
+
+def test_steps_of_many_values_show_median_and_percentile() -> None:
+    traces = sent(a_story(steps=[a_step(0, *MANY)]))
+
+    assert array(traces["median to 90th percentile"]["y"])[:-1].tolist() == [11, 11, 6, 6]
+    assert array(traces["fee"]["customdata"])[0].tolist() == [1, 12, 6, 11]
+
+
+def test_steps_of_few_values_show_no_percentile() -> None:
+    assert "median to 90th percentile" not in sent(a_story(steps=[a_step(0, 1, 5)]))
 
 
 def test_levels_are_drawn_as_they_were() -> None:
     story = a_story(1, 1, 1, 1, threshold=[Wei(10), Wei(10), Wei(12), Wei(12)])
 
-    level = fee_figure(story, A_MOMENT).data[THRESHOLD]
+    level = sent(story)["busy level"]
 
-    assert level.x[1] == milliseconds(A_MOMENT + 2 * STEP)
-    assert level.y.tolist() == [10, 12, 12, 12]
+    assert array(level["x"])[1] == milliseconds(A_MOMENT + 2 * STEP)
+    assert array(level["y"]).tolist() == [10, 12, 12, 12]
 
 
 def test_level_that_is_not_known_is_neither_drawn_nor_named() -> None:
-    figure = fee_figure(a_story(1, 1, usual=[None, None]), A_MOMENT)
+    figure = fee_figure(a_story(1, 1, usual=[None, None]), A_MOMENT).to_dict()
 
-    assert np.isnan(figure.data[USUAL].y).all()
-    assert [annotation.text for annotation in figure.layout.annotations] == ["busy"]
+    (level,) = (trace for trace in figure["data"] if trace["name"] == "median level")
+    assert np.isnan(array(level["y"])).all()
+    assert [annotation["text"] for annotation in figure["layout"]["annotations"]] == ["busy"]
 
 
 def test_unit_fits_the_largest_of_fees_and_levels() -> None:
-    figure = fee_figure(a_story(7, 7, threshold=[Wei(2 * GWEI)] * 2), A_MOMENT)
+    story = a_story(7, 7, threshold=[Wei(2 * GWEI)] * 2)
+    figure = fee_figure(story, A_MOMENT).to_dict()
 
-    assert figure.layout.yaxis.ticksuffix == " gwei"
-    assert figure.data[THRESHOLD].y[0] == 2.0
+    assert figure["layout"]["yaxis"]["ticksuffix"] == " gwei"
+    assert array(sent(story)["busy level"]["y"])[0] == 2.0
 
 
-def test_arrays_go_out_typed_and_a_year_stays_small() -> None:
-    length = timedelta(hours=12)
-    steps = [
-        a_step(0, 9 * GWEI, 12 * GWEI + number)._replace(
-            first_at=A_MOMENT + number * length, last_at=A_MOMENT + number * length + length * 0.9
-        )
-        for number in range(730)
-    ]
-    story = a_story(
-        steps=steps,
-        usual=[Wei(9 * GWEI)] * 730,
-        threshold=[Wei(10 * GWEI + number) for number in range(730)],
-        longest_step=length,
-        until=steps[-1].last_at,
-    )
+@pytest.mark.parametrize("span", SPANS[2:], ids=lambda span: span.name)
+def test_payload_of_any_length_is_small_and_has_no_lists_of_numbers(span: Span) -> None:
+    payload = fee_figure(long_story(span), A_MOMENT).to_json()
 
-    payload = fee_figure(story, A_MOMENT).to_json()
-
-    assert len(payload) < 100_000
-    assert {trace["x"]["dtype"] for trace in json.loads(payload)["data"][BAND:]} == {"f8"}
+    assert len(payload) < (100_000 if span.length >= YEAR else 120_000)
+    for trace in json.loads(payload)["data"]:
+        arrays = [trace["x"], trace["y"], *([trace["customdata"]] if "customdata" in trace else [])]
+        assert {each["dtype"] for each in arrays} <= {"f4", "f8"}
 
 
 def test_words_say_what_the_figure_shows() -> None:

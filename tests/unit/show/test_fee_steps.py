@@ -7,23 +7,16 @@ from datetime import timedelta
 import pytest
 
 from dashboard.domain.quantity import Wei
-from dashboard.show.fee_steps import (
-    SPANS,
-    levels_at,
-    longest_usual_step,
-    spans_worth_offering,
-)
+from dashboard.show.fee_steps import levels_at, longest_usual_silence
 from dashboard.store.observations import Dated
 from tests.builders import A_MOMENT, seconds
 from tests.unit.show.stories import STEP, a_step, a_story
-
-SHORTEST = SPANS[0]
 
 
 def test_busy_is_strictly_above_the_threshold() -> None:
     story = a_story(9, 10, 11)
 
-    assert [story.is_busy(index) for index in range(3)] == [False, False, True]
+    assert story.is_busy.tolist() == [False, False, True]
 
 
 def test_busy_steps_that_touch_are_one_stretch() -> None:
@@ -86,41 +79,31 @@ def test_level_that_was_never_seen_is_not_known() -> None:
     assert levels_at([a_step(0, 1)], []) == [None]
 
 
-@pytest.mark.parametrize(
-    ("kept", "longest"),
-    [
-        (timedelta(0), "15 min"),
-        (timedelta(minutes=15), "15 min"),
-        (timedelta(minutes=16), "1 h"),
-        (timedelta(days=8), "30 d"),
-        (timedelta(days=900), "1 y"),
-    ],
-)
-def test_lengths_are_offered_as_far_as_data_reaches(kept: timedelta, longest: str) -> None:
-    spans = spans_worth_offering(A_MOMENT - kept, A_MOMENT)
+def test_silence_inside_of_a_step_is_told_where_it_is_longer_than_usual() -> None:
+    hour = timedelta(hours=1)
+    quiet = a_step(0, 1, 2, lasts=hour, longest_gap=seconds(15))
+    silent = a_step(1, 1, 2, lasts=hour, longest_gap=seconds(16))
 
-    assert spans[-1].name == longest
+    assert a_story(steps=[quiet, silent]).silences_inside() == [silent]
 
 
-def test_network_without_data_has_the_shortest_length() -> None:
-    assert spans_worth_offering(None, A_MOMENT) == SPANS[:1]
+def test_silence_before_a_step_is_not_one_inside_of_it() -> None:
+    step = a_step(0, 1, 2, lasts=seconds(20), longest_gap=seconds(21))
 
-
-def test_no_length_has_more_steps_than_a_screen_can_show() -> None:
-    assert max(span.length / span.step for span in SPANS) <= 1_800
+    assert a_story(steps=[step]).silences_inside() == []
 
 
 def test_silence_is_measured_by_the_poll_period() -> None:
     steps = [a_step(number, 1) for number in range(5)]
 
-    assert longest_usual_step(steps, SHORTEST, seconds(10)) == seconds(30)
+    assert longest_usual_silence(steps, seconds(10)) == seconds(30)
 
 
 def test_silence_is_measured_by_what_was_usual_then() -> None:
     steps = [a_step(number, 1) for number in range(5)]
 
-    assert longest_usual_step(steps, SHORTEST, seconds(4)) == seconds(30)
+    assert longest_usual_silence(steps, seconds(4)) == seconds(30)
 
 
 def test_single_value_leaves_the_poll_period() -> None:
-    assert longest_usual_step([a_step(0, 1)], SHORTEST, seconds(4)) == seconds(12)
+    assert longest_usual_silence([a_step(0, 1)], seconds(4)) == seconds(12)

@@ -25,6 +25,8 @@ def test_csv_has_every_digit_in_wei() -> None:
 
     assert tuple(row) == CSV_COLUMNS
     assert row["lowest_wei"] == row["mean_wei"] == "1234567890123456789"
+    assert row["median_wei"] == row["p90_wei"] == "1234567890123456789"
+    assert row["longest_gap_seconds"] == "0"
     assert row["first_at"] == A_MOMENT.isoformat()
     assert (row["base_fee_percentile_wei"], row["busy_threshold_wei"]) == ("", "10")
     assert row["busy"] == "yes"

@@ -114,9 +114,9 @@ def test_table_stands_in_for_the_chart(desk: Desk) -> None:
 def test_length_with_nothing_in_it_says_where_to_look(store: Store) -> None:
     later = Desk(store, (SILENT,), None, lambda: NOW + timedelta(hours=5))
 
-    words = words_of(visit("fees", later, span="15 min"))
+    words = words_of(visit("fees", later, span="10 min"))
 
-    assert "No base fee seen in the last 15 min" in words
+    assert "No base fee seen in the last 10 min" in words
     assert "look at Health" in words
 
 
@@ -127,7 +127,7 @@ def test_flat_chain_is_told_by_its_priority_fee(store: Store) -> None:
 
     assert "The base fee never moves here: 7 wei." in words
     assert "3.0000 gwei is above 1.0000 gwei, the 90th percentile of its last 24 h." in words
-    assert "Medium priority fee, last 15 min" in words
+    assert "Medium priority fee, last 10 min" in words
     assert "Busy: Flat." in words
     assert "Flat fee" in words
 

@@ -71,10 +71,10 @@ def test_first_observation_is_the_first_that_was_not_made_up(store: Store) -> No
 def test_other_networks_are_told_by_any_kind_of_data(store: Store) -> None:
     with store.write() as connection:
         keep_gas_history(connection, [made_up(A_MOMENT)])
-        assert other_networks(connection, A_NETWORK) == []
-        assert other_networks(connection, ANOTHER_NETWORK) == [A_NETWORK]
+        assert other_networks(connection, [A_NETWORK]) == []
+        assert other_networks(connection, [ANOTHER_NETWORK]) == [A_NETWORK]
         save_polled(connection, ANOTHER_NETWORK, a_record(), A_MOMENT)
-        assert other_networks(connection, A_NETWORK) == [ANOTHER_NETWORK]
+        assert other_networks(connection, [A_NETWORK]) == [ANOTHER_NETWORK]
 
 
 def test_other_networks_are_told_by_what_is_only_tracked(store: Store) -> None:
@@ -82,4 +82,4 @@ def test_other_networks_are_told_by_what_is_only_tracked(store: Store) -> None:
     with store.write() as connection:
         track(connection, request, A_MOMENT)
 
-        assert other_networks(connection, A_NETWORK) == [ANOTHER_NETWORK]
+        assert other_networks(connection, [A_NETWORK]) == [ANOTHER_NETWORK]

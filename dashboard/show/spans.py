@@ -1,0 +1,51 @@
+"""The lengths of time that the page Fees shows, from minutes to years."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A length of time that a chart shows, and the steps in which it does."""
+
+    name: str
+    length: timedelta
+    step: timedelta
+
+    def begins_at(self, until: datetime) -> datetime:
+        """Return when a chart until a moment begins: where a whole step does.
+
+        Steps are counted from 1970 in UTC, as the store counts minutes, hours and days.
+        """
+        return _EPOCH + (until - self.length - _EPOCH) // self.step * self.step
+
+
+SPANS: Final = (
+    Span("10 min", timedelta(minutes=10), timedelta(seconds=1)),
+    Span("1 h", timedelta(hours=1), timedelta(seconds=2)),
+    Span("6 h", timedelta(hours=6), timedelta(minutes=1)),
+    Span("24 h", timedelta(days=1), timedelta(minutes=2)),
+    Span("7 d", timedelta(days=7), timedelta(hours=1)),
+    Span("30 d", timedelta(days=30), timedelta(hours=1)),
+    Span("90 d", timedelta(days=90), timedelta(hours=3)),
+    Span("1 y", timedelta(days=365), timedelta(days=1)),
+    Span("3 y", timedelta(days=3 * 365 + 1), timedelta(days=2)),
+    Span("10 y", timedelta(days=10 * 365 + 3), timedelta(days=7)),
+)
+"""Every length, in steps that a screen can show.
+
+From 6 h on a step consists of whole minutes, hours or days: those are read as the store summed
+them up, 2,200 at most, and never value by value.
+"""
+
+
+def spans_worth_offering(first_seen_at: datetime | None, now: datetime) -> tuple[Span, ...]:
+    """Return the lengths up to the first that shows all that is kept; the shortest always."""
+    kept = timedelta() if first_seen_at is None else now - first_seen_at
+    needed = next((i for i, span in enumerate(SPANS) if span.length >= kept), len(SPANS) - 1)
+    return SPANS[: needed + 1]
