@@ -28,6 +28,7 @@ _COMMANDS: Final = {
     "alerts": "alerts",
     "keys": "keys",
     "audit": "audit",
+    "export": "export",
     "demo-history": "demo_history",
     "config": "config",
 }

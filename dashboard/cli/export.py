@@ -1,0 +1,129 @@
+"""`linewatch export`: what is stored, in a file for other programs."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import datetime
+from enum import StrEnum
+from pathlib import Path
+from typing import Final
+
+import click
+
+from dashboard.cli import options
+from dashboard.cli.output import say
+from dashboard.cli.source import opened
+from dashboard.errors import InputError
+from dashboard.store.export import ExportKind, Wanted
+from dashboard.store.export import export as exported
+from dashboard.store.export_csv import write_csv_rows
+from dashboard.store.export_forms import Column, Field
+from dashboard.store.export_parquet import write_parquet_rows
+
+_STANDARD_OUTPUT: Final = "-"
+
+
+class Format(StrEnum):
+    """What files can be."""
+
+    CSV = "csv"
+    PARQUET = "parquet"
+
+
+@click.command()
+@click.argument("kind", type=click.Choice([each.value for each in ExportKind]))
+@click.option(
+    "--to", "target", required=True, metavar="FILE", help="Where to; - is standard output."
+)
+@click.option(
+    "--format",
+    "format_name",
+    type=click.Choice([each.value for each in Format]),
+    help="By default what FILE ends in, or csv.",
+)
+@options.network
+@options.within
+@click.option("--force", is_flag=True, help="Take the place of a file that is there.")
+def export(  # noqa: PLR0913 - one for each option
+    *,
+    kind: str,
+    target: str,
+    format_name: str | None,
+    network_text: str | None,
+    since: datetime | None,
+    until: datetime | None,
+    force: bool,
+) -> None:
+    """Write all that is stored of one kind into a file.
+
+    Every version of a rejection with its raw reason, every fee as a whole number of wei,
+    every time in UTC. The file appears when it is whole. While it is written, everything
+    else goes on.
+    """
+    form = _format(target, format_name)
+    if target != _STANDARD_OUTPUT:
+        _refuse(Path(target), is_forced=force)
+    with opened() as here:
+        wanted = Wanted(ExportKind(kind), since, until, here.chosen_id(network_text))
+        with here.source.store.read() as connection:
+            fields, batches = exported(connection, wanted)
+            if target == _STANDARD_OUTPUT:
+                sys.stdout.reconfigure(encoding="utf-8", newline="")  # type: ignore[union-attr]  # a text file of this interpreter
+                write_csv_rows(sys.stdout, fields, batches)
+                return
+            rows = _write(Path(target), form, fields, batches, is_forced=force)
+    say(f"{rows:,} {kind} are in {target}.")
+
+
+def _format(target: str, name: str | None) -> Format:
+    if name is not None:
+        form = Format(name)
+    else:
+        form = Format.PARQUET if target.endswith(".parquet") else Format.CSV
+    if target == _STANDARD_OUTPUT and form is Format.PARQUET:
+        raise InputError("Parquet cannot be streamed: name a file with --to, or use --format csv")
+    return form
+
+
+def _refuse(path: Path, *, is_forced: bool) -> None:
+    """Raise InputError where the file cannot be made, before anything is read."""
+    if path.is_dir():
+        raise InputError(f"{path} is a folder: name a file in it")
+    if not path.parent.is_dir():
+        raise InputError(f"the folder {path.parent} does not exist: make it, or choose another")
+    if path.exists() and not is_forced:
+        raise InputError(f"{path} exists already: choose another name, or replace it with --force")
+
+
+def _write(
+    path: Path,
+    form: Format,
+    fields: Sequence[Field],
+    batches: Iterable[Sequence[Column]],
+    *,
+    is_forced: bool,
+) -> int:
+    with _appearing(path, is_forced=is_forced) as unfinished:
+        if form is Format.PARQUET:
+            return write_parquet_rows(unfinished, fields, batches)
+        with unfinished.open("x", encoding="utf-8", newline="") as file:
+            return write_csv_rows(file, fields, batches)
+
+
+@contextmanager
+def _appearing(path: Path, *, is_forced: bool) -> Iterator[Path]:
+    """Yield a name beside `path`; what was written there takes its name when it is on disk."""
+    unfinished = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
+    try:
+        yield unfinished
+        with unfinished.open("rb") as file:
+            os.fsync(file.fileno())
+        if not is_forced:
+            _refuse(path, is_forced=False)
+        unfinished.replace(path)
+    finally:
+        unfinished.unlink(missing_ok=True)

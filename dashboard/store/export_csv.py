@@ -1,0 +1,62 @@
+"""Exported rows as CSV: RFC 4180, exact numbers, UTC, and no cell that a spreadsheet computes."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Final, TextIO
+
+import numpy as np
+
+from dashboard.domain.spreadsheet import cell
+from dashboard.store.columns import unescape
+from dashboard.store.export_forms import Column, Field, Form
+
+
+def write_csv_rows(
+    file: TextIO, fields: Sequence[Field], batches: Iterable[Sequence[Column]]
+) -> int:
+    """Write a header and all rows, a batch at a time; return how many rows. None is empty."""
+    table = csv.writer(file)
+    table.writerow([each.name for each in fields])
+    writers = [_WRITERS[each.form] for each in fields]
+    rows = 0
+    for columns in batches:
+        rows += len(columns[0])
+        told = (write(column) for write, column in zip(writers, columns, strict=True))
+        table.writerows(zip(*told, strict=True))
+    return rows
+
+
+def _each(write: Callable[[Any], object]) -> Callable[[Column], list[object]]:
+    return lambda column: [None if value is None else write(value) for value in column]
+
+
+def _moments(column: Column) -> list[object]:
+    """Write 2026-11-20T12:00:00.000Z, a batch at once: one by one takes ten times as long."""
+    known = np.array([0 if value is None else value for value in column], "datetime64[ms]")
+    told: list[object] = np.datetime_as_string(known, unit="ms", timezone="UTC").tolist()
+    if None in column:
+        return [None if value is None else text for value, text in zip(column, told, strict=True)]
+    return told
+
+
+def json_text(value: object) -> str:
+    """Write what the database gave as JSON, in ASCII."""
+    return json.dumps(json.loads(value) if isinstance(value, str | bytes) else value)
+
+
+_WRITERS: Final[dict[Form, Callable[[Column], Iterable[object]]]] = {
+    Form.WHOLE: lambda column: column,
+    Form.NUMBER: lambda column: column,
+    Form.UNSIGNED: _each(lambda octets: int.from_bytes(octets, "big")),
+    Form.LARGE: _each(lambda octets: int.from_bytes(octets, "big")),
+    Form.MOMENT: _moments,
+    Form.HEX: _each(lambda octets: f"0x{octets.hex()}"),
+    Form.WORD: _each(cell),
+    Form.TEXT: _each(lambda text: cell(unescape(text))),
+    Form.JSON: _each(lambda value: cell(json_text(value))),
+    Form.FLAG: _each(lambda flag: "true" if flag else "false"),
+    Form.ID: _each(str),
+}
