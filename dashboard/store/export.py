@@ -17,6 +17,7 @@ from dashboard.store.columns import Exact, milliseconds_of
 from dashboard.store.export_forms import Column, Field, field, moment_field
 from dashboard.store.schema import (
     audit_log,
+    cohorts,
     coverage_gaps,
     credit_ledger,
     deliveries,
@@ -27,7 +28,9 @@ from dashboard.store.schema import (
     rejections,
     signed_transactions,
     suggested_gas_fees,
+    tracked_hashes,
     transitions,
+    watched_cohorts,
 )
 
 _AT_ONCE: Final = 10_000
@@ -91,8 +94,7 @@ def export(
 
 def _batches(connection: Connection, query: Any) -> Iterator[Sequence[Column]]:  # noqa: ANN401 - a selection of any columns
     result = connection.execute(query, execution_options={"yield_per": _AT_ONCE})
-    for rows in result.partitions():
-        yield list(zip(*rows, strict=True))
+    return (list(zip(*rows, strict=True)) for rows in result.partitions())
 
 
 def _conditions(source: Source, wanted: Wanted) -> Iterator[ColumnElement[bool]]:
@@ -166,6 +168,25 @@ def _rejections() -> Source:
     return Source(fields, rows, column.first_seen_at, column.network_id, (column.rejection_id,))
 
 
+def _tracked() -> Source:
+    """Export a row for each network on which a hash is watched."""
+    tracked, asked = tracked_hashes.c, watched_cohorts.c
+    names = ("last_asked_at", "first_answered_at", "last_answered_at", "failing_since")
+    fields = (
+        field("tx_hash", tracked.tx_hash),
+        field("network_id", asked.network_id),
+        field("tracked_at", cohorts.c.tracked_at),
+        field("attempted_at", tracked.attempted_at),
+        field("label", tracked.label),
+        field("note", tracked.note),
+        *(field(name, asked[name]) for name in names),
+    )
+    rows = tracked_hashes.join(cohorts, cohorts.c.cohort_id == tracked.cohort_id)
+    rows = rows.join(watched_cohorts, asked.cohort_id == tracked.cohort_id)
+    order = (tracked.tracked_id, asked.network_id)
+    return Source(fields, rows, cohorts.c.tracked_at, asked.network_id, order)
+
+
 def _notices() -> Source:
     column, cause = notices.c, transitions.c
     names = (
@@ -189,6 +210,7 @@ _SOURCES: Final[dict[ExportKind, Callable[[], Source]]] = {
     ExportKind.ESTIMATED_BASE_FEES: lambda: _plain(estimated_base_fees, "at"),
     ExportKind.FEE_ROLLUPS: _fee_rollups,
     ExportKind.REJECTIONS: _rejections,
+    ExportKind.TRACKED: _tracked,
     ExportKind.NOTICES: _notices,
     ExportKind.DELIVERIES: lambda: _plain(deliveries, "attempted_at"),
     ExportKind.CREDITS: lambda: _plain(credit_ledger, "hour"),

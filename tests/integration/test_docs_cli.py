@@ -66,7 +66,7 @@ def test_page_has_every_command_that_answers() -> None:
     named = set(re.findall(r"linewatch ([a-z-]+)", text))
 
     assert named == {
-        *("lookup", "track", "senders", "rejections", "fees", "alerts", "keys", "audit"),
+        *("lookup", "track", "senders", "rejections", "fees", "alerts", "keys", "audit", "export"),
         "demo-history",
     }
 
