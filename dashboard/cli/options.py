@@ -11,6 +11,7 @@ from typing import Any, Final, TypeVar, cast
 import click
 
 from dashboard.domain.quantity import Address, NetworkId, TxHash, shorten
+from dashboard.domain.rejection_filter import HashRange
 from dashboard.domain.track_list import parse_attempt
 from dashboard.errors import InputError, WireError
 from dashboard.settings.values import parse_duration
@@ -19,6 +20,12 @@ from dashboard.wire.timestamp import format_timestamp, parse_timestamp
 from dashboard.wiring.clock import utc_now
 
 _MODULE: Final = re.compile(r"[A-Za-z0-9_]{1,64}")
+
+
+def hash_range(text: str) -> HashRange:
+    """Read a hash, or how it begins, with or without 0x."""
+    return HashRange.parse(text if text[:2] in {"0x", "0X"} else f"0x{text}")
+
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -72,6 +79,7 @@ def prover_module(text: str) -> str:
 MOMENT: Final = Parsed("time", lambda text: moment(text, utc_now()))
 ATTEMPT: Final = Parsed("time", lambda text: parse_attempt(text, utc_now()))
 HASH: Final = Parsed("hash", TxHash.parse)
+HASH_RANGE: Final = Parsed("hash", hash_range)
 MODULE: Final = Parsed("module", prover_module)
 ADDRESS: Final = Parsed("address", Address.parse)
 

@@ -13,9 +13,9 @@ from dashboard.cli import options
 from dashboard.cli.output import FOUND, Json, instant, print_json, print_table, say
 from dashboard.cli.source import Opened, opened
 from dashboard.domain.exclusion import RejectionStage, StoredRejection
-from dashboard.domain.quantity import Address, TxHash
+from dashboard.domain.quantity import Address
 from dashboard.domain.reason import Reason, ReasonKind, explain, overrun
-from dashboard.domain.rejection_filter import RejectionFilter
+from dashboard.domain.rejection_filter import HashRange, RejectionFilter
 from dashboard.show.text import moment
 from dashboard.store.rejection_search import search
 from dashboard.wire.exclusion import encode_record
@@ -34,7 +34,12 @@ from dashboard.wire.exclusion import encode_record
     help="Only those whose reason names this prover module, such as HUB.",
 )
 @click.option("--sender", type=options.ADDRESS, help="Only those of this sender.")
-@click.option("--tx", "tx_hash", type=options.HASH, help="Only the versions of this transaction.")
+@click.option(
+    "--tx",
+    "tx_hashes",
+    type=options.HASH_RANGE,
+    help="Only the versions of this transaction, or of those whose hash begins so.",
+)
 @options.within
 @options.limit
 @options.exit_code
@@ -45,7 +50,7 @@ def rejections(  # noqa: PLR0913 - one for each option
     stage: RejectionStage | None,
     module: str | None,
     sender: Address | None,
-    tx_hash: TxHash | None,
+    tx_hashes: HashRange | None,
     since: datetime | None,
     until: datetime | None,
     limit: int,
@@ -62,7 +67,7 @@ def rejections(  # noqa: PLR0913 - one for each option
             tx_rejection_stage=None if stage is None else RejectionStage(stage),
             module=module,
             sender=sender,
-            tx_hash=tx_hash,
+            tx_hashes=tx_hashes,
             since=since,
             until=until,
         )

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from datetime import datetime
-from typing import NamedTuple, Self
+from typing import Final, NamedTuple, Self
 
 from dashboard.domain.exclusion import RejectionStage, StoredRejection
-from dashboard.domain.quantity import Address, NetworkId, TxHash
+from dashboard.domain.quantity import Address, NetworkId, TxHash, shorten
 from dashboard.domain.reason import ReasonKind, parse_reason
+from dashboard.errors import InputError
+
+_BEGINNING: Final = re.compile(r"0[xX]([0-9a-fA-F]{4,64})(?:…|\.\.\.)?")
+"""How a hash begins, the sign included that something was left out."""
 
 
 class HashRange(NamedTuple):
@@ -16,6 +21,17 @@ class HashRange(NamedTuple):
 
     lowest: TxHash
     highest: TxHash
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Read how a hash begins, as people copy it; InputError for fewer than four digits."""
+        match = _BEGINNING.fullmatch(text)
+        if match is None:
+            raise InputError(
+                f"{shorten(text)} is no beginning of a hash: give 0x and at least four "
+                "hexadecimal digits"
+            )
+        return cls.beginning_with(match[1])
 
     @classmethod
     def beginning_with(cls, digits: str) -> Self:

@@ -94,7 +94,7 @@ class InclusionArchive:
             self.term.check(connection)
             note_spent(connection, self.network_id, asked_at, spent)
             if len(failures) < len(answers):
-                note_answer(connection, self.network_id, operation)
+                note_answer(connection, self.network_id, operation, asked_at)
             else:
                 note_failure(connection, self.network_id, asked_at, (operation, failures[0]))
             return keep_inclusion_answers(connection, self.network_id, asked_at, told)

@@ -28,7 +28,6 @@ from dashboard.store.rejections import versions
 from dashboard.store.schema import (
     checks,
     cohorts,
-    last_answers,
     tracked_hashes,
     watched_cohorts,
 )
@@ -174,8 +173,6 @@ def _note_network(
     operation = Operation.EXCLUSION_STATUS
     failures = [answer.failure for answer in answers if answer.failure is not None]
     if len(failures) < len(answers):
-        note_answer(connection, network_id, operation)
-        row = {"network_id": network_id, "operation": operation, "answered_at": asked_at}
-        put(connection, last_answers, [row])
+        note_answer(connection, network_id, operation, asked_at)
     elif failures:
         note_failure(connection, network_id, asked_at, (operation, failures[0]))

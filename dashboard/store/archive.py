@@ -7,13 +7,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, RowMapping, Select, func, select
-from sqlalchemy.sql.expression import UnaryExpression
-from sqlalchemy.sql.operators import custom_op
 
 from dashboard.domain.exclusion import ArchivedRejection
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.rejection_filter import RejectionFilter
-from dashboard.store.rejection_search import conditions_of
+from dashboard.store.rejection_search import by_row, conditions_of
 from dashboard.store.rejections import stored_rejection
 from dashboard.store.schema import rejections, signed_transactions
 
@@ -80,8 +78,7 @@ def may_be_seen(networks: frozenset[NetworkId]) -> ColumnElement[bool]:
 
     The plus keeps the planner from gathering every row of a network by index, to sort them.
     """
-    column = rejections.c.network_id
-    return UnaryExpression(column, operator=custom_op("+"), type_=column.type).in_(networks)
+    return by_row(rejections.c.network_id).in_(networks)
 
 
 def _found(

@@ -9,7 +9,7 @@ from sqlalchemy import Connection, delete, select
 
 from dashboard.domain.observation import Failure, FailureKind, Operation
 from dashboard.domain.quantity import NetworkId
-from dashboard.store.schema import standing_failures
+from dashboard.store.schema import last_answers, standing_failures
 from dashboard.store.upsert import put
 
 
@@ -42,12 +42,28 @@ def note_failure(
     put(connection, standing_failures, [row], keep=frozenset({"failing_since"}))
 
 
-def note_answer(connection: Connection, network_id: NetworkId, operation: Operation) -> None:
+def note_answer(
+    connection: Connection, network_id: NetworkId, operation: Operation, asked_at: datetime
+) -> None:
     """Remember that a question was answered."""
+    row = {"network_id": network_id, "operation": operation, "answered_at": asked_at}
+    put(connection, last_answers, [row])
     answered = delete(standing_failures).where(
         standing_failures.c.network_id == network_id, standing_failures.c.operation == operation
     )
     connection.execute(answered)
+
+
+def answered_at(
+    connection: Connection, network_id: NetworkId, operation: Operation
+) -> datetime | None:
+    """Return when a network last answered a question."""
+    column = last_answers.c
+    query = select(column.answered_at).where(
+        column.network_id == network_id, column.operation == operation
+    )
+    found: datetime | None = connection.scalar(query)
+    return found
 
 
 def failing(connection: Connection, network_id: NetworkId) -> tuple[StandingFailure, ...]:

@@ -88,7 +88,7 @@ def save_gas(
         insert_new(connection, fee_marks, key | mark)
     for operation in _answered(observation):
         if observation.source_of(operation) is not GasSource.NODE_INSTEAD:
-            note_answer(connection, network_id, operation)
+            note_answer(connection, network_id, operation, asked_at)
     for failed in observation.failures:
         note_failure(connection, network_id, asked_at, failed)
 

@@ -145,15 +145,23 @@ def recent_notices(connection: Connection, limit: int) -> list[Notice]:
 
 def deliveries_of(connection: Connection, notice_id: UUID) -> list[Delivery]:
     """Return every finished attempt to hand a notice over, oldest first."""
+    return deliveries_by_notice(connection, [notice_id])[notice_id]
+
+
+def deliveries_by_notice(
+    connection: Connection, notice_ids: Sequence[UUID]
+) -> dict[UUID, list[Delivery]]:
+    """Return the same of each of these notices."""
+    found: dict[UUID, list[Delivery]] = {each: [] for each in notice_ids}
     query = (
         select(deliveries)
-        .where(deliveries.c.notice_id == notice_id)
+        .where(deliveries.c.notice_id.in_(notice_ids))
         .order_by(deliveries.c.delivery_id)
     )
-    return [
-        Delivery(row.attempted_at, DeliveryResult(row.result), row.outcome)
-        for row in connection.execute(query)
-    ]
+    for row in connection.execute(query):
+        attempt = Delivery(row.attempted_at, DeliveryResult(row.result), row.outcome)
+        found[row.notice_id].append(attempt)
+    return found
 
 
 def _is_due(now: datetime) -> ColumnElement[bool]:

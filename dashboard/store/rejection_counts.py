@@ -13,9 +13,12 @@ from dashboard.domain.quantity import NetworkId
 from dashboard.domain.rejection_filter import RejectionFilter
 from dashboard.store.archive import may_be_seen
 from dashboard.store.columns import moment_of
-from dashboard.store.rejection_search import conditions_of
+from dashboard.store.rejection_search import conditions_of, latest_first
 from dashboard.store.schema import rejections
 from dashboard.store.tallied import holds_others, rows_one_by_one, rows_to_count, step_of
+
+LATEST_RANKED: Final = 5000
+"""Rejections among which senders are ranked, since no tallies know senders."""
 
 
 class Grouping(StrEnum):
@@ -73,6 +76,16 @@ def count_by(
     if networks is not None:
         query = query.where(counted.c.network_id.in_(networks))
     return _counted(connection, grouping, query, limit)
+
+
+def rank_senders(
+    connection: Connection, wanted: RejectionFilter, limit: int, among: int = LATEST_RANKED
+) -> Counted:
+    """Count by sender the latest `among` rejections that fit, the largest groups first."""
+    latest = latest_first(wanted, rejections.c.sender).limit(among).subquery()
+    key = latest.c.sender.label("key")
+    groups = select(key, func.count().label("many")).group_by(key)
+    return _counted(connection, Grouping.SENDER, groups, limit)
 
 
 def _of_senders(

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Select, select
+from sqlalchemy.sql.expression import UnaryExpression
+from sqlalchemy.sql.operators import custom_op
 
 from dashboard.domain.exclusion import StoredRejection
 from dashboard.domain.rejection_filter import RejectionFilter
@@ -22,17 +25,36 @@ def search(
 
     The latest arrival comes first.
     """
-    query = _query(wanted).limit(limit).offset(skipped)
+    query = latest_first(wanted, *rejections.c).limit(limit).offset(skipped)
     return [stored_rejection(row) for row in connection.execute(query).mappings()]
 
 
-def _query(wanted: RejectionFilter) -> Select[Any]:
-    column = rejections.c
-    return (
-        select(rejections)
-        .where(*conditions_of(wanted))
-        .order_by(column.first_seen_at.desc(), column.rejection_id.desc())
-    )
+def latest_first(wanted: RejectionFilter, *columns: ColumnElement[Any]) -> Select[Any]:
+    """Select columns of the rejections that fit, the latest arrival first."""
+    arrived = rejections.c.first_seen_at
+    place = rejections.c.rejection_id.desc()
+    if _is_pointed(wanted):
+        order = (by_row(arrived).desc(), place)
+        return select(*columns).where(*conditions_of(wanted)).order_by(*order)
+    query = select(*columns).order_by(arrived.desc(), place)
+    if wanted.network_id is None or (wanted.module is None and wanted.sender is None):
+        return query.where(*conditions_of(wanted))
+    of_network = by_row(rejections.c.network_id) == wanted.network_id
+    return query.where(*conditions_of(replace(wanted, network_id=None)), of_network)
+
+
+def by_row(column: ColumnElement[Any]) -> ColumnElement[Any]:
+    """Return a column's value as the planner finds no index for it: each row is looked at.
+
+    Without statistics it would rather sort all rows of a network, or walk along all arrivals,
+    than go by the index that leads to few.
+    """
+    return UnaryExpression(column, operator=custom_op("+"), type_=column.type)
+
+
+def _is_pointed(wanted: RejectionFilter) -> bool:
+    """Whether a filter leads to few rows, whenever they arrived."""
+    return wanted.tx_hash is not None or wanted.tx_hashes is not None
 
 
 def conditions_of(wanted: RejectionFilter) -> Iterator[ColumnElement[bool]]:
@@ -56,7 +78,8 @@ def conditions_of(wanted: RejectionFilter) -> Iterator[ColumnElement[bool]]:
         yield column.network_id.in_(wanted.network_ids)
     if wanted.tx_hashes is not None:
         yield column.tx_hash.between(*wanted.tx_hashes)
-    yield from _between(column.first_seen_at, wanted.since, wanted.until)
+    arrived = by_row(column.first_seen_at) if _is_pointed(wanted) else column.first_seen_at
+    yield from _between(arrived, wanted.since, wanted.until)
     yield from _between(column.timestamp, wanted.claimed_since, wanted.claimed_until)
 
 

@@ -52,13 +52,20 @@ def rows_to_count(
     stands for rejections on both sides of a border between steps of this length. A module that
     is `OTHERS` stands for several.
     """
-    if not _is_tallied(connection, wanted):
+    if not is_tallied(connection, wanted):
         return _rows(wanted).subquery()
     since = None if wanted.since is None else milliseconds_of(wanted.since)
     until = None if wanted.until is None else milliseconds_of(wanted.until) + 1
     length = None if step is None else step // timedelta(milliseconds=1)
     parts = parts_of(since, until, length)
     return union_all(*(_part(wanted, each) for each in parts)).subquery()
+
+
+def is_tallied(connection: Connection, wanted: RejectionFilter) -> bool:
+    """Whether tallies tell how many rejections fit."""
+    if any(getattr(wanted, name) != getattr(_ANYTHING, name) for name in _NOT_TALLIED):
+        return False
+    return not wanted.module or is_tallied_by_name(connection, wanted.module)
 
 
 def rows_one_by_one(wanted: RejectionFilter) -> FromClause:
@@ -76,12 +83,6 @@ def step_of(counted: FromClause, step: timedelta) -> ColumnElement[Any]:
     """Return when the step of an arrival began; steps begin at multiples of it since 1970."""
     arrived = counted.c.arrived
     return arrived - arrived % (step // timedelta(milliseconds=1))
-
-
-def _is_tallied(connection: Connection, wanted: RejectionFilter) -> bool:
-    if any(getattr(wanted, name) != getattr(_ANYTHING, name) for name in _NOT_TALLIED):
-        return False
-    return not wanted.module or is_tallied_by_name(connection, wanted.module)
 
 
 def _part(wanted: RejectionFilter, part: Part) -> Select[Any]:

@@ -11,16 +11,16 @@ from sqlalchemy import Connection, Select, func, select
 from dashboard.domain.notice import DeliveryResult
 from dashboard.domain.observation import Operation
 from dashboard.domain.quantity import NetworkId
+from dashboard.domain.rejection_filter import RejectionFilter
 from dashboard.store.engine import database_of, stored_revision
+from dashboard.store.failing import answered_at
 from dashboard.store.schema import (
     cohorts,
     deliveries,
-    follow_ups,
-    last_answers,
     outbox,
-    rejections,
 )
 from dashboard.store.standing import PostStanding, post_standing
+from dashboard.store.tallies import how_many
 
 _EVER: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -69,27 +69,18 @@ def store_state(connection: Connection) -> StoreState:
         size=database_of(connection).size(connection),
         schema=stored_revision(connection) or "",
         tracked=_count(connection, select(func.sum(cohorts.c.size))),
-        rejections=_count(connection, select(func.count()).select_from(rejections)),
+        rejections=how_many(connection, RejectionFilter()),
     )
 
 
 def exclusion_answered_at(connection: Connection, network_id: NetworkId) -> datetime | None:
     """Return when a network last answered a question about a hash."""
-    column = last_answers.c
-    answered: datetime | None = connection.scalar(
-        select(column.answered_at).where(
-            column.network_id == network_id, column.operation == Operation.EXCLUSION_STATUS
-        )
-    )
-    return answered
+    return answered_at(connection, network_id, Operation.EXCLUSION_STATUS)
 
 
 def receipts_answered_at(connection: Connection, network_id: NetworkId) -> datetime | None:
     """Return when the node of a network last told what became of transactions."""
-    answered: datetime | None = connection.scalar(
-        select(func.max(follow_ups.c.answered_at)).where(follow_ups.c.network_id == network_id)
-    )
-    return answered
+    return answered_at(connection, network_id, Operation.TRANSACTION_RECEIPT)
 
 
 def _last_try(connection: Connection) -> LastTry | None:

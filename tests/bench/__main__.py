@@ -24,6 +24,7 @@ CASES: Final = {
     "S9": "reports",
     "S10": "gas",
     "memory": "memory",
+    "pages": "pages",
 }
 """Each case with the module of `tests.bench.cases` that holds it."""
 

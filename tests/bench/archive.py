@@ -64,14 +64,16 @@ def _fill(file: Path, stored: int, day: datetime) -> None:
     with closing(sqlite3.connect(file)) as connection:
         for pragma in ("journal_mode = OFF", "synchronous = OFF", "cache_size = -500000"):
             connection.execute(f"PRAGMA {pragma}")
-        _insert(connection, rejections, (row_of(number, day) for number in order))
-        _insert(connection, signed_transactions, map(_transaction, order))
+        insert_rows(connection, rejections, (row_of(number, day) for number in order))
+        insert_rows(connection, signed_transactions, map(_transaction, order))
         connection.commit()
     with open_store(f"sqlite:///{file}") as store, store.write() as writing:
         rebuild_tallies(writing)
 
 
-def _insert(connection: sqlite3.Connection, table: Table, rows: Iterable[dict[str, Any]]) -> None:
+def insert_rows(
+    connection: sqlite3.Connection, table: Table, rows: Iterable[dict[str, Any]]
+) -> None:
     """Insert past SQLAlchemy, many times faster, in the forms of our own column types."""
     first, rest = next(iterator := iter(rows)), iterator
     dialect = sqlite.dialect()

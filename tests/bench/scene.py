@@ -59,10 +59,12 @@ class Scene:
             yield server
 
     @contextmanager
-    def peer(self, name: str, module: str, core: int | None = None) -> Iterator[Server]:
+    def peer(
+        self, name: str, module: str, core: int | None = None, file: Path | None = None
+    ) -> Iterator[Server]:
         """Run a program of `tests.bench.peers` on the archive's file, on the servers' core."""
         port = free_port()
-        command = [f"tests.bench.peers.{module}", str(port), str(self.archive.file), KEY]
+        command = [f"tests.bench.peers.{module}", str(port), str(file or self.archive.file), KEY]
         with started(name, command, cores()[0] if core is None else core, {}, port) as server:
             yield server
 

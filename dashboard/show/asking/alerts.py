@@ -10,9 +10,8 @@ from dashboard.domain.notice import Delivery, Notice
 from dashboard.domain.quantity import TxHash
 from dashboard.show.asking.source import Source
 from dashboard.show.fresh import Fresh
-from dashboard.store.connection import Connection
 from dashboard.store.notice_search import NoticeFilter, how_many_notices, search_notices
-from dashboard.store.outbox import deliveries_of
+from dashboard.store.outbox import deliveries_by_notice
 from dashboard.store.standing import OpenIncident, PostStanding, open_incidents, post_standing
 from dashboard.store.transactions import is_tracked
 
@@ -56,7 +55,8 @@ class AlertQuestions:
         """Return one leaf of the notices that fit, counted from 1, the latest first."""
         with self._source.store.read() as connection:
             found = search_notices(connection, wanted, rows, (number - 1) * rows)
-            return tuple(_posted(connection, each) for each in found)
+            attempts = deliveries_by_notice(connection, [each.notice_id for each in found])
+            return tuple(PostedNotice(each, tuple(attempts[each.notice_id])) for each in found)
 
     def is_tracked(self, tx_hash: TxHash) -> bool:
         """Whether a rejection of the hash would be told."""
@@ -66,7 +66,3 @@ class AlertQuestions:
     def _read_standing(self) -> PostStanding:
         with self._source.store.read() as connection:
             return post_standing(connection, self._source.now() - COUNTED)
-
-
-def _posted(connection: Connection, notice: Notice) -> PostedNotice:
-    return PostedNotice(notice, tuple(deliveries_of(connection, notice.notice_id)))

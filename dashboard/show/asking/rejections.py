@@ -15,8 +15,8 @@ from dashboard.show.asking.source import Source
 from dashboard.show.fresh import Fresh
 from dashboard.show.reason_names import Named
 from dashboard.store.reasons import UnparsedReason, unparsed_reasons
-from dashboard.store.rejection_counts import Counted, Grouping, count_by
-from dashboard.store.rejection_search import search
+from dashboard.store.rejection_counts import Counted, rank_senders
+from dashboard.store.rejection_leaves import leaf
 from dashboard.store.tallies import Arrivals, arrivals, causes, how_many
 
 MOST_EXPORTED: Final = 20_000
@@ -80,10 +80,10 @@ class RejectionQuestions:
         """Return one leaf of what fits in the period, counted from 1, the latest first."""
         wanted = replace(wanted, since=period.steps(self._source.now())[0])
         with self._source.store.read() as connection:
-            return tuple(search(connection, wanted, rows, (number - 1) * rows))
+            return tuple(leaf(connection, wanted, rows, (number - 1) * rows))
 
     def senders(self, wanted: RejectionFilter, period: Period) -> Counted:
-        """Rank the senders of what fits in the period, those rejected most first."""
+        """Rank the senders of the latest that fit in the period, those rejected most first."""
         return self._senders.get((wanted, period), lambda: self._rank(wanted, period))
 
     def unknown_reasons(self, network_id: NetworkId | None) -> tuple[UnparsedReason, ...]:
@@ -94,7 +94,7 @@ class RejectionQuestions:
     def _rank(self, wanted: RejectionFilter, period: Period) -> Counted:
         within = replace(wanted, since=period.steps(self._source.now())[0])
         with self._source.store.read() as connection:
-            return count_by(connection, Grouping.SENDER, within, None, MOST_SENDERS)
+            return rank_senders(connection, within, MOST_SENDERS)
 
     def _summarise(self, wanted: RejectionFilter, period: Period) -> RejectionSummary:
         steps = period.steps(self._source.now())

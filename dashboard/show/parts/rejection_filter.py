@@ -12,7 +12,7 @@ import streamlit as st
 
 from dashboard.domain.exclusion import RejectionStage
 from dashboard.domain.quantity import Address, TxHash
-from dashboard.domain.rejection_filter import RejectionFilter
+from dashboard.domain.rejection_filter import HashRange, RejectionFilter
 from dashboard.errors import InputError
 from dashboard.show.asking.rejections import Period, RejectionSummary
 from dashboard.show.reason_names import KIND_NAMES, name_of
@@ -83,9 +83,11 @@ def _modules(everything: RejectionSummary) -> list[str]:
 
 
 def _searched(text: str) -> RejectionFilter:
-    """Tell a hash and an address from words that stand in a reason."""
+    """Tell a hash, its beginning and an address from words that stand in a reason."""
     with suppress(InputError):
         return RejectionFilter(tx_hash=TxHash.parse(text))
     with suppress(InputError):
         return RejectionFilter(sender=Address.parse(text))
+    with suppress(InputError):
+        return RejectionFilter(tx_hashes=HashRange.parse(text))
     return RejectionFilter(text=text)

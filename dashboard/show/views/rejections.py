@@ -35,6 +35,7 @@ from dashboard.show.parts.states import empty, store_trouble_shown
 from dashboard.show.parts.unknown_reasons import unknown_reason_table
 from dashboard.show.reason_names import name_of
 from dashboard.show.text import moment
+from dashboard.store.rejection_counts import LATEST_RANKED
 
 REFRESH: Final = timedelta(seconds=10)
 ROWS: Final = 25
@@ -120,7 +121,9 @@ def _senders(desk: Desk, wanted: RejectionFilter, period: Period) -> None:
         with st.container(key="card-senders", gap="small"):
             more = f"The first {len(counted.groups)} of {counted.of:,}. "
             rest = more if counted.of > len(counted.groups) else ""
-            section("Senders", f"{rest}Watch one on the page Tracked to be mailed of each.")
+            latest = f"Of the latest {LATEST_RANKED:,}. " if counted.total >= LATEST_RANKED else ""
+            note = f"{latest}{rest}Watch one on the page Tracked to be mailed of each."
+            section("Senders", note)
             st.html(sender_ranking(counted, chosen_period()))
 
 

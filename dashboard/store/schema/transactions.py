@@ -56,7 +56,9 @@ rejections = Table(
     Index(None, "first_seen_at"),
     Index(None, "network_id", "first_seen_at"),
     Index(None, "sender", "network_id"),
+    Index(None, "sender", "first_seen_at"),
     Index(None, "module", "network_id"),
+    Index(None, "module", "first_seen_at"),
     sqlite_autoincrement=True,
 )
 

@@ -93,7 +93,7 @@ def test_upstream_that_answers_nothing_makes_a_gap_until_it_does(
         look_for(store, coverage, timepiece, 1)
     [lasting] = missed(store)
     with store.write() as connection:
-        note_answer(connection, A_NETWORK, Operation.EXCLUSION_STATUS)
+        note_answer(connection, A_NETWORK, Operation.EXCLUSION_STATUS, timepiece.now())
     look_for(store, coverage, timepiece, 1)
 
     assert (lasting.watched, lasting.begins_at, lasting.ends_at, lasting.reason) == (

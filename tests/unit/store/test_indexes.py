@@ -13,15 +13,19 @@ import pytest
 from sqlalchemy import Connection, event
 
 from dashboard.domain.condition import Subject, SubjectKind
-from dashboard.domain.observation import ExclusionAnswer
-from dashboard.domain.rejection_filter import RejectionFilter
+from dashboard.domain.coverage import Watched
+from dashboard.domain.exclusion import RejectionStage
+from dashboard.domain.observation import ExclusionAnswer, Operation
+from dashboard.domain.rejection_filter import HashRange, RejectionFilter
 from dashboard.store.answers import evidence, record_answers
 from dashboard.store.api_keys import find_key, keys_version
 from dashboard.store.archive import Page, every_arrival, last_place, page, versions_of
 from dashboard.store.cohorts import cohorts_of, watches
 from dashboard.store.conditions import condition, held
+from dashboard.store.coverage import covered, gaps
+from dashboard.store.credit_ledger import spent_since
 from dashboard.store.engine import Store
-from dashboard.store.failing import failing
+from dashboard.store.failing import answered_at, failing
 from dashboard.store.fee_windows import (
     base_fee_window,
     fees_answered_at,
@@ -34,7 +38,7 @@ from dashboard.store.notice_search import NoticeFilter, how_many_notices, search
 from dashboard.store.observations import base_fees, latest_gas, medium_priority_fees
 from dashboard.store.outbox import claim, deliveries_of, recent_notices, unexpanded
 from dashboard.store.reasons import unparsed_reasons
-from dashboard.store.rejection_counts import Grouping, count_by
+from dashboard.store.rejection_counts import Grouping, count_by, rank_senders
 from dashboard.store.rejection_search import search
 from dashboard.store.rejections import newest, versions, visible
 from dashboard.store.reports import watched_among
@@ -78,6 +82,10 @@ FEW_ROWS = (
     "base_fees",
     "unparsed_reasons",
     "versions_of",
+    "search of a hash prefix",
+    "rank_senders",
+    "spent_since",
+    "gaps",
     "count_by sender",
     "count_by module",
     "count_by day",
@@ -85,6 +93,8 @@ FEW_ROWS = (
 NEWEST_FIRST = {"tracked": {"tracked_hashes"}, "search_tracked": {"tracked_hashes"}}
 """Tables that a read goes through from the end, by the number of the row, until it has enough."""
 
+A_STAGE = RejectionStage.RPC
+A_RANGE = HashRange.beginning_with("abcd")
 SEEN = frozenset({A_NETWORK, ANOTHER_NETWORK})
 
 EXPLAIN = {"sqlite": "EXPLAIN QUERY PLAN", "postgresql": "EXPLAIN"}
@@ -124,6 +134,18 @@ READS: dict[str, Read] = {
     "recent_notices": lambda it: recent_notices(it, 5),
     "deliveries_of": lambda it: deliveries_of(it, an_id()),
     "search": lambda it: search(it, RejectionFilter(since=A_MOMENT), 5),
+    "search of a module": lambda it: search(it, RejectionFilter(module="HUB", since=A_MOMENT), 5),
+    "search of a module and network": lambda it: search(
+        it, RejectionFilter(A_NETWORK, module=""), 5
+    ),
+    "search of a sender": lambda it: search(it, RejectionFilter(sender=an_address()), 5),
+    "search of a stage": lambda it: search(it, RejectionFilter(tx_rejection_stage=A_STAGE), 5),
+    "search of a hash prefix": lambda it: search(it, RejectionFilter(tx_hashes=A_RANGE), 5),
+    "rank_senders": lambda it: rank_senders(it, RejectionFilter(since=A_MOMENT), 5),
+    "gaps": lambda it: gaps(it, [A_NETWORK], A_MOMENT, 5),
+    "covered": lambda it: covered(it, A_NETWORK, Watched.FEES),
+    "spent_since": lambda it: spent_since(it, A_MOMENT),
+    "answered_at": lambda it: answered_at(it, A_NETWORK, Operation.EXCLUSION_STATUS),
     "search of a network": lambda it: search(it, RejectionFilter(A_NETWORK, since=A_MOMENT), 5),
     "page": lambda it: page(it, RejectionFilter(since=A_MOMENT), SEEN, Page(5)),
     "page of a sender": lambda it: page(it, RejectionFilter(sender=an_address()), SEEN, Page(5)),

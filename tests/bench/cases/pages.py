@@ -1,0 +1,202 @@
+"""Pages: how long each question to the store takes that a page asks, while a worker writes."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Final, NamedTuple
+
+from dashboard.domain.exclusion import RejectionStage
+from dashboard.domain.notice import NoticeState
+from dashboard.domain.rejection_filter import HashRange, RejectionFilter
+from dashboard.show.asking.rejections import Period
+from dashboard.show.desk import Desk
+from dashboard.show.fee_steps import SPANS
+from dashboard.show.parts.rejection_filter import PERIODS
+from dashboard.store.engine import Store, open_store
+from dashboard.store.notice_search import NoticeFilter
+from dashboard.store.watching import Standing, TrackedFilter
+from tests.bench.paged_store import CARDS, PagedStore, a_sender, made_paged_store, stored_hash
+from tests.bench.processes import cores
+from tests.bench.scene import Scene
+from tests.bench.table import Promise, Result, number
+
+LONGEST: Final = 20.0
+"""Milliseconds that the promise leaves for p95."""
+
+_LAST: Final = 0.95
+_ROWS: Final = 25
+
+Ask = Callable[[Desk], object]
+
+
+class Timed(NamedTuple):
+    """Milliseconds of a question: the usual, and what one in twenty takes longer than."""
+
+    page: str
+    question: str
+    p50: float
+    p95: float
+
+
+def run(scene: Scene) -> Result:
+    """Ask each question again and again, with nothing kept from the one before."""
+    folder = scene.archive.file.parent.parent
+    paged = made_paged_store(folder, scene.archive.stored, scene.archive.day)
+    rounds = max(20, round(scene.rounds * scene.seconds * 5))
+    with (
+        scene.peer("worker", "writer", cores()[0], paged.file),
+        closing(open_store(f"sqlite:///{paged.file}")) as store,
+    ):
+        timed = [
+            _time(store, paged.until, page, question, ask, rounds)
+            for page, question, ask in _questions(paged)
+        ]
+    slowest = max(timed, key=lambda each: each.p95)
+    about = f"p95 of the slowest page question ({slowest.page}: {slowest.question})"
+    lines = [
+        [each.page, each.question, f"{number(each.p50)} ms", f"{number(each.p95)} ms"]
+        for each in timed
+    ]
+    return Result(
+        title=(
+            f"Page questions: a year of three networks, {paged.stored:,} rejections, "
+            f"{paged.stored:,} tracked, while a worker writes"
+        ),
+        promises=[Promise("pages", about, LONGEST, slowest.p95, "ms", is_floor=False)],
+        heads=("page", "question", "p50", "p95"),
+        lines=lines,
+        remarks=["Every time is of an answer that no page asked for before, read by one process."],
+    )
+
+
+def _time(store: Store, now: datetime, page: str, question: str, ask: Ask, rounds: int) -> Timed:
+    took = []
+    for _ in range(rounds):
+        desk = Desk(store, CARDS, None, lambda: now)
+        begun = time.perf_counter()
+        ask(desk)
+        took.append(1000 * (time.perf_counter() - begun))
+    took.sort()
+    return Timed(page, question, took[len(took) // 2], took[int(_LAST * (len(took) - 1))])
+
+
+def _questions(paged: PagedStore) -> Iterator[tuple[str, str, Ask]]:
+    yield "Overview", "networks and their states", Desk.network_statuses
+    yield (
+        "Overview",
+        "chart of an hour",
+        lambda desk: [
+            desk.base_fee_drawing(each, timedelta(hours=1)) for each in desk.network_statuses()
+        ],
+    )
+    yield "Overview", "newest rejections", lambda desk: desk.newest_rejections(8)
+    for span in SPANS:
+        yield "Fees", f"chart of {span.name}", _fee_view(span.name)
+    yield (
+        "Fees",
+        "suggested fees and spans",
+        lambda desk: (
+            desk.fees.suggested(CARDS[0]),
+            desk.fees.spans(CARDS),
+        ),
+    )
+    yield from _rejection_questions(paged)
+    yield from _tracked_questions(paged)
+    hashes = [stored_hash(paged.stored // 3), stored_hash(paged.stored // 100 * 100 - 100)]
+    yield "Lookup", "dossiers of two hashes", lambda desk: desk.dossiers(hashes)
+    yield "Alerts", "what is owed and sent", lambda desk: desk.alerts.standing()
+    yield "Alerts", "what lasts", lambda desk: desk.alerts.open()
+    for words, notice_filter in (
+        ("all", NoticeFilter()),
+        ("given up", NoticeFilter(state=NoticeState.DEAD)),
+        ("of a network", NoticeFilter(CARDS[0].network_id)),
+        ("of a hash", NoticeFilter(tx_hash=stored_hash(0))),
+        ("to an address", NoticeFilter(address="ops7@")),
+    ):
+        yield "Alerts", f"count, {words}", _asking_alerts_count(notice_filter)
+        yield "Alerts", f"first leaf, {words}", _asking_alerts_leaf(notice_filter)
+    yield "Health", "everything", lambda desk: desk.health.health()
+
+
+def _rejection_questions(paged: PagedStore) -> Iterator[tuple[str, str, Ask]]:
+    anything = RejectionFilter()
+    year = PERIODS["1 y"]
+    for name, period in PERIODS.items():
+        yield "Rejections", f"counts of {name}", _summary(anything, period)
+    some_hash = str(stored_hash(paged.stored // 2)).removeprefix("0x")
+    filters: Sequence[tuple[str, RejectionFilter]] = (
+        ("all", anything),
+        ("of a network", RejectionFilter(CARDS[1].network_id)),
+        ("of a stage", RejectionFilter(tx_rejection_stage=RejectionStage.P2P)),
+        ("of a common module", RejectionFilter(module="MODULE_0")),
+        ("of a rare module", RejectionFilter(module="MODULE_44")),
+        ("of a rare module and network", RejectionFilter(CARDS[1].network_id, module="MODULE_44")),
+        ("of a common sender", RejectionFilter(sender=a_sender(1))),
+        ("of a rare sender", RejectionFilter(sender=a_sender(40_000))),
+        ("of a hash", RejectionFilter(tx_hash=stored_hash(7))),
+        ("of a hash prefix", RejectionFilter(tx_hashes=HashRange.beginning_with(some_hash[:8]))),
+    )
+    for words, wanted in filters:
+        yield "Rejections", f"counts of 1 y, {words}", _summary(wanted, year)
+        yield "Rejections", f"first leaf of 1 y, {words}", _leaf(wanted, year, 1)
+    yield "Rejections", "last leaf of 1 y, all", _leaf(anything, year, paged.stored // _ROWS)
+    middle = _leaf(RejectionFilter(module="MODULE_0"), year, paged.stored // _ROWS // 10)
+    yield "Rejections", "middle leaf of 1 y, of a common module", middle
+    for name, period in PERIODS.items():
+        yield "Rejections", f"senders of {name}", _senders(anything, period)
+    yield "Rejections", "unknown reasons", lambda desk: desk.rejections.unknown_reasons(None)
+
+
+def _tracked_questions(paged: PagedStore) -> Iterator[tuple[str, str, Ask]]:
+    network_id = CARDS[0].network_id
+    yield "Tracked", "counts", lambda desk: desk.tracked.counts(None)
+    yield "Tracked", "counts of a network", lambda desk: desk.tracked.counts(network_id)
+    for words, wanted in (
+        ("all", TrackedFilter()),
+        ("rejected", TrackedFilter(standing=Standing.REJECTED)),
+        ("unanswered", TrackedFilter(standing=Standing.UNANSWERED)),
+        ("unreported", TrackedFilter(standing=Standing.UNREPORTED)),
+        ("of a hash", TrackedFilter(tx_hash=stored_hash(100))),
+        ("by label", TrackedFilter(text="team 7")),
+    ):
+        yield "Tracked", f"how many, {words}", _asking_how_many(wanted)
+        yield "Tracked", f"first leaf, {words}", _asking_tracked(wanted, 1)
+    last = paged.stored // _ROWS
+    yield "Tracked", "last leaf, all", _asking_tracked(TrackedFilter(), last)
+
+
+def _fee_view(name: str) -> Ask:
+    span = next(each for each in SPANS if each.name == name)
+    return lambda desk: desk.fees.view(desk.network_statuses()[0], span)
+
+
+def _summary(wanted: RejectionFilter, period: Period) -> Ask:
+    return lambda desk: desk.rejections.summary(wanted, period)
+
+
+def _leaf(wanted: RejectionFilter, period: Period, number: int) -> Ask:
+    return lambda desk: desk.rejections.leaf(wanted, period, number, _ROWS)
+
+
+def _senders(wanted: RejectionFilter, period: Period) -> Ask:
+    return lambda desk: desk.rejections.senders(replace(wanted), period)
+
+
+def _asking_how_many(wanted: TrackedFilter) -> Ask:
+    return lambda desk: desk.tracked.how_many(wanted)
+
+
+def _asking_tracked(wanted: TrackedFilter, leaf: int) -> Ask:
+    return lambda desk: desk.tracked.leaf(wanted, leaf, _ROWS)
+
+
+def _asking_alerts_count(wanted: NoticeFilter) -> Ask:
+    return lambda desk: desk.alerts.how_many(wanted)
+
+
+def _asking_alerts_leaf(wanted: NoticeFilter) -> Ask:
+    return lambda desk: desk.alerts.leaf(wanted, 1, _ROWS)

@@ -1,0 +1,297 @@
+"""The store under a benchmark of pages: a year of three networks, made once a day."""
+
+from __future__ import annotations
+
+import random
+import shutil
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from hashlib import sha256
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Final
+from uuid import UUID
+
+import numpy as np
+from sqlalchemy import Table
+
+from dashboard.domain.condition import State, Subject, Transition
+from dashboard.domain.exclusion import RejectedTransaction, RejectionStage
+from dashboard.domain.fee_rollup import FeeSeries
+from dashboard.domain.gas import FeeSuggestion, SuggestedGasFees
+from dashboard.domain.notice import NoticeState
+from dashboard.domain.observation import Operation
+from dashboard.domain.quantity import Address, NetworkId, TxHash, Wei
+from dashboard.show.networks import NetworkCard
+from dashboard.store.columns import moment_of
+from dashboard.store.connection import Connection
+from dashboard.store.engine import Store, open_store
+from dashboard.store.fee_arrays import Integers
+from dashboard.store.fee_history import keep_fee_history
+from dashboard.store.fee_rows import row_of_fees
+from dashboard.store.migrate import migrate
+from dashboard.store.rejections import row_of_record
+from dashboard.store.schema import (
+    REVISION,
+    conditions,
+    deliveries,
+    fee_marks,
+    notices,
+    outbox,
+    rejections,
+    suggested_gas_fees,
+    transitions,
+)
+from dashboard.store.tally_keeping import rebuild_tallies
+from dashboard.store.transactions import TrackRequest, track
+from tests.bench.archive import insert_rows
+from tests.bench.truth import NETWORK
+
+FILE: Final = "linewatch.sqlite"
+YEAR: Final = timedelta(days=371)
+RAW: Final = timedelta(days=14)
+"""How long fees are kept as they were seen."""
+
+CARDS: Final = tuple(
+    NetworkCard(
+        network_id, name, is_simulated=False, gas_period=period, threshold_period=period * 75
+    )
+    for network_id, name, period in (
+        (NETWORK, "Linea", timedelta(seconds=12)),
+        (NetworkId(1), "Ethereum", timedelta(seconds=12)),
+        (NetworkId(59141), "Linea Sepolia", timedelta(seconds=12)),
+    )
+)
+_NETWORKS: Final = tuple(card.network_id for card in CARDS)
+_GWEI: Final = 10**9
+_MODULES: Final = tuple(f"MODULE_{number}" for number in range(45))
+_SENDERS: Final = 50_000
+_REST: Final = (
+    "TX_MODULE_LINE_COUNT_OVERFLOW",
+    "Internal Error: do not know what to do with result: INVALID_LINE_COUNT",
+    "Gas price below configured minimum gas price",
+    *(f"Strange reason number {number}" for number in range(40)),
+)
+_NOTICES_IN: Final = 50
+"""One rejection in so many was told somebody."""
+
+
+@dataclass(frozen=True, slots=True)
+class PagedStore:
+    """A store of `stored` rejections, and as many tracked hashes, that ends at `until`."""
+
+    file: Path
+    stored: int
+    until: datetime
+
+
+def made_paged_store(folder: Path, stored: int, day: datetime) -> PagedStore:
+    """Make the store of that day unless `folder` holds it; those of other days are deleted."""
+    file = folder / f"paged-{REVISION}-{stored}-{day:%Y%m%d}" / FILE
+    if not file.exists():
+        for older in folder.glob("paged-*"):
+            shutil.rmtree(older)
+        folder.mkdir(parents=True, exist_ok=True)
+        with TemporaryDirectory(dir=folder) as fresh:
+            url = f"sqlite:///{Path(fresh) / FILE}"
+            migrate(url)
+            with open_store(url) as store:
+                _fill(store, stored, day)
+            file.parent.mkdir(exist_ok=True)
+            (Path(fresh) / FILE).replace(file)
+    return PagedStore(file, stored, day)
+
+
+def stored_hash(number: int) -> TxHash:
+    """Return the hash of the rejection with this number, counted from zero."""
+    return TxHash(sha256(b"paged %d" % number).digest())
+
+
+def tracked_hash(number: int) -> TxHash:
+    """Return the hash that was tracked with this number; one in a hundred is rejected."""
+    if number % 100 == 0:
+        return stored_hash(number)
+    return TxHash(sha256(b"tracked %d" % number).digest())
+
+
+def a_sender(number: int) -> Address:
+    """Return one of those that send what is rejected; small numbers send more."""
+    return Address(sha256(b"sender %d" % number).digest()[: Address.LENGTH])
+
+
+def _fill(store: Store, stored: int, day: datetime) -> None:
+    with store.write() as connection:
+        _insert(connection, rejections, _rejections(stored, day))
+    with store.write() as connection:
+        rebuild_tallies(connection)
+    for network_id in _NETWORKS:
+        with store.write() as connection:
+            _keep_fees(connection, network_id, day)
+    with store.write() as connection:
+        _owe(connection, stored, day)
+    for start in range(0, stored, 20_000):
+        with store.write() as connection:
+            at = day - YEAR * (1 - start / stored)
+            for number in range(start, min(start + 20_000, stored)):
+                label = f"team {number % 500}" if number % 10 == 0 else ""
+                request = TrackRequest(tracked_hash(number), _NETWORKS[:1], None, label)
+                track(connection, request, at)
+
+
+def _insert(connection: Connection, table: Table, rows: Iterable[dict[str, Any]]) -> None:
+    driver: Any = connection.connection.driver_connection
+    insert_rows(driver, table, rows)
+
+
+def _rejections(stored: int, day: datetime) -> Iterator[dict[str, Any]]:
+    """Yield rows, oldest first: few modules are common, and so are few senders."""
+    chance = random.Random(11)  # noqa: S311 - chance for a benchmark, not a secret
+    weights = [1 / (1 + place) for place in range(len(_MODULES))]
+    modules = chance.choices(_MODULES, weights, k=stored)
+    stages = list(RejectionStage)
+    for number in range(stored):
+        at = day - YEAR * (1 - number / stored)
+        module = modules[number]
+        lines = 600_000 + number % 999
+        reason = f"Transaction line count for module {module}={lines} is above the limit 524288"
+        if number % 30 == 0:
+            reason = chance.choice(_REST)
+        record = RejectedTransaction(
+            tx_hash=stored_hash(number),
+            sender=a_sender(int(_SENDERS ** chance.random())),
+            nonce=number % 10_000,
+            tx_rejection_stage=stages[number % 3],
+            reason_message=reason,
+            timestamp=at - timedelta(seconds=3),
+            block_number=None,
+        )
+        yield row_of_record(record, _NETWORKS[number % 7 % 3], at)
+
+
+def _keep_fees(connection: Connection, network_id: NetworkId, day: datetime) -> None:
+    """Keep a year of roll-ups and two weeks of single values."""
+    end = int(day.timestamp() * 1000)
+    length = YEAR // timedelta(milliseconds=1)
+    at: Integers = np.arange(end - length, end, 12_000, dtype=np.int64)
+    fees = _fees_at(at)
+    for series in FeeSeries:
+        keep_fee_history(connection, network_id, series, at, fees)
+    raw = at[at >= end - RAW // timedelta(milliseconds=1)]
+    rows = zip(raw.tolist(), _fees_at(raw).tolist(), strict=True)
+    _insert(connection, suggested_gas_fees, (_seen(network_id, *row) for row in rows))
+    marks = raw[::75]
+    _insert(
+        connection,
+        fee_marks,
+        (
+            {
+                "network_id": network_id,
+                "operation": operation,
+                "asked_at": moment_of(each),
+                "fee": Wei(12 * _GWEI),
+                "source": "gas API",
+            }
+            for operation in (Operation.BASE_FEE_PERCENTILE, Operation.BUSY_THRESHOLD)
+            for each in marks.tolist()
+        ),
+    )
+
+
+def _fees_at(at: Integers) -> Integers:
+    hours = at / 3_600_000
+    noise = np.random.default_rng(5).normal(0, 0.4, len(at))
+    gwei = 10 + 3 * np.sin(hours / 24 * 2 * np.pi) + noise
+    fees: Integers = (np.maximum(gwei, 0.1) * _GWEI).astype(np.int64)
+    return fees
+
+
+def _seen(network_id: NetworkId, at: int, fee: int) -> dict[str, Any]:
+    level = FeeSuggestion(Wei(2 * _GWEI), Wei(fee + 2 * _GWEI), timedelta(0), timedelta(seconds=30))
+    fees = SuggestedGasFees(
+        low=level,
+        medium=level,
+        high=level,
+        estimated_base_fee=Wei(fee),
+        network_congestion=0.5,
+        latest_priority_fee_range=(Wei(1), Wei(2)),
+        historical_priority_fee_range=(Wei(1), Wei(2)),
+        historical_base_fee_range=(Wei(1), Wei(2)),
+        priority_fee_trend="up",
+        base_fee_trend="up",
+    )
+    key = {"network_id": network_id, "asked_at": moment_of(at), "source": "gas API"}
+    return key | row_of_fees(fees)
+
+
+def _owe(connection: Connection, stored: int, day: datetime) -> None:
+    """Let every fiftieth rejection have been told somebody, the last ones a moment ago."""
+    told = range(0, stored, _NOTICES_IN)
+    changes = [(number, _transition(number, stored, day)) for number in told]
+    common = [(number, each, _common(each)) for number, each in changes]
+    _insert(
+        connection,
+        conditions,
+        (
+            row | {"state": "rejected", "since": each.at, "rejection_id": number + 1}
+            for number, each, row in common
+        ),
+    )
+    _insert(
+        connection,
+        transitions,
+        (
+            row
+            | {"transition_id": each.transition_id, "after": "rejected", "at": each.at}
+            | {"rejection_id": number + 1}
+            for number, each, row in common
+        ),
+    )
+    _insert(
+        connection,
+        outbox,
+        ({"transition_id": each.transition_id, "expanded_at": each.at} for _, each in changes),
+    )
+    _insert(connection, notices, (_notice(each) for _, each in changes))
+    _insert(
+        connection,
+        deliveries,
+        (
+            {"notice_id": each.transition_id, "attempted_at": each.at}
+            | {"result": "sent", "outcome": "250 ok"}
+            for _, each in changes
+        ),
+    )
+
+
+def _transition(number: int, stored: int, day: datetime) -> Transition:
+    subject = Subject.transaction(NETWORK, stored_hash(number))
+    at = day - YEAR * (1 - number / stored)
+    return Transition(UUID(int=number + 1), subject, None, State.REJECTED, at)
+
+
+def _common(each: Transition) -> dict[str, Any]:
+    subject = each.subject
+    return {
+        "subject": subject.key(),
+        "kind": subject.kind,
+        "network_id": subject.network_id,
+        "tx_hash": subject.tx_hash,
+        "incident_id": each.transition_id,
+        "opened_at": each.at,
+    }
+
+
+def _notice(each: Transition) -> dict[str, Any]:
+    return {
+        "notice_id": each.transition_id,
+        "transition_id": each.transition_id,
+        "channel": "mail",
+        "address": f"ops{each.transition_id.int % 20}@example.org",
+        "message_id": f"<{each.transition_id}@linewatch.invalid>",
+        "created_at": each.at,
+        "state": NoticeState.SENT,
+        "attempts": 1,
+        "sent_at": each.at,
+        "outcome": "250 ok",
+    }
