@@ -17,7 +17,7 @@ from dashboard.store.rejection_search import search
 from dashboard.store.reports import LocatedReport, save_reports
 from tests.builders import A_MOMENT, A_NETWORK, ANOTHER_NETWORK, a_hash, a_report, an_address
 
-COUNT = 1200
+COUNT = 620
 DENSE = timedelta(seconds=13)
 SPARSE = timedelta(minutes=31)
 
