@@ -21,9 +21,10 @@ from dashboard.domain.exclusion import RejectedTransaction, RejectionStage
 from dashboard.domain.fee_rollup import FeeSeries
 from dashboard.domain.gas import FeeSuggestion, SuggestedGasFees
 from dashboard.domain.notice import NoticeState
-from dashboard.domain.observation import Operation
+from dashboard.domain.observation import ExclusionAnswer, Operation
 from dashboard.domain.quantity import Address, NetworkId, TxHash, Wei
 from dashboard.show.networks import NetworkCard
+from dashboard.store.answers import record_answers
 from dashboard.store.columns import moment_of
 from dashboard.store.connection import Connection
 from dashboard.store.engine import Store, open_store
@@ -44,7 +45,7 @@ from dashboard.store.schema import (
     transitions,
 )
 from dashboard.store.tally_keeping import rebuild_tallies
-from dashboard.store.transactions import TrackRequest, track
+from dashboard.store.transactions import TrackRequest, track_all
 from tests.bench.archive import insert_rows
 from tests.bench.truth import NETWORK
 
@@ -133,15 +134,20 @@ def _fill(store: Store, stored: int, day: datetime) -> None:
     for start in range(0, stored, 20_000):
         with store.write() as connection:
             at = day - YEAR * (1 - start / stored)
-            for number in range(start, min(start + 20_000, stored)):
-                label = f"team {number % 500}" if number % 10 == 0 else ""
-                request = TrackRequest(tracked_hash(number), _NETWORKS[:1], None, label)
-                track(connection, request, at)
+            requests = [_request(number) for number in range(start, min(start + 20_000, stored))]
+            track_all(connection, requests, at)
+            answers = [ExclusionAnswer(each.tx_hash) for each in requests]
+            record_answers(connection, NETWORK, at, answers)
 
 
 def _insert(connection: Connection, table: Table, rows: Iterable[dict[str, Any]]) -> None:
     driver: Any = connection.connection.driver_connection
     insert_rows(driver, table, rows)
+
+
+def _request(number: int) -> TrackRequest:
+    label = f"team {number % 500}" if number % 10 == 0 else ""
+    return TrackRequest(tracked_hash(number), (NETWORK,), None, label)
 
 
 def _rejections(stored: int, day: datetime) -> Iterator[dict[str, Any]]:

@@ -14,8 +14,8 @@ from dashboard.domain.notice import NoticeState
 from dashboard.domain.rejection_filter import HashRange, RejectionFilter
 from dashboard.show.asking.rejections import Period
 from dashboard.show.desk import Desk
-from dashboard.show.fee_steps import SPANS
 from dashboard.show.parts.rejection_filter import PERIODS
+from dashboard.show.spans import SPANS
 from dashboard.store.engine import Store, open_store
 from dashboard.store.notice_search import NoticeFilter
 from dashboard.store.watching import Standing, TrackedFilter
