@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from hashlib import sha256
@@ -13,47 +13,33 @@ from tempfile import TemporaryDirectory
 from typing import Any, Final
 from uuid import UUID
 
-import numpy as np
-from sqlalchemy import Table
-
 from dashboard.domain.condition import State, Subject, Transition
 from dashboard.domain.exclusion import RejectedTransaction, RejectionStage
-from dashboard.domain.fee_rollup import FeeSeries
-from dashboard.domain.gas import FeeSuggestion, SuggestedGasFees
 from dashboard.domain.notice import NoticeState
-from dashboard.domain.observation import ExclusionAnswer, Operation
-from dashboard.domain.quantity import Address, NetworkId, TxHash, Wei
+from dashboard.domain.observation import ExclusionAnswer
+from dashboard.domain.quantity import Address, NetworkId, TxHash
 from dashboard.show.networks import NetworkCard
 from dashboard.store.answers import record_answers
-from dashboard.store.columns import moment_of
 from dashboard.store.connection import Connection
 from dashboard.store.engine import Store, open_store
-from dashboard.store.fee_arrays import Integers
-from dashboard.store.fee_history import keep_fee_history
-from dashboard.store.fee_rows import row_of_fees
 from dashboard.store.migrate import migrate
 from dashboard.store.rejections import row_of_record
 from dashboard.store.schema import (
     REVISION,
     conditions,
     deliveries,
-    fee_marks,
     notices,
     outbox,
     rejections,
-    suggested_gas_fees,
     transitions,
 )
 from dashboard.store.tally_keeping import rebuild_tallies
 from dashboard.store.transactions import TrackRequest, track_all
-from tests.bench.archive import insert_rows
+from tests.bench.paged_fees import insert_all, keep_year_of_fees
 from tests.bench.truth import NETWORK
 
 FILE: Final = "linewatch.sqlite"
 YEAR: Final = timedelta(days=371)
-RAW: Final = timedelta(days=14)
-"""How long fees are kept as they were seen."""
-
 CARDS: Final = tuple(
     NetworkCard(
         network_id, name, is_simulated=False, gas_period=period, threshold_period=period * 75
@@ -65,7 +51,6 @@ CARDS: Final = tuple(
     )
 )
 _NETWORKS: Final = tuple(card.network_id for card in CARDS)
-_GWEI: Final = 10**9
 _MODULES: Final = tuple(f"MODULE_{number}" for number in range(45))
 _SENDERS: Final = 50_000
 _REST: Final = (
@@ -123,12 +108,12 @@ def a_sender(number: int) -> Address:
 
 def _fill(store: Store, stored: int, day: datetime) -> None:
     with store.write() as connection:
-        _insert(connection, rejections, _rejections(stored, day))
+        insert_all(connection, rejections, _rejections(stored, day))
     with store.write() as connection:
         rebuild_tallies(connection)
     for network_id in _NETWORKS:
         with store.write() as connection:
-            _keep_fees(connection, network_id, day)
+            keep_year_of_fees(connection, network_id, day - YEAR, day)
     with store.write() as connection:
         _owe(connection, stored, day)
     for start in range(0, stored, 20_000):
@@ -138,11 +123,6 @@ def _fill(store: Store, stored: int, day: datetime) -> None:
             track_all(connection, requests, at)
             answers = [ExclusionAnswer(each.tx_hash) for each in requests]
             record_answers(connection, NETWORK, at, answers)
-
-
-def _insert(connection: Connection, table: Table, rows: Iterable[dict[str, Any]]) -> None:
-    driver: Any = connection.connection.driver_connection
-    insert_rows(driver, table, rows)
 
 
 def _request(number: int) -> TrackRequest:
@@ -175,67 +155,12 @@ def _rejections(stored: int, day: datetime) -> Iterator[dict[str, Any]]:
         yield row_of_record(record, _NETWORKS[number % 7 % 3], at)
 
 
-def _keep_fees(connection: Connection, network_id: NetworkId, day: datetime) -> None:
-    """Keep a year of roll-ups and two weeks of single values."""
-    end = int(day.timestamp() * 1000)
-    length = YEAR // timedelta(milliseconds=1)
-    at: Integers = np.arange(end - length, end, 12_000, dtype=np.int64)
-    fees = _fees_at(at)
-    for series in FeeSeries:
-        keep_fee_history(connection, network_id, series, at, fees)
-    raw = at[at >= end - RAW // timedelta(milliseconds=1)]
-    rows = zip(raw.tolist(), _fees_at(raw).tolist(), strict=True)
-    _insert(connection, suggested_gas_fees, (_seen(network_id, *row) for row in rows))
-    marks = raw[::75]
-    _insert(
-        connection,
-        fee_marks,
-        (
-            {
-                "network_id": network_id,
-                "operation": operation,
-                "asked_at": moment_of(each),
-                "fee": Wei(12 * _GWEI),
-                "source": "gas API",
-            }
-            for operation in (Operation.BASE_FEE_PERCENTILE, Operation.BUSY_THRESHOLD)
-            for each in marks.tolist()
-        ),
-    )
-
-
-def _fees_at(at: Integers) -> Integers:
-    hours = at / 3_600_000
-    noise = np.random.default_rng(5).normal(0, 0.4, len(at))
-    gwei = 10 + 3 * np.sin(hours / 24 * 2 * np.pi) + noise
-    fees: Integers = (np.maximum(gwei, 0.1) * _GWEI).astype(np.int64)
-    return fees
-
-
-def _seen(network_id: NetworkId, at: int, fee: int) -> dict[str, Any]:
-    level = FeeSuggestion(Wei(2 * _GWEI), Wei(fee + 2 * _GWEI), timedelta(0), timedelta(seconds=30))
-    fees = SuggestedGasFees(
-        low=level,
-        medium=level,
-        high=level,
-        estimated_base_fee=Wei(fee),
-        network_congestion=0.5,
-        latest_priority_fee_range=(Wei(1), Wei(2)),
-        historical_priority_fee_range=(Wei(1), Wei(2)),
-        historical_base_fee_range=(Wei(1), Wei(2)),
-        priority_fee_trend="up",
-        base_fee_trend="up",
-    )
-    key = {"network_id": network_id, "asked_at": moment_of(at), "source": "gas API"}
-    return key | row_of_fees(fees)
-
-
 def _owe(connection: Connection, stored: int, day: datetime) -> None:
     """Let every fiftieth rejection have been told somebody, the last ones a moment ago."""
     told = range(0, stored, _NOTICES_IN)
     changes = [(number, _transition(number, stored, day)) for number in told]
     common = [(number, each, _common(each)) for number, each in changes]
-    _insert(
+    insert_all(
         connection,
         conditions,
         (
@@ -243,7 +168,7 @@ def _owe(connection: Connection, stored: int, day: datetime) -> None:
             for number, each, row in common
         ),
     )
-    _insert(
+    insert_all(
         connection,
         transitions,
         (
@@ -253,13 +178,13 @@ def _owe(connection: Connection, stored: int, day: datetime) -> None:
             for number, each, row in common
         ),
     )
-    _insert(
+    insert_all(
         connection,
         outbox,
         ({"transition_id": each.transition_id, "expanded_at": each.at} for _, each in changes),
     )
-    _insert(connection, notices, (_notice(each) for _, each in changes))
-    _insert(
+    insert_all(connection, notices, (_notice(each) for _, each in changes))
+    insert_all(
         connection,
         deliveries,
         (
