@@ -78,6 +78,7 @@ class AskedDisk:
         self.address = f"{self._place.name}/asked"
         self.refused: Counter[str] = Counter()
         self._folder = f"{folder.resolve()}/"
+        self._failing = self._folder
         self._error = 0
         self._share = 1.0
         self._chance = Random(1)  # noqa: S311 - no secret
@@ -87,10 +88,14 @@ class AskedDisk:
         self._door.listen()
         threading.Thread(target=self._admit, daemon=True).start()
 
-    def fail(self, error: int, share: float = 1.0, chance: Random | None = None) -> None:
-        """Answer with this error from now on, all calls or by chance a share of them."""
-        self._chance = chance or self._chance
+    def fail(self, error: int, share: float, chance: Random, below: str = "") -> None:
+        """Answer with this error from now on, all calls or by chance a share of them.
+
+        With `below`, only what lies there fails.
+        """
+        self._chance = chance
         self._share = share
+        self._failing = f"{self._folder}{below}"
         self.refused.clear()
         self._error = error
 
@@ -144,7 +149,7 @@ class AskedDisk:
         name = _NAMES[number]
         if name not in FAILING[error] or self._chance.random() >= self._share:
             return 0
-        if not _path(task, name, arguments).startswith(self._folder):
+        if not _path(task, name, arguments).startswith(self._failing):
             return 0
         self.refused[name] += 1
         return error

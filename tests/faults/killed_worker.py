@@ -114,3 +114,12 @@ KILLED_WORKER = Row(
     stage=lambda folder: _killing(folder, "sqlite"),
     cases_per_play=_KILLS,
 )
+
+KILLED_WORKER_ON_POSTGRESQL = Row(
+    name="killed-worker-on-postgresql",
+    promise="the same on PostgreSQL",
+    short=_KILLS,
+    full=200,
+    stage=lambda folder: _killing(folder, "postgresql"),
+    cases_per_play=_KILLS,
+)

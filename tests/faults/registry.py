@@ -14,7 +14,8 @@ from tests.faults.hostile_messages import HOSTILE_MESSAGES
 from tests.faults.killed_at_points import KILLED_AT_POINTS
 from tests.faults.killed_saves import KILLED_SAVES, KILLED_SAVES_OF_TWO
 from tests.faults.killed_serve_at_points import KILLED_SERVE_AT_POINTS
-from tests.faults.killed_worker import KILLED_WORKER
+from tests.faults.killed_server import KILLED_SERVER, REFUSING_SERVER
+from tests.faults.killed_worker import KILLED_WORKER, KILLED_WORKER_ON_POSTGRESQL
 from tests.faults.rows import Row
 from tests.faults.stopped_saves import STOPPED_SAVES
 
@@ -25,9 +26,12 @@ ROWS: Final[tuple[Row, ...]] = (
     KILLED_SERVE_AT_POINTS,
     KILLED_WORKER,
     KILLED_AT_POINTS,
+    KILLED_WORKER_ON_POSTGRESQL,
+    KILLED_SERVER,
     FULL_DISK,
     FAILING_DISK,
     FAILING_DISK_WORKER,
+    REFUSING_SERVER,
     HOSTILE_MESSAGES,
     HOSTILE_BYTES,
     HOSTILE_GAS_QUESTIONS,

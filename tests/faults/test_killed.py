@@ -6,7 +6,8 @@ from pathlib import Path
 
 from tests.faults.killed_at_points import KILLED_AT_POINTS
 from tests.faults.killed_serve_at_points import KILLED_SERVE_AT_POINTS
-from tests.faults.killed_worker import KILLED_WORKER
+from tests.faults.killed_server import KILLED_SERVER
+from tests.faults.killed_worker import KILLED_WORKER, KILLED_WORKER_ON_POSTGRESQL
 from tests.faults.rows import play_short
 
 
@@ -20,3 +21,11 @@ def test_rejection_is_told_to_all_at_whatever_point_the_worker_is_killed(tmp_pat
 
 def test_report_survives_at_whatever_point_serve_is_killed(tmp_path: Path) -> None:
     play_short(KILLED_SERVE_AT_POINTS, tmp_path)
+
+
+def test_rejection_on_postgresql_is_told_to_all_though_the_worker_is_killed(tmp_path: Path) -> None:
+    play_short(KILLED_WORKER_ON_POSTGRESQL, tmp_path)
+
+
+def test_worker_and_serve_outlive_a_postgresql_that_is_killed(tmp_path: Path) -> None:
+    play_short(KILLED_SERVER, tmp_path)

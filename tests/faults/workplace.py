@@ -66,6 +66,7 @@ class Workplace:
     """One worker at a time on one store, in one life after another."""
 
     home: Path
+    url: str
     store: Store
     hosted: Hosted
     post: Post
@@ -183,7 +184,7 @@ def workplace(home: Path, url: str, launcher: Launcher) -> Iterator[Workplace]:
         )
         (home / "linewatch.toml").write_text(settings, encoding="utf-8")
         variables = new_installation(home).environment()
-        yield Workplace(home, store, hosted, post, launcher, variables)
+        yield Workplace(home, url, store, hosted, post, launcher, variables)
 
 
 def pause(seconds: float) -> None:

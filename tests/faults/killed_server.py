@@ -1,0 +1,164 @@
+"""A PostgreSQL server dies or refuses under a worker and serve: both go on by themselves."""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from random import Random
+from typing import Final, TypeAlias
+
+from sqlalchemy.engine import make_url
+
+from dashboard.store.engine import open_store
+from tests.faults.asked_disk import AskedDisk
+from tests.faults.killed_worker import check_life
+from tests.faults.launching import Process, launching
+from tests.faults.owed import check_told, told
+from tests.faults.own_server import OwnServer
+from tests.faults.reporters import Handed, Reports, reporting
+from tests.faults.rows import Play, Row
+from tests.faults.serving import House, Server
+from tests.faults.workplace import RECIPIENTS, Workplace, pause, workplace
+from tests.waiting import eventually
+
+
+@dataclass
+class _Scene:
+    """A server with two stores: a worker works on one, serve serves the other."""
+
+    database: OwnServer
+    disk: AskedDisk
+    place: Workplace
+    worker: Process
+    serve: Server
+    served_url: str
+    reports: Reports = field(default_factory=Reports)
+    sent: set[Handed] = field(default_factory=set)
+    acknowledged: set[Handed] = field(default_factory=set)
+
+
+Fault: TypeAlias = Callable[[_Scene, Random], None]
+"""Let the server fail for a moment; afterwards it works again."""
+
+
+def _kill_backend(scene: _Scene, chance: Random) -> None:
+    scene.database.kill_backend(chance)
+
+
+def _end_sessions(scene: _Scene, _chance: Random) -> None:
+    scene.database.ask(
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+        "WHERE application_name = 'linewatch'"
+    )
+
+
+def _restart(scene: _Scene, chance: Random) -> None:
+    scene.database.stop()
+    pause(chance.uniform(0, 1))
+    scene.database.start()
+
+
+def _refuse_writes(scene: _Scene, chance: Random) -> None:
+    scene.database.ask("ALTER SYSTEM SET default_transaction_read_only = on")
+    scene.database.ask("SELECT pg_reload_conf()")
+    pause(chance.uniform(0.1, 1))
+    scene.database.ask("ALTER SYSTEM RESET default_transaction_read_only")
+    scene.database.ask("SELECT pg_reload_conf()")
+
+
+def _refuse_connections(scene: _Scene, chance: Random) -> None:
+    """Let nobody in any more, as a server that is full of connections."""
+    names = [make_url(url).database for url in (scene.served_url, scene.place.url)]
+    for name in names:
+        scene.database.ask(f"ALTER DATABASE {name} ALLOW_CONNECTIONS false")
+    _end_sessions(scene, chance)
+    pause(chance.uniform(0.1, 1))
+    for name in names:
+        scene.database.ask(f"ALTER DATABASE {name} ALLOW_CONNECTIONS true")
+
+
+def _fill_disk(scene: _Scene, chance: Random) -> None:
+    """Have no room for anything but the log of writes, which has its room beforehand."""
+    scene.disk.fail(errno.ENOSPC, chance.choice((1.0, 0.3)), chance, below="data/base")
+    eventually(lambda: bool(scene.disk.refused), what="a write for which there is no room")
+    pause(chance.uniform(0.1, 1))
+    scene.disk.recover()
+
+
+_DEATHS: Final = (_kill_backend, _end_sessions, _restart)
+_REFUSALS: Final = (_refuse_writes, _refuse_connections, _fill_disk)
+
+
+@contextmanager
+def _failing(folder: Path, faults: tuple[Fault, ...]) -> Iterator[Play]:
+    """Let one server fail again and again under one worker and one serve."""
+    with launching() as launcher, AskedDisk(folder) as disk:
+        database = OwnServer(folder, launcher, disk)
+        url, served_url = database.new_store(), database.new_store()
+        house = House(folder / "house", launcher, LINEWATCH_STORE_URL=served_url)
+        (serve,) = house.servers
+        with workplace(folder / "work", url, launcher) as place:
+            serve.start()
+            serve.wait_until_ready()
+            scene = _Scene(database, disk, place, place.start(), serve, served_url)
+            yield lambda chance: _fail_once(scene, chance.choice(faults), chance)
+            assert scene.worker.terminate() == 0, scene.worker.last_lines()
+            assert serve.terminate(20) == 0, serve.last_lines()
+
+
+def _fail_once(scene: _Scene, fault: Fault, chance: Random) -> None:
+    place = scene.place
+    with reporting([scene.serve.port], scene.reports, chance) as harvest:
+        assert harvest.first.wait(60), f"nothing was acknowledged: {harvest.refused[:1]}"
+        place.reject(chance, chance.randrange(1, 4))
+        awaited = chance.choice((place.hosted.asked, place.post.arrival))
+        awaited.clear()
+        awaited.wait(1)
+        fault(scene, chance)
+        before = len(harvest.acknowledged)
+        eventually(lambda: len(harvest.acknowledged) > before, 60, "a save afterwards")
+    scene.sent |= harvest.sent
+    scene.acknowledged |= harvest.acknowledged
+    _check_served(scene)
+    place.wait_until_quiet(scene.worker)
+    check_told(place.found(), place.records, RECIPIENTS, place.post.taken)
+    check_life(place, frozenset())
+
+
+def _check_served(scene: _Scene) -> None:
+    """See that what serve acknowledged is there once, and nothing that nobody sent."""
+    with open_store(scene.served_url) as store:
+        found = [(str(each.tx_hash), each.reason) for each in told(store).rejections]
+    stored = set(found)
+    assert len(found) == len(stored), "a report is stored twice"
+    lost = {(each.tx_hash, each.reason) for each in scene.acknowledged} - stored
+    assert not lost, f"{len(lost)} acknowledged reports are lost, such as {min(lost)}"
+    strange = stored - {(each.tx_hash, each.reason) for each in scene.sent}
+    assert not strange, f"{len(strange)} stored reports were never sent, such as {min(strange)}"
+
+
+KILLED_SERVER = Row(
+    name="killed-server",
+    promise=(
+        "a process of PostgreSQL is killed (-9), all sessions are ended, or the server is stopped "
+        "at once and started again, under `linewatch worker` and `linewatch serve`: both go on by "
+        "themselves, nothing acknowledged is lost, every rejection is stored once and mailed once"
+    ),
+    short=3,
+    full=200,
+    stage=lambda folder: _failing(folder, _DEATHS),
+)
+
+REFUSING_SERVER = Row(
+    name="refusing-server",
+    promise=(
+        "PostgreSQL takes no writes, takes no connections, or has no room on its disk for a "
+        "moment: the same is promised"
+    ),
+    short=3,
+    full=200,
+    stage=lambda folder: _failing(folder, _REFUSALS),
+)
