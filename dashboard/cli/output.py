@@ -9,6 +9,7 @@ import json
 import unicodedata
 from collections.abc import Sequence
 from datetime import datetime
+from itertools import zip_longest
 from typing import Final, TypeAlias
 
 import click
@@ -49,13 +50,20 @@ def print_json(value: Json) -> None:
 
 def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """Print rows under their columns; nothing is cut off, since a program may read it."""
-    lines = [list(columns), *([visible(cell) for cell in row] for row in rows)]
-    widths = [max(map(_width, column)) for column in zip(*lines, strict=True)]
+    print_rows([columns, *rows])
+
+
+def print_rows(rows: Sequence[Sequence[str]], widths: Sequence[int] = ()) -> Sequence[int]:
+    """Print further rows of a table whose columns had these `widths`; return what they have."""
+    lines = [[visible(cell) for cell in row] for row in rows]
+    needed = [max(map(_width, column)) for column in zip(*lines, strict=True)]
+    widths = [max(pair) for pair in zip_longest(needed, widths, fillvalue=0)]
     for line in lines:
         padded = (
             cell + " " * (width - _width(cell)) for cell, width in zip(line, widths, strict=True)
         )
         click.echo(_GAP.join(padded).rstrip())
+    return widths
 
 
 def instant(at: datetime | None) -> str | None:
@@ -65,6 +73,8 @@ def instant(at: datetime | None) -> str | None:
 
 def _width(text: str) -> int:
     """Return how many columns of a terminal a text takes."""
+    if text.isascii():
+        return len(text)
     return sum(
         0 if unicodedata.combining(each) else 1 + (unicodedata.east_asian_width(each) in _WIDE)
         for each in text

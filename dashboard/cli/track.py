@@ -2,36 +2,58 @@
 
 from __future__ import annotations
 
+import json
 import sys
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
+from typing import Final
 
 import click
 
 from dashboard.cli import options
-from dashboard.cli.output import WRONG_INPUT, Json, instant, print_json, print_table, say
+from dashboard.cli.output import WRONG_INPUT, Json, instant, print_rows, say
 from dashboard.cli.source import Opened, opened, standard_input
 from dashboard.domain.quantity import NetworkId
-from dashboard.domain.track_list import ListedTransaction, TrackList, read_track_list
+from dashboard.domain.track_list import ListedTransaction, TrackList, track_lists
 from dashboard.errors import InputError
 from dashboard.show.asking.tracked import TrackedQuestions
+from dashboard.store.transactions import Tracking
 from dashboard.wiring.clock import utc_now
 
 _ARGUMENTS = "arguments"
 _STANDARD_INPUT = "standard input"
+_COLUMNS = ("FROM", "LINE", "RESULT", "TRANSACTION")
+_AT_ONCE = 5000
+"""Lines that are read, tracked and reported at once: a long list takes little more memory."""
 
 
 class Outcome(StrEnum):
     """What became of one line."""
 
     TRACKED = "tracked"
+    FILLED_IN = "filled in"
     TRACKED_ALREADY = "tracked already"
     REPEATED = "repeated"
     UNUSABLE = "unusable"
+
+
+_OUTCOMES: Final = {
+    Tracking.NEW: Outcome.TRACKED,
+    Tracking.FILLED_IN: Outcome.FILLED_IN,
+    Tracking.KNOWN: Outcome.TRACKED_ALREADY,
+}
+_COUNTED: Final = {
+    "tracked": Outcome.TRACKED,
+    "filledIn": Outcome.FILLED_IN,
+    "trackedAlready": Outcome.TRACKED_ALREADY,
+    "repeated": Outcome.REPEATED,
+    "unusable": Outcome.UNUSABLE,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,33 +99,30 @@ def track(  # noqa: PLR0913 - one for each option
     The status is 2 where some could not be used; the others are tracked.
     """
     given = list(_given(transactions, paths))
+    report = _JsonReport() if as_json else _TextReport()
     with opened() as here:
         network_ids = _network_ids(here, network_text)
         ask = TrackedQuestions(here.source)
-        reports = [
-            each
-            for origin, listed in given
-            for each in _keep(
-                ask, origin, listed.with_common(attempted_at, label, note), network_ids
-            )
-        ]
-    _print(reports, as_json=as_json)
-    if any(each.outcome is Outcome.UNUSABLE for each in reports):
+        for origin, text in given:
+            for part in track_lists(text, utc_now(), _AT_ONCE):
+                listed = part.with_common(attempted_at, label, note)
+                report.add(_keep(ask, origin, listed, network_ids))
+    report.end()
+    if report.counts[Outcome.UNUSABLE]:
         sys.exit(WRONG_INPUT)
 
 
-def _given(transactions: Sequence[str], paths: Sequence[Path]) -> Iterator[tuple[str, TrackList]]:
-    """Read everything that was given, each with the name of where it came from."""
-    now = utc_now()
+def _given(transactions: Sequence[str], paths: Sequence[Path]) -> Iterator[tuple[str, str]]:
+    """Return every text that was given, each with the name of where it came from."""
     named = [text for text in transactions if text != "-"]
     if named:
-        yield _ARGUMENTS, read_track_list("\n".join(named), now)
+        yield _ARGUMENTS, "\n".join(named)
     for path in paths:
-        yield str(path), read_track_list(_text_of(path), now)
+        yield str(path), _text_of(path)
     if "-" in transactions or not (named or paths):
         if sys.stdin.isatty():
             raise InputError("track needs transaction hashes: name some, or pipe them in")
-        yield _STANDARD_INPUT, read_track_list(standard_input(), now)
+        yield _STANDARD_INPUT, standard_input()
 
 
 def _text_of(path: Path) -> str:
@@ -129,10 +148,10 @@ def _keep(
     ask: TrackedQuestions, origin: str, listed: TrackList, network_ids: Sequence[NetworkId]
 ) -> list[Reported]:
     """Track a list and report its lines in their order."""
-    are_new = ask.track(listed.transactions, network_ids)
+    became = ask.track(listed.transactions, network_ids)
     tracked = (
-        Reported(origin, each.line, _outcome(is_new=is_new), str(each.tx_hash), each)
-        for each, is_new in zip(listed.transactions, are_new, strict=True)
+        Reported(origin, each.line, _OUTCOMES[what], str(each.tx_hash), each)
+        for each, what in zip(listed.transactions, became, strict=True)
     )
     repeated = (
         Reported(origin, each.line, Outcome.REPEATED, str(each.tx_hash), each)
@@ -145,28 +164,51 @@ def _keep(
     return sorted([*tracked, *repeated, *unusable], key=lambda each: each.line)
 
 
-def _outcome(*, is_new: bool) -> Outcome:
-    return Outcome.TRACKED if is_new else Outcome.TRACKED_ALREADY
+class _Report(ABC):
+    """What became of every line, printed part by part, and how often each thing did."""
+
+    def __init__(self) -> None:
+        self.counts: Counter[Outcome] = Counter()
+
+    def add(self, reports: Sequence[Reported]) -> None:
+        """Print a part."""
+        self.counts.update(each.outcome for each in reports)
+        if reports:
+            self.print(reports)
+
+    @abstractmethod
+    def print(self, reports: Sequence[Reported]) -> None: ...
+
+    @abstractmethod
+    def end(self) -> None: ...
 
 
-def _print(reports: Sequence[Reported], *, as_json: bool) -> None:
-    counts = Counter(each.outcome for each in reports)
-    if as_json:
-        print_json(
-            {
-                "tracked": counts[Outcome.TRACKED],
-                "trackedAlready": counts[Outcome.TRACKED_ALREADY],
-                "repeated": counts[Outcome.REPEATED],
-                "unusable": counts[Outcome.UNUSABLE],
-                "lines": [_form(each) for each in reports],
-            }
-        )
-        return
-    if reports:
-        columns = ("FROM", "LINE", "RESULT", "TRANSACTION")
-        print_table(columns, [_row(each) for each in reports])
-    told = ", ".join(f"{counts[outcome]} {outcome}" for outcome in Outcome if counts[outcome])
-    say(f"{told or 'nothing to track'}.")
+class _TextReport(_Report):
+    _widths: Sequence[int] = ()
+
+    def print(self, reports: Sequence[Reported]) -> None:
+        rows = [_row(each) for each in reports]
+        self._widths = print_rows(rows if self._widths else [_COLUMNS, *rows], self._widths)
+
+    def end(self) -> None:
+        told = [f"{self.counts[each]} {each}" for each in Outcome if self.counts[each]]
+        say(f"{', '.join(told) or 'nothing to track'}.")
+
+
+class _JsonReport(_Report):
+    """One object that is written line by line; what is counted stands at its end."""
+
+    _before: str = '{"lines": ['
+
+    def print(self, reports: Sequence[Reported]) -> None:
+        for each in reports:
+            click.echo(f"{self._before}\n{json.dumps(_form(each))}", nl=False)
+            self._before = ","
+
+    def end(self) -> None:
+        counts = {name: self.counts[outcome] for name, outcome in _COUNTED.items()}
+        begun = "" if self.counts else self._before
+        click.echo(f"{begun}],\n{json.dumps(counts)[1:]}")
 
 
 def _row(each: Reported) -> tuple[str, ...]:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from itertools import chain, islice
 from typing import Final
 
 from dashboard.domain.paste import Paste, WrongText, read_paste
@@ -65,15 +66,35 @@ def read_track_list(text: str, now: datetime) -> TrackList:
 
     A line that cannot be used is told and costs no other line; a field of CSV ends with its line.
     """
-    found: dict[TxHash, ListedTransaction] = {}
+    return next(track_lists(text, now, None))
+
+
+def track_lists(text: str, now: datetime, most: int | None) -> Iterator[TrackList]:
+    """Read a list in parts of at most `most` transactions or complaints; there is at least one.
+
+    A hash that stood in an earlier part is a repeated one.
+    """
+    seen: set[TxHash] = set()
+    read = _read(_lines(text.removeprefix("\ufeff")), now)
+    part = list(islice(read, most))
+    yield _listed(part, seen)
+    while part and (part := list(islice(read, most))):
+        yield _listed(part, seen)
+
+
+def _listed(part: Iterable[ListedTransaction | WrongText], seen: set[TxHash]) -> TrackList:
+    found: list[ListedTransaction] = []
     repeated: list[ListedTransaction] = []
     wrong: list[WrongText] = []
-    for each in _read(text.removeprefix("\ufeff").splitlines(), now):
+    for each in part:
         if isinstance(each, WrongText):
             wrong.append(each)
-        elif found.setdefault(each.tx_hash, each) is not each:
+        elif each.tx_hash in seen:
             repeated.append(each)
-    return TrackList(tuple(found.values()), tuple(repeated), tuple(wrong))
+        else:
+            seen.add(each.tx_hash)
+            found.append(each)
+    return TrackList(tuple(found), tuple(repeated), tuple(wrong))
 
 
 def parse_attempt(text: str, now: datetime) -> datetime:
@@ -87,14 +108,23 @@ def parse_attempt(text: str, now: datetime) -> datetime:
     return moment
 
 
-def _read(lines: Sequence[str], now: datetime) -> Iterator[ListedTransaction | WrongText]:
-    header = lines[0] if lines else ""
+def _lines(text: str) -> Iterator[str]:
+    """Split lines one by one: all of a long list at once take as much memory again."""
+    begin = 0
+    while begin < len(text):
+        end = text.find("\n", begin) + 1 or len(text)
+        yield from text[begin:end].splitlines()
+        begin = end
+
+
+def _read(lines: Iterator[str], now: datetime) -> Iterator[ListedTransaction | WrongText]:
+    header = next(lines, "")
     delimiter = max(_DELIMITERS, key=header.count)
     columns = _columns(_fields(header, delimiter))
     if "tx_hash" not in columns:
-        yield from _read_text(lines)
+        yield from _read_text(chain([header], lines))
         return
-    for number, line in enumerate(lines[1:], start=2):
+    for number, line in enumerate(lines, start=2):
         fields = _fields(line, delimiter)
         if any(fields):
             named = {
@@ -104,7 +134,7 @@ def _read(lines: Sequence[str], now: datetime) -> Iterator[ListedTransaction | W
             yield _read_row(number, named, now)
 
 
-def _read_text(lines: Sequence[str]) -> Iterator[ListedTransaction | WrongText]:
+def _read_text(lines: Iterable[str]) -> Iterator[ListedTransaction | WrongText]:
     for number, line in enumerate(lines, start=1):
         paste = read_paste(line)
         yield from (ListedTransaction(number, tx_hash) for tx_hash in paste.hashes)

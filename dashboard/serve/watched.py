@@ -15,7 +15,7 @@ from dashboard.store.connection import Connection
 from dashboard.store.rejections import visible_version
 from dashboard.store.reports import LocatedReport, Place, watched_among
 from dashboard.store.senders import labels_of_watched
-from dashboard.store.transactions import TrackRequest, track
+from dashboard.store.transactions import TrackRequest, track_all
 
 _UNNAMED: Final = "watched sender"
 
@@ -26,10 +26,18 @@ def track_of_watched_senders(
     """Track those saved reports whose sender somebody watches, each under the sender's label."""
     accounts = [(each.report.transaction.sender, each.network_id) for each in saved]
     labels = labels_of_watched(connection, accounts) if saved else {}
-    for each, account in zip(saved, accounts, strict=True):
-        if account in labels:
-            tx_hash, label = each.report.transaction.tx_hash, labels[account] or _UNNAMED
-            track(connection, TrackRequest(tx_hash, (each.network_id,), None, label), now)
+    requests = [
+        TrackRequest(
+            each.report.transaction.tx_hash,
+            (each.network_id,),
+            None,
+            labels[account] or _UNNAMED,
+        )
+        for each, account in zip(saved, accounts, strict=True)
+        if account in labels
+    ]
+    if requests:
+        track_all(connection, requests, now)
 
 
 def tell_of_watched(

@@ -29,7 +29,7 @@ from dashboard.show.look_up import LookUp
 from dashboard.show.networks import NetworkCard, NetworkFigures, NetworkStatus, conclude_status
 from dashboard.store.engine import Store
 from dashboard.store.rejection_search import search
-from dashboard.store.transactions import TrackRequest, is_tracked, track
+from dashboard.store.transactions import Tracking, TrackRequest, is_tracked, track_all
 
 LOOK_UP_DEADLINE: Final = timedelta(seconds=8)
 _SHARED_FOR: Final = timedelta(seconds=1)
@@ -128,12 +128,10 @@ class Desk:
         network_ids = tuple(card.network_id for card in self.networks if card.has_exclusion)
         now = self.now()
         with self._store.write() as connection:
-            are_new = [
-                track(connection, TrackRequest(each, network_ids, attempted_at, label), now)
-                for each in hashes
-            ]
-            note_tracking(connection, self.source, hashes, are_new)
-        return sum(are_new)
+            requests = [TrackRequest(each, network_ids, attempted_at, label) for each in hashes]
+            became = track_all(connection, requests, now)
+            note_tracking(connection, self.source, hashes, became)
+        return became.count(Tracking.NEW)
 
     def _read_figures(self) -> tuple[NetworkFigures, ...]:
         now = self.now()

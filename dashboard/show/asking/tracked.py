@@ -15,7 +15,7 @@ from dashboard.show.asking.source import Source
 from dashboard.show.dossiers import Dossier
 from dashboard.show.fresh import Fresh
 from dashboard.store.connection import Connection
-from dashboard.store.transactions import TrackedTransaction, TrackRequest, track
+from dashboard.store.transactions import TrackedTransaction, Tracking, TrackRequest, track_all
 from dashboard.store.watching import (
     Remarks,
     Standing,
@@ -27,8 +27,8 @@ from dashboard.store.watching import (
 )
 
 _SHARED_FOR: Final = timedelta(seconds=2)
-_AT_ONCE: Final = 500
-"""Transactions that one writing takes, so that pollers wait for no long list."""
+_AT_ONCE: Final = 5000
+"""Transactions that one writing takes, a fifth of a second: pollers wait for no long list."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +76,8 @@ class TrackedQuestions:
 
     def track(
         self, listed: Sequence[ListedTransaction], network_ids: Sequence[NetworkId]
-    ) -> tuple[bool, ...]:
-        """Track on these networks; say of each whether that is new.
+    ) -> tuple[Tracking, ...]:
+        """Track on these networks; say of each what became of it.
 
         Of one that is tracked already, only what was unknown is filled in. StoreError: a part
         of a long list may be tracked; the same list again tracks the rest.
@@ -105,18 +105,18 @@ class TrackedQuestions:
 
     def _track(
         self, listed: Sequence[ListedTransaction], network_ids: tuple[NetworkId, ...]
-    ) -> Iterator[bool]:
+    ) -> Iterator[Tracking]:
         now = self._source.now()
         for start in range(0, len(listed), _AT_ONCE):
             some = listed[start : start + _AT_ONCE]
-            requests = (
+            requests = [
                 TrackRequest(each.tx_hash, network_ids, each.attempted_at, each.label, each.note)
                 for each in some
-            )
+            ]
             with self._source.store.write() as connection:
-                are_new = [track(connection, request, now) for request in requests]
-                note_tracking(connection, self._source, [each.tx_hash for each in some], are_new)
-            yield from are_new
+                became = track_all(connection, requests, now)
+                note_tracking(connection, self._source, [each.tx_hash for each in some], became)
+            yield from became
 
     def _count(self, network_id: NetworkId | None) -> TrackedCounts:
         with self._source.store.read() as connection:
@@ -128,10 +128,10 @@ class TrackedQuestions:
 
 
 def note_tracking(
-    connection: Connection, source: Source, hashes: Sequence[TxHash], are_new: Sequence[bool]
+    connection: Connection, source: Source, hashes: Sequence[TxHash], became: Sequence[Tracking]
 ) -> None:
     """Write one line into the audit log for all that one transaction tracks."""
     if hashes:
         subject = str(hashes[0]) if len(hashes) == 1 else f"{len(hashes)} transactions"
         ends = {"first": str(hashes[0]), "last": str(hashes[-1])}
-        source.note(connection, Action.TRACK, subject, {"new": sum(are_new), **ends})
+        source.note(connection, Action.TRACK, subject, {"new": became.count(Tracking.NEW), **ends})

@@ -21,6 +21,7 @@ from dashboard.show.parts.paste import wrong_texts
 from dashboard.show.parts.states import notice
 from dashboard.show.parts.table import table
 from dashboard.show.parts.tracking import attempt_input, is_future
+from dashboard.store.transactions import Tracking
 
 MOST_AT_ONCE: Final = 10_000
 """Transactions of one list."""
@@ -36,22 +37,28 @@ _EXAMPLE: Final = (
     f"0x{'12' * 32},2026-11-20T09:30:00Z,Case 1742,Sent twice by the wallet\r\n"
 )
 
+_BECAME: Final = {
+    Tracking.NEW: "newly tracked",
+    Tracking.FILLED_IN: "was tracked already, and what was missing is filled in",
+    Tracking.KNOWN: "was tracked already",
+}
+
 _Line: TypeAlias = tuple[int, ListedTransaction | str, str]
 """The number of a line, what stands there, and what came of it."""
 
 
 @dataclass(frozen=True)
 class Report:
-    """What came of a list: what it held, and which of its transactions are newly tracked."""
+    """What came of a list: what it held, and what became of its transactions."""
 
     listed: TrackList
-    added: tuple[bool, ...]
+    became: tuple[Tracking, ...]
 
     def lines(self) -> list[_Line]:
         """Say of each line what came of it, in their order."""
         taken = [
-            (each.line, each, "newly tracked" if is_new else "was tracked already")
-            for each, is_new in zip(self.listed.transactions, self.added, strict=True)
+            (each.line, each, _BECAME[became])
+            for each, became in zip(self.listed.transactions, self.became, strict=True)
         ]
         again = [(each.line, each, "stands there before") for each in self.listed.repeated]
         wrong = [(each.line, each.text, each.why) for each in self.listed.wrong]
@@ -133,19 +140,19 @@ def _take(desk: Desk, listed: TrackList, network_ids: Sequence[NetworkId]) -> No
         notice("busy", "Nothing to track.", "Give at least one transaction hash.")
         return
     try:
-        added = desk.tracked.track(listed.transactions, network_ids)
+        became = desk.tracked.track(listed.transactions, network_ids)
     except StoreError as trouble:
         notice("bad", "Not everything was tracked.", f"{trouble} Give the same list again.")
         return
-    st.session_state[_REPORT] = Report(listed, added)
+    st.session_state[_REPORT] = Report(listed, became)
 
 
 def show_report(report: Report) -> None:
     """Say what came of the list, name what is wrong, and offer a report of every line."""
-    new = sum(report.added)
-    known = len(report.added) - new
+    new = report.became.count(Tracking.NEW)
+    known = len(report.became) - new
     already = f" {known:,} tracked already." if known else ""
-    kind = "calm" if report.added else "empty"
+    kind = "calm" if report.became else "empty"
     notice(kind, f"{new:,} newly tracked.", f"A rejection is flagged here and mailed.{already}")
     hashes = tuple(each.tx_hash for each in report.listed.transactions)
     wrong_texts(Paste(hashes, len(report.listed.repeated), report.listed.wrong))

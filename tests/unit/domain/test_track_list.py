@@ -13,6 +13,7 @@ from dashboard.domain.track_list import (
     TrackList,
     parse_attempt,
     read_track_list,
+    track_lists,
 )
 from dashboard.errors import InputError
 from tests.builders import A_MOMENT, a_hash
@@ -143,3 +144,28 @@ def test_list_reads_any_text_without_an_error(text: str, header: str) -> None:
     listed = read_track_list(header + text, A_MOMENT)
 
     assert len({each.tx_hash for each in listed.transactions}) == len(listed.transactions)
+
+
+def test_parts_of_a_list_hold_together_what_the_whole_does() -> None:
+    rows = ["hash,label", *(f"{a_hash(number % 7)},{number}" for number in range(20)), "nothing"]
+    text = "\r\n".join(rows)
+    whole = read_track_list(text, A_MOMENT)
+
+    parts = list(track_lists(text, A_MOMENT, 4))
+
+    assert [len(each.transactions) + len(each.repeated) + len(each.wrong) for each in parts] == [
+        *[4] * 5,
+        1,
+    ]
+    assert sum((each.transactions for each in parts), ()) == whole.transactions
+    assert sum((each.repeated for each in parts), ()) == whole.repeated
+    assert sum((each.wrong for each in parts), ()) == whole.wrong
+
+
+@pytest.mark.parametrize("text", ["", "\n", "a\n\nb\r\n", "a\rb", "a\x0bb\n\u2028", "\ufeffa"])
+def test_wrong_lines_are_numbered_as_an_editor_does(text: str) -> None:
+    listed = read_track_list(text, A_MOMENT)
+
+    lines = text.removeprefix("\ufeff").splitlines()
+    told = {each.line for each in listed.wrong}
+    assert told == {number for number, line in enumerate(lines, start=1) if line.strip()}
