@@ -117,10 +117,10 @@ class FeeRollup:
         return whole
 
     def add(self, value: SeenFee) -> None:
-        """Add a value; one that is not newer than all others leaves the gaps as they are."""
+        """Add a value; one between others leaves the gaps as they are."""
         at, fee, is_estimated = value
+        self.longest_gap = max(self.longest_gap, at - self.last_at, self.first_at - at)
         if at >= self.last_at:
-            self.longest_gap = max(self.longest_gap, at - self.last_at)
             self.last_at, self.last = at, fee
         self.first_at = min(self.first_at, at)
         self.lowest = min(self.lowest, fee)

@@ -52,6 +52,18 @@ class GasSource(StrEnum):
     NODE_INSTEAD = "node instead"
     DEMO_HISTORY = "demo history"
 
+    def is_better_than(self, other: GasSource) -> bool:
+        """Whether what this one tells of a moment takes the place of what the other one told."""
+        return _TRUST[self] > _TRUST[other]
+
+
+_TRUST = {
+    GasSource.GAS_API: 2,
+    GasSource.NODE: 2,
+    GasSource.NODE_INSTEAD: 1,
+    GasSource.DEMO_HISTORY: 0,
+}
+
 
 @dataclass(frozen=True, slots=True)
 class GasObservation:

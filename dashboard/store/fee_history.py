@@ -12,7 +12,8 @@ from dashboard.domain.fee_rollup import FeeSeries, Level
 from dashboard.domain.quantity import NetworkId
 from dashboard.store.bulk import insert_many
 from dashboard.store.fee_arrays import FeeArrays, Integers
-from dashboard.store.fee_rollup_rows import SeriesOf, begins_between
+from dashboard.store.fee_rollup_rows import begins_between
+from dashboard.store.fee_values import SeriesOf
 from dashboard.store.schema import fee_rollups
 
 _DAYS_AT_ONCE: Final = 16

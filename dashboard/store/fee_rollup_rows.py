@@ -1,101 +1,113 @@
-"""Roll-ups of fees as rows: written, and read back with their histograms."""
+"""Roll-ups of fees as rows, as the driver takes and gives them: three are written per fee seen."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import Any, Final
 
-from sqlalchemy import ColumnElement, Connection, and_, or_, select
+from sqlalchemy import Connection
 
 from dashboard.domain.fee_histogram import FeeHistogram
-from dashboard.domain.fee_rollup import FeeRollup, FeeSeries, Level, RolledUp
-from dashboard.domain.quantity import NetworkId
+from dashboard.domain.fee_rollup import FeeRollup, Level, RolledUp
+from dashboard.store.driver import Row, read_rows, write_rows
+from dashboard.store.fee_values import SeriesOf
 from dashboard.store.schema import fee_rollups
-from dashboard.store.upsert import put
 
-_C = fee_rollups.c
-
-
-class SeriesOf(NamedTuple):
-    """One fee of one network."""
-
-    network_id: NetworkId
-    series: FeeSeries
-
-    def at(self, level: Level) -> ColumnElement[bool]:
-        """Select its roll-ups of one level."""
-        return and_(_C.network_id == self.network_id, _C.series == self.series, _C.level == level)
+_COLUMNS: Final = ", ".join(f'"{column.name}"' for column in fee_rollups.columns)
+_KEY: Final = ", ".join(column.name for column in fee_rollups.primary_key)
+_NEW_VALUES: Final = ", ".join(
+    f'"{column.name}" = excluded."{column.name}"'
+    for column in fee_rollups.columns
+    if not column.primary_key
+)
+_PUT: Final = (
+    f"INSERT INTO fee_rollups ({_COLUMNS}) VALUES ({', '.join('?' * len(fee_rollups.columns))}) "  # noqa: S608 - names of ours
+    f"ON CONFLICT ({_KEY}) DO UPDATE SET {_NEW_VALUES}"
+)
+_WHOLE: Final = (
+    'level, begins_at, first_at, last_at, lowest, highest, total, seen, estimated, "last", '
+    "longest_gap, histogram"
+)
+_LEVEL: Final = "FROM fee_rollups WHERE network_id = ? AND series = ? AND level = ?"
+_BETWEEN: Final = f"{_LEVEL} AND begins_at >= ? AND begins_at < ? ORDER BY begins_at"
+_NEWEST: Final = " UNION ALL ".join(
+    f"SELECT * FROM (SELECT {_WHOLE} {_LEVEL} ORDER BY begins_at DESC LIMIT 1) AS of_{level.name}"  # noqa: S608 - names of ours
+    for level in Level
+)
 
 
 def keep_rollups(connection: Connection, of: SeriesOf, rolled_up: Iterable[RolledUp]) -> None:
     """Write roll-ups, each in the place of the one that covers the same time."""
-    put(connection, fee_rollups, [row_of(of, each) for each in rolled_up])
+    write_rows(connection, _PUT, [row_of(of, each) for each in rolled_up])
 
 
 def rollups_between(
     connection: Connection, of: SeriesOf, level: Level, since: int, until: int
 ) -> dict[int, FeeRollup]:
     """Return the roll-ups that begin at or after `since` and before `until`, oldest first."""
-    query = select(_C.level, _C.begins_at, *_VALUES)
-    here = query.where(of.at(level), _C.begins_at >= since, _C.begins_at < until)
-    rows = connection.execute(here.order_by(_C.begins_at))
-    return {row.begins_at: _rollup_of(row) for row in rows}
+    rows = _select(connection, f"SELECT {_WHOLE} {_BETWEEN}", of, level, (since, until))
+    return {row[1]: rollup_of(row) for row in rows}
 
 
 def begins_between(
     connection: Connection, of: SeriesOf, level: Level, since: int, until: int
 ) -> list[int]:
     """Return when roll-ups begin that begin at or after `since` and before `until`."""
-    query = select(_C.begins_at).where(of.at(level), _C.begins_at >= since, _C.begins_at < until)
-    return list(connection.scalars(query.order_by(_C.begins_at)))
+    rows = _select(connection, f"SELECT begins_at {_BETWEEN}", of, level, (since, until))
+    return [begins_at for (begins_at,) in rows]
 
 
-def rollups_at(connection: Connection, of: SeriesOf, at: int) -> dict[Level, FeeRollup]:
-    """Return the roll-ups that cover a time, at each level that has one."""
-    covering = (and_(_C.level == level, _C.begins_at == level.begin_of(at)) for level in Level)
-    query = select(_C.level, _C.begins_at, *_VALUES).where(
-        _C.network_id == of.network_id, _C.series == of.series, or_(*covering)
-    )
-    return {Level(row.level): _rollup_of(row) for row in connection.execute(query)}
+def newest_rollups(connection: Connection, of: SeriesOf) -> dict[Level, RolledUp]:
+    """Return the newest roll-up of each level that has one."""
+    network_id, series = of.network_id, int(of.series)
+    values = [each for level in Level for each in (network_id, series, int(level))]
+    rows = read_rows(connection, _NEWEST, values)
+    return {Level(row[0]): RolledUp(Level(row[0]), row[1], rollup_of(row)) for row in rows}
 
 
-def row_of(of: SeriesOf, rolled_up: RolledUp) -> dict[str, Any]:
-    """Lay a roll-up out as a row."""
+def row_of(of: SeriesOf, rolled_up: RolledUp) -> Row:
+    """Lay a roll-up out as a row with all columns."""
     level, begins_at, rollup = rolled_up
     median, p90 = rollup.percentiles(50, 90)
-    return {
-        "network_id": of.network_id,
-        "series": of.series,
-        "level": level,
-        "begins_at": begins_at,
-        "first_at": rollup.first_at,
-        "last_at": rollup.last_at,
-        "lowest": rollup.lowest,
-        "highest": rollup.highest,
-        "total": rollup.total,
-        "seen": rollup.seen,
-        "estimated": rollup.estimated,
-        "median": median,
-        "p90": p90,
-        "last": rollup.last,
-        "longest_gap": rollup.longest_gap,
-        "histogram": rollup.histogram.encode(),
-    }
+    total = rollup.total
+    return (
+        of.network_id,
+        int(of.series),
+        int(level),
+        begins_at,
+        rollup.first_at,
+        rollup.last_at,
+        rollup.lowest,
+        rollup.highest,
+        total.to_bytes((total.bit_length() + 7) // 8, "big"),
+        rollup.seen,
+        rollup.estimated,
+        median,
+        p90,
+        rollup.last,
+        rollup.longest_gap,
+        rollup.histogram.encode(),
+    )
 
 
-_VALUES = (
-    _C.first_at,
-    _C.last_at,
-    _C.lowest,
-    _C.highest,
-    _C.total,
-    _C.seen,
-    _C.estimated,
-    _C.last,
-    _C.longest_gap,
-    _C.histogram,
-)
+def rollup_of(row: Row) -> FeeRollup:
+    """Read a roll-up back from the columns that `rollups_between` selects."""
+    _, _, first_at, last_at, lowest, highest, total, seen, estimated, last, gap, histogram = row
+    return FeeRollup(
+        first_at,
+        last_at,
+        lowest,
+        highest,
+        int.from_bytes(total, "big"),
+        seen,
+        estimated,
+        last,
+        gap,
+        FeeHistogram.decode(histogram),
+    )
 
 
-def _rollup_of(row: Any) -> FeeRollup:  # noqa: ANN401 - a row of many columns
-    return FeeRollup(*(*row[2:-1], FeeHistogram.decode(row[-1])))
+def _select(
+    connection: Connection, statement: str, of: SeriesOf, level: Level, span: tuple[Any, ...]
+) -> list[Row]:
+    return read_rows(connection, statement, (of.network_id, int(of.series), int(level), *span))

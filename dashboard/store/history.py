@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
+from typing import Any
 
-from sqlalchemy import Connection, func, or_, select
+from sqlalchemy import Connection, Table, func, insert, or_, select
 
-from dashboard.domain.observation import GasObservation, GasSource, Operation
+from dashboard.domain.fee_rollup import FeeSeries, Level, SeenFee
+from dashboard.domain.observation import GasObservation, GasSource
 from dashboard.domain.quantity import NetworkId
-from dashboard.store.fee_rows import row_of_fees
+from dashboard.store.columns import milliseconds_of
+from dashboard.store.fee_keeping import MARKS, SUGGESTED, mark_rows, suggested_row
+from dashboard.store.fee_rollup_rows import begins_between
+from dashboard.store.fee_rollups import Arrival, roll_up_arrivals
+from dashboard.store.fee_values import SeriesOf
 from dashboard.store.schema import (
     fee_marks,
     fee_rollups,
@@ -17,47 +24,68 @@ from dashboard.store.schema import (
     suggested_gas_fees,
     watched_cohorts,
 )
-from dashboard.store.upsert import insert_all_new
 
 
 def keep_gas_history(connection: Connection, observations: Sequence[GasObservation]) -> None:
-    """Keep suggested fees, percentiles and thresholds; what is kept already stays as it is.
+    """Keep suggested fees, percentiles and thresholds; what is known already stays as it is.
 
-    Unlike what a poll saw just now they say nothing of who answers at present.
+    A minute is known as well of which only the roll-up is kept. Unlike what a poll saw just now
+    they say nothing of who answers at present.
     """
-    insert_all_new(
-        connection,
-        suggested_gas_fees,
-        [
-            {
-                "network_id": each.network_id,
-                "asked_at": each.asked_at,
-                "source": each.source_of(Operation.SUGGESTED_GAS_FEES),
-                **row_of_fees(each.suggested_gas_fees),
-            }
-            for each in observations
-            if each.suggested_gas_fees is not None
-        ],
+    for network_id in sorted({each.network_id for each in observations}):
+        of_network = [each for each in observations if each.network_id == network_id]
+        arrivals = defaultdict[FeeSeries, list[Arrival]](list)
+        fees = [row for row in map(suggested_row, of_network) if row is not None]
+        of_medium = SeriesOf(network_id, FeeSeries.MEDIUM_MAX_PRIORITY_FEE)
+        for at, row in _insert_unknown(connection, of_medium, suggested_gas_fees, fees).items():
+            for series in SUGGESTED:
+                arrivals[series].append(Arrival(SeenFee(at, row[series.name.lower()])))
+        marks = [mark for each in of_network for mark in mark_rows(each)]
+        for operation, series in MARKS.items():
+            rows = [row for of_operation, row in marks if of_operation is operation]
+            of_mark = SeriesOf(network_id, series)
+            for at, row in _insert_unknown(connection, of_mark, fee_marks, rows).items():
+                arrivals[series].append(Arrival(SeenFee(at, row["fee"])))
+        roll_up_arrivals(connection, network_id, arrivals)
+
+
+def _insert_unknown(
+    connection: Connection, of: SeriesOf, table: Table, rows: Sequence[dict[str, Any]]
+) -> dict[int, dict[str, Any]]:
+    """Insert those rows, all of one series, of whose time nothing is known; return them."""
+    if not rows:
+        return {}
+    asked_at = table.c.asked_at
+    times = [row["asked_at"] for row in rows]
+    alike = [
+        column == rows[0][column.name] for column in table.primary_key if column is not asked_at
+    ]
+    query = select(asked_at).where(*alike, asked_at.between(min(times), max(times)))
+    known = set(map(milliseconds_of, connection.scalars(query)))
+    by_time = {milliseconds_of(row["asked_at"]): row for row in reversed(rows)}
+    forgotten = _forgotten(connection, of, by_time, known)
+    unknown = {at: by_time[at] for at in sorted(by_time.keys() - known - forgotten)}
+    if unknown:
+        connection.execute(insert(table), list(unknown.values()))
+    return unknown
+
+
+def _forgotten(
+    connection: Connection, of: SeriesOf, times: Collection[int], known: Iterable[int]
+) -> set[int]:
+    """Return those of the times that lie in a minute or hour of which only roll-ups are kept."""
+    since, until = min(times), max(times) + 1
+    minutes, hours = (
+        set(begins_between(connection, of, level, level.begin_of(since), until))
+        for level in (Level.MINUTE, Level.HOUR)
     )
-    insert_all_new(
-        connection,
-        fee_marks,
-        [
-            {
-                "network_id": each.network_id,
-                "asked_at": each.asked_at,
-                "operation": operation,
-                "fee": fee,
-                "source": each.source_of(operation),
-            }
-            for each in observations
-            for operation, fee in (
-                (Operation.BASE_FEE_PERCENTILE, each.base_fee_percentile),
-                (Operation.BUSY_THRESHOLD, each.busy_threshold),
-            )
-            if fee is not None
-        ],
-    )
+    hours -= {Level.HOUR.begin_of(minute) for minute in minutes}
+    minutes -= {Level.MINUTE.begin_of(at) for at in known}
+    return {
+        at
+        for at in times
+        if Level.MINUTE.begin_of(at) in minutes or Level.HOUR.begin_of(at) in hours
+    }
 
 
 def first_observed_at(connection: Connection, network_id: NetworkId) -> datetime | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -9,19 +10,22 @@ from typing import Generic, NamedTuple, TypeVar
 
 from sqlalchemy import ColumnElement, Connection, Table, and_, literal, select, union_all
 
+from dashboard.domain.fee_rollup import FeeSeries
 from dashboard.domain.gas import SuggestedGasFees
 from dashboard.domain.observation import GasObservation, GasSource, Operation
 from dashboard.domain.quantity import NetworkId, Wei
 from dashboard.store.backfill import backfill
 from dashboard.store.failing import StandingFailure, failing, note_answer, note_failure
-from dashboard.store.fee_rows import fees_of_row, row_of_fees
+from dashboard.store.fee_keeping import keep_marks, keep_suggested_fees
+from dashboard.store.fee_rollups import Arrival, roll_up_arrivals
+from dashboard.store.fee_rows import fees_of_row
 from dashboard.store.schema import (
     base_fee_histories,
     estimated_base_fees,
     fee_marks,
     suggested_gas_fees,
 )
-from dashboard.store.upsert import insert_new, put
+from dashboard.store.upsert import put
 
 T = TypeVar("T")
 
@@ -71,21 +75,22 @@ def save_gas(
     """Keep what one poll saw and what failed.
 
     With a `block_time`, `base_fee_history` fills the time in which nothing was observed. What
-    the node answers instead of a gas API ends no failure of that.
+    the node answers instead of a gas API ends no failure of that. Of two answers to one question
+    at one moment the one from the better source stays, and the first of two from equal ones.
+    Roll-ups are right when this returns.
     """
     network_id, asked_at = observation.network_id, observation.asked_at
-    key = {"network_id": network_id, "asked_at": asked_at}
-    history, suggested = observation.base_fee_history, observation.suggested_gas_fees
+    history = observation.base_fee_history
+    arrivals = defaultdict[FeeSeries, list[Arrival]](list)
     if history is not None:
-        put(connection, base_fee_histories, [key | {"base_fees": list(history)}])
+        row = {"network_id": network_id, "asked_at": asked_at, "base_fees": list(history)}
+        put(connection, base_fee_histories, [row])
         if block_time is not None:
-            backfill(connection, network_id, asked_at, history, block_time)
-    if suggested is not None:
-        source = {"source": observation.source_of(Operation.SUGGESTED_GAS_FEES)}
-        insert_new(connection, suggested_gas_fees, key | source | row_of_fees(suggested))
-    for operation, fee in _marks(observation):
-        mark = {"operation": operation, "fee": fee, "source": observation.source_of(operation)}
-        insert_new(connection, fee_marks, key | mark)
+            filled = backfill(connection, network_id, asked_at, history, block_time)
+            arrivals[FeeSeries.ESTIMATED_BASE_FEE] += filled
+    keep_suggested_fees(connection, observation, arrivals)
+    keep_marks(connection, observation, arrivals)
+    roll_up_arrivals(connection, network_id, arrivals)
     for operation in _answered(observation):
         if observation.source_of(operation) is not GasSource.NODE_INSTEAD:
             note_answer(connection, network_id, operation, asked_at)
@@ -149,20 +154,15 @@ def medium_priority_fees(
     return [(at, fee) for at, fee in connection.execute(query)]
 
 
-def _marks(observation: GasObservation) -> Iterator[tuple[Operation, Wei]]:
-    if observation.base_fee_percentile is not None:
-        yield Operation.BASE_FEE_PERCENTILE, observation.base_fee_percentile
-    if observation.busy_threshold is not None:
-        yield Operation.BUSY_THRESHOLD, observation.busy_threshold
-
-
 def _answered(observation: GasObservation) -> Iterator[Operation]:
     if observation.suggested_gas_fees is not None:
         yield Operation.SUGGESTED_GAS_FEES
     if observation.base_fee_history is not None:
         yield Operation.BASE_FEE_HISTORY
-    for operation, _ in _marks(observation):
-        yield operation
+    if observation.base_fee_percentile is not None:
+        yield Operation.BASE_FEE_PERCENTILE
+    if observation.busy_threshold is not None:
+        yield Operation.BUSY_THRESHOLD
 
 
 def _latest_fees(connection: Connection, asked: Asked) -> Dated[SuggestedGasFees] | None:

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from dashboard.domain.fee_rollup import FeeSeries, Level, SeenFee, roll_up
 from dashboard.domain.quantity import LARGEST_FEE, Wei
 from dashboard.store.fee_arrays import FeeArrays
-from dashboard.store.fee_rollup_rows import SeriesOf, row_of
-from dashboard.store.schema import fee_rollups
+from dashboard.store.fee_rollup_rows import row_of
+from dashboard.store.fee_values import SeriesOf
 from tests.builders import A_NETWORK
 
 OF = SeriesOf(A_NETWORK, FeeSeries.BUSY_THRESHOLD)
@@ -23,15 +23,7 @@ SERIES = st.dictionaries(st.integers(0, A_DAY // 8) | st.integers(0, 3 * A_DAY),
 def stored_form(of: SeriesOf, series: dict[int, int], level: Level) -> list[tuple[object, ...]]:
     """Return what the rows of a series are, rolled up one by one, as a driver takes them."""
     values = (SeenFee(at, Wei(fee)) for at, fee in sorted(series.items()))
-    rows = [row_of(of, each) for each in roll_up(values) if each.level is level]
-    total = fee_rollups.c.total.type
-    return [
-        tuple(
-            total.write(row[column.name]) if column.name == "total" else row[column.name]  # type: ignore[attr-defined]  # it is an Exact
-            for column in fee_rollups.columns
-        )
-        for row in rows
-    ]
+    return [row_of(of, each) for each in roll_up(values) if each.level is level]
 
 
 @pytest.mark.parametrize("level", Level)

@@ -12,7 +12,8 @@ from sqlalchemy import create_engine, make_url, text
 from dashboard.domain.fee_rollup import FeeSeries, Level, SeenFee, roll_up
 from dashboard.domain.quantity import Wei
 from dashboard.store.engine import Store, open_store
-from dashboard.store.fee_rollup_rows import SeriesOf, rollups_between
+from dashboard.store.fee_rollup_rows import rollups_between
+from dashboard.store.fee_values import SeriesOf
 from dashboard.store.migrate import configuration, migrate
 from tests.builders import A_NETWORK
 from tests.postgresql import empty_database

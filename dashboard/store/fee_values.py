@@ -1,0 +1,56 @@
+"""Single fees as they were seen, as bare numbers, since they are read by the thousand."""
+
+from __future__ import annotations
+
+from typing import Any, Final, NamedTuple
+
+from sqlalchemy import Connection
+
+from dashboard.domain.fee_rollup import FeeSeries, SeenFee
+from dashboard.domain.observation import Operation
+from dashboard.domain.quantity import NetworkId
+from dashboard.store.driver import read_rows
+
+_SEEN: Final = (
+    "SELECT asked_at AS at, {}, 0 AS is_estimated FROM suggested_gas_fees "
+    "WHERE network_id = ? AND asked_at >= ? AND asked_at < ?"
+)
+_ESTIMATED: Final = (
+    "SELECT at, base_fee, -1 FROM estimated_base_fees WHERE network_id = ? AND at >= ? AND at < ?"
+)
+_MARKS: Final = (
+    "SELECT asked_at AS at, fee, 0 AS is_estimated FROM fee_marks "
+    "WHERE network_id = ? AND operation = '{}' AND asked_at >= ? AND asked_at < ?"
+)
+_PARTS: Final = {
+    FeeSeries.ESTIMATED_BASE_FEE: (_SEEN.format("estimated_base_fee"), _ESTIMATED),
+    FeeSeries.MEDIUM_MAX_PRIORITY_FEE: (_SEEN.format("medium_max_priority_fee"),),
+    FeeSeries.BASE_FEE_PERCENTILE: (_MARKS.format(Operation.BASE_FEE_PERCENTILE),),
+    FeeSeries.BUSY_THRESHOLD: (_MARKS.format(Operation.BUSY_THRESHOLD),),
+}
+_QUERIES: Final = {
+    series: f"{' UNION ALL '.join(parts)} ORDER BY at, is_estimated LIMIT ?"
+    for series, parts in _PARTS.items()
+}
+_ALL: Final = 2**62
+
+
+class SeriesOf(NamedTuple):
+    """One fee of one network."""
+
+    network_id: NetworkId
+    series: FeeSeries
+
+
+def fee_values(
+    connection: Connection, of: SeriesOf, since: int, until: int, limit: int = _ALL
+) -> list[SeenFee]:
+    """Return what was seen from `since` to before `until` (milliseconds), oldest first.
+
+    Of one moment, what is estimated comes first.
+    """
+    values: list[Any] = [of.network_id, since, until] * len(_PARTS[of.series])
+    return [
+        SeenFee(at, fee, is_estimated < 0)
+        for at, fee, is_estimated in read_rows(connection, _QUERIES[of.series], [*values, limit])
+    ]
