@@ -12,36 +12,33 @@ from typing import Any, Final, TypeAlias
 
 from sqlalchemy import JSON, Boolean, Column, Connection, Table, Uuid
 
+from dashboard.store.bulk import insert_many
+
 Row: TypeAlias = tuple[Any, ...]
 
 _AT_ONCE: Final = 5_000
 
 
-def read_rows(connection: Connection, table: Table) -> Iterator[Sequence[Row]]:
-    """Yield all rows by the thousand: whole numbers, floats, texts and bytes, or None."""
-    columns = ", ".join(_as_kept(connection, column) for column in table.columns)
-    streamed = connection.execution_options(stream_results=True, max_row_buffer=_AT_ONCE)
-    found = streamed.exec_driver_sql(f"SELECT {columns} FROM {_quoted(connection, table)}")  # noqa: S608 - names of our own schema
+def read_rows(
+    connection: Connection, table: Table, columns: Sequence[Column[Any]] = ()
+) -> Iterator[list[Row]]:
+    """Yield all rows by the thousand: whole numbers, floats, texts and bytes, or None.
+
+    All columns in their order, or only some.
+    """
+    wanted = ", ".join(_as_kept(connection, column) for column in columns or table.columns)
+    streaming = {"stream_results": True, "max_row_buffer": _AT_ONCE}
+    query = f"SELECT {wanted} FROM {table.name}"  # noqa: S608 - names of our own schema
+    found = connection.exec_driver_sql(query, execution_options=streaming)
     for rows in found.partitions(_AT_ONCE):
         yield [tuple(row) for row in rows]
 
 
 def write_rows(connection: Connection, table: Table, blocks: Iterable[Sequence[Row]]) -> int:
     """Insert rows as `read_rows` yields them; return how many."""
-    names = ", ".join(column.name for column in table.columns)
-    place = f"{_quoted(connection, table)} ({names})"
-    driver: Any = connection.connection.driver_connection
     written = 0
-    if connection.dialect.name == "postgresql":
-        with driver.cursor() as cursor, cursor.copy(f"COPY {place} FROM STDIN") as copy:
-            for rows in blocks:
-                for row in rows:
-                    copy.write_row(row)
-                written += len(rows)
-        return written
-    marks = ", ".join("?" * len(table.columns))
     for rows in blocks:
-        driver.executemany(f"INSERT INTO {place} VALUES ({marks})", rows)  # noqa: S608 - names of our own schema
+        insert_many(connection, table, rows)
         written += len(rows)
     return written
 
@@ -86,18 +83,15 @@ def _sequence(connection: Connection, table: Table) -> str:
 
 def _as_kept(connection: Connection, column: Column[Any]) -> str:
     """Return the expression that gives a column in the form of SQLite."""
+    name = f'"{column.name}"'
     if connection.dialect.name != "postgresql":
-        return column.name
+        return name
     match column.type:
         case Uuid():
-            return f"replace({column.name}::text, '-', '')"
+            return f"replace({name}::text, '-', '')"
         case JSON():
-            return f"{column.name}::text"
+            return f"{name}::text"
         case Boolean():
-            return f"{column.name}::int"
+            return f"{name}::int"
         case _:
-            return column.name
-
-
-def _quoted(connection: Connection, table: Table) -> str:
-    return connection.dialect.identifier_preparer.format_table(table)
+            return name

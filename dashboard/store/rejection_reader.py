@@ -86,7 +86,7 @@ class RejectionReader:
         if len(rows) == _MOST_VERSIONS:
             raise TooManyVersions
         own = [row for row in rows if row[0] in networks]
-        return _record(max(own, key=_TIME_THEN_ARRIVAL)) if own else None
+        return record_of(max(own, key=_TIME_THEN_ARRIVAL)) if own else None
 
     def close(self) -> None:
         """Let go of the connection; the next question takes another."""
@@ -124,7 +124,8 @@ class RejectionReader:
         return translated(self._database, error)
 
 
-def _record(row: tuple[Any, ...]) -> RejectedTransaction:
+def record_of(row: tuple[Any, ...]) -> RejectedTransaction:
+    """Read the columns that `_VERSIONS` names."""
     _, timestamp, _, tx_hash, sender, nonce, stage, reason, block = row
     return RejectedTransaction(
         TxHash(tx_hash),

@@ -161,7 +161,7 @@ def row_of_record(
         "timestamp": record.timestamp,
         "block_number": record.block_number,
         "first_seen_at": now,
-        "version_digest": _version_digest(record),
+        "version_digest": version_digest(record),
         "reason_kind": reason.kind.value,
         "module": reason.module,
     }
@@ -173,11 +173,11 @@ def _is_version(
     return (
         rejections.c.tx_hash == record.tx_hash,
         rejections.c.network_id == network_id,
-        rejections.c.version_digest == _version_digest(record),
+        rejections.c.version_digest == version_digest(record),
     )
 
 
-def _version_digest(record: RejectedTransaction) -> bytes:
+def version_digest(record: RejectedTransaction) -> bytes:
     """Digest what a reader is shown: the block number only from the sequencer."""
     is_block_shown = record.tx_rejection_stage is RejectionStage.SEQUENCER
     shown = (

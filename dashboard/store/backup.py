@@ -1,0 +1,119 @@
+"""Back a store up, while it is in use, into one file that is whole or is not there."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+from uuid import uuid4
+
+from sqlalchemy import Connection
+
+from dashboard.errors import InputError, StoreError, StoreUnavailable
+from dashboard.store.backup_file import address_of, force_to_disk, reading
+from dashboard.store.copying import copy_store
+from dashboard.store.database import Database, database_at
+from dashboard.store.engine import Store, database_of
+from dashboard.store.failures import store_errors, translated
+from dashboard.store.migrate import migrate
+from dashboard.store.sqlite import SqliteFile
+from dashboard.store.verify import verify
+
+_OWNER_ONLY: Final = 0o600
+_BESIDE: Final = ("-journal", "-wal", "-shm")
+"""What SQLite may put beside a file; after a whole copy nothing of it is left."""
+
+
+@dataclass(frozen=True, slots=True)
+class Backup:
+    """A backup that was made: where, and how many bytes."""
+
+    path: Path
+    size: int
+
+
+def back_up(store: Store, path: Path, *, overwrites: bool = False) -> Backup:
+    """Copy a store as it is at one moment; everybody goes on reading and writing it.
+
+    The file is one of SQLite, whatever the store is in. It is verified and on disk before it gets
+    its name. InputError where something has that name; StoreError leaves nothing behind.
+    """
+    with finished_as(path, overwrites=overwrites) as unfinished:
+        with store.read() as connection:
+            if isinstance(database_of(connection), SqliteFile):
+                _copy_pages(connection, unfinished)
+            else:
+                _copy_rows(connection, unfinished)
+        _refuse_a_broken_one(unfinished)
+    return Backup(path, path.stat().st_size)
+
+
+@contextmanager
+def finished_as(path: Path, *, overwrites: bool = False) -> Iterator[Path]:
+    """Yield the path of a new, empty file beside `path`; it gets that name if all goes well."""
+    if not overwrites and path.exists():
+        raise InputError(f"{path} is there already: name another file, or overwrite with --force")
+    unfinished = path.with_name(f".{path.name}.{uuid4().hex[:8]}.unfinished")
+    try:
+        os.close(os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _OWNER_ONLY))
+        yield unfinished
+        force_to_disk(unfinished)
+        unfinished.replace(path)
+        force_to_disk(path.parent)
+    except OSError as error:
+        raise StoreUnavailable(
+            f"{path} cannot be written ({error.strerror}): see that its folder is there, has room "
+            "and belongs to this user"
+        ) from error
+    finally:
+        for end in ("", *_BESIDE):
+            unfinished.with_name(unfinished.name + end).unlink(missing_ok=True)
+
+
+def _copy_pages(connection: Connection, path: Path) -> None:
+    """Let SQLite write every row into the file, which proves that each can be read.
+
+    It reads one moment for as long as that takes and waits for no writer, nor writers for it.
+    """
+    source: Any = connection.connection.driver_connection
+    (_, _, file) = source.execute("PRAGMA database_list").fetchone()
+    database = database_of(connection)
+    try:
+        with closing(sqlite3.connect(file, isolation_level=None)) as own:
+            own.execute("VACUUM INTO ?", [str(path)])
+    except sqlite3.Error as error:
+        raise _named(error, database, path) from error
+
+
+def _named(error: sqlite3.Error, database: Database, path: Path) -> StoreError:
+    """Tell damage of the store; all else that can go wrong is the place of the copy."""
+    found = translated(database, error)
+    if isinstance(found, StoreUnavailable):
+        return StoreUnavailable(
+            f"The backup in {path.parent} cannot be written ({error}): see that its disk has room"
+        )
+    return found
+
+
+def _copy_rows(connection: Connection, path: Path) -> None:
+    """Copy table by table, in the one moment that the reading transaction sees."""
+    path.unlink()
+    migrate(address_of(path))
+    path.chmod(_OWNER_ONLY)
+    target = database_at(address_of(path))
+    assert isinstance(target, SqliteFile)  # noqa: S101 - its address is that of a file
+    with store_errors(target), target.alone() as written:
+        copy_store(connection, written)
+
+
+def _refuse_a_broken_one(path: Path) -> None:
+    with reading(path) as connection:
+        for finding in verify(connection, is_quick=True):
+            raise StoreError(
+                f"The copy is not whole ({finding.what}), so nothing was kept: "
+                "look into the store with `linewatch verify`"
+            )

@@ -1,0 +1,160 @@
+"""What must hold in every store beyond its foreign keys, each with what helps where it does not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final, NamedTuple
+
+from sqlalchemy import (
+    Connection,
+    ForeignKeyConstraint,
+    Select,
+    Table,
+    and_,
+    exists,
+    func,
+    or_,
+    select,
+)
+
+from dashboard.domain.notice import NoticeState
+from dashboard.store.raw_rows import read_rows
+from dashboard.store.rejection_reader import record_of
+from dashboard.store.rejections import version_digest
+from dashboard.store.schema import (
+    installation,
+    leases,
+    metadata,
+    notices,
+    outbox,
+    rejections,
+    signed_transactions,
+    transitions,
+)
+
+RESTORE: Final = "restore a backup from before: `linewatch restore FILE`"
+
+
+class Finding(NamedTuple):
+    """Something that is not as it must be, and what helps."""
+
+    what: str
+    remedy: str
+
+
+class _Rule(NamedTuple):
+    """`wrong` counts what breaks the rule; `what` says so after their number."""
+
+    what: str
+    remedy: str
+    wrong: Select[Any]
+
+
+def _none(table: Table, *conditions: Any) -> Select[Any]:  # noqa: ANN401 - as SQLAlchemy's where takes them
+    return select(func.count()).select_from(table).where(*conditions)
+
+
+_LAST_TOKEN: Final = select(func.max(installation.c.last_token)).scalar_subquery()
+_IS_HANDED_IN: Final = exists().where(signed_transactions.c.tx_hash == rejections.c.tx_hash)
+
+_RULES: Final = (
+    _Rule(
+        "changes of a condition that nobody will be told of: their outbox row is missing",
+        RESTORE,
+        _none(transitions, ~exists().where(outbox.c.transition_id == transitions.c.transition_id)),
+    ),
+    _Rule(
+        "notices that no outbox row stands for",
+        RESTORE,
+        _none(notices, ~exists().where(outbox.c.transition_id == notices.c.transition_id)),
+    ),
+    _Rule(
+        "notices that are owed but have no time at which they are tried",
+        RESTORE,
+        _none(
+            notices,
+            notices.c.state == NoticeState.OWED,
+            notices.c.next_attempt_at.is_(None),
+        ),
+    ),
+    _Rule(
+        "notices that are marked as sent without a time",
+        RESTORE,
+        _none(notices, notices.c.state == NoticeState.SENT, notices.c.sent_at.is_(None)),
+    ),
+    _Rule(
+        "notices in a state that this version does not know",
+        "upgrade Linewatch",
+        _none(notices, notices.c.state.not_in([*NoticeState])),
+    ),
+    _Rule(
+        "leases with a token ahead of all that were given: an old worker might pass for a new one",
+        RESTORE,
+        _none(leases, leases.c.token > _LAST_TOKEN),
+    ),
+    _Rule(
+        "notices claimed under a token ahead of all that were given",
+        RESTORE,
+        _none(notices, notices.c.claimed_by > _LAST_TOKEN),
+    ),
+    _Rule(
+        "reports that are there in part: without the transaction, its reason or its overflows",
+        RESTORE,
+        _none(
+            rejections,
+            rejections.c.reported_at.is_not(None),
+            or_(
+                rejections.c.reported_reason_digest.is_(None),
+                rejections.c.overflows.is_(None),
+                ~_IS_HANDED_IN,
+            ),
+        ),
+    ),
+)
+
+
+def broken_rules(connection: Connection) -> Iterator[Finding]:
+    """Tell every rule that does not hold, with how many rows break it."""
+    owners = connection.scalar(_none(installation)) or 0
+    if owners != 1:
+        yield Finding(f"the store has {owners} rows that say whose it is, not one", RESTORE)
+    for rule in _RULES:
+        if wrong := connection.scalar(rule.wrong) or 0:
+            yield Finding(f"{wrong:,} {rule.what}", rule.remedy)
+    for table in metadata.sorted_tables:
+        for key in table.foreign_key_constraints:
+            if wrong := connection.scalar(_orphans(table, key)) or 0:
+                what = f"{wrong:,} rows of {table.name} name a row of {key.referred_table.name}"
+                yield Finding(f"{what} that is not there", RESTORE)
+
+
+def changed_rejections(connection: Connection) -> Iterator[Finding]:
+    """Digest every rejection anew, 100,000 a second, and tell how many say something else now."""
+    column = rejections.c
+    columns = (
+        column.network_id,
+        column.timestamp,
+        column.rejection_id,
+        column.tx_hash,
+        column.sender,
+        column.nonce,
+        column.tx_rejection_stage,
+        column.reason_message,
+        column.block_number,
+        column.version_digest,
+    )
+    changed = sum(
+        row[-1] != version_digest(record_of(row[:-1]))
+        for rows in read_rows(connection, rejections, columns)
+        for row in rows
+    )
+    if changed:
+        yield Finding(
+            f"{changed:,} rejections say something else than when they were kept", RESTORE
+        )
+
+
+def _orphans(table: Table, key: ForeignKeyConstraint) -> Select[Any]:
+    pairs = [(each.parent, each.column) for each in key.elements]
+    is_there = exists().where(*(here == there for here, there in pairs))
+    return _none(table, and_(*(here.is_not(None) for here, _ in pairs)), ~is_there)

@@ -1,0 +1,67 @@
+"""Verify that a store is whole: its pages, its references, and what must hold beyond them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import chain
+from typing import Final
+
+from sqlalchemy import Connection, func, select, text
+from sqlalchemy.exc import DBAPIError
+
+from dashboard.store.invariants import RESTORE, Finding, broken_rules, changed_rejections
+from dashboard.store.schema import metadata
+
+_MOST_COMPLAINTS: Final = 20
+
+
+def verify(connection: Connection, *, is_quick: bool = False) -> Iterator[Finding]:
+    """Tell what is wrong; what rests on broken pages is not looked at.
+
+    `is_quick` spares what takes longest: each index entry with its row, each rejection with its
+    digest.
+    """
+    broken = list(_broken_pages(connection, is_quick=is_quick))
+    yield from broken
+    if broken:
+        return
+    found = broken_rules(connection)
+    yield from found if is_quick else chain(found, changed_rejections(connection))
+
+
+def count_rows(connection: Connection) -> dict[str, int]:
+    """Count the rows of every table."""
+    return {
+        table.name: connection.scalar(select(func.count()).select_from(table)) or 0
+        for table in metadata.sorted_tables
+    }
+
+
+def _broken_pages(connection: Connection, *, is_quick: bool) -> Iterator[Finding]:
+    if connection.dialect.name == "sqlite":
+        name = "quick_check" if is_quick else "integrity_check"
+        check = text(f"PRAGMA {name}({_MOST_COMPLAINTS})")
+        complaints = [str(each) for each in connection.scalars(check) if each != "ok"]
+        for each in complaints:
+            yield Finding(f"its pages are damaged: {each}", RESTORE)
+        return
+    yield from _broken_indexes(connection)
+
+
+def _broken_indexes(connection: Connection) -> Iterator[Finding]:
+    """Ask PostgreSQL's own amcheck, where the extension is installed and we may use it."""
+    usable = text("SELECT count(*) FROM pg_extension WHERE extname = 'amcheck'")
+    if not connection.scalar(usable):
+        return
+    indexes = text(
+        "SELECT c.oid::regclass::text FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid "
+        "JOIN pg_am a ON a.oid = c.relam JOIN pg_namespace n ON n.oid = c.relnamespace "
+        "WHERE a.amname = 'btree' AND n.nspname = current_schema() AND i.indisvalid"
+    )
+    for name in connection.scalars(indexes).all():
+        try:
+            with connection.begin_nested():
+                connection.execute(text("SELECT bt_index_check(:name)"), {"name": name})
+        except DBAPIError as error:
+            remedy = "run REINDEX on it, then `linewatch verify` again"
+            yield Finding(f"the index {name} is damaged: {str(error.orig).strip()}", remedy)
