@@ -24,7 +24,7 @@ from dashboard.store.standing import OpenIncident
 @click.option(
     "--state",
     type=click.Choice([*NoticeState], case_sensitive=False),
-    help="owed: not handed over yet; sent; dead: refused for good.",
+    help="owed: not handed over yet; sent; dead: refused for good; held: since a restore.",
 )
 @click.option("--tx", "tx_hash", type=options.HASH, help="Only those about this transaction.")
 @options.within

@@ -1,14 +1,111 @@
-"""`linewatch migrate`: commands that look after the store."""
+"""`linewatch migrate`, `join`, `backup` and `verify`: commands that look after the store."""
 
 from __future__ import annotations
 
+import logging
+import sys
+from pathlib import Path
+
 import click
 
-from dashboard.settings import load_settings
+from dashboard.cli import options
+from dashboard.cli.output import FAILED, Json, print_json, print_table, say, warn
+from dashboard.logs import configure_logs
+from dashboard.settings import Settings, load_settings
 from dashboard.wiring.migration import migrate_store
+from dashboard.wiring.upkeep import back_up_store, join_installation, verify_it
+
+_FILE = click.Path(path_type=Path)
 
 
 @click.command()
-def migrate() -> None:
+@click.option(
+    "--no-backup",
+    is_flag=True,
+    help="Upgrade a SQLite file without a copy of it beside it, whatever the settings say.",
+)
+def migrate(*, no_backup: bool) -> None:
     """Bring the store's schema to this version; creates the store where there is none."""
-    click.echo(f"The store has schema {migrate_store(load_settings())}.")
+    done = migrate_store(settings_of_command(), copies_first=False if no_backup else None)
+    if done.copy is not None:
+        say(f"The store as it was before is in {done.copy}.")
+    say(f"The store has schema {done.schema}.")
+
+
+@click.command()
+@click.option("--force", is_flag=True, help="Leave the installation that it belongs to.")
+def join(*, force: bool) -> None:
+    """Let this machine's state folder belong to the installation of the store.
+
+    For each further machine on one PostgreSQL database, and for a SQLite file that lies outside
+    of LINEWATCH_HOME.
+    """
+    settings = settings_of_command()
+    found = join_installation(settings, leaves_another=force)
+    say(f"{settings.home} belongs to the installation {found}.")
+
+
+@click.command()
+@click.argument("file", type=_FILE)
+@click.option("--force", is_flag=True, help="Overwrite FILE.")
+@click.option(
+    "--keep",
+    type=click.IntRange(1),
+    metavar="N",
+    help="FILE is a folder: name the backup by its time, and delete all but the last N there.",
+)
+@options.as_json
+def backup(*, file: Path, force: bool, keep: int | None, as_json: bool) -> None:
+    """Copy the store into FILE while everything goes on.
+
+    The copy is one SQLite file, whatever the store is in. It is verified before it gets its name.
+    """
+    made = back_up_store(settings_of_command(), file, keep=keep, overwrites=force)
+    if as_json:
+        deleted: list[Json] = [str(each) for each in made.deleted]
+        print_json(
+            {"file": str(made.path), "bytes": made.size, "rows": {**made.rows}, "deleted": deleted}
+        )
+        return
+    say(f"{made.path} holds {sum(made.rows.values()):,} rows in {made.size:,} bytes, verified.")
+    for each in made.deleted:
+        say(f"{each} is deleted.")
+
+
+@click.command()
+@click.argument("file", type=_FILE, required=False)
+@options.as_json
+def verify(*, file: Path | None, as_json: bool) -> None:
+    """Verify that the store, or the backup FILE, is whole; status 1 and the remedy where not.
+
+    Pages and indexes, references between rows, what must hold beyond them, and every rejection
+    against the digest that it was kept with. Everybody may go on using the store meanwhile.
+    """
+    found = verify_it(settings_of_command(), file)
+    if as_json:
+        trouble: list[Json] = [
+            {"what": each.what, "remedy": each.remedy} for each in found.findings
+        ]
+        print_json(
+            {
+                "store": found.name,
+                "isWhole": not trouble,
+                "findings": trouble,
+                "rows": {**found.rows},
+            }
+        )
+    elif found.findings:
+        for each in found.findings:
+            warn(f"{found.name}: {each.what}: {each.remedy}")
+    else:
+        say(f"{found.name} is whole.")
+        rows = [(name, f"{many:,}") for name, many in found.rows.items() if many]
+        print_table(("TABLE", "ROWS"), rows)
+    if found.findings:
+        sys.exit(FAILED)
+
+
+def settings_of_command() -> Settings:
+    """Load the settings for a command, which logs nothing but errors."""
+    configure_logs("command", logging.ERROR)
+    return load_settings()

@@ -30,6 +30,8 @@ class Action(StrEnum):
     RESTORE = "restore"
     VERIFY = "verify"
     MOVE = "move"
+    JOIN = "join"
+    RELEASE = "release"
     KEEP = "keep"
     FORGET = "forget"
 

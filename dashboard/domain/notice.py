@@ -20,11 +20,15 @@ class Recipient:
 
 
 class NoticeState(StrEnum):
-    """What became of a notice. DEAD: refused for good or deferred for too long; it is kept."""
+    """What became of a notice. DEAD: refused for good or deferred for too long; it is kept.
+
+    HELD: owed by a restored store, which cannot know whether it was sent; it waits for a person.
+    """
 
     OWED = "owed"
     SENT = "sent"
     DEAD = "dead"
+    HELD = "held"
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,6 +23,7 @@ class StoreSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """[store]: where everything is remembered, and for how long."""
 
     url: Secret
+    backup_before_upgrade: bool
     keep_fees: KeptFor
     keep_fee_minutes: KeptFor
     keep_rejections: KeptFor

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 from uuid import uuid4
 
 from sqlalchemy import Connection
@@ -17,9 +17,10 @@ from dashboard.errors import InputError, StoreError, StoreUnavailable
 from dashboard.store.backup_file import address_of, force_to_disk, reading
 from dashboard.store.copying import copy_store
 from dashboard.store.database import Database, database_at
-from dashboard.store.engine import Store, database_of
+from dashboard.store.engine import Store, database_of, stored_revision
 from dashboard.store.failures import store_errors, translated
 from dashboard.store.migrate import migrate
+from dashboard.store.schema import REVISION
 from dashboard.store.sqlite import SqliteFile
 from dashboard.store.verify import verify
 
@@ -44,8 +45,9 @@ def back_up(store: Store, path: Path, *, overwrites: bool = False) -> Backup:
     """
     with finished_as(path, overwrites=overwrites) as unfinished:
         with store.read() as connection:
-            if isinstance(database_of(connection), SqliteFile):
-                _copy_pages(connection, unfinished)
+            database = database_of(connection)
+            if isinstance(database, SqliteFile):
+                _copy_pages(database, unfinished)
             else:
                 _copy_rows(connection, unfinished)
         _refuse_a_broken_one(unfinished)
@@ -70,20 +72,37 @@ def finished_as(path: Path, *, overwrites: bool = False) -> Iterator[Path]:
             "and belongs to this user"
         ) from error
     finally:
-        for end in ("", *_BESIDE):
-            unfinished.with_name(unfinished.name + end).unlink(missing_ok=True)
+        clear_away(unfinished)
 
 
-def _copy_pages(connection: Connection, path: Path) -> None:
+def clear_away(path: Path) -> None:
+    """Delete a file that was not finished, with what SQLite put beside it."""
+    for end in ("", *_BESIDE):
+        path.with_name(path.name + end).unlink(missing_ok=True)
+
+
+def copy_before_upgrade(url: str) -> Path | None:
+    """Copy a SQLite file of an older schema beside it; None where there is nothing to copy."""
+    database = database_at(url)
+    if not isinstance(database, SqliteFile) or not database.exists():
+        return None
+    with store_errors(database), database.reading_engine().connect() as connection:
+        found = stored_revision(connection)
+    if found is None or found >= REVISION:
+        return None
+    copy = database.path.with_name(f"{database.path.name}.schema-{found}")
+    with finished_as(copy, overwrites=True) as unfinished:
+        _copy_pages(database, unfinished)
+    return copy
+
+
+def _copy_pages(database: SqliteFile, path: Path) -> None:
     """Let SQLite write every row into the file, which proves that each can be read.
 
     It reads one moment for as long as that takes and waits for no writer, nor writers for it.
     """
-    source: Any = connection.connection.driver_connection
-    (_, _, file) = source.execute("PRAGMA database_list").fetchone()
-    database = database_of(connection)
     try:
-        with closing(sqlite3.connect(file, isolation_level=None)) as own:
+        with closing(sqlite3.connect(database.path, isolation_level=None)) as own:
             own.execute("VACUUM INTO ?", [str(path)])
     except sqlite3.Error as error:
         raise _named(error, database, path) from error

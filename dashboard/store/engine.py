@@ -173,9 +173,15 @@ def installation_id(connection: Connection) -> UUID:
 def check_installation(store: Store, expected: UUID) -> None:
     """Raise ForeignStore unless the store belongs to the installation that is expected."""
     with store.read() as connection:
-        found = installation_id(connection)
-    if found != expected:
+        refuse_foreign(connection, store.name, expected)
+
+
+def refuse_foreign(connection: Connection, name: str, expected: UUID) -> None:
+    """Raise ForeignStore unless the store belongs to the installation that is expected."""
+    found = connection.scalars(select(installation.c.installation_id)).first()
+    if found not in {None, expected}:
         raise ForeignStore(
-            f"{store.name} belongs to the installation {found}, and this one is {expected}: "
-            "give each installation a LINEWATCH_HOME of its own"
+            f"{name} belongs to the installation {found}, and this "
+            f"LINEWATCH_HOME to {expected}: give each installation a store of its own; if this "
+            "machine is to work on that one, run `linewatch join --force`"
         )

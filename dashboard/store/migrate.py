@@ -13,32 +13,42 @@ from dashboard.domain.audit import Action, Doer
 from dashboard.errors import SchemaMismatch, StoreError
 from dashboard.store.audit import note_action
 from dashboard.store.database import PATIENCE, database_at
-from dashboard.store.engine import stored_revision
+from dashboard.store.engine import refuse_foreign, stored_revision
 from dashboard.store.failures import store_errors
 from dashboard.store.schema import REVISION, installation
 
 
-def migrate(url: str, new_id: UUID | None = None, by: Doer | None = None) -> str:
+def migrate(url: str, own_id: UUID | None = None, by: Doer | None = None) -> str:
     """Create the store or bring it to our schema; return that schema's name.
 
     Nothing changes where it has our schema already. A new store gets the installation id
-    `new_id`, or one by chance. Processes that migrate at once take turns. `by` is who does it,
-    for the audit log of a store that is brought on.
+    `own_id`, or one by chance; ForeignStore where one is there that has another. Processes that
+    migrate at once take turns. `by` is who does it, for the audit log of a store that is brought
+    on.
     """
     database = database_at(url)
     database.prepare()
     engine = database.writing_engine(PATIENCE)
     try:
         with store_errors(database), engine.begin() as connection:
-            before = _refuse_what_we_do_not_know(connection, database.name)
-            command.upgrade(configuration(connection), "head")
-            _found_installation(connection, new_id)
-            if by is not None and before not in {None, REVISION}:
-                steps = {"from": before, "to": REVISION}
-                note_action(connection, by.at, by.name, Action.MIGRATE, "store", steps)
+            bring_up(connection, database.name, own_id, by)
     finally:
         engine.dispose()
     return REVISION
+
+
+def bring_up(
+    connection: Connection, name: str, own_id: UUID | None = None, by: Doer | None = None
+) -> None:
+    """Do as `migrate` does, in a transaction that is open already."""
+    before = _refuse_what_we_do_not_know(connection, name)
+    if before is not None and own_id is not None:
+        refuse_foreign(connection, name, own_id)
+    command.upgrade(configuration(connection), "head")
+    _found_installation(connection, own_id)
+    if by is not None and before not in {None, REVISION}:
+        steps = {"from": before, "to": REVISION}
+        note_action(connection, by.at, by.name, Action.MIGRATE, "store", steps)
 
 
 def _refuse_what_we_do_not_know(connection: Connection, name: str) -> str | None:
@@ -65,7 +75,7 @@ def configuration(connection: Connection) -> Config:
     return configuration
 
 
-def _found_installation(connection: Connection, new_id: UUID | None) -> None:
+def _found_installation(connection: Connection, own_id: UUID | None) -> None:
     if connection.scalar(select(func.count()).select_from(installation)) == 0:
-        row = {"installation_id": new_id or uuid4(), "last_token": 0}
+        row = {"installation_id": own_id or uuid4(), "last_token": 0}
         connection.execute(installation.insert().values(**row))

@@ -25,6 +25,7 @@ from dashboard.domain.condition import Transition
 from dashboard.domain.exclusion import StoredRejection
 from dashboard.domain.notice import Delivery, DeliveryResult, Notice, NoticeState, Recipient
 from dashboard.store.columns import ForeignText, Moment
+from dashboard.store.held import is_uncertain, restored_at
 from dashboard.store.leases import live_tokens
 from dashboard.store.notice_rows import (
     cause_of,
@@ -46,10 +47,14 @@ IS_OWED: Final = notices.c.state == literal_column("'owed'")
 
 @dataclass(frozen=True, slots=True)
 class OutboxEntry:
-    """A transition that nobody was told of yet, with the rejection behind it."""
+    """A transition that nobody was told of yet, with the rejection behind it.
+
+    `is_held`: it is of a time of which a restored store does not know who was told of what.
+    """
 
     transition: Transition
     rejection: StoredRejection | None
+    is_held: bool = False
 
 
 def unexpanded(connection: Connection, limit: int) -> list[OutboxEntry]:
@@ -61,7 +66,9 @@ def unexpanded(connection: Connection, limit: int) -> list[OutboxEntry]:
         .order_by(outbox.c.outbox_id)
         .limit(limit)
     )
-    return [OutboxEntry(*cause_of(row)) for row in connection.execute(query).mappings()]
+    causes = [cause_of(row) for row in connection.execute(query).mappings()]
+    last_restored = restored_at(connection) if causes else None
+    return [OutboxEntry(*cause, is_uncertain(*cause, last_restored)) for cause in causes]
 
 
 def expand(
@@ -70,7 +77,7 @@ def expand(
     """Owe one notice to each recipient; return how many are new, none the second time.
 
     A notice's id and Message-ID follow from transition and recipient, so even a store that was
-    set back to a backup repeats them.
+    set back to a backup repeats them. What is held is not sent before somebody releases it.
     """
     transition_id = entry.transition.transition_id
     mine = outbox.c.transition_id == transition_id
@@ -78,7 +85,7 @@ def expand(
     if connection.execute(first).rowcount == 0:
         return 0
     return sum(
-        insert_new(connection, notices, _new_notice(transition_id, recipient, now))
+        insert_new(connection, notices, _new_notice(entry, recipient, now))
         for recipient in recipients
     )
 
@@ -200,7 +207,8 @@ def _finish(
     return True
 
 
-def _new_notice(transition_id: UUID, recipient: Recipient, now: datetime) -> dict[str, Any]:
+def _new_notice(entry: OutboxEntry, recipient: Recipient, now: datetime) -> dict[str, Any]:
+    transition_id = entry.transition.transition_id
     notice_id = notice_id_of(transition_id, recipient)
     return {
         "notice_id": notice_id,
@@ -209,7 +217,7 @@ def _new_notice(transition_id: UUID, recipient: Recipient, now: datetime) -> dic
         "address": recipient.address,
         "message_id": message_id_of(notice_id),
         "created_at": now,
-        "state": NoticeState.OWED,
+        "state": NoticeState.HELD if entry.is_held else NoticeState.OWED,
         "attempts": 0,
         "next_attempt_at": now,
         "outcome": "",

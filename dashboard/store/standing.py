@@ -9,6 +9,7 @@ from sqlalchemy import Connection, func, or_, select
 
 from dashboard.domain.condition import State, Subject, SubjectKind
 from dashboard.domain.notice import NoticeState
+from dashboard.store.held import how_many_held
 from dashboard.store.outbox import IS_OWED
 from dashboard.store.schema import conditions, notices
 
@@ -24,13 +25,14 @@ class OpenIncident:
 
 @dataclass(frozen=True, slots=True)
 class PostStanding:
-    """What is owed now, and what became of the notices of some time."""
+    """What is owed and held now, and what became of the notices of some time."""
 
     owed: int
     oldest_owed: datetime | None
     sent: int
     last_sent: datetime | None
     dead: int
+    held: int = 0
 
 
 def open_incidents(connection: Connection) -> list[OpenIncident]:
@@ -70,4 +72,5 @@ def post_standing(connection: Connection, since: datetime) -> PostStanding:
         sent=sent.many if sent else 0,
         last_sent=sent.last if sent else None,
         dead=dead.many if dead else 0,
+        held=how_many_held(connection),
     )

@@ -12,6 +12,8 @@ from sqlalchemy.exc import DBAPIError
 from dashboard.store.invariants import RESTORE, Finding, broken_rules, changed_rejections
 from dashboard.store.schema import metadata
 
+__all__ = ["Finding", "broken_pages", "count_rows", "verify"]
+
 _MOST_COMPLAINTS: Final = 20
 
 
@@ -21,7 +23,7 @@ def verify(connection: Connection, *, is_quick: bool = False) -> Iterator[Findin
     `is_quick` spares what takes longest: each index entry with its row, each rejection with its
     digest.
     """
-    broken = list(_broken_pages(connection, is_quick=is_quick))
+    broken = list(broken_pages(connection, is_quick=is_quick))
     yield from broken
     if broken:
         return
@@ -37,7 +39,8 @@ def count_rows(connection: Connection) -> dict[str, int]:
     }
 
 
-def _broken_pages(connection: Connection, *, is_quick: bool) -> Iterator[Finding]:
+def broken_pages(connection: Connection, *, is_quick: bool) -> Iterator[Finding]:
+    """Tell what the database itself finds wrong."""
     if connection.dialect.name == "sqlite":
         name = "quick_check" if is_quick else "integrity_check"
         check = text(f"PRAGMA {name}({_MOST_COMPLAINTS})")

@@ -25,7 +25,7 @@ from dashboard.upstream.http import open_client
 from dashboard.wiring.clock import utc_now
 from dashboard.wiring.http import run_http
 from dashboard.wiring.networks import Clients, networks_of
-from dashboard.wiring.store import open_checked_store
+from dashboard.wiring.store import open_role_store
 
 
 async def run_devnet(settings: Settings, stop: asyncio.Event) -> None:
@@ -35,7 +35,7 @@ async def run_devnet(settings: Settings, stop: asyncio.Event) -> None:
         raise SettingsError("devnet.mode is off, or networks are configured: set it to on")
     folder = settings.home / "devnet"
     chain = Chain(open_genesis(folder, settings.devnet.seed, utc_now))
-    with closing(Ledger(folder)) as ledger, closing(open_checked_store(settings)) as store:
+    with closing(Ledger(folder)) as ledger, closing(open_role_store(settings)) as store:
         async with open_client() as http:
             serve = Clients(http, settings.poll, attempts=1).exclusion(network)
             assert serve is not None  # noqa: S101 - devnet always has the endpoint of our own serve

@@ -2,14 +2,52 @@
 
 from __future__ import annotations
 
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from uuid import UUID
+
 from dashboard.domain.audit import Doer
+from dashboard.errors import SchemaMismatch
 from dashboard.settings import Settings
+from dashboard.store.backup import copy_before_upgrade
+from dashboard.store.engine import installation_id, open_store
 from dashboard.store.migrate import migrate
+from dashboard.store.schema import REVISION
 from dashboard.wiring.actor import os_user
 from dashboard.wiring.clock import utc_now
-from dashboard.wiring.store import store_url
+from dashboard.wiring.identity import belong_to, own_id
+from dashboard.wiring.store import open_checked_store, store_url
 
 
-def migrate_store(settings: Settings) -> str:
-    """Create the store, or bring it to our schema; return the schema's name."""
-    return migrate(store_url(settings), by=Doer(os_user(), utc_now()))
+@dataclass(frozen=True, slots=True)
+class Migrated:
+    """The schema that the store has now, and where it is as it was before, if that was kept."""
+
+    schema: str
+    copy: Path | None = None
+
+
+def migrate_store(settings: Settings, *, copies_first: bool | None = None) -> Migrated:
+    """Create the store, or bring it to our schema.
+
+    Whoever creates it or brings it on belongs to its installation. ForeignStore where it is not
+    of this one. `copies_first`: whether a SQLite file is copied before it is changed, if not as
+    the settings say.
+    """
+    try:
+        open_checked_store(settings).close()
+    except SchemaMismatch:
+        copies = settings.store.backup_before_upgrade if copies_first is None else copies_first
+        return _bring_on(settings, own_id(settings), copies_first=copies)
+    return Migrated(REVISION)
+
+
+def _bring_on(settings: Settings, own: UUID | None, *, copies_first: bool) -> Migrated:
+    url = store_url(settings)
+    copy = copy_before_upgrade(url) if copies_first else None
+    schema = migrate(url, own, Doer(os_user(), utc_now()))
+    if own is None:
+        with closing(open_store(url)) as store, store.read() as connection:
+            belong_to(settings, installation_id(connection))
+    return Migrated(schema, copy)

@@ -33,7 +33,7 @@ from dashboard.wiring.live import live_question
 from dashboard.wiring.migration import migrate_store
 from dashboard.wiring.networks import shown_networks
 from dashboard.wiring.roles import refuse_taken_ports, roles_of
-from dashboard.wiring.store import open_checked_store, worker_is_alive
+from dashboard.wiring.store import open_role_store, worker_is_alive
 
 AS_A_ROLE: Final = "linewatch"
 """The name under which `linewatch pages` runs app.py."""
@@ -87,7 +87,7 @@ def pages_lifespan(
 def _desk(settings: Settings) -> Iterator[Desk]:
     networks = shown_networks(settings)
     with (
-        closing(open_checked_store(settings)) as store,
+        closing(open_role_store(settings)) as store,
         live_question(settings, store, networks) as look_up,
     ):
         cards = tuple(card_of(network, settings) for network in networks)

@@ -21,7 +21,7 @@ from dashboard.wiring.clock import utc_now
 from dashboard.wiring.http import run_http
 from dashboard.wiring.keys import configured_keys
 from dashboard.wiring.networks import Clients, Network, networks_of
-from dashboard.wiring.store import open_checked_store
+from dashboard.wiring.store import open_role_store
 
 _UNCOLLECTED: Final = 20_000
 """Objects made and not freed before Python looks for cycles among the youngest."""
@@ -30,7 +30,7 @@ _UNCOLLECTED: Final = 20_000
 async def run_serve(settings: Settings, stop: asyncio.Event) -> None:
     """Serve both APIs until `stop`."""
     http = open_client()
-    with closing(open_checked_store(settings)) as store:
+    with closing(open_role_store(settings)) as store:
         async with http:
             services = _services(settings, store, Clients(http, settings.poll))
             config = server_config(services, settings.serve.host, settings.serve.port)

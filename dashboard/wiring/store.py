@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 from contextlib import closing
+from datetime import timedelta
+from typing import Final
 
-from dashboard.errors import StoreError
+from dashboard.errors import ForeignStore, StoreError
+from dashboard.logs import get_logger
 from dashboard.settings import Settings
-from dashboard.store.engine import Store, open_store
+from dashboard.store.engine import Store, check_installation, installation_id, open_store
 from dashboard.store.leases import holder
+from dashboard.wiring.identity import belong_to, own_id
 from dashboard.wiring.worker_lease import WORKER_LEASE
+
+_LOOK: Final = timedelta(seconds=0.5)
+"""How long a role reads pages before it begins: 250 MB of them, and no more of a store of 10 GB."""
+
+_log = get_logger(__name__)
 
 
 def store_url(settings: Settings) -> str:
@@ -16,9 +25,24 @@ def store_url(settings: Settings) -> str:
     return settings.store.url.reveal() or f"sqlite:///{settings.home / 'linewatch.sqlite'}"
 
 
-def open_checked_store(settings: Settings) -> Store:
-    """Open the store; StoreError where it has no schema, or another one than ours."""
-    return open_store(store_url(settings))
+def open_checked_store(settings: Settings, look: timedelta = timedelta(0)) -> Store:
+    """Open the store; StoreError where it is damaged, of another schema or not ours.
+
+    A state folder that belongs to no installation yet joins the one whose store it is told to
+    use, if that is on a server or in this very folder. Other files belong to somebody.
+    """
+    store = open_store(store_url(settings), look=look)
+    try:
+        _belong(settings, store)
+    except BaseException:
+        store.close()
+        raise
+    return store
+
+
+def open_role_store(settings: Settings) -> Store:
+    """Open the store for a role, which looks longer for damage than a command."""
+    return open_checked_store(settings, _LOOK)
 
 
 def worker_is_alive(settings: Settings) -> bool:
@@ -28,3 +52,26 @@ def worker_is_alive(settings: Settings) -> bool:
             return holder(connection, WORKER_LEASE) is not None
     except StoreError:
         return False
+
+
+def _belong(settings: Settings, store: Store) -> None:
+    own = own_id(settings)
+    if own is not None:
+        check_installation(store, own)
+        return
+    with store.read() as connection:
+        found = installation_id(connection)
+    if not _may_join(settings):
+        raise ForeignStore(
+            f"{store.name} belongs to the installation {found}, and the state folder "
+            f"{settings.home} to none: run `linewatch join` if this machine is to work on it, or "
+            "give it a store of its own"
+        )
+    if belong_to(settings, found):
+        _log.info("this state folder belongs to an installation now", installation=str(found))
+
+
+def _may_join(settings: Settings) -> bool:
+    """Whether a store may be taken for ours though nothing says so."""
+    url = store_url(settings)
+    return not url.startswith("sqlite") or url.startswith(f"sqlite:///{settings.home}/")

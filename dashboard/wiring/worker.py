@@ -30,7 +30,7 @@ from dashboard.store.engine import Store
 from dashboard.upstream.http import open_client
 from dashboard.wiring.clock import elapsed, utc_now
 from dashboard.wiring.networks import Clients, Network, gas_periods, module_limits, networks_of
-from dashboard.wiring.store import open_checked_store
+from dashboard.wiring.store import open_role_store
 from dashboard.wiring.worker_lease import WORKER_LEASE
 
 MAIL = "mail"
@@ -41,7 +41,7 @@ NOBODY = "oncall@localhost"
 async def run_worker(settings: Settings, stop: asyncio.Event) -> None:
     """Work, or stand by while another worker does, until `stop`."""
     networks = networks_of(settings)
-    with closing(open_checked_store(settings)) as store:
+    with closing(open_role_store(settings)) as store:
         async with open_client() as http:
             clients = Clients(http, settings.poll)
             watched = [_watched(network, clients, settings) for network in networks]

@@ -33,6 +33,7 @@ _POST: Final = {
     NoticeState.SENT: ("calm", "✓", "Sent"),
     NoticeState.OWED: ("busy", "…", "Waiting"),
     NoticeState.DEAD: ("bad", "✕", "Given up"),
+    NoticeState.HELD: ("stale", "‖", "Held"),
 }
 _LONGEST_ANSWER: Final = 200
 _LONGEST_ADDRESS: Final = 120
@@ -100,6 +101,8 @@ def _when(notice: Notice) -> str:
         return "" if notice.sent_at is None else _short(notice.sent_at)
     if notice.state is NoticeState.DEAD:
         return f"after {_attempts(notice.attempts)}"
+    if notice.state is NoticeState.HELD:
+        return "since a restore"
     if not notice.attempts:
         return "for its first attempt"
     next_at = "" if notice.next_attempt_at is None else f", next {_short(notice.next_attempt_at)}"

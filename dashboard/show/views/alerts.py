@@ -37,6 +37,7 @@ _STATES: Final = {
     "Waiting": NoticeState.OWED,
     "Sent": NoticeState.SENT,
     "Given up": NoticeState.DEAD,
+    "Held": NoticeState.HELD,
 }
 
 
@@ -70,6 +71,9 @@ def answer(standing: PostStanding, now: datetime) -> str:
         said.append("1 letter waits." if standing.owed == 1 else f"{standing.owed:,} letters wait.")
     if standing.dead:
         said.append(f"{standing.dead:,} {'was' if standing.dead == 1 else 'were'} given up.")
+    if standing.held:
+        were = "1 letter is" if standing.held == 1 else f"{standing.held:,} letters are"
+        said.append(f"{were} held since a backup was restored: `linewatch release` decides.")
     if said:
         return " ".join(said)
     if standing.last_sent is None:

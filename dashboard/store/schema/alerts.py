@@ -104,6 +104,13 @@ Index(
     postgresql_where=notices.c.state == "owed",
 )
 
+Index(
+    "ix_notices_held",
+    notices.c.created_at,
+    sqlite_where=notices.c.state == "held",
+    postgresql_where=notices.c.state == "held",
+)
+
 deliveries = Table(
     "deliveries",
     metadata,

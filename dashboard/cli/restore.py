@@ -1,0 +1,99 @@
+"""`linewatch restore`, `release` and `move`: commands that put another store in place."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Final
+
+import click
+
+from dashboard.cli import options
+from dashboard.cli.output import print_json, say
+from dashboard.cli.store import settings_of_command
+from dashboard.errors import InputError
+from dashboard.wiring.upkeep import count_held, move_store, release_held, restore_store
+
+_FROM_VARIABLE: Final = "env:"
+
+
+@click.command()
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option(
+    "--force", is_flag=True, help="Become the installation of the backup, if it is of another."
+)
+@options.as_json
+def restore(*, file: Path, force: bool, as_json: bool) -> None:
+    """Put the backup FILE into the store's place; stop everything that runs before.
+
+    The backup is verified first and brought to this version's schema. The store that was there is
+    put aside, never deleted. Nobody is told anything by that: what the backup holds as owed, and
+    what turns out to have happened before the restore, is held until `linewatch release`.
+    """
+    done = restore_store(settings_of_command(), file, becomes_another=force)
+    if as_json:
+        print_json(
+            {
+                "installation": str(done.installation_id),
+                "rows": {**done.rows},
+                "held": done.held,
+                "aside": done.aside,
+            }
+        )
+        return
+    say(f"The store holds what {file} held: {sum(done.rows.values()):,} rows, verified.")
+    if done.aside is not None:
+        say(f"What was there before is in {done.aside}.")
+    say(f"{done.held:,} notices that were owed are held: `linewatch release` sends them.")
+
+
+@click.command()
+@click.option("--drop", is_flag=True, help="Give them up instead; they stay on record as dead.")
+@click.option("--count", "counts", is_flag=True, help="Only tell how many there are.")
+@options.as_json
+def release(*, drop: bool, counts: bool, as_json: bool) -> None:
+    """Send the notices that a restore holds, all of them.
+
+    `linewatch alerts --state held` lists them. Some may have been sent before the restore by the
+    store that was replaced.
+    """
+    settings = settings_of_command()
+    many = count_held(settings) if counts else release_held(settings, lets_go=drop)
+    if as_json:
+        print_json({"notices": many})
+        return
+    became = "held" if counts else "given up" if drop else "owed again"
+    say(f"{many:,} {'notice is' if many == 1 else 'notices are'} {became}.")
+
+
+@click.command()
+@click.option(
+    "--to",
+    "target",
+    required=True,
+    metavar="URL",
+    help="An empty database; env:NAME reads the variable NAME, so that no list shows a password.",
+)
+@options.as_json
+def move(*, target: str, as_json: bool) -> None:
+    """Move the store to another database; stop everything that runs before.
+
+    All rows are copied and compared. The store that they come from stays as it is, but for a mark
+    that keeps everybody from going on with it.
+    """
+    done = move_store(settings_of_command(), _address(target))
+    if as_json:
+        print_json({"store": done.name, "rows": {**done.rows}})
+        return
+    say(f"{done.name} holds all {sum(done.rows.values()):,} rows, compared.")
+    say("Set store.url, or LINEWATCH_STORE_URL, to its address on every machine, then start again.")
+
+
+def _address(text: str) -> str:
+    if not text.startswith(_FROM_VARIABLE):
+        return text
+    name = text.removeprefix(_FROM_VARIABLE)
+    try:
+        return os.environ[name]
+    except KeyError:
+        raise InputError(f"--to {text}: the variable {name} is not set") from None

@@ -1,0 +1,127 @@
+"""Restore a backup: what it holds is verified first, and nobody is told anything twice."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+from uuid import UUID, uuid4
+
+from sqlalchemy import Connection, func, select, update
+
+from dashboard.domain.audit import Action, Detail, Doer
+from dashboard.errors import ForeignStore, StoreError, StoreUnavailable
+from dashboard.store.audit import note_action
+from dashboard.store.backup import clear_away
+from dashboard.store.backup_file import address_of, force_to_disk, reading
+from dashboard.store.database import database_at
+from dashboard.store.engine import installation_id
+from dashboard.store.failures import store_errors
+from dashboard.store.held import hold_what_is_owed
+from dashboard.store.migrate import migrate
+from dashboard.store.placing import put_in_place
+from dashboard.store.raw_rows import count_on_after, last_number
+from dashboard.store.schema import installation, leases, outbox, rejections
+from dashboard.store.sqlite import SqliteFile
+from dashboard.store.verify import Finding, broken_pages, count_rows, verify
+
+GAP: Final = 1_000_000_000
+"""How far numbers jump: further than any of them came in the time that the backup lacks. A worker
+of that time is fenced by its token, and a place in the order of arrivals is never given twice."""
+
+_JUMPING: Final = (rejections, outbox)
+
+
+@dataclass(frozen=True, slots=True)
+class Restored:
+    """What was restored: whose, how many rows of each table, and where the former store is.
+
+    `held` notices wait until a person decides whether they are sent.
+    """
+
+    installation_id: UUID
+    rows: dict[str, int]
+    held: int
+    aside: str | None
+
+
+def restore(url: str, path: Path, by: Doer, folder: Path, expected: UUID | None = None) -> Restored:
+    """Put what a backup holds into the place of the store at `url`, while nobody uses that.
+
+    `folder` is where a copy may be prepared. ForeignStore where the backup is of an installation
+    other than the `expected` one. What the backup holds as owed is held, since it may have been
+    sent; so is later on what turns out to have happened before now.
+    """
+    database = database_at(url)
+    database.prepare()
+    beside = database.path.parent if isinstance(database, SqliteFile) else folder
+    with _copied(path, beside) as copy:
+        migrate(address_of(copy), by=by)
+        held, owner = _set_right(copy, path, by, expected)
+        rows = _verified(copy, path)
+        force_to_disk(copy)
+        aside = put_in_place(copy, database, by.at)
+    return Restored(owner, rows, held, aside)
+
+
+@contextmanager
+def _copied(path: Path, folder: Path) -> Iterator[Path]:
+    """Yield a copy of a backup that may be changed; it is gone afterwards."""
+    with reading(path) as connection:
+        _refuse(broken_pages(connection, is_quick=True), path)
+    copy = folder / f".restoring-{uuid4().hex[:8]}.sqlite"
+    try:
+        copy.touch(mode=0o600)
+        shutil.copyfile(path, copy)
+        yield copy
+    except OSError as error:
+        raise StoreUnavailable(
+            f"{folder} does not take a copy of {path} ({error.strerror}): make room there"
+        ) from error
+    finally:
+        clear_away(copy)
+
+
+def _set_right(copy: Path, path: Path, by: Doer, expected: UUID | None) -> tuple[int, UUID]:
+    """Make a copy fit to go on from; return how many notices are held now, and whose it is."""
+    database = database_at(address_of(copy))
+    with store_errors(database), database.alone() as connection:
+        owner = installation_id(connection)
+        if expected not in {None, owner}:
+            raise ForeignStore(
+                f"{path} is a backup of the installation {owner}, and this one is {expected}: "
+                "with --force this installation becomes that one"
+            )
+        held = hold_what_is_owed(connection) + _untold(connection)
+        jump = installation.c.last_token + GAP
+        values = {"restored_at": by.at, "moved_to": None, "last_token": jump}
+        connection.execute(update(installation).values(**values))
+        connection.execute(update(leases).values(holder=None))
+        for table in _JUMPING:
+            count_on_after(connection, table, last_number(connection, table) + GAP)
+        details: dict[str, Detail] = {"backup": str(path), "held": held}
+        note_action(connection, by.at, by.name, Action.RESTORE, "store", details)
+    return held, owner
+
+
+def _untold(connection: Connection) -> int:
+    """Count what will be held as soon as a worker finds out who is to be told."""
+    query = select(func.count()).select_from(outbox).where(outbox.c.expanded_at.is_(None))
+    return connection.scalar(query) or 0
+
+
+def _verified(copy: Path, path: Path) -> dict[str, int]:
+    with reading(copy) as connection:
+        _refuse(verify(connection), path)
+        return count_rows(connection)
+
+
+def _refuse(findings: Iterator[Finding], path: Path) -> None:
+    for finding in findings:
+        raise StoreError(
+            f"The backup {path} is damaged, and nothing was changed: {finding.what}. Take an older "
+            "one; `linewatch verify FILE` tells all of it"
+        )

@@ -1,0 +1,147 @@
+"""What people do to the store of an installation: back it up, verify, restore and move it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from dashboard.domain.audit import Action, Detail, Doer
+from dashboard.errors import ForeignStore, InputError
+from dashboard.settings import Settings
+from dashboard.store import held
+from dashboard.store.audit import note_action
+from dashboard.store.backup import back_up
+from dashboard.store.backup_file import reading
+from dashboard.store.connection import Connection
+from dashboard.store.engine import installation_id, open_store
+from dashboard.store.invariants import Finding
+from dashboard.store.move import Moved, move
+from dashboard.store.restore import Restored, restore
+from dashboard.store.verify import count_rows, verify
+from dashboard.wiring.actor import os_user
+from dashboard.wiring.clock import utc_now
+from dashboard.wiring.identity import belong_to, own_id
+from dashboard.wiring.store import open_checked_store, store_url
+
+_NAME: Final = "linewatch-{:%Y%m%dT%H%M%SZ}.sqlite"
+_NAMED: Final = re.compile(r"linewatch-\d{8}T\d{6}Z\.sqlite")
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A backup that was made, and those that were deleted for it."""
+
+    path: Path
+    size: int
+    rows: dict[str, int]
+    deleted: tuple[Path, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Verified:
+    """What was looked at, what is wrong with it, and how many rows each table holds."""
+
+    name: str
+    findings: Sequence[Finding]
+    rows: dict[str, int]
+
+
+def back_up_store(settings: Settings, path: Path, *, keep: int | None, overwrites: bool) -> Kept:
+    """Back the store up into a file, or under a name of its own into a folder that is there.
+
+    Of a folder's backups with such names, only the last `keep` stay.
+    """
+    by = _doer()
+    is_folder = path.is_dir()
+    if keep is not None and not is_folder:
+        raise InputError(f"--keep counts the backups of a folder, and {path} is none: make it")
+    target = path / _NAME.format(by.at) if is_folder else path
+    with closing(open_checked_store(settings)) as store:
+        made = back_up(store, target, overwrites=overwrites)
+        with store.write() as connection:
+            details: dict[str, Detail] = {"file": str(made.path), "bytes": made.size}
+            note_action(connection, by.at, by.name, Action.BACKUP, "store", details)
+    with reading(made.path) as connection:
+        rows = count_rows(connection)
+    deleted = () if keep is None else _delete_all_but(keep, path)
+    return Kept(made.path, made.size, rows, deleted)
+
+
+def verify_it(settings: Settings, path: Path | None) -> Verified:
+    """Verify the running store, or the backup at `path`."""
+    if path is not None:
+        with reading(path) as connection:
+            return _verified(f"The backup {path}", connection)
+    with closing(open_checked_store(settings)) as store, store.read() as connection:
+        return _verified(store.name, connection)
+
+
+def restore_store(settings: Settings, path: Path, *, becomes_another: bool) -> Restored:
+    """Put a backup into the store's place; the state folder belongs to its installation then."""
+    own = own_id(settings)
+    settings.home.mkdir(mode=0o700, parents=True, exist_ok=True)
+    expected = None if becomes_another else own
+    restored = restore(store_url(settings), path, _doer(), settings.home, expected)
+    belong_to(settings, restored.installation_id)
+    return restored
+
+
+def release_held(settings: Settings, *, lets_go: bool) -> int:
+    """Send what a restore holds, or give it up; return how many notices that are."""
+    by = _doer()
+    with closing(open_checked_store(settings)) as store, store.write() as connection:
+        many = held.let_go(connection) if lets_go else held.release(connection, by.at)
+        details = {"notices": many, "sent": not lets_go}
+        note_action(connection, by.at, by.name, Action.RELEASE, "held notices", details)
+    return many
+
+
+def count_held(settings: Settings) -> int:
+    """Count the notices that a restore holds."""
+    with closing(open_checked_store(settings)) as store, store.read() as connection:
+        return held.how_many_held(connection)
+
+
+def move_store(settings: Settings, target: str) -> Moved:
+    """Move the store to another database; the settings have to name that afterwards."""
+    open_checked_store(settings).close()
+    return move(store_url(settings), target, _doer())
+
+
+def join_installation(settings: Settings, *, leaves_another: bool) -> str:
+    """Let the state folder belong to the installation of the store that the settings name."""
+    by, own = _doer(), own_id(settings)
+    with closing(open_store(store_url(settings))) as store, store.write() as connection:
+        found = installation_id(connection)
+        if own not in {None, found} and not leaves_another:
+            raise ForeignStore(
+                f"{settings.home} belongs to the installation {own}, and {store.name} to {found}: "
+                "with --force it leaves the one for the other"
+            )
+        if own != found:
+            home = {"home": str(settings.home)}
+            note_action(connection, by.at, by.name, Action.JOIN, "installation", home)
+    if not belong_to(settings, found):
+        raise InputError(f"{settings.home} takes no file: let this user write it")
+    return str(found)
+
+
+def _verified(name: str, connection: Connection) -> Verified:
+    findings = tuple(verify(connection))
+    return Verified(name, findings, {} if findings else count_rows(connection))
+
+
+def _delete_all_but(keep: int, folder: Path) -> tuple[Path, ...]:
+    named = sorted(each for each in folder.iterdir() if _NAMED.fullmatch(each.name))
+    old = tuple(named[:-keep])
+    for each in old:
+        each.unlink()
+    return old
+
+
+def _doer() -> Doer:
+    return Doer(os_user(), utc_now())
