@@ -17,6 +17,13 @@ from dashboard.store.schema import REVISION
 from dashboard.store.sqlite import SqliteFile
 
 
+class _Backup(SqliteFile):
+    """Is told apart from a store in messages."""
+
+    noun = "The backup"
+    ways_out = "take another one; `linewatch verify FILE` tells whether that is whole"
+
+
 def address_of(path: Path) -> str:
     """Return the address of a store in a file."""
     return URL.create("sqlite", database=str(path)).render_as_string()
@@ -29,7 +36,7 @@ def reading(path: Path) -> Iterator[Connection]:
     unchanging = f"file:{path.resolve().as_uri().removeprefix('file://')}"
     options = {"mode": "ro", "immutable": "1", "uri": "true"}
     engine = create_engine(URL.create("sqlite", database=unchanging, query=options))
-    database = SqliteFile(URL.create("sqlite", database=str(path)))
+    database = _Backup(URL.create("sqlite", database=str(path)))
     try:
         with store_errors(database), engine.connect() as connection:
             database.look_over(connection, timedelta(0))

@@ -66,8 +66,8 @@ def _nobody_else(database: SqliteFile) -> Iterator[None]:
     """Keep everybody out of the file, be it as damaged as it may."""
     with ExitStack() as held:
         try:
-            held.enter_context(store_errors(database))
-            held.enter_context(database.alone())
+            with store_errors(database):
+                held.enter_context(database.alone())
         except StoreUnavailable:
             raise
         except StoreError:

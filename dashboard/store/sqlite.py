@@ -35,7 +35,7 @@ _REMEDIES: Final = {
     sqlite3.SQLITE_PERM: "give this user the right to read and write it and its folder",
     sqlite3.SQLITE_CANTOPEN: "give this user the right to read and write it and its folder",
 }
-_OUT_OF_DAMAGE: Final = (
+_WAYS_OUT: Final = (
     "stop what uses it, then run `linewatch restore FILE` with your newest backup; without one, "
     "`linewatch backup --salvage FILE` saves what can be read"
 )
@@ -46,6 +46,8 @@ class SqliteFile:
 
     parameter = "?"
     driver_error: type[Exception] = sqlite3.Error
+    noun = "The store"
+    ways_out = _WAYS_OUT
 
     def __init__(self, url: URL) -> None:
         """Refuse an address that names no file."""
@@ -56,7 +58,7 @@ class SqliteFile:
             )
         self._url = url
         self.path = Path(url.database)
-        self.name = f"The store {url.database}"
+        self.name = f"{self.noun} {url.database}"
 
     def exists(self) -> bool:
         """Look for the file; to connect would create it. StoreError for a folder."""
@@ -85,7 +87,7 @@ class SqliteFile:
 
     def damaged(self, what: str) -> StoreError:
         """Say damage with the ways out of it."""
-        return StoreError(f"{self.name} is damaged ({what}): {_OUT_OF_DAMAGE}")
+        return StoreError(f"{self.name} is damaged ({what}): {self.ways_out}")
 
     def prepare(self) -> None:
         """Create the folder of the file, closed to other users, where there is none."""

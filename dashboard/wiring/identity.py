@@ -18,7 +18,7 @@ def own_id(settings: Settings) -> UUID | None:
     path = settings.home / FILE
     try:
         return UUID(path.read_text(encoding="ascii").strip())
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return None
     except (OSError, ValueError) as error:
         raise SettingsError(

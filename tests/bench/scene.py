@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import os
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -81,5 +84,12 @@ class Scene:
                 "LINEWATCH_STORE_URL": f"sqlite:///{self.archive.file}",
                 "LINEWATCH_SERVE_PORT": str(port),
             }
+            _join(variables)
             with started(name, command, chosen, variables, port) as server:
                 yield server
+
+
+def _join(variables: Mapping[str, str]) -> None:
+    """Let a new state folder work on the archive, which lies outside of it."""
+    join = [sys.executable, "-m", "dashboard.cli.main", "join"]
+    subprocess.run(join, env={**os.environ, **variables}, check=True, stdout=subprocess.DEVNULL)
