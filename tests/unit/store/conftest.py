@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from dashboard.store.backup import back_up
 from dashboard.store.engine import Store, open_store
 from tests.databases import DATABASES, new_store
+from tests.unit.store.lived_in import live_in
 from tests.unit.store.machine import Machine
 
 
@@ -37,3 +39,11 @@ def store(url: str, machine: Machine) -> Iterator[Store]:
     """Yield the store, opened."""
     with open_store(url, machine.clock) as opened:
         yield opened
+
+
+@pytest.fixture
+def backup(url: str, tmp_path: Path) -> Path:
+    """Return a backup of a store in which something of every kind happened."""
+    with open_store(url, Machine().clock) as store:
+        live_in(store)
+        return back_up(store, tmp_path / "backup.sqlite").path

@@ -1,0 +1,18 @@
+"""Restoring in tests: an hour after everything happened, by an operator."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+from dashboard.domain.audit import Doer
+from dashboard.store.restore import Restored, restore
+from tests.builders import A_MOMENT, seconds
+
+AN_HOUR_LATER: Final = A_MOMENT + seconds(3600)
+BY: Final = Doer("operator", AN_HOUR_LATER)
+
+
+def restored(url: str, backup: Path) -> Restored:
+    """Restore a backup."""
+    return restore(url, backup, BY, backup.parent)
