@@ -11,6 +11,7 @@ from pathlib import Path
 from sqlalchemy import URL, Connection, create_engine
 
 from dashboard.errors import SchemaMismatch, StoreError, StoreUnavailable
+from dashboard.store.connection import DATABASE
 from dashboard.store.engine import stored_revision
 from dashboard.store.failures import store_errors
 from dashboard.store.schema import REVISION
@@ -41,7 +42,7 @@ def reading(path: Path) -> Iterator[Connection]:
         with store_errors(database), engine.connect() as connection:
             database.look_over(connection, timedelta(0))
             _refuse_what_we_do_not_know(connection, path)
-            yield connection
+            yield connection.execution_options(**{DATABASE: database})
     finally:
         engine.dispose()
 

@@ -12,13 +12,13 @@ from sqlalchemy import Connection, Engine, inspect, select, text
 
 from dashboard.errors import ForeignStore, SchemaMismatch, StoreUnavailable
 from dashboard.store.boot import BootClock, BootMoment
+from dashboard.store.connection import DATABASE
 from dashboard.store.database import PATIENCE, Database, database_at
 from dashboard.store.failures import store_errors
 from dashboard.store.rejection_reader import RejectionReader
 from dashboard.store.schema import REVISION, installation
 
 _CLOCK: Final = "linewatch_clock"
-_DATABASE: Final = "linewatch_database"
 
 
 class Store:
@@ -90,7 +90,7 @@ def open_store(
             "`linewatch restore FILE` with a backup"
         )
     was = database.identity()
-    options = {_DATABASE: database, _CLOCK: clock}
+    options = {DATABASE: database, _CLOCK: clock}
     engines = (database.reading_engine(), database.writing_engine(patience))
     reader, writer = (each.execution_options(**options) for each in engines)
     store = Store(database, reader, writer)
@@ -137,7 +137,7 @@ def check_schema(connection: Connection) -> None:
 
 def database_of(connection: Connection) -> Database:
     """Return the database that a transaction of the store works in."""
-    database: Database = connection.get_execution_options()[_DATABASE]
+    database: Database = connection.get_execution_options()[DATABASE]
     return database
 
 

@@ -18,6 +18,7 @@ from sqlalchemy.pool import NullPool
 
 from dashboard.errors import StoreError, StoreUnavailable
 from dashboard.store.boot import BootMoment
+from dashboard.store.connection import DATABASE
 from dashboard.store.solitude import in_use
 
 WRITING_LOCK: Final = 0x6C696E6577617463
@@ -113,7 +114,7 @@ class PostgresqlServer:
             query = f"SELECT pg_try_advisory_xact_lock({USING_LOCK})"
             if not connection.exec_driver_sql(query).scalar_one():
                 raise in_use(self.name)
-            yield connection
+            yield connection.execution_options(**{DATABASE: self})
 
     def checkpoint(self, connection: Connection) -> None:
         """Leave it to the server."""

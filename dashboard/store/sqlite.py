@@ -16,6 +16,7 @@ from sqlalchemy.pool import NullPool
 
 from dashboard.errors import StoreError, StoreUnavailable
 from dashboard.store.boot import BootMoment, boot_clock
+from dashboard.store.connection import DATABASE
 from dashboard.store.damage import DAMAGED, PRIMARY, damage_of
 from dashboard.store.solitude import in_use
 
@@ -146,7 +147,7 @@ class SqliteFile:
                 if getattr(error.orig, "sqlite_errorcode", 0) & PRIMARY == sqlite3.SQLITE_BUSY:
                     raise in_use(self.name) from error
                 raise
-            yield connection
+            yield connection.execution_options(**{DATABASE: self})
 
     def checkpoint(self, connection: Connection) -> None:
         """Move what the log holds into the file, and make the log empty where nobody reads it."""
