@@ -66,5 +66,5 @@ __all__ = [
     "watched_senders",
 ]
 
-REVISION: Final = "0016"
+REVISION: Final = "0017"
 """The schema that this code reads and writes; revisions count up."""
