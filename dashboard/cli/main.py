@@ -35,6 +35,7 @@ _COMMANDS: Final = {
     "keys": "keys",
     "audit": "audit",
     "export": "export",
+    "store": "sizes",
     "demo-history": "demo_history",
     "config": "config",
 }

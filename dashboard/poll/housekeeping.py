@@ -1,4 +1,4 @@
-"""Housekeeping: forget what is old enough, a little at a time, so that nobody waits for it."""
+"""Housekeeping: forget what is old, a little at a time, and measure how large the store is."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from dashboard.poll.clocks import Clocks
 from dashboard.store.audit import last_details, note_action
 from dashboard.store.engine import Store
 from dashboard.store.retention import Step, keep_house
+from dashboard.store.sizes import last_measured, measure, note_size
 
 Rest = Callable[[float], Awaitable[object]]
 
@@ -52,7 +53,7 @@ class Housekeeping:
         while self._clocks.elapsed() - began < _AT_A_TIME:
             step = await run_sync(self._step)
             if step is None:
-                self._end_round()
+                await self._end_round()
                 return
             self._forgotten[step.kind] += step.rows
             await self._rest(max(_RESTS * step.took, _SHORTEST_REST))
@@ -76,8 +77,20 @@ class Housekeeping:
         with self._store.write() as connection:
             note_action(connection, self._clocks.now(), "worker", Action.KEEP, "store", told)
 
-    def _end_round(self) -> None:
+    def _measure(self) -> None:
+        """Measure the store once a day."""
+        now = self._clocks.now()
+        with self._store.read() as connection:
+            last = last_measured(connection)
+            if last is not None and last.measured_at.date() == now.date():
+                return
+            measured = measure(connection, now)
+        with self._store.write() as connection:
+            note_size(connection, measured)
+
+    async def _end_round(self) -> None:
         self._round = None
+        await run_sync(self._measure)
         self._next_round = self._clocks.elapsed() + ROUND_EVERY
         forgotten = +self._forgotten
         if forgotten:

@@ -10,6 +10,8 @@ from typing import Final
 
 from dashboard.domain.coverage import Gap
 from dashboard.domain.observation import FailureKind, Operation
+from dashboard.domain.printing import span
+from dashboard.domain.store_size import StoreSize
 from dashboard.show.networks import Datum, NetworkCard
 from dashboard.show.spending import Spending
 from dashboard.store.failing import StandingFailure
@@ -38,6 +40,9 @@ REMEDIES: Final = {
     FailureKind.UNREADABLE: "What answers there is not this API: look at the address.",
 }
 """What to do about a failure that lasts."""
+
+SHORT_DISK: Final = timedelta(days=14)
+"""How long the disk should suffice at least."""
 
 PATIENCE: Final = timedelta(minutes=2)
 """How long a notice may be owed before that needs a look."""
@@ -118,9 +123,17 @@ def needs_of(health: Health, now: datetime) -> list[str]:
         needs += [f"{name} {words}" for name in names]
     if is_mail_late(health.mail, now):
         needs.append(f"{_count(health.mail.standing.owed, 'mail')} cannot be handed over")
+    measured = health.store.measured
+    if measured is not None and measured.full_in is not None and is_disk_short(measured):
+        needs.append(f"the disk of the store is full in {span(measured.full_in)}")
     if health.mail.standing.dead:
         needs.append(f"{_count(health.mail.standing.dead, 'mail')} given up")
     return needs
+
+
+def is_disk_short(measured: StoreSize) -> bool:
+    """Whether the store fills its disk soon."""
+    return measured.full_in is not None and measured.full_in < SHORT_DISK
 
 
 def is_mail_late(mail: MailState, now: datetime) -> bool:

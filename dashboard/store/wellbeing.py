@@ -12,6 +12,7 @@ from dashboard.domain.notice import DeliveryResult
 from dashboard.domain.observation import Operation
 from dashboard.domain.quantity import NetworkId
 from dashboard.domain.rejection_filter import RejectionFilter
+from dashboard.domain.store_size import StoreSize
 from dashboard.store.engine import database_of, stored_revision
 from dashboard.store.failing import answered_at
 from dashboard.store.schema import (
@@ -19,6 +20,7 @@ from dashboard.store.schema import (
     deliveries,
     outbox,
 )
+from dashboard.store.sizes import last_measured
 from dashboard.store.standing import PostStanding, post_standing
 from dashboard.store.tallies import how_many
 
@@ -48,12 +50,16 @@ class MailState:
 
 @dataclass(frozen=True, slots=True)
 class StoreState:
-    """How large the store is, which schema it has, and what it holds."""
+    """How large the store is, which schema it has, and what it holds.
+
+    `measured` is by kinds, at most a day old; None where no worker measured it yet.
+    """
 
     size: int
     schema: str
     tracked: int
     rejections: int
+    measured: StoreSize | None = None
 
 
 def mail_state(connection: Connection) -> MailState:
@@ -64,12 +70,13 @@ def mail_state(connection: Connection) -> MailState:
 
 
 def store_state(connection: Connection) -> StoreState:
-    """Measure the store and count what it holds."""
+    """Tell how large the store is and what it holds, without reading it through."""
     return StoreState(
         size=database_of(connection).size(connection),
         schema=stored_revision(connection) or "",
         tracked=_count(connection, select(func.sum(cohorts.c.size))),
         rejections=how_many(connection, RejectionFilter()),
+        measured=last_measured(connection),
     )
 
 

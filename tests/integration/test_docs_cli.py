@@ -66,7 +66,18 @@ def test_page_has_every_command_that_answers() -> None:
     named = set(re.findall(r"linewatch ([a-z-]+)", text))
 
     assert named == {
-        *("lookup", "track", "senders", "rejections", "fees", "alerts", "keys", "audit", "export"),
+        *(
+            "lookup",
+            "track",
+            "senders",
+            "rejections",
+            "fees",
+            "alerts",
+            "keys",
+            "audit",
+            "export",
+            "store",
+        ),
         "demo-history",
     }
 
@@ -84,6 +95,7 @@ def test_page_has_every_command_that_answers() -> None:
         ("fees", "--since", "2h"),
         ("alerts",),
         ("audit",),
+        ("store",),
         ("keys", "list"),
         ("keys", "create", "json"),
     ],

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Final
 
 from dashboard.domain.foreign import visible
 from dashboard.domain.notice import DeliveryResult
+from dashboard.domain.store_size import KindSize, StoreSize
 from dashboard.show.health import (
     GIVES,
     REMEDIES,
     NetworkHealth,
     Question,
     QuestionState,
+    is_disk_short,
     is_mail_late,
 )
 from dashboard.show.parts.badges import badge, simulated_badge
@@ -32,6 +34,7 @@ _BADGES: Final = {
     QuestionState.WAITING: ("mute", "…", "Not asked yet"),
 }
 _COLUMNS: Final = ("Question", "Last answer", "Asked", "State")
+_KIND_COLUMNS: Final = ("Kind", "Rows", "Size", "Growth")
 _OUTCOME_LENGTH: Final = 300
 _SIZES: Final = ((10**9, "GB"), (10**6, "MB"), (10**3, "kB"))
 _PARTS_OF_HOLDER: Final = 3
@@ -104,8 +107,55 @@ def store_part(store: StoreState, name: str) -> Markup:
         ("Tracked", f"{store.tracked:,}"),
         ("Rejections", f"{store.rejections:,}"),
     ]
+    measured = store.measured
+    facts += [] if measured is None else _growth_facts(measured)
     where = element("p", name.removeprefix("The store "), class_="lw-quiet lw-mono lw-path")
-    return _part("Store", badge("calm", "●", "Readable"), _facts(facts), where)
+    return _part("Store", _store_badge(measured), _facts(facts), where)
+
+
+def _store_badge(measured: StoreSize | None) -> Markup:
+    if measured is not None and is_disk_short(measured):
+        return badge("busy", "!", "Disk short")
+    return badge("calm", "●", "Readable")
+
+
+def _growth_facts(measured: StoreSize) -> Iterator[tuple[str, str]]:
+    if measured.growth is not None:
+        yield "Grows by", growth(measured.growth)
+    if measured.free_on_disk is not None:
+        yield "Free on its disk", size(measured.free_on_disk)
+    if measured.full_in is not None:
+        yield "Full in", span(measured.full_in)
+
+
+def kinds_part(measured: StoreSize) -> Markup:
+    """Show what takes the room, kind by kind."""
+    head = element("header", element("h2", "What the store holds"), class_="lw-card-head")
+    rows = [
+        [each.kind.capitalize(), f"{each.rows:,}", _size_of(each), _growth_of(each)]
+        for each in measured.kinds
+    ]
+    kinds = element(
+        "div", table(_KIND_COLUMNS, rows, "Kinds of data in the store"), class_="lw-spaced"
+    )
+    how = f"Measured {moment(measured.measured_at)}, and once a day."
+    if measured.growth is None:
+        how += " Growth is known after two days."
+    return join(head, kinds, element("p", how, class_="lw-quiet"))
+
+
+def _size_of(each: KindSize) -> str:
+    return f"about {size(each.bytes)}" if each.is_estimated else size(each.bytes)
+
+
+def _growth_of(each: KindSize) -> str:
+    return "" if each.growth is None else growth(each.growth)
+
+
+def growth(of_day: float) -> str:
+    """Say how many bytes a day something grows."""
+    sign = "-" if of_day < 0 else "+"
+    return f"{sign}{size(round(abs(of_day)))} a day"
 
 
 def network_part(health: NetworkHealth, now: datetime) -> Markup:

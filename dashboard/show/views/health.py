@@ -15,7 +15,7 @@ from dashboard.show.health import needs_of
 from dashboard.show.parts.chooser import chosen_networks
 from dashboard.show.parts.gaps import gap_table
 from dashboard.show.parts.heading import heading, section
-from dashboard.show.parts.health import mail_part, network_part, store_part, worker_part
+from dashboard.show.parts.health import kinds_part, mail_part, network_part, store_part, worker_part
 from dashboard.show.parts.states import no_network, store_trouble_shown
 from dashboard.show.text import moment
 
@@ -56,6 +56,9 @@ def _live() -> None:
                     st.html(network_part(each, now))
         chosen_ids = {card.network_id for card in chosen}
         _gaps(desk, [gap for gap in health.gaps if gap.network_id in chosen_ids], now)
+        if health.store.measured is not None:
+            with st.container(key="card-store-kinds"):
+                st.html(kinds_part(health.store.measured))
 
 
 def _gaps(desk: Desk, gaps: Sequence[Gap], now: datetime) -> None:

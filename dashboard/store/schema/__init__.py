@@ -18,6 +18,7 @@ from dashboard.store.schema.fees import (
     suggested_gas_fees,
 )
 from dashboard.store.schema.follow_ups import follow_ups
+from dashboard.store.schema.growth import store_growth
 from dashboard.store.schema.installation import installation, leases
 from dashboard.store.schema.tallies import rejection_modules, rejection_tallies
 from dashboard.store.schema.tracking import (
@@ -59,6 +60,7 @@ __all__ = [
     "rejections",
     "signed_transactions",
     "standing_failures",
+    "store_growth",
     "suggested_gas_fees",
     "tracked_hashes",
     "transitions",

@@ -1,0 +1,75 @@
+"""`linewatch store`: how large the store is, what takes the room, and how long it suffices."""
+
+from __future__ import annotations
+
+import click
+
+from dashboard.cli import options
+from dashboard.cli.output import Json, instant, print_json, print_table, say
+from dashboard.cli.source import opened
+from dashboard.domain.store_size import KindSize, StoreSize
+from dashboard.show.parts.health import growth, size
+from dashboard.show.text import span
+from dashboard.store.sizes import measure
+
+
+@click.command()
+@options.as_json
+def store(*, as_json: bool) -> None:
+    """Measure the store: rows and bytes of each kind of data, and how much they grow a day.
+
+    A large store is read through once for that, which takes a second or two for each
+    gigabyte; everything else goes on.
+    """
+    with opened() as here, here.source.store.read() as connection:
+        measured = measure(connection, here.source.now())
+    if as_json:
+        print_json(_form(measured))
+        return
+    print_table(("KIND", "ROWS", "SIZE", "GROWS BY"), [_row(each) for each in measured.kinds])
+    for line in _summary(measured):
+        say(line)
+
+
+def _row(each: KindSize) -> tuple[str, ...]:
+    about = "about " if each.is_estimated else ""
+    told = "" if each.growth is None else growth(each.growth)
+    return str(each.kind), f"{each.rows:,}", f"{about}{size(each.bytes)}", told
+
+
+def _summary(measured: StoreSize) -> list[str]:
+    lines = [f"Together {size(measured.bytes)}; {size(measured.free_inside)} more are free inside."]
+    if measured.growth is None:
+        lines.append("How much it grows is known when a worker has measured it on two days.")
+    else:
+        lines.append(f"It grows by {growth(measured.growth)}.")
+    if measured.free_on_disk is not None:
+        full = "" if measured.full_in is None else f", full in {span(measured.full_in)}"
+        lines.append(f"Its disk has room for {size(measured.free_on_disk)}{full}.")
+    return lines
+
+
+def _form(measured: StoreSize) -> Json:
+    full_in = measured.full_in
+    return {
+        "measuredAt": instant(measured.measured_at),
+        "bytes": measured.bytes,
+        "freeInside": measured.free_inside,
+        "freeOnDisk": measured.free_on_disk,
+        "bytesPerDay": _whole(measured.growth),
+        "fullInDays": None if full_in is None else full_in.days,
+        "kinds": [
+            {
+                "kind": str(each.kind),
+                "rows": each.rows,
+                "bytes": each.bytes,
+                "isEstimated": each.is_estimated,
+                "bytesPerDay": _whole(each.growth),
+            }
+            for each in measured.kinds
+        ],
+    }
+
+
+def _whole(number: float | None) -> int | None:
+    return None if number is None else round(number)

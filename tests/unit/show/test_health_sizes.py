@@ -1,0 +1,79 @@
+"""Health tells what takes the room of the store, and asks for a look before the disk is full."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from dashboard.domain.store_size import KindSize, StoreKind, StoreSize
+from dashboard.show.desk import Desk
+from dashboard.show.health import Health, needs_of
+from dashboard.show.parts.health import growth, store_part
+from dashboard.store.engine import Store
+from dashboard.store.leases import Holder
+from dashboard.store.sizes import note_size
+from dashboard.store.standing import PostStanding
+from dashboard.store.wellbeing import MailState, StoreState
+from tests.browser.seeded_store import SILENT, SIMULATED, seed
+from tests.unit.show.visiting import visit, words_of
+
+NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
+DAY = timedelta(days=1)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    with seed(tmp_path, NOW) as seeded:
+        yield seeded
+
+
+def a_size(days_ago: int, octets: int) -> StoreSize:
+    """Return what was measured so many days ago."""
+    kinds = (
+        KindSize(StoreKind.FEES, 12_000, 5_000_000),
+        KindSize(StoreKind.REJECTIONS, 345_678, octets, is_estimated=True),
+    )
+    return StoreSize(NOW - days_ago * DAY, kinds)
+
+
+def test_page_shows_what_takes_the_room(store: Store) -> None:
+    with store.write() as connection:
+        note_size(connection, a_size(10, 100_000_000))
+        note_size(connection, a_size(0, 120_000_000))
+
+    words = words_of(visit("health", Desk(store, (SIMULATED, SILENT), None, lambda: NOW)))
+
+    assert "What the store holds" in words
+    assert "345,678" in words
+    assert "about 120.0 MB" in words
+    assert "+2.0 MB a day" in words
+    assert "Free on its disk" in words
+
+
+def test_page_without_a_measurement_shows_no_kinds(store: Store) -> None:
+    words = words_of(visit("health", Desk(store, (SIMULATED, SILENT), None, lambda: NOW)))
+
+    assert "What the store holds" not in words
+
+
+@pytest.mark.parametrize(("free", "is_short"), [(13, True), (15, False)])
+def test_disk_that_is_full_soon_needs_a_look(free: int, is_short: bool) -> None:  # noqa: FBT001 - a column of the table
+    kinds = (KindSize(StoreKind.FEES, 1, 500, growth=10.0),)
+    measured = StoreSize(NOW, kinds, free_on_disk=free * 10)
+    state = StoreState(4096, "0001", 0, 0, measured)
+    mail = MailState(PostStanding(0, None, 0, None, 0))
+    health = Health((), {"worker": Holder("host/1/x", 1)}, mail, state)
+
+    said = [f"the disk of the store is full in {free} days"] if is_short else []
+    assert needs_of(health, NOW) == said
+    assert ("Disk short" in str(store_part(state, "The store x"))) == is_short
+
+
+@pytest.mark.parametrize(
+    ("of_day", "said"), [(1_500_000.0, "+1.5 MB a day"), (-12.4, "-12 bytes a day")]
+)
+def test_growth_is_said_with_its_sign(of_day: float, said: str) -> None:
+    assert growth(of_day) == said
