@@ -68,5 +68,5 @@ __all__ = [
     "watched_senders",
 ]
 
-REVISION: Final = "0017"
+REVISION: Final = "0018"
 """The schema that this code reads and writes; revisions count up."""
