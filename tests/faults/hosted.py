@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import count
 from typing import Any, Final
 
 from dashboard.domain.exclusion import RejectedTransaction
@@ -21,7 +22,6 @@ from dashboard.wire.gas import (
 from tests.builders import GWEI, suggested_gas_fees
 
 _FEES: Final = {
-    "suggestedGasFees": encode_suggested_gas_fees(suggested_gas_fees()),
     "baseFeeHistory": encode_base_fee_history([Wei(7 * GWEI), Wei(8 * GWEI)]),
     "baseFeePercentile": encode_base_fee_percentile(Wei(8 * GWEI)),
     "busyThreshold": encode_busy_threshold(Wei(30 * GWEI)),
@@ -40,11 +40,17 @@ class Hosted:
         self.port = 0
         self.asked = threading.Event()
         self.reached: Callable[[str], None] = nothing
+        self._turns = count()
         self._records: dict[str, RejectedTransaction] = {}
 
     def reject(self, record: RejectedTransaction) -> None:
         """Show this record of its transaction from now on."""
         self._records[str(record.tx_hash)] = record
+
+    def fees(self) -> bytes:
+        """Suggest fees on another base fee each time."""
+        fee = Wei(10 * GWEI + next(self._turns) % 977)
+        return encode_suggested_gas_fees(suggested_gas_fees(estimated_base_fee=fee))
 
     def replies(self, message: Any) -> Any:  # noqa: ANN401 - any JSON
         """Answer a JSON-RPC message, a single one or a batch."""
@@ -70,7 +76,8 @@ def hosting() -> Iterator[Hosted]:
             hosted.reached("answer")
 
         def do_GET(self) -> None:
-            self._reply(_FEES[self.path.rpartition("/")[2]])
+            operation = self.path.rpartition("/")[2]
+            self._reply(_FEES.get(operation) or hosted.fees())
 
         def log_message(self, *_: object) -> None:
             pass

@@ -11,9 +11,11 @@ from pathlib import Path
 from random import Random
 from typing import Final
 
+from tests.builders import A_NETWORK
 from tests.databases import new_store
 from tests.faults.launching import Launcher, Process, launching
 from tests.faults.owed import check_taken, check_ticks, check_told, check_whole
+from tests.faults.rolled_up import check_rollups
 from tests.faults.rows import Play, Row
 from tests.faults.workplace import RECIPIENTS, Workplace, pause, workplace
 
@@ -68,6 +70,7 @@ def check_life(place: Workplace, sent_before: AbstractSet[str]) -> None:
     """See after a life that the store is whole, and that nothing marked before was sent again."""
     check_whole(place.store)
     check_ticks(place.store)
+    check_rollups(place.store, A_NETWORK)
     check_taken(place.found(), place.post.taken)
     now = place.post.life
     again = {each.message_id for each in place.post.taken if each.life == now} & sent_before
@@ -107,7 +110,7 @@ KILLED_WORKER = Row(
         "`linewatch worker` is killed (-9) while it asks, stores and mails: every rejection is "
         "stored once and mailed to everybody, a letter comes twice only where the kill fell "
         "between the mail server's yes and its mark, then with the same Message-ID, no tick is "
-        "stored in part, and the store is whole"
+        "stored in part, roll-ups agree with the raw fees, and the store is whole"
     ),
     short=_KILLS,
     full=1_000,

@@ -12,6 +12,7 @@ from tests.faults.hostile_bytes import HOSTILE_BYTES
 from tests.faults.hostile_gas import HOSTILE_GAS_QUESTIONS
 from tests.faults.hostile_messages import HOSTILE_MESSAGES
 from tests.faults.killed_at_points import KILLED_AT_POINTS
+from tests.faults.killed_commands import KILLED_COMMANDS
 from tests.faults.killed_saves import KILLED_SAVES, KILLED_SAVES_OF_TWO
 from tests.faults.killed_serve_at_points import KILLED_SERVE_AT_POINTS
 from tests.faults.killed_server import KILLED_SERVER, REFUSING_SERVER
@@ -28,6 +29,7 @@ ROWS: Final[tuple[Row, ...]] = (
     KILLED_AT_POINTS,
     KILLED_WORKER_ON_POSTGRESQL,
     KILLED_SERVER,
+    KILLED_COMMANDS,
     FULL_DISK,
     FAILING_DISK,
     FAILING_DISK_WORKER,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tests.faults.killed_at_points import KILLED_AT_POINTS
+from tests.faults.killed_commands import KILLED_COMMANDS
 from tests.faults.killed_serve_at_points import KILLED_SERVE_AT_POINTS
 from tests.faults.killed_server import KILLED_SERVER
 from tests.faults.killed_worker import KILLED_WORKER, KILLED_WORKER_ON_POSTGRESQL
@@ -29,3 +30,7 @@ def test_rejection_on_postgresql_is_told_to_all_though_the_worker_is_killed(tmp_
 
 def test_worker_and_serve_outlive_a_postgresql_that_is_killed(tmp_path: Path) -> None:
     play_short(KILLED_SERVER, tmp_path)
+
+
+def test_command_that_is_killed_leaves_all_or_nothing_and_completes_again(tmp_path: Path) -> None:
+    play_short(KILLED_COMMANDS, tmp_path)

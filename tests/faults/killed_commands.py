@@ -1,0 +1,233 @@
+"""Commands that write are killed: a batch is there whole or not at all, and again completes it."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import count, cycle
+from pathlib import Path
+from random import Random
+from time import monotonic
+from typing import Final, TypeAlias
+
+from alembic import command
+from sqlalchemy import create_engine, func, select, text
+
+from dashboard.domain.fee_rollup import Level
+from dashboard.domain.quantity import TxHash
+from dashboard.errors import LinewatchError
+from dashboard.store.api_keys import all_keys
+from dashboard.store.engine import Store, open_store, prove_writing, stored_revision
+from dashboard.store.migrate import configuration, migrate
+from dashboard.store.schema import REVISION, fee_rollups, rejections
+from dashboard.store.watching import TrackedFilter, how_many_tracked
+from tests.faults.launching import Launcher, Process, Surroundings, last_lines, launching
+from tests.faults.owed import check_whole
+from tests.faults.rows import Play, Row
+from tests.installation import new_installation
+
+_LINES: Final = 10_000
+_OLD_ROWS: Final = 3_000
+_DAYS_OF_HISTORY: Final = 1
+_FIRST_SCHEMA: Final = "0001"
+_OLD_ROW: Final = """
+INSERT INTO rejections (network_id, tx_hash, sender, nonce, tx_rejection_stage, reason_message,
+                        timestamp, first_seen_at, version_digest)
+VALUES (1, :key, zeroblob(20), zeroblob(8), 'RPC', 'TX_MODULE_LINE_COUNT_OVERFLOW(MMU)',
+        1795176000000, 1795176000000, :key)
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Office:
+    """An installation in which commands are run; `usual` is how long each takes undisturbed."""
+
+    home: Path
+    launcher: Launcher
+    usual: dict[str, float]
+
+    @property
+    def url(self) -> str:
+        """The address of its store."""
+        return f"sqlite:///{self.home}/linewatch.sqlite"
+
+    def run(self, *arguments: str) -> Process:
+        """Start a command."""
+        variables = new_installation(self.home).environment()
+        return self.launcher.linewatch(arguments, Surroundings(variables, self.home / "log"))
+
+    def finish(self, *arguments: str) -> int:
+        """Run a command to its end, and return its exit code."""
+        started = monotonic()
+        process = self.run(*arguments)
+        assert process.ended.wait(120), f"{arguments[0]} never ends: {process.last_lines()}"
+        self.usual.setdefault(arguments[0], monotonic() - started)
+        return process.code
+
+    def kill(self, chance: Random, *arguments: str) -> None:
+        """Start a command and kill it (-9) at a moment within the time that it usually takes."""
+        process = self.run(*arguments)
+        process.ended.wait(chance.uniform(0, self.usual[arguments[0]]))
+        process.kill()
+
+
+Case: TypeAlias = Callable[[Office, Random], None]
+"""Kill a command on a new store, or on none, and run it again."""
+
+
+def _track(office: Office, chance: Random) -> None:
+    """Track a long list; the second run tells what the first one came to."""
+    tracking = ("track", "--file", str(_list(office.home, chance)), "--json")
+    migrate(office.url)
+    with open_store(office.url) as store:
+        with _writing_besides(store):
+            office.kill(chance, *tracking)
+            check_whole(store)
+            assert _tracked(store) in (0, _LINES), f"{_tracked(store)} lines are tracked"
+            assert office.finish(*tracking) == 0, last_lines(office.home / "log")
+        assert _tracked(store) == _LINES
+
+
+def _make_key(office: Office, chance: Random) -> None:
+    """Make a key: afterwards there is one of that name, and never half of one."""
+    making = ("keys", "create", "wallet", "--json")
+    migrate(office.url)
+    with open_store(office.url) as store:
+        office.kill(chance, *making)
+        check_whole(store)
+        assert office.finish(*making) in (0, 2), last_lines(office.home / "log")
+        with store.read() as connection:
+            assert [each.name for each in all_keys(connection)] == ["wallet"]
+
+
+def _make_history(office: Office, chance: Random) -> None:
+    """Make a simulated past: the second run brings what the first did not come to."""
+    filling = ("demo-history", "--days", "1")
+    migrate(office.url)
+    with open_store(office.url) as store:
+        with _writing_besides(store):
+            office.kill(chance, *filling)
+            check_whole(store)
+            assert office.finish(*filling) == 0, last_lines(office.home / "log")
+        days = _days(store)
+        assert days >= _DAYS_OF_HISTORY, f"{days} days of fees are there"
+        check_whole(store)
+
+
+def _migrate(office: Office, chance: Random) -> None:
+    """Bring an old schema to ours: the store has the one or the other, with all its rows."""
+    _make_old(office.url)
+    office.kill(chance, "migrate")
+    assert _revision(office.url) in (_FIRST_SCHEMA, REVISION), _revision(office.url)
+    assert office.finish("migrate") == 0, last_lines(office.home / "log")
+    with open_store(office.url) as store:
+        check_whole(store)
+        with store.read() as connection:
+            assert connection.scalar(select(func.count()).select_from(rejections)) == _OLD_ROWS
+
+
+_CASES: Final[tuple[Case, ...]] = (_track, _make_key, _make_history, _migrate)
+
+
+@contextmanager
+def _killing(folder: Path) -> Iterator[Play]:
+    """Kill one command after the other; the first round only sees how long each takes."""
+    numbers, cases = count(), cycle(_CASES)
+    usual: dict[str, float] = {}
+    with launching() as launcher:
+
+        def office() -> Office:
+            home = folder / str(next(numbers))
+            home.mkdir(parents=True)
+            return Office(home, launcher, usual)
+
+        _rehearse(office)
+        yield lambda chance: next(cases)(office(), chance)
+
+
+def _rehearse(office: Callable[[], Office]) -> None:
+    """Run each command undisturbed."""
+    here = office()
+    _make_old(here.url)
+    path = _list(here.home, Random(1))  # noqa: S311 - no secret
+    commands: tuple[tuple[str, ...], ...] = (
+        ("migrate",),
+        ("track", "--file", str(path), "--json"),
+        ("keys", "create", "wallet"),
+        ("demo-history", "--days", "1", "--into", str(here.home)),
+    )
+    for each in commands:
+        assert here.finish(*each) == 0, last_lines(here.home / "log")
+
+
+@contextmanager
+def _writing_besides(store: Store) -> Iterator[None]:
+    """Write again and again from here; AssertionError where the command kept us from it."""
+    enough, troubles = threading.Event(), list[str]()
+
+    def write() -> None:
+        while not enough.wait(0.02):
+            try:
+                prove_writing(store)
+            except LinewatchError as error:
+                troubles.append(str(error))
+
+    thread = threading.Thread(target=write)
+    thread.start()
+    try:
+        yield
+    finally:
+        enough.set()
+        thread.join()
+    assert not troubles, f"nobody else could write meanwhile: {troubles[0]}"
+
+
+def _list(home: Path, chance: Random) -> Path:
+    path = home / "list.txt"
+    hashes = (str(TxHash(chance.randbytes(TxHash.LENGTH))) for _ in range(_LINES))
+    path.write_text("\n".join(hashes), encoding="utf-8")
+    return path
+
+
+def _tracked(store: Store) -> int:
+    with store.read() as connection:
+        return how_many_tracked(connection, TrackedFilter())
+
+
+def _days(store: Store) -> int:
+    of_days = fee_rollups.c.level == Level.DAY
+    with store.read() as connection:
+        return len(set(connection.scalars(select(fee_rollups.c.begins_at).where(of_days))))
+
+
+def _make_old(url: str) -> None:
+    """Make a store as the first version left it, with many rejections."""
+    engine = create_engine(url)
+    with engine.begin() as connection:
+        command.upgrade(configuration(connection), _FIRST_SCHEMA)
+        rows = [{"key": number.to_bytes(32, "big")} for number in range(_OLD_ROWS)]
+        connection.execute(text(_OLD_ROW), rows)
+    engine.dispose()
+
+
+def _revision(url: str) -> str | None:
+    engine = create_engine(url)
+    with engine.connect() as connection:
+        found = stored_revision(connection)
+    engine.dispose()
+    return found
+
+
+KILLED_COMMANDS = Row(
+    name="killed-commands",
+    promise=(
+        "`track` of 10,000 lines, `keys create`, `demo-history` and `migrate` of the first schema "
+        "are killed (-9): what they write together is there whole or not at all, others could "
+        "write meanwhile, and the same command again completes it"
+    ),
+    short=len(_CASES),
+    full=400,
+    stage=_killing,
+)

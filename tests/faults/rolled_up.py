@@ -1,0 +1,58 @@
+"""Roll-ups of fees must be what the raw values come to, whatever happened between two commits."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from itertools import groupby
+from typing import Final, TypeAlias
+
+from dashboard.domain.fee_rollup import FeeRollup, FeeSeries, Level, SeenFee
+from dashboard.domain.quantity import NetworkId
+from dashboard.store.engine import Store
+from dashboard.store.fee_rollup_rows import rollups_between
+from dashboard.store.fee_values import SeriesOf
+from dashboard.store.observations import base_fees
+
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_EVER: Final = datetime(2100, 1, 1, tzinfo=UTC)
+_MILLISECOND: Final = timedelta(milliseconds=1)
+
+Rollups: TypeAlias = dict[int, FeeRollup]
+"""What is kept of the fees of a time, by when it begins."""
+
+
+def check_rollups(store: Store, network_id: NetworkId) -> None:
+    """Raise AssertionError unless minutes, hours and days agree with the raw base fees."""
+    of = SeriesOf(network_id, FeeSeries.ESTIMATED_BASE_FEE)
+    end = (_EVER - _EPOCH) // _MILLISECOND
+    with store.read() as connection:
+        raw = [
+            SeenFee((each.at - _EPOCH) // _MILLISECOND, each.base_fee, each.is_time_estimated)
+            for each in base_fees(connection, network_id, _EPOCH, _EVER)
+        ]
+        stored = {level: rollups_between(connection, of, level, 0, end) for level in Level}
+    _compare("minutes", stored[Level.MINUTE], _rolled_up(raw))
+    for shorter, longer in ((Level.MINUTE, Level.HOUR), (Level.HOUR, Level.DAY)):
+        _compare(longer.name, stored[longer], _summed_up(stored[shorter], longer))
+
+
+def _rolled_up(raw: Sequence[SeenFee]) -> Rollups:
+    minutes = groupby(raw, lambda each: Level.MINUTE.begin_of(each.at))
+    return {begins_at: FeeRollup.of_all(values) for begins_at, values in minutes}
+
+
+def _summed_up(parts: Rollups, level: Level) -> Rollups:
+    wholes = groupby(sorted(parts), level.begin_of)
+    return {
+        begins_at: FeeRollup.of_parts(parts[each] for each in some) for begins_at, some in wholes
+    }
+
+
+def _compare(what: str, stored: Rollups, expected: Rollups) -> None:
+    differing = [
+        (each, stored.get(each), expected.get(each))
+        for each in sorted(stored.keys() | expected.keys())
+        if stored.get(each) != expected.get(each)
+    ]
+    assert not differing, f"{what} differ from what they come to, as in {differing[0]}"
