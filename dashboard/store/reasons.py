@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Final
 
 from sqlalchemy import Connection, func, literal_column, select
 
 from dashboard.domain.quantity import NetworkId
 from dashboard.store.columns import Moment
+from dashboard.store.rejection_search import by_row
 from dashboard.store.schema import rejections
+
+LATEST_READ: Final = 2000
+"""Unread reasons that are looked at, the latest ones: more say nothing new."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,17 +30,22 @@ class UnparsedReason:
 def unparsed_reasons(
     connection: Connection, limit: int, network_id: NetworkId | None = None
 ) -> list[UnparsedReason]:
-    """Return the texts that could not be read, the commonest first."""
-    column, count = rejections.c, func.count()
+    """Return texts of the latest that could not be read, the commonest first."""
+    latest = (
+        select(rejections.c.reason_message, rejections.c.first_seen_at)
+        # Written out, so that the planner sees that the partial index fits.
+        .where(rejections.c.reason_kind == literal_column("'unparsed'"))
+        .order_by(rejections.c.first_seen_at.desc())
+        .limit(LATEST_READ)
+    )
+    if network_id is not None:
+        latest = latest.where(by_row(rejections.c.network_id) == network_id)
+    column, count = latest.subquery().c, func.count()
     first, last = (pick(column.first_seen_at, type_=Moment) for pick in (func.min, func.max))
     query = (
         select(column.reason_message, count, first, last)
-        # Written out, so that the planner sees that the partial index fits.
-        .where(column.reason_kind == literal_column("'unparsed'"))
         .group_by(column.reason_message)
         .order_by(count.desc(), last.desc())
         .limit(limit)
     )
-    if network_id is not None:
-        query = query.where(column.network_id == network_id)
     return [UnparsedReason(*row) for row in connection.execute(query)]

@@ -15,7 +15,7 @@ from dashboard.store.archive import may_be_seen
 from dashboard.store.columns import moment_of
 from dashboard.store.rejection_search import conditions_of, latest_first
 from dashboard.store.schema import rejections
-from dashboard.store.tallied import holds_others, rows_one_by_one, rows_to_count, step_of
+from dashboard.store.tallied import rows_naming_modules, rows_to_count
 
 LATEST_RANKED: Final = 5000
 """Rejections among which senders are ranked, since no tallies know senders."""
@@ -68,9 +68,10 @@ def count_by(
     """
     if grouping is Grouping.SENDER:
         return _counted(connection, grouping, _of_senders(wanted, networks), limit)
-    counted = rows_to_count(connection, wanted, _STEPS.get(grouping))
-    if grouping is Grouping.MODULE and holds_others(connection, counted):
-        counted = rows_one_by_one(wanted)
+    if grouping is Grouping.MODULE:
+        counted = rows_naming_modules(connection, wanted)
+    else:
+        counted = rows_to_count(connection, wanted, _STEPS.get(grouping))
     key = _key(grouping, counted).label("key")
     query = select(key, func.sum(counted.c.many).label("many")).group_by(key)
     if networks is not None:
@@ -118,7 +119,7 @@ _STEPS: Final = {Grouping.HOUR: timedelta(hours=1), Grouping.DAY: timedelta(days
 def _key(grouping: Grouping, counted: FromClause) -> ColumnElement[Any]:
     column = counted.c
     if grouping in _STEPS:
-        return step_of(counted, _STEPS[grouping])
+        return column.begins
     if grouping is Grouping.MODULE:
         return func.nullif(column.module, "")
     names = {

@@ -12,7 +12,7 @@ from dashboard.domain.exclusion import StoredRejection
 from dashboard.domain.rejection_filter import RejectionFilter
 from dashboard.store.columns import moment_of
 from dashboard.store.rejection_search import search
-from dashboard.store.tallied import is_tallied, rows_to_count, step_of
+from dashboard.store.tallied import is_tallied, rows_to_count
 
 _MOST_SKIPPED: Final = 500
 """So many rows are skipped one by one."""
@@ -28,17 +28,23 @@ def leaf(
     since = wanted.since
     if skipped > _MOST_SKIPPED and is_tallied(connection, wanted):
         for step in _STEPS:
-            wanted, passed = _step_with(connection, wanted, skipped, step)
+            found = _step_with(connection, wanted, skipped, step)
+            if found is None:
+                return []
+            wanted, passed = found
             skipped -= passed
     return search(connection, replace(wanted, since=since), limit, skipped)
 
 
 def _step_with(
     connection: Connection, wanted: RejectionFilter, skipped: int, step: timedelta
-) -> tuple[RejectionFilter, int]:
-    """Narrow to the step with the first row that is not skipped; tell how many come before it."""
+) -> tuple[RejectionFilter, int] | None:
+    """Narrow to the step with the first row that is not skipped; tell how many come before it.
+
+    None where all are skipped.
+    """
     counted = rows_to_count(connection, wanted, step)
-    begins = step_of(counted, step).label("begins")
+    begins = counted.c.begins
     many = func.sum(counted.c.many).label("many")
     query = select(begins, many).group_by(begins).order_by(begins.desc())
     passed = 0
@@ -52,4 +58,4 @@ def _step_with(
                 until=until if wanted.until is None else min(until, wanted.until),
             ), passed
         passed += int(row.many)
-    return wanted, 0
+    return None

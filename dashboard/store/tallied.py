@@ -28,7 +28,7 @@ from dashboard.store.columns import milliseconds_of
 from dashboard.store.rejection_search import conditions_of
 from dashboard.store.schema import rejection_tallies, rejections
 from dashboard.store.tally_keeping import OTHERS, is_tallied_by_name
-from dashboard.store.tally_levels import Part, parts_of
+from dashboard.store.tally_levels import LENGTHS, Level, Part, parts_of
 
 _NOT_TALLIED: Final = (
     "sender",
@@ -48,17 +48,27 @@ def rows_to_count(
 ) -> FromClause:
     """Return rows that are together the rejections that fit; `many` says how many each stands for.
 
-    Their columns: arrived [ms], network_id, tx_rejection_stage, reason_kind, module, many. None
-    stands for rejections on both sides of a border between steps of this length. A module that
-    is `OTHERS` stands for several.
+    Their columns: begins [ms], where the step of that length began in which they arrived, steps
+    lying at multiples of it since 1970; network_id, tx_rejection_stage, reason_kind, module, many.
+    A module that is `OTHERS` stands for several. Without a step, the time tells nothing.
     """
+    length = None if step is None else step // timedelta(milliseconds=1)
     if not is_tallied(connection, wanted):
-        return _rows(wanted).subquery()
+        return _rows(wanted, length).subquery()
     since = None if wanted.since is None else milliseconds_of(wanted.since)
     until = None if wanted.until is None else milliseconds_of(wanted.until) + 1
-    length = None if step is None else step // timedelta(milliseconds=1)
     parts = parts_of(since, until, length)
-    return union_all(*(_part(wanted, each) for each in parts)).subquery()
+    return union_all(*(_part(wanted, each, length) for each in parts)).subquery()
+
+
+def rows_naming_modules(connection: Connection, wanted: RejectionFilter) -> FromClause:
+    """Return the same rows, where each module is named."""
+    column = rejection_tallies.c
+    is_other = (column.level == Level.EVER, column.module == OTHERS)
+    has_others = select(literal(1)).where(*is_other).limit(1)
+    if connection.scalar(has_others) is not None:
+        return _rows(wanted, None).subquery()
+    return rows_to_count(connection, wanted)
 
 
 def is_tallied(connection: Connection, wanted: RejectionFilter) -> bool:
@@ -68,31 +78,16 @@ def is_tallied(connection: Connection, wanted: RejectionFilter) -> bool:
     return not wanted.module or is_tallied_by_name(connection, wanted.module)
 
 
-def rows_one_by_one(wanted: RejectionFilter) -> FromClause:
-    """Return the same rows, none of them standing for several rejections."""
-    return _rows(wanted).subquery()
-
-
-def holds_others(connection: Connection, counted: FromClause) -> bool:
-    """Whether some of the rows stand for modules that are not tallied by name."""
-    query = select(literal(1)).select_from(counted).where(counted.c.module == OTHERS).limit(1)
-    return connection.scalar(query) is not None
-
-
-def step_of(counted: FromClause, step: timedelta) -> ColumnElement[Any]:
-    """Return when the step of an arrival began; steps begin at multiples of it since 1970."""
-    arrived = counted.c.arrived
-    return arrived - arrived % (step // timedelta(milliseconds=1))
-
-
-def _part(wanted: RejectionFilter, part: Part) -> Select[Any]:
+def _part(wanted: RejectionFilter, part: Part, step: int | None) -> Select[Any]:
     if part.level is None:
         arrived = type_coerce(rejections.c.first_seen_at, BigInteger)
-        return _rows(wanted).where(*_within(arrived, part))
+        return _rows(wanted, step).where(*_within(arrived, part))
     column = rejection_tallies.c
     begins = type_coerce(column.begins_at, BigInteger)
+    # A bare column lets groups come in the order of the key, without sorting.
+    is_whole = step is None or LENGTHS.get(part.level) == step
     return select(
-        begins.label("arrived"),
+        (begins if is_whole else begins - begins % step).label("begins"),
         column.network_id,
         column.tx_rejection_stage,
         column.reason_kind,
@@ -101,10 +96,11 @@ def _part(wanted: RejectionFilter, part: Part) -> Select[Any]:
     ).where(column.level == part.level, *_within(begins, part), *_named(wanted))
 
 
-def _rows(wanted: RejectionFilter) -> Select[Any]:
+def _rows(wanted: RejectionFilter, step: int | None) -> Select[Any]:
     column = rejections.c
+    arrived = type_coerce(column.first_seen_at, BigInteger)
     return select(
-        type_coerce(column.first_seen_at, BigInteger).label("arrived"),
+        (arrived if step is None else arrived - arrived % step).label("begins"),
         column.network_id,
         column.tx_rejection_stage,
         column.reason_kind,

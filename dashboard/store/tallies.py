@@ -12,7 +12,7 @@ from dashboard.domain.exclusion import RejectionStage
 from dashboard.domain.reason import ReasonKind
 from dashboard.domain.rejection_filter import RejectionFilter
 from dashboard.store.columns import moment_of
-from dashboard.store.tallied import holds_others, rows_one_by_one, rows_to_count, step_of
+from dashboard.store.tallied import rows_naming_modules, rows_to_count
 
 MOST_GROUPS: Final = 20_000
 """Groups that are returned; nodes could name any number of modules."""
@@ -42,7 +42,7 @@ def arrivals(connection: Connection, wanted: RejectionFilter, step: timedelta) -
     Steps begin at whole multiples of `step` since 1970. Bound the time by `wanted.since`.
     """
     counted = rows_to_count(connection, wanted, step)
-    groups = (step_of(counted, step).label("begins"), counted.c.tx_rejection_stage)
+    groups = (counted.c.begins, counted.c.tx_rejection_stage)
     query = select(*groups, func.sum(counted.c.many).label("many")).group_by(*groups)
     rows = connection.execute(query.order_by(*groups).limit(MOST_GROUPS))
     return [
@@ -53,9 +53,7 @@ def arrivals(connection: Connection, wanted: RejectionFilter, step: timedelta) -
 
 def causes(connection: Connection, wanted: RejectionFilter) -> list[NamedCause]:
     """Count the rejections that fit by what their reasons name, the commonest first."""
-    counted = rows_to_count(connection, wanted)
-    if holds_others(connection, counted):
-        counted = rows_one_by_one(wanted)
+    counted = rows_naming_modules(connection, wanted)
     groups = (counted.c.reason_kind, counted.c.module)
     many = func.sum(counted.c.many).label("many")
     query = select(*groups, many).group_by(*groups).order_by(many.desc(), *groups)

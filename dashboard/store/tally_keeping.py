@@ -1,6 +1,6 @@
 """Tallies are kept: each rejection is counted in when it is inserted, and out when it is deleted.
 
-That is four rows for a rejection, in the transaction that writes it; many that arrive together
+That is five rows for a rejection, in the transaction that writes it; many that arrive together
 share them.
 """
 
@@ -37,7 +37,7 @@ a node that makes names up must not make as many tallies as it makes rejections.
 OTHERS: Final = "*"
 """Stands for modules that are not tallied by name; no module is called so."""
 
-_Key: TypeAlias = tuple[int, int, int, str, str, str]
+_Key: TypeAlias = tuple[int, int, str, str, str, int]
 _NAMES: Final = tuple(column.name for column in rejection_tallies.primary_key)
 
 
@@ -79,7 +79,7 @@ def rebuild_tallies(connection: Connection, most_modules: int = MOST_MODULES) ->
     connection.execute(names)
     columns = [*_NAMES, "many"]
     connection.execute(insert(rejection_tallies).from_select(columns, _hours()))
-    for level in (Level.DAY, Level.WEEK, Level.EVER):
+    for level in (Level.DAY, Level.WEEK, Level.FOUR_WEEKS, Level.EVER):
         connection.execute(insert(rejection_tallies).from_select(columns, _from_finer(level)))
 
 
@@ -116,7 +116,7 @@ def _keys(row: Mapping[str, Any], named: set[str]) -> list[_Key]:
     arrived = milliseconds_of(row["first_seen_at"])
     stage, kind = row["tx_rejection_stage"], row["reason_kind"]
     return [
-        (level, level.beginning(arrived), row["network_id"], stage, kind, called) for level in Level
+        (level, level.beginning(arrived), stage, kind, called, row["network_id"]) for level in Level
     ]
 
 
@@ -141,10 +141,10 @@ def _hours() -> Select[Any]:
     module = case((column.module.is_(None), ""), else_=func.coalesce(name, OTHERS))
     keys = (
         (arrived - arrived % LENGTHS[Level.HOUR]).label("began"),
-        column.network_id,
         column.tx_rejection_stage,
         column.reason_kind,
         module.label("called"),
+        column.network_id,
     )
     counted = select(*keys, func.count().label("many"))
     joined = counted.join_from(rejections, rejection_modules, name == column.module, isouter=True)
@@ -158,10 +158,10 @@ def _from_finer(level: Level) -> Select[Any]:
     first = begins - begins % LENGTHS[level] if level in LENGTHS else begins * 0
     keys = (
         first.label("began"),
-        column.network_id,
         column.tx_rejection_stage,
         column.reason_kind,
         column.module,
+        column.network_id,
     )
     counted = select(*keys, func.sum(column.many).label("many"))
     groups = counted.where(column.level == Level(level + 1)).group_by(*keys).subquery()

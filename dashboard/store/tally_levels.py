@@ -14,16 +14,22 @@ class Level(IntEnum):
     """How long the steps of a tally are; they begin at whole multiples of that since 1970."""
 
     EVER = 0
-    WEEK = 1
-    DAY = 2
-    HOUR = 3
+    FOUR_WEEKS = 1
+    WEEK = 2
+    DAY = 3
+    HOUR = 4
 
     def beginning(self, milliseconds: int) -> int:
         """Return where the step that holds a moment begins; all time begins at 0."""
         return 0 if self is Level.EVER else milliseconds - milliseconds % LENGTHS[self]
 
 
-LENGTHS: Final = {Level.WEEK: 7 * 24 * _HOUR, Level.DAY: 24 * _HOUR, Level.HOUR: _HOUR}
+LENGTHS: Final = {
+    Level.FOUR_WEEKS: 28 * 24 * _HOUR,
+    Level.WEEK: 7 * 24 * _HOUR,
+    Level.DAY: 24 * _HOUR,
+    Level.HOUR: _HOUR,
+}
 """The length of a step, in milliseconds."""
 
 

@@ -185,6 +185,6 @@ def _unknown_reasons(desk: Desk, network_id: NetworkId | None) -> None:
         with st.container(key="card-unknown-reasons", gap="small"):
             section(
                 "Reasons that Linewatch does not know",
-                "Of all time, the commonest first. One that comes often is a new form.",
+                "Of the latest, the commonest first. One that comes often is a new form.",
             )
             st.html(unknown_reason_table(unknown))

@@ -86,7 +86,7 @@ notices = Table(
     needed("channel", String(40)),
     needed("address", ForeignText),
     needed("message_id", String(200), unique=True),
-    needed("created_at", Moment, index=True),
+    needed("created_at", Moment),
     needed("state", String(10)),
     needed("attempts", Integer),
     Column("next_attempt_at", Moment),
@@ -95,6 +95,7 @@ notices = Table(
     Column("sent_at", Moment),
     needed("outcome", ForeignText),
     UniqueConstraint("transition_id", "channel", "address"),
+    Index(None, "created_at", "state", "sent_at"),
 )
 
 Index(

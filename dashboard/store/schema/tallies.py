@@ -14,10 +14,10 @@ rejection_tallies = Table(
     metadata,
     key("level", SmallInteger),
     key("begins_at", Moment),
-    key("network_id", Network),
     key("tx_rejection_stage", String(10)),
     key("reason_kind", String(20)),
     key("module", String(64)),
+    key("network_id", Network),
     needed("many", BigInteger),
     sqlite_with_rowid=False,
 )

@@ -184,7 +184,7 @@ def test_names_beyond_the_bound_share_tallies_and_are_counted_rightly(store: Sto
             record = a_record(tx_hash=a_hash(number), reason_message=reason)
             save_polled(connection, A_NETWORK, record, A_MOMENT)
 
-        assert len({row[5] for row in tallied(connection)}) == 2
+        assert len({row[4] for row in tallied(connection)}) == 2
         assert len(causes(connection, RejectionFilter())) == 5
         assert how_many(connection, RejectionFilter(module="MADE_UP_4")) == 1
 

@@ -23,9 +23,9 @@ def upgrade() -> None:
         f"LIMIT {_MOST_MODULES}"
     )
     count_hours()
-    for level, finer, step in ((2, 3, 24 * _HOUR), (1, 2, 7 * 24 * _HOUR)):
-        add_up(level, finer, f"begins_at - begins_at % {step}")
-    add_up(0, 1, "0 * level")
+    for level, days in ((3, 1), (2, 7), (1, 28)):
+        add_up(level, f"begins_at - begins_at % {days * 24 * _HOUR}")
+    add_up(0, "0 * level")
 
 
 def create_tables() -> None:
@@ -33,13 +33,13 @@ def create_tables() -> None:
         "rejection_tallies",
         sa.Column("level", sa.SmallInteger(), nullable=False),
         sa.Column("begins_at", big, nullable=False),
-        sa.Column("network_id", big, nullable=False),
         sa.Column("tx_rejection_stage", sa.String(10), nullable=False),
         sa.Column("reason_kind", sa.String(20), nullable=False),
         sa.Column("module", sa.String(64), nullable=False),
+        sa.Column("network_id", big, nullable=False),
         sa.Column("many", big, nullable=False),
         sa.PrimaryKeyConstraint(
-            "level", "begins_at", "network_id", "tx_rejection_stage", "reason_kind", "module"
+            "level", "begins_at", "tx_rejection_stage", "reason_kind", "module", "network_id"
         ),
         sqlite_with_rowid=False,
     )
@@ -54,16 +54,16 @@ def create_tables() -> None:
 def count_hours() -> None:
     op.execute(
         "INSERT INTO rejection_tallies "  # noqa: S608 - a number of ours
-        f"SELECT 3, first_seen_at - first_seen_at % {_HOUR}, network_id, tx_rejection_stage, "
+        f"SELECT 4, first_seen_at - first_seen_at % {_HOUR}, tx_rejection_stage, "
         "reason_kind, CASE WHEN r.module IS NULL THEN '' ELSE coalesce(m.module, '*') END, "
-        "count(*) FROM rejections r LEFT JOIN rejection_modules m ON m.module = r.module "
-        "GROUP BY 2, 3, 4, 5, 6"
+        "network_id, count(*) FROM rejections r LEFT JOIN rejection_modules m "
+        "ON m.module = r.module GROUP BY 2, 3, 4, 5, 6"
     )
 
 
-def add_up(level: int, finer: int, step: str) -> None:
+def add_up(level: int, step: str) -> None:
     op.execute(
-        f"INSERT INTO rejection_tallies SELECT {level}, {step}, network_id, "  # noqa: S608 - texts of ours
-        "tx_rejection_stage, reason_kind, module, sum(many) FROM rejection_tallies "
-        f"WHERE level = {finer} GROUP BY 2, 3, 4, 5, 6"
+        f"INSERT INTO rejection_tallies SELECT {level}, {step}, tx_rejection_stage, "  # noqa: S608 - texts of ours
+        "reason_kind, module, network_id, sum(many) FROM rejection_tallies "
+        f"WHERE level = {level + 1} GROUP BY 2, 3, 4, 5, 6"
     )

@@ -9,11 +9,15 @@ down_revision = "0015"
 
 
 def upgrade() -> None:
-    """Add the indexes by which pages list rejections, and fill what spares them a scan."""
+    """Add indexes for lists of rejections and counts of notices, and fill what spares a scan."""
     for name in ("module", "sender"):
         op.create_index(
             f"ix_rejections_{name}_first_seen_at", "rejections", [name, "first_seen_at"]
         )
+    op.drop_index("ix_notices_created_at", "notices")
+    op.create_index(
+        "ix_notices_created_at_state_sent_at", "notices", ["created_at", "state", "sent_at"]
+    )
     op.execute(
         "INSERT INTO last_answers (network_id, operation, answered_at) "
         "SELECT network_id, 'eth_getTransactionReceipt', max(answered_at) FROM follow_ups "
