@@ -185,6 +185,8 @@ def _print_series(
             moment(step.first_at),
             moment(step.last_at),
             exact_fee(step.lowest),
+            " ".join(fee(step.median)),
+            " ".join(fee(step.p90)),
             exact_fee(step.highest),
             str(step.values),
         )
@@ -194,7 +196,9 @@ def _print_series(
     if not rows:
         say("No base fee was seen in that time.")
         return
-    print_table(("NETWORK", "FROM", "TO", "LOWEST", "HIGHEST", "VALUES"), rows)
+    print_table(
+        ("NETWORK", "FROM", "TO", "LOWEST", "MEDIAN", "90 % UP TO", "HIGHEST", "VALUES"), rows
+    )
 
 
 def _series_form(card: NetworkCard, steps: Sequence[FeeStep]) -> Json:
@@ -208,8 +212,11 @@ def _series_form(card: NetworkCard, steps: Sequence[FeeStep]) -> Json:
                 "to": instant(step.last_at),
                 "lowest": str(step.lowest),
                 "highest": str(step.highest),
+                "median": str(step.median),
+                "p90": str(step.p90),
                 "values": step.values,
                 "valuesWithEstimatedTime": step.estimated,
+                "longestGap": step.longest_gap // timedelta(milliseconds=1),
             }
             for step in steps
         ],

@@ -29,13 +29,13 @@ YEAR: Final = timedelta(days=365)
 _HOUR: Final = 3600
 _DAY: Final = 24 * _HOUR
 _MARK_SECONDS: Final = 600
-_STEPS: Final = ((26 * _HOUR, 12), (3 * _HOUR, BLOCK_SECONDS))
+_STEPS: Final = ((26 * _HOUR, 30), (5 * _HOUR // 4, BLOCK_SECONDS))
 """How old single values are, and how often a poll looked then, both in seconds."""
 
 _DAYS_AT_ONCE: Final = 8
 _WINDOW: Final = 67  # marks in eleven hours, as long as 20,000 blocks take
 _RANKS: Final = (33, 60)  # of the median and the 90th percentile, ascending, counted from zero
-_POLICY: Final = FeePolicy(historical_blocks=60)
+_POLICY: Final = FeePolicy(historical_blocks=10)
 _WITHOUT_FLOORS: Final = replace(
     _POLICY,
     **{

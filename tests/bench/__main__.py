@@ -10,7 +10,6 @@ from typing import Final
 
 import click
 
-from tests.bench.archive import made_archive
 from tests.bench.page import written_page
 from tests.bench.processes import PROJECT, cores, pin_to
 from tests.bench.scene import Scene
@@ -23,6 +22,10 @@ CASES: Final = {
     "S8": "pipelined",
     "S9": "reports",
     "S10": "gas",
+    "S11": "years",
+    "S12": "windows",
+    "S13": "payloads",
+    "zoom": "zooms",
     "memory": "memory",
     "pages": "pages",
 }
@@ -35,6 +38,7 @@ CASES: Final = {
 @click.option("--rounds", type=click.IntRange(1), default=5, show_default=True)
 @click.option("--seconds", default=2.0, show_default=True, help="Length of a round.")
 @click.option("--stored", default=1_000_000, show_default=True, help="Rejections on record.")
+@click.option("--days", default=365, show_default=True, help="Length of histories of fees.")
 @click.option(
     "--folder",
     type=click.Path(file_okay=False, path_type=Path),
@@ -53,6 +57,7 @@ def bench(  # noqa: PLR0913 - one parameter for each option
     rounds: int,
     seconds: float,
     stored: int,
+    days: int,
     folder: Path,
     page: Path | None,
 ) -> None:
@@ -60,12 +65,12 @@ def bench(  # noqa: PLR0913 - one parameter for each option
     begun = datetime.now(UTC)
     if quick:
         rounds, seconds = 3, 1.0
-    archive = made_archive(folder, stored, midnight(begun))
     pin_to(cores()[1])
+    scene = Scene(folder, stored, midnight(begun), rounds, seconds, days)
     results: list[Result] = []
     for name in names or CASES:
         case = import_module(f"tests.bench.cases.{CASES[name]}")
-        results.append(case.run(Scene(archive, rounds, seconds)))
+        results.append(case.run(scene))
         show(results[-1])
     if page is not None:
         page.write_text(written_page(results, begun, stored, rounds, seconds), encoding="utf-8")

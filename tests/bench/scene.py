@@ -8,11 +8,13 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import datetime
+from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
-from tests.bench.archive import Archive
+from tests.bench.archive import Archive, made_archive
 from tests.bench.processes import Server, cores, free_port, started
 from tests.bench.truth import NETWORK
 
@@ -39,13 +41,24 @@ title = "Benchmarked"
 """
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)  # without slots: the archive is kept beside the fields
 class Scene:
-    """What every case needs to know; `rounds` of `seconds` for each contender."""
+    """What every case needs to know; `rounds` of `seconds` for each contender.
 
-    archive: Archive
+    Archives lie in `folder` and hold `stored` rejections; histories of fees are `days` long.
+    """
+
+    folder: Path
+    stored: int
+    day: datetime
     rounds: int
     seconds: float
+    days: int
+
+    @cached_property
+    def archive(self) -> Archive:
+        """The archive of the day, made when the first case needs it."""
+        return made_archive(self.folder, self.stored, self.day)
 
     @contextmanager
     def ours(self, more: str = "", core: int | None = None) -> Iterator[Server]:

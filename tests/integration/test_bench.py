@@ -34,6 +34,13 @@ def test_bench_of_lookups_judges_every_server_right(tmp_path: Path) -> None:
         assert f"| {server} |" in printed
 
 
+def test_bench_of_fees_compares_what_everyone_tells(tmp_path: Path) -> None:
+    printed = _bench(tmp_path, "S12")
+
+    for contender in ("SQLite, from its table of blocks", "the window of serve and worker"):
+        assert f"| {contender} |" in printed
+
+
 @pytest.mark.parametrize(
     "told",
     [

@@ -44,7 +44,7 @@ def hold_real_data(settings: Settings) -> None:
 def test_history_fills_a_new_store_and_tells_nobody(settings: Settings) -> None:
     filled = fill_with_history(settings, A_WHILE, is_store_named=False)
 
-    assert filled.fees == 9 * 300 + 3 * 1800  # each 12 s, and each 2 s of the last three hours
+    assert filled.fees == 1290 + 2250  # each 30 s, and each 2 s of the last 75 minutes
     with closing(open_checked_store(settings)) as store, store.read() as connection:
         rejections = search(connection, RejectionFilter())
         latest = latest_gas(connection, A_NETWORK, utc_now()).suggested_gas_fees

@@ -52,11 +52,12 @@ def store_trouble_shown() -> Iterator[None]:
 
 def simulated_mark(cards: Sequence[NetworkCard]) -> None:
     """Say on every page which networks are simulated."""
-    names = " and ".join(card.name for card in cards if card.is_simulated)
-    if names:
+    *others, last = [card.name for card in cards if card.is_simulated] or [""]
+    if last:
+        names = f"{', '.join(others)} and {last} are chains" if others else f"{last} is a chain"
         notice(
             "simulated",
             "Simulated data.",
-            f"{names} is a chain that Linewatch makes up on this machine, to try it without an "
-            "account. No real network is involved.",
+            f"{names} that Linewatch makes up on this machine, to try it without an account. "
+            "No real network is involved.",
         )

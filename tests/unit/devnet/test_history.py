@@ -73,7 +73,7 @@ def test_single_looks_begin_where_whole_days_end_and_become_close() -> None:
     assert moments[0] == datetime(2026, 11, 19, tzinfo=UTC)
     assert last_days.at[-1] < moments[0].timestamp() * 1000
     assert A_MOMENT - moments[-1] == timedelta(seconds=2)
-    assert steps == {timedelta(seconds=12): 33 * 300, timedelta(seconds=2): 3 * 1800 - 1}
+    assert steps == {timedelta(seconds=30): 4170, timedelta(seconds=2): 2249}
 
 
 def test_history_of_less_than_a_day_consists_of_single_looks() -> None:

@@ -1,0 +1,99 @@
+"""A year of one network's fees, one value for each block: in our store, and raw for its peers."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from statistics import median
+from tempfile import TemporaryDirectory
+from typing import Final, NamedTuple, TypeVar
+
+import numpy as np
+
+from dashboard.devnet.demand import Integers
+from dashboard.devnet.history import History
+from dashboard.devnet.networks import DEVNET
+from dashboard.domain.fee_rollup import FeeSeries
+from dashboard.show.asking.fees import FeeQuestions, FeeView
+from dashboard.show.asking.source import Source
+from dashboard.show.networks import NetworkCard, NetworkFigures, NetworkStatus, conclude_status
+from dashboard.show.spans import SPANS, Span
+from dashboard.store.engine import Store, open_store
+from dashboard.store.fee_history import keep_fee_history
+from dashboard.store.migrate import migrate
+
+T = TypeVar("T")
+
+UNTIL: Final = datetime(2026, 11, 21, tzinfo=UTC)
+SEED: Final = 7
+YEAR: Final = next(span for span in SPANS if span.length == timedelta(days=365))
+CARD: Final = NetworkCard(
+    DEVNET.network_id,
+    DEVNET.title,
+    is_simulated=True,
+    gas_period=timedelta(seconds=2),
+    threshold_period=timedelta(minutes=10),
+)
+
+
+class PastYear(NamedTuple):
+    """The store, and the raw base fees that it was filled from."""
+
+    store: Store
+    at: Integers
+    fees: Integers
+
+
+@contextmanager
+def past_year(days: int) -> Iterator[PastYear]:
+    """Fill a new store with base fees and levels, in roll-ups alone, and keep the raw values."""
+    history = History(SEED, UNTIL + timedelta(hours=26), timedelta(days=days, hours=26))
+    at: list[Integers] = []
+    fees: list[Integers] = []
+    with TemporaryDirectory() as folder:
+        url = f"sqlite:///{Path(folder) / 'linewatch.sqlite'}"
+        migrate(url)
+        with closing(open_store(url)) as store:
+            for some in history.days():
+                with store.write() as connection:
+                    keep_fee_history(connection, CARD.network_id, *some)
+                if some.series is FeeSeries.ESTIMATED_BASE_FEE:
+                    at.append(some.at)
+                    fees.append(some.fees)
+            yield PastYear(store, np.concatenate(at), np.concatenate(fees))
+
+
+def status() -> NetworkStatus:
+    """Return the status under which the page shows base fees."""
+    return conclude_status(NetworkFigures(CARD), UNTIL)
+
+
+def asked_anew(store: Store, span: Span = YEAR) -> FeeView:
+    """Ask what the page asks, with nothing kept from before."""
+    questions = FeeQuestions(Source(store, (CARD,), lambda: UNTIL))
+    view = questions.view(status(), span)
+    if view is None:
+        raise ValueError(f"no fees in the last {span.name}")
+    return view
+
+
+class Took(NamedTuple):
+    """The milliseconds of a task: by the clock and of our threads, and what came of it last."""
+
+    clock: float
+    cpu: float
+
+
+def measured(task: Callable[[], object], times: int) -> Took:
+    """Run a task so many times, once more before it counts; return the middle ones."""
+    task()
+    clocks, cpus = [], []
+    for _ in range(times):
+        clock, cpu = time.perf_counter(), time.process_time()
+        task()
+        cpus.append(time.process_time() - cpu)
+        clocks.append(time.perf_counter() - clock)
+    return Took(median(clocks) * 1000, median(cpus) * 1000)

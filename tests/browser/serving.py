@@ -1,0 +1,46 @@
+"""Pages served by a process of their own, as a browser finds them."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx
+
+from tests.installation import PROJECT, free_ports
+from tests.waiting import eventually
+
+
+@contextmanager
+def serving(factory: str, folder: Path, more: Mapping[str, str], seconds: float) -> Iterator[str]:
+    """Serve what a factory of `tests.browser` builds, with a folder to seed; yield the address."""
+    (port,) = free_ports(1)
+    command = [sys.executable, "-m", "uvicorn", "--factory", f"tests.browser.{factory}:build"]
+    with (
+        (folder / "log").open("wb") as log,
+        subprocess.Popen(
+            [*command, "--port", str(port)],
+            cwd=PROJECT,
+            env={**os.environ, "LINEWATCH_TEST_FOLDER": str(folder), **more},
+            stdout=log,
+            stderr=log,
+        ) as process,
+    ):
+        address = f"http://127.0.0.1:{port}"
+        try:
+            eventually(lambda: _is_up(address), seconds, "the pages' start")
+            yield address
+        finally:
+            process.terminate()
+
+
+def _is_up(address: str) -> bool:
+    """Whether the server answers that it is healthy."""
+    try:
+        return httpx.get(f"{address}/_stcore/health", trust_env=False).is_success
+    except httpx.TransportError:
+        return False

@@ -1,0 +1,30 @@
+"""The pages as a server process over a long past of three simulated networks."""
+
+from __future__ import annotations
+
+import os
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import streamlit as st
+
+from dashboard.settings import load_settings
+from dashboard.show import desk as desks
+from dashboard.show.desk import Desk
+from dashboard.wiring.cards import card_of
+from dashboard.wiring.demo_history import fill_with_history
+from dashboard.wiring.networks import shown_networks
+from dashboard.wiring.store import open_checked_store
+
+SCRIPT = Path(desks.__file__).with_name("main.py")
+
+
+def build() -> st.App:
+    """Fill the folder that LINEWATCH_TEST_FOLDER names with so many days, and serve pages."""
+    folder, days = os.environ["LINEWATCH_TEST_FOLDER"], int(os.environ["LINEWATCH_TEST_DAYS"])
+    settings = load_settings({"LINEWATCH_HOME": folder, "LINEWATCH_DEVNET_NETWORKS": "3"})
+    fill_with_history(settings, timedelta(days=days), is_store_named=True)
+    cards = tuple(card_of(each, settings) for each in shown_networks(settings))
+    store = open_checked_store(settings)
+    desks.register(Desk(store, cards, None, lambda: datetime.now(UTC)))
+    return st.App(SCRIPT)
