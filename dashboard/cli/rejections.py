@@ -40,6 +40,9 @@ from dashboard.wire.exclusion import encode_record
     type=options.HASH_RANGE,
     help="Only the versions of this transaction, or of those whose hash begins so.",
 )
+@click.option(
+    "--label", default="", help="Only those of transactions that were tracked under this label."
+)
 @options.within
 @options.limit
 @options.exit_code
@@ -51,6 +54,7 @@ def rejections(  # noqa: PLR0913 - one for each option
     module: str | None,
     sender: Address | None,
     tx_hashes: HashRange | None,
+    label: str,
     since: datetime | None,
     until: datetime | None,
     limit: int,
@@ -68,6 +72,7 @@ def rejections(  # noqa: PLR0913 - one for each option
             module=module,
             sender=sender,
             tx_hashes=tx_hashes,
+            label=label,
             since=since,
             until=until,
         )

@@ -48,7 +48,8 @@ class RejectionFilter:
     made up; `claimed_since` and `claimed_until` bound those. `module` is the prover module that
     the reason names, as it is written there; an empty one finds reasons that name none. `text`
     stands in the reason as sent, in either case of ASCII letters. `network_ids` are the networks
-    that may be seen at all.
+    that may be seen at all. `label` is what people wrote at the transaction when they tracked it,
+    the whole of it; only the store knows that, so `fits` passes it over.
     """
 
     network_id: NetworkId | None = None
@@ -64,6 +65,7 @@ class RejectionFilter:
     tx_hashes: HashRange | None = None
     claimed_since: datetime | None = None
     claimed_until: datetime | None = None
+    label: str = ""
 
     def fits(self, rejection: StoredRejection) -> bool:
         """Whether this is what is looked for; the store's own search decides alike."""

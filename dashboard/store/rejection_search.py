@@ -16,6 +16,7 @@ from dashboard.domain.rejection_filter import RejectionFilter
 from dashboard.store.ascii_case import holds_text
 from dashboard.store.rejections import stored_rejection
 from dashboard.store.schema import rejections
+from dashboard.store.watching import hashes_labelled
 
 
 def search(
@@ -54,7 +55,7 @@ def by_row(column: ColumnElement[Any]) -> ColumnElement[Any]:
 
 def _is_pointed(wanted: RejectionFilter) -> bool:
     """Whether a filter leads to few rows, whenever they arrived."""
-    return wanted.tx_hash is not None or wanted.tx_hashes is not None
+    return wanted.tx_hash is not None or wanted.tx_hashes is not None or bool(wanted.label)
 
 
 def conditions_of(wanted: RejectionFilter) -> Iterator[ColumnElement[bool]]:
@@ -72,6 +73,8 @@ def conditions_of(wanted: RejectionFilter) -> Iterator[ColumnElement[bool]]:
             yield of_row == value
     if wanted.module == "":
         yield column.module.is_(None)
+    if wanted.label:
+        yield column.tx_hash.in_(hashes_labelled(wanted.label))
     if wanted.text:
         yield holds_text(column.reason_message, wanted.text)
     if wanted.network_ids is not None:

@@ -37,6 +37,7 @@ _NOT_TALLIED: Final = (
     "tx_hashes",
     "claimed_since",
     "claimed_until",
+    "label",
 )
 """Fields of a filter that tallies know nothing of."""
 

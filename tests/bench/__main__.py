@@ -28,6 +28,7 @@ CASES: Final = {
     "zoom": "zooms",
     "memory": "memory",
     "pages": "pages",
+    "opening": "opening",
 }
 """Each case with the module of `tests.bench.cases` that holds it."""
 

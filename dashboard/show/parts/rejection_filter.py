@@ -32,6 +32,7 @@ PERIODS: Final = {
 _USUAL: Final = "24 h"
 _MOST_MODULES: Final = 100
 _LONGEST_TEXT: Final = 200
+_LABEL: Final = "label:"
 _MODULE: Final = re.compile(r"\w{1,64}", re.ASCII)
 
 
@@ -56,7 +57,7 @@ def filter_bar(everything: RejectionSummary) -> None:
             bind="query-params",
             max_chars=_LONGEST_TEXT,
             type="search",
-            placeholder="Reason as sent, hash or sender",
+            placeholder="Reason, hash, sender, label:name",
         )
 
 
@@ -83,11 +84,13 @@ def _modules(everything: RejectionSummary) -> list[str]:
 
 
 def _searched(text: str) -> RejectionFilter:
-    """Tell a hash, its beginning and an address from words that stand in a reason."""
+    """Tell a hash, its beginning, an address and a label from words that stand in a reason."""
     with suppress(InputError):
         return RejectionFilter(tx_hash=TxHash.parse(text))
     with suppress(InputError):
         return RejectionFilter(sender=Address.parse(text))
     with suppress(InputError):
         return RejectionFilter(tx_hashes=HashRange.parse(text))
+    if text.startswith(_LABEL):
+        return RejectionFilter(label=text.removeprefix(_LABEL).strip())
     return RejectionFilter(text=text)

@@ -10,6 +10,8 @@ from dashboard.domain.rejection_filter import RejectionFilter
 from dashboard.store.engine import Store
 from dashboard.store.rejection_search import search
 from dashboard.store.rejections import save_polled
+from dashboard.store.tallies import how_many
+from dashboard.store.transactions import TrackRequest, track
 from tests.builders import (
     A_MOMENT,
     A_NETWORK,
@@ -78,3 +80,15 @@ def test_search_counts_what_fits_against_the_limit(store: Store) -> None:
         found = search(connection, RejectionFilter(module="ADD"), limit=1)
 
     assert [each.record.tx_hash for each in found] == [a_hash(1)]
+
+
+def test_rejections_are_found_by_the_label_of_what_is_tracked(store: Store) -> None:
+    with store.write() as connection:
+        for number, label in ((1, "payout bot"), (2, "payout bot"), (3, "payout"), (4, "")):
+            request = TrackRequest(a_hash(number), (A_NETWORK,), None, label)
+            track(connection, request, A_MOMENT)
+        found = search(connection, RejectionFilter(label="payout bot"))
+        many = how_many(connection, RejectionFilter(label="payout bot", module="HUB"))
+
+    assert [each.record.tx_hash for each in found] == [a_hash(2), a_hash(1)]
+    assert many == 1
