@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from sqlalchemy import Connection
 
 from dashboard.domain.fee_histogram import FeeHistogram
-from dashboard.domain.fee_rollup import FeeRollup, Level, RolledUp
+from dashboard.domain.fee_rollup import FeeRollup, Level, RolledUp, SeenFee
+from dashboard.domain.quantity import Wei
 from dashboard.store.driver import Row, read_rows, write_rows
 from dashboard.store.fee_values import SeriesOf
 from dashboard.store.schema import fee_rollups
@@ -30,10 +31,37 @@ _WHOLE: Final = (
 )
 _LEVEL: Final = "FROM fee_rollups WHERE network_id = ? AND series = ? AND level = ?"
 _BETWEEN: Final = f"{_LEVEL} AND begins_at >= ? AND begins_at < ? ORDER BY begins_at"
+_SUMMARY: Final = (
+    "begins_at, first_at, last_at, lowest, highest, total, seen, estimated, median, p90, "
+    'longest_gap, "last"'
+)
+_LAST_BEFORE: Final = " UNION ALL ".join(
+    f'SELECT * FROM (SELECT last_at, "last" {_LEVEL} AND begins_at < ? AND last_at < ? '  # noqa: S608 - names of ours
+    f"ORDER BY begins_at DESC LIMIT 1) AS of_{level.name}"
+    for level in Level
+)
+_FIRST: Final = f"SELECT first_at {_LEVEL} ORDER BY begins_at LIMIT 1"
+_FIRST_BEGIN: Final = f"SELECT begins_at {_LEVEL} ORDER BY begins_at LIMIT 1"
 _NEWEST: Final = " UNION ALL ".join(
     f"SELECT * FROM (SELECT {_WHOLE} {_LEVEL} ORDER BY begins_at DESC LIMIT 1) AS of_{level.name}"  # noqa: S608 - names of ours
     for level in Level
 )
+
+
+class Summary(NamedTuple):
+    """What a roll-up tells without its histogram."""
+
+    first_at: int
+    last_at: int
+    lowest: Wei
+    highest: Wei
+    total: int
+    seen: int
+    estimated: int
+    median: Wei
+    p90: Wei
+    longest_gap: int
+    last: Wei
 
 
 def keep_rollups(connection: Connection, of: SeriesOf, rolled_up: Iterable[RolledUp]) -> None:
@@ -63,6 +91,63 @@ def newest_rollups(connection: Connection, of: SeriesOf) -> dict[Level, RolledUp
     values = [each for level in Level for each in (network_id, series, int(level))]
     rows = read_rows(connection, _NEWEST, values)
     return {Level(row[0]): RolledUp(Level(row[0]), row[1], rollup_of(row)) for row in rows}
+
+
+def summaries_between(
+    connection: Connection, of: SeriesOf, level: Level, since: int, until: int
+) -> list[tuple[int, Summary]]:
+    """Return when roll-ups begin, and what each tells, oldest first."""
+    rows = _select(connection, f"SELECT {_SUMMARY} {_BETWEEN}", of, level, (since, until))
+    return [
+        (
+            begins_at,
+            Summary(
+                first, last, lowest, highest, int.from_bytes(total, "big"), seen, guessed, *rest
+            ),
+        )
+        for begins_at, first, last, lowest, highest, total, seen, guessed, *rest in rows
+    ]
+
+
+def last_before(connection: Connection, of: SeriesOf, at: int) -> SeenFee | None:
+    """Return the last value that a roll-up tells which ended before a time."""
+    values = [
+        each for level in Level for each in (of.network_id, int(of.series), int(level), at, at)
+    ]
+    rows = read_rows(connection, _LAST_BEFORE, values)
+    return max((SeenFee(last_at, fee) for last_at, fee in rows), default=None)
+
+
+def first_at(connection: Connection, of: SeriesOf) -> int | None:
+    """Return when the first value was of which a roll-up is kept."""
+    for (found,) in _select(connection, _FIRST, of, Level.DAY, ()):
+        return int(found)
+    return None
+
+
+def first_begin(connection: Connection, of: SeriesOf, level: Level) -> int | None:
+    """Return when the oldest roll-up of a level begins."""
+    for (found,) in _select(connection, _FIRST_BEGIN, of, level, ()):
+        return int(found)
+    return None
+
+
+def summary_of(rollup: FeeRollup) -> Summary:
+    """Return what a roll-up tells without its histogram."""
+    median, p90 = rollup.percentiles(50, 90)
+    return Summary(
+        rollup.first_at,
+        rollup.last_at,
+        rollup.lowest,
+        rollup.highest,
+        rollup.total,
+        rollup.seen,
+        rollup.estimated,
+        median,
+        p90,
+        rollup.longest_gap,
+        rollup.last,
+    )
 
 
 def row_of(of: SeriesOf, rolled_up: RolledUp) -> Row:

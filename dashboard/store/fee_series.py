@@ -1,21 +1,47 @@
-"""Series of fees for charts, read in as many steps as a chart can show."""
+"""Series of fees for charts: any stretch of time, read in a bounded number of rows.
+
+Steps of less than a minute are made of single values, longer ones of roll-ups of minutes, hours
+or days; a stretch that has too many of them is told in longer steps than were asked for. Where
+the stretch begins or ends within a roll-up, what lies inside is told by finer ones, as far as
+these are kept. The newest roll-ups are never behind: they are saved together with the values.
+
+Measured on SQLite, through the driver: a year of days takes 1 ms.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
 from enum import StrEnum
 from itertools import groupby
-from typing import Any, NamedTuple
+from typing import Final, NamedTuple
 
-from sqlalchemy import BigInteger, Connection, Select, func, literal, select, type_coerce, union_all
+from sqlalchemy import Connection
 
-from dashboard.domain.fee_rollup import FeeRollup, SeenFee
+from dashboard.domain.fee_rollup import FeeRollup, FeeSeries, Level, SeenFee
 from dashboard.domain.observation import Operation
 from dashboard.domain.quantity import NetworkId, Wei
 from dashboard.store.columns import milliseconds_of, moment_of
+from dashboard.store.fee_keeping import MARKS
+from dashboard.store.fee_levels import (
+    MOST_ROWS,
+    Reach,
+    coarsen,
+    cut,
+    level_for,
+    rollups_in,
+    whole_steps,
+)
+from dashboard.store.fee_rollup_rows import (
+    Summary,
+    first_at,
+    last_before,
+    rollups_between,
+    summaries_between,
+    summary_of,
+)
+from dashboard.store.fee_values import SeriesOf, fee_values, last_mark_before
 from dashboard.store.observations import Dated
-from dashboard.store.schema import estimated_base_fees, fee_marks, suggested_gas_fees
 
 
 class FeeKind(StrEnum):
@@ -52,21 +78,40 @@ class Between(NamedTuple):
     until: datetime
     step: timedelta
 
+    @property
+    def reach(self) -> Reach:
+        """The same in milliseconds."""
+        return Reach(milliseconds_of(self.since), milliseconds_of(self.until) + 1)
+
+    @property
+    def length(self) -> int:
+        """Milliseconds of a step."""
+        return max(1, self.step // timedelta(milliseconds=1))
+
+
+_SERIES: Final = {
+    FeeKind.BASE_FEE: FeeSeries.ESTIMATED_BASE_FEE,
+    FeeKind.MEDIUM_PRIORITY_FEE: FeeSeries.MEDIUM_MAX_PRIORITY_FEE,
+}
+
 
 def fee_steps(
     connection: Connection, network_id: NetworkId, kind: FeeKind, between: Between
 ) -> list[FeeStep]:
     """Return what was seen of a fee, oldest first; steps in which nothing was seen are left out."""
-    length = between.step // timedelta(milliseconds=1)
-    query = _values(network_id, kind, between).order_by("at")
-    values = (
-        SeenFee(milliseconds_of(at), fee, bool(is_estimated))
-        for at, fee, is_estimated in connection.execute(query)
-    )
-    steps: list[FeeStep] = []
-    for _, step in groupby(values, lambda value: value.at // length):
-        steps.append(_step(FeeRollup.of_all(step), steps))
-    return steps
+    of, reach, length = SeriesOf(network_id, _SERIES[kind]), between.reach, between.length
+    level = level_for(connection, of, reach, length)
+    if level is None:
+        values = fee_values(connection, of, *reach, limit=MOST_ROWS + 1)
+        if len(values) <= MOST_ROWS:  # else they come more often than once a second
+            steps = groupby(values, lambda value: value.at // length)
+            return _told(summary_of(FeeRollup.of_all(some)) for _, some in steps)
+        level = coarsen(reach, Level.MINUTE)
+    length = whole_steps(level, length)
+    if level.length == length:
+        return _told(_summaries_in(connection, of, level, reach))
+    parts = groupby(rollups_in(connection, of, level, reach), lambda part: part[0] // length)
+    return _told(summary_of(FeeRollup.of_parts(each for _, each in some)) for _, some in parts)
 
 
 def fee_mark_steps(
@@ -76,66 +121,68 @@ def fee_mark_steps(
 
     The first one may be older than the time asked for: it still held when that began.
     """
-    marks = fee_marks.c
-    of_kind = select(marks.asked_at, marks.fee).where(
-        marks.network_id == network_id, marks.operation == operation
-    )
-    before = of_kind.where(marks.asked_at < between.since).order_by(marks.asked_at.desc()).limit(1)
-    number = type_coerce(marks.asked_at, BigInteger) // (between.step // timedelta(milliseconds=1))
-    last = (
-        select(func.max(marks.asked_at))
-        .where(marks.network_id == network_id, marks.operation == operation)
-        .where(marks.asked_at.between(between.since, between.until))
-        .group_by(number)
-    )
-    since = of_kind.where(marks.asked_at.in_(last)).order_by(marks.asked_at)
-    rows = [*connection.execute(before), *connection.execute(since)]
-    return [Dated(fee, asked_at) for asked_at, fee in rows]
+    of, reach, length = SeriesOf(network_id, MARKS[operation]), between.reach, between.length
+    level = level_for(connection, of, reach, length)
+    marks: Sequence[SeenFee] = ()
+    if level is None:
+        marks = fee_values(connection, of, *reach, limit=MOST_ROWS + 1)
+        if len(marks) > MOST_ROWS:
+            level = coarsen(reach, Level.MINUTE)
+    if level is not None:
+        length = whole_steps(level, length)
+        marks = [
+            SeenFee(each.last_at, each.last) for each in _summaries_in(connection, of, level, reach)
+        ]
+    last_of_each = {mark.at // length: mark for mark in marks}
+    before = _last_before(connection, of, reach.since)
+    told = [*([] if before is None else [before]), *last_of_each.values()]
+    return [Dated(mark.fee, moment_of(mark.at)) for mark in told]
 
 
 def first_seen_at(connection: Connection, network_id: NetworkId) -> datetime | None:
-    """Return the time of the oldest base fee of a network that is still kept."""
-    oldest = (
-        connection.scalar(select(func.min(at)).where(table.c.network_id == network_id))
-        for table, at in (
-            (suggested_gas_fees, suggested_gas_fees.c.asked_at),
-            (estimated_base_fees, estimated_base_fees.c.at),
+    """Return the time of the oldest base fee of a network of which anything is kept."""
+    found = first_at(connection, SeriesOf(network_id, FeeSeries.ESTIMATED_BASE_FEE))
+    return None if found is None else moment_of(found)
+
+
+def _last_before(connection: Connection, of: SeriesOf, at: int) -> SeenFee | None:
+    found = (last_before(connection, of, at), last_mark_before(connection, of, at))
+    return max((each for each in found if each is not None), default=None)
+
+
+def _summaries_in(
+    connection: Connection, of: SeriesOf, level: Level, reach: Reach
+) -> Iterator[Summary]:
+    """Yield the roll-ups of a stretch; only those that its ends cut are opened."""
+    since = level.begin_of(reach.since)
+    for begins_at, summary in summaries_between(connection, of, level, since, reach.until):
+        if reach.since <= summary[0] and summary[1] < reach.until:
+            yield summary
+            continue
+        [whole] = rollups_between(connection, of, level, begins_at, begins_at + 1).values()
+        inside = cut(connection, of, level, (begins_at, whole), reach)
+        if inside is not None:
+            yield summary_of(inside)
+
+
+def _told(summaries: Iterable[Summary]) -> list[FeeStep]:
+    steps: list[FeeStep] = []
+    last: int | None = None
+    for first, last_at, lowest, highest, total, seen, estimated, median, p90, gap, _ in summaries:
+        silence = gap if last is None else max(gap, first - last)
+        last = last_at
+        steps.append(
+            FeeStep(
+                moment_of(first),
+                moment_of(last_at),
+                lowest,
+                highest,
+                total / seen,
+                seen,
+                estimated,
+                median,
+                p90,
+                timedelta(milliseconds=silence),
+            )
         )
-    )
-    return min((at for at in oldest if at is not None), default=None)
-
-
-def _step(rollup: FeeRollup, before: Sequence[FeeStep]) -> FeeStep:
-    first_at = moment_of(rollup.first_at)
-    gap = timedelta(milliseconds=rollup.longest_gap)
-    median, p90 = rollup.percentiles(50, 90)
-    return FeeStep(
-        first_at,
-        moment_of(rollup.last_at),
-        rollup.lowest,
-        rollup.highest,
-        rollup.total / rollup.seen,
-        rollup.seen,
-        rollup.estimated,
-        median,
-        p90,
-        max(gap, first_at - before[-1].last_at) if before else gap,
-    )
-
-
-def _values(network_id: NetworkId, kind: FeeKind, between: Between) -> Any:  # noqa: ANN401 - a select or a compound one
-    observed, estimated = suggested_gas_fees.c, estimated_base_fees.c
-    seen: Select[Any] = select(
-        observed.asked_at.label("at"),
-        observed[kind.value].label("fee"),
-        literal(0).label("is_estimated"),
-    ).where(
-        observed.network_id == network_id,
-        observed.asked_at.between(between.since, between.until),
-    )
-    if kind is not FeeKind.BASE_FEE:
-        return seen
-    filled = select(estimated.at, estimated.base_fee, literal(1)).where(
-        estimated.network_id == network_id, estimated.at.between(between.since, between.until)
-    )
-    return union_all(seen, filled)
+    return steps
