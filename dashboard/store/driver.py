@@ -12,19 +12,16 @@ from typing import Any, TypeAlias
 from sqlalchemy import Connection
 
 from dashboard.store.engine import database_of
-from dashboard.store.failures import translated
 
 Row: TypeAlias = tuple[Any, ...]
 
 
 def read_rows(connection: Connection, statement: str, values: Sequence[Any]) -> list[Row]:
     """Return what a statement selects, as the driver gives it."""
-    database = database_of(connection)
-    driver: Any = connection.connection.driver_connection
-    try:
-        rows: list[Row] = driver.execute(_marked(connection, statement), values).fetchall()
-    except database.driver_error as error:
-        raise translated(database, error) from error
+    result = connection.exec_driver_sql(_marked(connection, statement), tuple(values))
+    cursor: Any = result.cursor
+    rows: list[Row] = cursor.fetchall()
+    result.close()
     return rows
 
 

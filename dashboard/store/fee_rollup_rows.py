@@ -35,10 +35,9 @@ _SUMMARY: Final = (
     "begins_at, first_at, last_at, lowest, highest, total, seen, estimated, median, p90, "
     'longest_gap, "last"'
 )
-_LAST_BEFORE: Final = " UNION ALL ".join(
-    f'SELECT * FROM (SELECT last_at, "last" {_LEVEL} AND begins_at < ? AND last_at < ? '  # noqa: S608 - names of ours
-    f"ORDER BY begins_at DESC LIMIT 1) AS of_{level.name}"
-    for level in Level
+_LAST_BEFORE: Final = (
+    f'SELECT last_at, "last" {_LEVEL} AND begins_at < ? AND last_at < ? '
+    "ORDER BY begins_at DESC LIMIT 1"
 )
 _FIRST: Final = f"SELECT first_at {_LEVEL} ORDER BY begins_at LIMIT 1"
 _FIRST_BEGIN: Final = f"SELECT begins_at {_LEVEL} ORDER BY begins_at LIMIT 1"
@@ -111,11 +110,8 @@ def summaries_between(
 
 def last_before(connection: Connection, of: SeriesOf, at: int) -> SeenFee | None:
     """Return the last value that a roll-up tells which ended before a time."""
-    values = [
-        each for level in Level for each in (of.network_id, int(of.series), int(level), at, at)
-    ]
-    rows = read_rows(connection, _LAST_BEFORE, values)
-    return max((SeenFee(last_at, fee) for last_at, fee in rows), default=None)
+    found = (_select(connection, _LAST_BEFORE, of, level, (at, at)) for level in Level)
+    return max((SeenFee(last_at, fee) for rows in found for last_at, fee in rows), default=None)
 
 
 def first_at(connection: Connection, of: SeriesOf) -> int | None:

@@ -26,6 +26,13 @@ from dashboard.store.coverage import covered, gaps
 from dashboard.store.credit_ledger import spent_since
 from dashboard.store.engine import Store
 from dashboard.store.failing import answered_at, failing
+from dashboard.store.fee_series import (
+    Between,
+    FeeKind,
+    fee_mark_steps,
+    fee_steps,
+    first_seen_at,
+)
 from dashboard.store.fee_windows import (
     base_fee_window,
     fees_answered_at,
@@ -65,6 +72,8 @@ from tests.builders import (
 )
 from tests.unit.store.owing import owe, take_lease
 
+MINUTES = Between(A_MOMENT - seconds(600), A_MOMENT, seconds(1))
+YEARS = Between(A_MOMENT - 3650 * seconds(86_400), A_MOMENT, seconds(86_400))
 TINY = ("leases", "installation", "cohorts")
 DERIVED = "anon_"
 """What a query gathered itself: few rows."""
@@ -125,6 +134,10 @@ READS: dict[str, Read] = {
     "priority_fee_window": lambda it: priority_fee_window(it, A_NETWORK, A_MOMENT, A_MOMENT),
     "latest_gas": lambda it: latest_gas(it, A_NETWORK, A_MOMENT),
     "base_fees": lambda it: base_fees(it, A_NETWORK, A_MOMENT, A_MOMENT),
+    "fee_steps of values": lambda it: fee_steps(it, A_NETWORK, FeeKind.BASE_FEE, MINUTES),
+    "fee_steps of days": lambda it: fee_steps(it, A_NETWORK, FeeKind.BASE_FEE, YEARS),
+    "fee_mark_steps": lambda it: fee_mark_steps(it, A_NETWORK, Operation.BUSY_THRESHOLD, YEARS),
+    "first_seen_at": lambda it: first_seen_at(it, A_NETWORK),
     "medium_priority_fees": lambda it: medium_priority_fees(it, A_NETWORK, A_MOMENT, A_MOMENT),
     "failing": lambda it: failing(it, A_NETWORK),
     "follow_ups_of": lambda it: follow_ups_of(it, a_hash()),
