@@ -8,8 +8,7 @@ from dashboard.cli import options
 from dashboard.cli.output import Json, instant, print_json, print_table, say
 from dashboard.cli.source import opened
 from dashboard.domain.store_size import KindSize, StoreSize
-from dashboard.show.parts.health import growth, size
-from dashboard.show.text import span
+from dashboard.show.parts.health import growth, size, until_full
 from dashboard.store.sizes import measure
 
 
@@ -18,8 +17,8 @@ from dashboard.store.sizes import measure
 def store(*, as_json: bool) -> None:
     """Measure the store: rows and bytes of each kind of data, and how much they grow a day.
 
-    A large store is read through once for that, which takes a second or two for each
-    gigabyte; everything else goes on.
+    A store is read through once for that, which takes some seconds for each gigabyte;
+    everything else goes on.
     """
     with opened() as here, here.source.store.read() as connection:
         measured = measure(connection, here.source.now())
@@ -44,7 +43,7 @@ def _summary(measured: StoreSize) -> list[str]:
     else:
         lines.append(f"It grows by {growth(measured.growth)}.")
     if measured.free_on_disk is not None:
-        full = "" if measured.full_in is None else f", full in {span(measured.full_in)}"
+        full = "" if measured.full_in is None else f", full in {until_full(measured.full_in)}"
         lines.append(f"Its disk has room for {size(measured.free_on_disk)}{full}.")
     return lines
 

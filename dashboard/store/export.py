@@ -14,7 +14,7 @@ from dashboard.domain.exclusion import RejectionSource
 from dashboard.domain.quantity import NetworkId
 from dashboard.errors import InputError
 from dashboard.store.columns import Exact, milliseconds_of
-from dashboard.store.export_forms import Column, Field, field, moment_field
+from dashboard.store.export_forms import Column, Field, Form, field, moment_field
 from dashboard.store.schema import (
     audit_log,
     cohorts,
@@ -155,11 +155,12 @@ def _rejections() -> Source:
     )
     names = (
         *("rejection_id", "network_id", "tx_hash", "sender", "nonce", "tx_rejection_stage"),
-        *("reason_message", "reason_kind", "module", "timestamp", "block_number"),
+        *("reason_message", "reason_kind", "timestamp", "block_number"),
         *("overflows", "first_seen_at", "reported_at"),
     )
     fields = (
         *(field(name, column[name]) for name in names),
+        field("module", column.module, Form.TEXT),
         field("last_seen_at", last_seen),
         field("source", source),
         field("recipient", signed.recipient),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
 from typing import Any, Final, TextIO
 
 import numpy as np
@@ -44,7 +45,12 @@ def _moments(column: Column) -> list[object]:
 
 def json_text(value: object) -> str:
     """Write what the database gave as JSON, in ASCII."""
-    return json.dumps(json.loads(value) if isinstance(value, str | bytes) else value)
+    return _anew(value) if isinstance(value, str) else json.dumps(value)
+
+
+@lru_cache(1000)
+def _anew(text: str) -> str:
+    return json.dumps(json.loads(text))
 
 
 _WRITERS: Final[dict[Form, Callable[[Column], Iterable[object]]]] = {
@@ -54,7 +60,7 @@ _WRITERS: Final[dict[Form, Callable[[Column], Iterable[object]]]] = {
     Form.LARGE: _each(lambda octets: int.from_bytes(octets, "big")),
     Form.MOMENT: _moments,
     Form.HEX: _each(lambda octets: f"0x{octets.hex()}"),
-    Form.WORD: _each(cell),
+    Form.WORD: lambda column: column,
     Form.TEXT: _each(lambda text: cell(unescape(text))),
     Form.JSON: _each(lambda value: cell(json_text(value))),
     Form.FLAG: _each(lambda flag: "true" if flag else "false"),

@@ -34,7 +34,7 @@ class Form(Enum):
     LARGE = auto()  # octets of a number beyond 64 bits
     MOMENT = auto()  # milliseconds since the epoch
     HEX = auto()  # octets
-    WORD = auto()  # text of our own
+    WORD = auto()  # text of our own, in which nothing foreign stands
     TEXT = auto()  # foreign text, escaped
     JSON = auto()
     FLAG = auto()

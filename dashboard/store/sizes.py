@@ -39,7 +39,7 @@ _COUNTED: Final = {
 
 
 def measure(connection: Connection, now: datetime) -> StoreSize:
-    """Measure the store; a gigabyte takes a second or two, in which others go on."""
+    """Measure the store; a gigabyte takes some seconds, in which others go on."""
     sizes = table_sizes(connection)
     kinds = _by_kind(sizes)
     return _with_growth(connection, StoreSize(now, kinds))

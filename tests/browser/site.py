@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 
 import streamlit as st
@@ -15,6 +17,7 @@ from dashboard.show.desk import Desk
 from dashboard.show.headers import StrictHeaders
 from dashboard.store.answers import record_answers
 from dashboard.store.engine import Store
+from dashboard.store.sizes import measure, note_size
 from tests.browser.seeded_post import seed_post
 from tests.browser.seeded_store import FLAT, SILENT, SIMULATED, seed, utc_now
 
@@ -25,12 +28,23 @@ def build() -> st.App:
     """Seed a store in the folder that LINEWATCH_TEST_FOLDER names, and serve pages from it."""
     store = seed(Path(os.environ["LINEWATCH_TEST_FOLDER"]), utc_now())
     seed_post(store, utc_now())
+    _measure(store)
     desks.register(
         Desk(
             store, (SIMULATED, SILENT, FLAT), lambda hashes, _: _answer_null(store, hashes), utc_now
         )
     )
     return st.App(SCRIPT, middleware=[Middleware(StrictHeaders)])
+
+
+def _measure(store: Store) -> None:
+    """Let it have grown for ten days."""
+    with store.write() as connection:
+        now = measure(connection, utc_now())
+        smaller = tuple(replace(each, bytes=each.bytes // 3) for each in now.kinds)
+        then = replace(now, measured_at=now.measured_at - timedelta(days=10), kinds=smaller)
+        for each in (then, now):
+            note_size(connection, each)
 
 
 def _answer_null(store: Store, hashes: tuple[TxHash, ...]) -> None:

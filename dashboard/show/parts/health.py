@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Final
 
 from dashboard.domain.foreign import visible
@@ -35,6 +35,7 @@ _BADGES: Final = {
 }
 _COLUMNS: Final = ("Question", "Last answer", "Asked", "State")
 _KIND_COLUMNS: Final = ("Kind", "Rows", "Size", "Growth")
+_TEN_YEARS: Final = timedelta(days=3650)
 _OUTCOME_LENGTH: Final = 300
 _SIZES: Final = ((10**9, "GB"), (10**6, "MB"), (10**3, "kB"))
 _PARTS_OF_HOLDER: Final = 3
@@ -125,7 +126,12 @@ def _growth_facts(measured: StoreSize) -> Iterator[tuple[str, str]]:
     if measured.free_on_disk is not None:
         yield "Free on its disk", size(measured.free_on_disk)
     if measured.full_in is not None:
-        yield "Full in", span(measured.full_in)
+        yield "Full in", until_full(measured.full_in)
+
+
+def until_full(length: timedelta) -> str:
+    """Say how long the disk suffices, as well as anybody can know it."""
+    return "over ten years" if length > _TEN_YEARS else span(length)
 
 
 def kinds_part(measured: StoreSize) -> Markup:

@@ -11,7 +11,7 @@ import pytest
 from dashboard.domain.store_size import KindSize, StoreKind, StoreSize
 from dashboard.show.desk import Desk
 from dashboard.show.health import Health, needs_of
-from dashboard.show.parts.health import growth, store_part
+from dashboard.show.parts.health import growth, store_part, until_full
 from dashboard.store.engine import Store
 from dashboard.store.leases import Holder
 from dashboard.store.sizes import note_size
@@ -77,3 +77,8 @@ def test_disk_that_is_full_soon_needs_a_look(free: int, is_short: bool) -> None:
 )
 def test_growth_is_said_with_its_sign(of_day: float, said: str) -> None:
     assert growth(of_day) == said
+
+
+@pytest.mark.parametrize(("days", "said"), [(30, "30 days"), (3651, "over ten years")])
+def test_disk_that_suffices_is_said_to(days: int, said: str) -> None:
+    assert until_full(days * DAY) == said
