@@ -17,6 +17,8 @@ from tests.bench.table import Result, markdown, promise_table
 from tests.bench.truth import midnight
 
 CASES: Final = {
+    "S3": "checks",
+    "tracking": "tracking",
     "S6": "singles",
     "S7": "batches",
     "S8": "pipelined",

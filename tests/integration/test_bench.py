@@ -41,6 +41,13 @@ def test_bench_of_fees_compares_what_everyone_tells(tmp_path: Path) -> None:
         assert f"| {contender} |" in printed
 
 
+def test_bench_of_tracking_measures_room_speed_and_memory(tmp_path: Path) -> None:
+    printed = _bench(tmp_path, "S3", "tracking")
+
+    for measured in ("rows written for each null", "memory for each hash", "disk for each tracked"):
+        assert measured in printed
+
+
 @pytest.mark.parametrize(
     "told",
     [

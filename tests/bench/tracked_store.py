@@ -1,0 +1,75 @@
+"""Stores in which many hashes are tracked, as one long list of them is."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from functools import partial
+from hashlib import sha256
+from typing import Final, NamedTuple
+
+from dashboard.domain.observation import ExclusionAnswer
+from dashboard.domain.quantity import NetworkId, TxHash
+from dashboard.store.answers import record_asked
+from dashboard.store.asked import Asked
+from dashboard.store.cohorts import cohorts_of, portions, watches
+from dashboard.store.engine import Store, database_of
+from dashboard.store.transactions import TrackRequest, track_all
+from tests.bench.truth import NETWORK
+
+FILE: Final = "tracked.sqlite"
+ONE_LIST: Final = 5000
+"""Hashes of one transaction, as the command and the page write them."""
+
+_NETWORK: Final = NetworkId(NETWORK)
+
+
+class Taken(NamedTuple):
+    """Seconds of the clock and of the processor."""
+
+    wall: float
+    cpu: float
+
+
+def taken_by(work: Callable[[], object]) -> Taken:
+    """Measure how long something takes."""
+    wall, cpu = time.perf_counter(), time.process_time()
+    work()
+    return Taken(time.perf_counter() - wall, time.process_time() - cpu)
+
+
+def track_many(store: Store, numbers: range, now: datetime) -> Taken:
+    """Track hashes that lie anywhere, on one network; tell what the store took for it."""
+    wall = cpu = 0.0
+    for some in portions(numbers, ONE_LIST):
+        wishes = [TrackRequest(_hash(number), (_NETWORK,), None, "") for number in some]
+        taken = taken_by(partial(_track, store, wishes, now))
+        wall, cpu = wall + taken.wall, cpu + taken.cpu
+    return Taken(wall, cpu)
+
+
+def _track(store: Store, wishes: Sequence[TrackRequest], now: datetime) -> None:
+    with store.write() as connection:
+        track_all(connection, wishes, now)
+
+
+def answer_null(store: Store, now: datetime) -> None:
+    """Ask about every hash once."""
+    with store.read() as connection:
+        cohort_ids = [each.cohort_id for each in watches(connection, _NETWORK, 0)]
+    for some in portions(cohort_ids, 5):
+        with store.write() as connection:
+            cohorts = cohorts_of(connection, _NETWORK, some)
+            asked = [Asked(each, [ExclusionAnswer(it) for it in each.hashes]) for each in cohorts]
+            record_asked(connection, _NETWORK, now, asked)
+
+
+def size_of(store: Store) -> int:
+    """Return the bytes of the store, what stands in the log included."""
+    with store.read() as connection:
+        return database_of(connection).size(connection)
+
+
+def _hash(number: int) -> TxHash:
+    return TxHash(sha256(b"tracked %d" % number).digest())
