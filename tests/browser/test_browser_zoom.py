@@ -1,0 +1,47 @@
+"""The page Fees at every zoom in a real browser, over a past of three networks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import BrowserContext, expect
+
+from dashboard.show.spans import SPANS
+from tests.browser.serving import serving
+from tests.browser.visiting import visit
+from tests.browser.zooming import zoom
+
+pytestmark = pytest.mark.timeout(300)
+
+DAYS = "8"
+OFFERED = [span for span in SPANS if span.length.days <= 30]
+
+
+@pytest.fixture(scope="module")
+def past(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Serve the pages over a week of three networks."""
+    folder = tmp_path_factory.mktemp("past")
+    with serving("year_site", folder, {"LINEWATCH_TEST_DAYS": DAYS}, 200) as address:
+        yield address
+
+
+def test_every_length_of_time_is_drawn_for_every_network(
+    context: BrowserContext, past: str
+) -> None:
+    page = visit(context, f"{past}/fees")
+
+    for span in OFFERED:
+        zoom(page, span, charts=3)
+
+    expect(page.get_by_role("radio")).to_have_text(
+        [*(span.name for span in OFFERED), "Chart", "Table"]
+    )
+    expect(page.get_by_text("the dark band reaches from its median")).to_have_count(3)
+    expect(page.locator(".lw-badge.simulated")).to_have_count(3)
+
+
+def test_all_three_networks_are_said_to_be_simulated(context: BrowserContext, past: str) -> None:
+    page = visit(context, f"{past}/fees")
+
+    expect(page.get_by_text("devnet, devnet calm and devnet flat fee are chains")).to_be_visible()
