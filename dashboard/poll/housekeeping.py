@@ -47,6 +47,7 @@ class Housekeeping:
 
     async def run(self) -> None:
         """Work for a moment, if there is anything to do. Raises StoreError."""
+        await run_sync(self._store.checkpoint)
         began = self._clocks.elapsed()
         if self._round is None and began < self._next_round:
             return

@@ -57,6 +57,11 @@ class Store:
         self._rejection_readers.append(reader)
         return reader
 
+    def checkpoint(self) -> None:
+        """Keep what is written from piling up beside its final place; waits for nobody."""
+        with store_errors(self._database), self._reader.connect() as connection:
+            self._database.checkpoint(connection)
+
     def close(self) -> None:
         """Let go of every connection."""
         for reader in self._rejection_readers:

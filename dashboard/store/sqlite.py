@@ -24,6 +24,9 @@ _LOOK_AGAIN: Final = 0.001
 """Seconds between two tries of a waiting writer. SQLite's own wait sleeps up to 0.1 s at a time,
 and so misses most of the moments in which a busy process lets go of the lock."""
 
+_LARGEST_LOG: Final = 64 * 1024 * 1024
+"""Bytes that an empty log keeps on disk after it was larger."""
+
 _READERS_KEPT: Final = 16
 _READERS_PATIENCE: Final = 20.0
 """Seconds; readers only wait for the moments in which the file is recovered or created."""
@@ -38,7 +41,7 @@ _REMEDIES: Final = {
 }
 _WAYS_OUT: Final = (
     "stop what uses it, then run `linewatch restore FILE` with your newest backup; without one, "
-    "`linewatch backup --salvage FILE` saves what can be read"
+    "keep a copy of the file and move it away to begin anew"
 )
 
 
@@ -63,11 +66,18 @@ class SqliteFile:
 
     def exists(self) -> bool:
         """Look for the file; to connect would create it. StoreError for a folder."""
-        if self.path.is_dir():
+        try:
+            is_folder, is_there = self.path.is_dir(), self.path.exists()
+        except OSError as error:
+            remedy = _REMEDIES[sqlite3.SQLITE_CANTOPEN]
+            raise StoreUnavailable(
+                f"{self.name} cannot be used now ({error.strerror}): {remedy}"
+            ) from error
+        if is_folder:
             raise StoreError(
                 f"{self.name} is a folder: name a file, such as {self.path}/linewatch.sqlite"
             )
-        return self.path.exists()
+        return is_there
 
     def identity(self) -> object:
         """Return which file the path leads to."""
@@ -150,9 +160,14 @@ class SqliteFile:
             yield connection.execution_options(**{DATABASE: self})
 
     def checkpoint(self, connection: Connection) -> None:
-        """Move what the log holds into the file, and make the log empty where nobody reads it."""
+        """Move what the log holds into the file, and empty the log where nobody reads or writes.
+
+        While a reader stays with one moment, the log grows; this is what makes it small again.
+        """
         driver: Any = connection.connection.driver_connection
-        driver.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        driver.execute("PRAGMA busy_timeout = 0")  # or writers would wait for readers with us
+        driver.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+        driver.execute(f"PRAGMA busy_timeout = {_READERS_PATIENCE * 1000:.0f}")
 
     def let_ask_singly(self, connection: sqlite3.Connection) -> None:
         """Do so: `isolation_level` is None already."""
@@ -186,7 +201,12 @@ class SqliteFile:
 
 
 def _prepare_writer(connection: Any, _record: object) -> None:  # noqa: ANN401 - SQLAlchemy hands the driver's own connection
-    pragmas = ("synchronous = FULL", "foreign_keys = ON", "busy_timeout = 0")
+    pragmas = (
+        "synchronous = FULL",
+        "foreign_keys = ON",
+        "busy_timeout = 0",
+        f"journal_size_limit = {_LARGEST_LOG}",
+    )
     _prepare(connection, *(f"PRAGMA {pragma}" for pragma in pragmas))
 
 

@@ -1,0 +1,106 @@
+"""docs/store.md does what it says: its commands are typed, as it says them, on either database."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from dashboard.domain.notice import NoticeState
+from dashboard.store.engine import open_store
+from tests.builders import a_hash
+from tests.databases import DATABASES
+from tests.installation import PROJECT, Installation, new_installation
+from tests.owing import owe, states
+from tests.postgresql import empty_database
+
+pytestmark = pytest.mark.timeout(300)
+
+PAGE = (PROJECT / "docs" / "store.md").read_text(encoding="utf-8")
+SECTIONS = dict(re.findall(r"^## ([^\n]+)\n(.*?)(?=^## |\Z)", PAGE, re.MULTILINE | re.DOTALL))
+MANY_OWED = 3
+
+
+def typed(section: str) -> list[str]:
+    """Return what a section says to type, line by line."""
+    blocks = re.findall(r"^```\n(.*?)^```", SECTIONS[section], re.MULTILINE | re.DOTALL)
+    return [line for block in blocks for line in block.splitlines()]
+
+
+class Desk:
+    """Somebody who types what the page says, in one shell after another."""
+
+    def __init__(self, installation: Installation, url: str) -> None:
+        """Sit in the folder above the state folder."""
+        self.installation = installation
+        self.url = url
+        self.environment = installation.environment() | {
+            "PATH": f"{Path(sys.executable).parent}:/usr/local/bin:/usr/bin:/bin"
+        }
+
+    def type(self, *lines: str) -> str:
+        """Type lines into one shell; return what is printed. The first that fails ends it."""
+        ended = subprocess.run(
+            ["/bin/sh", "-ec", "\n".join(lines)],
+            env=self.environment,
+            cwd=self.installation.home.parent,
+            capture_output=True,
+            text=True,
+            timeout=200,
+            check=False,
+        )
+        assert (ended.returncode, ended.stderr) == (0, ""), f"{lines}: {ended.stderr}"
+        return ended.stdout
+
+
+@pytest.fixture(params=DATABASES)
+def desk(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Desk]:
+    """Sit down before a machine on which nothing was done yet."""
+    home = tmp_path / "home"
+    if request.param == "sqlite":
+        yield Desk(new_installation(home), f"sqlite:///{home}/linewatch.sqlite")
+        return
+    with empty_database() as url:
+        yield Desk(new_installation(home, LINEWATCH_STORE_URL=url), url)
+
+
+def test_restore_drill_loses_nothing_and_tells_nobody_twice(desk: Desk) -> None:
+    desk.type(*typed("Migrate"))
+    with open_store(desk.url) as store:
+        owe(store, MANY_OWED)
+    desk.type(*typed("Backup"))
+    desk.type(f"linewatch track {a_hash(50)}")
+
+    told = desk.type(*typed("Restore"))
+
+    assert "verified" in told
+    assert "What was there before is in" in told
+    assert f"{MANY_OWED} notices are held." in told
+    with open_store(desk.url) as store:
+        assert states(store) == {NoticeState.OWED: MANY_OWED}
+    assert str(a_hash(50)) not in desk.type("linewatch export tracked --to -")
+
+
+@pytest.mark.parametrize("desk", ["sqlite"], indirect=True)
+def test_store_moves_to_a_server_as_the_page_says(desk: Desk) -> None:
+    desk.type(*typed("Migrate"))
+    with open_store(desk.url) as store:
+        owe(store, MANY_OWED)
+    with empty_database() as target:
+        desk.environment["TARGET"] = target
+
+        told = desk.type(*typed("Move to PostgreSQL"))
+
+        assert "is whole" in told
+        with open_store(target) as store:
+            assert states(store) == {NoticeState.OWED: MANY_OWED}
+
+
+def test_page_has_every_command_that_looks_after_the_store() -> None:
+    named = set(re.findall(r"linewatch ([a-z-]+)", PAGE))
+
+    assert named >= {"migrate", "join", "backup", "verify", "restore", "release", "move"}

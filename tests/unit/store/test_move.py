@@ -1,0 +1,121 @@
+"""A store moves to another database with everything, and the one it left says where it went."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from dashboard.domain.audit import Action, Doer
+from dashboard.errors import ForeignStore, InputError, SchemaMismatch, StoreUnavailable
+from dashboard.store.audit import AuditFilter, audit_entries
+from dashboard.store.engine import Store, open_store
+from dashboard.store.invariants import changed_rejections
+from dashboard.store.move import move
+from dashboard.store.raw_rows import last_number
+from dashboard.store.rejections import newest
+from dashboard.store.schema import audit_log, outbox, rejections
+from dashboard.store.verify import verify
+from tests.builders import A_MOMENT, a_hash
+from tests.postgresql import empty_database
+from tests.unit.store.lived_in import content_of, keep_report, live_in
+from tests.unit.store.machine import Machine
+from tests.unit.store.owing import claim_due, take_lease
+from tests.unit.store.test_migrate import set_schema
+
+BY = Doer("operator", A_MOMENT)
+
+
+@pytest.fixture
+def target(database: str, tmp_path: Path) -> Iterator[str]:
+    """Yield the address of an empty database of the other kind."""
+    if database == "sqlite":
+        with empty_database() as address:
+            yield address
+    else:
+        yield f"sqlite:///{tmp_path}/moved.sqlite"
+
+
+@pytest.fixture
+def before(url: str) -> dict[str, list[tuple[object, ...]]]:
+    """Fill the store; return what it holds, but for what moving it adds."""
+    with open_store(url, Machine().clock) as store:
+        live_in(store)
+        return {**content_of(store), "audit_log": []}
+
+
+def test_store_moves_with_every_row(url: str, target: str, before: dict[str, object]) -> None:
+    moved = move(url, target, BY)
+
+    with open_store(target) as store:
+        assert {**content_of(store), "audit_log": []} == before
+        with store.read() as connection:
+            assert list(verify(connection)) == []
+    assert moved.rows["rejections"] == 7
+
+
+def test_store_goes_on_counting_where_it_was(url: str, target: str, before: object) -> None:
+    with open_store(url) as store, store.read() as connection:
+        last = {each: last_number(connection, each) for each in (rejections, outbox)}
+
+    move(url, target, BY)
+
+    with open_store(target) as store:
+        with store.read() as connection:
+            assert {each: last_number(connection, each) for each in last} == last
+        with store.write() as connection:
+            keep_report(connection, a_hash(90))
+            assert newest(connection, 1)[0].rejection_id == last[rejections] + 1
+    assert before
+
+
+def test_what_was_owed_is_owed_in_the_new_place_only(url: str, target: str, before: object) -> None:
+    move(url, target, BY)
+
+    with open_store(target) as store:
+        assert len(claim_due(store, take_lease(store))) == 3
+    with pytest.raises(ForeignStore, match=r"was moved to .*: set store\.url"):
+        open_store(url)
+    assert before
+
+
+def test_both_places_say_in_their_log_what_was_done(url: str, target: str) -> None:
+    move(url, target, BY)
+
+    with open_store(target) as store, store.read() as connection:
+        [entry] = audit_entries(connection, AuditFilter(Action.MOVE))
+    assert (entry.actor, list(entry.details)) == ("operator", ["from"])
+    assert audit_log.name
+
+
+def test_store_in_use_is_not_moved(url: str, target: str, store: Store) -> None:
+    with pytest.raises(StoreUnavailable, match="is in use: stop everything"):
+        move(url, target, BY)
+
+    with store.read() as connection:
+        assert list(changed_rejections(connection)) == []
+
+
+def test_target_that_holds_something_is_refused_and_the_store_stays(url: str, target: str) -> None:
+    move(url, target, BY)
+
+    with pytest.raises(InputError, match=r"there already|holds tables already"):
+        move(target, url, BY)
+
+    with open_store(target):
+        pass
+
+
+def test_store_of_an_older_schema_is_brought_on_first(url: str, target: str) -> None:
+    set_schema(url, "0007")
+
+    with pytest.raises(SchemaMismatch, match="run `linewatch migrate` before you move"):
+        move(url, target, BY)
+
+
+def test_store_that_moved_does_not_move_again(url: str, target: str, tmp_path: Path) -> None:
+    move(url, target, BY)
+
+    with pytest.raises(ForeignStore, match=r"was moved to .* before"):
+        move(url, f"sqlite:///{tmp_path}/third.sqlite", BY)
