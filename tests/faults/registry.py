@@ -17,8 +17,10 @@ from tests.faults.killed_saves import KILLED_SAVES, KILLED_SAVES_OF_TWO
 from tests.faults.killed_serve_at_points import KILLED_SERVE_AT_POINTS
 from tests.faults.killed_server import KILLED_SERVER, REFUSING_SERVER
 from tests.faults.killed_worker import KILLED_WORKER, KILLED_WORKER_ON_POSTGRESQL
+from tests.faults.restore_drill import RESTORE_DRILL
 from tests.faults.rows import Row
 from tests.faults.stopped_saves import STOPPED_SAVES
+from tests.faults.upgrades import UPGRADES
 
 ROWS: Final[tuple[Row, ...]] = (
     KILLED_SAVES,
@@ -34,6 +36,8 @@ ROWS: Final[tuple[Row, ...]] = (
     FAILING_DISK,
     FAILING_DISK_WORKER,
     REFUSING_SERVER,
+    UPGRADES,
+    RESTORE_DRILL,
     HOSTILE_MESSAGES,
     HOSTILE_BYTES,
     HOSTILE_GAS_QUESTIONS,

@@ -1,0 +1,47 @@
+"""A worker that sees rejections and mails them into a Maildir until it is killed.
+
+Run as `python -m tests.faults.drilling STORE_URL MAILDIR FIRST`; it tells
+each number that is stored.
+"""
+
+from __future__ import annotations
+
+import sys
+from datetime import UTC, datetime
+from itertools import count
+from pathlib import Path
+
+from dashboard.alert.channels.maildir import MaildirChannel
+from dashboard.alert.deliver import Deliverer
+from dashboard.alert.post import PostOffice
+from dashboard.logs import configure_logs
+from dashboard.store.engine import Store, open_store
+from tests.letters import ONCALL, SENDER, a_letter_of
+from tests.owing import reject, take_office
+
+
+def utc_now() -> datetime:
+    """Return the present moment."""
+    return datetime.now(UTC)
+
+
+def deliver(store: Store, maildir: Path, holder: str) -> None:
+    """Do one round of delivery."""
+    deliverer = Deliverer(store, {"mail": MaildirChannel(maildir, SENDER)}, a_letter_of, utc_now)
+    PostOffice(store, [ONCALL], deliverer, utc_now).run(take_office(store, holder))
+
+
+def main(url: str, maildir: str, first: str) -> None:
+    """Work until the end."""
+    configure_logs("drill")  # on standard error
+    with open_store(url) as store:
+        for number in count(int(first)):
+            reject(store, number)
+            sys.stdout.write(f"{number}\n")
+            sys.stdout.flush()
+            if number % 3:  # some news waits in the outbox, some is on its way
+                deliver(store, Path(maildir), "worker")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
