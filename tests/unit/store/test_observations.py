@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from itertools import pairwise
 from typing import Any
+
+import pytest
 
 from dashboard.domain.observation import Failure, FailureKind, GasObservation, Operation
 from dashboard.domain.quantity import LARGEST_FEE, Wei
@@ -186,6 +189,33 @@ def test_history_is_not_filled_in_twice(store: Store) -> None:
     observe(store, 1, base_fee_history=(Wei(1),) * 30)
 
     assert points(store) == before
+
+
+CHAIN = tuple(Wei(number * number % 101) for number in range(60))
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_block_that_two_histories_tell_is_kept_once(store: Store, order: int) -> None:
+    observe(store, 0, base_fee_history=CHAIN[10:40])
+    first = len(points(store))
+    observe(store, 40, base_fee_history=CHAIN[25:55])
+    observe(store, 80, base_fee_history=CHAIN[30:60][::order])
+
+    added = points(store)[first : first + 14]
+    assert [fee for _, fee, _ in added] == list(CHAIN[40:54])
+    assert [second for second, _, _ in added] == list(range(12, 40, 2))
+
+
+def test_history_whose_newest_block_comes_first_is_turned(store: Store) -> None:
+    observe(store, 0, base_fee_history=CHAIN[10:40][::-1])
+    first = len(points(store))
+    observe(store, 20, base_fee_history=CHAIN[30:60][::-1])
+
+    added = points(store)[first:]
+    assert [fee for _, fee, _ in added] == list(CHAIN[40:59])
+    seconds_between = [after[0] - before[0] for before, after in pairwise(added)]
+    assert min(seconds_between) > 0
+    assert added[0][0] > 0
 
 
 def test_history_without_block_time_fills_nothing(store: Store) -> None:
