@@ -29,6 +29,9 @@ from tests.faults.rows import Play, Row
 from tests.installation import new_installation
 
 _LINES: Final = 10_000
+_A_GUESS: Final = 0.5
+"""Seconds that a command takes, until it has been seen."""
+
 _OLD_ROWS: Final = 3_000
 _DAYS_OF_HISTORY: Final = 1
 _FIRST_SCHEMA: Final = "0001"
@@ -42,7 +45,7 @@ VALUES (1, :key, zeroblob(20), zeroblob(8), 'RPC', 'TX_MODULE_LINE_COUNT_OVERFLO
 
 @dataclass(frozen=True, slots=True)
 class Office:
-    """An installation in which commands are run; `usual` is how long each takes undisturbed."""
+    """An installation in which commands are run; `usual` is how long each last took."""
 
     home: Path
     launcher: Launcher
@@ -63,13 +66,14 @@ class Office:
         started = monotonic()
         process = self.run(*arguments)
         assert process.ended.wait(120), f"{arguments[0]} never ends: {process.last_lines()}"
-        self.usual.setdefault(arguments[0], monotonic() - started)
+        self.usual[arguments[0]] = monotonic() - started
         return process.code
 
     def kill(self, chance: Random, *arguments: str) -> None:
         """Start a command and kill it (-9) at a moment within the time that it usually takes."""
         process = self.run(*arguments)
-        process.ended.wait(chance.uniform(0, self.usual[arguments[0]]))
+        usual = self.usual.get(arguments[0], _A_GUESS)
+        process.ended.wait(chance.uniform(0, usual))
         process.kill()
 
 
@@ -133,33 +137,17 @@ _CASES: Final[tuple[Case, ...]] = (_track, _make_key, _make_history, _migrate)
 
 @contextmanager
 def _killing(folder: Path) -> Iterator[Play]:
-    """Kill one command after the other; the first round only sees how long each takes."""
+    """Kill one command after the other, each on a store of its own."""
     numbers, cases = count(), cycle(_CASES)
     usual: dict[str, float] = {}
     with launching() as launcher:
 
-        def office() -> Office:
+        def play(chance: Random) -> None:
             home = folder / str(next(numbers))
             home.mkdir(parents=True)
-            return Office(home, launcher, usual)
+            next(cases)(Office(home, launcher, usual), chance)
 
-        _rehearse(office)
-        yield lambda chance: next(cases)(office(), chance)
-
-
-def _rehearse(office: Callable[[], Office]) -> None:
-    """Run each command undisturbed."""
-    here = office()
-    _make_old(here.url)
-    path = _list(here.home, Random(1))  # noqa: S311 - no secret
-    commands: tuple[tuple[str, ...], ...] = (
-        ("migrate",),
-        ("track", "--file", str(path), "--json"),
-        ("keys", "create", "wallet"),
-        ("demo-history", "--days", "1", "--into", str(here.home)),
-    )
-    for each in commands:
-        assert here.finish(*each) == 0, last_lines(here.home / "log")
+        yield play
 
 
 @contextmanager

@@ -16,6 +16,7 @@ from tests.faults.killed_commands import KILLED_COMMANDS
 from tests.faults.killed_saves import KILLED_SAVES, KILLED_SAVES_OF_TWO
 from tests.faults.killed_serve_at_points import KILLED_SERVE_AT_POINTS
 from tests.faults.killed_server import KILLED_SERVER, REFUSING_SERVER
+from tests.faults.killed_up import KILLED_UP
 from tests.faults.killed_worker import KILLED_WORKER, KILLED_WORKER_ON_POSTGRESQL
 from tests.faults.restore_drill import RESTORE_DRILL
 from tests.faults.rows import Row
@@ -32,6 +33,7 @@ ROWS: Final[tuple[Row, ...]] = (
     KILLED_WORKER_ON_POSTGRESQL,
     KILLED_SERVER,
     KILLED_COMMANDS,
+    KILLED_UP,
     FULL_DISK,
     FAILING_DISK,
     FAILING_DISK_WORKER,

@@ -8,6 +8,7 @@ from tests.faults.killed_at_points import KILLED_AT_POINTS
 from tests.faults.killed_commands import KILLED_COMMANDS
 from tests.faults.killed_serve_at_points import KILLED_SERVE_AT_POINTS
 from tests.faults.killed_server import KILLED_SERVER
+from tests.faults.killed_up import KILLED_UP
 from tests.faults.killed_worker import KILLED_WORKER, KILLED_WORKER_ON_POSTGRESQL
 from tests.faults.rows import play_short
 
@@ -34,3 +35,7 @@ def test_worker_and_serve_outlive_a_postgresql_that_is_killed(tmp_path: Path) ->
 
 def test_command_that_is_killed_leaves_all_or_nothing_and_completes_again(tmp_path: Path) -> None:
     play_short(KILLED_COMMANDS, tmp_path)
+
+
+def test_nothing_is_left_or_lost_where_up_is_killed(tmp_path: Path) -> None:
+    play_short(KILLED_UP, tmp_path)

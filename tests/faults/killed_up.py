@@ -1,0 +1,157 @@
+"""`linewatch up` is killed, alone or with its roles: nothing is left behind, nothing lost."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass, field
+from http.client import HTTPException
+from itertools import count
+from pathlib import Path
+from random import Random
+from typing import Final
+
+from dashboard.domain.quantity import TxHash
+from dashboard.store.engine import Store, open_store
+from dashboard.store.migrate import migrate
+from dashboard.store.transactions import TrackRequest, track
+from dashboard.wiring.clock import utc_now
+from tests.builders import A_NETWORK
+from tests.faults.launching import Launcher, Process, Surroundings, launching
+from tests.faults.owed import check_whole, told
+from tests.faults.reporters import ACKNOWLEDGED, Handed, a_handed
+from tests.faults.rows import Play, Row
+from tests.faults.serving import SAVE, a_call, connected, post
+from tests.faults.workplace import pause
+from tests.installation import Installation, new_installation
+from tests.waiting import eventually
+
+_LIVES: Final = 2
+_LEASE: Final = "3s"
+
+
+@dataclass
+class _Household:
+    """One installation whose roles are started and killed together."""
+
+    installation: Installation
+    launcher: Launcher
+    store: Store
+    nonces: Iterator[int] = field(default_factory=lambda: count(1))
+    acknowledged: list[Handed] = field(default_factory=list)
+
+    def start(self) -> Process:
+        """Start all roles but the pages, without waiting."""
+        log = self.installation.home / "up.log"
+        surroundings = Surroundings(self.installation.environment(), log)
+        return self.launcher.linewatch(["up", "--no-pages"], surroundings)
+
+    def is_serving(self) -> bool:
+        """Whether serve takes connections."""
+        with (
+            suppress(OSError),
+            socket.create_connection(("127.0.0.1", self.installation.serve_port), timeout=1),
+        ):
+            return True
+        return False
+
+    def report(self) -> None:
+        """Let somebody track a transaction and a node report it; note it where acknowledged."""
+        handed = a_handed(next(self.nonces))
+        with self.store.write() as connection:
+            tx_hash = TxHash(bytes.fromhex(handed.tx_hash[2:]))
+            track(connection, TrackRequest(tx_hash, (A_NETWORK,), None, ""), utc_now())
+        with suppress(OSError, HTTPException), connected(self.installation.serve_port) as line:
+            result = post(line, a_call(SAVE, handed.params, 1)).get("result") or {}
+            if result.get("status") in ACKNOWLEDGED:
+                self.acknowledged.append(handed)
+
+    def end_with_all(self, process: Process, chance: Random) -> None:
+        """Kill (-9) the supervisor, and all roles with it or none; see that nobody is left."""
+        roles = self.installation.processes() if chance.random() < 0.5 else []
+        process.kill()
+        for each in chance.sample(roles, len(roles)):
+            with suppress(ProcessLookupError):
+                os.kill(each, signal.SIGKILL)
+        eventually(lambda: not self.installation.processes(), what="the end of every role")
+
+    def check(self) -> None:
+        """See that the store is whole and holds what was acknowledged, each once."""
+        check_whole(self.store)
+        stored = [str(each.tx_hash) for each in told(self.store).rejections]
+        lost = [each for each in self.acknowledged if stored.count(each.tx_hash) != 1]
+        assert not lost, f"{len(lost)} acknowledged reports are lost or doubled"
+
+    def untold(self) -> set[str]:
+        """Return which acknowledged reports are in no letter that was sent."""
+        found = told(self.store)
+        sent = {each.transition_id for each in found.letters if each.message_id in found.sent}
+        news = {rejection for entry, rejection in found.news.items() if entry in sent}
+        mailed = {str(each.tx_hash) for each in found.rejections if each.rejection_id in news}
+        return {each.tx_hash for each in self.acknowledged} - mailed
+
+
+def _kill_in_the_middle(household: _Household, chance: Random) -> None:
+    """Kill everything while it starts, or a moment after a report was acknowledged."""
+    process = household.start()
+    if chance.random() < 0.3:
+        pause(chance.uniform(0, 3))
+    else:
+        eventually(household.is_serving, 60, f"the start of serve ({process.last_lines()})")
+        for _ in range(chance.randrange(1, 4)):
+            household.report()
+        pause(chance.uniform(0, 2))
+    household.end_with_all(process, chance)
+    household.check()
+
+
+def _live_to_the_end(household: _Household) -> None:
+    """Start once more: whatever was owed is mailed, each letter in one file."""
+    process = household.start()
+    eventually(household.is_serving, 60, f"the start of serve ({process.last_lines()})")
+    household.report()
+    eventually(lambda: not household.untold(), 90, f"the letters ({process.last_lines()})")
+    assert process.terminate() == 0, process.last_lines()
+    assert not household.installation.processes(), "a role outlives `up`"
+    household.check()
+    found = told(household.store)
+    files = sorted((household.installation.home / "mail" / "new").iterdir())
+    names = [file.name.partition(".")[2] for file in files]
+    assert len(names) == len(set(names)) == len(found.sent), "letters are lost or doubled"
+
+
+@contextmanager
+def _killing(folder: Path) -> Iterator[Play]:
+    """Kill new installations a few times each."""
+    numbers = count()
+    with launching() as launcher:
+
+        def play(chance: Random) -> None:
+            home = folder / str(next(numbers))
+            installation = new_installation(home, LINEWATCH_WORKER_LEASE=_LEASE)
+            url = f"sqlite:///{home}/linewatch.sqlite"
+            migrate(url)
+            with closing(open_store(url)) as store:
+                household = _Household(installation, launcher, store)
+                for _ in range(_LIVES):
+                    _kill_in_the_middle(household, chance)
+                _live_to_the_end(household)
+
+        yield play
+
+
+KILLED_UP = Row(
+    name="killed-up",
+    promise=(
+        "`linewatch up` is killed (-9), alone or with all its roles at once, while it starts or "
+        "while reports and mails are under way: nothing is left running, what was acknowledged is "
+        "stored once and mailed after the next start"
+    ),
+    short=_LIVES,
+    full=60,
+    stage=_killing,
+    cases_per_play=_LIVES,
+)
