@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 from sqlalchemy import Connection, Table
 
 from dashboard.store.engine import database_of
 from dashboard.store.failures import translated
+
+_MANY: Final = 1000
+_ROOM: Final = "PRAGMA cache_size = -32000"
+"""Kilobytes of a large index that SQLite keeps in memory from now on. With its usual 2 MB it writes
+pages and reads them again within one transaction: tracking took twice as long at 400,000 hashes."""
 
 
 def insert_many(
@@ -27,6 +32,8 @@ def insert_many(
         _copy(connection, f"COPY {table.name} ({columns}) FROM STDIN", rows)
     elif rows:
         marks = ", ".join("?" * len(chosen))
+        if len(rows) >= _MANY:
+            connection.exec_driver_sql(_ROOM)
         insert = f"INSERT INTO {table.name} ({columns}) VALUES ({marks})"  # noqa: S608 - names of ours
         connection.exec_driver_sql(insert, list(rows))
 
