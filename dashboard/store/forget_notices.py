@@ -10,8 +10,8 @@ from uuid import UUID
 from sqlalchemy import Connection, delete, func, select
 
 from dashboard.domain.condition import SubjectKind
+from dashboard.domain.notice import NoticeState
 from dashboard.store.engine import Store
-from dashboard.store.outbox import IS_OWED
 from dashboard.store.pace import Pace
 from dashboard.store.reports import watched_among
 from dashboard.store.schema import (
@@ -24,6 +24,9 @@ from dashboard.store.schema import (
 )
 
 _SEARCHED: Final = 2000
+
+IS_OPEN: Final = notices.c.state.in_((NoticeState.OWED, NoticeState.HELD))
+"""What is owed, and what waits for a person after a restore, may still be handed over."""
 
 
 def forget_notices(store: Store, before: datetime, pace: Pace) -> Iterator[int]:
@@ -69,7 +72,7 @@ def _forget(connection: Connection, found: Sequence[Any], before: datetime) -> i
     ids = {row.transition_id for row in found if row.seen is None or row.seen < before}
     ids -= _of_tracked(connection, found)
     ids -= _lasting(connection, found)
-    owed = select(notices.c.transition_id).where(notices.c.transition_id.in_(ids), IS_OWED)
+    owed = select(notices.c.transition_id).where(notices.c.transition_id.in_(ids), IS_OPEN)
     ids -= set(connection.scalars(owed))
     if not ids:
         return 0

@@ -9,7 +9,7 @@ from typing import Any, Final
 from sqlalchemy import Connection, Row, delete, exists, select, update
 
 from dashboard.store.engine import Store
-from dashboard.store.outbox import IS_OWED
+from dashboard.store.forget_notices import IS_OPEN
 from dashboard.store.pace import Pace
 from dashboard.store.reports import watched_among
 from dashboard.store.schema import (
@@ -85,5 +85,5 @@ def _still_to_be_told(connection: Connection, ids: set[int]) -> set[int]:
     unexpanded = about.join(outbox, outbox.c.transition_id == column.transition_id).where(
         outbox.c.expanded_at.is_(None)
     )
-    owed = about.join(notices, notices.c.transition_id == column.transition_id).where(IS_OWED)
+    owed = about.join(notices, notices.c.transition_id == column.transition_id).where(IS_OPEN)
     return {*connection.scalars(unexpanded), *connection.scalars(owed)}

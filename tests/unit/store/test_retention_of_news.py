@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import pytest
+from sqlalchemy import update
 
 from dashboard.domain.api_key import KeyLimits
 from dashboard.domain.audit import Action
 from dashboard.domain.condition import State, Subject, SubjectKind, Transition
 from dashboard.domain.follow_up import InclusionAnswer, InclusionQuestion
+from dashboard.domain.notice import NoticeState
 from dashboard.domain.observation import ExclusionAnswer
 from dashboard.store.answers import evidence, record_answers
 from dashboard.store.api_keys import Credential, KeyUse, add_uses, create_key, key_uses
@@ -16,6 +18,7 @@ from dashboard.store.conditions import change
 from dashboard.store.engine import Store
 from dashboard.store.follow_ups import keep_inclusion_answers
 from dashboard.store.rejections import save_polled, versions
+from dashboard.store.schema import notices
 from dashboard.store.transactions import TrackRequest, track
 from tests.builders import (
     A_MOMENT,
@@ -30,6 +33,7 @@ from tests.unit.store.forgetting import (
     DAY,
     forget,
     hand_over,
+    on_record,
     reject,
     rows_of,
 )
@@ -149,3 +153,13 @@ def test_audit_log_is_forgotten_only_when_told_to(store: Store) -> None:
     with store.read() as connection:
         kept = audit_entries(connection, AuditFilter())
     assert sorted(entry.subject for entry in kept) == ["0", "1", "audit log"]
+
+
+def test_notice_that_waits_after_a_restore_stays_with_its_rejection(store: Store) -> None:
+    reject(store, 1, A_MOMENT - DAY, is_told=False)
+    with store.write() as connection:
+        connection.execute(update(notices).values(state=NoticeState.HELD))
+
+    assert forget(store, notices=A_MOMENT, rejections=A_MOMENT) == {}
+
+    assert (rows_of(store, "notices"), on_record(store, 1)) == (1, [1])
