@@ -18,7 +18,7 @@ from dashboard.domain.paste import LONGEST_PASTE, Paste, read_paste
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.errors import InputError
 from dashboard.show.dossiers import Dossier, Finding, answer_to_pass_on
-from dashboard.show.reading import dossier
+from dashboard.show.reading import dossiers
 from dashboard.wiring.live import live_question
 
 _SHOWN = 80
@@ -104,7 +104,7 @@ def _dossiers(
         card for card in here.source.networks if network_id is None or card.network_id == network_id
     ]
     with here.source.store.read() as connection:
-        return [dossier(connection, cards, each) for each in hashes]
+        return dossiers(connection, cards, hashes)
 
 
 def _print(dossiers: Sequence[Dossier], now: datetime, *, as_json: bool) -> None:

@@ -106,7 +106,7 @@ class Desk:
     def dossiers(self, hashes: Sequence[TxHash]) -> tuple[Dossier, ...]:
         """Return what is known of each hash, in the order given, never from memory."""
         with self._store.read() as connection:
-            return tuple(reading.dossier(connection, self.networks, each) for each in hashes)
+            return tuple(reading.dossiers(connection, self.networks, hashes))
 
     @property
     def can_watch(self) -> bool:

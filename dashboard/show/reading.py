@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Final, TypeVar
@@ -15,18 +15,20 @@ from dashboard.detect.gas import (
     is_flat,
     weigh_fees,
 )
+from dashboard.domain.exclusion import StoredRejection
 from dashboard.domain.gas import SuggestedGasFees
 from dashboard.domain.grounds import FeeGrounds
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.verdict import Evidence, conclude
 from dashboard.show.dossiers import Dossier, Finding
 from dashboard.show.networks import Datum, NetworkCard, NetworkFigures
-from dashboard.store.answers import evidence
+from dashboard.store.answers import evidence_among
+from dashboard.store.cohorts import portions
 from dashboard.store.connection import Connection
 from dashboard.store.fee_windows import priority_fee_window
 from dashboard.store.observations import BaseFeePoint, Dated, base_fees, latest_gas
-from dashboard.store.rejections import versions
-from dashboard.store.transactions import is_tracked
+from dashboard.store.rejections import versions_among
+from dashboard.store.transactions import tracked_among
 
 T = TypeVar("T")
 
@@ -80,20 +82,36 @@ def base_fee_points(
     return base_fees(connection, network_id, since, until)
 
 
-def dossier(connection: Connection, cards: Sequence[NetworkCard], tx_hash: TxHash) -> Dossier:
-    """Read all that is known of a hash: a finding for each network that can be asked about it.
+def dossiers(
+    connection: Connection, cards: Sequence[NetworkCard], hashes: Sequence[TxHash]
+) -> list[Dossier]:
+    """Read all that is known of hashes: a finding for each network that can be asked about them.
 
     A network that can be asked no longer still tells what it once did.
     """
-    held = {each.network_id: each for each in evidence(connection, None, tx_hash)}
-    stored = versions(connection, tx_hash)
-    findings = []
+    found = []
+    for some in portions(hashes):
+        held, stored = evidence_among(connection, some), versions_among(connection, some)
+        watched = tracked_among(connection, some)
+        found += [
+            Dossier(each, tuple(_findings(cards, each, held[each], stored[each])), each in watched)
+            for each in some
+        ]
+    return found
+
+
+def _findings(
+    cards: Sequence[NetworkCard],
+    tx_hash: TxHash,
+    held: Sequence[Evidence],
+    stored: Sequence[StoredRejection],
+) -> Iterator[Finding]:
+    by_network = {each.network_id: each for each in held}
     for card in cards:
-        if card.has_exclusion or card.network_id in held:
-            known = held.get(card.network_id, Evidence(card.network_id, tx_hash))
+        if card.has_exclusion or card.network_id in by_network:
+            known = by_network.get(card.network_id, Evidence(card.network_id, tx_hash))
             of_network = tuple(each for each in stored if each.network_id == card.network_id)
-            findings.append(Finding(card, known, conclude(known), of_network))
-    return Dossier(tx_hash, tuple(findings), is_tracked(connection, tx_hash))
+            yield Finding(card, known, conclude(known), of_network)
 
 
 def _datum(dated: Dated[T] | None, period: timedelta) -> Datum[T] | None:

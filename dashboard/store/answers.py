@@ -10,7 +10,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, select
 
-from dashboard.domain.exclusion import RejectedTransaction
+from dashboard.domain.exclusion import RejectedTransaction, StoredRejection
 from dashboard.domain.observation import ExclusionAnswer, Failure, FailureKind, Operation
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.verdict import Evidence
@@ -23,8 +23,8 @@ from dashboard.store.asked import (
 )
 from dashboard.store.cohorts import Cohort, portions
 from dashboard.store.failing import note_answer, note_failure
-from dashboard.store.follow_ups import follow_ups_of
-from dashboard.store.rejections import versions
+from dashboard.store.follow_ups import follow_ups_among
+from dashboard.store.rejections import versions_among
 from dashboard.store.schema import (
     checks,
     cohorts,
@@ -78,34 +78,50 @@ def evidence(
 
     A network that never watched it, was never asked and holds no record is left out.
     """
-    ends = follow_ups_of(connection, tx_hash)
-    query = select(tracked_hashes).where(tracked_hashes.c.tx_hash == tx_hash)
-    tracked = connection.execute(query).one_or_none()
-    attempted_at = None if tracked is None else tracked.attempted_at
-    records = _records(connection, tx_hash)
-    asked = {
-        row.network_id: row
-        for row in connection.execute(select(checks).where(checks.c.tx_hash == tx_hash))
-    }
-    if tracked is not None:
-        of_cohort = watched_cohorts.c.cohort_id == tracked.cohort_id
-        watched = connection.execute(select(watched_cohorts).where(of_cohort))
-        asked |= {row.network_id: row for row in watched}
-    return [
-        _evidence(
-            Evidence(each, tx_hash, records.get(each, ()), attempted_at, follow_up=ends.get(each)),
-            asked.get(each),
-        )
-        for each in sorted({*records, *asked, *ends})
-        if network_id in {None, each}
-    ]
+    held = evidence_among(connection, [tx_hash])[tx_hash]
+    return [each for each in held if network_id in {None, each.network_id}]
 
 
-def _records(
-    connection: Connection, tx_hash: TxHash
+def evidence_among(
+    connection: Connection, hashes: Sequence[TxHash]
+) -> dict[TxHash, list[Evidence]]:
+    """Return what is held about each of these hashes on all networks, in order of their ids."""
+    ends, stored = follow_ups_among(connection, hashes), versions_among(connection, hashes)
+    query = select(tracked_hashes).where(tracked_hashes.c.tx_hash.in_(hashes))
+    tracked = {row.tx_hash: row for row in connection.execute(query)}
+    asked: defaultdict[TxHash, dict[NetworkId, Row[Any]]] = defaultdict(dict)
+    for row in connection.execute(select(checks).where(checks.c.tx_hash.in_(hashes))):
+        asked[row.tx_hash][row.network_id] = row
+    of_cohorts = watched_cohorts.c.cohort_id.in_({row.cohort_id for row in tracked.values()})
+    watched: defaultdict[int, dict[NetworkId, Row[Any]]] = defaultdict(dict)
+    for row in connection.execute(select(watched_cohorts).where(of_cohorts)):
+        watched[row.cohort_id][row.network_id] = row
+    found = {}
+    for tx_hash in ends:
+        wish = tracked.get(tx_hash)
+        rows = asked[tx_hash] | ({} if wish is None else watched[wish.cohort_id])
+        records = _by_network(stored[tx_hash])
+        known = Evidence(NetworkId(0), tx_hash, (), None if wish is None else wish.attempted_at)
+        found[tx_hash] = [
+            _evidence(
+                replace(
+                    known,
+                    network_id=each,
+                    records=records.get(each, ()),
+                    follow_up=ends[tx_hash].get(each),
+                ),
+                rows.get(each),
+            )
+            for each in sorted({*records, *rows, *ends[tx_hash]})
+        ]
+    return found
+
+
+def _by_network(
+    stored: Sequence[StoredRejection],
 ) -> dict[NetworkId, tuple[RejectedTransaction, ...]]:
     records: dict[NetworkId, tuple[RejectedTransaction, ...]] = {}
-    for each in versions(connection, tx_hash):
+    for each in stored:
         records[each.network_id] = (*records.get(each.network_id, ()), each.record)
     return records
 

@@ -102,9 +102,18 @@ def keep_inclusion_answers(
 
 def follow_ups_of(connection: Connection, tx_hash: TxHash) -> dict[NetworkId, FollowUp]:
     """Return what nodes said of a hash, by network; none that never answered."""
-    query = select(follow_ups).where(follow_ups.c.tx_hash == tx_hash)
-    rows = connection.execute(query.where(follow_ups.c.answered_at.is_not(None)))
-    return {row.network_id: _follow_up(row) for row in rows}
+    return follow_ups_among(connection, [tx_hash])[tx_hash]
+
+
+def follow_ups_among(
+    connection: Connection, hashes: Sequence[TxHash]
+) -> dict[TxHash, dict[NetworkId, FollowUp]]:
+    """Return the same of each of these hashes."""
+    found: dict[TxHash, dict[NetworkId, FollowUp]] = {each: {} for each in hashes}
+    query = select(follow_ups).where(follow_ups.c.tx_hash.in_(hashes))
+    for row in connection.execute(query.where(follow_ups.c.answered_at.is_not(None))):
+        found[row.tx_hash][row.network_id] = _follow_up(row)
+    return found
 
 
 def _held(

@@ -71,12 +71,22 @@ def visible_version(
 
 def versions(connection: Connection, tx_hash: TxHash) -> list[StoredRejection]:
     """Return every version of a hash on every network, newest claimed time first."""
+    return versions_among(connection, [tx_hash])[tx_hash]
+
+
+def versions_among(
+    connection: Connection, hashes: Sequence[TxHash]
+) -> dict[TxHash, list[StoredRejection]]:
+    """Return the same of each of these hashes."""
+    found: dict[TxHash, list[StoredRejection]] = {each: [] for each in hashes}
     query = (
         select(rejections)
-        .where(rejections.c.tx_hash == tx_hash)
+        .where(rejections.c.tx_hash.in_(hashes))
         .order_by(rejections.c.timestamp.desc(), rejections.c.rejection_id.desc())
     )
-    return _stored(connection, query)
+    for each in _stored(connection, query):
+        found[each.record.tx_hash].append(each)
+    return found
 
 
 def newest(

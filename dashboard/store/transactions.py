@@ -103,6 +103,12 @@ def is_tracked(connection: Connection, tx_hash: TxHash) -> bool:
     return connection.execute(query).first() is not None
 
 
+def tracked_among(connection: Connection, hashes: Sequence[TxHash]) -> set[TxHash]:
+    """Return those of the hashes that somebody asked us to watch."""
+    column = tracked_hashes.c.tx_hash
+    return set(connection.scalars(select(column).where(column.in_(hashes))))
+
+
 def tracked(connection: Connection, limit: int) -> list[TrackedTransaction]:
     """Return what is tracked, the latest first."""
     return tracked_of(connection, select_tracked().limit(limit))

@@ -69,10 +69,9 @@ class TrackedQuestions:
         """Return one leaf of what fits, counted from 1, the latest first."""
         with self._source.store.read() as connection:
             found = search_tracked(connection, wanted, rows, (number - 1) * rows)
-            return tuple(
-                TrackedEntry(each, reading.dossier(connection, self._source.networks, each.tx_hash))
-                for each in found
-            )
+            hashes = [each.tx_hash for each in found]
+            known = reading.dossiers(connection, self._source.networks, hashes)
+            return tuple(map(TrackedEntry, found, known))
 
     def track(
         self, listed: Sequence[ListedTransaction], network_ids: Sequence[NetworkId]

@@ -8,7 +8,7 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
@@ -41,17 +41,22 @@ def run(scene: Scene) -> Result:
     size = min(_FULL, _FULL // 1_000_000 * scene.archive.stored)
     file = _made(scene.archive.file.parent.parent, size)
     opened, asked, looked_up = [], [], []
-    for _ in range(scene.rounds):
-        _forget(file)
-        begun = time.perf_counter()
-        with closing(open_store(f"sqlite:///{file}")) as store:
-            opened.append(time.perf_counter() - begun)
-            desk = Desk(store, CARDS, None, lambda: datetime.now(UTC))
-            desk.network_statuses()
-            desk.health.health()
-            asked.append(time.perf_counter() - begun)
-        _forget(file)
-        looked_up.append(_look_up(file))
+    with TemporaryDirectory() as home:
+        variables = {"LINEWATCH_HOME": home, "LINEWATCH_STORE_URL": f"sqlite:///{file}"}
+        _command(variables, "join")
+        for _ in range(scene.rounds):
+            _forget(file)
+            begun = time.perf_counter()
+            with closing(open_store(f"sqlite:///{file}")) as store:
+                opened.append(time.perf_counter() - begun)
+                desk = Desk(store, CARDS, None, lambda: datetime.now(UTC))
+                desk.network_statuses()
+                desk.health.health()
+                asked.append(time.perf_counter() - begun)
+            _forget(file)
+            begun = time.perf_counter()
+            _command(variables, "lookup", str(unknown_hash(10**9)))
+            looked_up.append(time.perf_counter() - begun)
     gigabytes = file.stat().st_size / _GIGABYTE
     rows = (
         ("opened", opened),
@@ -102,17 +107,12 @@ def _forget(file: Path) -> None:
         os.posix_fadvise(opened.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
 
 
-def _look_up(file: Path) -> float:
-    """Ask the command about a hash that nothing is known of; return the seconds that it takes."""
-    with TemporaryDirectory() as home:
-        variables = {"LINEWATCH_HOME": home, "LINEWATCH_STORE_URL": f"sqlite:///{file}"}
-        kept = {name: text for name, text in os.environ.items() if not name.startswith("LINEWATCH")}
-        command = [sys.executable, "-m", "dashboard.cli.main", "lookup", str(unknown_hash(10**9))]
-        begun = time.perf_counter()
-        done = subprocess.run(
-            command, cwd=PROJECT, env=kept | variables, capture_output=True, text=True, check=False
-        )
-        took = time.perf_counter() - begun
+def _command(variables: Mapping[str, str], *arguments: str) -> None:
+    """Run a command to its end; one that tells nothing failed."""
+    kept = {name: text for name, text in os.environ.items() if not name.startswith("LINEWATCH")}
+    command = [sys.executable, "-m", "dashboard.cli.main", *arguments]
+    done = subprocess.run(
+        command, cwd=PROJECT, env={**kept, **variables}, capture_output=True, text=True, check=False
+    )
     if not done.stdout:
         raise RuntimeError(done.stderr)
-    return took
