@@ -5,7 +5,7 @@ or days; a stretch that has too many of them is told in longer steps than were a
 the stretch begins or ends within a roll-up, what lies inside is told by finer ones, as far as
 these are kept. The newest roll-ups are never behind: they are saved together with the values.
 
-Measured on SQLite, through the driver: a year of days takes 1 ms.
+Measured on SQLite on a busy machine: a year of days takes 2 to 4 ms of CPU.
 """
 
 from __future__ import annotations

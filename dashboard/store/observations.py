@@ -77,8 +77,8 @@ def save_gas(
     With a `block_time`, `base_fee_history` fills the time in which nothing was observed. What
     the node answers instead of a gas API ends no failure of that. Of two answers to one question
     at one moment the one from the better source stays, and the first of two from equal ones.
-    Roll-ups are right when this returns. Measured on SQLite with a day of 2 s polls: about 1.5 ms,
-    of which roll-ups take a third; 1 ms more where a value is late.
+    Roll-ups are right when this returns. Measured on SQLite on a
+    busy machine: 3.4 ms of CPU, half of it for them; 5.7 ms where a value is late.
     """
     network_id, asked_at = observation.network_id, observation.asked_at
     history = observation.base_fee_history
