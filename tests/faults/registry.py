@@ -18,6 +18,8 @@ from tests.faults.killed_serve_at_points import KILLED_SERVE_AT_POINTS
 from tests.faults.killed_server import KILLED_SERVER, REFUSING_SERVER
 from tests.faults.killed_up import KILLED_UP
 from tests.faults.killed_worker import KILLED_WORKER, KILLED_WORKER_ON_POSTGRESQL
+from tests.faults.model import MODEL
+from tests.faults.power_loss import POWER_LOSS
 from tests.faults.restore_drill import RESTORE_DRILL
 from tests.faults.rows import Row
 from tests.faults.stopped_saves import STOPPED_SAVES
@@ -34,12 +36,14 @@ ROWS: Final[tuple[Row, ...]] = (
     KILLED_SERVER,
     KILLED_COMMANDS,
     KILLED_UP,
+    POWER_LOSS,
     FULL_DISK,
     FAILING_DISK,
     FAILING_DISK_WORKER,
     REFUSING_SERVER,
     UPGRADES,
     RESTORE_DRILL,
+    MODEL,
     HOSTILE_MESSAGES,
     HOSTILE_BYTES,
     HOSTILE_GAS_QUESTIONS,

@@ -1,0 +1,70 @@
+"""The store beside a plain model of it: anything happens in any order, and kills between."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from random import Random
+from traceback import extract_tb
+from typing import Final
+
+from hypothesis import HealthCheck, Phase, settings
+
+from tests.databases import DATABASES
+from tests.faults.rows import Play, Row
+from tests.model.grounds import ground_on
+from tests.model.house import play
+
+_SEQUENCES: Final = 6
+_STEPS: Final = 22
+_SHOWN: Final = 70
+
+
+@contextmanager
+def _models(_folder: Path) -> Iterator[Play]:
+    """Drive stores on SQLite and on PostgreSQL."""
+    how = settings(
+        max_examples=_SEQUENCES,
+        stateful_step_count=_STEPS,
+        database=None,
+        deadline=None,
+        phases=(Phase.generate,),  # the table counts failures; a test shortens them
+        suppress_health_check=list(HealthCheck),
+        print_blob=False,
+    )
+    with ExitStack() as grounds:
+        both = [grounds.enter_context(ground_on(each)) for each in DATABASES]
+
+        def run(chance: Random) -> None:
+            for ground in both:
+                try:
+                    play(ground, how, chance.getrandbits(32))
+                except Exception as error:
+                    raise AssertionError(_told(error)) from error
+
+        yield run
+
+
+def _told(error: Exception) -> str:
+    """Say where the store and its model differ, and after which steps."""
+    where = extract_tb(error.__traceback__)[-1]
+    notes = "\n".join(getattr(error, "__notes__", ())).splitlines()
+    steps = "\n".join(line[:_SHOWN] for line in notes if line.startswith("state."))
+    return (
+        f"{type(error).__name__}: {error} at {where.filename}:{where.lineno}: {where.line}\n{steps}"
+    )
+
+
+MODEL: Final = Row(
+    name="model",
+    promise=(
+        "people track, nodes report, upstream answers, fees come late, workers claim and send, in "
+        "sequences of 22 steps on SQLite and PostgreSQL, with kills between any two statements and "
+        "at commits: after every step the store holds and answers what a plain model of it does"
+    ),
+    short=2 * _SEQUENCES,
+    full=960,
+    stage=_models,
+    cases_per_play=2 * _SEQUENCES,
+)

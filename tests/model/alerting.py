@@ -1,0 +1,286 @@
+"""What is to be remembered of conditions, of what is owed for them, and of who may deliver it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from typing import Final
+from uuid import UUID, uuid5
+
+from dashboard.domain.condition import (
+    Condition,
+    Incident,
+    State,
+    Subject,
+    SubjectKind,
+    Transition,
+)
+from dashboard.domain.exclusion import StoredRejection
+from dashboard.domain.notice import Delivery, DeliveryResult, Notice, NoticeState, Recipient
+from dashboard.store.conditions import held as held_now
+from dashboard.store.connection import Connection
+from dashboard.store.notice_search import NoticeFilter, how_many_notices, search_notices
+from dashboard.store.outbox import deliveries_of, recent_notices, unexpanded
+from dashboard.store.standing import open_incidents
+from dashboard.store.wellbeing import mail_state
+from tests.model.archive import Archive
+from tests.model.archive_answers import Numbers
+from tests.model.turns import Turn
+from tests.model.world import HASHES, NETWORKS
+
+_MANY: Final = 10_000
+_LONGEST_PAUSE: Final = timedelta(days=1)
+SUBJECTS: Final = (
+    *(Subject.transaction(network, tx_hash) for network in NETWORKS for tx_hash in HASHES),
+    *(Subject(SubjectKind.BUSYNESS, network) for network in NETWORKS),
+)
+_WISHES: Final = (
+    NoticeFilter(NETWORKS[0], state=NoticeState.OWED),
+    NoticeFilter(after=State.REJECTED, address="OPS@"),
+    NoticeFilter(tx_hash=HASHES[1]),
+)
+OPPOSITES: Final = {State.CALM: State.BUSY, State.BUSY: State.CALM, None: State.CALM}
+
+
+@dataclass
+class Letter:
+    """A notice with what is not part of it; `rejection` is a place in the archive."""
+
+    notice: Notice
+    rejection: int | None
+    claimed_at: datetime | None = None
+    deliveries: list[Delivery] = field(default_factory=list)
+
+
+@dataclass
+class Held:
+    """A condition, the incident that lasts with it, and the rejection that it rests on."""
+
+    condition: Condition
+    incident: Incident | None
+
+
+@dataclass
+class Alerting:
+    """Conditions by subject, transitions in their order, and letters by the id of their notice."""
+
+    held: dict[Subject, Held] = field(default_factory=dict)
+    told: list[tuple[Transition, int | None, Incident | None]] = field(default_factory=list)
+    expanded: set[UUID] = field(default_factory=set)
+    letters: dict[UUID, Letter] = field(default_factory=dict)
+    last_result: tuple[DeliveryResult, str] | None = None
+
+    def change(self, transition: Transition, rejection: int | None) -> bool:
+        """Change a condition if it still is what the transition says, and owe the news."""
+        before = self.held.get(transition.subject)
+        if self._is_known(transition, rejection):
+            return False
+        if (before and before.condition.state) is not transition.before:
+            return False
+        incident = None
+        if transition.before is not None and transition.before.is_open:
+            incident = before.incident if before else None
+        elif transition.after.is_open:
+            incident = Incident(transition.transition_id, transition.at)
+        lasting = incident if transition.after.is_open else None
+        self.held[transition.subject] = Held(Condition(transition.after, transition.at), lasting)
+        self.told.append((transition, rejection, incident))
+        return True
+
+    def state(self, subject: Subject) -> State | None:
+        """Return what is held of a subject."""
+        return self.held[subject].condition.state if subject in self.held else None
+
+    def turn(self, subject: Subject, since: datetime | None) -> None:
+        """Note since when the opposite is seen."""
+        if (before := self.held.get(subject)) is not None:
+            before.condition = replace(before.condition, turning_since=since)
+
+    def unexpanded(self) -> list[tuple[Transition, int | None, Incident | None]]:
+        """Return what was not made into notices, oldest first."""
+        return [each for each in self.told if each[0].transition_id not in self.expanded]
+
+    def expand(self, transition_id: UUID, recipients: Sequence[Recipient], now: datetime) -> int:
+        """Owe each recipient a notice, once."""
+        if transition_id in self.expanded:
+            return 0
+        self.expanded.add(transition_id)
+        (cause,) = (each for each in self.told if each[0].transition_id == transition_id)
+        for recipient in recipients:
+            notice = _notice(cause, recipient, now)
+            self.letters[notice.notice_id] = Letter(notice, cause[1])
+        return len(recipients)
+
+    def due(self, now: datetime, alive: Sequence[int]) -> list[Notice]:
+        """Return what may be claimed, in the order in which it is."""
+        found = [
+            each.notice
+            for each in self.letters.values()
+            if each.notice.state is NoticeState.OWED
+            and each.notice.claimed_by not in alive
+            and _is_due(each.notice.next_attempt_at, now)
+        ]
+        return sorted(found, key=turn_of)
+
+    def claim(self, ids: Sequence[UUID], token: int, now: datetime) -> None:
+        """Let the holder of a token have these."""
+        for each in ids:
+            letter = self.letters[each]
+            letter.notice = replace(letter.notice, claimed_by=token)
+            letter.claimed_at = now
+
+    def is_claimed_as(self, notice: Notice) -> bool:
+        """Whether a notice is owed under the very claim that its holder has in hand."""
+        now = self.letters[notice.notice_id].notice
+        return now.state is NoticeState.OWED and now.claimed_by == notice.claimed_by
+
+    def finish(self, notice_id: UUID, result: DeliveryResult, outcome: str, at: datetime) -> None:
+        """Write an attempt down; `at` is when it was sent, is tried again or was given up."""
+        letter = self.letters[notice_id]
+        before = letter.notice
+        tried_at = letter.claimed_at or before.created_at
+        letter.deliveries.append(Delivery(tried_at, result, outcome))
+        self.last_result = result, outcome
+        after = replace(before, claimed_by=None, outcome=outcome, attempts=before.attempts + 1)
+        if result is DeliveryResult.SENT:
+            sent_at = before.sent_at or at
+            letter.notice = replace(after, state=NoticeState.SENT, sent_at=sent_at)
+        else:
+            state = NoticeState.OWED if result is DeliveryResult.DEFERRED else NoticeState.DEAD
+            letter.notice = replace(after, state=state, next_attempt_at=at)
+
+    def put_off(self, notice: Notice, at: datetime) -> None:
+        """Free a claim."""
+        letter = self.letters[notice.notice_id]
+        letter.notice = replace(letter.notice, claimed_by=None, next_attempt_at=at)
+
+    def _is_known(self, transition: Transition, rejection: int | None) -> bool:
+        is_same = transition.before is transition.after
+        return any(
+            told.transition_id == transition.transition_id
+            or (is_same and told.subject == transition.subject and behind == rejection)
+            for told, behind, _ in self.told
+        )
+
+
+def turn_of(notice: Notice) -> tuple[datetime | None, int, datetime]:
+    """Return by what notices that are due are put in order."""
+    return notice.next_attempt_at, notice.attempts, notice.created_at
+
+
+def _is_due(at: datetime | None, now: datetime) -> bool:
+    return at is not None and (at <= now or at > now + _LONGEST_PAUSE)
+
+
+def _notice(
+    cause: tuple[Transition, int | None, Incident | None], recipient: Recipient, now: datetime
+) -> Notice:
+    transition, _, incident = cause
+    return Notice(
+        _id(transition.transition_id, recipient),
+        _message_id(transition.transition_id, recipient),
+        recipient,
+        transition,
+        None,
+        now,
+        next_attempt_at=now,
+        incident=incident,
+        in_reply_to=(
+            ""
+            if incident is None or incident.incident_id == transition.transition_id
+            else _message_id(incident.incident_id, recipient)
+        ),
+    )
+
+
+def _id(transition_id: UUID, recipient: Recipient) -> UUID:
+    return uuid5(transition_id, f"{recipient.channel}:{recipient.address}")
+
+
+def _message_id(transition_id: UUID, recipient: Recipient) -> str:
+    return f"<{_id(transition_id, recipient)}@linewatch.invalid>"
+
+
+def check_alerting(
+    connection: Connection, held: Alerting, archive: Archive, numbers: Numbers, turn: Turn
+) -> None:
+    """Read conditions and notices in every way whose turn it is; they must be what is held."""
+    for subject in SUBJECTS:
+        known = held.held.get(subject)
+        assert held_now(connection, subject) == (known and known.condition)
+    _check_incidents(connection, held)
+    waiting = [
+        (each.transition, each.rejection and numbers.of(each.rejection))
+        for each in unexpanded(connection, _MANY)
+    ]
+    assert waiting == [
+        (transition, _rejection(archive, place)) for transition, place, _ in held.unexpanded()
+    ]
+    letters = _latest(held)
+    expected = [
+        replace(each.notice, rejection=_rejection(archive, each.rejection)) for each in letters
+    ]
+    found = [
+        replace(each, rejection=each.rejection and numbers.of(each.rejection))
+        for each in recent_notices(connection, _MANY)
+    ]
+    assert found == expected
+    for each in letters:
+        assert deliveries_of(connection, each.notice.notice_id) == each.deliveries
+    for wanted in turn.some_of(_WISHES):
+        _check_notice_search(connection, expected, wanted)
+    _check_mail(connection, held)
+
+
+def _check_incidents(connection: Connection, held: Alerting) -> None:
+    found = {each.subject: (each.state, each.opened_at) for each in open_incidents(connection)}
+    assert found == {
+        subject: (each.condition.state, each.incident.opened_at)
+        for subject, each in held.held.items()
+        if subject.tx_hash is None and each.incident is not None
+    }
+
+
+def _check_notice_search(
+    connection: Connection, notices: Sequence[Notice], wanted: NoticeFilter
+) -> None:
+    ids = [each.notice_id for each in notices if _fits(each, wanted)]
+    assert [each.notice_id for each in search_notices(connection, wanted)] == ids
+    assert how_many_notices(connection, wanted) == len(ids)
+
+
+def _fits(notice: Notice, wanted: NoticeFilter) -> bool:
+    transition = notice.transition
+    return (
+        wanted.network_id in {None, transition.subject.network_id}
+        and wanted.state in {None, notice.state}
+        and wanted.after in {None, transition.after}
+        and wanted.tx_hash in {None, transition.subject.tx_hash}
+        and wanted.address.lower() in notice.recipient.address.lower()
+    )
+
+
+def _check_mail(connection: Connection, held: Alerting) -> None:
+    found = mail_state(connection)
+    states = [each.notice.state for each in held.letters.values()]
+    owed = [
+        each.notice.created_at
+        for each in held.letters.values()
+        if each.notice.state is NoticeState.OWED
+    ]
+    assert found.untold == len(held.unexpanded())
+    assert (found.standing.owed, found.standing.oldest_owed) == (len(owed), min(owed, default=None))
+    assert found.standing.sent == states.count(NoticeState.SENT)
+    assert found.standing.dead == states.count(NoticeState.DEAD)
+    last = found.last_try
+    assert (last and (last.result, last.outcome)) == held.last_result
+
+
+def _rejection(archive: Archive, place: int | None) -> StoredRejection | None:
+    return None if place is None else archive.rejections[place - 1]
+
+
+def _latest(held: Alerting) -> list[Letter]:
+    by_id = sorted(held.letters.values(), key=lambda each: each.notice.notice_id)
+    return sorted(by_id, key=lambda each: each.notice.created_at, reverse=True)

@@ -1,0 +1,128 @@
+"""What the archive of rejections is to remember, in plain Python, and how it reads that."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from typing import Final
+
+from dashboard.domain.exclusion import (
+    QUERYABLE_WINDOW,
+    ArchivedRejection,
+    RejectedTransaction,
+    RejectionReport,
+    RejectionSource,
+    RejectionStage,
+    SaveStatus,
+    SignedTransaction,
+    StoredRejection,
+)
+from dashboard.domain.quantity import NetworkId, TxHash
+from dashboard.store.reports import LocatedReport
+
+_HOUR: Final = timedelta(hours=1)
+
+
+@dataclass
+class Archive:
+    """Every version in the order of arrival, where its number is its place, counted from one."""
+
+    rejections: list[StoredRejection] = field(default_factory=list)
+    signed: dict[TxHash, SignedTransaction] = field(default_factory=dict)
+
+    def poll(self, network_id: NetworkId, record: RejectedTransaction, now: datetime) -> int:
+        """Keep a version that upstream showed, to the hour of its last time; return its number."""
+        found = self._same_version(network_id, record)
+        if found is None:
+            return self._append(network_id, record, now, RejectionSource.POLLED)
+        if now - found.last_seen_at >= _HOUR:
+            self.rejections[found.rejection_id - 1] = replace(found, seen_again_at=now)
+        return found.rejection_id
+
+    def report(self, located: LocatedReport, now: datetime) -> SaveStatus:
+        """Keep what a node reports, unless it reported the same reason or version before."""
+        report, network_id = located.report, located.network_id
+        record = report.record()
+        if self._is_reported(network_id, record):
+            return SaveStatus.DUPLICATE
+        found = self._same_version(network_id, record)
+        if found is not None and found.reported_at is not None:
+            return SaveStatus.DUPLICATE
+        if found is None:
+            number = self._append(network_id, record, now, RejectionSource.REPORTED)
+        else:
+            number = found.rejection_id
+        self._mark(number, report, now)
+        self.signed.setdefault(report.transaction.tx_hash, report.transaction)
+        return SaveStatus.SAVED
+
+    def of_hash(self, tx_hash: TxHash) -> list[StoredRejection]:
+        """Return the versions of a hash, newest claimed time first."""
+        found = [each for each in self.rejections if each.record.tx_hash == tx_hash]
+        return sorted(found, key=_claimed, reverse=True)
+
+    def records(self, tx_hash: TxHash, network_id: NetworkId) -> tuple[RejectedTransaction, ...]:
+        """Return what evidence of a hash on a network there is, newest claimed time first."""
+        found = self.of_hash(tx_hash)
+        return tuple(each.record for each in found if each.network_id == network_id)
+
+    def visible(self, tx_hash: TxHash, now: datetime) -> StoredRejection | None:
+        """Return the version that readers of all networks get."""
+        recent = (
+            each
+            for each in self.of_hash(tx_hash)
+            if each.record.timestamp >= now - QUERYABLE_WINDOW
+        )
+        return next(recent, None)
+
+    def archived(self, rejection: StoredRejection) -> ArchivedRejection:
+        """Return a version with what its signed transaction tells."""
+        held = self.signed.get(rejection.record.tx_hash)
+        return ArchivedRejection(rejection, held is not None, held.recipient if held else None)
+
+    def _append(
+        self,
+        network_id: NetworkId,
+        record: RejectedTransaction,
+        now: datetime,
+        source: RejectionSource,
+    ) -> int:
+        number = len(self.rejections) + 1
+        kept = StoredRejection(number, network_id, record, now, source=source)
+        self.rejections.append(kept)
+        return number
+
+    def _mark(self, number: int, report: RejectionReport, now: datetime) -> None:
+        before = self.rejections[number - 1]
+        marked = replace(before, reported_at=now, overflows=report.overflows)
+        self.rejections[number - 1] = marked
+
+    def _same_version(
+        self, network_id: NetworkId, record: RejectedTransaction
+    ) -> StoredRejection | None:
+        same = (
+            each
+            for each in self.rejections
+            if each.network_id == network_id and shown(each.record) == shown(record)
+        )
+        return next(same, None)
+
+    def _is_reported(self, network_id: NetworkId, record: RejectedTransaction) -> bool:
+        return any(
+            each.network_id == network_id
+            and each.reported_at is not None
+            and each.record.tx_hash == record.tx_hash
+            and each.record.reason_message == record.reason_message
+            for each in self.rejections
+        )
+
+
+def shown(record: RejectedTransaction) -> RejectedTransaction:
+    """Return what readers get of a record: the block only from the sequencer."""
+    if record.tx_rejection_stage is RejectionStage.SEQUENCER:
+        return record
+    return replace(record, block_number=None)
+
+
+def _claimed(rejection: StoredRejection) -> tuple[datetime, int]:
+    return rejection.record.timestamp, rejection.rejection_id

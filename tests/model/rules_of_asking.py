@@ -1,0 +1,189 @@
+"""What happens to hashes: people track them, nodes report them, upstream is asked about them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
+
+from hypothesis import strategies as st
+from hypothesis.stateful import rule
+
+from dashboard.domain.condition import State, Subject, Transition
+from dashboard.domain.exclusion import RejectedTransaction
+from dashboard.domain.observation import ExclusionAnswer, Failure
+from dashboard.domain.quantity import NetworkId, TxHash
+from dashboard.poll.archive import keep_news
+from dashboard.store.answers import record_answers, record_asked
+from dashboard.store.asked import Asked
+from dashboard.store.cohorts import cohorts_of, watches
+from dashboard.store.connection import Connection
+from dashboard.store.reports import LocatedReport, save_reports
+from dashboard.store.transactions import TrackRequest, track_all
+from dashboard.store.watching import Remarks, amend, untrack
+from tests.model.machine import Memory, Part, StoreMachine
+from tests.model.world import (
+    NETWORKS,
+    answer_of,
+    answers,
+    dated,
+    hashes,
+    labels,
+    lateness,
+    networks,
+    reports,
+    said_of_one,
+    some_networks,
+)
+
+
+class AskingMachine(StoreMachine):
+    """Rules of tracked transactions and of the archive."""
+
+    @rule(
+        wishes=st.lists(
+            st.tuples(hashes, some_networks, st.none() | lateness, labels, labels),
+            min_size=1,
+            max_size=3,
+        )
+    )
+    def people_track(self, wishes: list[tuple[Any, ...]]) -> None:
+        now = self.now
+        requests = [
+            TrackRequest(tx_hash, where, None if late is None else now - late, label, note)
+            for tx_hash, where, late, label, note in wishes
+        ]
+        self.change(
+            lambda connection: track_all(connection, requests, now),
+            lambda held, said: _same(said, [held.tracking.track(each, now) for each in requests]),
+            Part.TRACKING,
+        )
+
+    @rule(tx_hash=hashes, late=st.none() | lateness, label=labels, note=labels)
+    def people_amend(self, tx_hash: TxHash, late: timedelta | None, label: str, note: str) -> None:
+        remarks = Remarks(None if late is None else self.now - late, label, note)
+        self.change(
+            lambda connection: amend(connection, tx_hash, remarks),
+            lambda held, said: _same(said, held.tracking.amend(tx_hash, remarks)),
+            Part.TRACKING,
+        )
+
+    @rule(tx_hash=hashes)
+    def people_untrack(self, tx_hash: TxHash) -> None:
+        self.change(
+            lambda connection: untrack(connection, tx_hash),
+            lambda held, said: _same(said, held.tracking.untrack(tx_hash)),
+            Part.TRACKING,
+        )
+
+    @rule()
+    def pollers_take_up(self) -> None:
+        tracking, self.is_sound = self.held.tracking, False
+        after = tracking.taken_up
+        with self.lives.store.read() as connection:
+            for network_id in NETWORKS:
+                found = watches(connection, network_id, after)
+                ids = [each.cohort_id for each in found]
+                taken = cohorts_of(connection, network_id, ids)
+                hashes = {(each, network_id) for cohort in taken for each in cohort.hashes}
+                assert {each for each in tracking.fresh if each[1] == network_id} <= hashes
+                tracking.taken_up = max([tracking.taken_up, *ids])
+        tracking.fresh.clear()
+        self.is_sound = True
+
+    @rule(network_id=networks, what=st.data(), number=st.integers(1, 3))
+    def poller_asks_cohorts(self, network_id: NetworkId, what: st.DataObject, number: int) -> None:
+        """Ask as the poll does: whole cohorts, of which some may be gone when it writes."""
+        self.now += timedelta(seconds=1)
+        now = self.now
+        with self.lives.store.read() as connection:
+            ids = [each.cohort_id for each in watches(connection, network_id, 0)]
+            due = cohorts_of(connection, network_id, ids[:number])
+        asked = [
+            Asked(
+                cohort,
+                [answer_of((each, what.draw(said_of_one())), now) for each in cohort.hashes],
+            )
+            for cohort in due
+        ]
+        plain = [answer for each in asked for answer in each.answers]
+        told = [(each, self.new_id()) for each in plain if each.record is not None]
+        if asked and not self.is_gathering:
+            self._keep(
+                network_id,
+                told,
+                lambda connection: record_asked(connection, network_id, now, asked),
+                lambda held: held.tracking.asked(network_id, now, plain, is_polled=True),
+            )
+
+    @rule(group=st.lists(reports(), min_size=1, max_size=4))
+    def nodes_report(self, group: list[tuple[LocatedReport, timedelta]]) -> None:
+        now = self.now
+        located = [dated(each, now) for each in group]
+        self.change(
+            lambda connection: save_reports(connection, located, now),
+            lambda held, said: _same(said, [held.archive.report(each, now) for each in located]),
+            Part.ARCHIVE | Part.TRACKING,
+        )
+
+    @rule(
+        network_id=networks,
+        said=answers(),
+        is_polled=st.booleans(),
+        elapsed=st.sampled_from([timedelta(0), timedelta(seconds=3)]),
+    )
+    def upstream_answers(
+        self,
+        network_id: NetworkId,
+        said: list[tuple[TxHash, RejectedTransaction | Failure | None]],
+        elapsed: timedelta,
+        *,
+        is_polled: bool,
+    ) -> None:
+        self.now += elapsed
+        now = self.now
+        told = [(answer_of(each, now), self.new_id()) for each in said]
+        plain = [each for each, _ in told]
+
+        self._keep(
+            network_id,
+            told,
+            lambda connection: record_answers(
+                connection, network_id, now, plain, is_polled=is_polled
+            ),
+            lambda held: held.tracking.asked(network_id, now, plain, is_polled=is_polled),
+        )
+
+    def _keep(
+        self,
+        network_id: NetworkId,
+        told: Sequence[tuple[ExclusionAnswer, UUID]],
+        record: Callable[[Connection], object],
+        expected: Callable[[Memory], None],
+    ) -> None:
+        """Write down what was asked, and the news of it, in one transaction."""
+        now = self.now
+
+        def act(connection: Connection) -> None:
+            record(connection)
+            for answer, new_id in told:
+                subject = Subject.transaction(network_id, answer.tx_hash)
+                keep_news(connection, subject, answer, now, new_id)
+
+        def expect(held: Memory, _: object) -> None:
+            expected(held)
+            for answer, new_id in told:
+                if answer.record is None:
+                    continue
+                subject = Subject.transaction(network_id, answer.tx_hash)
+                place = held.archive.poll(network_id, answer.record, now)
+                before = held.alerting.state(subject)
+                transition = Transition(new_id, subject, before, State.REJECTED, now)
+                held.alerting.change(transition, place)
+
+        self.change(act, expect, Part.ARCHIVE | Part.TRACKING | Part.ALERTING)
+
+
+def _same(said: object, expected: object) -> None:
+    assert said == expected
