@@ -9,10 +9,10 @@ from typing import Any
 
 from sqlalchemy import Connection, Table, func, insert, or_, select
 
-from dashboard.domain.fee_rollup import FeeSeries, Level, SeenFee
+from dashboard.domain.fee_rollup import MINUTE, FeeSeries, Level, SeenFee
 from dashboard.domain.observation import GasObservation, GasSource
 from dashboard.domain.quantity import NetworkId
-from dashboard.store.columns import milliseconds_of
+from dashboard.store.columns import milliseconds_of, moment_of
 from dashboard.store.fee_keeping import MARKS, SUGGESTED, mark_rows, suggested_row
 from dashboard.store.fee_rollup_rows import begins_between
 from dashboard.store.fee_rollups import Arrival, roll_up_arrivals
@@ -56,11 +56,13 @@ def _insert_unknown(
     if not rows:
         return {}
     asked_at = table.c.asked_at
-    times = [row["asked_at"] for row in rows]
+    times = [milliseconds_of(row["asked_at"]) for row in rows]
+    since = moment_of(Level.MINUTE.begin_of(min(times)))
+    until = moment_of(Level.MINUTE.begin_of(max(times)) + MINUTE - 1)
     alike = [
         column == rows[0][column.name] for column in table.primary_key if column is not asked_at
     ]
-    query = select(asked_at).where(*alike, asked_at.between(min(times), max(times)))
+    query = select(asked_at).where(*alike, asked_at.between(since, until))
     known = set(map(milliseconds_of, connection.scalars(query)))
     by_time = {milliseconds_of(row["asked_at"]): row for row in reversed(rows)}
     forgotten = _forgotten(connection, of, by_time, known)
@@ -74,9 +76,12 @@ def _forgotten(
     connection: Connection, of: SeriesOf, times: Collection[int], known: Iterable[int]
 ) -> set[int]:
     """Return those of the times that lie in a minute or hour of which only roll-ups are kept."""
-    since, until = min(times), max(times) + 1
+    since, until = (
+        Level.HOUR.begin_of(min(times)),
+        Level.HOUR.begin_of(max(times)) + Level.HOUR.length,
+    )
     minutes, hours = (
-        set(begins_between(connection, of, level, level.begin_of(since), until))
+        set(begins_between(connection, of, level, since, until))
         for level in (Level.MINUTE, Level.HOUR)
     )
     hours -= {Level.HOUR.begin_of(minute) for minute in minutes}

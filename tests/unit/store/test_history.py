@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from datetime import datetime
 
+import pytest
+
 from dashboard.domain.observation import GasObservation, GasSource, Operation
 from dashboard.domain.quantity import Wei
 from dashboard.store.engine import Store
@@ -54,6 +56,19 @@ def test_history_leaves_what_was_seen_as_it_is(store: Store) -> None:
 
     assert latest is not None
     assert (latest.value, latest.source) == (seen.suggested_gas_fees, GasSource.GAS_API)
+
+
+@pytest.mark.parametrize("later", [1, 600])
+def test_history_beside_what_was_seen_in_its_minute_or_hour_is_kept(
+    store: Store, later: int
+) -> None:
+    with store.write() as connection:
+        save_gas(connection, GasObservation(A_NETWORK, A_MOMENT, suggested_gas_fees()))
+        keep_gas_history(connection, [made_up(A_MOMENT + seconds(later), 6)])
+        latest = latest_gas(connection, A_NETWORK, A_MOMENT + seconds(later))
+
+    assert latest.suggested_gas_fees is not None
+    assert latest.suggested_gas_fees.value.estimated_base_fee == 6
 
 
 def test_first_observation_is_the_first_that_was_not_made_up(store: Store) -> None:
