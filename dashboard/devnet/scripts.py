@@ -67,7 +67,8 @@ class Overrun:
 
     def text(self, form: Form, tx_hash: TxHash) -> str:
         """Write a reason message."""
-        return form.format(
+        # A form without a place to fill in would stay what it is: a member of an enumeration.
+        return form.value.format(
             tx_hash=tx_hash,
             module=self.module,
             count=self.count,

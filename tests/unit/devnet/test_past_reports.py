@@ -6,6 +6,7 @@ from datetime import timedelta
 
 from dashboard.devnet.chain import DEVNET_ID
 from dashboard.devnet.past_reports import PastReports
+from dashboard.devnet.scripts import Form
 from tests.builders import A_MOMENT
 
 LENGTH = timedelta(hours=72)
@@ -28,3 +29,10 @@ def test_reported_transactions_are_signed_for_the_simulated_network() -> None:
 
     assert len(reported) > 20
     assert {each.report.transaction.chain_id for each in reported} == {DEVNET_ID}
+
+
+def test_reasons_are_plain_texts_whose_digests_outlast_the_store() -> None:
+    reasons = [each.report.reason_message for each in PastReports(7, A_MOMENT, LENGTH).told()]
+
+    assert Form.NO_COUNT in reasons
+    assert {type(each) for each in reasons} == {str}
