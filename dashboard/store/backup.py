@@ -41,17 +41,24 @@ def back_up(store: Store, path: Path, *, overwrites: bool = False) -> Backup:
     """Copy a store as it is at one moment; everybody goes on reading and writing it.
 
     The file is one of SQLite, whatever the store is in. It is verified and on disk before it gets
-    its name. InputError where something has that name; StoreError leaves nothing behind.
+    its name. InputError where something has that name, or where the store itself lies, which others
+    write on; StoreError leaves nothing behind.
     """
     with finished_as(path, overwrites=overwrites) as unfinished:
         with store.read() as connection:
             database = database_of(connection)
+            _refuse_its_own_place(database, path)
             if isinstance(database, SqliteFile):
                 _copy_pages(database, unfinished)
             else:
                 _copy_rows(connection, unfinished)
         _refuse_a_broken_one(unfinished)
     return Backup(path, path.stat().st_size)
+
+
+def _refuse_its_own_place(database: Database, path: Path) -> None:
+    if isinstance(database, SqliteFile) and path.exists() and path.samefile(database.path):
+        raise InputError(f"{path} is the store itself: name another file for the backup")
 
 
 @contextmanager

@@ -14,6 +14,7 @@ from dashboard.errors import InputError, StoreError, StoreUnavailable
 from dashboard.store.backup import back_up, copy_before_upgrade
 from dashboard.store.backup_file import reading
 from dashboard.store.engine import Store, open_store
+from dashboard.store.migrate import migrate
 from dashboard.store.raw_rows import last_number
 from dashboard.store.schema import REVISION, outbox, rejections
 from tests.builders import a_hash
@@ -77,6 +78,22 @@ def test_backup_is_whole_however_much_is_written_meanwhile(
     finally:
         is_done.set()
         writer.join()
+
+
+@pytest.mark.parametrize("name", ["own.sqlite", "link.sqlite"])
+def test_backup_never_takes_the_place_of_its_store(tmp_path: Path, name: str) -> None:
+    own = tmp_path / "own.sqlite"
+    (tmp_path / "link.sqlite").symlink_to(own)
+    migrate(f"sqlite:///{own}")
+    was = own.stat().st_ino
+
+    with (
+        open_store(f"sqlite:///{own}") as store,
+        pytest.raises(InputError, match="is the store itself: name another file"),
+    ):
+        back_up(store, tmp_path / name, overwrites=True)
+
+    assert own.stat().st_ino == was
 
 
 def test_backup_overwrites_only_what_it_is_told_to(store: Store, tmp_path: Path) -> None:
