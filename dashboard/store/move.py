@@ -66,6 +66,8 @@ def _refuse_what_cannot_move(connection: Connection, name: str) -> None:
 def _made_empty(target: Database) -> Iterator[Connection]:
     """Yield a transaction on a new store without content; it is there only if all goes well."""
     if isinstance(target, SqliteFile):
+        if target.exists():
+            raise InputError(f"{target.name} is there already: name a file that is not there yet")
         with finished_as(target.path) as unfinished:
             inner = database_at(address_of(unfinished))
             with inner.alone() as connection:
