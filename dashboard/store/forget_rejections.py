@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Any, Final
 
-from sqlalchemy import Connection, Row, delete, exists, select, update
+from sqlalchemy import ColumnElement, Connection, Row, delete, exists, or_, select, update
 
 from dashboard.store.engine import Store
 from dashboard.store.forget_notices import IS_OPEN
@@ -41,7 +41,7 @@ def forget_rejections(store: Store, before: datetime, pace: Pace) -> Iterator[in
         while waiting:
             some, waiting = waiting[: pace.rows], waiting[pace.rows :]
             with pace.writing(store) as connection:
-                forgotten = _forget(connection, some)
+                forgotten = _forget(connection, some, before)
             yield forgotten
 
 
@@ -50,8 +50,7 @@ def _old(store: Store, before: datetime, after: Row[Any] | None) -> Sequence[Any
     order = (column.first_seen_at, column.rejection_id)
     query = (
         select(*order, column.tx_hash, column.network_id)
-        .where(column.first_seen_at < before)
-        .where(column.seen_again_at.is_(None) | (column.seen_again_at < before))
+        .where(column.first_seen_at < before, _is_seen_no_more(before))
         .where(*beyond(order, None if after is None else tuple(after)[:2]))
         .order_by(*order)
         .limit(_SEARCHED)
@@ -60,9 +59,18 @@ def _old(store: Store, before: datetime, after: Row[Any] | None) -> Sequence[Any
         return connection.execute(query).all()
 
 
-def _forget(connection: Connection, found: Sequence[Any]) -> int:
+def _is_seen_no_more(before: datetime) -> ColumnElement[bool]:
+    column = rejections.c.seen_again_at
+    return or_(column.is_(None), column < before)
+
+
+def _forget(connection: Connection, found: Sequence[Any], before: datetime) -> int:
+    """Forget those that are still free to go: since they were found, time has passed."""
     watched = set(watched_among(connection, [(row.tx_hash, row.network_id) for row in found]))
     ids = {row.rejection_id for row in found if (row.tx_hash, row.network_id) not in watched}
+    column = rejections.c.rejection_id
+    still = select(column).where(column.in_(ids), _is_seen_no_more(before))
+    ids = set(connection.scalars(still))
     ids -= _still_to_be_told(connection, ids)
     if not ids:
         return 0

@@ -8,15 +8,17 @@ from sqlalchemy import func, select
 from dashboard.domain.condition import Subject
 from dashboard.domain.fee_rollup import Level
 from dashboard.domain.rejection_filter import RejectionFilter
+from dashboard.domain.retention import Before
 from dashboard.store.columns import milliseconds_of
 from dashboard.store.conditions import change, condition
 from dashboard.store.engine import Store
 from dashboard.store.known_hashes import KnownHashes, head_of, load_heads
 from dashboard.store.observations import base_fees
 from dashboard.store.outbox import recent_notices
-from dashboard.store.pace import LONGEST_STEP, next_rows
+from dashboard.store.pace import LONGEST_STEP, Pace, next_rows
 from dashboard.store.rejections import save_polled, versions, visible
 from dashboard.store.reports import save_report
+from dashboard.store.retention import keep_house
 from dashboard.store.schema import fee_rollups
 from dashboard.store.tallies import how_many
 from dashboard.store.transactions import TrackRequest, track
@@ -112,6 +114,19 @@ def test_rejection_that_somebody_needs_stays(store: Store) -> None:
 
     assert forget(store, 1, rejections=A_MOMENT) == {}
     assert on_record(store, 1, 2, 3, 4) == [1, 2, 3, 4]
+
+
+def test_rejection_that_is_seen_again_while_others_are_forgotten_stays(store: Store) -> None:
+    for number in (1, 2):
+        reject(store, number, A_MOMENT - DAY)
+
+    steps = keep_house(store, Before(rejections=A_MOMENT), Pace(lambda: 0.0, 1))
+    next(steps)
+    with store.write() as connection:
+        save_polled(connection, A_NETWORK, a_record(tx_hash=a_hash(2)), A_MOMENT)
+    list(steps)
+
+    assert on_record(store, 1, 2) == [2]
 
 
 def test_serve_answers_null_of_a_rejection_that_was_forgotten(store: Store) -> None:
