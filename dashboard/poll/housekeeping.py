@@ -91,9 +91,9 @@ class Housekeeping:
 
     async def _end_round(self) -> None:
         self._round = None
-        await run_sync(self._measure)
         self._next_round = self._clocks.elapsed() + ROUND_EVERY
         forgotten = +self._forgotten
         if forgotten:
             _log.info("forgot what was old", **forgotten)
         self._forgotten.clear()
+        await run_sync(self._measure)  # last: where it fails, nothing is gone through anew

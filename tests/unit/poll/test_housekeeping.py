@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+import pytest
+from sqlalchemy import text
+
 from dashboard.domain.audit import Action
 from dashboard.domain.observation import GasObservation
 from dashboard.domain.retention import Retention
+from dashboard.errors import StoreError
 from dashboard.poll.clocks import Clocks
 from dashboard.poll.housekeeping import ROUND_EVERY, Housekeeping
 from dashboard.store.audit import AuditFilter, audit_entries
@@ -74,6 +78,20 @@ async def test_round_comes_once_an_hour(store: Store) -> None:
     house.elapsed += seconds(1)
     await keeping.run()
     assert house.fees() == 0
+
+
+async def test_store_that_cannot_be_measured_is_gone_through_once_an_hour(store: Store) -> None:
+    house = House(store)
+    keeping = house.keeping(Retention())
+    with store.write() as connection:
+        connection.execute(text("ALTER TABLE store_growth RENAME TO elsewhere"))
+    with pytest.raises(StoreError, match="store_growth"):
+        await keeping.run()
+    house.see_fees(15)
+
+    await keeping.run()
+
+    assert house.fees() == 3
 
 
 async def test_long_round_goes_on_with_the_next_run(store: Store) -> None:
