@@ -164,7 +164,8 @@ def note_rejected(connection: Connection, network_id: NetworkId, hashes: Sequenc
     """Note that records are held now of those of the hashes that are watched on the network."""
     column, watched = tracked_hashes.c, watched_cohorts.c
     found: defaultdict[tuple[int, int], list[TxHash]] = defaultdict(list)
-    for some in portions(hashes):
+    # Each once: whether they are a whole cohort is told by their number.
+    for some in portions(sorted(set(hashes))):
         query = (
             select(column.tx_hash, cohorts.c.cohort_id, cohorts.c.size)
             .select_from(tracked_hashes)

@@ -8,10 +8,10 @@ from sqlalchemy import Connection
 from dashboard.domain.observation import ExclusionAnswer, Failure, FailureKind
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.store.answers import evidence, record_answers
-from dashboard.store.cohorts import cohorts_of, watches
+from dashboard.store.cohorts import cohorts_of, note_rejected, watches
 from dashboard.store.engine import Store
 from dashboard.store.rejections import save_polled
-from dashboard.store.transactions import TrackRequest, is_tracked, track, tracked
+from dashboard.store.transactions import TrackRequest, is_tracked, track, track_all, tracked
 from dashboard.store.watching import (
     Remarks,
     Standing,
@@ -145,3 +145,13 @@ def hashes_asked(connection: Connection, network_id: NetworkId) -> set[TxHash]:
 
 def number_of(tx_hash: TxHash) -> int:
     return int.from_bytes(tx_hash, "big")
+
+
+def test_record_that_is_noted_twice_tells_nothing_of_others(store: Store) -> None:
+    hashes = [a_hash(number) for number in range(1001, 1601)]
+    with store.write() as connection:
+        wishes = [TrackRequest(each, (A_NETWORK,), None, "") for each in hashes]
+        track_all(connection, wishes, A_MOMENT)
+        note_rejected(connection, A_NETWORK, [*hashes[:500], *hashes[:100]])
+
+        assert how_many_tracked(connection, TrackedFilter(standing=Standing.REJECTED)) == 501
