@@ -25,6 +25,8 @@ from dashboard.store.export_forms import Column, Field
 from dashboard.store.export_parquet import write_parquet_rows
 
 _STANDARD_OUTPUT: Final = "-"
+_DATABASE: Final = b"SQLite format 3\0"
+"""What every file of SQLite begins with (https://www.sqlite.org/fileformat.html, 1.3)."""
 
 
 class Format(StrEnum):
@@ -97,6 +99,16 @@ def _refuse(path: Path, *, is_forced: bool) -> None:
         raise InputError(f"the folder {path.parent} does not exist: make it, or choose another")
     if path.exists() and not is_forced:
         raise InputError(f"{path} exists already: choose another name, or replace it with --force")
+    if _is_database(path):
+        raise InputError(f"{path} is a database, perhaps the store itself: choose another name")
+
+
+def _is_database(path: Path) -> bool:
+    """Look into it before the store is open: to close a file lets go of all locks on it."""
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        return file.read(len(_DATABASE)) == _DATABASE
 
 
 def _write(

@@ -40,6 +40,17 @@ def test_file_is_made_replaced_only_by_force_and_nothing_is_left_behind(
     assert [each.name for each in tmp_path.iterdir()] == ["rejections.csv"]
 
 
+def test_store_is_never_overwritten_by_its_export(installation: Installation) -> None:
+    own = installation.home / "linewatch.sqlite"
+    was = own.stat().st_ino
+
+    refused = installation.run("export", "fees", "--to", str(own), "--force")
+
+    assert refused.returncode == 2
+    assert "is a database, perhaps the store itself: choose another name" in refused.stderr
+    assert own.stat().st_ino == was
+
+
 def test_parquet_is_chosen_by_the_name_of_the_file(
     installation: Installation, tmp_path: Path
 ) -> None:
