@@ -17,7 +17,7 @@ import click
 from dashboard.cli import options
 from dashboard.cli.output import say
 from dashboard.cli.source import opened
-from dashboard.errors import InputError
+from dashboard.errors import InputError, StoreUnavailable
 from dashboard.store.export import ExportKind, Wanted
 from dashboard.store.export import export as exported
 from dashboard.store.export_csv import write_csv_rows
@@ -97,6 +97,8 @@ def _refuse(path: Path, *, is_forced: bool) -> None:
         raise InputError(f"{path} is a folder: name a file in it")
     if not path.parent.is_dir():
         raise InputError(f"the folder {path.parent} does not exist: make it, or choose another")
+    if path.exists() and not path.is_file():
+        raise InputError(f"{path} is no plain file: name one, or - for standard output")
     if path.exists() and not is_forced:
         raise InputError(f"{path} exists already: choose another name, or replace it with --force")
     if _is_database(path):
@@ -137,5 +139,10 @@ def _appearing(path: Path, *, is_forced: bool) -> Iterator[Path]:
         if not is_forced:
             _refuse(path, is_forced=False)
         unfinished.replace(path)
+    except OSError as error:
+        raise StoreUnavailable(
+            f"{path} cannot be written ({error.strerror or error}): see that its disk has room and "
+            "that this user may write there"
+        ) from error
     finally:
         unfinished.unlink(missing_ok=True)

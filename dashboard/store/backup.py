@@ -64,6 +64,8 @@ def _refuse_its_own_place(database: Database, path: Path) -> None:
 @contextmanager
 def finished_as(path: Path, *, overwrites: bool = False) -> Iterator[Path]:
     """Yield the path of a new, empty file beside `path`; it gets that name if all goes well."""
+    if path.exists() and not path.is_file():
+        raise InputError(f"{path} is no plain file: name another one")
     if not overwrites and path.exists():
         raise InputError(f"{path} is there already: name another file, or overwrite with --force")
     unfinished = path.with_name(f".{path.name}.{uuid4().hex[:8]}.unfinished")

@@ -44,7 +44,8 @@ def broken_pages(connection: Connection, *, is_quick: bool) -> Iterator[Finding]
     if connection.dialect.name == "sqlite":
         name = "quick_check" if is_quick else "integrity_check"
         check = text(f"PRAGMA {name}({_MOST_COMPLAINTS})")
-        complaints = [str(each) for each in connection.scalars(check) if each != "ok"]
+        told = (" ".join(str(each).split()) for each in connection.scalars(check))
+        complaints = [each for each in told if each != "ok"]
         for each in complaints:
             yield Finding(f"its pages are damaged: {each}", RESTORE)
         return

@@ -51,6 +51,14 @@ def test_store_is_never_overwritten_by_its_export(installation: Installation) ->
     assert own.stat().st_ino == was
 
 
+def test_folder_that_takes_no_file_is_named_with_the_remedy(installation: Installation) -> None:
+    refused = installation.run("export", "fees", "--to", "/proc/fees.csv")
+
+    assert (refused.returncode, refused.stdout) == (1, "")
+    assert "/proc/fees.csv cannot be written (" in refused.stderr
+    assert "see that its disk has room" in refused.stderr
+
+
 def test_parquet_is_chosen_by_the_name_of_the_file(
     installation: Installation, tmp_path: Path
 ) -> None:
@@ -78,6 +86,7 @@ def test_standard_output_takes_csv(installation: Installation) -> None:
         (("fees", "--to", "-", "--format", "parquet"), "Parquet cannot be streamed"),
         (("fees", "--to", "/nowhere/x.csv"), "the folder /nowhere does not exist"),
         (("fees", "--to", "/"), "/ is a folder: name a file in it"),
+        (("fees", "--to", "/dev/null"), "/dev/null is no plain file: name one"),
         (("audit", "--to", "-", "--network", "devnet"), "audit belong to no network"),
         (("fees", "--to", "-", "--since", "1h", "--until", "2h"), "let it begin earlier"),
     ],

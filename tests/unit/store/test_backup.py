@@ -96,6 +96,15 @@ def test_backup_never_takes_the_place_of_its_store(tmp_path: Path, name: str) ->
     assert own.stat().st_ino == was
 
 
+def test_backup_never_takes_the_place_of_a_device(store: Store, tmp_path: Path) -> None:
+    (tmp_path / "device").symlink_to("/dev/null")
+
+    with pytest.raises(InputError, match="device is no plain file: name another one"):
+        back_up(store, tmp_path / "device", overwrites=True)
+
+    assert (tmp_path / "device").is_symlink()
+
+
 def test_backup_overwrites_only_what_it_is_told_to(store: Store, tmp_path: Path) -> None:
     path = tmp_path / "backup.sqlite"
     path.write_text("a diary", encoding="utf-8")
