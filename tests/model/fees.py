@@ -148,7 +148,8 @@ def check_fees(
         _check_values(connection, held, network_id, now)
         for kind in FeeKind:
             for step in turn.some_of(_STEPS):
-                between = Between(now - 5000 * step, now + timedelta(days=1), step)
+                # Short enough to be told in the steps that were asked for.
+                between = Between(now - 2500 * step, now + timedelta(days=1), step)
                 found = fee_steps(connection, network_id, kind, between)
                 _check_steps(found, held.values(network_id, kind), between)
         for operation in _MARKS:
