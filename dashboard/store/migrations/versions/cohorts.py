@@ -55,7 +55,7 @@ AND NOT EXISTS (SELECT 1 FROM notices AS n WHERE n.transition_id = t.transition_
 
 
 def upgrade() -> None:
-    """Move all that is tracked; a million hashes take half a minute, a thousand at a time."""
+    """Move all that is tracked; a thousand hashes at a time."""
     create_cohorts()
     create_hashes()
     move()
