@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Any, Final
 
-from sqlalchemy import Column, Connection, Table, and_, delete, or_, select
+from sqlalchemy import Column, Connection, Table, delete, select
 
 from dashboard.domain.fee_rollup import Level
 from dashboard.store.columns import milliseconds_of
@@ -18,6 +18,7 @@ from dashboard.store.schema import (
     fee_rollups,
     suggested_gas_fees,
 )
+from dashboard.store.walking import beyond
 
 _RAW: Final = (suggested_gas_fees, estimated_base_fees, fee_marks)
 
@@ -67,15 +68,7 @@ def _series_of(store: Store, table: Table) -> list[Sequence[Any]]:
 def _following(
     connection: Connection, within: Sequence[Column[Any]], found: Sequence[Sequence[Any]]
 ) -> Sequence[Any] | None:
-    query = select(*within).order_by(*within).limit(1)
-    if found:
-        last = found[-1]
-        beyond = (
-            and_(
-                *(within[each] == last[each] for each in range(depth)), within[depth] > last[depth]
-            )
-            for depth in range(len(within))
-        )
-        query = query.where(or_(*beyond))
+    last = found[-1] if found else None
+    query = select(*within).where(*beyond(within, last)).order_by(*within).limit(1)
     row = connection.execute(query).one_or_none()
     return None if row is None else tuple(row)

@@ -11,7 +11,7 @@ from sqlalchemy import ColumnElement, and_, or_
 def beyond(
     order: Sequence[ColumnElement[Any]], last: Sequence[Any] | None
 ) -> Iterator[ColumnElement[bool]]:
-    """Demand what comes after the row that was seen last, in an order of two columns or more."""
+    """Demand what comes after the row that was seen last, in an order of some columns."""
     if last is None:
         return
     yield order[0] >= last[0]  # what an index begins with
