@@ -18,9 +18,8 @@ from dashboard.store.schema import (
     follow_ups,
     rejections,
 )
-from dashboard.store.walking import beyond
+from dashboard.store.walking import PORTION, beyond
 
-_SEARCHED: Final = 2000
 _USES_STAY: Final = timedelta(days=400)
 """How long the counts of a key stay that stands neither in the store nor, it seems, in settings."""
 
@@ -59,20 +58,18 @@ def _forget(
         table.c.network_id == bindparam("other"),
         table.c.last_asked_at < before,
     )
+
+    def forget(connection: Connection, some: Sequence[Row[Any]]) -> int:
+        tracked = set(watched_among(connection, [tuple(row) for row in some]))
+        free = [row for row in some if tuple(row) not in tracked]
+        gone = [{"one": row.tx_hash, "other": row.network_id} for row in choose(connection, free)]
+        if gone:
+            connection.execute(of_row, gone)
+        return len(gone)
+
     while found := _old(store, table, before, place):
         place = tuple(found[-1])
-        while found:
-            some, found = found[: pace.rows], found[pace.rows :]
-            with pace.writing(store) as connection:
-                tracked = set(watched_among(connection, [tuple(row) for row in some]))
-                free = [row for row in some if tuple(row) not in tracked]
-                gone = [
-                    {"one": row.tx_hash, "other": row.network_id}
-                    for row in choose(connection, free)
-                ]
-                if gone:
-                    connection.execute(of_row, gone)
-            yield len(gone)
+        yield from pace.in_steps(store, found, forget)
 
 
 def _old(
@@ -83,7 +80,7 @@ def _old(
         select(*order)
         .where(table.c.last_asked_at < before, *beyond(order, after))
         .order_by(*order)
-        .limit(_SEARCHED)
+        .limit(PORTION)
     )
     with store.read() as connection:
         return connection.execute(query).all()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime
+from functools import partial
 from typing import Any, Final
 from uuid import UUID
 
@@ -22,8 +23,7 @@ from dashboard.store.schema import (
     rejections,
     transitions,
 )
-
-_SEARCHED: Final = 2000
+from dashboard.store.walking import PORTION
 
 IS_OPEN: Final = notices.c.state.in_((NoticeState.OWED, NoticeState.HELD))
 """What is owed, and what waits for a person after a restore, may still be handed over."""
@@ -41,11 +41,7 @@ def forget_notices(store: Store, before: datetime, pace: Pace) -> Iterator[int]:
         old = [row for row in found if row.at < before]
         if not old:
             return
-        while old:
-            some, old = old[: pace.rows], old[pace.rows :]
-            with pace.writing(store) as connection:
-                forgotten = _forget(connection, some, before)
-            yield forgotten
+        yield from pace.in_steps(store, old, partial(_forget, before=before))
 
 
 def _told(store: Store, after: int) -> Sequence[Any]:
@@ -62,7 +58,7 @@ def _told(store: Store, after: int) -> Sequence[Any]:
         .outerjoin(rejections, rejections.c.rejection_id == transitions.c.rejection_id)
         .where(outbox.c.outbox_id > after, outbox.c.expanded_at.is_not(None))
         .order_by(outbox.c.outbox_id)
-        .limit(_SEARCHED)
+        .limit(PORTION)
     )
     with store.read() as connection:
         return connection.execute(query).all()

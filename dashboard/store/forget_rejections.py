@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime
-from typing import Any, Final
+from functools import partial
+from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Row, delete, exists, or_, select, update
 
@@ -21,10 +22,7 @@ from dashboard.store.schema import (
     transitions,
 )
 from dashboard.store.tally_keeping import count_out
-from dashboard.store.walking import beyond
-
-_SEARCHED: Final = 2000
-"""Rows that one look into the index finds; looking makes nobody wait."""
+from dashboard.store.walking import PORTION, beyond
 
 
 def forget_rejections(store: Store, before: datetime, pace: Pace) -> Iterator[int]:
@@ -37,12 +35,7 @@ def forget_rejections(store: Store, before: datetime, pace: Pace) -> Iterator[in
     after: Row[Any] | None = None
     while found := _old(store, before, after):
         after = found[-1]
-        waiting = list(found)
-        while waiting:
-            some, waiting = waiting[: pace.rows], waiting[pace.rows :]
-            with pace.writing(store) as connection:
-                forgotten = _forget(connection, some, before)
-            yield forgotten
+        yield from pace.in_steps(store, found, partial(_forget, before=before))
 
 
 def _old(store: Store, before: datetime, after: Row[Any] | None) -> Sequence[Any]:
@@ -53,7 +46,7 @@ def _old(store: Store, before: datetime, after: Row[Any] | None) -> Sequence[Any
         .where(column.first_seen_at < before, _is_seen_no_more(before))
         .where(*beyond(order, None if after is None else tuple(after)[:2]))
         .order_by(*order)
-        .limit(_SEARCHED)
+        .limit(PORTION)
     )
     with store.read() as connection:
         return connection.execute(query).all()

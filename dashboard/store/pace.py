@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Final
+from typing import Final, TypeVar
 
 from sqlalchemy import Connection
 
 from dashboard.store.engine import Store
+
+T = TypeVar("T")
 
 LONGEST_STEP: Final = 0.010
 """Seconds for which a step should hold the right to write, its way to the disk included."""
@@ -35,6 +37,18 @@ class Pace:
             yield connection
         self.took = self._elapsed() - began
         self.rows = next_rows(self.rows, self.took)
+
+    def in_steps(
+        self, store: Store, found: Sequence[T], act: Callable[[Connection, Sequence[T]], int]
+    ) -> Iterator[int]:
+        """Act on what was found, on so many rows in each transaction; yield what it returns."""
+        place = 0
+        while place < len(found):
+            some = found[place : place + self.rows]
+            place += len(some)
+            with self.writing(store) as connection:
+                done = act(connection, some)
+            yield done
 
 
 def next_rows(rows: int, took: float) -> int:
