@@ -15,8 +15,8 @@ from dashboard.store.raw_rows import (
     count_on_after,
     counted_column,
     last_number,
-    read_rows,
-    write_rows,
+    read_table,
+    write_table,
 )
 from dashboard.store.schema import installation, metadata
 
@@ -54,8 +54,8 @@ def copy_store(source: Connection, target: Connection) -> dict[str, int]:
     copied = {}
     for table in metadata.sorted_tables:
         there, here = Tally(), Tally()
-        write_rows(target, table, there.watch(read_rows(source, table)))
-        for _ in here.watch(read_rows(target, table)):
+        write_table(target, table, there.watch(read_table(source, table)))
+        for _ in here.watch(read_table(target, table)):
             pass
         if there != here:
             raise StoreError(

@@ -18,7 +18,7 @@ from sqlalchemy import (
 )
 
 from dashboard.domain.notice import NoticeState
-from dashboard.store.raw_rows import read_rows
+from dashboard.store.raw_rows import read_table
 from dashboard.store.rejection_reader import record_of
 from dashboard.store.rejections import version_digest
 from dashboard.store.schema import (
@@ -145,7 +145,7 @@ def changed_rejections(connection: Connection) -> Iterator[Finding]:
     )
     changed = sum(
         row[-1] != version_digest(record_of(row[:-1]))
-        for rows in read_rows(connection, rejections, columns)
+        for rows in read_table(connection, rejections, columns)
         for row in rows
     )
     if changed:

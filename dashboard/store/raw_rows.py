@@ -19,7 +19,7 @@ Row: TypeAlias = tuple[Any, ...]
 _AT_ONCE: Final = 5_000
 
 
-def read_rows(
+def read_table(
     connection: Connection, table: Table, columns: Sequence[Column[Any]] = ()
 ) -> Iterator[list[Row]]:
     """Yield all rows by the thousand: whole numbers, floats, texts and bytes, or None.
@@ -34,8 +34,8 @@ def read_rows(
         yield [tuple(row) for row in rows]
 
 
-def write_rows(connection: Connection, table: Table, blocks: Iterable[Sequence[Row]]) -> int:
-    """Insert rows as `read_rows` yields them; return how many."""
+def write_table(connection: Connection, table: Table, blocks: Iterable[Sequence[Row]]) -> int:
+    """Insert rows as `read_table` yields them; return how many."""
     written = 0
     for rows in blocks:
         insert_many(connection, table, rows)

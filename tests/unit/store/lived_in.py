@@ -10,7 +10,7 @@ from dashboard.domain.quantity import TxHash
 from dashboard.store.connection import Connection
 from dashboard.store.engine import Store
 from dashboard.store.observations import save_gas
-from dashboard.store.raw_rows import read_rows
+from dashboard.store.raw_rows import read_table
 from dashboard.store.reports import save_report
 from dashboard.store.schema import metadata
 from dashboard.store.transactions import TrackRequest, track
@@ -61,7 +61,9 @@ def keep_report(connection: Connection, tx_hash: TxHash) -> None:
 def content(connection: Connection) -> dict[str, list[tuple[Any, ...]]]:
     """Return all rows of all tables, in the same form from either database."""
     return {
-        table.name: sorted((row for rows in read_rows(connection, table) for row in rows), key=repr)
+        table.name: sorted(
+            (row for rows in read_table(connection, table) for row in rows), key=repr
+        )
         for table in metadata.sorted_tables
     }
 
