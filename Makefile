@@ -25,7 +25,7 @@ help:
 	@echo 'make test     install what the tests need and run them all'
 	@echo 'make check    formatter, linter, types, import contracts, tests: exactly what CI runs'
 	@echo 'make bench    measure speed for docs/benchmarks.md; ARGS="S6 --quick": a part, briefly, no page'
-	@echo 'make faults   play the full runs of every fault and publish docs/faults.md; ARGS="ROW --runs N"'
+	@echo 'make faults   play the full runs of every fault, some hours, and publish docs/faults.md; ARGS="ROW --runs N"'
 	@echo 'make format   let the formatter and the linter mend what they can'
 	@echo 'make lock     pin the dependencies again after a change of pyproject.toml; UPGRADE=1: to the newest'
 	@echo 'make clean    remove everything that make made'

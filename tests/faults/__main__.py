@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -15,7 +16,8 @@ from time import monotonic
 from typing import Final
 
 from tests.faults.registry import ROWS
-from tests.faults.rows import Failure, Row, play_row
+from tests.faults.rows import Failure, Row
+from tests.faults.sides import play_beside
 from tests.faults.table import PAGE, Tally, this_machine, write_page
 
 _ROOT: Final = Path(__file__).parents[2]
@@ -30,8 +32,13 @@ class Progress:
 
     seed: int
     commit: str
-    played: int = 0
+    played: set[int] = field(default_factory=set)
     failures: list[dict[str, object]] = field(default_factory=list)
+    seconds: float = 0.0
+
+    def left(self, plays: int) -> list[int]:
+        """Return the numbers of those runs that are still to be played."""
+        return [number for number in range(plays) if number not in self.played]
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -44,7 +51,7 @@ def main(arguments: Sequence[str]) -> int:
         write_page(ROWS, {})
         return 0
     chosen = [row for row in ROWS if not options.rows or row.name in options.rows]
-    failures = sum(_play(row, options.seed, options.runs or row.full) for row in chosen)
+    failures = sum(_play(row, options) for row in chosen)
     print(f"{PAGE.name} tells what {len(chosen)} rows came to; {failures} failures")
     return 1 if failures else 0
 
@@ -55,32 +62,46 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("rows", nargs="*", metavar="ROW", help=", ".join(names))
     parser.add_argument("--runs", type=int, help="instead of the row's own number")
     parser.add_argument("--seed", type=int, default=1, help="another seed, other moments")
+    parser.add_argument(
+        "--side-by-side",
+        type=int,
+        default=os.cpu_count() or 1,
+        metavar="N",
+        help="play so many runs of a row at once; as many as there are processors",
+    )
     parser.add_argument("--table", action="store_true", help="only list new rows in the table")
     return parser
 
 
-def _play(row: Row, seed: int, runs: int) -> int:
+def _play(row: Row, options: argparse.Namespace) -> int:
     """Play a row to its end, going on where it was interrupted; return its failures."""
-    commit = _commit()
-    progress = _read(row, seed, commit)
-    plays = -(-runs // row.cases_per_play)
-    saved = monotonic()
+    progress = _read(row, options.seed, _commit())
+    plays = -(-(options.runs or row.full) // row.cases_per_play)
+    began = saved = monotonic() - progress.seconds
     with tempfile.TemporaryDirectory(prefix="faults-") as folder:
-        numbers = range(progress.played, plays)
-        for number, failure in play_row(row, Path(folder), seed, numbers):
-            progress.played = number + 1
+        numbers = progress.left(plays)
+        sides = options.side_by_side
+        for number, failure in play_beside(row, Path(folder), options.seed, numbers, sides):
+            progress.played.add(number)
+            progress.seconds = monotonic() - began
             _note(row, progress, failure)
             if monotonic() - saved > _SAVE_EVERY:
                 _keep(row, progress)
-                print(f"{row.name}: {progress.played} of {plays} played", flush=True)
+                print(f"{row.name}: {len(progress.played)} of {plays} played", flush=True)
                 saved = monotonic()
     _keep(row, progress)
+    return _publish(row, progress)
+
+
+def _publish(row: Row, progress: Progress) -> int:
+    """Write a row into the table; return its failures."""
     now = f"{datetime.now(UTC):%Y-%m-%d}"
-    count = progress.played * row.cases_per_play
-    tally = Tally(count, len(progress.failures), seed, commit, this_machine(), now)
+    count = len(progress.played) * row.cases_per_play
+    failures = len(progress.failures)
+    tally = Tally(count, failures, progress.seed, progress.commit, this_machine(), now)
     write_page(ROWS, {row.name: tally})
-    print(f"{row.name}: {count} runs, {tally.failures} failures", flush=True)
-    return tally.failures
+    print(f"{row.name}: {count} runs, {failures} failures, {progress.seconds:.0f} s", flush=True)
+    return failures
 
 
 def _note(row: Row, progress: Progress, failure: Failure | None) -> None:
@@ -91,9 +112,9 @@ def _note(row: Row, progress: Progress, failure: Failure | None) -> None:
 
 def _read(row: Row, seed: int, commit: str) -> Progress:
     try:
-        text = (_KEPT / f"{row.name}.json").read_text(encoding="utf-8")
-        progress = Progress(**json.loads(text))
-    except (OSError, ValueError, TypeError):
+        kept = json.loads((_KEPT / f"{row.name}.json").read_text(encoding="utf-8"))
+        progress = Progress(**kept | {"played": set(kept["played"])})
+    except (OSError, ValueError, TypeError, KeyError):
         return Progress(seed, commit)
     is_same = (progress.seed, progress.commit) == (seed, commit)
     return progress if is_same else Progress(seed, commit)
@@ -101,7 +122,8 @@ def _read(row: Row, seed: int, commit: str) -> Progress:
 
 def _keep(row: Row, progress: Progress) -> None:
     _KEPT.mkdir(exist_ok=True)
-    (_KEPT / f"{row.name}.json").write_text(json.dumps(asdict(progress)), encoding="utf-8")
+    kept = asdict(progress) | {"played": sorted(progress.played)}
+    (_KEPT / f"{row.name}.json").write_text(json.dumps(kept), encoding="utf-8")
 
 
 def _commit() -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from itertools import count, cycle
+from itertools import count
 from pathlib import Path
 from random import Random
 from typing import Final
@@ -14,7 +14,7 @@ from tests.faults.killed_worker import check_life
 from tests.faults.launching import Launcher, launching
 from tests.faults.owed import check_told
 from tests.faults.points import points_of
-from tests.faults.rows import Play, Row
+from tests.faults.rows import Chance, Play, Row
 from tests.faults.workplace import RECIPIENTS, Workplace, workplace
 
 _POINTS: Final = (
@@ -82,9 +82,12 @@ def _dying(folder: Path) -> Iterator[Play]:
     """Let workers die at each point in turn."""
     with launching() as launcher:
         stage = _Stage(folder, launcher)
-        points = cycle(_POINTS)
+
+        def play(chance: Chance) -> None:
+            stage.die_at(_POINTS[chance.number % len(_POINTS)], chance)
+
         try:
-            yield lambda chance: stage.die_at(next(points), chance)
+            yield play
             stage.finish()
         finally:
             stage.close()

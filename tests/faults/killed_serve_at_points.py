@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from itertools import count, cycle
+from itertools import count
 from pathlib import Path
 from random import Random
 from typing import Final
@@ -12,7 +12,7 @@ from typing import Final
 from tests.faults.launching import launching
 from tests.faults.points import points_of
 from tests.faults.reporters import Handed, Reports, reporting
-from tests.faults.rows import Play, Row
+from tests.faults.rows import Chance, Play, Row
 from tests.faults.serving import House
 from tests.faults.stored import check_store
 
@@ -55,14 +55,14 @@ class _Stage:
 @contextmanager
 def _dying(folder: Path) -> Iterator[Play]:
     """Let serve die at each point in turn."""
-    numbers, points = count(), cycle(_POINTS)
+    numbers = count()
     with launching() as launcher:
         stages: list[_Stage] = []
 
-        def play(chance: Random) -> None:
+        def play(chance: Chance) -> None:
             if not stages or stages[-1].lives == _LIVES_OF_A_STORE:
                 stages.append(_Stage(House(folder / str(next(numbers)), launcher)))
-            stages[-1].die_at(next(points), chance)
+            stages[-1].die_at(_POINTS[chance.number % len(_POINTS)], chance)
 
         yield play
 

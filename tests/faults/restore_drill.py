@@ -9,7 +9,6 @@ import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
-from itertools import count
 from pathlib import Path
 from random import Random
 from typing import IO, Final, cast
@@ -30,7 +29,7 @@ from dashboard.store.verify import verify
 from tests.builders import A_MOMENT, A_NETWORK, a_hash, a_record, a_transition, an_id
 from tests.databases import new_store
 from tests.faults.drilling import deliver
-from tests.faults.rows import Play, Row
+from tests.faults.rows import Chance, Play, Row
 from tests.installation import PROJECT
 from tests.owing import notices
 
@@ -41,13 +40,11 @@ _AGAIN: Final = 10**6
 @contextmanager
 def _drilling(folder: Path) -> Iterator[Play]:
     """Drill on SQLite and PostgreSQL in turn."""
-    numbers = count()
 
-    def play(chance: Random) -> None:
-        number = next(numbers)
-        home = folder / str(number)
+    def play(chance: Chance) -> None:
+        home = folder / str(chance.number)
         home.mkdir()
-        with new_store("postgresql" if number % 2 else "sqlite", home) as url:
+        with new_store("postgresql" if chance.number % 2 else "sqlite", home) as url:
             _drill(url, home, chance)
 
     yield play

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from itertools import count
@@ -11,7 +10,21 @@ from pathlib import Path
 from random import Random
 from typing import TypeAlias
 
-Play: TypeAlias = Callable[[Random], None]
+
+class Chance(Random):
+    """The chance of one run, which comes from the seed, the row and its number alone.
+
+    Rows that try one way after the other go by `number`, so that a run is the same wherever it is
+    played, and after whichever other.
+    """
+
+    def __init__(self, seed: int, row: str, number: int) -> None:
+        """Make the same choices each time."""
+        super().__init__(f"{seed}/{row}/{number}")
+        self.number = number
+
+
+Play: TypeAlias = Callable[[Chance], None]
 """Let the fault happen once; AssertionError tells which promise was broken."""
 
 
@@ -41,30 +54,31 @@ class Failure:
 
 
 def play_row(
-    row: Row, folder: Path, seed: int, numbers: range
+    row: Row, folder: Path, seed: int, numbers: Iterable[int]
 ) -> Iterator[tuple[int, Failure | None]]:
     """Play the runs with these numbers; yield each number with its failure, if it has one.
 
-    The chance of a run comes from the seed, the row and its number alone. A stage that a
-    failure has left in disorder is set up anew; one that ends badly tells the failure of its
-    last run, after that run seemed well.
+    The next number is asked for when a run is over. A stage that a failure has left in disorder is
+    set up anew; one that ends badly tells the failure of its last run, after that run seemed well.
     """
-    left = deque(numbers)
-    for place in (folder / f"{row.name}-{numbers.start}-{stage}" for stage in count()):
-        if not left:
+    left = iter(numbers)
+    number = next(left, None)
+    for place in (folder / f"{row.name}-{stage}" for stage in count()):
+        if number is None:
             return
-        number = left[0]
         place.mkdir(parents=True)
+        played = number
         try:
             with row.stage(place) as play:
-                while left:
-                    number = left.popleft()
-                    play(Random(f"{seed}/{row.name}/{number}"))  # noqa: S311 - faults must repeat
+                while number is not None:
+                    played = number
+                    play(Chance(seed, row.name, number))
                     yield number, None
+                    number = next(left, None)
         except Exception as error:  # noqa: BLE001 - whatever goes wrong is what the table counts
-            if left and left[0] == number:
-                left.popleft()
-            yield number, Failure(number, f"{type(error).__name__}: {error}"[:2000])
+            yield played, Failure(played, f"{type(error).__name__}: {error}"[:2000])
+            if number is not None:
+                number = next(left, None)
 
 
 def play_short(row: Row, folder: Path, seed: int = 1) -> None:

@@ -17,6 +17,7 @@ _HEAD: Final = (
     "| row | promise | runs | failures | bound at 95 % | seed | commit | machine | date |",
     "|---|---|---|---|---|---|---|---|---|",
 )
+_NOT_YET: Final = " | not yet | | | | | | |"
 _LINE: Final = re.compile(r"^\| `([a-z0-9-]+)` \|.*$", re.MULTILINE)
 _TABLE: Final = re.compile(rf"^{re.escape(_HEAD[0])}\n(?:\|.*\n)*", re.MULTILINE)
 _NOTHING_SEEN: Final = 3
@@ -36,20 +37,15 @@ class Tally:
 
 
 def write_page(rows: Sequence[Row], tallies: Mapping[str, Tally], page: Path = PAGE) -> None:
-    """Write the table anew: what `tallies` tell, and of other rows what stands there already."""
+    """Write the table anew: what `tallies` tell, and of other rows what was played already."""
     text = page.read_text(encoding="utf-8")
-    before = {match[1]: match[0] for match in _LINE.finditer(text)}
+    before = {match[1]: match[0] for match in _LINE.finditer(text) if _NOT_YET not in match[0]}
     lines = [
         _line(row, tallies[row.name]) if row.name in tallies else before.get(row.name, _empty(row))
         for row in rows
     ]
     table = "".join(f"{line}\n" for line in (*_HEAD, *lines))
     page.write_text(_TABLE.sub(lambda _: table, text, count=1), encoding="utf-8")
-
-
-def listed_rows(page: Path = PAGE) -> list[str]:
-    """Return the names of the rows that stand in the table."""
-    return [match[1] for match in _LINE.finditer(page.read_text(encoding="utf-8"))]
 
 
 def this_machine() -> str:
@@ -80,7 +76,7 @@ def _line(row: Row, tally: Tally) -> str:
 
 
 def _empty(row: Row) -> str:
-    return f"| `{row.name}` | {row.promise} | not yet | | | | | | |"
+    return f"| `{row.name}` | {row.promise}{_NOT_YET}"
 
 
 def _processor() -> str:

@@ -6,9 +6,7 @@ import shutil
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from itertools import count
 from pathlib import Path
-from random import Random
 from typing import Final
 
 from alembic import command
@@ -23,7 +21,7 @@ from dashboard.store.transactions import is_tracked
 from dashboard.store.verify import verify
 from tests.builders import A_MOMENT, A_NETWORK, a_hash, a_record, an_address, an_id
 from tests.faults.launching import Launcher, Surroundings, launching
-from tests.faults.rows import Play, Row
+from tests.faults.rows import Chance, Play, Row
 from tests.installation import new_installation
 
 _MANY: Final = 150
@@ -59,11 +57,10 @@ _COUNTED: Final = ("rejections", "transitions", "outbox", "notices")
 @contextmanager
 def _upgrading(folder: Path) -> Iterator[Play]:
     """Take another older schema in each run, the oldest first."""
-    numbers = count()
     with launching() as launcher:
 
-        def play(chance: Random) -> None:
-            number = next(numbers)
+        def play(chance: Chance) -> None:
+            number = chance.number
             older = f"{1 + number % (int(REVISION) - 1):04d}"
             home = folder / str(number)
             home.mkdir()
