@@ -20,7 +20,8 @@ from dashboard.show.networks import Activity, Datum, NetworkCard, NetworkStatus,
 from dashboard.show.reading import network_figures
 from dashboard.show.text import age, exact_fee, fee, moment, share, span
 from dashboard.store.connection import Connection
-from dashboard.store.fee_series import Between, FeeKind, FeeStep, fee_steps
+from dashboard.store.fee_columns import FeeSteps
+from dashboard.store.fee_series import Between, FeeKind, fee_steps
 from dashboard.store.observations import latest_gas
 
 
@@ -85,7 +86,7 @@ def _current(connection: Connection, card: NetworkCard, now: datetime) -> Curren
     return Current(status, None if suggested is None else suggested.value)
 
 
-def _series(connection: Connection, card: NetworkCard, between: Between) -> list[FeeStep]:
+def _series(connection: Connection, card: NetworkCard, between: Between) -> FeeSteps:
     return fee_steps(connection, card.network_id, FeeKind.BASE_FEE, between)
 
 
@@ -174,7 +175,7 @@ def _level_form(level: FeeSuggestion) -> Json:
 
 
 def _print_series(
-    here: Opened, series: Sequence[tuple[NetworkCard, list[FeeStep]]], *, as_json: bool
+    here: Opened, series: Sequence[tuple[NetworkCard, FeeSteps]], *, as_json: bool
 ) -> None:
     if as_json:
         print_json({"networks": [_series_form(card, steps) for card, steps in series]})
@@ -201,7 +202,7 @@ def _print_series(
     )
 
 
-def _series_form(card: NetworkCard, steps: Sequence[FeeStep]) -> Json:
+def _series_form(card: NetworkCard, steps: FeeSteps) -> Json:
     return {
         "networkId": card.network_id,
         "network": card.name,

@@ -6,14 +6,13 @@ reads on the viewer's theme.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from datetime import datetime
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
-from dashboard.domain.quantity import Wei
 from dashboard.show.charts import (
     BUSY,
     GAP,
@@ -25,9 +24,10 @@ from dashboard.show.charts import (
     level_name,
     plain_layout,
 )
-from dashboard.show.fee_steps import FeeStory, Floats, Mask, Times, as_floats
+from dashboard.show.fee_steps import FeeStory, Mask
 from dashboard.show.figure import DrawnFigure, Part, typed
 from dashboard.show.text import fee, unit_of
+from dashboard.store.fee_columns import Floats, Integers
 
 HEIGHT: Final = 340
 _INSTANT: Final = 1
@@ -56,10 +56,8 @@ def fee_figure(story: FeeStory, since: datetime) -> DrawnFigure:
 
     Times go out as typed milliseconds since 1970, fees as typed floats in the unit that fits.
     """
-    known = [level for level in {*story.usual, *story.threshold} if level is not None]
-    largest = Wei(max([story.highest, *known]))
-    wei_per_unit, unit = unit_of(largest)
-    top = largest / wei_per_unit * HEADROOM or 1.0
+    wei_per_unit, unit = unit_of(story.largest)
+    top = story.largest / wei_per_unit * HEADROOM or 1.0
     levels = ((story.usual, MEDIAN), (story.threshold, BUSY))
     traces = [
         *_shade("gaps", story.gap_edges, top),
@@ -71,7 +69,7 @@ def fee_figure(story: FeeStory, since: datetime) -> DrawnFigure:
     layout = plain_layout(top, unit, HEIGHT)
     layout["xaxis"]["range"] = [since.timestamp() * 1000, story.until.timestamp() * 1000]
     layout["annotations"] = [
-        level_name(each[-1] / wei_per_unit, look) for each, look in levels if each[-1] is not None
+        level_name(int(each[-1]) / wei_per_unit, look) for each, look in levels if each is not None
     ]
     return DrawnFigure(traces, layout)
 
@@ -80,14 +78,14 @@ def _line(story: FeeStory, wei_per_unit: int, unit: str) -> Part:
     """Draw each step's mean until the next step; a gap follows its last value at once."""
     times, rows = _broken(story)
     said = [f"%{{x|%d %b %Y %H:%M:%S}} UTC<br>%{{y:,.9~f}} {unit}"]
-    beside: list[Floats] = []
+    beside: list[Integers] = []
     if story.has_band:
         said.append(f"%{{customdata[0]:,.6~f}} to %{{customdata[1]:,.6~f}} {unit}")
-        beside += [story.lowests, story.highests]
+        beside += [story.steps.lowest, story.steps.highest]
     if story.holds_many:
         said.append(f"median %{{customdata[2]:,.6~f}}, 90 % up to %{{customdata[3]:,.6~f}} {unit}")
-        beside += [story.medians, story.tops]
-    trace = _lines("fee", times, _at(rows, story.means) / wei_per_unit) | {
+        beside += [story.steps.medians, story.steps.p90s]
+    trace = _lines("fee", times, _at(rows, story.steps.means) / wei_per_unit) | {
         "line": {"color": LINE, "width": 1.75, "shape": "hv"},
         "connectgaps": False,
         "hovertemplate": f"{'<br>'.join(said)}<extra></extra>",
@@ -100,19 +98,19 @@ def _line(story: FeeStory, wei_per_unit: int, unit: str) -> Part:
 
 def _bands(story: FeeStory, wei_per_unit: int) -> Iterator[Part]:
     """Fill the room from lowest to highest, and from median to 90th percentile."""
-    times, rows, is_back = _around(story)
+    steps, (times, rows, is_back) = story.steps, _around(story)
 
-    def band(name: str, low: Floats, high: Floats) -> Part:
+    def band(name: str, low: Integers, high: Integers) -> Part:
         y = np.where(is_back, _at(rows, low), _at(rows, high)) / wei_per_unit
         return _filled(name, times, y)
 
     if story.has_band:
-        yield band("lowest to highest", story.lowests, story.highests)
+        yield band("lowest to highest", steps.lowest, steps.highest)
     if story.holds_many:
-        yield band("median to 90th percentile", story.medians, story.tops)
+        yield band("median to 90th percentile", steps.medians, steps.p90s)
 
 
-def _around(story: FeeStory) -> tuple[Floats, Times, Mask]:
+def _around(story: FeeStory) -> tuple[Floats, Integers, Mask]:
     """Go round each part between gaps: there, back, and a hole; tell times, steps, ways back."""
     times, rows = _broken(story)
     parts = np.split(np.arange(len(rows)), np.flatnonzero(rows < 0) + 1)[:-1]
@@ -123,12 +121,12 @@ def _around(story: FeeStory) -> tuple[Floats, Times, Mask]:
     return times[places], rows[places], np.concatenate(is_back)
 
 
-def _broken(story: FeeStory) -> tuple[Floats, Times]:
+def _broken(story: FeeStory) -> tuple[Floats, Integers]:
     """Return times and the number of the step at each; -1 where a gap or the end follows."""
     breaks = ~story.is_followed
     breaks[-1] = True
     rows = np.repeat(np.arange(len(breaks)), np.where(breaks, 3, 1))
-    times = story.first[rows].astype(np.float64)
+    times = story.steps.first_at[rows].astype(np.float64)
     holes = np.flatnonzero(breaks[rows])[2::3]
     times[holes - 1] = story.ends[breaks]
     times[holes] = story.ends[breaks] + _INSTANT
@@ -136,12 +134,12 @@ def _broken(story: FeeStory) -> tuple[Floats, Times]:
     return times, rows
 
 
-def _at(rows: Times, values: Floats) -> Floats:
+def _at(rows: Integers, values: Integers | Floats) -> Floats:
     """Return the value of the step at each row; not a number in a hole."""
     return np.append(values, np.nan)[rows]
 
 
-def _shade(name: str, edges: Times, top: float) -> Iterator[Part]:
+def _shade(name: str, edges: Integers, top: float) -> Iterator[Part]:
     """Fill stretches of time over the whole height, if there are any."""
     if len(edges):
         x = edges[:, [0, 0, 1, 1, 1]].astype(np.float64)
@@ -159,14 +157,15 @@ def _filled(name: str, x: Floats, y: Floats) -> Part:
     }
 
 
-def _level(
-    story: FeeStory, levels: Sequence[Wei | None], look: LevelLook, wei_per_unit: int
-) -> Part:
-    """Draw a level as it was: where it changed, and to the end."""
-    heights = as_floats(levels)
-    changes = np.append(True, np.diff(np.nan_to_num(heights, nan=-1.0)) != 0)
+def _level(story: FeeStory, level: Integers | None, look: LevelLook, wei_per_unit: int) -> Part:
+    """Draw a level as it was: where it changed, and to the end; one that is not known, as a hole.
+
+    `style.css` counts traces from the last one, so each level has one.
+    """
+    heights = np.full(len(story.steps), np.nan) if level is None else level
+    changes = np.append(True, np.abs(np.diff(heights)) > 0)
     changes[-1] = True
-    x = np.append(story.first[changes], story.until.timestamp() * 1000)
+    x = np.append(story.steps.first_at[changes], story.until.timestamp() * 1000)
     y = np.append(heights[changes], heights[-1])
     return _lines(f"{look.name} level", x, y / wei_per_unit) | {
         "line": {"color": look.colour, "width": 1.25, "dash": look.dash, "shape": "hv"},

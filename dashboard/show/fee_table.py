@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from itertools import repeat
 from typing import Final
 
 import numpy as np
@@ -9,8 +11,9 @@ import pandas as pd
 
 from dashboard.domain.quantity import NetworkId, Wei
 from dashboard.domain.spreadsheet import write_csv
-from dashboard.show.fee_steps import FeeStory, as_floats
+from dashboard.show.fee_steps import FeeStory
 from dashboard.show.text import unit_of
+from dashboard.store.fee_columns import Integers
 
 CSV_COLUMNS: Final = (
     "network_id",
@@ -36,20 +39,18 @@ def fee_table(story: FeeStory) -> pd.DataFrame:
     DataFrame: index range, columns Time (UTC) [datetime], Mean, Lowest, Highest, Median, 90 % up
     to, Usual, Busy above [float64 in the unit that the column names], Busy [str].
     """
-    usual, threshold = as_floats(story.usual), as_floats(story.threshold)
-    largest = np.nanmax([story.highest, *usual, *threshold])
-    wei_per_unit, unit = unit_of(Wei(int(largest)))
-    columns: dict[str, object] = {"Time (UTC)": story.first.astype("datetime64[ms]")}
+    steps, wei_per_unit, unit = story.steps, *unit_of(story.largest)
+    columns: dict[str, object] = {"Time (UTC)": steps.first_at.astype("datetime64[ms]")}
     for name, values in (
-        ("Mean", story.means),
-        ("Lowest", story.lowests),
-        ("Highest", story.highests),
-        ("Median", story.medians),
-        ("90 % up to", story.tops),
-        ("Usual", usual),
-        ("Busy above", threshold),
+        ("Mean", steps.means),
+        ("Lowest", steps.lowest),
+        ("Highest", steps.highest),
+        ("Median", steps.medians),
+        ("90 % up to", steps.p90s),
+        ("Usual", story.usual),
+        ("Busy above", story.threshold),
     ):
-        columns[f"{name}, {unit}"] = values / wei_per_unit
+        columns[f"{name}, {unit}"] = np.nan if values is None else values / wei_per_unit
     columns["Busy"] = np.where(story.is_busy, "busy", "")
     return pd.DataFrame(columns).iloc[::-1].reset_index(drop=True)
 
@@ -71,10 +72,20 @@ def fee_csv(story: FeeStory, network_id: NetworkId) -> str:
                 step.values,
                 step.estimated,
                 f"{step.longest_gap.total_seconds():g}",
-                story.usual[index],
-                story.threshold[index],
-                "yes" if story.is_busy[index] else "no",
+                usual,
+                threshold,
+                "yes" if is_busy else "no",
             )
-            for index, step in enumerate(story.steps)
+            for step, usual, threshold, is_busy in zip(
+                story.steps,
+                _each(story.usual),
+                _each(story.threshold),
+                story.is_busy.tolist(),
+                strict=False,
+            )
         ),
     )
+
+
+def _each(levels: Integers | None) -> Iterable[Wei | None]:
+    return repeat(None) if levels is None else map(Wei, levels.tolist())

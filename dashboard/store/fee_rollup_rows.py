@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from sqlalchemy import Connection
 
 from dashboard.domain.fee_histogram import FeeHistogram
 from dashboard.domain.fee_rollup import FeeRollup, Level, RolledUp, SeenFee
-from dashboard.domain.quantity import Wei
 from dashboard.store.driver import Row, read_rows, write_rows
 from dashboard.store.fee_values import SeriesOf
 from dashboard.store.schema import fee_rollups
@@ -32,12 +31,12 @@ _WHOLE: Final = (
 _LEVEL: Final = "FROM fee_rollups WHERE network_id = ? AND series = ? AND level = ?"
 _BETWEEN: Final = f"{_LEVEL} AND begins_at >= ? AND begins_at < ? ORDER BY begins_at"
 _SUMMARY: Final = (
-    "begins_at, first_at, last_at, lowest, highest, total, seen, estimated, median, p90, "
-    'longest_gap, "last"'
+    "first_at, last_at, lowest, highest, total, seen, estimated, median, p90, longest_gap"
 )
-_LAST_BEFORE: Final = (
-    f'SELECT last_at, "last" {_LEVEL} AND begins_at < ? AND last_at < ? '
-    "ORDER BY begins_at DESC LIMIT 1"
+_LAST_BEFORE: Final = " UNION ALL ".join(
+    f'SELECT * FROM (SELECT last_at, "last" {_LEVEL} AND begins_at < ? AND last_at < ? '  # noqa: S608 - names of ours
+    f"ORDER BY begins_at DESC LIMIT 1) AS of_{level.name}"
+    for level in Level
 )
 _FIRST: Final = f"SELECT first_at {_LEVEL} ORDER BY begins_at LIMIT 1"
 _FIRST_BEGIN: Final = f"SELECT begins_at {_LEVEL} ORDER BY begins_at LIMIT 1"
@@ -45,22 +44,6 @@ _NEWEST: Final = " UNION ALL ".join(
     f"SELECT * FROM (SELECT {_WHOLE} {_LEVEL} ORDER BY begins_at DESC LIMIT 1) AS of_{level.name}"  # noqa: S608 - names of ours
     for level in Level
 )
-
-
-class Summary(NamedTuple):
-    """What a roll-up tells without its histogram."""
-
-    first_at: int
-    last_at: int
-    lowest: Wei
-    highest: Wei
-    total: int
-    seen: int
-    estimated: int
-    median: Wei
-    p90: Wei
-    longest_gap: int
-    last: Wei
 
 
 def keep_rollups(connection: Connection, of: SeriesOf, rolled_up: Iterable[RolledUp]) -> None:
@@ -94,24 +77,24 @@ def newest_rollups(connection: Connection, of: SeriesOf) -> dict[Level, RolledUp
 
 def summaries_between(
     connection: Connection, of: SeriesOf, level: Level, since: int, until: int
-) -> list[tuple[int, Summary]]:
-    """Return when roll-ups begin, and what each tells, oldest first."""
-    rows = _select(connection, f"SELECT {_SUMMARY} {_BETWEEN}", of, level, (since, until))
-    return [
-        (
-            begins_at,
-            Summary(
-                first, last, lowest, highest, int.from_bytes(total, "big"), seen, guessed, *rest
-            ),
-        )
-        for begins_at, first, last, lowest, highest, total, seen, guessed, *rest in rows
-    ]
+) -> list[Row]:
+    """Return what each roll-up tells without its histogram, as `summary_of` does, oldest first."""
+    return _select(connection, f"SELECT {_SUMMARY} {_BETWEEN}", of, level, (since, until))
+
+
+def lasts_between(
+    connection: Connection, of: SeriesOf, level: Level, since: int, until: int
+) -> list[Row]:
+    """Return time and fee of the last value of each roll-up, oldest first."""
+    return _select(connection, f'SELECT last_at, "last" {_BETWEEN}', of, level, (since, until))
 
 
 def last_before(connection: Connection, of: SeriesOf, at: int) -> SeenFee | None:
     """Return the last value that a roll-up tells which ended before a time."""
-    found = (_select(connection, _LAST_BEFORE, of, level, (at, at)) for level in Level)
-    return max((SeenFee(last_at, fee) for rows in found for last_at, fee in rows), default=None)
+    network_id, series = of.network_id, int(of.series)
+    values = [each for level in Level for each in (network_id, series, int(level), at, at)]
+    rows = read_rows(connection, _LAST_BEFORE, values)
+    return max((SeenFee(last_at, fee) for last_at, fee in rows), default=None)
 
 
 def first_at(connection: Connection, of: SeriesOf) -> int | None:
@@ -128,21 +111,18 @@ def first_begin(connection: Connection, of: SeriesOf, level: Level) -> int | Non
     return None
 
 
-def summary_of(rollup: FeeRollup) -> Summary:
-    """Return what a roll-up tells without its histogram."""
-    median, p90 = rollup.percentiles(50, 90)
-    return Summary(
+def summary_of(rollup: FeeRollup) -> Row:
+    """Lay out what a roll-up tells without its histogram, as the store keeps it."""
+    return (
         rollup.first_at,
         rollup.last_at,
         rollup.lowest,
         rollup.highest,
-        rollup.total,
+        _octets_of(rollup.total),
         rollup.seen,
         rollup.estimated,
-        median,
-        p90,
+        *rollup.percentiles(50, 90),
         rollup.longest_gap,
-        rollup.last,
     )
 
 
@@ -150,7 +130,6 @@ def row_of(of: SeriesOf, rolled_up: RolledUp) -> Row:
     """Lay a roll-up out as a row with all columns."""
     level, begins_at, rollup = rolled_up
     median, p90 = rollup.percentiles(50, 90)
-    total = rollup.total
     return (
         of.network_id,
         int(of.series),
@@ -160,7 +139,7 @@ def row_of(of: SeriesOf, rolled_up: RolledUp) -> Row:
         rollup.last_at,
         rollup.lowest,
         rollup.highest,
-        total.to_bytes((total.bit_length() + 7) // 8, "big"),
+        _octets_of(rollup.total),
         rollup.seen,
         rollup.estimated,
         median,
@@ -186,6 +165,10 @@ def rollup_of(row: Row) -> FeeRollup:
         gap,
         FeeHistogram.decode(histogram),
     )
+
+
+def _octets_of(total: int) -> bytes:
+    return total.to_bytes((total.bit_length() + 7) // 8, "big")
 
 
 def _select(

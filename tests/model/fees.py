@@ -11,11 +11,12 @@ from typing import Any, Final
 from dashboard.domain.gas import SuggestedGasFees
 from dashboard.domain.observation import GasObservation, GasSource, Operation
 from dashboard.domain.quantity import NetworkId, Wei
+from dashboard.store.columns import milliseconds_of
 from dashboard.store.connection import Connection
+from dashboard.store.fee_columns import FeeSteps
 from dashboard.store.fee_series import (
     Between,
     FeeKind,
-    FeeStep,
     fee_mark_steps,
     fee_steps,
     first_seen_at,
@@ -198,7 +199,7 @@ def _check_values(connection: Connection, held: Fees, network_id: NetworkId, now
 
 
 def _check_steps(
-    found: Sequence[FeeStep], values: Sequence[tuple[datetime, Wei, bool]], between: Between
+    found: FeeSteps, values: Sequence[tuple[datetime, Wei, bool]], between: Between
 ) -> None:
     groups: dict[datetime, list[tuple[datetime, Wei, bool]]] = {}
     for each in values:
@@ -238,8 +239,8 @@ def _check_mark_steps(
     before = [each for at, each in marks if at < between.since][-1:]
     last = {_begin(at, step): each for at, each in marks if between.since <= at <= between.until}
     found = fee_mark_steps(connection, network_id, operation, between)
-    expected = [Dated(each.value, each.asked_at) for each in (*before, *last.values())]
-    assert found == expected
+    expected = [(milliseconds_of(each.asked_at), each.value) for each in (*before, *last.values())]
+    assert list(zip(found.asked_at.tolist(), found.fees.tolist(), strict=True)) == expected
 
 
 def _begin(at: datetime, step: timedelta) -> datetime:

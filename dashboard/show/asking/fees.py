@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
 
+import numpy as np
+
 from dashboard.domain.gas import SuggestedGasFees
 from dashboard.domain.observation import Operation
-from dashboard.domain.quantity import Wei
 from dashboard.show.asking.source import Source
 from dashboard.show.charts import Drawing
 from dashboard.show.fee_chart import fee_drawing
-from dashboard.show.fee_steps import FeeStory, levels_at, longest_usual_silence
+from dashboard.show.fee_steps import FeeStory, longest_usual_silence
 from dashboard.show.fresh import Fresh
 from dashboard.show.networks import Datum, NetworkCard, NetworkFigures, NetworkStatus
 from dashboard.show.spans import Span, spans_worth_offering
 from dashboard.store.connection import Connection
+from dashboard.store.fee_columns import Integers
 from dashboard.store.fee_series import (
     Between,
     FeeKind,
-    FeeStep,
     fee_mark_steps,
     fee_steps,
     first_seen_at,
@@ -95,9 +95,9 @@ class FeeQuestions:
         between = Between(span.begins_at(now), now, span.step)
         with self._source.store.read() as connection:
             steps = fee_steps(connection, card.network_id, kind, between)
-            usual, threshold = _levels(connection, status.figures, between, steps)
-        if not steps:
-            return None
+            if not len(steps):
+                return None
+            usual, threshold = _levels(connection, status.figures, between, steps.first_at)
         silence = longest_usual_silence(steps, card.gas_period)
         story = FeeStory(steps, usual, threshold, max(silence, span.step), silence, now)
         drawing = fee_drawing(story, between.since, card.name, NAMES[kind])
@@ -105,13 +105,13 @@ class FeeQuestions:
 
 
 def _levels(
-    connection: Connection, figures: NetworkFigures, between: Between, steps: Sequence[FeeStep]
-) -> tuple[list[Wei | None], list[Wei | None]]:
-    """Return the usual and the busy level at each step; of a priority fee, the level of now."""
+    connection: Connection, figures: NetworkFigures, between: Between, moments: Integers
+) -> tuple[Integers | None, Integers | None]:
+    """Return the usual and the busy level at moments; of a priority fee, the level of now."""
     if figures.priority is not None:
-        return [None] * len(steps), [figures.priority.threshold] * len(steps)
+        return None, np.full_like(moments, figures.priority.threshold)
     usual, threshold = (
-        fee_mark_steps(connection, figures.card.network_id, operation, between)
+        fee_mark_steps(connection, figures.card.network_id, operation, between).at(moments)
         for operation in (Operation.BASE_FEE_PERCENTILE, Operation.BUSY_THRESHOLD)
     )
-    return levels_at(steps, usual), levels_at(steps, threshold)
+    return usual, threshold

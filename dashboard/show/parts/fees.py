@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import datetime, timedelta
 
+import numpy as np
 import streamlit as st
 
 from dashboard.domain.foreign import visible
@@ -120,7 +120,7 @@ def _stretch(stretch: Stretch) -> str:
 
 
 def _steps(story: FeeStory, shown: Span) -> list[str]:
-    if all(step.values == 1 for step in story.steps):
+    if (story.steps.values == 1).all():
         return []
     step = span(shown.step)
     if not story.holds_many:
@@ -144,5 +144,7 @@ def _estimates(story: FeeStory) -> list[str]:
 
 
 def _first_and_last_estimate(story: FeeStory) -> Stretch | None:
-    estimated: Sequence[datetime] = [step.first_at for step in story.steps if step.estimated]
-    return (estimated[0], estimated[-1]) if estimated else None
+    places = np.flatnonzero(story.steps.estimated).tolist()
+    if not places:
+        return None
+    return story.steps[places[0]].first_at, story.steps[places[-1]].first_at

@@ -12,7 +12,7 @@ import plotly.io
 from plotly.tools import return_figure_from_figure_or_data
 
 from dashboard.show.asking.fees import FeeView
-from dashboard.store.fee_series import FeeStep
+from dashboard.store.fee_columns import FeeSteps
 from tests.bench.past_year import YEAR, PastYear, Took, asked_anew, measured, past_year
 from tests.bench.rounds import WrongAnswerError
 from tests.bench.scene import Scene
@@ -101,7 +101,7 @@ def _pandas(year: PastYear) -> Callable[[], Sequence[Step]]:
     return steps
 
 
-def _compare(name: str, told: Sequence[Step], ours: Sequence[FeeStep]) -> None:
+def _compare(name: str, told: Sequence[Step], ours: FeeSteps) -> None:
     """Raise WrongAnswerError where somebody's steps are not ours."""
     for one, step in zip(told, ours, strict=True):
         first, last = (round(at.timestamp() * 1000) for at in (step.first_at, step.last_at))

@@ -6,10 +6,13 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any, Final
 
+import numpy as np
+
 from dashboard.domain.fees import nearest_rank
 from dashboard.domain.quantity import Wei
 from dashboard.show.fee_steps import FeeStory
-from dashboard.store.fee_series import FeeStep
+from dashboard.store.columns import milliseconds_of
+from dashboard.store.fee_columns import FeeStep, FeeSteps
 from tests.builders import A_MOMENT, seconds
 
 STEP: Final = timedelta(seconds=10)
@@ -42,13 +45,29 @@ def a_step(
 def a_story(*fees: int | None, **changes: Any) -> FeeStory:  # noqa: ANN401 - any field
     """Return a story of one fee each step, None where nothing was seen, busy above ten."""
     seen = [a_step(number, each) for number, each in enumerate(fees) if each is not None]
-    steps: Sequence[FeeStep] = changes.get("steps", seen)
+    steps = in_columns(changes.pop("steps", seen))
     fields: dict[str, Any] = {
         "steps": steps,
-        "usual": [Wei(5)] * len(steps),
-        "threshold": [Wei(10)] * len(steps),
+        "usual": np.full(len(steps), 5),
+        "threshold": np.full(len(steps), 10),
         "longest_step": seconds(15),
         "longest_silence": seconds(15),
-        "until": A_MOMENT + len(fees or steps) * STEP,
+        "until": A_MOMENT + (len(fees) or len(steps)) * STEP,
     }
     return FeeStory(**(fields | changes))
+
+
+def in_columns(steps: Sequence[FeeStep]) -> FeeSteps:
+    """Return the same steps in columns."""
+    return FeeSteps(
+        np.array([milliseconds_of(step.first_at) for step in steps]),
+        np.array([milliseconds_of(step.last_at) for step in steps]),
+        np.array([step.lowest for step in steps]),
+        np.array([step.highest for step in steps]),
+        np.array([step.mean for step in steps]),
+        np.array([step.values for step in steps]),
+        np.array([step.estimated for step in steps]),
+        np.array([step.median for step in steps]),
+        np.array([step.p90 for step in steps]),
+        np.array([step.longest_gap // timedelta(milliseconds=1) for step in steps]),
+    )

@@ -12,7 +12,6 @@ import numpy.typing as npt
 import plotly.graph_objects as go
 import pytest
 
-from dashboard.domain.quantity import Wei
 from dashboard.show.fee_chart import fee_drawing, fee_figure
 from dashboard.show.fee_steps import FeeStory
 from dashboard.show.spans import SPANS, Span
@@ -51,7 +50,7 @@ def long_story(span: Span) -> FeeStory:
         )
         for number in range(count)
     ]
-    levels = [Wei(10 * GWEI + number) for number in range(count)]
+    levels = 10 * GWEI + np.arange(count)
     until = steps[-1].last_at
     return a_story(steps=steps, usual=levels, threshold=levels, longest_step=span.step, until=until)
 
@@ -113,7 +112,7 @@ def test_steps_of_few_values_show_no_percentile() -> None:
 
 
 def test_levels_are_drawn_as_they_were() -> None:
-    story = a_story(1, 1, 1, 1, threshold=[Wei(10), Wei(10), Wei(12), Wei(12)])
+    story = a_story(1, 1, 1, 1, threshold=np.array([10, 10, 12, 12]))
 
     level = sent(story)["busy level"]
 
@@ -122,7 +121,7 @@ def test_levels_are_drawn_as_they_were() -> None:
 
 
 def test_level_that_is_not_known_is_neither_drawn_nor_named() -> None:
-    figure = fee_figure(a_story(1, 1, usual=[None, None]), A_MOMENT).to_dict()
+    figure = fee_figure(a_story(1, 1, usual=None), A_MOMENT).to_dict()
 
     (level,) = (trace for trace in figure["data"] if trace["name"] == "median level")
     assert np.isnan(array(level["y"])).all()
@@ -130,7 +129,7 @@ def test_level_that_is_not_known_is_neither_drawn_nor_named() -> None:
 
 
 def test_unit_fits_the_largest_of_fees_and_levels() -> None:
-    story = a_story(7, 7, threshold=[Wei(2 * GWEI)] * 2)
+    story = a_story(7, 7, threshold=np.full(2, 2 * GWEI))
     figure = fee_figure(story, A_MOMENT).to_dict()
 
     assert figure["layout"]["yaxis"]["ticksuffix"] == " gwei"

@@ -6,11 +6,9 @@ from datetime import timedelta
 
 import pytest
 
-from dashboard.domain.quantity import Wei
-from dashboard.show.fee_steps import levels_at, longest_usual_silence
-from dashboard.store.observations import Dated
+from dashboard.show.fee_steps import longest_usual_silence
 from tests.builders import A_MOMENT, seconds
-from tests.unit.show.stories import STEP, a_step, a_story
+from tests.unit.show.stories import STEP, a_step, a_story, in_columns
 
 
 def test_busy_is_strictly_above_the_threshold() -> None:
@@ -29,7 +27,7 @@ def test_busy_steps_that_touch_are_one_stretch() -> None:
 
 
 def test_unknown_threshold_makes_nothing_busy() -> None:
-    story = a_story(99, threshold=[None])
+    story = a_story(99, threshold=None)
 
     assert story.busy_stretches() == []
     assert story.busy_share() is None
@@ -63,22 +61,6 @@ def test_flat_story_has_one_value() -> None:
     assert not a_story(7, 8).is_flat
 
 
-def test_level_is_the_one_that_held_when_the_step_began() -> None:
-    marks = [Dated(Wei(1), A_MOMENT), Dated(Wei(2), A_MOMENT + STEP)]
-
-    assert levels_at([a_step(number, 1) for number in range(3)], marks) == [1, 2, 2]
-
-
-def test_first_level_also_holds_a_moment_before_it_was_asked() -> None:
-    marks = [Dated(Wei(3), A_MOMENT + STEP)]
-
-    assert levels_at([a_step(0, 1)], marks) == [3]
-
-
-def test_level_that_was_never_seen_is_not_known() -> None:
-    assert levels_at([a_step(0, 1)], []) == [None]
-
-
 def test_silence_inside_of_a_step_is_told_where_it_is_longer_than_usual() -> None:
     hour = timedelta(hours=1)
     quiet = a_step(0, 1, 2, lasts=hour, longest_gap=seconds(15))
@@ -94,16 +76,16 @@ def test_silence_before_a_step_is_not_one_inside_of_it() -> None:
 
 
 def test_silence_is_measured_by_the_poll_period() -> None:
-    steps = [a_step(number, 1) for number in range(5)]
+    steps = in_columns([a_step(number, 1) for number in range(5)])
 
     assert longest_usual_silence(steps, seconds(10)) == seconds(30)
 
 
 def test_silence_is_measured_by_what_was_usual_then() -> None:
-    steps = [a_step(number, 1) for number in range(5)]
+    steps = in_columns([a_step(number, 1) for number in range(5)])
 
     assert longest_usual_silence(steps, seconds(4)) == seconds(30)
 
 
 def test_single_value_leaves_the_poll_period() -> None:
-    assert longest_usual_silence([a_step(0, 1)], seconds(4)) == seconds(12)
+    assert longest_usual_silence(in_columns([a_step(0, 1)]), seconds(4)) == seconds(12)

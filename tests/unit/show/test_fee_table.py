@@ -5,21 +5,22 @@ from __future__ import annotations
 import csv
 from io import StringIO
 
-from dashboard.domain.quantity import Wei
+import numpy as np
+
 from dashboard.show.fee_table import CSV_COLUMNS, fee_csv, fee_table
 from tests.builders import A_MOMENT, A_NETWORK, GWEI
 from tests.unit.show.stories import a_step, a_story
 
 
 def test_table_shows_the_newest_step_first_in_the_fitting_unit() -> None:
-    table = fee_table(a_story(2 * GWEI, 3 * GWEI, threshold=[Wei(2 * GWEI)] * 2))
+    table = fee_table(a_story(2 * GWEI, 3 * GWEI, threshold=np.full(2, 2 * GWEI)))
 
     assert table["Mean, gwei"].tolist() == [3.0, 2.0]
     assert table["Busy"].tolist() == ["busy", ""]
 
 
 def test_csv_has_every_digit_in_wei() -> None:
-    story = a_story(0, steps=[a_step(0, 1_234_567_890_123_456_789)], usual=[None])
+    story = a_story(0, steps=[a_step(0, 1_234_567_890_123_456_789)], usual=None)
 
     (row,) = csv.DictReader(StringIO(fee_csv(story, A_NETWORK)))
 

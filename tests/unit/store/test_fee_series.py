@@ -6,11 +6,12 @@ from datetime import timedelta
 
 from dashboard.domain.observation import GasObservation, Operation
 from dashboard.domain.quantity import LARGEST_FEE, Wei
+from dashboard.store.columns import moment_of
 from dashboard.store.engine import Store
+from dashboard.store.fee_columns import FeeStep, FeeSteps
 from dashboard.store.fee_series import (
     Between,
     FeeKind,
-    FeeStep,
     fee_mark_steps,
     fee_steps,
     first_seen_at,
@@ -45,7 +46,7 @@ def mark(store: Store, second: float, threshold: int) -> None:
         save_gas(connection, seen)
 
 
-def steps_of(store: Store, kind: FeeKind = FeeKind.BASE_FEE) -> list[FeeStep]:
+def steps_of(store: Store, kind: FeeKind = FeeKind.BASE_FEE) -> FeeSteps:
     """Return the minutes of ten minutes."""
     with store.read() as connection:
         return fee_steps(connection, A_NETWORK, kind, TEN_MINUTES)
@@ -115,7 +116,7 @@ def test_other_network_is_not_mixed_in(store: Store) -> None:
     see(store, 0, 7)
 
     with store.read() as connection:
-        assert fee_steps(connection, ANOTHER_NETWORK, FeeKind.BASE_FEE, TEN_MINUTES) == []
+        assert not len(fee_steps(connection, ANOTHER_NETWORK, FeeKind.BASE_FEE, TEN_MINUTES))
 
 
 def test_marks_are_the_last_of_each_step_and_the_one_before(store: Store) -> None:
@@ -125,8 +126,8 @@ def test_marks_are_the_last_of_each_step_and_the_one_before(store: Store) -> Non
     with store.read() as connection:
         marks = fee_mark_steps(connection, A_NETWORK, Operation.BUSY_THRESHOLD, TEN_MINUTES)
 
-    assert [each.value for each in marks] == [2, 4, 5]
-    assert marks[0].asked_at == A_MOMENT - MINUTE
+    assert marks.fees.tolist() == [2, 4, 5]
+    assert moment_of(int(marks.asked_at[0])) == A_MOMENT - MINUTE
 
 
 def test_first_sight_is_the_oldest_of_what_was_seen_or_estimated(store: Store) -> None:

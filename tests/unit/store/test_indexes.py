@@ -75,7 +75,7 @@ from tests.unit.store.owing import owe, take_lease
 MINUTES = Between(A_MOMENT - seconds(600), A_MOMENT, seconds(1))
 YEARS = Between(A_MOMENT - 3650 * seconds(86_400), A_MOMENT, seconds(86_400))
 TINY = ("leases", "installation", "cohorts")
-DERIVED = "anon_"
+DERIVED = ("anon_", "of_")
 """What a query gathered itself: few rows."""
 FEW_ROWS = (
     "find_key",
