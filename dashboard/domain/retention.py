@@ -19,7 +19,8 @@ class Retention:
     """How long is kept: None is for ever.
 
     `fees` are those seen, `fee_minutes` what is rolled up of them by the minute; hours and days
-    stay for good. `untracked_answers` are about hashes that nobody tracks.
+    stay for good. `untracked_answers` are about hashes that nobody tracks, `credits` are calls and
+    what they cost, `coverage_gaps` the times in which a network was not watched.
     """
 
     fees: timedelta | None = timedelta(days=14)
@@ -28,12 +29,15 @@ class Retention:
     notices: timedelta | None = None
     untracked_answers: timedelta | None = timedelta(days=30)
     audit_log: timedelta | None = None
+    credits: timedelta | None = None
+    coverage_gaps: timedelta | None = None
 
     def before(self, now: datetime) -> Before:
         """Return before when each kind may be forgotten at this time.
 
         Fees go by whole minutes and minutes by whole hours, so that no roll-up is made of a
-        part; the audit log goes by whole days, since each time is on record itself.
+        part, and credits by the hours in which they are counted; the audit log goes by whole
+        days, since each time is on record itself.
         """
         return Before(
             fees=_whole(_since(self.fees, now), _MINUTE),
@@ -42,6 +46,8 @@ class Retention:
             notices=_since(self.notices, now),
             untracked_answers=_since(self.untracked_answers, now),
             audit_log=_whole(_since(self.audit_log, now), _DAY),
+            credits=_whole(_since(self.credits, now), _HOUR),
+            coverage_gaps=_since(self.coverage_gaps, now),
         )
 
     def in_words(self) -> Mapping[str, str]:
@@ -60,6 +66,8 @@ class Before:
     notices: datetime | None = None
     untracked_answers: datetime | None = None
     audit_log: datetime | None = None
+    credits: datetime | None = None
+    coverage_gaps: datetime | None = None
 
 
 def _since(kept: timedelta | None, now: datetime) -> datetime | None:

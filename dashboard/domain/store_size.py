@@ -23,6 +23,8 @@ class StoreKind(StrEnum):
     TRACKED = "tracked"
     NOTICES = "notices"
     AUDIT_LOG = "audit log"
+    CREDITS = "credits"
+    COVERAGE_GAPS = "coverage gaps"
     OTHER = "other"
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator, Mapping
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Final
 
 from anyio.to_thread import run_sync
@@ -16,7 +16,7 @@ from dashboard.poll.clocks import Clocks
 from dashboard.store.audit import last_details, note_action
 from dashboard.store.engine import Store
 from dashboard.store.retention import Step, keep_house
-from dashboard.store.sizes import last_measured, measure, note_size
+from dashboard.store.sizes import clock_leap, last_measured, measure, note_size
 
 Rest = Callable[[float], Awaitable[object]]
 
@@ -62,12 +62,26 @@ class Housekeeping:
     def _step(self) -> Step | None:
         if self._round is None:
             self._begin_round()
-            self._round = keep_house(self._store, self._retention.before(self._clocks.now()))
+            self._round = keep_house(self._store, self._retention.before(self._trusted_now()))
         try:
             return next(self._round, None)
         except BaseException:
             self._round = None  # an iterator that raised is spent: begin anew
             raise
+
+    def _trusted_now(self) -> datetime:
+        """Return the time by which something may be old: that from before a leap of the clock."""
+        now = self._clocks.now()
+        with self._store.read() as connection:
+            leap = clock_leap(connection, now)
+        if leap is None:
+            return now
+        _log.warning(
+            "the clock went ahead: what became old by that is not forgotten yet",
+            before=leap.before.isoformat(),
+            after=leap.after.isoformat(),
+        )
+        return leap.before
 
     def _begin_round(self) -> None:
         """Write down how long everything is kept, where that is news."""

@@ -30,6 +30,8 @@ class StoreSettings(Struct, frozen=True, forbid_unknown_fields=True):
     keep_notices: KeptFor
     keep_untracked_answers: KeptFor
     keep_audit_log: KeptFor
+    keep_credits: KeptFor
+    keep_coverage_gaps: KeptFor
 
     @property
     def retention(self) -> Retention:
@@ -41,6 +43,8 @@ class StoreSettings(Struct, frozen=True, forbid_unknown_fields=True):
             notices=self.keep_notices.length,
             untracked_answers=self.keep_untracked_answers.length,
             audit_log=self.keep_audit_log.length,
+            credits=self.keep_credits.length,
+            coverage_gaps=self.keep_coverage_gaps.length,
         )
 
 

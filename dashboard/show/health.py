@@ -126,6 +126,10 @@ def needs_of(health: Health, now: datetime) -> list[str]:
     measured = health.store.measured
     if measured is not None and measured.full_in is not None and is_disk_short(measured):
         needs.append(f"the disk of the store is full in {span(measured.full_in)}")
+    leap = health.store.clock_leap
+    if leap is not None:
+        ahead = span(leap.after - leap.before)
+        needs.append(f"the clock went ahead by {ahead}, so nothing more is forgotten for now")
     if health.mail.standing.dead:
         needs.append(f"{_count(health.mail.standing.dead, 'mail')} given up")
     return needs

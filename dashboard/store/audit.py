@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Final
 
 from sqlalchemy import ColumnElement, Connection, delete, or_, select, update
 
 from dashboard.domain.audit import Action, AuditEntry, Detail
 from dashboard.store.schema import audit_log, installation
+
+_LOOKED_BACK: Final = 10_000
+"""Acts among which the last of a kind is looked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,10 +57,20 @@ def audit_entries(
     ]
 
 
-def last_details(connection: Connection, action: Action) -> Mapping[str, Detail] | None:
-    """Return what was written down with the last act of this kind."""
-    found = audit_entries(connection, AuditFilter(action), 1)
-    return found[0].details if found else None
+def last_details(
+    connection: Connection, action: Action, among: int = _LOOKED_BACK
+) -> Mapping[str, Detail] | None:
+    """Return what was written down with the last act of this kind, `among` the latest acts.
+
+    None where it is none of these: no index tells kinds apart, and the log may be long.
+    """
+    by_age = (audit_log.c.at.desc(), audit_log.c.audit_id.desc())
+    late = select(audit_log).order_by(*by_age).limit(among).subquery()
+    column = late.c
+    of_kind = select(column.details).where(column.action == action.value)
+    latest = of_kind.order_by(column.at.desc(), column.audit_id.desc()).limit(1)
+    found = connection.execute(latest).first()
+    return None if found is None else found.details or {}
 
 
 def let_go_before(connection: Connection, moment: datetime) -> bool:

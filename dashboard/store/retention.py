@@ -13,6 +13,7 @@ from dashboard.store.forget_answers import forget_checks, forget_follow_ups, for
 from dashboard.store.forget_fees import forget_fee_minutes, forget_fees
 from dashboard.store.forget_notices import forget_notices
 from dashboard.store.forget_rejections import forget_rejections
+from dashboard.store.forget_watching import forget_coverage_gaps, forget_credits
 from dashboard.store.pace import Pace
 
 
@@ -39,6 +40,8 @@ def keep_house(store: Store, before: Before, pace: Pace | None = None) -> Iterat
         ("follow-ups", forget_follow_ups, before.untracked_answers),
         ("uses of keys", forget_key_uses, before.untracked_answers),
         ("audit log", _forget_audit_log, before.audit_log),
+        ("credits", forget_credits, before.credits),
+        ("coverage gaps", forget_coverage_gaps, before.coverage_gaps),
     ):
         if moment is not None:
             for rows in forget(store, moment, steps):

@@ -6,8 +6,9 @@ from collections import defaultdict
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from sqlalchemy import Connection, Row, select
+from sqlalchemy import Connection, Row, delete, select
 
+from dashboard.domain.clock_leap import CONFIRMED_BY, ClockLeap, unconfirmed_leap
 from dashboard.domain.store_size import KindSize, StoreKind, StoreSize, growth_of
 from dashboard.store.schema import store_growth
 from dashboard.store.table_sizes import TableSize, room, table_sizes
@@ -26,6 +27,8 @@ _TABLES: Final = {
     | {"watched_senders", "last_answers"},
     StoreKind.NOTICES: {"notices", "deliveries", "outbox", "transitions", "conditions"},
     StoreKind.AUDIT_LOG: {"audit_log"},
+    StoreKind.CREDITS: {"credit_ledger"},
+    StoreKind.COVERAGE_GAPS: {"coverage_gaps"},
 }
 _COUNTED: Final = {
     "suggested_gas_fees": StoreKind.FEES,
@@ -34,6 +37,8 @@ _COUNTED: Final = {
     "tracked_hashes": StoreKind.TRACKED,
     "notices": StoreKind.NOTICES,
     "audit_log": StoreKind.AUDIT_LOG,
+    "credit_ledger": StoreKind.CREDITS,
+    "coverage_gaps": StoreKind.COVERAGE_GAPS,
 }
 """The table whose rows are what people count as the kind."""
 
@@ -63,10 +68,23 @@ def last_measured(connection: Connection) -> StoreSize | None:
     return _with_growth(connection, StoreSize(latest, kinds))
 
 
+def clock_leap(connection: Connection, now: datetime) -> ClockLeap | None:
+    """Return by how much the clock went ahead of the measurements, None where it is trusted."""
+    column = store_growth.c
+    query = (
+        select(column.measured_at)
+        .where(column.kind == StoreKind.OTHER.value, column.day <= now, column.measured_at <= now)
+        .order_by(column.day.desc())
+        .limit(CONFIRMED_BY)
+    )
+    return unconfirmed_leap(connection.scalars(query).all(), now)
+
+
 def note_size(connection: Connection, measured: StoreSize) -> None:
-    """Keep a measurement as the one of its day."""
+    """Keep a measurement as the one of its day; what a clock measured that was ahead is gone."""
     at = measured.measured_at
     day = at.replace(hour=0, minute=0, second=0, microsecond=0)
+    connection.execute(delete(store_growth).where(store_growth.c.day > day))
     common = {"day": day, "measured_at": at}
     put(
         connection,

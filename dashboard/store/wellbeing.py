@@ -8,6 +8,7 @@ from typing import Final
 
 from sqlalchemy import Connection, Select, func, select
 
+from dashboard.domain.clock_leap import ClockLeap
 from dashboard.domain.notice import DeliveryResult
 from dashboard.domain.observation import Operation
 from dashboard.domain.quantity import NetworkId
@@ -20,7 +21,7 @@ from dashboard.store.schema import (
     deliveries,
     outbox,
 )
-from dashboard.store.sizes import last_measured
+from dashboard.store.sizes import clock_leap, last_measured
 from dashboard.store.standing import PostStanding, post_standing
 from dashboard.store.tallies import how_many
 
@@ -38,7 +39,7 @@ class LastTry:
 
 @dataclass(frozen=True, slots=True)
 class MailState:
-    """What became of every notice, and how it goes now.
+    """What became of the notices of some time, and how it goes now.
 
     `untold` are changes that are not turned into notices yet.
     """
@@ -52,7 +53,8 @@ class MailState:
 class StoreState:
     """How large the store is, which schema it has, and what it holds.
 
-    `measured` is by kinds, at most a day old; None where no worker measured it yet.
+    `measured` is by kinds, at most a day old; None where no worker measured it yet. While there
+    is a `clock_leap`, nothing is forgotten that became old by it.
     """
 
     size: int
@@ -60,16 +62,17 @@ class StoreState:
     tracked: int
     rejections: int
     measured: StoreSize | None = None
+    clock_leap: ClockLeap | None = None
 
 
-def mail_state(connection: Connection) -> MailState:
-    """Count what is owed, sent and given up, ever."""
+def mail_state(connection: Connection, since: datetime = _EVER) -> MailState:
+    """Count what is owed, and what became of notices that were owed from `since` on."""
     untold = select(func.count()).where(outbox.c.expanded_at.is_(None))
-    standing = post_standing(connection, _EVER)
+    standing = post_standing(connection, since)
     return MailState(standing, _count(connection, untold), _last_try(connection))
 
 
-def store_state(connection: Connection) -> StoreState:
+def store_state(connection: Connection, now: datetime) -> StoreState:
     """Tell how large the store is and what it holds, without reading it through."""
     return StoreState(
         size=database_of(connection).size(connection),
@@ -77,6 +80,7 @@ def store_state(connection: Connection) -> StoreState:
         tracked=_count(connection, select(func.sum(cohorts.c.size))),
         rejections=how_many(connection, RejectionFilter()),
         measured=last_measured(connection),
+        clock_leap=clock_leap(connection, now),
     )
 
 

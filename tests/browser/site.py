@@ -42,9 +42,10 @@ def _measure(store: Store) -> None:
     with store.write() as connection:
         now = measure(connection, utc_now())
         smaller = tuple(replace(each, bytes=each.bytes // 3) for each in now.kinds)
-        then = replace(now, measured_at=now.measured_at - timedelta(days=10), kinds=smaller)
-        for each in (then, now):
-            note_size(connection, each)
+        for days in (10, 8, 6, 4, 2):
+            then = now.measured_at - timedelta(days=days)
+            note_size(connection, replace(now, measured_at=then, kinds=smaller))
+        note_size(connection, now)
 
 
 def _answer_null(store: Store, hashes: tuple[TxHash, ...]) -> None:

@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from dashboard.domain.observation import GasSource, Operation
+from dashboard.show.asking.alerts import COUNTED
 from dashboard.show.asking.source import Source
 from dashboard.show.fresh import Fresh
 from dashboard.show.gaps import gaps_until
@@ -58,8 +59,8 @@ class HealthQuestions:
                     for card in networks
                 ),
                 holders(connection),
-                mail_state(connection),
-                store_state(connection),
+                mail_state(connection, now - COUNTED),
+                store_state(connection, now),
                 gaps_until(
                     connection,
                     [card.network_id for card in networks],

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime, timedelta
 from typing import Final
 
+from dashboard.domain.clock_leap import CONFIRMED_BY
 from dashboard.domain.foreign import visible
 from dashboard.domain.notice import DeliveryResult
 from dashboard.domain.store_size import KindSize, StoreSize
@@ -67,7 +68,8 @@ def mail_part(mail: MailState, now: datetime) -> Markup:
         _figure("Given up", post.dead, None, "", now),
         class_="lw-figures lw-counts",
     )
-    return _part("Mail", _mail_badge(mail, now), figures, *_mail_advice(mail, now))
+    counted = element("p", "Sent and given up: of those of the last 30 days.", class_="lw-quiet")
+    return _part("Mail", _mail_badge(mail, now), figures, counted, *_mail_advice(mail, now))
 
 
 def _mail_badge(mail: MailState, now: datetime) -> Markup:
@@ -111,13 +113,28 @@ def store_part(store: StoreState, name: str) -> Markup:
     measured = store.measured
     facts += [] if measured is None else _growth_facts(measured)
     where = element("p", name.removeprefix("The store "), class_="lw-quiet lw-mono lw-path")
-    return _part("Store", _store_badge(measured), _facts(facts), where)
+    return _part("Store", _store_badge(store), _facts(facts), where, *_clock_advice(store))
 
 
-def _store_badge(measured: StoreSize | None) -> Markup:
+def _store_badge(store: StoreState) -> Markup:
+    measured = store.measured
+    if store.clock_leap is not None:
+        return badge("busy", "!", "Clock ahead")
     if measured is not None and is_disk_short(measured):
         return badge("busy", "!", "Disk short")
     return badge("calm", "●", "Readable")
+
+
+def _clock_advice(store: StoreState) -> list[Markup]:
+    leap = store.clock_leap
+    if leap is None:
+        return []
+    what = (
+        f"The clock went from {moment(leap.before)} to {moment(leap.after)} at once. What became "
+        "old by that is kept, until the clock is set right or the store was measured on "
+        f"{CONFIRMED_BY} days after."
+    )
+    return [_paragraph(what)]
 
 
 def _growth_facts(measured: StoreSize) -> Iterator[tuple[str, str]]:

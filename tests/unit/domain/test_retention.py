@@ -16,6 +16,13 @@ def test_fees_go_by_whole_minutes_and_minutes_by_whole_hours() -> None:
     assert before.fee_minutes == datetime(2026, 11, 18, 12, tzinfo=UTC)
 
 
+def test_credits_go_by_whole_hours_and_gaps_exactly() -> None:
+    before = Retention(credits=timedelta(days=40), coverage_gaps=timedelta(days=40)).before(NOW)
+
+    assert before.credits == datetime(2026, 10, 11, 12, tzinfo=UTC)
+    assert before.coverage_gaps == NOW - timedelta(days=40)
+
+
 def test_audit_log_goes_by_whole_days_and_the_rest_exactly() -> None:
     day = timedelta(days=1)
     kept = Retention(rejections=day, notices=day, untracked_answers=day, audit_log=day)
@@ -41,4 +48,6 @@ def test_lengths_are_said_in_words() -> None:
         "notices": "forever",
         "untracked_answers": "30 days",
         "audit_log": "forever",
+        "credits": "forever",
+        "coverage_gaps": "forever",
     }

@@ -8,6 +8,7 @@ import pytest
 from sqlalchemy import text
 
 from dashboard.domain.audit import Action
+from dashboard.domain.clock_leap import CONFIRMED_BY
 from dashboard.domain.observation import GasObservation
 from dashboard.domain.retention import Retention
 from dashboard.errors import StoreError
@@ -16,6 +17,8 @@ from dashboard.poll.housekeeping import ROUND_EVERY, Housekeeping
 from dashboard.store.audit import AuditFilter, audit_entries
 from dashboard.store.engine import Store
 from dashboard.store.observations import base_fees, save_gas
+from dashboard.store.sizes import last_measured
+from dashboard.store.wellbeing import store_state
 from tests.builders import A_MOMENT, A_NETWORK, seconds, suggested_gas_fees
 
 DAY = timedelta(days=1)
@@ -30,7 +33,8 @@ class House:
         self.elapsed = timedelta(hours=9)
         self.rests: list[float] = []
         self._rest_takes = timedelta(seconds=rest_takes)
-        self.clocks = Clocks(lambda: A_MOMENT, lambda: self.elapsed)
+        self.now = A_MOMENT
+        self.clocks = Clocks(lambda: self.now, lambda: self.elapsed)
 
     def keeping(self, retention: Retention) -> Housekeeping:
         """Return the housekeeping under these rules."""
@@ -40,6 +44,14 @@ class House:
         """Note a rest, and let its time pass."""
         self.rests.append(length)
         self.elapsed += self._rest_takes
+
+    async def keep_for(self, retention: Retention, days: int) -> None:
+        """Let a worker run for some days."""
+        keeping = self.keeping(retention)
+        for _ in range(days):
+            await keeping.run()
+            self.now += DAY
+            self.elapsed += DAY
 
     def see_fees(self, days: int, count: int = 3) -> None:
         """Save what was seen some days ago."""
@@ -84,8 +96,8 @@ async def test_store_that_cannot_be_measured_is_gone_through_once_an_hour(store:
     house = House(store)
     keeping = house.keeping(Retention())
     with store.write() as connection:
-        connection.execute(text("ALTER TABLE store_growth RENAME TO elsewhere"))
-    with pytest.raises(StoreError, match="store_growth"):
+        connection.execute(text("ALTER TABLE store_growth RENAME bytes TO octets"))
+    with pytest.raises(StoreError, match="bytes"):
         await keeping.run()
     house.see_fees(15)
 
@@ -126,6 +138,50 @@ async def test_how_long_all_is_kept_is_on_record_once(store: Store) -> None:
         told = audit_entries(connection, AuditFilter(Action.KEEP))
     assert [entry.details["fees"] for entry in told] == ["24 h", "14 days"]
     assert told[0].details["rejections"] == "forever"
+
+
+async def test_clock_that_leaps_ahead_makes_nothing_old(store: Store) -> None:
+    house = House(store)
+    house.see_fees(15)
+    house.see_fees(1)
+    await house.keep_for(Retention(), 2)
+
+    house.now += 3650 * DAY
+    await house.keep_for(Retention(), 3)
+
+    assert house.fees() == 3
+    with store.read() as connection:
+        assert store_state(connection, house.now - DAY).clock_leap is not None
+
+
+async def test_clock_that_is_right_again_makes_old_at_once(store: Store) -> None:
+    house = House(store)
+    house.see_fees(1)
+    await house.keep_for(Retention(), 1)
+    house.now += 3650 * DAY
+    await house.keep_for(Retention(), 2)
+
+    house.now = A_MOMENT + 2 * DAY
+    await house.keep_for(Retention(fees=DAY), 1)
+
+    assert house.fees() == 0
+    with store.read() as connection:
+        measured = last_measured(connection)
+    assert measured is not None
+    assert measured.measured_at == A_MOMENT + 2 * DAY
+
+
+async def test_machine_that_was_off_for_months_forgets_after_some_days(store: Store) -> None:
+    house = House(store)
+    house.see_fees(1)
+    await house.keep_for(Retention(), 1)
+
+    house.now += 90 * DAY
+    await house.keep_for(Retention(), CONFIRMED_BY)
+    assert house.fees() == 3
+
+    await house.keep_for(Retention(), 1)
+    assert house.fees() == 0
 
 
 async def test_length_beyond_all_years_forgets_nothing(store: Store) -> None:

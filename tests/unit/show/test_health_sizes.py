@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
+from dashboard.domain.clock_leap import ClockLeap
 from dashboard.domain.store_size import KindSize, StoreKind, StoreSize
 from dashboard.show.desk import Desk
 from dashboard.show.health import Health, needs_of
@@ -82,3 +84,24 @@ def test_growth_is_said_with_its_sign(of_day: float, said: str) -> None:
 @pytest.mark.parametrize(("days", "said"), [(30, "30 days"), (3651, "over ten years")])
 def test_disk_that_suffices_is_said_to(days: int, said: str) -> None:
     assert until_full(days * DAY) == said
+
+
+def test_clock_that_leapt_ahead_needs_a_look_and_says_what_follows() -> None:
+    leap = ClockLeap(NOW - 3650 * DAY, NOW)
+    state = StoreState(4096, "0001", 0, 0, clock_leap=leap)
+    health = Health(
+        (), {"worker": Holder("host/1/x", 1)}, MailState(PostStanding(0, None, 0, None, 0)), state
+    )
+
+    said = "the clock went ahead by 3650 days, so nothing more is forgotten for now"
+    assert needs_of(health, NOW) == [said]
+    assert "until the clock is set right" in store_part(state, "The store x")
+
+
+def test_clock_ahead_of_what_is_stored_shows_on_the_page(store: Store) -> None:
+    with store.write() as connection:
+        note_size(connection, replace(a_size(40, 1), kinds=(KindSize(StoreKind.OTHER, 0, 1),)))
+
+    words = words_of(visit("health", Desk(store, (SIMULATED, SILENT), None, lambda: NOW)))
+
+    assert "Clock ahead" in words

@@ -89,6 +89,18 @@ def test_acts_are_found_by_kind_and_time_the_latest_first(store: Store) -> None:
     assert subjects(store, AuditFilter(Action.AMEND)) == ["subject 2"]
 
 
+def test_last_act_of_a_kind_is_looked_for_among_the_latest(store: Store) -> None:
+    with store.write() as connection:
+        for at, told in ((A_MOMENT, "old"), (A_MOMENT + seconds(1), "new")):
+            note_action(connection, at, "worker", Action.KEEP, "store", {"fees": told})
+        note_action(connection, A_MOMENT + seconds(2), "ann", Action.TRACK, "a hash")
+
+    with store.read() as connection:
+        assert last_details(connection, Action.KEEP) == {"fees": "new"}
+        assert last_details(connection, Action.TRACK) == {}
+        assert last_details(connection, Action.KEEP, among=1) is None
+
+
 @pytest.mark.parametrize("statement", BY_HAND)
 def test_log_is_neither_changed_nor_deleted_by_hand(store: Store, url: str, statement: str) -> None:
     note(store)

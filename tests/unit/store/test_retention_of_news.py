@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from datetime import datetime, timedelta
+
 import pytest
 from sqlalchemy import update
 
 from dashboard.domain.api_key import KeyLimits
 from dashboard.domain.audit import Action
 from dashboard.domain.condition import State, Subject, SubjectKind, Transition
+from dashboard.domain.coverage import CoverageChange, Covered, Gap, GapCause, Watched
+from dashboard.domain.credit import Spent
 from dashboard.domain.follow_up import InclusionAnswer, InclusionQuestion
 from dashboard.domain.notice import NoticeState
 from dashboard.domain.observation import ExclusionAnswer
@@ -15,6 +19,8 @@ from dashboard.store.answers import evidence, record_answers
 from dashboard.store.api_keys import Credential, KeyUse, add_uses, create_key, key_uses
 from dashboard.store.audit import AuditFilter, audit_entries, note_action
 from dashboard.store.conditions import change
+from dashboard.store.coverage import gaps, keep_coverage
+from dashboard.store.credit_ledger import note_spent, spent_since
 from dashboard.store.engine import Store
 from dashboard.store.follow_ups import keep_inclusion_answers
 from dashboard.store.rejections import save_polled, versions
@@ -37,6 +43,8 @@ from tests.unit.store.forgetting import (
     reject,
     rows_of,
 )
+
+HOUR = timedelta(hours=1)
 
 
 def test_notices_go_with_their_change_and_their_deliveries(store: Store) -> None:
@@ -153,6 +161,39 @@ def test_audit_log_is_forgotten_only_when_told_to(store: Store) -> None:
     with store.read() as connection:
         kept = audit_entries(connection, AuditFilter())
     assert sorted(entry.subject for entry in kept) == ["0", "1", "audit log"]
+
+
+def test_credits_are_forgotten_hour_by_hour(store: Store) -> None:
+    spent = {"suggestedGasFees": Spent(2, 160), "getTransactionExclusionStatusV1": Spent(1, 80)}
+    with store.write() as connection:
+        for hours in (-3, -2, 0):
+            note_spent(connection, A_NETWORK, A_MOMENT + hours * HOUR, spent)
+
+    assert forget(store, 3, credits=A_MOMENT) == {"credits": 4}
+
+    with store.read() as connection:
+        kept = spent_since(connection, A_MOMENT - DAY)
+    assert [each.spent for each in kept] == [Spent(2, 160), Spent(1, 80)]
+    assert rows_of(store, "credit_ledger") == 2
+
+
+def test_gaps_are_forgotten_once_they_are_long_over(store: Store) -> None:
+    over = [a_gap(number, A_MOMENT - number * HOUR) for number in (1, 2, 3)]
+    lasting, ended_late = a_gap(4, None), a_gap(5, A_MOMENT)
+    held = Covered(A_NETWORK, Watched.FEES, A_MOMENT, A_MOMENT, lasting)
+    with store.write() as connection:
+        keep_coverage(connection, None, CoverageChange(held, (*over, ended_late)))
+
+    assert forget(store, 2, coverage_gaps=A_MOMENT) == {"coverage gaps": 3}
+
+    with store.read() as connection:
+        assert gaps(connection, [A_NETWORK]) == [lasting, ended_late]
+
+
+def a_gap(hours: int, ends_at: datetime | None) -> Gap:
+    """Return a gap that began some hours before the others, and a day ago."""
+    begins_at = A_MOMENT - DAY - hours * HOUR
+    return Gap(A_NETWORK, Watched.FEES, begins_at, ends_at, GapCause.NOT_WATCHED)
 
 
 def test_notice_that_waits_after_a_restore_stays_with_its_rejection(store: Store) -> None:

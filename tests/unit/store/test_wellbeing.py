@@ -54,7 +54,7 @@ def test_store_tells_its_size_schema_and_contents(store: Store) -> None:
         track(connection, TrackRequest(a_hash(), (A_NETWORK,), None, ""), A_MOMENT)
 
     with store.read() as connection:
-        state = store_state(connection)
+        state = store_state(connection, A_MOMENT)
     assert (state.schema, state.tracked, state.rejections) == (REVISION, 1, 0)
     assert state.size > 10_000
 
