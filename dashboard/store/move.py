@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from sqlalchemy import Connection, inspect, text, update
+from sqlalchemy import Connection, inspect, update
 
 from dashboard.domain.audit import Action, Doer
 from dashboard.errors import ForeignStore, InputError, SchemaMismatch
@@ -47,7 +47,6 @@ def move(source_url: str, target_url: str, by: Doer) -> Moved:
             rows = copy_store(reading, writing)
             came_from = {"from": source.name.removeprefix(_NAMED)}
             note_action(writing, by.at, by.name, Action.MOVE, "store", came_from)
-            _learn_sizes(writing)
         reading.execute(update(installation).values(moved_to=place))
         note_action(reading, by.at, by.name, Action.MOVE, "store", {"to": place})
     return Moved(target.name, rows)
@@ -79,8 +78,3 @@ def _made_empty(target: Database) -> Iterator[Connection]:
             raise InputError(f"{target.name} holds tables already: name an empty database")
         bring_up(connection, target.name)
         yield connection
-
-
-def _learn_sizes(connection: Connection) -> None:
-    """Let the planner know what came, or the first questions take long."""
-    connection.execute(text("ANALYZE"))
