@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 from enum import StrEnum
 from typing import Final
 
-from dashboard.domain.fees import nearest_rank
+from dashboard.domain.fee_windows import RankedFees
 from dashboard.domain.grounds import FeeGrounds, Signal
 from dashboard.domain.quantity import Wei
 
@@ -35,22 +34,22 @@ class Busyness(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class PriorityReadings:
-    """The medium suggested priority fee, and those that are stored, in any order."""
+    """The medium suggested priority fee, and those that are stored."""
 
     medium: Wei
-    window: Sequence[Wei]
+    window: RankedFees
 
 
 @dataclass(frozen=True, slots=True)
 class FeeReadings:
     """The latest values of one network, each None where it was never answered.
 
-    `known_window` holds every base fee that is known, in any order.
+    `known_window` holds every base fee that is known.
     """
 
     estimated_base_fee: Wei | None
     busy_threshold: Wei | None
-    known_window: Sequence[Wei] = ()
+    known_window: RankedFees = field(default_factory=RankedFees)
 
 
 def conclude_busyness(readings: FeeReadings) -> Busyness | None:
@@ -76,14 +75,14 @@ def weigh_fees(readings: FeeReadings, priority: PriorityReadings) -> FeeGrounds 
     if is_flat(readings.known_window):
         if len(priority.window) < SMALLEST_FLAT_WINDOW:
             return None
-        threshold = nearest_rank(sorted(priority.window), BUSY_PERCENTILE)
+        threshold = priority.window.percentile(BUSY_PERCENTILE)
         return FeeGrounds(Signal.PRIORITY_FEE, priority.medium, threshold)
     return _weigh_base_fee(readings)
 
 
-def is_flat(known_window: Sequence[Wei]) -> bool:
+def is_flat(known_window: RankedFees) -> bool:
     """Whether the whole known window has one value, and holds enough to say so."""
-    return len(known_window) >= SMALLEST_FLAT_WINDOW and min(known_window) == max(known_window)
+    return len(known_window) >= SMALLEST_FLAT_WINDOW and known_window.is_constant
 
 
 def _weigh_base_fee(readings: FeeReadings) -> FeeGrounds | None:

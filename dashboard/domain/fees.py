@@ -1,4 +1,4 @@
-"""Fee arithmetic in exact integers: the next base fee, windows of base fees, suggestions.
+"""Fee arithmetic in exact integers: the next base fee, suggestions.
 
 Source of the rules: EIP-1559 for the next base fee; for the suggestions the gas API's own
 algorithm as its vendor once published it (MetaMask/core, December 2021).
@@ -6,15 +6,12 @@ algorithm as its vendor once published it (MetaMask/core, December 2021).
 
 from __future__ import annotations
 
-from bisect import bisect_left, insort
-from collections import deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from fractions import Fraction
-from itertools import islice
 from typing import Final
 
+from dashboard.domain.fee_windows import FeeWindow
 from dashboard.domain.gas import BlockFees, FeeSuggestion, SuggestedGasFees
 from dashboard.domain.quantity import WEI_PER_GWEI, Wei
 
@@ -32,80 +29,6 @@ def next_base_fee(base_fee_per_gas: Wei, gas_used: int, gas_limit: int) -> Wei:
     if gas_used > target:
         return Wei(base_fee_per_gas + max(1, change))
     return Wei(base_fee_per_gas - change)  # at the target the change is zero
-
-
-def nearest_rank(ascending: Sequence[Wei], percent: Fraction | int) -> Wei:
-    """Return the nearest-rank percentile: element ceil(percent·n/100), counted from one.
-
-    No values or a percentage outside 0 to 100 raise ValueError.
-    """
-    if not 0 <= percent <= 100:  # noqa: PLR2004 - the bounds of a percentage
-        raise ValueError(f"{percent} is no percentage: give 0 to 100")
-    if not ascending:
-        raise ValueError("an empty window has no percentile")
-    rank = -(-len(ascending) * percent // 100)
-    return ascending[max(1, int(rank)) - 1]
-
-
-class FeeWindow:
-    """The base fees of the last `capacity` blocks, kept sorted as well as in order.
-
-    An append costs one binary search and one move inside a list of integers, so percentiles
-    over 20,000 blocks stay exact without sorting anything again.
-    """
-
-    def __init__(self, capacity: int) -> None:
-        """Start empty; a capacity below one is refused with ValueError."""
-        if capacity < 1:
-            raise ValueError(f"a window holds at least one block, not {capacity}")
-        self.capacity = capacity
-        self._in_order: deque[Wei] = deque()
-        self._sorted: list[Wei] = []
-
-    def __len__(self) -> int:
-        return len(self._in_order)
-
-    @property
-    def values(self) -> tuple[Wei, ...]:
-        """All base fees, oldest first."""
-        return tuple(self._in_order)
-
-    def newest(self, count: int) -> tuple[Wei, ...]:
-        """Return the last `count` base fees, or all where fewer are held; oldest first."""
-        return tuple(islice(self._in_order, max(0, len(self) - count), None))
-
-    def append(self, base_fee: Wei) -> None:
-        """Add the base fee of the next block; a full window forgets its oldest."""
-        if len(self) == self.capacity:
-            self._forget(self._in_order.popleft())
-        self._in_order.append(base_fee)
-        insort(self._sorted, base_fee)
-
-    def prepend(self, older: Sequence[Wei]) -> None:
-        """Add base fees (oldest first) in front of the oldest one, as far as there is room."""
-        room = self.capacity - len(self)
-        kept = older[-room:] if room else ()
-        self._in_order.extendleft(reversed(kept))
-        self._sorted.extend(kept)
-        self._sorted.sort()
-
-    def truncate(self, count: int) -> None:
-        """Forget the newest `count` base fees: their blocks were replaced."""
-        for _ in range(min(count, len(self))):
-            self._forget(self._in_order.pop())
-
-    def percentile(self, percent: Fraction | int) -> Wei:
-        """Return the nearest-rank percentile; an empty window raises ValueError."""
-        return nearest_rank(self._sorted, percent)
-
-    def congestion(self, latest: Wei) -> float:
-        """Return the share (0 to 1) of the window that lies below `latest`; 0 when empty."""
-        if not self._sorted:
-            return 0.0
-        return bisect_left(self._sorted, latest) / len(self)
-
-    def _forget(self, base_fee: Wei) -> None:
-        del self._sorted[bisect_left(self._sorted, base_fee)]
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from uuid import UUID
 
@@ -24,18 +24,16 @@ from dashboard.detect.silence import (
     see_staleness,
 )
 from dashboard.domain.condition import State, Subject, SubjectKind
+from dashboard.domain.fee_windows import RankedFees
 from dashboard.domain.observation import GasObservation, GasSource, Operation
-from dashboard.domain.quantity import NetworkId, Wei
+from dashboard.domain.quantity import NetworkId
 from dashboard.store.conditions import change, condition, held, turn
 from dashboard.store.connection import Connection
 from dashboard.store.failing import failing
-from dashboard.store.fee_windows import (
-    base_fee_window,
-    fees_answered_at,
-    mark_answered_by_api_at,
-    priority_fee_window,
-)
+from dashboard.store.fee_rollups import Arrivals
+from dashboard.store.fee_windows import fees_answered_at, mark_answered_by_api_at
 from dashboard.store.observations import Asked, latest_mark
+from dashboard.store.rolling_fees import RecentFees
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,15 +52,24 @@ class Conditions:
     rules: ConditionRules
     watching_since: datetime
     new_id: Callable[[], UUID]
+    recent_fees: RecentFees = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Hold no fees yet."""
+        recent = RecentFees(self.network_id, base_fees=FLAT_FOR, priority_fees=PRIORITY_WINDOW)
+        object.__setattr__(self, "recent_fees", recent)
 
     def keep_gas(
-        self, connection: Connection, observation: GasObservation, save: Callable[[], None]
+        self, connection: Connection, observation: GasObservation, save: Callable[[], Arrivals]
     ) -> None:
-        """Save what one poll saw, and conclude from it; what was too old until now is noted."""
+        """Save what one poll saw, and conclude from it; what was too old until now is noted.
+
+        Within a turn of `recent_fees`.
+        """
         now = observation.asked_at
         self.look_at_gas(connection, now)
         told_before = fees_answered_at(connection, self.network_id, now)
-        save()
+        self.recent_fees.note(save())
         self.look_at_gas(connection, now)
         if observation.suggested_gas_fees is None:
             return
@@ -107,11 +114,9 @@ class Conditions:
         mark = latest_mark(connection, Asked(self.network_id, now), Operation.BUSY_THRESHOLD)
         longest = STALE_AFTER_PERIODS * self.threshold_period
         threshold = None if mark is None or now - mark.asked_at > longest else mark.value
-        window = base_fee_window(connection, self.network_id, now - FLAT_FOR, now)
-        priority: Sequence[Wei] = ()
+        window, priority = self.recent_fees.base_fees(connection, now), RankedFees()
         if is_flat(window):
-            since = now - PRIORITY_WINDOW
-            priority = priority_fee_window(connection, self.network_id, since, now)
+            priority = self.recent_fees.priority_fees(connection, now)
         grounds = weigh_fees(
             FeeReadings(fees.estimated_base_fee, threshold, window),
             PriorityReadings(fees.medium.suggested_max_priority_fee_per_gas, priority),

@@ -48,7 +48,8 @@ class GasArchive:
     """The store as seen by the gas poll of one network during one term.
 
     `block_time` is the usual time between blocks, where it is known: it dates the values of a
-    history, which come without times. `meter` counts what the poll asks.
+    history, which come without times. `meter` counts what the poll asks. The conditions hold the
+    newest fees in memory, as they are stored.
     """
 
     store: Store
@@ -60,7 +61,11 @@ class GasArchive:
 
     def keep(self, observation: GasObservation) -> None:
         """Write down what one poll saw and what it changes; raises StoreError or LeaseLost."""
-        with self.meter.handed_over() as spent, self.store.write() as connection:
+        with (
+            self.conditions.recent_fees.turn(),
+            self.meter.handed_over() as spent,
+            self.store.write() as connection,
+        ):
             self.term.check(connection)
             note_spent(connection, self.network_id, observation.asked_at, spent)
             save = partial(save_gas, connection, observation, self.block_time)

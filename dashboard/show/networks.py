@@ -9,6 +9,7 @@ from enum import StrEnum
 from typing import Final, Generic, TypeVar
 
 from dashboard.detect.gas import Busyness, FeeReadings, conclude_busyness
+from dashboard.domain.fee_windows import RankedFees
 from dashboard.domain.grounds import FeeGrounds
 from dashboard.domain.module_limits import ModuleLimits
 from dashboard.domain.observation import GasSource, Operation
@@ -169,7 +170,7 @@ def _activity(figures: NetworkFigures, now: datetime) -> tuple[Activity, str]:
 
 def _fresh_activity(figures: NetworkFigures, base_fee: Wei, now: datetime) -> tuple[Activity, str]:
     threshold = figures.busy_threshold.value if figures.busy_threshold else None
-    window = [each for _, each in figures.recent]
+    window = RankedFees(each for _, each in figures.recent)
     busyness = conclude_busyness(FeeReadings(base_fee, threshold, window))
     if busyness is Busyness.FLAT_FEE:
         return _flat_activity(base_fee, figures.priority)

@@ -16,6 +16,7 @@ from dashboard.detect.gas import (
     weigh_fees,
 )
 from dashboard.domain.exclusion import StoredRejection
+from dashboard.domain.fee_windows import RankedFees
 from dashboard.domain.gas import SuggestedGasFees
 from dashboard.domain.grounds import FeeGrounds
 from dashboard.domain.quantity import NetworkId, TxHash
@@ -65,7 +66,7 @@ def _priority(
     connection: Connection, figures: NetworkFigures, fees: Dated[SuggestedGasFees]
 ) -> FeeGrounds | None:
     """Weigh the medium priority fee, where the base fee never moves and enough are stored."""
-    window = [base_fee for _, base_fee in figures.recent]
+    window = RankedFees(base_fee for _, base_fee in figures.recent)
     if not is_flat(window):
         return None
     network_id, until = figures.card.network_id, fees.asked_at

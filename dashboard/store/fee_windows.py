@@ -1,48 +1,31 @@
-"""Fee windows: what conditions are concluded from, read as bare numbers, since it is read often."""
+"""What pages and conditions ask of stored fees, read as bare numbers, since it is read often."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, Final
 
 from sqlalchemy import Connection, Select, select
 
+from dashboard.domain.fee_windows import RankedFees
 from dashboard.domain.observation import GasSource, Operation
-from dashboard.domain.quantity import NetworkId, Wei
+from dashboard.domain.quantity import NetworkId
 from dashboard.store.columns import milliseconds_of
-from dashboard.store.driver import Row, read_rows
+from dashboard.store.driver import read_rows
 from dashboard.store.schema import fee_marks, suggested_gas_fees
 
-_BASE_FEES: Final = (
-    "SELECT estimated_base_fee FROM suggested_gas_fees "
-    "WHERE network_id = ? AND asked_at BETWEEN ? AND ? UNION ALL "
-    "SELECT base_fee FROM estimated_base_fees WHERE network_id = ? AND at BETWEEN ? AND ?"
-)
 _PRIORITY_FEES: Final = (
     "SELECT medium_max_priority_fee FROM suggested_gas_fees "
     "WHERE network_id = ? AND asked_at BETWEEN ? AND ?"
 )
 
 
-def base_fee_window(
-    connection: Connection, network_id: NetworkId, since: datetime, until: datetime
-) -> Sequence[Wei]:
-    """Return the base fees of a time, both ends included, in no order."""
-    span = (network_id, milliseconds_of(since), milliseconds_of(until))
-    return _fees(read_rows(connection, _BASE_FEES, span * 2))
-
-
 def priority_fee_window(
     connection: Connection, network_id: NetworkId, since: datetime, until: datetime
-) -> Sequence[Wei]:
-    """Return the medium suggested priority fees of a time, both ends included, in no order."""
+) -> RankedFees:
+    """Return the medium suggested priority fees of a time, both ends included."""
     span = (network_id, milliseconds_of(since), milliseconds_of(until))
-    return _fees(read_rows(connection, _PRIORITY_FEES, span))
-
-
-def _fees(rows: Sequence[Row]) -> list[Wei]:
-    return [fee for (fee,) in rows]
+    return RankedFees(fee for (fee,) in read_rows(connection, _PRIORITY_FEES, span))
 
 
 def fees_answered_at(

@@ -17,6 +17,7 @@ from dashboard.store.fee_keeping import MARKS, SUGGESTED, mark_rows, suggested_r
 from dashboard.store.fee_rollup_rows import begins_between
 from dashboard.store.fee_rollups import Arrival, roll_up_arrivals
 from dashboard.store.fee_values import SeriesOf
+from dashboard.store.leases import next_token
 from dashboard.store.schema import (
     fee_marks,
     fee_rollups,
@@ -30,8 +31,9 @@ def keep_gas_history(connection: Connection, observations: Sequence[GasObservati
     """Keep suggested fees, percentiles and thresholds; what is known already stays as it is.
 
     A minute is known as well of which only the roll-up is kept. Unlike what a poll saw just now
-    they say nothing of who answers at present.
+    they say nothing of who answers at present. A worker that holds fees in memory reads them anew.
     """
+    next_token(connection)
     for network_id in sorted({each.network_id for each in observations}):
         of_network = [each for each in observations if each.network_id == network_id]
         arrivals = defaultdict[FeeSeries, list[Arrival]](list)

@@ -38,7 +38,7 @@ def acquire(connection: Connection, name: str, holder: str, duration: timedelta)
     ).one()
     if row.is_alive and row.holder != holder:
         return None
-    token: int = row.token if row.is_alive else _next_token(connection)
+    token: int = row.token if row.is_alive else next_token(connection)
     grant = update(leases).where(leases.c.name == name)
     connection.execute(grant.values(holder=holder, token=token, **_term(now, duration)))
     return token
@@ -99,7 +99,8 @@ def _term(now: BootMoment, duration: timedelta) -> dict[str, object]:
     }
 
 
-def _next_token(connection: Connection) -> int:
+def next_token(connection: Connection) -> int:
+    """Count on, so that who holds something in memory sees that another has been at work."""
     counted = update(installation).values(last_token=installation.c.last_token + 1)
     token: int = connection.scalars(counted.returning(installation.c.last_token)).one()
     return token

@@ -17,7 +17,7 @@ from dashboard.domain.quantity import NetworkId, Wei
 from dashboard.store.backfill import backfill
 from dashboard.store.failing import StandingFailure, failing, note_answer, note_failure
 from dashboard.store.fee_keeping import keep_marks, keep_suggested_fees
-from dashboard.store.fee_rollups import Arrival, roll_up_arrivals
+from dashboard.store.fee_rollups import Arrival, Arrivals, roll_up_arrivals
 from dashboard.store.fee_rows import fees_of_row
 from dashboard.store.schema import (
     base_fee_histories,
@@ -71,8 +71,8 @@ class Asked:
 
 def save_gas(
     connection: Connection, observation: GasObservation, block_time: timedelta | None = None
-) -> None:
-    """Keep what one poll saw and what failed.
+) -> Arrivals:
+    """Keep what one poll saw and what failed; return the values that are stored now.
 
     With a `block_time`, `base_fee_history` fills the time in which nothing was observed. What
     the node answers instead of a gas API ends no failure of that. Of two answers to one question
@@ -82,7 +82,7 @@ def save_gas(
     """
     network_id, asked_at = observation.network_id, observation.asked_at
     history = observation.base_fee_history
-    arrivals = defaultdict[FeeSeries, list[Arrival]](list)
+    arrivals: Arrivals = defaultdict[FeeSeries, list[Arrival]](list)
     if history is not None:
         if block_time is not None:
             filled = backfill(connection, network_id, asked_at, history, block_time)
@@ -97,6 +97,7 @@ def save_gas(
             note_answer(connection, network_id, operation, asked_at)
     for failed in observation.failures:
         note_failure(connection, network_id, asked_at, failed)
+    return arrivals
 
 
 def latest_gas(connection: Connection, network_id: NetworkId, now: datetime) -> LatestGas:

@@ -12,7 +12,8 @@ from eth_account import Account
 from dashboard.devnet.app import LARGEST_BODY
 from dashboard.devnet.chain import DEVNET_ID, GAS_LIMIT, Chain
 from dashboard.devnet.genesis import open_genesis
-from dashboard.domain.fees import FeeWindow, next_base_fee
+from dashboard.domain.fee_windows import FeeWindow
+from dashboard.domain.fees import next_base_fee
 from dashboard.domain.quantity import NetworkId, TxHash, Wei
 from dashboard.domain.secret import Secret
 from dashboard.upstream.blocks import ChainFollower, FollowPolicy

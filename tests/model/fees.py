@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, Final
 
+from dashboard.domain.fee_rollup import FeeSeries
 from dashboard.domain.gas import SuggestedGasFees
 from dashboard.domain.observation import GasObservation, GasSource, Operation
 from dashboard.domain.quantity import NetworkId, Wei
@@ -22,12 +23,12 @@ from dashboard.store.fee_series import (
     first_seen_at,
 )
 from dashboard.store.fee_windows import (
-    base_fee_window,
     fees_answered_at,
     mark_answered_by_api_at,
     priority_fee_window,
 )
 from dashboard.store.observations import Dated, base_fees, latest_gas, medium_priority_fees
+from dashboard.store.rolling_fees import RollingFees
 from tests.model.tracking import Silences
 from tests.model.turns import Turn
 from tests.model.world import NETWORKS
@@ -184,8 +185,9 @@ def _check_values(connection: Connection, held: Fees, network_id: NetworkId, now
     own = [each for each in held.values(network_id, FeeKind.BASE_FEE) if since <= each[0] <= now]
     found = base_fees(connection, network_id, since, now)
     assert sorted(map(tuple, found)) == own
-    window = base_fee_window(connection, network_id, since, now)
-    assert sorted(window) == sorted(fee for _, fee, _ in own)
+    rolling = RollingFees(network_id, FeeSeries.ESTIMATED_BASE_FEE, now - since)
+    window = rolling.read(connection, now)
+    assert list(window) == sorted(fee for _, fee, _ in own)
     priority = [
         (at, fee)
         for at, fee, _ in held.values(network_id, FeeKind.MEDIUM_PRIORITY_FEE)
@@ -193,7 +195,7 @@ def _check_values(connection: Connection, held: Fees, network_id: NetworkId, now
     ]
     assert medium_priority_fees(connection, network_id, since, now) == priority
     fees = priority_fee_window(connection, network_id, since, now)
-    assert sorted(fees) == sorted(fee for _, fee in priority)
+    assert list(fees) == sorted(fee for _, fee in priority)
     ever = [at for at, _, _ in held.values(network_id, FeeKind.BASE_FEE)]
     assert first_seen_at(connection, network_id) == min(ever, default=None)
 

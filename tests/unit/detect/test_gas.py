@@ -12,11 +12,13 @@ from dashboard.detect.gas import (
     conclude_busyness,
     weigh_fees,
 )
+from dashboard.domain.fee_windows import RankedFees
 from dashboard.domain.grounds import FeeGrounds, Signal
 from dashboard.domain.quantity import Wei
 
-MOVING = (Wei(90), Wei(110))
-FLAT = (Wei(7),) * SMALLEST_FLAT_WINDOW
+MOVING = RankedFees((Wei(90), Wei(110)))
+FLAT = RankedFees([Wei(7)] * SMALLEST_FLAT_WINDOW)
+FEW = RankedFees([Wei(7)] * (SMALLEST_FLAT_WINDOW - 1))
 
 
 @pytest.mark.parametrize(
@@ -33,11 +35,13 @@ def test_window_of_one_value_is_a_flat_fee() -> None:
 
 
 def test_window_with_one_other_value_is_no_flat_fee() -> None:
-    assert conclude_busyness(FeeReadings(Wei(7), Wei(7), (*FLAT, Wei(8)))) is Busyness.CALM
+    moving = RankedFees([*[Wei(7)] * SMALLEST_FLAT_WINDOW, Wei(8)])
+
+    assert conclude_busyness(FeeReadings(Wei(7), Wei(7), moving)) is Busyness.CALM
 
 
 def test_few_equal_fees_are_no_flat_fee() -> None:
-    assert conclude_busyness(FeeReadings(Wei(7), Wei(7), FLAT[1:])) is Busyness.CALM
+    assert conclude_busyness(FeeReadings(Wei(7), Wei(7), FEW)) is Busyness.CALM
 
 
 @pytest.mark.parametrize(("fee", "threshold"), [(None, Wei(7)), (Wei(7), None), (None, None)])
@@ -45,8 +49,8 @@ def test_missing_value_gives_no_conclusion(fee: Wei | None, threshold: Wei | Non
     assert conclude_busyness(FeeReadings(fee, threshold, MOVING)) is None
 
 
-NO_PRIORITY = PriorityReadings(Wei(1), ())
-ONE_TO_HUNDRED = tuple(map(Wei, range(100, 0, -1)))
+NO_PRIORITY = PriorityReadings(Wei(1), RankedFees())
+ONE_TO_HUNDRED = RankedFees(map(Wei, range(100, 0, -1)))
 
 
 def test_moving_base_fee_is_weighed_against_its_threshold() -> None:
@@ -75,7 +79,7 @@ def test_chain_on_which_no_fee_moves_is_never_busy() -> None:
 
 
 def test_few_priority_fees_are_no_measure() -> None:
-    few = PriorityReadings(Wei(9), FLAT[1:])
+    few = PriorityReadings(Wei(9), FEW)
 
     assert weigh_fees(FeeReadings(Wei(7), Wei(7), FLAT), few) is None
 

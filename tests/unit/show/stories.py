@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from dashboard.domain.fees import nearest_rank
+from dashboard.domain.fee_windows import nearest_rank
 from dashboard.domain.quantity import Wei
 from dashboard.show.fee_steps import FeeStory
 from dashboard.store.columns import milliseconds_of

@@ -15,6 +15,7 @@ from sqlalchemy import Connection, event
 from dashboard.domain.condition import Subject, SubjectKind
 from dashboard.domain.coverage import Watched
 from dashboard.domain.exclusion import RejectionStage
+from dashboard.domain.fee_rollup import FeeSeries
 from dashboard.domain.observation import ExclusionAnswer, Operation
 from dashboard.domain.rejection_filter import HashRange, RejectionFilter
 from dashboard.store.answers import evidence, record_answers
@@ -34,7 +35,6 @@ from dashboard.store.fee_series import (
     first_seen_at,
 )
 from dashboard.store.fee_windows import (
-    base_fee_window,
     fees_answered_at,
     mark_answered_by_api_at,
     priority_fee_window,
@@ -49,6 +49,7 @@ from dashboard.store.rejection_counts import Grouping, count_by, rank_senders
 from dashboard.store.rejection_search import search
 from dashboard.store.rejections import newest, versions, visible
 from dashboard.store.reports import watched_among
+from dashboard.store.rolling_fees import RollingFees
 from dashboard.store.standing import open_incidents, post_standing
 from dashboard.store.tallies import arrivals, causes, how_many
 from dashboard.store.transactions import TrackRequest, is_tracked, track, track_all, tracked
@@ -130,7 +131,9 @@ READS: dict[str, Read] = {
     "held": lambda it: held(it, Subject(SubjectKind.BUSYNESS, A_NETWORK)),
     "fees_answered_at": lambda it: fees_answered_at(it, A_NETWORK, A_MOMENT),
     "mark_answered_by_api_at": lambda it: mark_answered_by_api_at(it, A_NETWORK, A_MOMENT),
-    "base_fee_window": lambda it: base_fee_window(it, A_NETWORK, A_MOMENT, A_MOMENT),
+    "rolling fees": lambda it: RollingFees(
+        A_NETWORK, FeeSeries.ESTIMATED_BASE_FEE, seconds(3600)
+    ).read(it, A_MOMENT),
     "priority_fee_window": lambda it: priority_fee_window(it, A_NETWORK, A_MOMENT, A_MOMENT),
     "latest_gas": lambda it: latest_gas(it, A_NETWORK, A_MOMENT),
     "base_fees": lambda it: base_fees(it, A_NETWORK, A_MOMENT, A_MOMENT),
