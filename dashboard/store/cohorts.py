@@ -12,7 +12,18 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final, TypeVar
 
-from sqlalchemy import ColumnElement, Connection, case, delete, insert, literal, select, update
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    and_,
+    case,
+    delete,
+    insert,
+    literal,
+    or_,
+    select,
+    update,
+)
 
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.store.columns import Moment, RowId
@@ -116,8 +127,10 @@ def part(connection: Connection, cohort_id: int, hashes: Sequence[TxHash]) -> in
 
     Those that are elsewhere already stay there; None where that is all of them.
     """
-    old = select(cohorts.c.tracked_at, literal(0)).where(cohorts.c.cohort_id == cohort_id)
-    begun = insert(cohorts).from_select(["tracked_at", "size"], old).returning(cohorts.c.cohort_id)
+    shared = cohorts.c["tracked_at", "is_rejected"]
+    old = select(literal(0), *shared).where(cohorts.c.cohort_id == cohort_id)
+    names = ["size", *(column.name for column in shared)]
+    begun = insert(cohorts).from_select(names, old).returning(cohorts.c.cohort_id)
     new_id: int | None = connection.execute(begun).scalar_one_or_none()
     if new_id is None:
         return None
@@ -161,8 +174,13 @@ def watch_anew(connection: Connection, tx_hash: TxHash, attempted_at: datetime |
 
 
 def note_rejected(connection: Connection, network_id: NetworkId, hashes: Sequence[TxHash]) -> None:
-    """Note that records are held now of those of the hashes that are watched on the network."""
+    """Note that records of the network are held now of those of the hashes that are tracked.
+
+    Their cohorts know it, also where they are not watched on the network.
+    """
     column, watched = tracked_hashes.c, watched_cohorts.c
+    is_watch = and_(watched.cohort_id == cohorts.c.cohort_id, watched.network_id == network_id)
+    is_unknown = or_(cohorts.c.is_rejected.is_(False), watched.is_rejected.is_(False))
     found: defaultdict[tuple[int, int], list[TxHash]] = defaultdict(list)
     # Each once: whether they are a whole cohort is told by their number.
     for some in portions(sorted(set(hashes))):
@@ -170,16 +188,17 @@ def note_rejected(connection: Connection, network_id: NetworkId, hashes: Sequenc
             select(column.tx_hash, cohorts.c.cohort_id, cohorts.c.size)
             .select_from(tracked_hashes)
             .join(cohorts)
-            .join(watched_cohorts, watched.cohort_id == cohorts.c.cohort_id)
-            .where(column.tx_hash.in_(some), watched.network_id == network_id)
-            .where(watched.is_rejected.is_(False))
+            .join(watched_cohorts, is_watch, isouter=True)
+            .where(column.tx_hash.in_(some), is_unknown)
         )
         for tx_hash, cohort_id, size in connection.execute(query):
             found[cohort_id, size].append(tx_hash)
     for (cohort_id, size), some in found.items():
         theirs = cohort_id if len(some) == size else part(connection, cohort_id, some)
-        of_theirs = update(watched_cohorts).where(watched.cohort_id == theirs)
-        of_network = of_theirs.where(watched.network_id == network_id)
+        of_theirs = update(cohorts).where(cohorts.c.cohort_id == theirs)
+        connection.execute(of_theirs.values(is_rejected=True))
+        of_watch = update(watched_cohorts).where(watched.cohort_id == theirs)
+        of_network = of_watch.where(watched.network_id == network_id)
         connection.execute(of_network.values(is_rejected=True))
 
 

@@ -12,7 +12,6 @@ from sqlalchemy import ColumnElement, Connection, Row, delete, exists, or_, sele
 from dashboard.store.engine import Store
 from dashboard.store.forget_notices import IS_OPEN
 from dashboard.store.pace import Pace
-from dashboard.store.reports import watched_among
 from dashboard.store.schema import (
     conditions,
     notices,
@@ -22,15 +21,16 @@ from dashboard.store.schema import (
     transitions,
 )
 from dashboard.store.tally_keeping import count_out
+from dashboard.store.transactions import tracked_among
 from dashboard.store.walking import PORTION, beyond
 
 
 def forget_rejections(store: Store, before: datetime, pace: Pace) -> Iterator[int]:
     """Forget versions that arrived before, and were seen last before.
 
-    What is tracked keeps its versions, and so does what somebody is still to be told. With a
-    version goes the condition that it holds, and with the last of a hash the signed transaction;
-    notices about it stay, without what it said.
+    What is tracked keeps its versions, of all networks, and so does what somebody is still to be
+    told. With a version goes the condition that it holds, and with the last of a hash the signed
+    transaction; notices about it stay, without what it said.
     """
     after: Row[Any] | None = None
     while found := _old(store, before, after):
@@ -59,8 +59,8 @@ def _is_seen_no_more(before: datetime) -> ColumnElement[bool]:
 
 def _forget(connection: Connection, found: Sequence[Any], before: datetime) -> int:
     """Forget those that are still free to go: since they were found, time has passed."""
-    watched = set(watched_among(connection, [(row.tx_hash, row.network_id) for row in found]))
-    ids = {row.rejection_id for row in found if (row.tx_hash, row.network_id) not in watched}
+    tracked = tracked_among(connection, [row.tx_hash for row in found])
+    ids = {row.rejection_id for row in found if row.tx_hash not in tracked}
     column = rejections.c.rejection_id
     still = select(column).where(column.in_(ids), _is_seen_no_more(before))
     ids = set(connection.scalars(still))

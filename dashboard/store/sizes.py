@@ -22,9 +22,9 @@ _TABLES: Final = {
     | {"base_fee_histories"},
     StoreKind.FEE_ROLLUPS: {"fee_rollups"},
     StoreKind.REJECTIONS: {"rejections", "signed_transactions", "rejection_tallies"}
-    | {"rejection_modules"},
+    | {"rejection_modules", "rejection_senders", "sender_tallies"},
     StoreKind.TRACKED: {"tracked_hashes", "cohorts", "watched_cohorts", "checks", "follow_ups"}
-    | {"watched_senders", "last_answers"},
+    | {"watched_senders", "last_answers", "tracked_labels"},
     StoreKind.NOTICES: {"notices", "deliveries", "outbox", "transitions", "conditions"},
     StoreKind.AUDIT_LOG: {"audit_log"},
     StoreKind.CREDITS: {"credit_ledger"},

@@ -1,7 +1,7 @@
 """Rejections counted from tallies where those tell it, row by row where they do not.
 
-Tallies know networks, stages, kinds of reasons, modules and times of arrival. Of the hours at
-both ends of a time, which it may cut, the rows are counted.
+Tallies know networks, stages, kinds of reasons, modules, times of arrival, and the senders of
+many. Of the hours at both ends of a time, which it may cut, the rows are counted.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from sqlalchemy import (
     Connection,
     FromClause,
     Select,
+    Table,
     func,
     literal,
     select,
@@ -26,12 +27,13 @@ from sqlalchemy import (
 from dashboard.domain.rejection_filter import RejectionFilter
 from dashboard.store.columns import milliseconds_of
 from dashboard.store.rejection_search import conditions_of
-from dashboard.store.schema import rejection_tallies, rejections
-from dashboard.store.tally_keeping import OTHERS, is_tallied_by_name
+from dashboard.store.schema import rejection_tallies, rejections, sender_tallies
+from dashboard.store.sender_tallies import is_sender_tallied
+from dashboard.store.tally_keeping import is_tallied_by_name
 from dashboard.store.tally_levels import LENGTHS, Level, Part, parts_of
+from dashboard.store.tally_rows import OTHERS
 
 _NOT_TALLIED: Final = (
-    "sender",
     "tx_hash",
     "text",
     "tx_hashes",
@@ -76,6 +78,8 @@ def is_tallied(connection: Connection, wanted: RejectionFilter) -> bool:
     """Whether tallies tell how many rejections fit."""
     if any(getattr(wanted, name) != getattr(_ANYTHING, name) for name in _NOT_TALLIED):
         return False
+    if wanted.sender is not None and not is_sender_tallied(connection, wanted.sender):
+        return False
     return not wanted.module or is_tallied_by_name(connection, wanted.module)
 
 
@@ -83,7 +87,7 @@ def _part(wanted: RejectionFilter, part: Part, step: int | None) -> Select[Any]:
     if part.level is None:
         arrived = type_coerce(rejections.c.first_seen_at, BigInteger)
         return _rows(wanted, step).where(*_within(arrived, part))
-    column = rejection_tallies.c
+    column = _tallies(wanted).c
     begins = type_coerce(column.begins_at, BigInteger)
     # A bare column lets groups come in the order of the key, without sorting.
     is_whole = step is None or LENGTHS.get(part.level) == step
@@ -117,8 +121,14 @@ def _within(arrived: ColumnElement[int], part: Part) -> Iterator[ColumnElement[b
         yield arrived < part.end
 
 
+def _tallies(wanted: RejectionFilter) -> Table:
+    return rejection_tallies if wanted.sender is None else sender_tallies
+
+
 def _named(wanted: RejectionFilter) -> Iterator[ColumnElement[bool]]:
-    column = rejection_tallies.c
+    column = _tallies(wanted).c
+    if wanted.sender is not None:
+        yield column.sender == wanted.sender
     for of_row, value in (
         (column.network_id, wanted.network_id),
         (column.tx_rejection_stage, wanted.tx_rejection_stage),

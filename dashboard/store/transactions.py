@@ -23,6 +23,7 @@ from dashboard.store.cohorts import (
     watch_on,
 )
 from dashboard.store.columns import escape, milliseconds_of
+from dashboard.store.labels import count_labels
 from dashboard.store.schema import cohorts, tracked_hashes, watched_cohorts
 from dashboard.store.unwatched import take_over
 
@@ -180,6 +181,7 @@ def _insert(connection: Connection, requests: Collection[TrackRequest], now: dat
                 for each in some
             )
     insert_many(connection, tracked_hashes, rows, _COLUMNS)
+    count_labels(connection, (each.label for each in requests))
     take_over(connection, cohort_ids)
 
 
@@ -227,6 +229,7 @@ def _repeat(connection: Connection, request: TrackRequest, now: datetime) -> Tra
     if filled := _unknown(request, row):
         of_row = update(tracked_hashes).where(tracked_hashes.c.tracked_id == row.tracked_id)
         connection.execute(of_row.values(**filled))
+        count_labels(connection, [filled.get("label", "")])
     further = sorted(set(request.network_ids).difference(network_ids))
     if further or "attempted_at" in filled:
         attempted_at = row.attempted_at or request.attempted_at

@@ -65,11 +65,11 @@ def _asked(
 
 
 def _rejected(connection: Connection, cohort_ids: Sequence[int]) -> dict[NetworkId, list[TxHash]]:
+    """Return hashes of which records are held, by the networks of these."""
     query = (
         select(rejections.c.network_id, tracked_hashes.c.tx_hash)
         .distinct()
         .join_from(tracked_hashes, rejections, rejections.c.tx_hash == tracked_hashes.c.tx_hash)
-        .join(watched_cohorts, _is_watched_on(rejections.c.network_id))
         .where(tracked_hashes.c.cohort_id.in_(cohort_ids))
     )
     found: defaultdict[NetworkId, list[TxHash]] = defaultdict(list)

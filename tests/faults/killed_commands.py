@@ -22,7 +22,7 @@ from dashboard.store.api_keys import all_keys
 from dashboard.store.engine import Store, open_store, prove_writing, stored_revision
 from dashboard.store.migrate import configuration, migrate
 from dashboard.store.schema import REVISION, fee_rollups, rejections
-from dashboard.store.watching import TrackedFilter, how_many_tracked
+from dashboard.store.tracked_search import TrackedFilter, how_many_tracked
 from tests.faults.launching import Launcher, Process, Surroundings, last_lines, launching
 from tests.faults.owed import check_whole
 from tests.faults.rows import Chance, Play, Row

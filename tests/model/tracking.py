@@ -16,6 +16,7 @@ from dashboard.store.cohorts import cohorts_of, watches
 from dashboard.store.connection import Connection
 from dashboard.store.failing import StandingFailure, failing
 from dashboard.store.reports import Place, watched_among
+from dashboard.store.tracked_search import Standing, TrackedFilter, how_many_tracked, search_tracked
 from dashboard.store.transactions import (
     TrackedTransaction,
     TrackRequest,
@@ -23,13 +24,7 @@ from dashboard.store.transactions import (
     tracked,
 )
 from dashboard.store.transactions import Tracking as Became
-from dashboard.store.watching import (
-    Remarks,
-    Standing,
-    TrackedFilter,
-    how_many_tracked,
-    search_tracked,
-)
+from dashboard.store.watching import Remarks
 from tests.model.archive import Archive
 from tests.model.turns import Turn
 from tests.model.world import HASHES, NETWORKS

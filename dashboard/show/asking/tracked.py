@@ -15,16 +15,9 @@ from dashboard.show.asking.source import Source
 from dashboard.show.dossiers import Dossier
 from dashboard.show.fresh import Fresh
 from dashboard.store.connection import Connection
+from dashboard.store.tracked_search import Standing, TrackedFilter, how_many_tracked, search_tracked
 from dashboard.store.transactions import TrackedTransaction, Tracking, TrackRequest, track_all
-from dashboard.store.watching import (
-    Remarks,
-    Standing,
-    TrackedFilter,
-    amend,
-    how_many_tracked,
-    search_tracked,
-    untrack,
-)
+from dashboard.store.watching import Remarks, amend, untrack
 
 _SHARED_FOR: Final = timedelta(seconds=2)
 _AT_ONCE: Final = 5000

@@ -22,7 +22,7 @@ from dashboard.show.parts.states import empty, no_network, store_trouble_shown
 from dashboard.show.parts.tracked_list import tracked_list
 from dashboard.show.text import moment
 from dashboard.show.views import lookup
-from dashboard.store.watching import Standing, TrackedFilter
+from dashboard.store.tracked_search import Standing, TrackedFilter
 
 REFRESH: Final = timedelta(seconds=10)
 ROWS: Final = 20

@@ -20,12 +20,18 @@ from dashboard.store.schema.fees import (
 from dashboard.store.schema.follow_ups import follow_ups
 from dashboard.store.schema.growth import store_growth
 from dashboard.store.schema.installation import installation, leases
-from dashboard.store.schema.tallies import rejection_modules, rejection_tallies
+from dashboard.store.schema.tallies import (
+    rejection_modules,
+    rejection_senders,
+    rejection_tallies,
+    sender_tallies,
+)
 from dashboard.store.schema.tracking import (
     checks,
     cohorts,
     last_answers,
     tracked_hashes,
+    tracked_labels,
     watched_cohorts,
     watched_senders,
 )
@@ -56,17 +62,20 @@ __all__ = [
     "notices",
     "outbox",
     "rejection_modules",
+    "rejection_senders",
     "rejection_tallies",
     "rejections",
+    "sender_tallies",
     "signed_transactions",
     "standing_failures",
     "store_growth",
     "suggested_gas_fees",
     "tracked_hashes",
+    "tracked_labels",
     "transitions",
     "watched_cohorts",
     "watched_senders",
 ]
 
-REVISION: Final = "0018"
+REVISION: Final = "0019"
 """The schema that this code reads and writes; revisions count up."""

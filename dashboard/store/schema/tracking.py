@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from sqlalchemy import Boolean, Column, ForeignKey, Index, Integer, String, Table
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Column,
+    ForeignKey,
+    Index,
+    Integer,
+    String,
+    Table,
+    false,
+)
 
 from dashboard.store.columns import Account, ForeignText, Hash, Moment, Network, RowId
 from dashboard.store.schema.base import key, metadata, needed
@@ -20,13 +30,15 @@ COME_OF_ASKING: Final = (
 """The columns that tell what came of asking, of a cohort or of a hash that is watched nowhere."""
 
 # Hashes that were tracked together; `size` counts them. One may leave for a cohort of its own,
-# none ever joins. Ids count up in the order of commits.
+# none ever joins. Ids count up in the order of commits. `is_rejected` tells that of each of them a
+# record is held, be it of a network where it is not watched.
 cohorts = Table(
     "cohorts",
     metadata,
     key("cohort_id", RowId),
     needed("tracked_at", Moment),
     needed("size", Integer),
+    needed("is_rejected", Boolean, server_default=false()),
     sqlite_autoincrement=True,
 )
 
@@ -71,6 +83,23 @@ Index(
     tracked_hashes.c.label,
     sqlite_where=tracked_hashes.c.label != "",
     postgresql_where=tracked_hashes.c.label != "",
+)
+
+# Hashes with a note, since people look for words in it.
+Index(
+    "ix_tracked_hashes_noted",
+    tracked_hashes.c.tracked_id,
+    sqlite_where=tracked_hashes.c.note != "",
+    postgresql_where=tracked_hashes.c.note != "",
+)
+
+# How many hashes carry each label that is not empty.
+tracked_labels = Table(
+    "tracked_labels",
+    metadata,
+    key("label", ForeignText),
+    needed("many", BigInteger),
+    sqlite_with_rowid=False,
 )
 
 # What came of asking about a hash on a network where it is not watched.

@@ -18,7 +18,7 @@ from dashboard.show.parts.rejection_filter import PERIODS
 from dashboard.show.spans import SPANS
 from dashboard.store.engine import Store, open_store
 from dashboard.store.notice_search import NoticeFilter
-from dashboard.store.watching import Standing, TrackedFilter
+from dashboard.store.tracked_search import Standing, TrackedFilter
 from tests.bench.paged_store import CARDS, PagedStore, a_sender, made_paged_store, stored_hash
 from tests.bench.processes import cores
 from tests.bench.scene import Scene

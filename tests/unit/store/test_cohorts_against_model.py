@@ -19,16 +19,9 @@ from dashboard.store.cohorts import Cohort, cohorts_of, watches
 from dashboard.store.engine import Store
 from dashboard.store.rejections import save_polled
 from dashboard.store.schema import checks, cohorts, tracked_hashes, watched_cohorts
+from dashboard.store.tracked_search import Standing, TrackedFilter, how_many_tracked, search_tracked
 from dashboard.store.transactions import TrackRequest, track_all
-from dashboard.store.watching import (
-    Remarks,
-    Standing,
-    TrackedFilter,
-    amend,
-    how_many_tracked,
-    search_tracked,
-    untrack,
-)
+from dashboard.store.watching import Remarks, amend, untrack
 from tests.builders import A_MOMENT, a_hash, a_record, seconds
 from tests.unit.store.tracking_model import NETWORKS, Model, Wish
 

@@ -52,14 +52,9 @@ from dashboard.store.reports import watched_among
 from dashboard.store.rolling_fees import RollingFees
 from dashboard.store.standing import open_incidents, post_standing
 from dashboard.store.tallies import arrivals, causes, how_many
+from dashboard.store.tracked_search import Standing, TrackedFilter, how_many_tracked, search_tracked
 from dashboard.store.transactions import TrackRequest, is_tracked, track, track_all, tracked
-from dashboard.store.watching import (
-    Standing,
-    TrackedFilter,
-    hashes_labelled,
-    how_many_tracked,
-    search_tracked,
-)
+from dashboard.store.watching import hashes_labelled
 from dashboard.store.wellbeing import exclusion_answered_at
 from tests.builders import (
     A_MOMENT,

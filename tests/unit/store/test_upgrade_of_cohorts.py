@@ -19,8 +19,8 @@ from dashboard.store.cohorts import watches
 from dashboard.store.columns import milliseconds_of
 from dashboard.store.engine import open_store
 from dashboard.store.migrate import configuration, migrate
+from dashboard.store.tracked_search import Standing, TrackedFilter, how_many_tracked
 from dashboard.store.transactions import TrackRequest, track, tracked
-from dashboard.store.watching import Standing, TrackedFilter, how_many_tracked
 from dashboard.store.wellbeing import exclusion_answered_at
 from tests.builders import A_MOMENT, A_NETWORK, ANOTHER_NETWORK, a_hash, an_id, seconds
 from tests.databases import DATABASES

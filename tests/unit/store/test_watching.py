@@ -11,17 +11,9 @@ from dashboard.store.answers import evidence, record_answers
 from dashboard.store.cohorts import cohorts_of, note_rejected, watches
 from dashboard.store.engine import Store
 from dashboard.store.rejections import save_polled
+from dashboard.store.tracked_search import Standing, TrackedFilter, how_many_tracked, search_tracked
 from dashboard.store.transactions import TrackRequest, is_tracked, track, track_all, tracked
-from dashboard.store.watching import (
-    Remarks,
-    Standing,
-    TrackedFilter,
-    amend,
-    hashes_labelled,
-    how_many_tracked,
-    search_tracked,
-    untrack,
-)
+from dashboard.store.watching import Remarks, amend, hashes_labelled, untrack
 from tests.builders import A_MOMENT, A_NETWORK, ANOTHER_NETWORK, a_hash, a_record, seconds
 
 

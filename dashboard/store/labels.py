@@ -1,0 +1,32 @@
+"""Labels of what is tracked: few, so that words are looked for in them and not in every hash."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+
+from sqlalchemy import Connection, delete, func, insert, select
+
+from dashboard.store.schema import tracked_hashes, tracked_labels
+from dashboard.store.upsert import add_up
+
+
+def count_labels(
+    connection: Connection, come: Iterable[str] = (), gone: Iterable[str] = ()
+) -> None:
+    """Count hashes that get a label, and those that lose it."""
+    counts = Counter(come)
+    counts.subtract(gone)
+    changed = {label: many for label, many in counts.items() if label and many}
+    rows = [{"label": label, "many": many} for label, many in changed.items()]
+    add_up(connection, tracked_labels, rows)
+    if any(many < 0 for many in changed.values()):
+        connection.execute(delete(tracked_labels).where(tracked_labels.c.many == 0))
+
+
+def rebuild_labels(connection: Connection) -> None:
+    """Count all labels anew."""
+    connection.execute(delete(tracked_labels))
+    label = tracked_hashes.c.label
+    counted = select(label, func.count()).where(label != "").group_by(label)
+    connection.execute(insert(tracked_labels).from_select(["label", "many"], counted))
