@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import Connection, func, or_, select
+from sqlalchemy import Connection, case, func, or_, select
 
 from dashboard.domain.condition import State, Subject, SubjectKind
 from dashboard.domain.notice import NoticeState
@@ -62,15 +62,18 @@ def post_standing(connection: Connection, since: datetime) -> PostStanding:
     column = notices.c
     owed = select(func.count(), func.min(column.created_at)).where(IS_OWED)
     count, oldest = connection.execute(owed).one()
-    ended = select(column.state, func.count().label("many"), func.max(column.sent_at).label("last"))
-    rows = connection.execute(ended.where(column.created_at >= since).group_by(column.state))
-    ends = {row.state: row for row in rows}
-    sent, dead = ends.get(NoticeState.SENT), ends.get(NoticeState.DEAD)
+    # One pass along an index; groups would be sorted first.
+    ended = select(
+        func.count(case((column.state == NoticeState.SENT, 1))).label("sent"),
+        func.max(case((column.state == NoticeState.SENT, column.sent_at))).label("last_sent"),
+        func.count(case((column.state == NoticeState.DEAD, 1))).label("dead"),
+    )
+    ends = connection.execute(ended.where(column.created_at >= since)).one()
     return PostStanding(
         owed=count,
         oldest_owed=oldest,
-        sent=sent.many if sent else 0,
-        last_sent=sent.last if sent else None,
-        dead=dead.many if dead else 0,
+        sent=ends.sent,
+        last_sent=ends.last_sent,
+        dead=ends.dead,
         held=how_many_held(connection),
     )

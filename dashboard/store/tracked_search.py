@@ -31,7 +31,7 @@ from dashboard.store.transactions import TrackedTransaction, select_tracked, tra
 _LATEST: Final = 3000
 """Hashes that are looked at one by one before what is wanted is found by index: a millisecond."""
 
-_NONE: Final = literal_column("''")
+_NONE: Final[ColumnElement[str]] = literal_column("''")
 """Written out, so that the planner sees that a partial index fits."""
 
 
@@ -63,6 +63,8 @@ def search_tracked(
 ) -> list[TrackedTransaction]:
     """Return what is tracked and fits after the first `skipped`, the latest first."""
     ids = _leaf(connection, wanted, limit, skipped)
+    if not ids:
+        return []
     return tracked_of(connection, select_tracked().where(tracked_hashes.c.tracked_id.in_(ids)))
 
 

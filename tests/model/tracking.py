@@ -198,11 +198,20 @@ class Tracking:
         )
 
     def _standing(self, archive: Archive, tx_hash: TxHash, where: Iterable[NetworkId]) -> Standing:
-        places = [place for each in where if (place := (tx_hash, each)) in self.watches]
-        if any(archive.records(*place) for place in places):
+        """Say what is on record on these networks; a record also where the hash is not watched."""
+        if any(archive.records(tx_hash, each) for each in where):
             return Standing.REJECTED
+        places = [place for each in where if (place := (tx_hash, each)) in self.watches]
         answered = any(self.checks.get(place, Check()).last_answered_at for place in places)
         return Standing.UNREPORTED if answered else Standing.UNANSWERED
+
+
+def without_words(told: Sequence[Evidence]) -> list[Evidence]:
+    """Leave out what failures say: hashes that failed alike share the words of most of them."""
+    return [
+        each if each.failure is None else replace(each, failure=Failure(each.failure.kind, ""))
+        for each in told
+    ]
 
 
 def verdict_of(known: Evidence) -> VerdictKind:
@@ -230,7 +239,7 @@ def check_tracking(connection: Connection, held: Tracking, archive: Archive, tur
     """Read what is tracked in every way whose turn it is, and see that it is what is held."""
     for tx_hash in HASHES:
         expected = held.evidence(archive, tx_hash)
-        assert evidence(connection, None, tx_hash) == expected
+        assert without_words(evidence(connection, None, tx_hash)) == without_words(expected)
         assert [conclude(each).kind for each in expected] == [verdict_of(each) for each in expected]
         assert is_tracked(connection, tx_hash) is (tx_hash in held.transactions)
     for network_id in NETWORKS:

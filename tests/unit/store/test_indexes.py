@@ -70,7 +70,7 @@ from tests.unit.store.owing import owe, take_lease
 
 MINUTES = Between(A_MOMENT - seconds(600), A_MOMENT, seconds(1))
 YEARS = Between(A_MOMENT - 3650 * seconds(86_400), A_MOMENT, seconds(86_400))
-TINY = ("leases", "installation", "cohorts")
+TINY = ("leases", "installation", "cohorts", "tracked_labels")
 DERIVED = ("anon_", "of_")
 """What a query gathered itself: few rows."""
 FEW_ROWS = (
@@ -89,6 +89,8 @@ FEW_ROWS = (
     "versions_of",
     "search of a hash prefix",
     "search of a label",
+    "search_tracked",
+    "search_tracked by words",
     "rank_senders",
     "spent_since",
     "gaps",
@@ -174,6 +176,8 @@ READS: dict[str, Read] = {
     "arrivals": lambda it: arrivals(it, RejectionFilter(since=A_MOMENT), seconds(3600)),
     "causes": lambda it: causes(it, RejectionFilter(since=A_MOMENT)),
     "search_tracked": lambda it: search_tracked(it, TrackedFilter(standing=Standing.UNANSWERED), 5),
+    "search_tracked by words": lambda it: search_tracked(it, TrackedFilter(text="team"), 5),
+    "how_many_tracked by words": lambda it: how_many_tracked(it, TrackedFilter(text="team")),
     "how_many_tracked": lambda it: how_many_tracked(it, TrackedFilter(A_NETWORK)),
     "search_notices": lambda it: search_notices(it, NoticeFilter(since=A_MOMENT), 5),
     "search_notices of a hash": lambda it: search_notices(it, NoticeFilter(tx_hash=a_hash()), 5),

@@ -21,7 +21,14 @@ from dashboard.store.engine import Store
 from dashboard.store.rejection_counts import Grouping, count_by
 from dashboard.store.rejections import newest, save_polled
 from dashboard.store.reports import save_report
-from dashboard.store.schema import rejection_modules, rejection_tallies, rejections
+from dashboard.store.schema import (
+    rejection_modules,
+    rejection_senders,
+    rejection_tallies,
+    rejections,
+    sender_tallies,
+)
+from dashboard.store.sender_tallies import MANY
 from dashboard.store.tallies import arrivals, causes, how_many
 from dashboard.store.tally_keeping import MOST_MODULES, count_out, rebuild_tallies
 from dashboard.store.upsert import insert_all_new
@@ -86,6 +93,12 @@ def take(connection: Connection, number: int, arrival: tuple[Any, ...]) -> None:
         save_polled(connection, network_id, a_record(**told, **sender), at)
 
 
+def know_of_earlier(connection: Connection, few: int) -> None:
+    """Let a sender have so few rejections more before it is tallied."""
+    row = {"sender": an_address(1), "many": MANY - few}
+    insert_all_new(connection, rejection_senders, [row])
+
+
 def know_many_modules(connection: Connection, room: int) -> None:
     """Leave room for so many new names of modules."""
     rows = [{"module": f"M{number}"} for number in range(MOST_MODULES - room)]
@@ -97,6 +110,11 @@ def forget(connection: Connection, rejection_ids: Sequence[int]) -> None:
     connection.execute(delete(rejections).where(rejections.c.rejection_id.in_(rejection_ids)))
 
 
+def senders(connection: Connection) -> tuple[set[tuple[Any, ...]], ...]:
+    tables = (rejection_senders, sender_tallies)
+    return tuple({tuple(row) for row in connection.execute(select(each))} for each in tables)
+
+
 def tallied(connection: Connection) -> set[tuple[Any, ...]]:
     return {tuple(row) for row in connection.execute(select(rejection_tallies))}
 
@@ -106,6 +124,7 @@ def tallied(connection: Connection) -> set[tuple[Any, ...]]:
     forgotten=st.sets(st.integers(0, 24), max_size=5),
     wanted=filters,
     room=st.sampled_from([0, 1, 2, MOST_MODULES]),
+    few=st.integers(1, 12),
 )
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
 def test_every_question_is_answered_as_by_counting(
@@ -114,9 +133,11 @@ def test_every_question_is_answered_as_by_counting(
     forgotten: set[int],
     wanted: RejectionFilter,
     room: int,
+    few: int,
 ) -> None:
     with undone(store) as connection:
         know_many_modules(connection, room)
+        know_of_earlier(connection, few)
         for number, arrival in enumerate(arrived):
             take(connection, number, arrival)
         kept = newest(connection, len(arrived))
@@ -156,6 +177,25 @@ def test_rebuilt_tallies_are_those_that_were_kept(
         rebuild_tallies(connection)
 
         assert tallied(connection) == before
+
+
+def test_sender_of_many_is_tallied_as_if_that_had_been_known(store: Store) -> None:
+    with undone(store) as connection:
+        for number in range(MANY + 2):
+            at = A_MOMENT + number * HOUR
+            record = a_record(tx_hash=a_hash(number), sender=an_address(1))
+            save_polled(connection, NETWORKS[number % 2], record, at)
+            if number == MANY - 2:
+                assert not connection.execute(select(sender_tallies)).all()
+        kept = senders(connection)
+
+        rebuild_tallies(connection)
+
+        assert senders(connection) == kept
+        wanted = RejectionFilter(A_NETWORK, sender=an_address(1), since=A_MOMENT + HOUR)
+        assert how_many(connection, wanted) == MANY // 2
+        forget(connection, [each.rejection_id for each in newest(connection, MANY + 2)])
+        assert senders(connection) == (set(), set())
 
 
 def test_tallies_of_what_is_forgotten_leave_no_rows(store: Store) -> None:

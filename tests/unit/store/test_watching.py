@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import pytest
-from sqlalchemy import Connection
+from sqlalchemy import Connection, select
 
 from dashboard.domain.observation import ExclusionAnswer, Failure, FailureKind
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.store.answers import evidence, record_answers
 from dashboard.store.cohorts import cohorts_of, note_rejected, watches
 from dashboard.store.engine import Store
+from dashboard.store.labels import rebuild_labels
 from dashboard.store.rejections import save_polled
+from dashboard.store.schema import tracked_labels
 from dashboard.store.tracked_search import Standing, TrackedFilter, how_many_tracked, search_tracked
 from dashboard.store.transactions import TrackRequest, is_tracked, track, track_all, tracked
 from dashboard.store.watching import Remarks, amend, hashes_labelled, untrack
@@ -147,3 +149,71 @@ def test_record_that_is_noted_twice_tells_nothing_of_others(store: Store) -> Non
         note_rejected(connection, A_NETWORK, [*hashes[:500], *hashes[:100]])
 
         assert how_many_tracked(connection, TrackedFilter(standing=Standing.REJECTED)) == 501
+
+
+def test_record_of_a_network_where_a_hash_is_not_watched_counts_without_a_network(
+    store: Store,
+) -> None:
+    rejected = Standing.REJECTED
+    with store.write() as connection:
+        save_polled(connection, ANOTHER_NETWORK, a_record(tx_hash=a_hash(4)), A_MOMENT)
+
+        found = search_tracked(connection, TrackedFilter(standing=rejected), 10)
+        assert [number_of(each.tx_hash) for each in found] == [4, 1]
+        for network_id in (A_NETWORK, ANOTHER_NETWORK):
+            of_network = search_tracked(connection, TrackedFilter(network_id, rejected), 10)
+            assert a_hash(4) not in {each.tx_hash for each in of_network}
+
+
+def test_record_is_known_of_a_hash_that_is_tracked_elsewhere_later(store: Store) -> None:
+    with store.write() as connection:
+        save_polled(connection, ANOTHER_NETWORK, a_record(tx_hash=a_hash(7)), A_MOMENT)
+        track(connection, TrackRequest(a_hash(7), (A_NETWORK,), None, ""), A_MOMENT)
+
+        assert how_many_tracked(connection, TrackedFilter(standing=Standing.REJECTED)) == 2
+
+
+@pytest.mark.parametrize("wanted", [TrackedFilter(), TrackedFilter(text="note")])
+def test_each_leaf_goes_on_where_the_one_before_it_ended(
+    store: Store, wanted: TrackedFilter
+) -> None:
+    with store.read() as connection:
+        leaves = [search_tracked(connection, wanted, 3, skipped) for skipped in (0, 3, 6)]
+
+    assert [[number_of(each.tx_hash) for each in leaf] for leaf in leaves] == [[4, 3, 2], [1], []]
+
+
+def test_words_in_label_and_note_are_counted_once(store: Store) -> None:
+    with store.write() as connection:
+        amend(connection, a_hash(1), Remarks(None, "Case 17", "see case 4"))
+        amend(connection, a_hash(2), Remarks(None, "", "see case 17"))
+
+        for wanted in (TrackedFilter(text="case"), TrackedFilter(A_NETWORK, text="case")):
+            assert how_many_tracked(connection, wanted) == 2
+            assert len(search_tracked(connection, wanted, 10)) == 2
+
+
+def test_labels_are_counted_as_they_come_and_go(store: Store) -> None:
+    with store.write() as connection:
+        amend(connection, a_hash(1), Remarks(None, "", "Case"))
+        untrack(connection, a_hash(3))
+        track(connection, TrackRequest(a_hash(2), (A_NETWORK,), None, "Case 18"), A_MOMENT)
+        held = connection.execute(select(tracked_labels)).all()
+        rebuild_labels(connection)
+
+        assert held == connection.execute(select(tracked_labels)).all() == [("Case 18", 1)]
+
+
+def test_hashes_that_fail_alike_in_other_words_stay_together(store: Store) -> None:
+    hashes = [a_hash(number) for number in range(2001, 2004)]
+    with store.write() as connection:
+        wishes = [TrackRequest(each, (A_NETWORK,), None, "") for each in hashes]
+        track_all(connection, wishes, A_MOMENT)
+        failures = [Failure(FailureKind.UNAVAILABLE, words) for words in ("b", "a", "a")]
+        told = zip(hashes, failures, strict=True)
+        answers = [ExclusionAnswer(each, failure=failure) for each, failure in told]
+        record_answers(connection, A_NETWORK, A_MOMENT, answers)
+
+        assert watches(connection, A_NETWORK, 0)[-1].size == 3
+        [known] = evidence(connection, A_NETWORK, hashes[0])
+        assert known.failure == Failure(FailureKind.UNAVAILABLE, "a")

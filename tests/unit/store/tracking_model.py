@@ -80,10 +80,10 @@ class Model:
         ]
 
     def standing(self, tx_hash: TxHash) -> Standing:
-        """Return what is on record of a tracked hash where it is watched."""
-        seen = [self._seen(tx_hash, each) for each in self.wishes[tx_hash].networks]
-        if any(each.records for each in seen):
+        """Return what is on record of a tracked hash: answers where it is watched, any record."""
+        if any(self._seen(tx_hash, each).records for each in NETWORKS):
             return Standing.REJECTED
+        seen = [self._seen(tx_hash, each) for each in self.wishes[tx_hash].networks]
         if any(each.last_answered_at for each in seen):
             return Standing.UNREPORTED
         return Standing.UNANSWERED

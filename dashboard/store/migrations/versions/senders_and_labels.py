@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+
 import sqlalchemy as sa
 from alembic import op
 
@@ -114,18 +116,25 @@ def count_labels() -> None:
 
 def find_rejected() -> None:
     """Let hashes leave their cohort that have a record where they are not watched."""
-    column = sa.Column("is_rejected", sa.Boolean(), nullable=False, server_default=sa.false())
-    op.add_column("cohorts", column)
+    op.add_column(
+        "cohorts",
+        sa.Column("is_rejected", sa.Boolean(), nullable=False, server_default=sa.false()),
+    )
     connection = op.get_bind()
     yes = {"yes": True}
     watched = "SELECT cohort_id FROM watched_cohorts WHERE is_rejected"
     whole = f"UPDATE cohorts SET is_rejected = :yes WHERE cohort_id IN ({watched})"  # noqa: S608 - a text of ours
     connection.execute(sa.text(whole), yes)
     query, after = sa.text(_REJECTED_ELSEWHERE), 0
-    # A cohort has a thousand hashes at most, so that the first one is always whole.
     while rows := connection.execute(query, {"after": after, "most": _AT_ONCE}).all():
-        after = rows[0].cohort_id
-        leave(after, [row.tracked_id for row in rows if row.cohort_id == after])
+        found: defaultdict[int, list[int]] = defaultdict(list)
+        for row in rows:
+            found[row.cohort_id].append(row.tracked_id)
+        if len(rows) == _AT_ONCE and len(found) > 1:
+            found.popitem()  # the last one may be cut; one alone has no more hashes than these
+        for cohort_id, tracked_ids in found.items():
+            leave(cohort_id, tracked_ids)
+        after = max(found)
 
 
 def leave(cohort_id: int, tracked_ids: list[int]) -> None:
