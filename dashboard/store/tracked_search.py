@@ -1,21 +1,21 @@
 """What is tracked, as people look for it: by what is on record, by hash, and by words.
 
-What most hashes share is found among the latest. What few share is found by the cohorts that it is
-true of, by labels, or among the hashes with a note.
+What most hashes share is found among the latest, or the oldest. What few share is found by the
+cohorts that it is true of, by labels, or among the hashes with a note.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any, Final
 
 from sqlalchemy import (
     ColumnElement,
     Connection,
-    FromClause,
     Select,
+    SelectBase,
     exists,
     func,
     literal_column,
@@ -28,8 +28,8 @@ from dashboard.store.rejection_search import by_row
 from dashboard.store.schema import cohorts, tracked_hashes, tracked_labels, watched_cohorts
 from dashboard.store.transactions import TrackedTransaction, select_tracked, tracked_of
 
-_LATEST: Final = 3000
-"""Hashes that are looked at one by one before what is wanted is found by index: a millisecond."""
+_LOOKED_AT: Final = 3000
+"""Hashes that are looked at one by one before what is wanted is found by index: milliseconds."""
 
 _NONE: Final[ColumnElement[str]] = literal_column("''")
 """Written out, so that the planner sees that a partial index fits."""
@@ -58,6 +58,9 @@ class TrackedFilter:
     text: str = ""
 
 
+_ALL: Final = TrackedFilter()
+
+
 def search_tracked(
     connection: Connection, wanted: TrackedFilter, limit: int, skipped: int = 0
 ) -> list[TrackedTransaction]:
@@ -70,72 +73,102 @@ def search_tracked(
 
 def how_many_tracked(connection: Connection, wanted: TrackedFilter) -> int:
     """Count what is tracked and fits: whole cohorts and whole labels, where that is possible."""
-    conditions = list(_conditions_of_cohort(wanted))
-    if wanted.text and wanted.tx_hash is None and not conditions:
+    if wanted.tx_hash is None and not wanted.text:
+        size = func.coalesce(func.sum(cohorts.c.size), 0)
+        query = select(size).where(*_conditions_of_cohort(wanted))
+        return int(connection.scalars(query).one())
+    if wanted.tx_hash is None and _is_of_any_cohort(wanted):
         return _how_many_hold(connection, wanted.text)
-    query = select(func.coalesce(func.sum(cohorts.c.size), 0))
-    if wanted.text or wanted.tx_hash is not None:
-        found = _found(wanted)
-        query = select(func.count()).select_from(found)
-        if conditions:
-            query = query.join(cohorts, cohorts.c.cohort_id == found.c.cohort_id)
-    return int(connection.scalars(query.where(*conditions)).one())
+    found = _found(connection, wanted).subquery()
+    return connection.scalars(select(func.count()).select_from(found)).one()
 
 
 def _leaf(connection: Connection, wanted: TrackedFilter, limit: int, skipped: int) -> list[int]:
     """Return the numbers of the hashes of a leaf."""
-    place = tracked_hashes.c.tracked_id
-    if wanted == TrackedFilter():
-        return _leaf_of_all(connection, limit, skipped)
-    if wanted.tx_hash is None and skipped < _LATEST:
-        latest = select(func.max(place) - _LATEST).scalar_subquery()
-        query = _one_by_one(wanted).where(place > latest).order_by(place.desc())
-        ids = list(connection.scalars(query.limit(limit).offset(skipped)))
-        if len(ids) == limit:
-            return ids
-    found = _found(wanted).c
-    query = select(found.tracked_id).order_by(by_row(found.tracked_id).desc())
-    if fitting := list(_conditions_of_cohort(wanted)):
-        query = query.where(found.cohort_id.in_(select(cohorts.c.cohort_id).where(*fitting)))
-    return list(connection.scalars(query.limit(limit).offset(skipped)))
-
-
-def _leaf_of_all(connection: Connection, limit: int, skipped: int) -> list[int]:
-    """Count from the end that is nearer."""
-    place = tracked_hashes.c.tracked_id
-    total = how_many_tracked(connection, TrackedFilter())
+    if wanted.tx_hash is None and wanted != _ALL and skipped < _LOOKED_AT:
+        latest = _at_one_end(connection, wanted, limit, skipped)
+        if len(latest) == limit:
+            return latest
+    total = how_many_tracked(connection, wanted)
     some = min(limit, total - skipped)
     if some <= 0:
         return []
     before = total - skipped - some
-    query = select(place).order_by(place.desc()).limit(some).offset(skipped)
+    if total == how_many_tracked(connection, _ALL):
+        return _leaf_of_all(connection, some, skipped, before)
+    if wanted.tx_hash is None and before < _LOOKED_AT:
+        oldest = _at_one_end(connection, wanted, some, before, is_latest=False)
+        if len(oldest) == some:
+            return oldest
+    found = _found(connection, wanted).subquery().c.tracked_id
+    query = select(found).order_by(by_row(found).desc())
+    return list(connection.scalars(query.limit(some).offset(skipped)))
+
+
+def _leaf_of_all(connection: Connection, limit: int, skipped: int, before: int) -> list[int]:
+    """Count from the end that is nearer."""
+    place = tracked_hashes.c.tracked_id
+    query = select(place).order_by(place.desc()).offset(skipped)
     if before < skipped:
-        query = select(place).order_by(place).limit(some).offset(before)
-    return list(connection.scalars(query))
+        query = select(place).order_by(place).offset(before)
+    return list(connection.scalars(query.limit(limit)))
 
 
-def _one_by_one(wanted: TrackedFilter) -> Select[Any]:
+def _at_one_end(
+    connection: Connection,
+    wanted: TrackedFilter,
+    limit: int,
+    skipped: int,
+    *,
+    is_latest: bool = True,
+) -> list[int]:
+    """Look at the latest hashes one by one, or at the oldest, for those that fit."""
     column = tracked_hashes.c
-    query = select(column.tracked_id)
+    place = column.tracked_id
+    query = select(place).where(*_holds(wanted))
+    if not _is_of_any_cohort(wanted):
+        query = query.join(cohorts).where(*_conditions_of_cohort(wanted))
+    if is_latest:
+        border = select(func.max(place) - _LOOKED_AT).scalar_subquery()
+        query = query.where(place > border).order_by(place.desc())
+    else:
+        border = select(func.min(place) + _LOOKED_AT).scalar_subquery()
+        query = query.where(place < border).order_by(place)
+    return list(connection.scalars(query.limit(limit).offset(skipped)))
+
+
+def _found(connection: Connection, wanted: TrackedFilter) -> SelectBase:
+    """Select the numbers of all hashes that fit, by what leads to the fewest."""
+    column = tracked_hashes.c
+    place = column.tracked_id
+    fitting = select(cohorts.c.cohort_id).where(*_conditions_of_cohort(wanted))
+    of_cohorts = column.cohort_id.in_(fitting)
+    conditions = () if _is_of_any_cohort(wanted) else (of_cohorts,)
+    if wanted.tx_hash is not None:
+        of_hash = column.tx_hash == wanted.tx_hash
+        return select(place).where(of_hash, *_holds(wanted), *conditions)
+    if not wanted.text:
+        return select(place).where(*conditions)
+    if conditions:
+        of_cohort = how_many_tracked(connection, replace(wanted, text=""))
+        if of_cohort <= _how_many_hold(connection, wanted.text):
+            return select(place).where(*conditions, *_holds(wanted))
+        conditions = (by_row(column.cohort_id).in_(fitting),)
+    by_label = select(place).where(column.label.in_(_labels(wanted.text)), column.label != _NONE)
+    by_note = select(place).where(*_holds_in_note(wanted.text))
+    return union_all(by_label.where(*conditions), by_note.where(*conditions))
+
+
+def _is_of_any_cohort(wanted: TrackedFilter) -> bool:
+    return wanted.network_id is None and wanted.standing is None
+
+
+def _holds(wanted: TrackedFilter) -> Iterator[ColumnElement[bool]]:
+    """Demand that the text stands in the label or the note."""
+    column = tracked_hashes.c
     if wanted.text:
         in_label = column.label.icontains(wanted.text, autoescape=True)
-        query = query.where(in_label | column.note.icontains(wanted.text, autoescape=True))
-    if fitting := list(_conditions_of_cohort(wanted)):
-        query = query.join(cohorts).where(*fitting)
-    return query
-
-
-def _found(wanted: TrackedFilter) -> FromClause:
-    """Return tracked_id and cohort_id of all hashes that fit, whatever their cohorts are."""
-    column = tracked_hashes.c
-    columns = column["tracked_id", "cohort_id"]
-    of_hash = () if wanted.tx_hash is None else (column.tx_hash == wanted.tx_hash,)
-    if not wanted.text:
-        return select(*columns).where(*of_hash).subquery()
-    by_label = select(*columns).where(column.label.in_(_labels(wanted.text)), column.label != _NONE)
-    return union_all(
-        by_label.where(*of_hash), select(*columns).where(*_holds_in_note(wanted.text), *of_hash)
-    ).subquery()
+        yield in_label | column.note.icontains(wanted.text, autoescape=True)
 
 
 def _how_many_hold(connection: Connection, text: str) -> int:

@@ -53,6 +53,10 @@ def store(store: Store) -> Store:
         (TrackedFilter(text="NOTE 4"), [4]),
         (TrackedFilter(text="c:\\"), [3]),
         (TrackedFilter(text="%"), [3]),
+        (TrackedFilter(A_NETWORK, Standing.REJECTED, text="case"), [1]),
+        (TrackedFilter(A_NETWORK, Standing.UNANSWERED, text="note"), [4, 3]),
+        (TrackedFilter(standing=Standing.UNREPORTED, text="case"), []),
+        (TrackedFilter(tx_hash=a_hash(2), text="case"), []),
     ],
 )
 def test_tracked_are_found_by_what_is_known_of_them(
