@@ -2,7 +2,7 @@
 
 Two answers of `baseFeeHistory` that follow each other overlap: the end of the earlier one is the
 beginning of the later one. How long the overlap is tells how many blocks came between. A chain
-whose fee repeats itself fits in many ways; then nothing is concluded.
+whose fee repeats itself fits in many ways; then only what all of them tell is known.
 """
 
 from __future__ import annotations
@@ -18,25 +18,45 @@ SMALLEST_OVERLAP: Final = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Alignment:
-    """`came` blocks are new; `newest_first` is the order in which both answers stand."""
+class Fit:
+    """How a later answer goes on from an earlier one, if both stand in one certain order.
 
-    came: int
-    newest_first: bool = False
+    `base_fees` are those of the later one, the oldest first. Between `fewest` and `most` of them
+    are of blocks that came since.
+    """
+
+    base_fees: Sequence[Wei]
+    fewest: int
+    most: int
+
+    @property
+    def is_certain(self) -> bool:
+        """Whether it tells how many blocks came."""
+        return self.fewest == self.most
+
+    def common_fee(self, newest: int, oldest: int) -> Wei | None:
+        """Return the one base fee of the blocks of these ages, in blocks; None where they differ.
+
+        The newest block has the age 0.
+        """
+        last = len(self.base_fees) - 1
+        fees = set(self.base_fees[last - oldest : last - newest + 1])
+        return fees.pop() if len(fees) == 1 else None
 
 
-def align(earlier: Sequence[Wei], later: Sequence[Wei]) -> Alignment | None:
-    """Return how many blocks came between two answers; None where no way or several ways fit.
+def fits(earlier: Sequence[Wei], later: Sequence[Wei]) -> list[Fit]:
+    """Return how two answers fit, at most once for each order; empty where they do not.
 
     Both orders are tried, the oldest block first before the other one. It takes linear time.
     """
-    forward = overlaps(earlier, later)
-    backward = overlaps(later, earlier)
-    if len({*forward, *backward}) != 1:
-        return None
-    if forward:
-        return Alignment(len(later) - forward[0])
-    return Alignment(len(later) - backward[0], newest_first=True)
+    found = []
+    for in_order, lengths in (
+        (later, overlaps(earlier, later)),
+        (later[::-1], overlaps(later, earlier)),
+    ):
+        if lengths:
+            found.append(Fit(in_order, len(later) - lengths[0], len(later) - lengths[-1]))
+    return found
 
 
 def overlaps(earlier: Sequence[Wei], later: Sequence[Wei]) -> list[int]:

@@ -1,20 +1,20 @@
 """Back-filling: base fees of a time in which nothing was observed, at the time they probably had.
 
 `baseFeeHistory` names neither blocks nor times, so the times are counted back from the answer. Two
-answers in a row are aligned, so that each block gives one value at most; where they fit in several
-ways (a flat chain does), values are placed only where nothing is known, as after a pause.
+answers in a row are aligned, so that each block gives one value at most. Where they fit in several
+ways, as on a flat chain, a time has a value only where it has the same one in all of them.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 from typing import Final, NamedTuple
 
 from sqlalchemy import Connection, select
 
-from dashboard.domain.alignment import align
+from dashboard.domain.alignment import Fit, fits
 from dashboard.domain.fee_rollup import SeenFee
 from dashboard.domain.quantity import NetworkId, Wei
 from dashboard.store.columns import milliseconds_of, moment_of
@@ -31,35 +31,32 @@ _KNOWN: Final = (
 
 
 class Answer(NamedTuple):
-    """One `baseFeeHistory`."""
+    """One `baseFeeHistory`; `has_newest`: the base fee of its time was observed as well."""
 
     base_fees: Sequence[Wei]
     asked_at: datetime
+    has_newest: bool = True
 
 
 def backfill(
-    connection: Connection,
-    network_id: NetworkId,
-    asked_at: datetime,
-    history: Sequence[Wei],
-    block_time: timedelta,
+    connection: Connection, network_id: NetworkId, answer: Answer, block_time: timedelta
 ) -> list[Arrival]:
-    """Keep those values of a history that lie where no base fee is known; the last one is known.
+    """Keep those values of a history that lie where no base fee is known.
 
     `base_fee_histories` still holds the answer before this one: what that told too is not told
     again. Return what was kept, for roll-ups.
     """
-    asked_at = _as_stored(asked_at)
-    earlier = _earlier(connection, network_id)
-    fees, times = _new_blocks(Answer(history, asked_at), earlier, block_time)
-    if not times:
+    answer = answer._replace(asked_at=_as_stored(answer.asked_at))
+    told = list(_told(answer, _earlier(connection, network_id), block_time))
+    if not told:
         return []
-    known = sorted({*_known_times(connection, network_id, times[0], asked_at), asked_at})
+    known = _known_times(connection, network_id, told[0][0], answer.asked_at)
+    if answer.has_newest:
+        known.add(answer.asked_at)
     gap = max(_SHORTEST_GAP, _GAP_IN_BLOCKS * block_time)
+    bounds = sorted({*known, answer.asked_at})
     placed = {
-        at: base_fee
-        for at, base_fee in zip(times, fees, strict=False)
-        if _lies_in_gap(at, known, gap)
+        at: base_fee for at, base_fee in told if at not in known and _lies_in_gap(at, bounds, gap)
     }
     rows = [{"network_id": network_id, "at": at, "base_fee": placed[at]} for at in placed]
     insert_all_new(connection, estimated_base_fees, rows)
@@ -75,23 +72,48 @@ def _earlier(connection: Connection, network_id: NetworkId) -> Answer | None:
     return None if row is None else Answer(row.base_fees, row.asked_at)
 
 
-def _new_blocks(
+def _told(
     answer: Answer, earlier: Answer | None, block_time: timedelta
-) -> tuple[Sequence[Wei], list[datetime]]:
-    """Return the base fees to place, oldest first, and the times of all but the last one.
+) -> Iterator[tuple[datetime, Wei]]:
+    """Yield the base fees that may be placed, oldest first, and their times.
 
     Where the answer fits onto the earlier one in one way, they are those of the blocks that came
-    since, at times since. Else they are all, the oldest first as the gas API tells them.
+    since, at times since. Where it does not fit, they are all, the oldest first as the gas API
+    tells them.
     """
-    fees, asked_at = answer
-    aligned = None
+    fees, asked_at, _ = answer
+    found: list[Fit] = []
     if earlier is not None and earlier.asked_at < asked_at:
-        aligned = align(earlier.base_fees, fees)
-    if aligned is not None and earlier is not None:
-        in_order = fees[::-1] if aligned.newest_first else fees
-        fees = in_order[len(in_order) - aligned.came :]
-        block_time = min(block_time, (asked_at - earlier.asked_at) / max(1, aligned.came))
-    return fees, [_as_stored(asked_at - age * block_time) for age in range(len(fees) - 1, 0, -1)]
+        elapsed = asked_at - earlier.asked_at
+        found = fits(earlier.base_fees, fees)
+        if len(found) > 1 or not all(fit.is_certain for fit in found):
+            yield from _agreed(found, asked_at, elapsed, block_time)
+            return
+        for fit in found:
+            fees = fit.base_fees[len(fees) - fit.most :]
+            block_time = min(block_time, elapsed / max(1, fit.most))
+    for age in range(len(fees) - 1, -1, -1):
+        yield _as_stored(asked_at - age * block_time), fees[len(fees) - 1 - age]
+
+
+def _agreed(
+    found: Sequence[Fit], asked_at: datetime, elapsed: timedelta, block_time: timedelta
+) -> Iterator[tuple[datetime, Wei]]:
+    """Yield a base fee for each block time since the earlier answer in which all ways agree."""
+    blocks = min(max(fit.most for fit in found), -(-elapsed // block_time))
+    for age in range(blocks - 1, -1, -1):
+        fees = {fit.common_fee(*_ages(fit, age, elapsed, block_time)) for fit in found}
+        if len(fees) == 1 and (base_fee := fees.pop()) is not None:
+            yield _as_stored(asked_at - age * block_time), base_fee
+
+
+def _ages(fit: Fit, age: int, elapsed: timedelta, block_time: timedelta) -> tuple[int, int]:
+    """Return which blocks, by age, may have been the newest one so many block times ago.
+
+    With few new blocks it is the last one from before them, with many they came faster.
+    """
+    fastest = -(-age * fit.most * block_time // elapsed)
+    return min(age, fit.fewest), min(max(age, fastest), fit.most)
 
 
 def _known_times(
@@ -110,8 +132,6 @@ def _known_times(
 def _lies_in_gap(at: datetime, known: Sequence[datetime], gap: timedelta) -> bool:
     """Whether the known times around `at` are far apart; before the first one is a gap."""
     following = bisect_left(known, at)
-    if known[following] == at:
-        return False
     return following == 0 or known[following] - known[following - 1] > gap
 
 

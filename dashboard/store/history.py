@@ -19,6 +19,7 @@ from dashboard.store.fee_rollups import Arrival, roll_up_arrivals
 from dashboard.store.fee_values import SeriesOf
 from dashboard.store.leases import next_token
 from dashboard.store.schema import (
+    estimated_base_fees,
     fee_marks,
     fee_rollups,
     rejections,
@@ -37,7 +38,7 @@ def keep_gas_history(connection: Connection, observations: Sequence[GasObservati
     for network_id in sorted({each.network_id for each in observations}):
         of_network = [each for each in observations if each.network_id == network_id]
         arrivals = defaultdict[FeeSeries, list[Arrival]](list)
-        fees = [row for row in map(suggested_row, of_network) if row is not None]
+        fees = _beside_estimates(connection, network_id, of_network)
         of_medium = SeriesOf(network_id, FeeSeries.MEDIUM_MAX_PRIORITY_FEE)
         for at, row in _insert_unknown(connection, of_medium, suggested_gas_fees, fees).items():
             for series in SUGGESTED:
@@ -49,6 +50,22 @@ def keep_gas_history(connection: Connection, observations: Sequence[GasObservati
             for at, row in _insert_unknown(connection, of_mark, fee_marks, rows).items():
                 arrivals[series].append(Arrival(SeenFee(at, row["fee"])))
         roll_up_arrivals(connection, network_id, arrivals)
+
+
+def _beside_estimates(
+    connection: Connection, network_id: NetworkId, observations: Sequence[GasObservation]
+) -> list[dict[str, Any]]:
+    """Return the rows of suggested fees of whose time no base fee was estimated."""
+    rows = [row for row in map(suggested_row, observations) if row is not None]
+    times = [row["asked_at"] for row in rows]
+    if not times:
+        return []
+    at = estimated_base_fees.c.at
+    query = select(at).where(
+        estimated_base_fees.c.network_id == network_id, at.between(min(times), max(times))
+    )
+    estimated = set(map(milliseconds_of, connection.scalars(query)))
+    return [row for row in rows if milliseconds_of(row["asked_at"]) not in estimated]
 
 
 def _insert_unknown(

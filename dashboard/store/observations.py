@@ -14,7 +14,7 @@ from dashboard.domain.fee_rollup import FeeSeries
 from dashboard.domain.gas import SuggestedGasFees
 from dashboard.domain.observation import GasObservation, GasSource, Operation
 from dashboard.domain.quantity import NetworkId, Wei
-from dashboard.store.backfill import backfill
+from dashboard.store.backfill import Answer, backfill
 from dashboard.store.failing import StandingFailure, failing, note_answer, note_failure
 from dashboard.store.fee_keeping import keep_marks, keep_suggested_fees
 from dashboard.store.fee_rollups import Arrival, Arrivals, roll_up_arrivals
@@ -85,7 +85,8 @@ def save_gas(
     arrivals: Arrivals = defaultdict[FeeSeries, list[Arrival]](list)
     if history is not None:
         if block_time is not None:
-            filled = backfill(connection, network_id, asked_at, history, block_time)
+            answer = Answer(history, asked_at, observation.suggested_gas_fees is not None)
+            filled = backfill(connection, network_id, answer, block_time)
             arrivals[FeeSeries.ESTIMATED_BASE_FEE] += filled
         row = {"network_id": network_id, "asked_at": asked_at, "base_fees": list(history)}
         put(connection, base_fee_histories, [row])

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, Final
 
+from dashboard.domain.alignment import SMALLEST_OVERLAP
 from dashboard.domain.fee_rollup import FeeSeries
 from dashboard.domain.gas import SuggestedGasFees
 from dashboard.domain.observation import GasObservation, GasSource, Operation
@@ -57,9 +58,9 @@ class Fees:
         """Keep what a poll saw."""
         network_id, at = seen.network_id, seen.asked_at
         if seen.base_fee_history is not None:
+            if block_time is not None and self._is_news(seen):
+                self._fill(seen, seen.base_fee_history, block_time)
             self.histories[network_id] = Dated(seen.base_fee_history, at)
-            if block_time is not None:
-                self._fill(network_id, at, seen.base_fee_history, block_time)
         self._keep(seen)
         for operation, told in _told(seen).items():
             if told is not None and seen.source_of(operation) is not GasSource.NODE_INSTEAD:
@@ -82,8 +83,13 @@ class Fees:
             held = of_operation.get(at)
             if held is None and operation is Operation.SUGGESTED_GAS_FEES and not is_history:
                 self.estimated[network_id].pop(at, None)
+            if held is None and is_history and self._is_estimated(operation, network_id, at):
+                continue
             if held is None or (not is_history and told.source.is_better_than(held.source)):
                 of_operation[at] = told
+
+    def _is_estimated(self, operation: Operation, network_id: NetworkId, at: datetime) -> bool:
+        return operation is Operation.SUGGESTED_GAS_FEES and at in self.estimated[network_id]
 
     def _tables(self, network_id: NetworkId) -> dict[Operation, dict[datetime, Dated[Any]]]:
         return {
@@ -105,16 +111,25 @@ class Fees:
         filled = [(at, fee, True) for at, fee in self.estimated[network_id].items()]
         return sorted([*seen, *filled])
 
-    def _fill(
-        self, network_id: NetworkId, at: datetime, history: Sequence[Wei], block_time: timedelta
-    ) -> None:
+    def _is_news(self, seen: GasObservation) -> bool:
+        """Whether a history is another one than the last; shorter ones are alike by chance."""
+        last = self.histories.get(seen.network_id)
+        if last is None or last.asked_at >= seen.asked_at or len(last.value) < SMALLEST_OVERLAP:
+            return True
+        return last.value != seen.base_fee_history
+
+    def _fill(self, seen: GasObservation, history: Sequence[Wei], block_time: timedelta) -> None:
         """Keep those values whose probable time lies where nothing is known for long."""
-        known = sorted({*self.observed[network_id], *self.estimated[network_id], at})
+        network_id, at = seen.network_id, seen.asked_at
+        known = {*self.observed[network_id], *self.estimated[network_id]}
+        if seen.suggested_gas_fees is not None:
+            known.add(at)
+        bounds = sorted({*known, at})
         gap = max(_SHORTEST_GAP, 3 * block_time)
         new = {
             when: fee
             for when, fee in _dated(history, at, block_time)
-            if when not in known and _silence_around(when, known) > gap
+            if when not in known and _silence_around(when, bounds) > gap
         }
         self.estimated[network_id] |= new
 
@@ -122,9 +137,9 @@ class Fees:
 def _dated(
     history: Sequence[Wei], at: datetime, block_time: timedelta
 ) -> list[tuple[datetime, Wei]]:
-    """Count the times back from the answer, in which the newest value is no news."""
-    ages = range(len(history) - 1, 0, -1)
-    return [(at - age * block_time, fee) for age, fee in zip(ages, history, strict=False)]
+    """Count the times back from the answer."""
+    ages = range(len(history) - 1, -1, -1)
+    return [(at - age * block_time, fee) for age, fee in zip(ages, history, strict=True)]
 
 
 def _silence_around(when: datetime, known: Sequence[datetime]) -> timedelta:

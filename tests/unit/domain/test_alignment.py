@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dashboard.domain.alignment import SMALLEST_OVERLAP, Alignment, align, overlaps
+from dashboard.domain.alignment import SMALLEST_OVERLAP, Fit, fits, overlaps
 from dashboard.domain.quantity import Wei
 
 FEES = st.lists(st.integers(0, 3).map(Wei), max_size=40)
@@ -19,38 +19,59 @@ def fees(*values: int) -> tuple[Wei, ...]:
 CHAIN = fees(*(number * number % 101 for number in range(50)))
 
 
-@pytest.mark.parametrize("came", [0, 1, 20, 35])
+@pytest.mark.parametrize("came", [1, 10])
 def test_new_blocks_are_those_after_the_overlap(came: int) -> None:
-    assert align(CHAIN[:15], CHAIN[came : came + 15]) == (
-        Alignment(came) if came <= 15 - SMALLEST_OVERLAP else None
-    )
+    later = CHAIN[came : came + 15]
+
+    assert fits(CHAIN[:15], later) == [Fit(later, came, came)]
 
 
 @pytest.mark.parametrize("came", [1, 7])
 def test_order_is_found_the_same_way(came: int) -> None:
     newest_first = CHAIN[::-1]
+    later = newest_first[20 - came : 40 - came]
 
-    aligned = align(newest_first[20:40], newest_first[20 - came : 40 - came])
+    [fit] = fits(newest_first[20:40], later)
 
-    assert aligned == Alignment(came, newest_first=True)
+    assert fit == Fit(later[::-1], came, came)
+    assert fit.is_certain
 
 
 @pytest.mark.parametrize("count", [SMALLEST_OVERLAP + 1, 3000])
-def test_flat_chain_fits_in_many_ways_and_says_nothing(count: int) -> None:
+def test_flat_chain_fits_in_many_ways_which_all_tell_the_same(count: int) -> None:
     flat = fees(7) * count
 
-    assert len(overlaps(flat, flat)) == count - SMALLEST_OVERLAP + 1
-    assert align(flat, flat) is None
+    found = fits(flat, flat)
+
+    assert found == [Fit(flat, 0, count - SMALLEST_OVERLAP)] * 2
+    assert not found[0].is_certain
+    assert found[0].common_fee(0, count - SMALLEST_OVERLAP) == 7
 
 
-def test_chain_that_swings_says_nothing() -> None:
-    assert align(fees(1, 2) * 10, fees(1, 2) * 10) is None
+def test_order_is_not_decided_where_both_fit_alike() -> None:
+    earlier, later = fees(1, 2, 3, 4, 5, 6, 1, 2), fees(4, 5, 6, 1, 2, 3, 4, 5)
+
+    assert fits(earlier, later) == [Fit(later, 3, 3), Fit(later[::-1], 3, 3)]
 
 
-def test_answers_too_far_apart_say_nothing() -> None:
-    assert align(fees(*range(20)), fees(*range(100, 120))) is None
-    assert align((), fees(1, 2, 3)) is None
-    assert align((), ()) is None
+def test_same_answer_again_tells_of_no_block_in_either_order() -> None:
+    assert [(fit.fewest, fit.most) for fit in fits(CHAIN, CHAIN)] == [(0, 0), (0, 0)]
+
+
+def test_chain_that_swings_tells_nothing_in_common() -> None:
+    swinging = fees(1, 2) * 10
+
+    [forward, backward] = fits(swinging, swinging)
+
+    assert (forward.common_fee(0, 0), backward.common_fee(0, 0)) == (2, 1)
+    assert forward.common_fee(0, 1) is None
+
+
+def test_answers_too_far_apart_do_not_fit() -> None:
+    assert fits(CHAIN[:15], CHAIN[20:35]) == []
+    assert fits(fees(*range(20)), fees(*range(100, 120))) == []
+    assert fits((), fees(1, 2, 3)) == []
+    assert fits((), ()) == []
 
 
 @given(FEES, FEES)

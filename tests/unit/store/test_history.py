@@ -10,7 +10,7 @@ from dashboard.domain.observation import GasObservation, GasSource, Operation
 from dashboard.domain.quantity import Wei
 from dashboard.store.engine import Store
 from dashboard.store.history import first_observed_at, keep_gas_history, other_networks
-from dashboard.store.observations import latest_gas, save_gas
+from dashboard.store.observations import base_fees, latest_gas, save_gas
 from dashboard.store.rejections import save_polled
 from dashboard.store.transactions import TrackRequest, track
 from tests.builders import (
@@ -56,6 +56,16 @@ def test_history_leaves_what_was_seen_as_it_is(store: Store) -> None:
 
     assert latest is not None
     assert (latest.value, latest.source) == (seen.suggested_gas_fees, GasSource.GAS_API)
+
+
+def test_history_leaves_a_time_alone_whose_base_fee_was_estimated(store: Store) -> None:
+    history = GasObservation(A_NETWORK, A_MOMENT, base_fee_history=(Wei(7), Wei(8)))
+    with store.write() as connection:
+        save_gas(connection, history, seconds(2))
+        keep_gas_history(connection, [made_up(A_MOMENT), made_up(A_MOMENT - seconds(1))])
+        found = base_fees(connection, A_NETWORK, A_MOMENT - seconds(9), A_MOMENT)
+
+    assert [fee for _, fee, _ in found] == [7, 5, 8]
 
 
 @pytest.mark.parametrize("later", [1, 600])

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from itertools import pairwise
 from typing import Any
-
-import pytest
 
 from dashboard.domain.observation import Failure, FailureKind, GasObservation, Operation
 from dashboard.domain.quantity import LARGEST_FEE, Wei
@@ -156,74 +153,6 @@ def test_base_fees_of_a_time_include_both_ends_in_order(store: Store) -> None:
         BaseFeePoint(A_MOMENT + seconds(1), Wei(1), is_time_estimated=False),
         BaseFeePoint(A_MOMENT + seconds(2), Wei(2), is_time_estimated=False),
     ]
-
-
-def test_first_history_fills_the_time_before_with_estimated_times(store: Store) -> None:
-    history = (Wei(1), Wei(2), Wei(3))
-    fees = suggested_gas_fees(estimated_base_fee=Wei(3))
-    observe(store, 0, base_fee_history=history, suggested_gas_fees=fees)
-
-    assert points(store) == [(-4, 1, True), (-2, 2, True), (0, 3, False)]
-
-
-def test_history_fills_nothing_where_fees_were_observed(store: Store) -> None:
-    for second in range(0, 41, 4):
-        observe_base_fee(store, second, 5)
-    observe(store, 40, base_fee_history=(Wei(9),) * 20)
-
-    assert not any(guess for _, _, guess in points(store)[1:])
-
-
-def test_history_fills_a_gap_between_observations(store: Store) -> None:
-    for second in (0, 4, 30, 34):
-        observe_base_fee(store, second, 5)
-    observe(store, 34, base_fee_history=tuple(Wei(n) for n in range(18)))
-
-    guessed = [(second, fee) for second, fee, guess in points(store) if guess]
-    assert guessed == [(second, second // 2) for second in range(6, 30, 2)]
-
-
-def test_history_is_not_filled_in_twice(store: Store) -> None:
-    observe(store, 0, base_fee_history=(Wei(1),) * 30)
-    before = points(store)
-    observe(store, 1, base_fee_history=(Wei(1),) * 30)
-
-    assert points(store) == before
-
-
-CHAIN = tuple(Wei(number * number % 101) for number in range(60))
-
-
-@pytest.mark.parametrize("order", [1, -1])
-def test_block_that_two_histories_tell_is_kept_once(store: Store, order: int) -> None:
-    observe(store, 0, base_fee_history=CHAIN[10:40])
-    first = len(points(store))
-    observe(store, 40, base_fee_history=CHAIN[25:55])
-    observe(store, 80, base_fee_history=CHAIN[30:60][::order])
-
-    added = points(store)[first : first + 14]
-    assert [fee for _, fee, _ in added] == list(CHAIN[40:54])
-    assert [second for second, _, _ in added] == list(range(12, 40, 2))
-
-
-def test_history_whose_newest_block_comes_first_is_turned(store: Store) -> None:
-    observe(store, 0, base_fee_history=CHAIN[10:40][::-1])
-    first = len(points(store))
-    observe(store, 20, base_fee_history=CHAIN[30:60][::-1])
-
-    added = points(store)[first:]
-    assert [fee for _, fee, _ in added] == list(CHAIN[40:59])
-    seconds_between = [after[0] - before[0] for before, after in pairwise(added)]
-    assert min(seconds_between) > 0
-    assert added[0][0] > 0
-
-
-def test_history_without_block_time_fills_nothing(store: Store) -> None:
-    seen = GasObservation(A_NETWORK, A_MOMENT, base_fee_history=(Wei(1), Wei(2), Wei(3)))
-    with store.write() as connection:
-        save_gas(connection, seen)
-
-    assert points(store) == []
 
 
 def test_medium_priority_fees_of_a_time_come_in_order(store: Store) -> None:
