@@ -38,12 +38,15 @@ def restore(*, file: Path, force: bool, as_json: bool) -> None:
                 "rows": {**done.rows},
                 "held": done.held,
                 "aside": done.aside,
+                "mended": {**done.mended},
             }
         )
         return
     say(f"The store holds what {file} held: {sum(done.rows.values()):,} rows, verified.")
     if done.aside is not None:
         say(f"What was there before is in {done.aside}.")
+    for name, many in done.mended.items():
+        say(f"{many:,} {name} were wrong in it and are made anew.")
     say(f"{done.held:,} notices that were owed are held: `linewatch release` sends them.")
 
 

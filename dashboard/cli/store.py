@@ -74,35 +74,46 @@ def backup(*, file: Path, force: bool, keep: int | None, as_json: bool) -> None:
 
 @click.command()
 @click.argument("file", type=_FILE, required=False)
+@click.option("--mend", "mends", is_flag=True, help="Make anew what follows from other data.")
 @options.as_json
-def verify(*, file: Path | None, as_json: bool) -> None:
+def verify(*, file: Path | None, mends: bool, as_json: bool) -> None:
     """Verify that the store, or the backup FILE, is whole; status 1 and the remedy where not.
 
-    Pages and indexes, references between rows, what must hold beyond them, and every rejection
-    against the digest that it was kept with. Everybody may go on using the store meanwhile.
+    Pages and indexes, references between rows, what must hold beyond them, what is counted and
+    rolled up against what it is made of, and every rejection against the digest that it was kept
+    with. Everybody may go on using the store meanwhile, also while it is mended.
     """
-    found = verify_it(settings_of_command(), file)
+    found = verify_it(settings_of_command(), file, mends=mends, tell=_progress)
     if as_json:
         trouble: list[Json] = [
-            {"what": each.what, "remedy": each.remedy} for each in found.findings
+            {"what": each.what, "remedy": each.remedy, "isMendable": each.is_mendable}
+            for each in found.findings
         ]
         print_json(
             {
                 "store": found.name,
                 "isWhole": not trouble,
                 "findings": trouble,
+                "mended": {**found.mended},
                 "rows": {**found.rows},
             }
         )
-    elif found.findings:
+        sys.exit(FAILED if trouble else 0)
+    for name, many in found.mended.items():
+        say(f"{many:,} {name} were made anew.")
+    if found.findings:
         for each in found.findings:
             warn(f"{found.name}: {each.what}: {each.remedy}")
-    else:
-        say(f"{found.name} is whole.")
-        rows = [(name, f"{many:,}") for name, many in found.rows.items() if many]
-        print_table(("TABLE", "ROWS"), rows)
-    if found.findings:
         sys.exit(FAILED)
+    say(f"{found.name} is whole.")
+    rows = [(name, f"{many:,}") for name, many in found.rows.items() if many]
+    print_table(("TABLE", "ROWS"), rows)
+
+
+def _progress(what: str) -> None:
+    """Say what is looked at to whoever waits before a terminal."""
+    if sys.stderr.isatty():
+        click.echo(f"Looking at {what} …", err=True)
 
 
 def settings_of_command() -> Settings:

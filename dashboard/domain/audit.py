@@ -28,7 +28,7 @@ class Action(StrEnum):
     MIGRATE = "migrate"
     BACKUP = "backup"
     RESTORE = "restore"
-    VERIFY = "verify"
+    MEND = "mend"
     MOVE = "move"
     JOIN = "join"
     RELEASE = "release"

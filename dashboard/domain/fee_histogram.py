@@ -73,6 +73,16 @@ class FeeHistogram:
         for part, count in other._counts.items():
             counts[part] = get(part, 0) + count
 
+    @property
+    def count(self) -> int:
+        """How many fees were counted."""
+        return sum(self._counts.values())
+
+    def holds(self, other: FeeHistogram) -> bool:
+        """Whether all that the other one counted can be among what this one did."""
+        get = self._counts.get
+        return all(count <= get(part, 0) for part, count in other._counts.items())
+
     def quantiles(self, *percents: Fraction | int) -> tuple[Wei, ...]:
         """Return nearest-rank percentiles (ascending), each at most 1/128 off the exact one.
 
@@ -81,7 +91,7 @@ class FeeHistogram:
         if not self._counts:
             raise ValueError("an empty histogram has no quantile")
         ascending = sorted(self._counts.items())
-        total = sum(self._counts.values())
+        total = self.count
         found, place, passed = [], 0, ascending[0][1]
         for percent in percents:
             rank = max(1, int(-(-total * percent // 100)))

@@ -77,7 +77,7 @@ class FeeArrays:
 
 
 @dataclass(frozen=True, slots=True)
-class _Counted:
+class Counted:
     """Histograms of many stretches in one: those of one stretch stand from its start on."""
 
     starts: Integers
@@ -117,14 +117,14 @@ def _lay(octets: npt.NDArray[np.uint8], places: Integers, numbers: Integers, wid
         octets[places + octet] = numbers >> 8 * octet & 0xFF
 
 
-def _count(parts: Integers, starts: Integers) -> _Counted:
+def _count(parts: Integers, starts: Integers) -> Counted:
     """Count how often each part occurs in each stretch."""
     stretch = np.repeat(np.arange(len(starts)), np.diff(starts, append=len(parts)))
     keys = np.sort(stretch << _PART_BITS | parts)
     firsts = np.flatnonzero(np.diff(keys, prepend=keys[0] - 1))
     found = keys[firsts]
     stretches = found >> _PART_BITS
-    return _Counted(
+    return Counted(
         starts=np.flatnonzero(np.diff(stretches, prepend=-1)),
         parts=found & _MOST_PARTS - 1,
         counts=np.diff(firsts, append=len(keys)),

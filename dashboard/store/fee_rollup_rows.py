@@ -40,6 +40,7 @@ _LAST_BEFORE: Final = " UNION ALL ".join(
 )
 _FIRST: Final = f"SELECT first_at {_LEVEL} ORDER BY begins_at LIMIT 1"
 _FIRST_BEGIN: Final = f"SELECT begins_at {_LEVEL} ORDER BY begins_at LIMIT 1"
+_BEGIN_AFTER: Final = f"SELECT begins_at {_LEVEL} AND begins_at >= ? ORDER BY begins_at LIMIT 1"
 _NEWEST: Final = " UNION ALL ".join(
     f"SELECT * FROM (SELECT {_WHOLE} {_LEVEL} ORDER BY begins_at DESC LIMIT 1) AS of_{level.name}"  # noqa: S608 - names of ours
     for level in Level
@@ -48,7 +49,12 @@ _NEWEST: Final = " UNION ALL ".join(
 
 def keep_rollups(connection: Connection, of: SeriesOf, rolled_up: Iterable[RolledUp]) -> None:
     """Write roll-ups, each in the place of the one that covers the same time."""
-    write_rows(connection, _PUT, [row_of(of, each) for each in rolled_up])
+    write_rollup_rows(connection, (row_of(of, each) for each in rolled_up))
+
+
+def write_rollup_rows(connection: Connection, rows: Iterable[Row]) -> None:
+    """Write rows with all columns, each in the place of the one that covers the same time."""
+    write_rows(connection, _PUT, list(rows))
 
 
 def rollups_between(
@@ -57,6 +63,20 @@ def rollups_between(
     """Return the roll-ups that begin at or after `since` and before `until`, oldest first."""
     rows = _select(connection, f"SELECT {_WHOLE} {_BETWEEN}", of, level, (since, until))
     return {row[1]: rollup_of(row) for row in rows}
+
+
+def rows_between(
+    connection: Connection, of: SeriesOf, level: Level, since: int, until: int
+) -> list[Row]:
+    """Return the rows, with all columns, that begin from `since` to before `until`."""
+    return _select(connection, f"SELECT {_COLUMNS} {_BETWEEN}", of, level, (since, until))
+
+
+def first_begin_after(connection: Connection, of: SeriesOf, level: Level, at: int) -> int | None:
+    """Return when the first roll-up of a level begins that begins at or after a time."""
+    for (found,) in _select(connection, _BEGIN_AFTER, of, level, (at,)):
+        return int(found)
+    return None
 
 
 def begins_between(
@@ -165,6 +185,11 @@ def rollup_of(row: Row) -> FeeRollup:
         gap,
         FeeHistogram.decode(histogram),
     )
+
+
+def rollup_of_whole(row: Row) -> FeeRollup:
+    """Read a roll-up back from a row with all columns; ValueError where its histogram is none."""
+    return rollup_of((*row[2:11], *row[13:]))
 
 
 def _octets_of(total: int) -> bytes:

@@ -39,9 +39,14 @@ _LAST: Final = (
     "SELECT asked_at, fee FROM fee_marks WHERE network_id = ? AND operation = ? AND asked_at < ? "
     "ORDER BY asked_at DESC LIMIT 1"
 )
-_FIRST_SEEN: Final = "SELECT min(asked_at) FROM suggested_gas_fees WHERE network_id = ?"
-_FIRST_ESTIMATED: Final = "SELECT min(at) FROM estimated_base_fees WHERE network_id = ?"
-_FIRST_MARK: Final = "SELECT min(asked_at) FROM fee_marks WHERE network_id = ? AND operation = '{}'"
+_FIRST_SEEN: Final = (
+    "SELECT min(asked_at) FROM suggested_gas_fees WHERE network_id = ? AND asked_at >= ?"
+)
+_FIRST_ESTIMATED: Final = "SELECT min(at) FROM estimated_base_fees WHERE network_id = ? AND at >= ?"
+_FIRST_MARK: Final = (
+    "SELECT min(asked_at) FROM fee_marks "
+    "WHERE network_id = ? AND operation = '{}' AND asked_at >= ?"
+)
 _FIRSTS: Final = {
     FeeSeries.ESTIMATED_BASE_FEE: (_FIRST_SEEN, _FIRST_ESTIMATED),
     FeeSeries.MEDIUM_MAX_PRIORITY_FEE: (_FIRST_SEEN,),
@@ -79,8 +84,8 @@ def last_mark_before(connection: Connection, of: SeriesOf, at: int) -> SeenFee |
     return None
 
 
-def first_value_at(connection: Connection, of: SeriesOf) -> int | None:
-    """Return the time of the oldest single value that is kept."""
-    values = [of.network_id] * len(_FIRSTS[of.series])
+def first_value_at(connection: Connection, of: SeriesOf, since: int = -_ALL) -> int | None:
+    """Return the time of the oldest single value that is kept from a time on."""
+    values = [of.network_id, since] * len(_FIRSTS[of.series])
     found = read_rows(connection, " UNION ALL ".join(_FIRSTS[of.series]), values)
     return min((at for (at,) in found if at is not None), default=None)

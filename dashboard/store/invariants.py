@@ -18,6 +18,8 @@ from sqlalchemy import (
 )
 
 from dashboard.domain.notice import NoticeState
+from dashboard.domain.store_size import StoreKind
+from dashboard.store.finding import RESTORE, Finding
 from dashboard.store.raw_rows import read_table
 from dashboard.store.rejection_reader import record_of
 from dashboard.store.rejections import version_digest
@@ -29,30 +31,43 @@ from dashboard.store.schema import (
     outbox,
     rejections,
     signed_transactions,
+    store_growth,
     transitions,
 )
 
-RESTORE: Final = "restore a backup from before: `linewatch restore FILE`"
 
+class _Broken(NamedTuple):
+    """The rows of a table that break a rule."""
 
-class Finding(NamedTuple):
-    """Something that is not as it must be, and what helps."""
+    table: Table
+    conditions: tuple[Any, ...]
 
-    what: str
-    remedy: str
+    @property
+    def how_many(self) -> Select[Any]:
+        """How many there are."""
+        return select(func.count()).select_from(self.table).where(*self.conditions)
+
+    @property
+    def keys(self) -> Select[Any]:
+        """The keys of the first of them."""
+        query = select(*self.table.primary_key).where(*self.conditions)
+        return query.order_by(*self.table.primary_key).limit(_NAMED)
 
 
 class _Rule(NamedTuple):
-    """`wrong` counts what breaks the rule; `what` says so after their number."""
+    """What breaks the rule; `what` says so after their number."""
 
     what: str
     remedy: str
-    wrong: Select[Any]
+    wrong: _Broken
 
 
-def _none(table: Table, *conditions: Any) -> Select[Any]:  # noqa: ANN401 - as SQLAlchemy's where takes them
-    return select(func.count()).select_from(table).where(*conditions)
+def _none(table: Table, *conditions: Any) -> _Broken:  # noqa: ANN401 - as SQLAlchemy's where takes them
+    return _Broken(table, conditions)
 
+
+_NAMED: Final = 3
+"""Rows that are named of those that are wrong in the same way."""
 
 _LAST_TOKEN: Final = select(func.max(installation.c.last_token)).scalar_subquery()
 _IS_HANDED_IN: Final = exists().where(signed_transactions.c.tx_hash == rejections.c.tx_hash)
@@ -98,6 +113,11 @@ _RULES: Final = (
         _none(notices, notices.c.claimed_by > _LAST_TOKEN),
     ),
     _Rule(
+        "measurements of a kind of data that this version does not know",
+        "upgrade Linewatch",
+        _none(store_growth, store_growth.c.kind.not_in([each.value for each in StoreKind])),
+    ),
+    _Rule(
         "reports that are there in part: without the transaction, its reason or its overflows",
         RESTORE,
         _none(
@@ -114,18 +134,27 @@ _RULES: Final = (
 
 
 def broken_rules(connection: Connection) -> Iterator[Finding]:
-    """Tell every rule that does not hold, with how many rows break it."""
-    owners = connection.scalar(_none(installation)) or 0
+    """Tell every rule that does not hold, with how many rows break it, and the first of them."""
+    owners = connection.scalar(_none(installation).how_many) or 0
     if owners != 1:
         yield Finding(f"the store has {owners} rows that say whose it is, not one", RESTORE)
     for rule in _RULES:
-        if wrong := connection.scalar(rule.wrong) or 0:
-            yield Finding(f"{wrong:,} {rule.what}", rule.remedy)
+        yield from _told(connection, rule)
     for table in metadata.sorted_tables:
         for key in table.foreign_key_constraints:
-            if wrong := connection.scalar(_orphans(table, key)) or 0:
-                what = f"{wrong:,} rows of {table.name} name a row of {key.referred_table.name}"
-                yield Finding(f"{what} that is not there", RESTORE)
+            what = f"rows of {table.name} name a row of {key.referred_table.name} that is not there"
+            yield from _told(connection, _Rule(what, RESTORE, _orphans(table, key)))
+
+
+def _told(connection: Connection, rule: _Rule) -> Iterator[Finding]:
+    if many := connection.scalar(rule.wrong.how_many) or 0:
+        names = [column.name for column in rule.wrong.table.primary_key]
+        first = (
+            " ".join(f"{name} {value}" for name, value in zip(names, row, strict=True))
+            for row in connection.execute(rule.wrong.keys)
+        )
+        listed = "; ".join([*first, *(["…"] if many > _NAMED else [])])
+        yield Finding(f"{many:,} {rule.what} ({listed})", rule.remedy)
 
 
 def changed_rejections(connection: Connection) -> Iterator[Finding]:
@@ -143,18 +172,19 @@ def changed_rejections(connection: Connection) -> Iterator[Finding]:
         column.block_number,
         column.version_digest,
     )
-    changed = sum(
-        row[-1] != version_digest(record_of(row[:-1]))
+    changed = [
+        row[2]
         for rows in read_table(connection, rejections, columns)
         for row in rows
-    )
+        if row[-1] != version_digest(record_of(row[:-1]))
+    ]
     if changed:
-        yield Finding(
-            f"{changed:,} rejections say something else than when they were kept", RESTORE
-        )
+        listed = ", ".join([*map(str, changed[:_NAMED]), *(["…"] if changed[_NAMED:] else [])])
+        what = f"{len(changed):,} rejections say something else than when they were kept"
+        yield Finding(f"{what} (rejection_id {listed})", RESTORE)
 
 
-def _orphans(table: Table, key: ForeignKeyConstraint) -> Select[Any]:
+def _orphans(table: Table, key: ForeignKeyConstraint) -> _Broken:
     pairs = [(each.parent, each.column) for each in key.elements]
     is_there = exists().where(*(here == there for here, there in pairs))
     return _none(table, and_(*(here.is_not(None) for here, _ in pairs)), ~is_there)

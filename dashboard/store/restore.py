@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,9 +18,10 @@ from dashboard.store.audit import note_action
 from dashboard.store.backup import clear_away
 from dashboard.store.backup_file import address_of, force_to_disk, reading
 from dashboard.store.database import database_at
-from dashboard.store.engine import installation_id
+from dashboard.store.engine import installation_id, open_store
 from dashboard.store.failures import store_errors
 from dashboard.store.held import hold_what_is_owed
+from dashboard.store.mend import mend, wrong_derived
 from dashboard.store.migrate import migrate
 from dashboard.store.placing import put_in_place
 from dashboard.store.raw_rows import count_on_after, last_number
@@ -39,13 +40,15 @@ _JUMPING: Final = (rejections, outbox)
 class Restored:
     """What was restored: whose, how many rows of each table, and where the former store is.
 
-    `held` notices wait until a person decides whether they are sent.
+    `held` notices wait until a person decides whether they are sent. `mended` is what was wrong of
+    the data that is derived from others, and was made anew.
     """
 
     installation_id: UUID
     rows: dict[str, int]
     held: int
     aside: str | None
+    mended: dict[str, int]
 
 
 def restore(url: str, path: Path, by: Doer, folder: Path, expected: UUID | None = None) -> Restored:
@@ -61,10 +64,12 @@ def restore(url: str, path: Path, by: Doer, folder: Path, expected: UUID | None 
     with _copied(path, beside) as copy:
         migrate(address_of(copy), by=by)
         held, owner = _set_right(copy, path, by, expected)
-        rows = _verified(copy, path)
+        _refuse(_verified(copy), path)
+        mended = _mended(copy, path, by)
+        rows = _counted(copy)
         force_to_disk(copy)
         aside = put_in_place(copy, database, by.at)
-    return Restored(owner, rows, held, aside)
+    return Restored(owner, rows, held, aside, mended)
 
 
 @contextmanager
@@ -113,13 +118,31 @@ def _untold(connection: Connection) -> int:
     return connection.scalar(query) or 0
 
 
-def _verified(copy: Path, path: Path) -> dict[str, int]:
+def _verified(copy: Path) -> Iterator[Finding]:
     with reading(copy) as connection:
-        _refuse(verify(connection, is_quick=True), path)
+        yield from verify(connection, is_quick=True)
+
+
+def _mended(copy: Path, path: Path, by: Doer) -> dict[str, int]:
+    """Make anew what is derived and wrong; return how many of each kind that were."""
+    with reading(copy) as connection:
+        found = list(wrong_derived(connection))
+    _refuse((each for each in found if not each.is_mendable), path)
+    if not found:
+        return {}
+    with open_store(address_of(copy)) as store:
+        mended = mend(store, by)
+    with database_at(address_of(copy)).alone():  # so that nothing stays in a log
+        pass
+    return mended
+
+
+def _counted(copy: Path) -> dict[str, int]:
+    with reading(copy) as connection:
         return count_rows(connection)
 
 
-def _refuse(findings: Iterator[Finding], path: Path) -> None:
+def _refuse(findings: Iterable[Finding], path: Path) -> None:
     for finding in findings:
         raise StoreError(
             f"The backup {path} is damaged, and nothing was changed: {finding.what}. Take an older "

@@ -79,6 +79,15 @@ def make_of_rejections(connection: Connection, table: Table, *which: ColumnEleme
         connection.execute(insert(table).from_select(names, coarser))
 
 
+def counted_anew(table: Table, level: Level, *which: ColumnElement[bool]) -> Select[Any]:
+    """Select the tallies of a level as what they are made of says, with all columns in their order.
+
+    That is `rejections` for hours, else the tallies of the next finer level; `which` speaks of it.
+    """
+    own = [rejections.c.sender] if "sender" in table.c else []
+    return _hours(own, which) if level is Level.HOUR else _from_finer(table, level, which)
+
+
 def _row(table: Table, key: Key, many: int) -> dict[str, Any]:
     row = dict(zip((column.name for column in table.primary_key), key, strict=True))
     return row | {"begins_at": moment_of(row["begins_at"]), "many": many}

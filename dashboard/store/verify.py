@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import chain
 from typing import Final
 
 from sqlalchemy import Connection, func, select, text
 from sqlalchemy.exc import DBAPIError
 
-from dashboard.store.invariants import RESTORE, Finding, broken_rules, changed_rejections
+from dashboard.store.finding import RESTORE, Finding
+from dashboard.store.invariants import broken_rules, changed_rejections
+from dashboard.store.mend import Tell, be_silent, wrong_derived
 from dashboard.store.schema import metadata
 
 __all__ = ["Finding", "broken_pages", "count_rows", "verify"]
@@ -17,18 +18,25 @@ __all__ = ["Finding", "broken_pages", "count_rows", "verify"]
 _MOST_COMPLAINTS: Final = 20
 
 
-def verify(connection: Connection, *, is_quick: bool = False) -> Iterator[Finding]:
+def verify(
+    connection: Connection, *, is_quick: bool = False, tell: Tell = be_silent
+) -> Iterator[Finding]:
     """Tell what is wrong; what rests on broken pages is not looked at.
 
-    `is_quick` spares what takes longest: each index entry with its row, each rejection with its
-    digest.
+    `is_quick` spares what takes longest: each index entry with its row, what is derived from other
+    data, each rejection with its digest. `tell` hears what is looked at now.
     """
+    tell("pages")
     broken = list(broken_pages(connection, is_quick=is_quick))
     yield from broken
     if broken:
         return
-    found = broken_rules(connection)
-    yield from found if is_quick else chain(found, changed_rejections(connection))
+    tell("references and rules")
+    yield from broken_rules(connection)
+    if not is_quick:
+        yield from wrong_derived(connection, tell)
+        tell("digests of rejections")
+        yield from changed_rejections(connection)
 
 
 def count_rows(connection: Connection) -> dict[str, int]:

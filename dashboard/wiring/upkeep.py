@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
@@ -18,7 +18,8 @@ from dashboard.store.backup import back_up
 from dashboard.store.backup_file import reading
 from dashboard.store.connection import Connection
 from dashboard.store.engine import installation_id, open_store
-from dashboard.store.invariants import Finding
+from dashboard.store.finding import Finding
+from dashboard.store.mend import Tell, be_silent, mend
 from dashboard.store.move import Moved, move
 from dashboard.store.restore import Restored, restore
 from dashboard.store.verify import count_rows, verify
@@ -43,11 +44,12 @@ class Kept:
 
 @dataclass(frozen=True, slots=True)
 class Verified:
-    """What was looked at, what is wrong with it, and how many rows each table holds."""
+    """What was looked at, what is wrong with it, the rows of each table, and what was mended."""
 
     name: str
     findings: Sequence[Finding]
     rows: dict[str, int]
+    mended: Mapping[str, int]
 
 
 def back_up_store(settings: Settings, path: Path, *, keep: int | None, overwrites: bool) -> Kept:
@@ -71,13 +73,22 @@ def back_up_store(settings: Settings, path: Path, *, keep: int | None, overwrite
     return Kept(made.path, made.size, rows, deleted)
 
 
-def verify_it(settings: Settings, path: Path | None) -> Verified:
-    """Verify the running store, or the backup at `path`."""
+def verify_it(
+    settings: Settings, path: Path | None, *, mends: bool = False, tell: Tell = be_silent
+) -> Verified:
+    """Verify the running store, or the backup at `path`; `tell` hears what is looked at now.
+
+    What is derived from other data and wrong is made anew before, where it `mends`.
+    """
     if path is not None:
+        if mends:
+            raise InputError(f"{path} is a backup and stays as it is: restore it, which mends it")
         with reading(path) as connection:
-            return _verified(f"The backup {path}", connection)
-    with closing(open_checked_store(settings)) as store, store.read() as connection:
-        return _verified(store.name, connection)
+            return _verified(f"The backup {path}", connection, tell)
+    with closing(open_checked_store(settings)) as store:
+        mended = mend(store, _doer(), tell) if mends else {}
+        with store.read() as connection:
+            return replace(_verified(store.name, connection, tell), mended=mended)
 
 
 def restore_store(settings: Settings, path: Path, *, becomes_another: bool) -> Restored:
@@ -130,9 +141,9 @@ def join_installation(settings: Settings, *, leaves_another: bool) -> str:
     return str(found)
 
 
-def _verified(name: str, connection: Connection) -> Verified:
-    findings = tuple(verify(connection))
-    return Verified(name, findings, {} if findings else count_rows(connection))
+def _verified(name: str, connection: Connection, tell: Tell) -> Verified:
+    findings = tuple(verify(connection, tell=tell))
+    return Verified(name, findings, {} if findings else count_rows(connection), {})
 
 
 def _delete_all_but(keep: int, folder: Path) -> tuple[Path, ...]:

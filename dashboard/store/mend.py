@@ -1,0 +1,53 @@
+"""Mend what a store derives from other data of its own, while everybody goes on using it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Final, TypeAlias
+
+from sqlalchemy import Connection
+
+from dashboard.domain.audit import Doer
+from dashboard.store.engine import Store
+from dashboard.store.finding import Finding
+from dashboard.store.mender import Mender
+from dashboard.store.verify_cohorts import mend_cohorts, wrong_cohorts
+from dashboard.store.verify_fees import mend_rollups, wrong_rollups
+from dashboard.store.verify_numbers import mend_numbers, wrong_numbers
+from dashboard.store.verify_tallies import mend_tallies, wrong_tallies
+
+Look: TypeAlias = Callable[[Connection], Iterator[Finding]]
+Tell: TypeAlias = Callable[[str], None]
+"""Hears what is looked at now."""
+
+_DERIVED: Final[dict[str, tuple[Look, Callable[[Mender], int]]]] = {
+    "numbers that rows are given": (wrong_numbers, mend_numbers),
+    "tallies of rejections": (wrong_tallies, mend_tallies),
+    "cohorts of tracked hashes": (wrong_cohorts, mend_cohorts),
+    "roll-ups of fees": (wrong_rollups, mend_rollups),
+}
+
+
+def be_silent(_what: str) -> None:
+    """Tell nobody."""
+
+
+def wrong_derived(connection: Connection, tell: Tell = be_silent) -> Iterator[Finding]:
+    """Tell what does not say what it is derived from."""
+    for name, (look, _) in _DERIVED.items():
+        tell(name)
+        yield from look(connection)
+
+
+def mend(store: Store, by: Doer, tell: Tell = be_silent) -> dict[str, int]:
+    """Make anew what can be; return how many rows, or steps, of each kind that were.
+
+    Nothing is open in between, and each transaction looks again before it writes, so that
+    everybody may go on using the store. The same again finds nothing left.
+    """
+    mender, mended = Mender(store, by), {}
+    for name, (_, make_anew) in _DERIVED.items():
+        tell(name)
+        if many := make_anew(mender):
+            mended[name] = many
+    return mended

@@ -1,0 +1,304 @@
+"""What the store derives from its own data is verified against that, and made anew of it."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from datetime import timedelta
+
+import pytest
+from sqlalchemy import text
+
+from dashboard.domain.audit import Action, Doer
+from dashboard.domain.observation import GasObservation
+from dashboard.domain.quantity import Wei
+from dashboard.domain.retention import Before
+from dashboard.store.audit import AuditFilter, audit_entries
+from dashboard.store.connection import Connection
+from dashboard.store.engine import Store
+from dashboard.store.mend import mend, wrong_derived
+from dashboard.store.observations import save_gas
+from dashboard.store.rejections import save_polled
+from dashboard.store.retention import keep_house
+from dashboard.store.schema import (
+    cohorts,
+    fee_rollups,
+    rejection_modules,
+    rejection_tallies,
+    tracked_hashes,
+    watched_cohorts,
+)
+from dashboard.store.transactions import TrackRequest, track_all
+from dashboard.store.verify import verify
+from tests.builders import (
+    A_MOMENT,
+    A_NETWORK,
+    ANOTHER_NETWORK,
+    a_hash,
+    a_record,
+    a_suggestion,
+    seconds,
+    suggested_gas_fees,
+)
+from tests.unit.store.lived_in import content_of, live_in
+
+BY = Doer("operator", A_MOMENT)
+DERIVED = (
+    rejection_tallies,
+    rejection_modules,
+    cohorts,
+    watched_cohorts,
+    tracked_hashes,
+    fee_rollups,
+)
+
+
+def found_in(store: Store) -> list[str]:
+    """Return all that is wrong of what is derived."""
+    with store.read() as connection:
+        return [each.what for each in wrong_derived(connection)]
+
+
+def spoil(store: Store, *statements: str) -> None:
+    """Write past the store."""
+    with store.write() as connection:
+        for each in statements:
+            changed = connection.execute(text(each)).rowcount
+            assert changed, f"{each} changes nothing"
+
+
+def derived(store: Store) -> dict[str, list[tuple[object, ...]]]:
+    """Return the rows of what is derived, but for the numbers of cohorts."""
+    rows = content_of(store)
+    of = {table.name: rows[table.name] for table in DERIVED}
+    named = [column.name for column in tracked_hashes.columns].index("cohort_id")
+    members = defaultdict[object, list[object]](list)
+    for row in of["tracked_hashes"]:
+        members[row[named]].append(row[1])
+    sizes: list[tuple[object, ...]] = [
+        (row[2], sorted(map(repr, members[row[0]]))) for row in of["cohorts"]
+    ]
+    watched: list[tuple[object, ...]] = [
+        (row[1], row[5], sorted(map(repr, members[row[0]]))) for row in of["watched_cohorts"]
+    ]
+    own = {name: of[name] for name in ("rejection_tallies", "rejection_modules", "fee_rollups")}
+    return {**own, "cohorts": sorted(sizes, key=repr), "watched_cohorts": sorted(watched, key=repr)}
+
+
+def see_fees(connection: Connection, offset: int) -> None:
+    """Keep all four series at some seconds after the moment."""
+    fee = 1000 + offset % 977
+    fees = suggested_gas_fees(estimated_base_fee=Wei(fee), medium=a_suggestion(fee + 1, fee))
+    at = A_MOMENT + seconds(offset)
+    seen = GasObservation(A_NETWORK, at, fees, base_fee_percentile=Wei(fee), busy_threshold=Wei(9))
+    save_gas(connection, seen, block_time=seconds(2))
+
+
+@pytest.fixture
+def lived(store: Store) -> Store:
+    """Return a store with two days of fees, tracked hashes, and rejections of some of them."""
+    live_in(store)
+    with store.write() as connection:
+        for offset in (*range(0, 200, 20), *range(3600, 3700, 30), 90_000, 90_030, 300_000):
+            see_fees(connection, offset)
+        requests = [
+            TrackRequest(a_hash(number), (A_NETWORK, ANOTHER_NETWORK), None, "")
+            for number in range(100, 106)
+        ]
+        track_all(connection, requests, A_MOMENT)
+        for number in range(2):
+            at = A_MOMENT + timedelta(days=20 * number)
+            save_polled(connection, A_NETWORK, a_record(tx_hash=a_hash(100 + number)), at)
+    return store
+
+
+SPOILT = {
+    "tally of an hour": (
+        "UPDATE rejection_tallies SET many = many + 3 WHERE level = 4",
+        r"the tally of the hour from 20.* on says 1?\d rejections of network \d+ at ",
+    ),
+    "tally of all time": (
+        "UPDATE rejection_tallies SET many = 1 WHERE level = 0",
+        r"the tally of all time says 1 .* and \d+ are counted",
+    ),
+    "tallies of a week": ("DELETE FROM rejection_tallies WHERE level = 2", "the week from"),
+    "modules": ("DELETE FROM rejection_modules", "modules are not tallied by name, such as "),
+    "size of a cohort": (
+        "UPDATE cohorts SET size = 77 WHERE size = 4",
+        r"the cohort \d+ says that it has 77 hashes, and 4 are stored",
+    ),
+    "records that nobody holds": (
+        "UPDATE watched_cohorts SET is_rejected = true",
+        r"network \d+ says of 0x\w+ that a record is held, and none is",
+    ),
+    "records that are held": (
+        "UPDATE watched_cohorts SET is_rejected = false",
+        r"network \d+ says of 0x\w+ that no record is held, and one is",
+    ),
+    "sum of a minute": (
+        "UPDATE fee_rollups SET total = histogram WHERE level = 1",
+        r"in the minute from 20.* on: it says total \d+ instead of \d+",
+    ),
+    "count of an hour": (
+        "UPDATE fee_rollups SET seen = seen + 1 WHERE level = 2",
+        r"in the hour from .* seen \d+ instead of \d+",
+    ),
+    "highest of a day": (
+        "UPDATE fee_rollups SET highest = highest + 1 WHERE level = 3",
+        r"in the day from .* highest \d+ instead of \d+",
+    ),
+    "last value": ('UPDATE fee_rollups SET "last" = lowest', r"last \d+ instead of \d+"),
+    "gap": ("UPDATE fee_rollups SET longest_gap = 7", "longest_gap 7 instead of"),
+    "estimated": ("UPDATE fee_rollups SET estimated = 1 - estimated", "estimated 1 instead of 0"),
+    "median": ("UPDATE fee_rollups SET median = median + 1", "it says other percentiles"),
+    "histogram": (
+        "UPDATE fee_rollups SET histogram = (SELECT min(histogram) FROM fee_rollups)",
+        "another histogram",
+    ),
+    "no histogram": ("UPDATE fee_rollups SET histogram = total", "another histogram"),
+    "missing minutes": (
+        "DELETE FROM fee_rollups WHERE level = 1 AND series = 2",
+        r"medium_max_priority_fee of network \d+ in the minute from .*: it is not there",
+    ),
+    "missing day": (
+        "DELETE FROM fee_rollups WHERE level = 3",
+        "in the day from .*: it is not there",
+    ),
+    "all roll-ups": ("DELETE FROM fee_rollups", "in the hour from .*: it is not there"),
+}
+
+
+def test_store_in_which_everything_happened_is_whole(lived: Store) -> None:
+    with lived.read() as connection:
+        assert list(verify(connection)) == []
+
+
+@pytest.mark.parametrize("what", SPOILT)
+def test_derived_data_that_is_wrong_is_named_and_made_anew(lived: Store, what: str) -> None:
+    before, (statement, complaint) = derived(lived), SPOILT[what]
+    spoil(lived, statement)
+
+    with lived.read() as connection:
+        found = list(wrong_derived(connection))
+    assert [each for each in found if each.is_mendable] == found
+    assert any(re.search(complaint, each.what) for each in found), found
+
+    assert sum(mend(lived, BY).values()) > 0
+    assert found_in(lived) == []
+    assert derived(lived) == before
+
+
+def test_mending_is_on_record_and_done_once(lived: Store) -> None:
+    spoil(lived, "UPDATE cohorts SET size = 77", "DELETE FROM rejection_tallies")
+
+    first, second = mend(lived, BY), mend(lived, BY)
+
+    assert set(first) == {"tallies of rejections", "cohorts of tracked hashes"}
+    assert second == {}
+    with lived.read() as connection:
+        entries = audit_entries(connection, AuditFilter(Action.MEND))
+    assert {(each.actor, each.subject) for each in entries} == {
+        ("operator", "tallies"),
+        ("operator", "cohorts"),
+    }
+    assert all(each.details["mended"] for each in entries)
+
+
+def test_cohort_without_hashes_is_found_and_ended(lived: Store) -> None:
+    spoil(
+        lived,
+        "INSERT INTO cohorts (cohort_id, tracked_at, size) VALUES (99, 0, 5)",
+        "INSERT INTO watched_cohorts (cohort_id, network_id, watch_id, watched_at, born_at, "
+        "is_rejected) VALUES (99, 1, 99, 0, 0, false)",
+    )
+
+    assert found_in(lived)[-1] == "the cohort 99 says that it has 5 hashes, and 0 are stored"
+    mend(lived, BY)
+    assert found_in(lived) == []
+
+
+def test_hours_that_are_lost_cannot_be_made_anew_without_minutes(lived: Store) -> None:
+    spoil(lived, "DELETE FROM fee_rollups WHERE level <> 3")
+    spoil(lived, "DELETE FROM suggested_gas_fees", "DELETE FROM estimated_base_fees")
+    spoil(lived, "DELETE FROM fee_marks")
+
+    with lived.read() as connection:
+        found = list(wrong_derived(connection))
+
+    assert {each.is_mendable for each in found} == {False}
+    assert "hours of it are not there" in found[0].what
+    assert "linewatch restore FILE" in found[0].remedy
+
+
+@pytest.mark.parametrize(
+    "kept", [Before(fees=A_MOMENT + seconds(120)), Before(fees=A_MOMENT + timedelta(days=9))]
+)
+def test_forgotten_fees_are_no_damage(lived: Store, kept: Before) -> None:
+    for _ in keep_house(lived, kept):
+        pass
+    assert found_in(lived) == []
+
+    with lived.write() as connection:
+        for offset in (7, 67, 3607, 5000, 90_001):
+            see_fees(connection, offset)
+
+    assert found_in(lived) == []
+
+
+def test_forgotten_minutes_are_no_damage_and_late_values_neither(lived: Store) -> None:
+    before = A_MOMENT + timedelta(hours=3)
+    for _ in keep_house(lived, Before(fees=before, fee_minutes=before)):
+        pass
+    with lived.write() as connection:
+        for offset in (7, 67, 3607, 5000, 90_001):
+            see_fees(connection, offset)
+
+    assert found_in(lived) == []
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE fee_rollups SET highest = lowest",
+        "UPDATE fee_rollups SET seen = seen + 4",
+        "UPDATE fee_rollups SET first_at = first_at - 60000",
+    ],
+)
+def test_roll_up_whose_values_are_forgotten_has_to_agree_with_itself(
+    lived: Store, statement: str
+) -> None:
+    for _ in keep_house(lived, Before(fees=A_MOMENT + timedelta(days=9))):
+        pass
+    spoil(lived, statement)
+
+    with lived.read() as connection:
+        assert any(not each.is_mendable for each in wrong_derived(connection))
+
+
+def test_minute_that_lost_its_percentiles_finds_them_in_its_histogram(lived: Store) -> None:
+    for _ in keep_house(lived, Before(fees=A_MOMENT + timedelta(days=9))):
+        pass
+    before = derived(lived)
+    spoil(lived, "UPDATE fee_rollups SET p90 = 0, median = 1 WHERE level = 1")
+
+    assert "its percentiles are not those of its histogram" in found_in(lived)[0]
+    mend(lived, BY)
+    assert derived(lived) == before
+
+
+def test_many_findings_of_one_kind_are_told_in_few_lines(lived: Store) -> None:
+    spoil(lived, "DELETE FROM rejection_tallies", "DELETE FROM fee_rollups")
+
+    found = found_in(lived)
+
+    assert len(found) < 30
+    assert re.match(r"\d+ more roll-ups of fees that do not say what they are made of", found[-1])
+
+
+@pytest.mark.parametrize("database", ["postgresql"])
+def test_number_that_would_be_given_again_is_found_and_mended(lived: Store) -> None:
+    spoil(lived, "SELECT setval(pg_get_serial_sequence('rejections', 'rejection_id'), 2)")
+
+    assert "rejections would go on counting after 2, and has rows up to" in found_in(lived)[0]
+    assert mend(lived, BY) == {"numbers that rows are given": 1}
+    assert found_in(lived) == []
