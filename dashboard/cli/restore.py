@@ -12,7 +12,13 @@ from dashboard.cli import options
 from dashboard.cli.output import print_json, say
 from dashboard.cli.store import settings_of_command
 from dashboard.errors import InputError
-from dashboard.wiring.upkeep import count_held, move_store, release_held, restore_store
+from dashboard.wiring.upkeep import (
+    count_held,
+    give_up_moving,
+    move_store,
+    release_held,
+    restore_store,
+)
 
 _FROM_VARIABLE: Final = "env:"
 
@@ -73,17 +79,24 @@ def release(*, drop: bool, counts: bool, as_json: bool) -> None:
 @click.option(
     "--to",
     "target",
-    required=True,
     metavar="URL",
     help="An empty database; env:NAME reads the variable NAME, so that no list shows a password.",
 )
+@click.option("--give-up", "gives_up", is_flag=True, help="Stay, after a move that was killed.")
 @options.as_json
-def move(*, target: str, as_json: bool) -> None:
+def move(*, target: str | None, gives_up: bool, as_json: bool) -> None:
     """Move the store to another database; stop everything that runs before.
 
     All rows are copied and compared. The store that they come from stays as it is, but for a mark
-    that keeps everybody from going on with it.
+    that keeps everybody from going on with it. After a move that was killed nobody can use the
+    store until the same command completes it, or until it is given up.
     """
+    if gives_up == (target is not None):
+        raise InputError("say where to move with --to, or --give-up")
+    if target is None:
+        place = give_up_moving(settings_of_command())
+        print_json({"givenUp": place}) if as_json else say(f"The store stays; {place} is left.")
+        return
     done = move_store(settings_of_command(), _address(target))
     if as_json:
         print_json({"store": done.name, "rows": {**done.rows}})

@@ -15,6 +15,7 @@ from dashboard.store.boot import BootClock, BootMoment
 from dashboard.store.connection import DATABASE
 from dashboard.store.database import PATIENCE, Database, database_at
 from dashboard.store.failures import store_errors
+from dashboard.store.moving import refuse_moving
 from dashboard.store.rejection_reader import RejectionReader
 from dashboard.store.schema import REVISION, installation
 
@@ -117,11 +118,7 @@ def check_store(store: Store, look: timedelta) -> None:
     with store.read() as connection:
         database_of(connection).look_over(connection, look)
         check_schema(connection)
-        moved_to = connection.scalar(select(installation.c.moved_to))
-    if moved_to is not None:
-        raise ForeignStore(
-            f"{store.name} was moved to {moved_to}: set store.url, or LINEWATCH_STORE_URL, to that"
-        )
+        refuse_moving(connection, store.name)
 
 
 def check_schema(connection: Connection) -> None:

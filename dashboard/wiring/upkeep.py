@@ -20,7 +20,7 @@ from dashboard.store.connection import Connection
 from dashboard.store.engine import installation_id, open_store
 from dashboard.store.finding import Finding
 from dashboard.store.mend import Tell, be_silent, mend
-from dashboard.store.move import Moved, move
+from dashboard.store.move import Moved, give_up, move
 from dashboard.store.restore import Restored, restore
 from dashboard.store.verify import count_rows, verify
 from dashboard.wiring.actor import os_user
@@ -119,8 +119,12 @@ def count_held(settings: Settings) -> int:
 
 def move_store(settings: Settings, target: str) -> Moved:
     """Move the store to another database; the settings have to name that afterwards."""
-    open_checked_store(settings).close()
-    return move(store_url(settings), target, _doer())
+    return move(store_url(settings), target, _doer(), own_id(settings))
+
+
+def give_up_moving(settings: Settings) -> str:
+    """Stay with the store although a move began; return where it was to go."""
+    return give_up(store_url(settings), _doer())
 
 
 def join_installation(settings: Settings, *, leaves_another: bool) -> str:

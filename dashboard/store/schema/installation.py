@@ -8,8 +8,8 @@ from dashboard.store.columns import Moment
 from dashboard.store.schema.base import key, metadata, needed
 
 # One row: whose store this is, the last fencing token that any lease was given, how often the API
-# keys were changed, when a backup was restored last, where everything was moved, and before when
-# the audit log may be forgotten.
+# keys were changed, when a backup was restored last, how far a move is or where it went, and before
+# when the audit log may be forgotten.
 installation = Table(
     "installation",
     metadata,

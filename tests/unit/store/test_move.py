@@ -2,22 +2,34 @@
 
 from __future__ import annotations
 
+import signal
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from sqlalchemy import text
 
 from dashboard.domain.audit import Action, Doer
-from dashboard.errors import ForeignStore, InputError, SchemaMismatch, StoreUnavailable
+from dashboard.errors import (
+    ForeignStore,
+    InputError,
+    LinewatchError,
+    SchemaMismatch,
+    StoreUnavailable,
+)
 from dashboard.store.audit import AuditFilter, audit_entries
+from dashboard.store.database import database_at
 from dashboard.store.engine import Store, open_store
 from dashboard.store.invariants import changed_rejections
-from dashboard.store.move import move
+from dashboard.store.move import give_up, move
 from dashboard.store.raw_rows import last_number
 from dashboard.store.rejections import newest
 from dashboard.store.schema import audit_log, outbox, rejections
 from dashboard.store.verify import verify
 from tests.builders import A_MOMENT, a_hash
+from tests.installation import PROJECT
 from tests.postgresql import empty_database
 from tests.unit.store.lived_in import content_of, keep_report, live_in
 from tests.unit.store.machine import Machine
@@ -119,5 +131,73 @@ def test_store_of_an_older_schema_is_brought_on_first(url: str, target: str) -> 
 def test_store_that_moved_does_not_move_again(url: str, target: str, tmp_path: Path) -> None:
     move(url, target, BY)
 
-    with pytest.raises(ForeignStore, match=r"was moved to .* before"):
+    with pytest.raises(ForeignStore, match=r"was moved to .*: set store\.url"):
         move(url, f"sqlite:///{tmp_path}/third.sqlite", BY)
+    with pytest.raises(ForeignStore, match=r"was moved to .* before: nothing is left to move"):
+        move(url, target, BY)
+
+
+def test_move_that_fails_leaves_the_store_as_it_was(url: str, target: str) -> None:
+    with database_at(target).alone() as connection:
+        connection.execute(text("CREATE TABLE photos (name TEXT)"))
+
+    with pytest.raises(InputError, match=r"there already|holds tables already"):
+        move(url, target, BY)
+
+    with open_store(url):
+        pass
+
+
+def is_open(url: str) -> bool:
+    """Whether a worker would begin on a store."""
+    try:
+        open_store(url).close()
+    except LinewatchError:
+        return False
+    return True
+
+
+def killed(url: str, target: str, commit: int, when: str) -> None:
+    """Move, and die there."""
+    arguments = [url, target, str(commit), when]
+    command = [sys.executable, "-m", "tests.unit.store.dying_mover", *arguments]
+    ended = subprocess.run(command, cwd=PROJECT, capture_output=True, check=False, timeout=100)
+    assert ended.returncode == -signal.SIGKILL, ended.stderr.decode()
+
+
+def held(url: str) -> dict[str, object]:
+    """Return what a store holds, but for what moving it adds."""
+    with open_store(url) as store:
+        return {**content_of(store), "audit_log": []}
+
+
+KILLS = [(0, "inside"), *((commit, when) for commit in range(1, 5) for when in ("before", "after"))]
+
+
+@pytest.mark.parametrize(("commit", "when"), KILLS)
+def test_move_that_was_killed_leaves_one_store_at_most_and_the_same_again_completes_it(
+    url: str, target: str, before: dict[str, object], commit: int, when: str
+) -> None:
+    killed(url, target, commit, when)
+
+    open_ones = [address for address in (url, target) if is_open(address)]
+    assert open_ones == {(1, "before"): [url], (4, "after"): [target]}.get((commit, when), [])
+    if target not in open_ones:
+        move(url, target, BY)
+    assert (is_open(url), held(target)) == (False, before)
+
+
+def test_move_that_was_killed_can_be_given_up(
+    url: str, target: str, before: dict[str, object]
+) -> None:
+    killed(url, target, 3, "before")
+
+    give_up(url, BY)
+
+    assert before == held(url)
+    with pytest.raises(ForeignStore, match="is the copy of a move"):
+        open_store(target)
+    with pytest.raises(InputError, match="what an earlier move left"):
+        move(url, target, BY)
+    with pytest.raises(InputError, match="is not being moved"):
+        give_up(url, BY)

@@ -1,0 +1,92 @@
+"""How far a move is: a mark in each of both stores, so that at most one of them takes workers.
+
+The store that is left says where it goes before anything is copied. The copy says that it is none
+yet until the store that was left says that all is gone. A move that was killed goes on by these.
+"""
+
+from __future__ import annotations
+
+import re
+from enum import StrEnum
+from typing import Final, NamedTuple
+from uuid import UUID, uuid4
+
+from sqlalchemy import Connection, select, update
+
+from dashboard.errors import ForeignStore
+from dashboard.store.schema import installation
+
+
+class MoveState(StrEnum):
+    """Leaves: holds all until it is gone, where nobody works any more. Arrives: is the copy."""
+
+    LEAVES = "leaves"
+    ARRIVES = "arrives"
+    GONE = "gone"
+
+
+_UNDER_WAY: Final = re.compile(rf"({MoveState.LEAVES}|{MoveState.ARRIVES}) ([0-9a-f-]{{36}}) (.*)")
+
+
+class MoveMark(NamedTuple):
+    """What a store says of its move: from or to which `place`, and which move it is."""
+
+    state: MoveState
+    place: str
+    move_id: UUID | None
+
+    @classmethod
+    def of_new_move(cls, place: str) -> MoveMark:
+        """Begin to leave for a place."""
+        return cls(MoveState.LEAVES, place, uuid4())
+
+    def at_its_end(self) -> MoveMark:
+        """Return what the store says when all is in the other place."""
+        return MoveMark(MoveState.GONE, self.place, None)
+
+    def of_copy(self, source: str) -> MoveMark:
+        """Return what the copy says while the store that it comes from is not gone."""
+        return MoveMark(MoveState.ARRIVES, source, self.move_id)
+
+
+def mark_of(connection: Connection) -> MoveMark | None:
+    """Return what the store says of its move, None where there is none."""
+    told: str | None = connection.scalar(select(installation.c.moved_to))
+    if told is None:
+        return None
+    if match := _UNDER_WAY.fullmatch(told):
+        return MoveMark(MoveState(match[1]), match[3], UUID(match[2]))
+    return MoveMark(MoveState.GONE, told, None)
+
+
+def set_mark(connection: Connection, mark: MoveMark | None) -> None:
+    """Let the store say something else of its move."""
+    told = None
+    if mark is not None:
+        told = (
+            mark.place
+            if mark.state is MoveState.GONE
+            else f"{mark.state} {mark.move_id} {mark.place}"
+        )
+    connection.execute(update(installation).values(moved_to=told))
+
+
+def refuse_moving(connection: Connection, name: str) -> None:
+    """Raise ForeignStore, naming the remedy, where a store moves or was moved."""
+    mark = mark_of(connection)
+    if mark is None:
+        return
+    match mark.state:
+        case MoveState.GONE:
+            said = f"was moved to {mark.place}: set store.url, or LINEWATCH_STORE_URL, to that"
+        case MoveState.LEAVES:
+            said = (
+                f"is being moved to {mark.place}, which did not come to its end: run the same "
+                "`linewatch move --to` again, or `linewatch move --give-up` to stay here"
+            )
+        case _:
+            said = (
+                f"is the copy of a move from {mark.place} that did not come to its end: run "
+                "`linewatch move --to` again there, with this as its target"
+            )
+    raise ForeignStore(f"{name} {said}")
