@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import secrets
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -23,6 +22,7 @@ from dashboard.store.export import export as exported
 from dashboard.store.export_csv import write_csv_rows
 from dashboard.store.export_forms import Column, Field
 from dashboard.store.export_parquet import write_parquet_rows
+from dashboard.store.unfinished import unfinished_beside
 
 _STANDARD_OUTPUT: Final = "-"
 _DATABASE: Final = b"SQLite format 3\0"
@@ -131,18 +131,16 @@ def _write(
 @contextmanager
 def _appearing(path: Path, *, is_forced: bool) -> Iterator[Path]:
     """Yield a name beside `path`; what was written there takes its name when it is on disk."""
-    unfinished = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
     try:
-        yield unfinished
-        with unfinished.open("rb") as file:
-            os.fsync(file.fileno())
-        if not is_forced:
-            _refuse(path, is_forced=False)
-        unfinished.replace(path)
+        with unfinished_beside(path, "part") as unfinished:
+            yield unfinished
+            with unfinished.open("rb") as file:
+                os.fsync(file.fileno())
+            if not is_forced:
+                _refuse(path, is_forced=False)
+            unfinished.replace(path)
     except OSError as error:
         raise StoreUnavailable(
             f"{path} cannot be written ({error.strerror or error}): see that its disk has room and "
             "that this user may write there"
         ) from error
-    finally:
-        unfinished.unlink(missing_ok=True)

@@ -2,31 +2,26 @@
 
 from __future__ import annotations
 
-import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
-from uuid import uuid4
 
 from sqlalchemy import Connection
 
 from dashboard.errors import InputError, StoreError, StoreUnavailable
-from dashboard.store.backup_file import address_of, force_to_disk, reading
+from dashboard.store.backup_file import address_of, reading
 from dashboard.store.copying import copy_store
 from dashboard.store.database import Database, database_at
+from dashboard.store.disk import force_to_disk, make_file
 from dashboard.store.engine import Store, database_of, stored_revision
 from dashboard.store.failures import store_errors, translated
 from dashboard.store.migrate import migrate
 from dashboard.store.schema import REVISION
 from dashboard.store.sqlite import SqliteFile
+from dashboard.store.unfinished import unfinished_beside
 from dashboard.store.verify import verify
-
-_OWNER_ONLY: Final = 0o600
-_BESIDE: Final = ("-journal", "-wal", "-shm")
-"""What SQLite may put beside a file; after a whole copy nothing of it is left."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,26 +63,18 @@ def finished_as(path: Path, *, overwrites: bool = False) -> Iterator[Path]:
         raise InputError(f"{path} is no plain file: name another one")
     if not overwrites and path.exists():
         raise InputError(f"{path} is there already: name another file, or overwrite with --force")
-    unfinished = path.with_name(f".{path.name}.{uuid4().hex[:8]}.unfinished")
     try:
-        os.close(os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _OWNER_ONLY))
-        yield unfinished
-        force_to_disk(unfinished)
-        unfinished.replace(path)
-        force_to_disk(path.parent)
+        with unfinished_beside(path) as unfinished:
+            make_file(unfinished)
+            yield unfinished
+            force_to_disk(unfinished)
+            unfinished.replace(path)
+            force_to_disk(path.parent)
     except OSError as error:
         raise StoreUnavailable(
             f"{path} cannot be written ({error.strerror}): see that its folder is there, has room "
             "and belongs to this user"
         ) from error
-    finally:
-        clear_away(unfinished)
-
-
-def clear_away(path: Path) -> None:
-    """Delete a file that was not finished, with what SQLite put beside it."""
-    for end in ("", *_BESIDE):
-        path.with_name(path.name + end).unlink(missing_ok=True)
 
 
 def copy_before_upgrade(url: str) -> Path | None:
@@ -129,9 +116,7 @@ def _named(error: sqlite3.Error, database: Database, path: Path) -> StoreError:
 
 def _copy_rows(connection: Connection, path: Path) -> None:
     """Copy table by table, in the one moment that the reading transaction sees."""
-    path.unlink()
     migrate(address_of(path))
-    path.chmod(_OWNER_ONLY)
     target = database_at(address_of(path))
     assert isinstance(target, SqliteFile)  # noqa: S101 - its address is that of a file
     with store_errors(target), target.alone() as written:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
@@ -45,15 +44,6 @@ def reading(path: Path) -> Iterator[Connection]:
             yield connection.execution_options(**{DATABASE: database})
     finally:
         engine.dispose()
-
-
-def force_to_disk(path: Path) -> None:
-    """Wait until a file or a folder is on disk."""
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def _refuse_what_is_no_file(path: Path) -> None:

@@ -47,6 +47,9 @@ class Database(Protocol):
     def prepare(self) -> None:
         """Make what must be there before a store can be created."""
 
+    def create(self) -> None:
+        """Make an empty store, without a schema, where there is none."""
+
     def reading_engine(self) -> Engine:
         """Connect for reading."""
 

@@ -27,7 +27,7 @@ def migrate(url: str, own_id: UUID | None = None, by: Doer | None = None) -> str
     on.
     """
     database = database_at(url)
-    database.prepare()
+    database.create()
     engine = database.writing_engine(PATIENCE)
     try:
         with store_errors(database), engine.begin() as connection:

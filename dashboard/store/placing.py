@@ -12,9 +12,10 @@ from typing import Final
 from sqlalchemy import Connection, inspect, text
 
 from dashboard.errors import StoreError, StoreUnavailable
-from dashboard.store.backup_file import force_to_disk, reading
+from dashboard.store.backup_file import reading
 from dashboard.store.copying import copy_store
 from dashboard.store.database import Database
+from dashboard.store.disk import force_to_disk
 from dashboard.store.failures import store_errors
 from dashboard.store.migrate import bring_up
 from dashboard.store.solitude import in_use

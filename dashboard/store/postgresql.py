@@ -78,6 +78,9 @@ class PostgresqlServer:
     def prepare(self) -> None:
         """Need nothing: whoever runs the server creates the database."""
 
+    def create(self) -> None:
+        """Need nothing, for the same reason."""
+
     def reading_engine(self) -> Engine:
         """Connect for reading: each transaction sees one moment and cannot write."""
         engine = self._engine(

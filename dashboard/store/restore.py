@@ -8,16 +8,16 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
-from uuid import UUID, uuid4
+from uuid import UUID
 
 from sqlalchemy import Connection, func, select, update
 
 from dashboard.domain.audit import Action, Detail, Doer
 from dashboard.errors import ForeignStore, StoreError, StoreUnavailable
 from dashboard.store.audit import note_action
-from dashboard.store.backup import clear_away
-from dashboard.store.backup_file import address_of, force_to_disk, reading
+from dashboard.store.backup_file import address_of, reading
 from dashboard.store.database import database_at
+from dashboard.store.disk import force_to_disk
 from dashboard.store.engine import installation_id, open_store
 from dashboard.store.failures import store_errors
 from dashboard.store.held import hold_what_is_owed
@@ -27,6 +27,7 @@ from dashboard.store.placing import put_in_place
 from dashboard.store.raw_rows import count_on_after, last_number
 from dashboard.store.schema import installation, leases, outbox, rejections
 from dashboard.store.sqlite import SqliteFile
+from dashboard.store.unfinished import unfinished_beside
 from dashboard.store.verify import Finding, broken_pages, count_rows, verify
 
 GAP: Final = 1_000_000_000
@@ -77,17 +78,15 @@ def _copied(path: Path, folder: Path) -> Iterator[Path]:
     """Yield a copy of a backup that may be changed; it is gone afterwards."""
     with reading(path) as connection:
         _refuse(broken_pages(connection, is_quick=True), path)
-    copy = folder / f".restoring-{uuid4().hex[:8]}.sqlite"
     try:
-        copy.touch(mode=0o600)
-        shutil.copyfile(path, copy)
-        yield copy
+        with unfinished_beside(folder / path.name, "restoring") as copy:
+            copy.touch(mode=0o600)
+            shutil.copyfile(path, copy)
+            yield copy
     except OSError as error:
         raise StoreUnavailable(
             f"{folder} does not take a copy of {path} ({error.strerror}): make room there"
         ) from error
-    finally:
-        clear_away(copy)
 
 
 def _set_right(copy: Path, path: Path, by: Doer, expected: UUID | None) -> tuple[int, UUID]:

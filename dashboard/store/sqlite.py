@@ -18,6 +18,7 @@ from dashboard.errors import StoreError, StoreUnavailable
 from dashboard.store.boot import BootMoment, boot_clock
 from dashboard.store.connection import DATABASE
 from dashboard.store.damage import DAMAGED, PRIMARY, damage_of
+from dashboard.store.disk import make_file, make_folder
 from dashboard.store.solitude import in_use
 
 _LOOK_AGAIN: Final = 0.001
@@ -104,11 +105,22 @@ class SqliteFile:
         """Create the folder of the file, closed to other users, where there is none."""
         folder = self.path.parent
         try:
-            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            make_folder(folder)
         except OSError as error:
             raise StoreUnavailable(
                 f"The folder {folder} of the store cannot be made ({error.strerror}): "
                 "make it, or choose another with LINEWATCH_HOME"
+            ) from error
+
+    def create(self) -> None:
+        """Create the file, closed to other users, where there is none."""
+        self.prepare()
+        try:
+            make_file(self.path)
+        except OSError as error:
+            remedy = _REMEDIES[sqlite3.SQLITE_CANTOPEN]
+            raise StoreUnavailable(
+                f"{self.name} cannot be made ({error.strerror}): {remedy}"
             ) from error
 
     def writing_engine(self, patience: timedelta) -> Engine:

@@ -80,6 +80,27 @@ def test_missing_folder_is_made_for_its_owner_only(tmp_path: Path) -> None:
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
 
 
+def test_new_file_is_open_to_its_owner_only_with_all_that_lies_beside_it(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path}/store.sqlite"
+    migrate(url)
+    with open_store(url) as store, store.write() as connection:
+        connection.execute(text("UPDATE installation SET last_token = 7"))
+        modes = {each.name: stat.S_IMODE(each.stat().st_mode) for each in tmp_path.iterdir()}
+
+    assert set(modes) == {f"store.sqlite{end}" for end in ("", "-wal", "-shm")}
+    assert set(modes.values()) == {0o600}
+
+
+def test_file_that_is_there_keeps_its_mode(tmp_path: Path) -> None:
+    path = tmp_path / "store.sqlite"
+    path.touch()
+    path.chmod(0o640)
+
+    migrate(f"sqlite:///{path}")
+
+    assert stat.S_IMODE(path.stat().st_mode) == 0o640
+
+
 def test_folder_that_cannot_be_made_is_named_with_the_remedy(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
 

@@ -1,0 +1,36 @@
+"""Files and folders that are on disk before anything goes on, and open to nobody else."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Final
+
+_OWNER_ONLY: Final = 0o600
+_OWNERS_FOLDER: Final = 0o700
+
+
+def force_to_disk(path: Path) -> None:
+    """Wait until a file or a folder is on disk."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def make_folder(folder: Path) -> None:
+    """Make a folder, closed to other users, where there is none; with those that it lies in."""
+    missing = [each for each in (folder, *folder.parents) if not each.exists()]
+    folder.mkdir(mode=_OWNERS_FOLDER, parents=True, exist_ok=True)
+    for each in reversed(missing):
+        force_to_disk(each.parent)
+
+
+def make_file(path: Path) -> None:
+    """Make an empty file, closed to other users, where there is none; what is there stays as it is.
+
+    What SQLite puts beside a file is as closed as that.
+    """
+    os.close(os.open(path, os.O_WRONLY | os.O_CREAT, _OWNER_ONLY))
+    force_to_disk(path.parent)

@@ -1,0 +1,70 @@
+"""Files that are not finished: hidden, and cleared away once whoever wrote them is dead.
+
+Each has a lock beside it, in a file of its own: to close the file itself would let go of the locks
+that SQLite holds on it. A lock that can be had is nobody's any more, since the system frees those
+of whoever dies, be it by kill -9 or by a power cut.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Final
+from uuid import uuid4
+
+_OWNER_ONLY: Final = 0o600
+_LOCK: Final = ".lock"
+_BESIDE: Final = ("-journal", "-wal", "-shm")
+"""What SQLite may put beside a file; after a whole copy nothing of it is left."""
+
+_OURS: Final = re.compile(r"\..+\.[0-9a-f]{8}\.(?:unfinished|part|restoring)\.lock")
+
+
+@contextmanager
+def unfinished_beside(path: Path, kind: str = "unfinished") -> Iterator[Path]:
+    """Yield the path for a file to write in the folder of `path`; it is gone afterwards.
+
+    The `kind` is unfinished, part or restoring. What dead ones left in that folder is cleared away.
+    OSError where the folder takes no file.
+    """
+    clear_dead(path.parent)
+    ours = path.with_name(f".{path.name}.{uuid4().hex[:8]}.{kind}")
+    lock = ours.with_name(ours.name + _LOCK)
+    descriptor = os.open(lock, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _OWNER_ONLY)
+    try:
+        with suppress(OSError):  # a file system without locks: then none is ever cleared
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield ours
+    finally:
+        _clear_away(ours)
+        lock.unlink(missing_ok=True)
+        os.close(descriptor)
+
+
+def clear_dead(folder: Path) -> None:
+    """Delete what those left in a folder who were killed; what others write on is left alone."""
+    with suppress(OSError):  # whoever is to write there will say what is wrong with the folder
+        for lock in folder.iterdir():
+            if _OURS.fullmatch(lock.name):
+                with suppress(OSError):
+                    _clear_if_dead(lock)
+
+
+def _clear_if_dead(lock: Path) -> None:
+    descriptor = os.open(lock, os.O_WRONLY | os.O_NOFOLLOW)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        _clear_away(lock.with_name(lock.name.removesuffix(_LOCK)))
+        lock.unlink()
+    finally:
+        os.close(descriptor)
+
+
+def _clear_away(path: Path) -> None:
+    """Delete a file that was not finished, with what SQLite put beside it."""
+    for end in ("", *_BESIDE):
+        path.with_name(path.name + end).unlink(missing_ok=True)
