@@ -14,6 +14,7 @@ from dashboard.store.mender import Mender
 from dashboard.store.verify_cohorts import mend_cohorts, wrong_cohorts
 from dashboard.store.verify_fees import mend_rollups, wrong_rollups
 from dashboard.store.verify_numbers import mend_numbers, wrong_numbers
+from dashboard.store.verify_senders import mend_senders, wrong_senders
 from dashboard.store.verify_tallies import mend_tallies, wrong_tallies
 
 Look: TypeAlias = Callable[[Connection], Iterator[Finding]]
@@ -23,6 +24,7 @@ Tell: TypeAlias = Callable[[str], None]
 _DERIVED: Final[dict[str, tuple[Look, Callable[[Mender], int]]]] = {
     "numbers that rows are given": (wrong_numbers, mend_numbers),
     "tallies of rejections": (wrong_tallies, mend_tallies),
+    "counts of senders and labels": (wrong_senders, mend_senders),
     "cohorts of tracked hashes": (wrong_cohorts, mend_cohorts),
     "roll-ups of fees": (wrong_rollups, mend_rollups),
 }

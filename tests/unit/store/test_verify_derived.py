@@ -20,7 +20,8 @@ from dashboard.store.mend import mend, wrong_derived
 from dashboard.store.observations import save_gas
 from dashboard.store.rejections import save_polled
 from dashboard.store.retention import keep_house
-from dashboard.store.schema import tracked_hashes
+from dashboard.store.schema import sender_tallies, tracked_hashes
+from dashboard.store.tally_rows import make_of_rejections
 from dashboard.store.transactions import TrackRequest, track_all
 from dashboard.store.verify import verify
 from tests.builders import (
@@ -70,7 +71,7 @@ def derived(store: Store) -> dict[str, list[tuple[object, ...]]]:
     watched: list[tuple[object, ...]] = [
         (row[1], row[5], sorted(map(repr, members[row[0]]))) for row in of["watched_cohorts"]
     ]
-    own = {name: of[name] for name in ("rejection_tallies", "rejection_modules", "fee_rollups")}
+    own = {name: of[name] for name in COUNTED}
     return {**own, "cohorts": sorted(sizes, key=repr), "watched_cohorts": sorted(watched, key=repr)}
 
 
@@ -98,9 +99,13 @@ def lived(store: Store) -> Store:
         for number in range(2):
             at = A_MOMENT + timedelta(days=20 * number)
             save_polled(connection, A_NETWORK, a_record(tx_hash=a_hash(100 + number)), at)
+        connection.execute(text("UPDATE rejection_senders SET is_tallied = true"))
+        make_of_rejections(connection, sender_tallies)
     return store
 
 
+COUNTED = {"rejection_tallies", "rejection_modules", "rejection_senders", "sender_tallies"}
+COUNTED |= {"tracked_labels", "fee_rollups"}
 SPOILT = {
     "tally of an hour": (
         "UPDATE rejection_tallies SET many = many + 3 WHERE level = 4",
@@ -111,6 +116,9 @@ SPOILT = {
         r"the tally of all time says 1 .* and \d+ are counted",
     ),
     "modules": ("DELETE FROM rejection_modules", "modules are not tallied by name, such as "),
+    "senders": ("UPDATE rejection_senders SET many = 8", "rejections of 0x.* are counted wrong"),
+    "tallied sender": ("DELETE FROM sender_tallies WHERE level = 3", "rejections of 0x"),
+    "labels": ("DELETE FROM tracked_labels", "hashes labelled .* are counted wrong"),
     "size of a cohort": (
         "UPDATE cohorts SET size = 77 WHERE size = 4",
         r"the cohort \d+ says that it has 77 hashes, and 4 are stored",

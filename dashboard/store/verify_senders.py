@@ -1,0 +1,119 @@
+"""Whether senders and labels are counted as they occur, and how they are counted anew where not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+from sqlalchemy import (
+    BigInteger,
+    ColumnElement,
+    Connection,
+    Select,
+    delete,
+    func,
+    insert,
+    literal,
+    select,
+    type_coerce,
+    union_all,
+)
+
+from dashboard.domain.quantity import Address
+from dashboard.store.finding import Finding, mendable, named
+from dashboard.store.mender import Mender
+from dashboard.store.schema import (
+    rejection_senders,
+    rejections,
+    sender_tallies,
+    tracked_hashes,
+    tracked_labels,
+)
+from dashboard.store.sender_tallies import MANY
+from dashboard.store.tally_levels import Level
+from dashboard.store.tally_rows import counted_anew, make_of_rejections
+
+_NONE: Final = literal(0, BigInteger)
+
+
+def wrong_senders(connection: Connection) -> Iterator[Finding]:
+    """Tell whose rejections, and which labels, are counted wrong."""
+    told = (
+        mendable(f"the rejections of {each} are counted wrong") for each in _senders(connection)
+    )
+    yield from named(told, "senders whose rejections are counted wrong")
+    labels = (
+        mendable(f"the hashes labelled {each!r} are counted wrong") for each in _labels(connection)
+    )
+    yield from named(labels, "labels whose hashes are counted wrong")
+
+
+def mend_senders(mender: Mender) -> int:
+    """Count the rejections of senders and the hashes of labels anew; return how many of both."""
+    with mender.looking() as connection:
+        senders, labels = list(_senders(connection)), list(_labels(connection))
+    mended = mender.mend("senders", senders, _count_senders)
+    return mended + mender.mend("labels", labels, _count_labels)
+
+
+def _senders(connection: Connection) -> list[Address]:
+    column, sender = rejection_senders.c, rejections.c.sender
+    counted = select(sender, func.count().label("many")).group_by(sender)
+    found = set(_differing(connection, select(column.sender, column.many), counted))
+    tallied = select(column.sender).where(column.is_tallied)
+    for level in sorted(Level, reverse=True):
+        of_tallied = [sender.in_(tallied)] if level is Level.HOUR else []
+        tallies = select(sender_tallies).where(sender_tallies.c.level == int(level))
+        anew = counted_anew(sender_tallies, level, *of_tallied)
+        found.update(_differing(connection, tallies, anew))
+    unmarked = select(column.sender).where(column.many >= MANY, column.is_tallied.is_(False))
+    found.update(connection.scalars(unmarked))
+    return sorted(found)
+
+
+def _labels(connection: Connection) -> list[str]:
+    label = tracked_hashes.c.label
+    counted = select(label, func.count().label("many")).where(label != "").group_by(label)
+    held = select(tracked_labels.c.label, tracked_labels.c.many)
+    return sorted(_differing(connection, held, counted))
+
+
+def _differing(connection: Connection, held: Select[Any], anew: Select[Any]) -> Iterator[Any]:
+    """Yield the first value of rows whose last one, a count, is not the same in both."""
+    *keys, kept = held.subquery().c
+    *groups, counted = anew.subquery().c
+    plain = [type_coerce(each, groups[place].type) for place, each in enumerate(keys)]
+    names = [f"key_{place}" for place in range(len(keys))]
+    mine = select(*map(_named, plain, names), kept.label("kept"), _NONE.label("counted"))
+    theirs = select(*map(_named, groups, names), _NONE, counted)
+    *places, one, other = union_all(mine, theirs).subquery().c
+    wrong = select(places[0]).group_by(*places).having(func.sum(one) != func.sum(other))
+    yield from connection.scalars(wrong)
+
+
+def _named(column: ColumnElement[Any], name: str) -> ColumnElement[Any]:
+    return column.label(name)
+
+
+def _count_senders(connection: Connection, senders: Sequence[Address]) -> int:
+    own, sender = rejection_senders.c, rejections.c.sender
+    for each in senders:
+        connection.execute(delete(sender_tallies).where(sender_tallies.c.sender == each))
+        was_tallied = connection.scalar(select(own.is_tallied).where(own.sender == each)) or False
+        connection.execute(delete(rejection_senders).where(own.sender == each))
+        many = connection.scalar(select(func.count()).where(sender == each)) or 0
+        if many:
+            row = {"sender": each, "many": many, "is_tallied": was_tallied or many >= MANY}
+            connection.execute(insert(rejection_senders), row)
+            if row["is_tallied"]:
+                make_of_rejections(connection, sender_tallies, sender == each)
+    return len(senders)
+
+
+def _count_labels(connection: Connection, labels: Sequence[str]) -> int:
+    label = tracked_hashes.c.label
+    for each in labels:
+        connection.execute(delete(tracked_labels).where(tracked_labels.c.label == each))
+        if many := connection.scalar(select(func.count()).where(label == each)):
+            connection.execute(insert(tracked_labels), {"label": each, "many": many})
+    return len(labels)
