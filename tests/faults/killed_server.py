@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import errno
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
@@ -30,7 +30,7 @@ class _Scene:
     """A server with two stores: a worker works on one, serve serves the other."""
 
     database: OwnServer
-    disk: AskedDisk
+    disk: AskedDisk | None
     place: Workplace
     worker: Process
     serve: Server
@@ -82,8 +82,10 @@ def _refuse_connections(scene: _Scene, chance: Random) -> None:
 
 def _fill_disk(scene: _Scene, chance: Random) -> None:
     """Have no room for anything but the log of writes, which has its room beforehand."""
+    assert scene.disk is not None
     scene.disk.fail(errno.ENOSPC, chance.choice((1.0, 0.3)), chance, below="data/base")
-    eventually(lambda: bool(scene.disk.refused), what="a write for which there is no room")
+    refused = scene.disk.refused
+    eventually(lambda: bool(refused), what="a write for which there is no room")
     pause(chance.uniform(0.1, 1))
     scene.disk.recover()
 
@@ -95,7 +97,9 @@ _REFUSALS: Final = (_refuse_writes, _refuse_connections, _fill_disk)
 @contextmanager
 def _failing(folder: Path, faults: tuple[Fault, ...]) -> Iterator[Play]:
     """Let one server fail again and again under one worker and one serve."""
-    with launching() as launcher, AskedDisk(folder) as disk:
+    with ExitStack() as held:
+        launcher = held.enter_context(launching())
+        disk = held.enter_context(AskedDisk(folder)) if _fill_disk in faults else None
         database = OwnServer(folder, launcher, disk)
         url, served_url = database.new_store(), database.new_store()
         house = House(folder / "house", launcher, LINEWATCH_STORE_URL=served_url)

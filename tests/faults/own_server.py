@@ -27,8 +27,8 @@ _OURS: Final = "SELECT pid FROM pg_stat_activity WHERE application_name = 'linew
 class OwnServer:
     """One server, which starts again on the same data."""
 
-    def __init__(self, folder: Path, launcher: Launcher, disk: AskedDisk) -> None:
-        """Make the data and start; its disk is `disk`, which is that of `folder`."""
+    def __init__(self, folder: Path, launcher: Launcher, disk: AskedDisk | None) -> None:
+        """Make the data and start; its disk is `disk`, if given, which is that of `folder`."""
         self.process: Process
         self._launcher = launcher
         self._data = folder / "data"
@@ -37,12 +37,15 @@ class OwnServer:
         self._sockets = tempfile.mkdtemp(prefix="server-")  # an address has 100 signs
         Path(self._sockets).chmod(0o777)
         self._program, user = _made(self._data)
-        self._extra = {"disk": disk.address} | ({} if user is None else {"user": user})
+        self._extra = {} if disk is None else {"disk": disk.address}
+        self._extra |= {} if user is None else {"user": user}
         self.start()
 
     def start(self) -> None:
         """Start, and wait until it takes connections."""
-        command = [self._program, "-D", str(self._data), "-k", self._sockets, "-h", ""]
+        place = ("-D", str(self._data), "-k", self._sockets, "-h", "")
+        # The machine goes on, so what the server wrote is there, synced or not.
+        command = [self._program, *place, "-c", "fsync=off"]
         surroundings = Surroundings(dict(os.environ), self._log, self._extra)
         self.process = self._launcher.program(command, surroundings)
         eventually(self._answers, within=60, what="the start of PostgreSQL")
