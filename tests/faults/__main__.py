@@ -51,6 +51,8 @@ def main(arguments: Sequence[str]) -> int:
         write_page(ROWS, {})
         return 0
     chosen = [row for row in ROWS if not options.rows or row.name in options.rows]
+    if options.again is not None:
+        return sum(_play_again(row, options) for row in chosen)
     failures = sum(_play(row, options) for row in chosen)
     print(f"{PAGE.name} tells what {len(chosen)} rows came to; {failures} failures")
     return 1 if failures else 0
@@ -62,6 +64,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("rows", nargs="*", metavar="ROW", help=", ".join(names))
     parser.add_argument("--runs", type=int, help="instead of the row's own number")
     parser.add_argument("--seed", type=int, default=1, help="another seed, other moments")
+    parser.add_argument("--again", type=int, metavar="NUMBER", help="only this run; no table")
     parser.add_argument(
         "--side-by-side",
         type=int,
@@ -91,6 +94,17 @@ def _play(row: Row, options: argparse.Namespace) -> int:
                 saved = monotonic()
     _keep(row, progress)
     return _publish(row, progress)
+
+
+def _play_again(row: Row, options: argparse.Namespace) -> int:
+    """Play one run, such as one that failed; return how often it did."""
+    with tempfile.TemporaryDirectory(prefix="faults-") as folder:
+        outcomes = list(play_beside(row, Path(folder), options.seed, [options.again], 1))
+    failures = [failure for _, failure in outcomes if failure is not None]
+    for failure in failures:
+        print(failure.what)
+    print(f"{row.name}: run {options.again}, {len(failures)} failures")
+    return len(failures)
 
 
 def _publish(row: Row, progress: Progress) -> int:
