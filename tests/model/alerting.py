@@ -59,6 +59,7 @@ class Held:
 
     condition: Condition
     incident: Incident | None
+    rejection: int | None
 
 
 @dataclass
@@ -69,7 +70,7 @@ class Alerting:
     told: list[tuple[Transition, int | None, Incident | None]] = field(default_factory=list)
     expanded: set[UUID] = field(default_factory=set)
     letters: dict[UUID, Letter] = field(default_factory=dict)
-    last_result: tuple[DeliveryResult, str] | None = None
+    tries: list[tuple[UUID, DeliveryResult, str]] = field(default_factory=list)
 
     def change(self, transition: Transition, rejection: int | None) -> bool:
         """Change a condition if it still is what the transition says, and owe the news."""
@@ -84,7 +85,8 @@ class Alerting:
         elif transition.after.is_open:
             incident = Incident(transition.transition_id, transition.at)
         lasting = incident if transition.after.is_open else None
-        self.held[transition.subject] = Held(Condition(transition.after, transition.at), lasting)
+        condition = Condition(transition.after, transition.at)
+        self.held[transition.subject] = Held(condition, lasting, rejection)
         self.told.append((transition, rejection, incident))
         return True
 
@@ -141,7 +143,7 @@ class Alerting:
         before = letter.notice
         tried_at = letter.claimed_at or before.created_at
         letter.deliveries.append(Delivery(tried_at, result, outcome))
-        self.last_result = result, outcome
+        self.tries.append((notice_id, result, outcome))
         after = replace(before, claimed_by=None, outcome=outcome, attempts=before.attempts + 1)
         if result is DeliveryResult.SENT:
             sent_at = before.sent_at or at
@@ -157,6 +159,9 @@ class Alerting:
 
     def _is_known(self, transition: Transition, rejection: int | None) -> bool:
         is_same = transition.before is transition.after
+        lasting = self.held.get(transition.subject)
+        if is_same and lasting is not None and lasting.rejection == rejection:
+            return True
         return any(
             told.transition_id == transition.transition_id
             or (is_same and told.subject == transition.subject and behind == rejection)
@@ -274,7 +279,7 @@ def _check_mail(connection: Connection, held: Alerting) -> None:
     assert found.standing.sent == states.count(NoticeState.SENT)
     assert found.standing.dead == states.count(NoticeState.DEAD)
     last = found.last_try
-    assert (last and (last.result, last.outcome)) == held.last_result
+    assert (last and (last.result, last.outcome)) == (held.tries[-1][1:] if held.tries else None)
 
 
 def _rejection(archive: Archive, place: int | None) -> StoredRejection | None:

@@ -1,0 +1,103 @@
+"""What is to be forgotten in time: nothing that is watched, owed, lasts or was seen since."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
+from dataclasses import replace
+from datetime import datetime
+from uuid import UUID
+
+from dashboard.domain.condition import SubjectKind, Transition
+from dashboard.domain.exclusion import StoredRejection
+from dashboard.domain.notice import NoticeState
+from tests.model.alerting import Alerting
+from tests.model.archive import Archive
+from tests.model.tracking import Tracking
+
+
+def forget_notices(
+    archive: Archive, tracking: Tracking, alerting: Alerting, before: datetime
+) -> None:
+    """Forget what was told before, with its letters and every attempt to hand them over."""
+    lasting = {each.incident for each in alerting.held.values() if each.incident is not None}
+    owed = _owed(alerting)
+    gone: set[UUID] = set()
+    for transition, place, incident in alerting.told:
+        is_old = place is None or _is_old(archive.rejections[place - 1], before)
+        is_network = transition.subject.kind is not SubjectKind.TRANSACTION
+        is_kept = incident in lasting if is_network else _is_watched(tracking, transition)
+        if transition.at < before and is_old and not is_kept:
+            gone.add(transition.transition_id)
+    gone -= owed
+    alerting.told = [each for each in alerting.told if each[0].transition_id not in gone]
+    alerting.expanded -= gone
+    alerting.letters = {
+        notice_id: each
+        for notice_id, each in alerting.letters.items()
+        if each.notice.transition.transition_id not in gone
+    }
+    alerting.tries = [each for each in alerting.tries if each[0] in alerting.letters]
+
+
+def forget_rejections(
+    archive: Archive, tracking: Tracking, alerting: Alerting, before: datetime
+) -> None:
+    """Forget versions, and with them the conditions that rest on them."""
+    owed = _owed(alerting)
+    named = {place for told, place, _ in alerting.told if told.transition_id in owed}
+    left = [
+        each
+        for each in archive.rejections
+        if not (each.first_seen_at < before and _is_old(each, before))
+        or (each.record.tx_hash, each.network_id) in tracking.watches
+        or each.rejection_id in named
+    ]
+    places = {each.rejection_id: place for place, each in enumerate(left, start=1)}
+    archive.rejections = [replace(each, rejection_id=places[each.rejection_id]) for each in left]
+    hashes = {each.record.tx_hash for each in left}
+    archive.signed = {key: held for key, held in archive.signed.items() if key in hashes}
+    _renumber(alerting, places)
+
+
+def forget_answers(tracking: Tracking, before: datetime) -> None:
+    """Forget what came of asking about what nobody watches."""
+    tracking.checks = {
+        place: check
+        for place, check in tracking.checks.items()
+        if place in tracking.watches or not check.last_asked_at or check.last_asked_at >= before
+    }
+
+
+def _renumber(alerting: Alerting, places: Mapping[int, int]) -> None:
+    """Name the versions that are left by their new places, and the others not at all."""
+    alerting.held = {
+        subject: replace(each, rejection=each.rejection and places[each.rejection])
+        for subject, each in alerting.held.items()
+        if each.rejection is None or each.rejection in places
+    }
+    alerting.told = [
+        (transition, place and places.get(place), incident)
+        for transition, place, incident in alerting.told
+    ]
+    for letter in alerting.letters.values():
+        letter.rejection = letter.rejection and places.get(letter.rejection)
+
+
+def _owed(alerting: Alerting) -> AbstractSet[UUID]:
+    """Return the changes of which somebody is still to be told."""
+    waiting = {each.transition_id for each, _, _ in alerting.unexpanded()}
+    return waiting | {
+        each.notice.transition.transition_id
+        for each in alerting.letters.values()
+        if each.notice.state is NoticeState.OWED
+    }
+
+
+def _is_old(rejection: StoredRejection, before: datetime) -> bool:
+    return (rejection.seen_again_at or rejection.first_seen_at) < before
+
+
+def _is_watched(tracking: Tracking, transition: Transition) -> bool:
+    subject = transition.subject
+    return (subject.tx_hash, subject.network_id) in tracking.watches

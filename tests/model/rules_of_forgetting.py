@@ -1,0 +1,65 @@
+"""Time is up for what is old: the house is kept, to its end or until the process is killed."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from itertools import islice
+from typing import Final
+
+from hypothesis import strategies as st
+from hypothesis.stateful import precondition, rule
+
+from dashboard.domain.retention import Before
+from dashboard.store.pace import Pace
+from dashboard.store.retention import keep_house
+from tests.model.machine import ALL, Memory, Part, StoreMachine
+from tests.model.retention import forget_answers, forget_notices, forget_rejections
+
+_ORDER: Final = ("notices", "rejections", "answers", "follow-ups", "uses of keys")
+ages = st.none() | st.sampled_from([timedelta(seconds=1), timedelta(hours=1), timedelta(days=1)])
+
+
+class ForgettingMachine(StoreMachine):
+    """The rule of retention; each step is a transaction of its own."""
+
+    @precondition(lambda self: not self.is_gathering)
+    @rule(notices=ages, rejections=ages, answers=ages, steps=st.integers(1, 6))
+    def house_is_kept(
+        self,
+        notices: timedelta | None,
+        rejections: timedelta | None,
+        answers: timedelta | None,
+        steps: int,
+    ) -> None:
+        self.is_sound = False
+        before = Before(
+            notices=self._since(notices),
+            rejections=self._since(rejections),
+            untracked_answers=self._since(answers),
+        )
+        unhurried = Pace(lambda: 0.0)
+        taken = list(islice(keep_house(self.lives.store, before, unhurried), steps))
+        if len(taken) < steps:
+            self._forget(self.held, before, _ORDER)
+        else:
+            self._forget(self.held, before, _ORDER[: _ORDER.index(taken[-1].kind) + 1])
+            self.lives.end()
+            self._touched = ALL
+        letters = self.held.alerting.letters
+        self.hands = [each for each in self.hands if each.notice_id in letters]
+        self._touched |= Part.ARCHIVE | Part.TRACKING | Part.ALERTING
+        self._check_any([self.held])
+        self._touched, self.is_sound = Part(0), True
+
+    def _since(self, kept: timedelta | None) -> datetime | None:
+        return None if kept is None else self.now - kept
+
+    def _forget(self, held: Memory, before: Before, kinds: tuple[str, ...]) -> None:
+        """Forget likewise, as far as the steps came."""
+        archive, tracking, alerting = held.archive, held.tracking, held.alerting
+        if before.notices is not None and "notices" in kinds:
+            forget_notices(archive, tracking, alerting, before.notices)
+        if before.rejections is not None and "rejections" in kinds:
+            forget_rejections(archive, tracking, alerting, before.rejections)
+        if before.untracked_answers is not None and "answers" in kinds:
+            forget_answers(tracking, before.untracked_answers)
