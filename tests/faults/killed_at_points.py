@@ -30,8 +30,9 @@ _LIVES_OF_A_STORE: Final = 12
 class _Stage:
     """A store whose workers die, and afterwards another."""
 
-    def __init__(self, folder: Path, launcher: Launcher) -> None:
+    def __init__(self, folder: Path, database: str, launcher: Launcher) -> None:
         """Open nothing yet."""
+        self._database = database
         self._folders = (folder / str(number) for number in count())
         self._launcher = launcher
         self._open = ExitStack()
@@ -72,16 +73,16 @@ class _Stage:
         if self._place is None:
             home = next(self._folders)
             home.mkdir(parents=True)
-            url = self._open.enter_context(new_store("sqlite", home))
+            url = self._open.enter_context(new_store(self._database, home))
             self._place = self._open.enter_context(workplace(home, url, self._launcher))
         return self._place
 
 
 @contextmanager
-def _dying(folder: Path) -> Iterator[Play]:
+def _dying(folder: Path, database: str) -> Iterator[Play]:
     """Let workers die at each point in turn."""
     with launching() as launcher:
-        stage = _Stage(folder, launcher)
+        stage = _Stage(folder, database, launcher)
 
         def play(chance: Chance) -> None:
             stage.die_at(_POINTS[chance.number % len(_POINTS)], chance)
@@ -102,5 +103,13 @@ KILLED_AT_POINTS = Row(
     ),
     short=len(_POINTS),
     full=50 * len(_POINTS),
-    stage=_dying,
+    stage=lambda folder: _dying(folder, "sqlite"),
+)
+
+KILLED_AT_POINTS_ON_POSTGRESQL = Row(
+    name="killed-at-points-on-postgresql",
+    promise="the same as of `killed-at-points`, on PostgreSQL",
+    short=len(_POINTS),
+    full=20 * len(_POINTS),
+    stage=lambda folder: _dying(folder, "postgresql"),
 )

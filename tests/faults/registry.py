@@ -11,7 +11,10 @@ from tests.faults.gas_storm import GAS_STORM
 from tests.faults.hostile_bytes import HOSTILE_BYTES
 from tests.faults.hostile_gas import HOSTILE_GAS_QUESTIONS
 from tests.faults.hostile_messages import HOSTILE_MESSAGES
-from tests.faults.killed_at_points import KILLED_AT_POINTS
+from tests.faults.killed_at_points import (
+    KILLED_AT_POINTS,
+    KILLED_AT_POINTS_ON_POSTGRESQL,
+)
 from tests.faults.killed_commands import KILLED_COMMANDS
 from tests.faults.killed_saves import KILLED_SAVES, KILLED_SAVES_OF_TWO
 from tests.faults.killed_serve_at_points import KILLED_SERVE_AT_POINTS
@@ -33,6 +36,7 @@ ROWS: Final[tuple[Row, ...]] = (
     KILLED_WORKER,
     KILLED_AT_POINTS,
     KILLED_WORKER_ON_POSTGRESQL,
+    KILLED_AT_POINTS_ON_POSTGRESQL,
     KILLED_SERVER,
     KILLED_COMMANDS,
     KILLED_UP,

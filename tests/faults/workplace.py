@@ -138,7 +138,7 @@ class Workplace:
             if dead is not None:
                 release(connection, WORKER_LEASE, dead.token)
 
-    def wait_until_quiet(self, process: Process, within: float = 40.0) -> None:
+    def wait_until_quiet(self, process: Process, within: float = 120.0) -> None:
         """Wait until every rejection is stored and nobody is owed anything."""
 
         def is_quiet() -> bool:
