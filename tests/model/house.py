@@ -18,12 +18,11 @@ from tests.model.office import check_office
 from tests.model.rules_of_asking import AskingMachine
 from tests.model.rules_of_forgetting import ForgettingMachine
 from tests.model.rules_of_keeping import NAMES, KeepingMachine
-from tests.model.rules_of_telling import TellingMachine
 from tests.model.tracking import check_tracking
 from tests.model.turns import Turn
 
 
-class WholeMachine(AskingMachine, TellingMachine, KeepingMachine, ForgettingMachine):
+class WholeMachine(AskingMachine, KeepingMachine, ForgettingMachine):
     """Every rule on one store."""
 
     def check(self, held: Memory, parts: Part, turn: Turn) -> None:

@@ -9,18 +9,38 @@ from typing import Final
 from hypothesis import strategies as st
 from hypothesis.stateful import precondition, rule
 
+from dashboard.domain.quantity import NetworkId
 from dashboard.domain.retention import Before
 from dashboard.store.pace import Pace
 from dashboard.store.retention import keep_house
-from tests.model.machine import ALL, Memory, Part, StoreMachine
+from tests.model.machine import ALL, Memory, Part
 from tests.model.retention import forget_answers, forget_notices, forget_rejections
+from tests.model.rules_of_telling import TellingMachine
+from tests.model.world import networks
 
 _ORDER: Final = ("notices", "rejections", "answers", "follow-ups", "uses of keys")
-ages = st.none() | st.sampled_from([timedelta(seconds=1), timedelta(hours=1), timedelta(days=1)])
+_AN_HOUR: Final = timedelta(hours=1)
+ages = st.none() | st.sampled_from([timedelta(seconds=1), _AN_HOUR, timedelta(days=1)])
 
 
-class ForgettingMachine(StoreMachine):
-    """The rule of retention; each step is a transaction of its own."""
+class ForgettingMachine(TellingMachine):
+    """Rules of retention; each step is a transaction of its own."""
+
+    @rule(network_id=networks)
+    def news_is_told_and_long_past(self, network_id: NetworkId) -> None:
+        self.postman_does_a_round(network_id, 3)
+        if self.is_gathering:
+            return
+        for pick in range(len(self.hands)):
+            self.worker_has_sent(pick, "250 ok")
+        self.time_passes(timedelta(days=2))
+        self.house_is_kept(_AN_HOUR, _AN_HOUR, _AN_HOUR, steps=9)
+
+    @precondition(lambda self: not self.is_gathering)
+    @rule(steps=st.integers(1, 9))
+    def everything_is_long_past(self, steps: int) -> None:
+        self.time_passes(timedelta(days=2))
+        self.house_is_kept(_AN_HOUR, _AN_HOUR, _AN_HOUR, steps)
 
     @precondition(lambda self: not self.is_gathering)
     @rule(notices=ages, rejections=ages, answers=ages, steps=st.integers(1, 6))
