@@ -47,7 +47,13 @@ def _models(_folder: Path) -> Iterator[Play]:
 
 
 def _told(error: Exception) -> str:
-    """Say where the store and its model differ, and after which steps."""
+    """Say where the store and its model differ, and after which steps.
+
+    What does not happen again when hypothesis looks, comes wrapped: the time it took is by chance.
+    """
+    if isinstance(error, ExceptionGroup):
+        within = "; ".join(map(_told, error.exceptions))
+        return f"{type(error).__name__}: {error}: {within}"
     where = extract_tb(error.__traceback__)[-1]
     notes = "\n".join(getattr(error, "__notes__", ())).splitlines()
     steps = "\n".join(line[:_SHOWN] for line in notes if line.startswith("state."))
