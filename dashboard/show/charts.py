@@ -12,9 +12,9 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-import plotly.graph_objects as go
 
 from dashboard.domain.quantity import Wei
+from dashboard.show.figure import DrawnFigure, Part, typed
 from dashboard.show.text import fee, unit_of
 
 CONFIG: Final = {"displayModeBar": False, "scrollZoom": False, "responsive": True}
@@ -59,7 +59,7 @@ class Drawing:
     `caveat` is empty where every time in the figure is exact.
     """
 
-    figure: go.Figure
+    figure: DrawnFigure
     words: str
     caveat: str = ""
 
@@ -90,7 +90,7 @@ def _caveat(frame: pd.DataFrame) -> str:
     )
 
 
-def base_fee_figure(frame: pd.DataFrame, levels: FeeLevels, until: datetime) -> go.Figure:
+def base_fee_figure(frame: pd.DataFrame, levels: FeeLevels, until: datetime) -> DrawnFigure:
     """Draw base fees as steps (each holds until the next) with percentile and threshold.
 
     `frame` is a `fee_frame`; gaps in it stay gaps, and so does the silence until `until`. Times
@@ -99,26 +99,32 @@ def base_fee_figure(frame: pd.DataFrame, levels: FeeLevels, until: datetime) -> 
     known = [level for level in (levels.base_fee_percentile, levels.busy_threshold) if level]
     largest = Wei(max([int(frame["base_fee"].max()), *known]))
     wei_per_unit, unit = unit_of(largest)
-    figure = go.Figure(_trace(frame, wei_per_unit, unit))
-    figure.update_layout(plain_layout(largest / wei_per_unit * HEADROOM, unit))
+    layout = plain_layout(largest / wei_per_unit * HEADROOM, unit)
     last = until.timestamp() * 1000
-    figure.update_xaxes(range=[_milliseconds(frame)[0], last])
-    for begins, ends in _gaps(frame, last):
-        figure.add_vrect(begins, ends, fillcolor=GAP, line_width=0, layer="below")
-    _draw_level(figure, levels.base_fee_percentile, MEDIAN, wei_per_unit)
-    _draw_level(figure, levels.busy_threshold, BUSY, wei_per_unit)
-    return figure
+    layout["xaxis"]["range"] = [float(_milliseconds(frame)[0]), last]
+    drawn = [
+        (level / wei_per_unit, look)
+        for level, look in ((levels.base_fee_percentile, MEDIAN), (levels.busy_threshold, BUSY))
+        if level is not None
+    ]
+    layout["shapes"] = [
+        *(_gap(begins, ends) for begins, ends in _gaps(frame, last)),
+        *(_level_line(height, look) for height, look in drawn),
+    ]
+    layout["annotations"] = [level_name(height, look) for height, look in drawn]
+    return DrawnFigure([_trace(frame, wei_per_unit, unit)], layout)
 
 
-def _trace(frame: pd.DataFrame, wei_per_unit: int, unit: str) -> go.Scatter:
-    return go.Scatter(
-        x=_milliseconds(frame),
-        y=frame["base_fee"].to_numpy() / wei_per_unit,
-        mode="lines",
-        line={"color": LINE, "width": 1.75, "shape": "hv"},
-        connectgaps=False,
-        hovertemplate=f"%{{x|%d %b %H:%M:%S}} UTC<br>%{{y:,.9~f}} {unit}<extra></extra>",
-    )
+def _trace(frame: pd.DataFrame, wei_per_unit: int, unit: str) -> Part:
+    return {
+        "type": "scatter",
+        "mode": "lines",
+        "x": typed(_milliseconds(frame)),
+        "y": typed(frame["base_fee"].to_numpy() / wei_per_unit),
+        "line": {"color": LINE, "width": 1.75, "shape": "hv"},
+        "connectgaps": False,
+        "hovertemplate": f"%{{x|%d %b %H:%M:%S}} UTC<br>%{{y:,.9~f}} {unit}<extra></extra>",
+    }
 
 
 def plain_layout(top: float, unit: str, height: int = _HEIGHT) -> dict[str, Any]:
@@ -174,13 +180,17 @@ def _milliseconds(frame: pd.DataFrame) -> npt.NDArray[np.float64]:
     return frame.index.to_numpy("datetime64[ms]").astype(np.float64)
 
 
-def _draw_level(figure: go.Figure, level: Wei | None, look: LevelLook, wei_per_unit: int) -> None:
-    if level is None:
-        return
-    figure.add_hline(
-        y=level / wei_per_unit, line={"color": look.colour, "width": 1.25, "dash": look.dash}
-    )
-    figure.add_annotation(level_name(level / wei_per_unit, look))
+def _gap(begins: float, ends: float) -> Part:
+    """Return the shade of a silence, over the whole height."""
+    sides = {"x0": begins, "x1": ends, "y0": 0, "y1": 1, "yref": "y domain"}
+    return sides | {"type": "rect", "fillcolor": GAP, "line": {"width": 0}, "layer": "below"}
+
+
+def _level_line(height: float, look: LevelLook) -> Part:
+    """Return the line of a level, over the whole width."""
+    ends = {"x0": 0, "x1": 1, "xref": "x domain", "y0": height, "y1": height}
+    line = {"color": look.colour, "width": 1.25, "dash": look.dash}
+    return ends | {"type": "line", "line": line}
 
 
 def level_name(height: float, look: LevelLook) -> dict[str, object]:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import base64
 import json
 from datetime import datetime, timedelta
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import plotly.graph_objects as go
 import pytest
 
@@ -16,6 +14,7 @@ from dashboard.show.fee_chart import fee_drawing, fee_figure
 from dashboard.show.fee_steps import FeeStory
 from dashboard.show.spans import SPANS, Span
 from tests.builders import A_MOMENT, GWEI
+from tests.unit.show.figures import array
 from tests.unit.show.stories import STEP, a_step, a_story
 
 YEAR = timedelta(days=365)
@@ -32,12 +31,6 @@ def sent(story: FeeStory) -> dict[str, Any]:
     figure = fee_figure(story, A_MOMENT).to_dict()
     go.Figure(figure)
     return {trace["name"]: trace for trace in figure["data"]}
-
-
-def array(told: dict[str, str]) -> npt.NDArray[np.floating[Any]]:
-    """Return the array that was sent as bytes."""
-    values = np.frombuffer(base64.b64decode(told["bdata"]), told["dtype"])
-    return values.reshape([int(each) for each in told.get("shape", "-1").split(",")])
 
 
 def long_story(span: Span) -> FeeStory:
