@@ -104,3 +104,4 @@ async def _following(
     if keeper is not None:
         await keeper.write_counts()  # nothing that was done stays uncounted
     services.rejections.close()
+    services.records.close()

@@ -82,7 +82,10 @@ class QuickAnswers(Protocol):
     def is_current(self) -> bool:
         """Whether `records` may be called for messages that had come before this call."""
 
-    def records(self, lookup: Lookup, caller: ApiKey) -> Mapping[int, bytes] | None:
+    async def look(self) -> bool:
+        """Find the same out where that takes a while."""
+
+    async def records(self, lookup: Lookup, caller: ApiKey) -> Mapping[int, bytes] | None:
         """Return what is not null, by the place of its call; None: let the method answer."""
 
     def outdate(self) -> None:
@@ -146,7 +149,7 @@ class JsonRpc:
         first messages alone, and wants to be called again with the others.
         """
         turn = _Turn(caller, session, self._largest_batch)
-        quick = self._quick_replies(bodies, turn) if len(bodies) > 1 else None
+        quick = await self._quick_replies(bodies, turn) if len(bodies) > 1 else None
         if quick is not None:
             return [*quick]
         replies: list[bytes | None] = []
@@ -166,7 +169,7 @@ class JsonRpc:
             self._counters.refused_for_rate(calls)
             return _refusal(parse_message(body, turn.largest_batch), turn, wait)
         if isinstance(asked, Lookup):
-            records = self._quick_records(asked, turn)
+            records = await self._quick_records(asked, turn)
             if records is not None:
                 return Answer(asked.answered(records))
             asked = parse_message(body, turn.largest_batch)
@@ -182,22 +185,22 @@ class JsonRpc:
             return parse_message(body, largest_batch)
         return lookup if len(lookup.ids) <= largest_batch else parse_message(body, largest_batch)
 
-    def _quick_replies(self, bodies: Sequence[bytes], turn: _Turn) -> Sequence[bytes] | None:
+    async def _quick_replies(self, bodies: Sequence[bytes], turn: _Turn) -> Sequence[bytes] | None:
         """Answer messages of one lookup each; None where any of them is something else."""
         lookup = decode_lookups(bodies) if self._quick_names else None
         if lookup is None or lookup.method not in self._quick_names:
             return None
         turn.is_admitted = self._gate.admit_together(turn.caller, len(bodies))
-        records = self._quick_records(lookup, turn) if turn.is_admitted else None
+        records = await self._quick_records(lookup, turn) if turn.is_admitted else None
         return None if records is None else lookup.answers(records)
 
-    def _quick_records(self, lookup: Lookup, turn: _Turn) -> Mapping[int, bytes] | None:
+    async def _quick_records(self, lookup: Lookup, turn: _Turn) -> Mapping[int, bytes] | None:
         quick = self._quick
         if quick is None or not self._gate.allows(turn.caller, GET_STATUS):
             return None
         try:
-            turn.is_current = turn.is_current or quick.is_current()
-            records = quick.records(lookup, turn.caller) if turn.is_current else None
+            turn.is_current = turn.is_current or quick.is_current() or await quick.look()
+            records = await quick.records(lookup, turn.caller) if turn.is_current else None
         except Exception:  # noqa: BLE001 - the method itself answers, or tells what is wrong
             _log.exception("A quick answer failed unexpectedly", method=lookup.method)
             return None

@@ -12,6 +12,7 @@ from anyio import CapacityLimiter, to_thread
 
 from dashboard.errors import StoreError, WireError
 from dashboard.logs import get_logger
+from dashboard.serve.distant_looks import SharedLook
 from dashboard.serve.jsonrpc import Outcome
 from dashboard.serve.keys import ApiKey
 from dashboard.serve.services import ServeServices
@@ -56,11 +57,18 @@ class Lookups:
         self._known = services.known
         self._last_look = services.last_look
         self._limiter = CapacityLimiter(_READERS)
+        self._shared = SharedLook(self._known.look, self._known.take_in)
+        self._one = CapacityLimiter(1)
 
     def is_current(self) -> bool:
-        """Whether `records` may be called for questions that had come before this call."""
+        """Whether `records` may be called for questions that had come before this call.
+
+        Where the store is a round trip away, only `look` can tell.
+        """
         if self._last_look.is_fresh:
             return True
+        if not self._reader.is_near:
+            return False
         try:
             is_current = self._known.is_current()
         except StoreError:
@@ -69,12 +77,21 @@ class Lookups:
             self._last_look.looked()
         return is_current
 
+    async def look(self) -> bool:
+        """Tell the same of a store that is a round trip away, while others are answered."""
+        if self._reader.is_near:
+            return False  # `is_current` could not look
+        try:
+            return await self._shared.join()
+        except StoreError:
+            return False
+
     def outdate(self) -> None:
         """Look at the store again for the next question."""
         self._last_look.outdate()
 
-    def records(self, lookup: Lookup, caller: ApiKey) -> Mapping[int, bytes] | None:
-        """Find what `statuses` would, on the event loop; None where that would take long.
+    async def records(self, lookup: Lookup, caller: ApiKey) -> Mapping[int, bytes] | None:
+        """Find what `statuses` would, with little work; None where that would take much.
 
         Returns records as JSON, by the place of the call; all other calls found null.
         """
@@ -86,23 +103,28 @@ class Lookups:
         if len(places) > _READ_AT_ONCE:
             return None
         try:
-            records = self._visible_to(caller, lookup, places)
+            records = await self._visible_to(caller, lookup, places)
         except (StoreError, TooManyVersions):
             return None
         self._counted["record"] += len(records)
         self._counted["null"] += len(lookup.ids) - len(records)
         return records
 
-    def _visible_to(
+    async def _visible_to(
         self, caller: ApiKey, lookup: Lookup, places: Sequence[int]
     ) -> dict[int, bytes]:
         """Return the visible records of those calls, as JSON."""
         networks = self._services.networks_of(caller)
         now = self._services.clock()
-        found = (
-            (place, self._reader.visible(networks, lookup.tx_hash(place), now)) for place in places
-        )
-        return {place: encode_record(record) for place, record in found if record is not None}
+        hashes = {place: lookup.tx_hash(place) for place in places}
+        read = partial(self._services.records.visible_of, networks, hashes.values(), now)
+        is_near = self._reader.is_near
+        records = read() if is_near else await to_thread.run_sync(read, limiter=self._one)
+        return {
+            place: encode_record(records[tx_hash])
+            for place, tx_hash in hashes.items()
+            if tx_hash in records
+        }
 
     async def statuses(self, calls: Sequence[Any], caller: ApiKey) -> Sequence[Outcome]:
         """Tell what is on record of each hash, on the networks that the caller's key opens."""

@@ -129,12 +129,16 @@ class ServeServices:
     last_look: LastLook = field(default_factory=LastLook)
     feed: Feed = field(init=False)
     rejections: RejectionReader = field(init=False)
+    records: RejectionReader = field(init=False)
     known: KnownHashes = field(init=False)
 
     def __post_init__(self) -> None:
         """Make what reads the store all the time."""
         object.__setattr__(self, "feed", Feed(self.store))
-        object.__setattr__(self, "rejections", self.store.rejection_reader())
+        reader = self.store.rejection_reader()
+        object.__setattr__(self, "rejections", reader)
+        more = reader if reader.is_near else self.store.rejection_reader()
+        object.__setattr__(self, "records", more)
         object.__setattr__(self, "known", KnownHashes(self.rejections))
 
     def networks_of(self, caller: ApiKey) -> tuple[NetworkId, ...]:

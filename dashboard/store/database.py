@@ -25,6 +25,7 @@ class Database(Protocol):
     """What the store needs of a database beyond SQL; `name` stands in messages.
 
     `parameter` marks a value in a statement for the driver, which raises `driver_error`.
+    `is_near`: small questions take microseconds, not the time to a server and back.
 
     Both kinds let one transaction write at a time and show readers one moment. So the numbers
     that rows are given count up in the order in which transactions end, and whoever reads "all
@@ -34,6 +35,7 @@ class Database(Protocol):
     name: str
     parameter: str
     driver_error: type[Exception]
+    is_near: bool
 
     def exists(self) -> bool:
         """Whether a store may be there; false where to connect would create one."""

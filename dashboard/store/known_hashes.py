@@ -8,7 +8,7 @@ table; so do those whose rejections were deleted. A hash that is on record is ne
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Final, NamedTuple, Protocol
+from typing import Final, NamedTuple, Protocol, TypeAlias
 
 from dashboard.store.engine import Store
 
@@ -21,6 +21,10 @@ class Arrivals(Protocol):
 
     def arrivals(self, after: int, limit: int) -> list[tuple[int, bytes]]:
         """Return id and hash of at most `limit` of them; raises StoreError."""
+
+
+Arrived: TypeAlias = list[tuple[int, bytes]] | None
+"""Id and hash of what came since the last look; None: nothing was known before it."""
 
 
 class Loaded(NamedTuple):
@@ -68,9 +72,17 @@ class KnownHashes:
         Only then, and only for questions that had come before this call, absence here means
         absence from the store. Raises StoreError.
         """
-        if self._newest is None:
+        return self.take_in(self.look())
+
+    def look(self) -> Arrived:
+        """Ask what arrived, in whichever thread; raises StoreError."""
+        newest = self._newest
+        return None if newest is None else self._arrivals.arrivals(newest, self._at_once)
+
+    def take_in(self, arrived: Arrived) -> bool:
+        """Take in what a look found, one look after the other; whether it found all there is."""
+        if arrived is None:
             return False
-        arrived = self._arrivals.arrivals(self._newest, self._at_once)
         if not arrived:
             return True
         self._heads.update(head_of(tx_hash) for _, tx_hash in arrived)

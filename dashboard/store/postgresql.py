@@ -55,6 +55,7 @@ class PostgresqlServer:
     """A store in a database of a PostgreSQL server."""
 
     parameter = "%s"
+    is_near = False
     driver_error: type[Exception] = psycopg.Error
 
     def __init__(self, url: URL) -> None:

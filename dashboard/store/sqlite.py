@@ -50,6 +50,7 @@ class SqliteFile:
     """A store in a file of this machine."""
 
     parameter = "?"
+    is_near = True
     driver_error: type[Exception] = sqlite3.Error
     noun = "The store"
     ways_out = _WAYS_OUT

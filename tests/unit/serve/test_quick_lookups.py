@@ -172,7 +172,7 @@ async def test_lookups_together_of_a_quick_answer_that_breaks_are_admitted_once(
 class Broken(Lookups):
     """Fails in a way that nobody thought of."""
 
-    def records(self, lookup: Lookup, caller: ApiKey) -> Mapping[int, bytes] | None:
+    async def records(self, lookup: Lookup, caller: ApiKey) -> Mapping[int, bytes] | None:
         raise ZeroDivisionError(f"{lookup} {caller}")
 
 
