@@ -31,6 +31,7 @@ CASES: Final = {
     "memory": "memory",
     "pages": "pages",
     "opening": "opening",
+    "restore": "restores",
 }
 """Each case with the module of `tests.bench.cases` that holds it."""
 

@@ -49,6 +49,13 @@ def test_bench_of_tracking_measures_room_speed_and_memory(tmp_path: Path) -> Non
         assert measured in printed
 
 
+def test_bench_of_a_restore_drill_measures_both_databases(tmp_path: Path) -> None:
+    printed = _bench(tmp_path, "restore")
+
+    for measured in ("SQLite restored", "PostgreSQL restored", "PostgreSQL backed up"):
+        assert f"| {measured} |" in printed
+
+
 @pytest.mark.parametrize(
     "told",
     [
