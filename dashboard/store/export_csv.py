@@ -34,6 +34,16 @@ def _each(write: Callable[[Any], object]) -> Callable[[Column], list[object]]:
     return lambda column: [None if value is None else write(value) for value in column]
 
 
+def each_once(write: Callable[[Any], object]) -> Callable[[Column], list[object]]:
+    """Write a value once for all rows of a batch that have it: most texts repeat."""
+
+    def told(column: Column) -> list[object]:
+        once = {value: None if value is None else write(value) for value in set(column)}
+        return list(map(once.__getitem__, column))
+
+    return told
+
+
 def _moments(column: Column) -> list[object]:
     """Write 2026-11-20T12:00:00.000Z, a batch at once: one by one takes ten times as long."""
     known = np.array([0 if value is None else value for value in column], "datetime64[ms]")
@@ -43,13 +53,9 @@ def _moments(column: Column) -> list[object]:
     return told
 
 
-def json_text(value: object) -> str:
-    """Write what the database gave as JSON, in ASCII."""
-    return _anew(value) if isinstance(value, str) else json.dumps(value)
-
-
 @lru_cache(1000)
-def _anew(text: str) -> str:
+def json_text(text: str) -> str:
+    """Write JSON as the database gave it in one form, in ASCII."""
     return json.dumps(json.loads(text))
 
 
@@ -61,8 +67,8 @@ _WRITERS: Final[dict[Form, Callable[[Column], Iterable[object]]]] = {
     Form.MOMENT: _moments,
     Form.HEX: _each(lambda octets: f"0x{octets.hex()}"),
     Form.WORD: lambda column: column,
-    Form.TEXT: _each(lambda text: cell(unescape(text))),
-    Form.JSON: _each(lambda value: cell(json_text(value))),
+    Form.TEXT: each_once(lambda text: cell(unescape(text))),
+    Form.JSON: each_once(lambda text: cell(json_text(text))),
     Form.FLAG: _each(lambda flag: "true" if flag else "false"),
     Form.ID: _each(str),
 }

@@ -15,7 +15,9 @@ from sqlalchemy import (
     Integer,
     LargeBinary,
     String,
+    Text,
     Uuid,
+    cast,
     type_coerce,
 )
 
@@ -78,6 +80,8 @@ def field(name: str, value: ColumnElement[Any], form: Form | None = None) -> Fie
     if isinstance(kind, Exact):
         form = form or _EXACT.get(kind, Form.HEX)
         value = type_coerce(value, kind.storage)
+    elif isinstance(kind, JSON):
+        form, value = form or Form.JSON, cast(value, Text)
     return Field(
         name, value, form or next(form for plain, form in _PLAIN if isinstance(kind, plain))
     )

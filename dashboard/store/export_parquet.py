@@ -11,7 +11,7 @@ import pyarrow as pa
 from pyarrow import parquet
 
 from dashboard.store.columns import unescape
-from dashboard.store.export_csv import json_text
+from dashboard.store.export_csv import each_once, json_text
 from dashboard.store.export_forms import Column, Field, Form
 
 _GROUP: Final = 100_000
@@ -68,7 +68,7 @@ _VALUES: Final[dict[Form, Callable[[Column], list[object]]]] = {
     Form.UNSIGNED: _each(lambda octets: int.from_bytes(octets, "big")),
     Form.LARGE: _each(lambda octets: Decimal(int.from_bytes(octets, "big"))),
     Form.HEX: _each(lambda octets: f"0x{octets.hex()}"),
-    Form.TEXT: _each(_whole_text),
-    Form.JSON: _each(json_text),
+    Form.TEXT: each_once(_whole_text),
+    Form.JSON: each_once(json_text),
     Form.ID: _each(str),
 }

@@ -52,7 +52,7 @@ FORMS: dict[Form, tuple[st.SearchStrategy[Any], Callable[[str], Any], Callable[[
     ),
     Form.HEX: (st.binary(max_size=40), unhex, unhex),
     Form.TEXT: (st.text(max_size=50).map(escape), str, escape),
-    Form.JSON: (st.lists(st.text(max_size=5)), json.loads, json.loads),
+    Form.JSON: (st.lists(st.text(max_size=5)).map(json.dumps), str, str),
     Form.FLAG: (st.booleans(), lambda text: text == "true", bool),
     Form.NUMBER: (st.floats(allow_nan=False), float, float),
     Form.ID: (st.uuids(), UUID, UUID),
