@@ -56,13 +56,18 @@ def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
 def print_rows(rows: Sequence[Sequence[str]], widths: Sequence[int] = ()) -> Sequence[int]:
     """Print further rows of a table whose columns had these `widths`; return what they have."""
     lines = [[visible(cell) for cell in row] for row in rows]
-    needed = [max(map(_width, column)) for column in zip(*lines, strict=True)]
+    taken = [[_width(cell) for cell in line] for line in lines]
+    needed = [max(column) for column in zip(*taken, strict=True)]
     widths = [max(pair) for pair in zip_longest(needed, widths, fillvalue=0)]
-    for line in lines:
-        padded = (
-            cell + " " * (width - _width(cell)) for cell, width in zip(line, widths, strict=True)
-        )
-        click.echo(_GAP.join(padded).rstrip())
+    told = [
+        _GAP.join(
+            cell + " " * (width - has)
+            for cell, width, has in zip(line, widths, of_line, strict=True)
+        ).rstrip()
+        for line, of_line in zip(lines, taken, strict=True)
+    ]
+    if told:
+        click.echo("\n".join(told))  # at once: one by one takes as long as all else of it
     return widths
 
 
