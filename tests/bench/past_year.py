@@ -81,7 +81,7 @@ def asked_anew(store: Store, span: Span = YEAR) -> FeeView:
 
 
 class Took(NamedTuple):
-    """The milliseconds of a task: by the clock and of our threads, and what came of it last."""
+    """The milliseconds of a task: by the clock, and of our threads."""
 
     clock: float
     cpu: float
@@ -90,10 +90,13 @@ class Took(NamedTuple):
 def measured(task: Callable[[], object], times: int) -> Took:
     """Run a task so many times, once more before it counts; return the middle ones."""
     task()
-    clocks, cpus = [], []
-    for _ in range(times):
-        clock, cpu = time.perf_counter(), time.process_time()
-        task()
-        cpus.append(time.process_time() - cpu)
-        clocks.append(time.perf_counter() - clock)
-    return Took(median(clocks) * 1000, median(cpus) * 1000)
+    took = [measured_once(task)[0] for _ in range(times)]
+    return Took(median(each.clock for each in took), median(each.cpu for each in took))
+
+
+def measured_once(task: Callable[[], T]) -> tuple[Took, T]:
+    """Run a task that takes long."""
+    clock, cpu = time.perf_counter(), time.process_time()
+    done = task()
+    cpu = time.process_time() - cpu
+    return Took((time.perf_counter() - clock) * 1000, cpu * 1000), done
