@@ -44,12 +44,20 @@ def wrong_cohorts(connection: Connection) -> Iterator[Finding]:
     marks = (
         mendable(
             f"the cohort {row.cohort_id} on network {row.network_id} says of {row.tx_hash} that "
-            f"{'a' if row.is_rejected else 'no'} record is held, and "
+            f"{_some(row.is_rejected)} record is held, and "
             f"{'none' if row.is_rejected else 'one'} is"
         )
         for row in connection.execute(_mismarked())
     )
     yield from named(marks, "tracked hashes whose cohort is wrong about a record of them")
+    known = (
+        mendable(
+            f"the cohort {row.cohort_id} says of {row.tx_hash} that {_some(row.is_rejected)} "
+            f"record of any network is held, and {'none' if row.is_rejected else 'one'} is"
+        )
+        for row in connection.execute(_misknown())
+    )
+    yield from named(known, "tracked hashes whose cohort is wrong about records of any network")
 
 
 def mend_cohorts(mender: Mender) -> int:
@@ -59,7 +67,9 @@ def mend_cohorts(mender: Mender) -> int:
     mended = mender.mend("cohorts", counted, _count_anew)
     while many := mender.mend("cohorts", _wrongly_marked(mender), _mark_anew):
         mended += many  # those that parted on one network may be wrong on another
-    return mended
+    with mender.looking() as connection:
+        known = list(dict.fromkeys(row.cohort_id for row in connection.execute(_misknown())))
+    return mended + mender.mend("cohorts", known, _know_anew)
 
 
 def _wrongly_marked(mender: Mender) -> list[tuple[int, NetworkId]]:
@@ -84,6 +94,18 @@ def _mismarked(cohort_id: int | None = None, network_id: int | None = None) -> S
     if cohort_id is not None:
         query = query.where(watched.cohort_id == cohort_id, watched.network_id == network_id)
     return query
+
+
+def _misknown(cohort_id: int | None = None) -> Select[Any]:
+    """Select hashes whose cohort is wrong about whether any network has a record of them."""
+    column = tracked_hashes.c
+    has_record = exists().where(rejections.c.tx_hash == column.tx_hash)
+    query = (
+        select(cohorts.c.cohort_id, cohorts.c.is_rejected, column.tx_hash)
+        .join_from(cohorts, tracked_hashes, column.cohort_id == cohorts.c.cohort_id)
+        .where(cohorts.c.is_rejected != has_record)
+    )
+    return query if cohort_id is None else query.where(cohorts.c.cohort_id == cohort_id)
 
 
 def _has_record() -> ColumnElement[bool]:
@@ -122,6 +144,23 @@ def _mark_anew(connection: Connection, marked: Sequence[tuple[int, NetworkId]]) 
         else:
             note_rejected(connection, network_id, hashes)
     return mended
+
+
+def _know_anew(connection: Connection, cohort_ids: Sequence[int]) -> int:
+    mended = 0
+    for cohort_id in cohort_ids:
+        rows = connection.execute(_misknown(cohort_id)).all()
+        if not rows:
+            continue
+        mended += 1
+        theirs = part(connection, cohort_id, [row.tx_hash for row in rows])
+        of_theirs = update(cohorts).where(cohorts.c.cohort_id == theirs)
+        connection.execute(of_theirs.values(is_rejected=not rows[0].is_rejected))
+    return mended
+
+
+def _some(is_held: bool) -> str:  # noqa: FBT001 - it reads as a sentence
+    return "a" if is_held else "no"
 
 
 def _unmark(connection: Connection, cohort_id: int | None, network_id: int) -> None:

@@ -127,6 +127,11 @@ SPOILT = {
         "UPDATE watched_cohorts SET is_rejected = true",
         r"network \d+ says of 0x\w+ that a record is held, and none is",
     ),
+    "known records": ("UPDATE cohorts SET is_rejected = true", "of any network is held, and none"),
+    "unknown records": (
+        "UPDATE cohorts SET is_rejected = false",
+        "of any network is held, and one",
+    ),
     "records that are held": (
         "UPDATE watched_cohorts SET is_rejected = false",
         r"network \d+ says of 0x\w+ that no record is held, and one is",
@@ -144,7 +149,6 @@ SPOILT = {
         r"in the day from .* highest \d+ instead of \d+",
     ),
     "last value": ('UPDATE fee_rollups SET "last" = lowest', r"last \d+ instead of \d+"),
-    "gap": ("UPDATE fee_rollups SET longest_gap = 7", "longest_gap 7 instead of"),
     "estimated": ("UPDATE fee_rollups SET estimated = 1 - estimated", "estimated 1 instead of 0"),
     "median": ("UPDATE fee_rollups SET median = median + 1", "it says other percentiles"),
     "histogram": (
