@@ -151,7 +151,7 @@ def plain_layout(top: float, unit: str, height: int = _HEIGHT) -> dict[str, Any]
                 {"dtickrange": [None, 60_000], "value": "%H:%M:%S"},
                 {"dtickrange": [60_000, 86_400_000], "value": "%H:%M"},
                 {"dtickrange": [86_400_000, "M1"], "value": "%d %b"},
-                {"dtickrange": ["M1", "M12"], "value": "%b %Y"},
+                {"dtickrange": ["M1", "M12"], "value": "%b\n%Y"},
                 {"dtickrange": ["M12", None], "value": "%Y"},
             ],
         },
