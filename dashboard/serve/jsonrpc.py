@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from itertools import groupby
-from typing import Any, Final, NamedTuple, Protocol, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from anyio import CapacityLimiter, to_thread
 from msgspec import UnsetType
@@ -14,6 +14,7 @@ from dashboard.logs import get_logger
 from dashboard.serve.gate import Gate
 from dashboard.serve.keys import ApiKey
 from dashboard.serve.metrics import UNSERVED, Counters
+from dashboard.serve.quick_answers import QuickAnswers
 from dashboard.serve.session import Session
 from dashboard.wire.exclusion import GET_STATUS
 from dashboard.wire.fault import store_fault
@@ -74,22 +75,6 @@ class Answer(NamedTuple):
 
     body: bytes | None
     retry_after: int = 0
-
-
-class QuickAnswers(Protocol):
-    """Answers lookups of the usual shape on the event loop, without a thread."""
-
-    def is_current(self) -> bool:
-        """Whether `records` may be called for messages that had come before this call."""
-
-    async def look(self) -> bool:
-        """Find the same out where that takes a while."""
-
-    async def records(self, lookup: Lookup, caller: ApiKey) -> Mapping[int, bytes] | None:
-        """Return what is not null, by the place of its call; None: let the method answer."""
-
-    def outdate(self) -> None:
-        """Look again before the next answer: another message was answered, perhaps a report."""
 
 
 class _Turn:
