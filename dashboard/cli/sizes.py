@@ -37,7 +37,8 @@ def _row(each: KindSize) -> tuple[str, ...]:
 
 
 def _summary(measured: StoreSize) -> list[str]:
-    lines = [f"Together {size(measured.bytes)}; {size(measured.free_inside)} more are free inside."]
+    free = f"{size(measured.free_inside)} more are free inside, and are used before it grows"
+    lines = [f"Together {size(measured.bytes)}; {free}."]
     if measured.growth is None:
         lines.append("How much it grows is known when a worker has measured it on two days.")
     else:

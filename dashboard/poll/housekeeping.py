@@ -25,7 +25,7 @@ _AT_A_TIME: Final = timedelta(seconds=5)
 """How long one run works: the worker ends within seconds of being told to."""
 
 _RESTS: Final = 3
-"""Times as long as it held the others up a step is followed by rest."""
+"""Times as long as it took a step is followed by rest, the way into the file included."""
 
 _SHORTEST_REST: Final = 0.005
 
@@ -52,12 +52,14 @@ class Housekeeping:
         if self._round is None and began < self._next_round:
             return
         while self._clocks.elapsed() - began < _AT_A_TIME:
+            before = self._clocks.elapsed()
             step = await run_sync(self._step)
             if step is None:
                 await self._end_round()
                 return
             self._forgotten[step.kind] += step.rows
-            await self._rest(max(_RESTS * step.took, _SHORTEST_REST))
+            took = (self._clocks.elapsed() - before).total_seconds()
+            await self._rest(max(_RESTS * took, _SHORTEST_REST))
 
     def _step(self) -> Step | None:
         if self._round is None:

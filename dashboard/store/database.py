@@ -55,8 +55,11 @@ class Database(Protocol):
     def reading_engine(self) -> Engine:
         """Connect for reading."""
 
-    def writing_engine(self, patience: timedelta) -> Engine:
-        """Connect for writing; a writer waits for the others at most for `patience`."""
+    def writing_engine(self, patience: timedelta, *, awaits_disk: bool = True) -> Engine:
+        """Connect for writing; a writer waits for the others at most for `patience`.
+
+        Where nobody `awaits_disk`, a power cut may undo the last transactions, each whole.
+        """
 
     def alone(self) -> AbstractContextManager[Connection]:
         """Open a transaction while no other process uses the store; the driver's error otherwise.

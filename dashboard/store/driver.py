@@ -6,7 +6,7 @@ with their roll-ups took 8.1 ms of CPU with statements that are built, and takes
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, TypeAlias
 
 from sqlalchemy import Connection
@@ -29,6 +29,11 @@ def write_rows(connection: Connection, statement: str, rows: Sequence[Row]) -> N
     """Run a statement that writes, once for each row of values."""
     if rows:
         connection.exec_driver_sql(_marked(connection, statement), list(rows))
+
+
+def one_of(values: Collection[Any]) -> str:
+    """Return the list of marks that stands after IN for so many values."""
+    return f"({', '.join('?' * len(values))})"
 
 
 def _marked(connection: Connection, statement: str) -> str:

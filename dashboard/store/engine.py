@@ -25,12 +25,13 @@ _CLOCK: Final = "linewatch_clock"
 class Store:
     """All that an installation remembers; used by many threads and processes at once."""
 
-    def __init__(self, database: Database, reader: Engine, writer: Engine) -> None:
-        """Use two engines on one database."""
+    def __init__(self, database: Database, reader: Engine, writer: Engine, idler: Engine) -> None:
+        """Use three engines on one database; the `idler` awaits no disk."""
         self.name = database.name
         self._database = database
         self._reader = reader
         self._writer = writer
+        self._idler = idler
         self._rejection_readers: list[RejectionReader] = []
 
     @contextmanager
@@ -52,6 +53,16 @@ class Store:
         with store_errors(self._database), self._writer.begin() as connection:
             yield connection
 
+    @contextmanager
+    def write_idly(self) -> Iterator[Connection]:
+        """Open a transaction like `write`, for what may as well be done again, such as forgetting.
+
+        It lets the others write as soon as it ends and awaits no disk: a power cut may undo it,
+        whole, and never anything that was saved after it.
+        """
+        with store_errors(self._database), self._idler.begin() as connection:
+            yield connection
+
     def rejection_reader(self) -> RejectionReader:
         """Return a way to the rejections that is meant for one question at a time, very fast."""
         reader = RejectionReader(self._reader, self._database)
@@ -69,6 +80,7 @@ class Store:
             reader.close()
         self._reader.dispose()
         self._writer.dispose()
+        self._idler.dispose()
 
     def __enter__(self) -> Self:
         return self
@@ -97,9 +109,12 @@ def open_store(
         )
     was = database.identity()
     options = {DATABASE: database, _CLOCK: clock}
-    engines = (database.reading_engine(), database.writing_engine(patience))
-    reader, writer = (each.execution_options(**options) for each in engines)
-    store = Store(database, reader, writer)
+    engines = (
+        database.reading_engine(),
+        database.writing_engine(patience),
+        database.writing_engine(patience, awaits_disk=False),
+    )
+    store = Store(database, *(each.execution_options(**options) for each in engines))
     try:
         check_store(store, look)
         if database.identity() != was:

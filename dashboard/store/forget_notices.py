@@ -25,7 +25,7 @@ from dashboard.store.schema import (
 )
 from dashboard.store.walking import PORTION
 
-IS_OPEN: Final = notices.c.state.in_((NoticeState.OWED, NoticeState.HELD))
+OPEN_STATES: Final = (NoticeState.OWED.value, NoticeState.HELD.value)
 """What is owed, and what waits for a person after a restore, may still be handed over."""
 
 
@@ -68,7 +68,8 @@ def _forget(connection: Connection, found: Sequence[Any], before: datetime) -> i
     ids = {row.transition_id for row in found if row.seen is None or row.seen < before}
     ids -= _of_tracked(connection, found)
     ids -= _lasting(connection, found)
-    owed = select(notices.c.transition_id).where(notices.c.transition_id.in_(ids), IS_OPEN)
+    is_open = notices.c.state.in_(OPEN_STATES)
+    owed = select(notices.c.transition_id).where(notices.c.transition_id.in_(ids), is_open)
     ids -= set(connection.scalars(owed))
     if not ids:
         return 0

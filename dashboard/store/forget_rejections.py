@@ -5,24 +5,41 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
-from sqlalchemy import ColumnElement, Connection, Row, delete, exists, or_, select, update
+from sqlalchemy import ColumnElement, Connection, Row, or_, select
 
+from dashboard.store.columns import milliseconds_of
+from dashboard.store.driver import one_of, read_rows, write_rows
 from dashboard.store.engine import Store
-from dashboard.store.forget_notices import IS_OPEN
+from dashboard.store.forget_notices import OPEN_STATES
 from dashboard.store.pace import Pace
-from dashboard.store.schema import (
-    conditions,
-    notices,
-    outbox,
-    rejections,
-    signed_transactions,
-    transitions,
-)
+from dashboard.store.schema import rejections
 from dashboard.store.tally_keeping import count_out
-from dashboard.store.transactions import tracked_among
 from dashboard.store.walking import PORTION, beyond
+
+_FREE: Final = """
+SELECT rejection_id, tx_hash FROM rejections
+WHERE rejection_id IN {} AND (seen_again_at IS NULL OR seen_again_at < ?)
+AND NOT EXISTS (SELECT 1 FROM tracked_hashes WHERE tx_hash = rejections.tx_hash)
+AND NOT EXISTS (
+    SELECT 1 FROM transitions JOIN outbox USING (transition_id)
+    WHERE rejection_id = rejections.rejection_id AND expanded_at IS NULL)
+AND NOT EXISTS (
+    SELECT 1 FROM transitions JOIN notices USING (transition_id)
+    WHERE rejection_id = rejections.rejection_id AND state IN {})
+"""
+"""Those that are not seen again, nor tracked, and of which nobody is still to be told."""
+
+_FORGET_WHAT_REFERS: Final = (
+    "DELETE FROM conditions WHERE rejection_id IN {}",
+    "UPDATE transitions SET rejection_id = NULL WHERE rejection_id IN {}",
+    "DELETE FROM rejections WHERE rejection_id IN {}",
+)
+_FORGET_SIGNED: Final = (
+    "DELETE FROM signed_transactions WHERE tx_hash IN {} AND NOT EXISTS "
+    "(SELECT 1 FROM rejections WHERE tx_hash = signed_transactions.tx_hash)"
+)
 
 
 def forget_rejections(store: Store, before: datetime, pace: Pace) -> Iterator[int]:
@@ -59,32 +76,15 @@ def _is_seen_no_more(before: datetime) -> ColumnElement[bool]:
 
 def _forget(connection: Connection, found: Sequence[Any], before: datetime) -> int:
     """Forget those that are still free to go: since they were found, time has passed."""
-    tracked = tracked_among(connection, [row.tx_hash for row in found])
-    ids = {row.rejection_id for row in found if row.tx_hash not in tracked}
-    column = rejections.c.rejection_id
-    still = select(column).where(column.in_(ids), _is_seen_no_more(before))
-    ids = set(connection.scalars(still))
-    ids -= _still_to_be_told(connection, ids)
-    if not ids:
+    ids = [row.rejection_id for row in found]
+    values = [*ids, milliseconds_of(before), *OPEN_STATES]
+    free = read_rows(connection, _FREE.format(one_of(ids), one_of(OPEN_STATES)), values)
+    if not free:
         return 0
-    hashes = {row.tx_hash for row in found if row.rejection_id in ids}
-    count_out(connection, sorted(ids))
-    connection.execute(delete(conditions).where(conditions.c.rejection_id.in_(ids)))
-    told = update(transitions).where(transitions.c.rejection_id.in_(ids))
-    connection.execute(told.values(rejection_id=None))
-    connection.execute(delete(rejections).where(rejections.c.rejection_id.in_(ids)))
-    has_others = exists().where(rejections.c.tx_hash == signed_transactions.c.tx_hash)
-    signed = delete(signed_transactions).where(signed_transactions.c.tx_hash.in_(hashes))
-    connection.execute(signed.where(~has_others))
+    ids = [rejection_id for rejection_id, _ in free]
+    hashes = [tx_hash for _, tx_hash in free]
+    count_out(connection, ids)
+    for statement in _FORGET_WHAT_REFERS:
+        write_rows(connection, statement.format(one_of(ids)), [tuple(ids)])
+    write_rows(connection, _FORGET_SIGNED.format(one_of(hashes)), [tuple(hashes)])
     return len(ids)
-
-
-def _still_to_be_told(connection: Connection, ids: set[int]) -> set[int]:
-    """Return those of which a notice is owed, or is to be made yet."""
-    column = transitions.c
-    about = select(column.rejection_id).where(column.rejection_id.in_(ids))
-    unexpanded = about.join(outbox, outbox.c.transition_id == column.transition_id).where(
-        outbox.c.expanded_at.is_(None)
-    )
-    owed = about.join(notices, notices.c.transition_id == column.transition_id).where(IS_OPEN)
-    return {*connection.scalars(unexpanded), *connection.scalars(owed)}

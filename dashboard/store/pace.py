@@ -14,28 +14,42 @@ from dashboard.store.engine import Store
 T = TypeVar("T")
 
 LONGEST_STEP: Final = 0.010
-"""Seconds for which a step should hold the right to write, its way to the disk included."""
+"""Seconds for which a step should hold the right to write."""
 
-_FEWEST: Final = 20
+_FEWEST: Final = 5
 _MOST: Final = 2000
+_FIRST: Final = 20
 
 
 class Pace:
-    """Finds how many rows a step may take on this machine; `elapsed` gives seconds."""
+    """Finds how many rows a step may take on this machine; `elapsed` gives seconds.
 
-    def __init__(self, elapsed: Callable[[], float] = time.perf_counter, rows: int = 100) -> None:
+    One for each kind: a fee goes many times faster than a rejection.
+    """
+
+    def __init__(
+        self, elapsed: Callable[[], float] = time.perf_counter, rows: int = _FIRST
+    ) -> None:
         """Begin with steps of so many rows."""
         self.rows = rows
         self.took = 0.0
         self._elapsed = elapsed
+        self._rows_at_first = rows
+
+    def anew(self) -> Pace:
+        """Return one that knows nothing yet."""
+        return Pace(self._elapsed, self._rows_at_first)
 
     @contextmanager
     def writing(self, store: Store) -> Iterator[Connection]:
-        """Open a transaction that writes; afterwards `took` and `rows` are known anew."""
-        with store.write() as connection:
+        """Open a transaction that writes; afterwards `took` and `rows` are known anew.
+
+        What goes into the file after its end is no part of it: by then others write.
+        """
+        with store.write_idly() as connection:
             began = self._elapsed()
             yield connection
-        self.took = self._elapsed() - began
+            self.took = self._elapsed() - began
         self.rows = next_rows(self.rows, self.took)
 
     def in_steps(
@@ -54,7 +68,7 @@ class Pace:
 def next_rows(rows: int, took: float) -> int:
     """Return how many rows the next step may take, given how long these took."""
     if took > LONGEST_STEP:
-        return max(_FEWEST, rows // 2)
+        return max(_FEWEST, min(rows // 2, int(rows * LONGEST_STEP / took)))
     if took < LONGEST_STEP / 3:
         return min(_MOST, rows * 3 // 2)
     return rows

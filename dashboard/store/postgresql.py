@@ -93,11 +93,14 @@ class PostgresqlServer:
         event.listen(engine, "connect", _use)
         return engine
 
-    def writing_engine(self, patience: timedelta) -> Engine:
-        """Connect for writing: one transaction at a time, on disk when it commits."""
+    def writing_engine(self, patience: timedelta, *, awaits_disk: bool = True) -> Engine:
+        """Connect for writing: one transaction at a time, on disk when it commits.
+
+        Where nobody `awaits_disk`, the server puts it there within a second.
+        """
         engine = self._engine(
             {
-                "synchronous_commit": "on",
+                "synchronous_commit": "on" if awaits_disk else "off",
                 "lock_timeout": _text(patience),
                 "idle_in_transaction_session_timeout": _text(_LONGEST_PAUSE),
             },

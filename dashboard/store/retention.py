@@ -44,8 +44,9 @@ def keep_house(store: Store, before: Before, pace: Pace | None = None) -> Iterat
         ("coverage gaps", forget_coverage_gaps, before.coverage_gaps),
     ):
         if moment is not None:
-            for rows in forget(store, moment, steps):
-                yield Step(kind, rows, steps.took)
+            own = steps.anew()
+            for rows in forget(store, moment, own):
+                yield Step(kind, rows, own.took)
 
 
 def _forget_audit_log(store: Store, before: datetime, pace: Pace) -> Iterator[int]:

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from sqlalchemy import ColumnElement, tuple_
 
-PORTION: Final = 2000
+PORTION: Final = 500
 """Rows that one look into an index finds; looking makes nobody wait."""
 
 

@@ -19,11 +19,11 @@ AT_ONCE: Final = 20
 PAUSE: Final = 0.2
 
 
-def write_once(store: Store) -> None:
+def write_once(store: Store, many: int = AT_ONCE) -> None:
     """Keep some rejections that nobody has seen yet, in one transaction."""
     now = datetime.now(UTC)
     with store.write() as connection:
-        for _ in range(AT_ONCE):
+        for _ in range(many):
             save_polled(connection, NETWORK, _record(now), now)
 
 

@@ -158,7 +158,8 @@ def test_rejection_that_comes_again_is_told_again(store: Store) -> None:
         (100, LONGEST_STEP, 100),
         (100, LONGEST_STEP / 2, 100),
         (100, LONGEST_STEP / 4, 150),
-        (30, 1.0, 20),
+        (100, LONGEST_STEP * 4, 25),
+        (30, 1.0, 5),
         (1900, 0.0, 2000),
     ],
 )

@@ -11,11 +11,13 @@ import pytest
 from sqlalchemy import text
 
 from dashboard.errors import StoreError, StoreUnavailable
-from dashboard.store.engine import Store, open_store, prove_writing
+from dashboard.store.engine import Store, database_of, open_store, prove_writing
 from dashboard.store.rejections import newest
 from dashboard.store.reports import save_report
-from tests.builders import A_MOMENT, A_NETWORK, a_hash, a_report
+from dashboard.store.table_sizes import room
+from tests.builders import A_MOMENT, A_NETWORK, a_hash, a_report, seconds
 from tests.disk import disk_that_takes_nothing
+from tests.unit.store.forgetting import DAY, forget, see_fees
 
 
 @pytest.fixture
@@ -38,6 +40,14 @@ def damage(path: Path, at: int) -> None:
 def test_writer_is_durable_and_keeps_references(store: Store, setting: str, value: object) -> None:
     with store.write() as connection:
         assert connection.scalar(text(f"PRAGMA {setting}")) == value
+
+
+def test_who_forgets_awaits_no_disk_and_keeps_references(store: Store) -> None:
+    settings = ("synchronous", "journal_mode", "foreign_keys")
+    with store.write_idly() as connection:
+        found = [connection.scalar(text(f"PRAGMA {setting}")) for setting in settings]
+
+    assert found == [1, "wal", 1]
 
 
 def test_full_disk_is_told_and_saves_nothing(store: Store) -> None:
@@ -91,3 +101,21 @@ def test_damaged_store_is_told_with_the_remedy(url: str, tmp_path: Path) -> None
         StoreError, match=r"linewatch\.db is damaged .* run `linewatch restore FILE`"
     ):
         open_store(url)
+
+
+def test_room_of_what_was_forgotten_is_free_inside_and_used_again(store: Store) -> None:
+    def look() -> tuple[int, int]:
+        with store.read() as connection:
+            return database_of(connection).size(connection), room(connection).inside
+
+    moments = [A_MOMENT + seconds(number) for number in range(200)]
+    see_fees(store, *moments)
+    full, _ = look()
+
+    forget(store, fees=moments[-1])
+    forgotten, free = look()
+    see_fees(store, *(moment - DAY for moment in moments[:100]))
+
+    assert forgotten == full
+    assert free > full // 20
+    assert look()[0] == full
