@@ -17,6 +17,7 @@ from dashboard.store.engine import open_store
 from dashboard.store.migrate import configuration
 from dashboard.store.rejections import version_digest
 from dashboard.store.schema import REVISION
+from dashboard.store.tally_levels import Level
 from dashboard.store.transactions import is_tracked
 from dashboard.store.verify import verify
 from tests.builders import A_MOMENT, A_NETWORK, a_hash, a_record, an_address, an_id
@@ -51,6 +52,11 @@ _TRACKED: Final = (
     "INSERT INTO tracked_transactions (tx_hash, tracked_at, label, note) VALUES (?, ?, 'x', '')"
 )
 _WATCH: Final = "INSERT INTO watches (tx_hash, network_id, tracked_at) VALUES (?, ?, ?)"
+_TALLY: Final = """
+    INSERT INTO rejection_tallies
+    SELECT ?, ?, tx_rejection_stage, reason_kind, '', network_id, count(*)
+    FROM rejections GROUP BY tx_rejection_stage, reason_kind, network_id
+"""
 _COUNTED: Final = ("rejections", "transitions", "outbox", "notices")
 
 
@@ -99,6 +105,8 @@ def _make(path: Path, schema: str) -> bool:
             "INSERT INTO installation (installation_id, last_token) VALUES (?, 5)", [an_id().hex]
         )
         tables = {name for (name,) in driver.execute("SELECT name FROM sqlite_schema")}
+        if "rejection_tallies" in tables:
+            driver.executemany(_TALLY, [(level, level.beginning(_AT)) for level in Level])
         if "watches" not in tables:
             return False
         for number in range(1, _MANY + 1):
