@@ -43,14 +43,14 @@ def forget_notices(
 def forget_rejections(
     archive: Archive, tracking: Tracking, alerting: Alerting, before: datetime
 ) -> None:
-    """Forget versions, and with them the conditions that rest on them."""
+    """Forget versions of what nobody tracks, and with them the conditions that rest on them."""
     owed = _owed(alerting)
     named = {place for told, place, _ in alerting.told if told.transition_id in owed}
     left = [
         each
         for each in archive.rejections
         if not (each.first_seen_at < before and _is_old(each, before))
-        or (each.record.tx_hash, each.network_id) in tracking.watches
+        or each.record.tx_hash in tracking.transactions
         or each.rejection_id in named
     ]
     places = {each.rejection_id: place for place, each in enumerate(left, start=1)}

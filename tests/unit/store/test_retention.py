@@ -25,6 +25,7 @@ from dashboard.store.transactions import TrackRequest, track
 from tests.builders import (
     A_MOMENT,
     A_NETWORK,
+    ANOTHER_NETWORK,
     a_hash,
     a_record,
     a_report,
@@ -114,6 +115,17 @@ def test_rejection_that_somebody_needs_stays(store: Store) -> None:
 
     assert forget(store, 1, rejections=A_MOMENT) == {}
     assert on_record(store, 1, 2, 3, 4) == [1, 2, 3, 4]
+
+
+def test_rejection_of_what_is_tracked_stays_whatever_network_it_is_of(store: Store) -> None:
+    with store.write() as connection:
+        for number in (1, 2):
+            record = a_record(tx_hash=a_hash(number))
+            save_polled(connection, ANOTHER_NETWORK, record, A_MOMENT - DAY)
+        track(connection, TrackRequest(a_hash(1), (A_NETWORK,), None, ""), A_MOMENT)
+
+    assert forget(store, rejections=A_MOMENT) == {"rejections": 1}
+    assert on_record(store, 1, 2) == [1]
 
 
 def test_rejection_that_is_seen_again_while_others_are_forgotten_stays(store: Store) -> None:
