@@ -8,7 +8,7 @@ whose fee repeats itself fits in many ways; then only what all of them tell is k
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from dashboard.domain.quantity import Wei
@@ -28,6 +28,15 @@ class Fit:
     base_fees: Sequence[Wei]
     fewest: int
     most: int
+    _run_begins: Sequence[int] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Find where the run of equal base fees begins that each block is in."""
+        begins: list[int] = []
+        for place, fee in enumerate(self.base_fees):
+            goes_on = place > 0 and fee == self.base_fees[place - 1]
+            begins.append(begins[-1] if goes_on else place)
+        object.__setattr__(self, "_run_begins", begins)
 
     @property
     def is_certain(self) -> bool:
@@ -37,11 +46,11 @@ class Fit:
     def common_fee(self, newest: int, oldest: int) -> Wei | None:
         """Return the one base fee of the blocks of these ages, in blocks; None where they differ.
 
-        The newest block has the age 0.
+        The newest block has the age 0. However many blocks these are, it takes the same time.
         """
         last = len(self.base_fees) - 1
-        fees = set(self.base_fees[last - oldest : last - newest + 1])
-        return fees.pop() if len(fees) == 1 else None
+        is_one_run = self._run_begins[last - newest] <= last - oldest
+        return self.base_fees[last - newest] if is_one_run else None
 
 
 def fits(earlier: Sequence[Wei], later: Sequence[Wei]) -> list[Fit]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -9,6 +11,7 @@ from hypothesis import strategies as st
 from dashboard.domain.alignment import SMALLEST_OVERLAP, Fit, fits, overlaps
 from dashboard.domain.quantity import Wei
 
+LONGEST = 18_000
 FEES = st.lists(st.integers(0, 3).map(Wei), max_size=40)
 
 
@@ -83,3 +86,25 @@ def test_every_overlap_is_found(earlier: list[Wei], later: list[Wei]) -> None:
     ]
 
     assert overlaps(earlier, later) == expected
+
+
+@given(FEES, st.integers(0, 39), st.integers(0, 39))
+def test_common_fee_is_the_only_one_of_its_blocks(told: list[Wei], one: int, other: int) -> None:
+    newest, oldest = sorted((one, other))
+    if oldest >= len(told):
+        return
+    of_ages = {told[::-1][age] for age in range(newest, oldest + 1)}
+
+    assert Fit(told, 0, len(told)).common_fee(newest, oldest) == (
+        min(of_ages) if len(of_ages) == 1 else None
+    )
+
+
+def test_longest_answer_of_a_flat_chain_is_read_in_no_time() -> None:
+    flat = fees(7) * LONGEST
+    began = time.process_time()
+
+    fit = Fit(flat, 0, LONGEST)
+    assert all(fit.common_fee(0, age) == 7 for age in range(LONGEST))
+
+    assert time.process_time() - began < 1
