@@ -57,10 +57,12 @@ def move(source_url: str, target_url: str, by: Doer, expected: UUID | None = Non
     return Moved(target.name, _finish(source, target))
 
 
-def give_up(source_url: str, by: Doer) -> str:
+def give_up(source_url: str, by: Doer, expected: UUID | None = None) -> str:
     """Stay with a store whose move did not come to its end; return where it was to go."""
     source = database_at(source_url)
     with _alone(source) as connection:
+        if expected is not None:
+            refuse_foreign(connection, source.name, expected)
         mark = mark_of(connection)
         if mark is None or mark.state is not MoveState.LEAVES:
             refuse_moving(connection, source.name)
@@ -93,6 +95,9 @@ def _begin(source: Database, target: Database, expected: UUID | None) -> MoveMar
 def _carry(source: Database, target: Database, mark: MoveMark, by: Doer) -> None:
     """Copy all, then let the source say that it is gone."""
     with _alone(source) as reading_it:
+        if mark_of(reading_it) != mark:  # nobody held the source since it was set
+            refuse_moving(reading_it, source.name)
+            raise InputError(f"{source.name} stays: this move was given up meanwhile")
         if _arrived(target) is None:
             with store_errors(target), _made_empty(target) as writing:
                 copy_store(reading_it, writing)

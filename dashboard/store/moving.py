@@ -25,7 +25,9 @@ class MoveState(StrEnum):
     GONE = "gone"
 
 
-_UNDER_WAY: Final = re.compile(rf"({MoveState.LEAVES}|{MoveState.ARRIVES}) ([0-9a-f-]{{36}}) (.*)")
+_UNDER_WAY: Final = re.compile(
+    rf"({MoveState.LEAVES}|{MoveState.ARRIVES}) ([0-9a-f-]{{36}}) (.*)", re.DOTALL
+)
 
 
 class MoveMark(NamedTuple):

@@ -124,7 +124,7 @@ def move_store(settings: Settings, target: str) -> Moved:
 
 def give_up_moving(settings: Settings) -> str:
     """Stay with the store although a move began; return where it was to go."""
-    return give_up(store_url(settings), _doer())
+    return give_up(store_url(settings), _doer(), own_id(settings))
 
 
 def join_installation(settings: Settings, *, leaves_another: bool) -> str:

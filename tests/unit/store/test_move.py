@@ -6,10 +6,11 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from sqlalchemy import text
+from sqlalchemy import Engine, event, text
 
 from dashboard.domain.audit import Action, Doer
 from dashboard.errors import (
@@ -24,11 +25,12 @@ from dashboard.store.database import database_at
 from dashboard.store.engine import Store, open_store
 from dashboard.store.invariants import changed_rejections
 from dashboard.store.move import give_up, move
+from dashboard.store.moving import MoveMark, mark_of, set_mark
 from dashboard.store.raw_rows import last_number
 from dashboard.store.rejections import newest
 from dashboard.store.schema import audit_log, outbox, rejections
 from dashboard.store.verify import verify
-from tests.builders import A_MOMENT, a_hash
+from tests.builders import A_MOMENT, a_hash, an_id
 from tests.installation import PROJECT
 from tests.postgresql import empty_database
 from tests.unit.store.lived_in import content_of, keep_report, live_in
@@ -201,3 +203,48 @@ def test_move_that_was_killed_can_be_given_up(
         move(url, target, BY)
     with pytest.raises(InputError, match="is not being moved"):
         give_up(url, BY)
+
+
+def test_move_that_is_given_up_on_its_way_leaves_the_store_where_it_is(
+    url: str, target: str, before: dict[str, object]
+) -> None:
+    given_up: list[str] = []
+    trying: list[bool] = []
+
+    def give_up_once(*_: object) -> None:
+        if not trying and not given_up:
+            trying.append(True)
+            with suppress(LinewatchError):  # not begun yet, or the source is held
+                given_up.append(give_up(url, BY))
+            trying.clear()
+
+    event.listen(Engine, "do_connect", give_up_once)
+    try:
+        with pytest.raises(InputError, match="stays: this move was given up meanwhile"):
+            move(url, target, BY)
+    finally:
+        event.remove(Engine, "do_connect", give_up_once)
+
+    assert given_up
+    assert (held(url), is_open(target)) == (before, False)
+
+
+def test_move_of_another_installation_is_not_given_up(
+    url: str, target: str, before: dict[str, object]
+) -> None:
+    killed(url, target, 3, "before")
+
+    with pytest.raises(ForeignStore):
+        give_up(url, BY, an_id(1))
+
+    assert not is_open(url)
+    assert before
+
+
+def test_mark_of_a_move_is_read_as_it_was_set(store: Store) -> None:
+    mark = MoveMark.of_new_move("a\nfolder/linewatch.sqlite")
+
+    with store.write() as connection:
+        set_mark(connection, mark)
+        assert mark_of(connection) == mark
+        set_mark(connection, None)
