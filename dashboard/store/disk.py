@@ -30,7 +30,12 @@ def make_folder(folder: Path) -> None:
 def make_file(path: Path) -> None:
     """Make an empty file, closed to other users, where there is none; what is there stays as it is.
 
-    What SQLite puts beside a file is as closed as that.
+    What SQLite puts beside a file is as closed as that. A file that is there is not even opened: to
+    close it again would let go of the locks that SQLite holds on it for this process.
     """
-    os.close(os.open(path, os.O_WRONLY | os.O_CREAT, _OWNER_ONLY))
-    force_to_disk(path.parent)
+    led_to = path.resolve()
+    try:
+        os.close(os.open(led_to, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _OWNER_ONLY))
+    except FileExistsError:
+        return
+    force_to_disk(led_to.parent)

@@ -55,7 +55,7 @@ def clear_dead(folder: Path) -> None:
 
 
 def _clear_if_dead(lock: Path) -> None:
-    descriptor = os.open(lock, os.O_WRONLY | os.O_NOFOLLOW)
+    descriptor = os.open(lock, os.O_WRONLY | os.O_NOFOLLOW | os.O_NONBLOCK)  # a pipe would wait
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         _clear_away(lock.with_name(lock.name.removesuffix(_LOCK)))

@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 import os
 import sqlite3
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -12,12 +14,25 @@ from sqlalchemy import text
 
 from dashboard.errors import StoreError, StoreUnavailable
 from dashboard.store.engine import Store, database_of, open_store, prove_writing
+from dashboard.store.migrate import migrate
 from dashboard.store.rejections import newest
 from dashboard.store.reports import save_report
 from dashboard.store.table_sizes import room
 from tests.builders import A_MOMENT, A_NETWORK, a_hash, a_report, seconds
 from tests.disk import disk_that_takes_nothing
+from tests.installation import PROJECT
 from tests.unit.store.forgetting import DAY, forget, see_fees
+
+ALONE = """
+import sys
+from dashboard.errors import StoreUnavailable
+from dashboard.store.database import database_at
+try:
+    with database_at(sys.argv[1]).alone():
+        print("alone")
+except StoreUnavailable:
+    print("in use")
+"""
 
 
 @pytest.fixture
@@ -119,3 +134,14 @@ def test_room_of_what_was_forgotten_is_free_inside_and_used_again(store: Store) 
     assert forgotten == full
     assert free > full // 20
     assert look()[0] == full
+
+
+def test_migrating_lets_no_lock_of_an_open_store_go(store: Store, url: str) -> None:
+    with store.read() as connection:
+        assert newest(connection, 1) == []
+
+    migrate(url)
+
+    command = [sys.executable, "-c", ALONE, url]
+    other = subprocess.run(command, cwd=PROJECT, capture_output=True, text=True, check=True)
+    assert other.stdout == "in use\n"

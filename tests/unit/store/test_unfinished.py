@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -13,7 +14,7 @@ import pytest
 
 from dashboard.store.backup import back_up
 from dashboard.store.engine import Store
-from dashboard.store.unfinished import unfinished_beside
+from dashboard.store.unfinished import clear_dead, unfinished_beside
 from tests.installation import PROJECT
 
 WRITER = """
@@ -82,3 +83,12 @@ def test_hidden_files_of_others_are_left_alone(tmp_path: Path) -> None:
         pass
 
     assert hidden(tmp_path) == sorted(names)
+
+
+def test_pipe_that_is_named_like_a_lock_makes_nobody_wait(tmp_path: Path) -> None:
+    pipe = tmp_path / ".first.sqlite.0123abcd.unfinished.lock"
+    os.mkfifo(pipe)
+
+    clear_dead(tmp_path)
+
+    assert hidden(tmp_path) == [pipe.name]
