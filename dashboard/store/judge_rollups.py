@@ -62,7 +62,7 @@ def judge_day(connection: Connection, of: SeriesOf, day: int) -> list[Judged]:
                     hours[hour] = each.made
     rows = rows_between(connection, of, Level.DAY, day, until)
     found = _judge_whole(of, (Level.DAY, day), rows, hours)
-    if not found and sum(row[_SEEN] for row in hours.values()) != rows[0][_SEEN]:
+    if rows and not found and sum(row[_SEEN] for row in hours.values()) != rows[0][_SEEN]:
         return [Judged(Level.DAY, day, "hours of it are not there", None)]
     return found
 

@@ -34,7 +34,8 @@ class Mender:
         """Act on what was found, a few in each transaction; return how many were mended.
 
         `act` looks again at what it is given, since others may have written, and tells how many
-        it mended.
+        it mended. Each transaction is on disk when it ends, since the numbers that it gives to
+        cohorts must not be given again.
         """
 
         def noted(connection: Connection, some: Sequence[T]) -> int:
@@ -44,4 +45,5 @@ class Mender:
                 note_action(connection, by.at, by.name, Action.MEND, what, {"mended": many})
             return many
 
-        return sum(Pace(rows=20).in_steps(self._store, found, noted))
+        pace = Pace(rows=20, awaits_disk=True)
+        return sum(pace.in_steps(self._store, found, noted))

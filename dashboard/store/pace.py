@@ -24,21 +24,27 @@ _FIRST: Final = 20
 class Pace:
     """Finds how many rows a step may take on this machine; `elapsed` gives seconds.
 
-    One for each kind: a fee goes many times faster than a rejection.
+    One for each kind: a fee goes many times faster than a rejection. Steps await no disk, unless
+    it `awaits_disk`.
     """
 
     def __init__(
-        self, elapsed: Callable[[], float] = time.perf_counter, rows: int = _FIRST
+        self,
+        elapsed: Callable[[], float] = time.perf_counter,
+        rows: int = _FIRST,
+        *,
+        awaits_disk: bool = False,
     ) -> None:
         """Begin with steps of so many rows."""
         self.rows = rows
         self.took = 0.0
         self._elapsed = elapsed
         self._rows_at_first = rows
+        self._awaits_disk = awaits_disk
 
     def anew(self) -> Pace:
         """Return one that knows nothing yet."""
-        return Pace(self._elapsed, self._rows_at_first)
+        return Pace(self._elapsed, self._rows_at_first, awaits_disk=self._awaits_disk)
 
     @contextmanager
     def writing(self, store: Store) -> Iterator[Connection]:
@@ -46,7 +52,7 @@ class Pace:
 
         What goes into the file after its end is no part of it: by then others write.
         """
-        with store.write_idly() as connection:
+        with store.write() if self._awaits_disk else store.write_idly() as connection:
             began = self._elapsed()
             yield connection
             self.took = self._elapsed() - began

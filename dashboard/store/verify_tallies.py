@@ -68,7 +68,8 @@ def mend_tallies(mender: Mender) -> int:
     mended = mender.mend("modules", ["all"], _take_up)
     for level in _FINEST_FIRST:
         with mender.looking() as connection:
-            steps = sorted({Step(level, int(row.began)) for row in _wrong(connection, level)})
+            found = {level.beginning(int(row.began)) for row in _wrong(connection, level)}
+        steps = [Step(level, begins_at) for begins_at in sorted(found)]
         mended += mender.mend("tallies", steps, _count_anew)
     return mended
 
@@ -83,9 +84,9 @@ def _take_up(connection: Connection, _: Sequence[str]) -> int:
 def _count_anew(connection: Connection, steps: Sequence[Step]) -> int:
     column = rejection_tallies.c
     for level, begins_at in steps:
-        of_step = delete(rejection_tallies).where(column.level == int(level))
-        connection.execute(of_step.where(column.begins_at == moment_of(begins_at)))
         reach = [] if level is Level.EVER else _reach(begins_at, begins_at + LENGTHS[level])
+        of_level = delete(rejection_tallies).where(column.level == int(level))
+        connection.execute(of_level.where(*_within(column.begins_at, reach)))
         anew = counted_anew(rejection_tallies, level, *_of_parts(level, reach))
         connection.execute(insert(rejection_tallies).from_select(_NAMES, anew))
     return len(steps)
@@ -133,9 +134,7 @@ def _compared(level: Level, reach: Sequence[ColumnElement[Any]]) -> Select[Any]:
     column = rejection_tallies.c
     began = type_coerce(column.begins_at, BigInteger).label("began")
     held = select(began, *(column[name] for name in _KEYS), column.many.label("kept"), _NONE)
-    held = held.where(column.level == int(level))
-    if reach:
-        held = held.where(column.begins_at >= reach[0], column.begins_at < reach[1])
+    held = held.where(column.level == int(level), *_within(column.begins_at, reach))
     anew = counted_anew(rejection_tallies, level, *_of_parts(level, reach)).subquery()
     _, at, *keys, many = anew.c
     named_alike = [key.label(name) for key, name in zip(keys, _KEYS, strict=True)]
@@ -149,9 +148,16 @@ def _compared(level: Level, reach: Sequence[ColumnElement[Any]]) -> Select[Any]:
 
 def _of_parts(level: Level, reach: Sequence[ColumnElement[Any]]) -> Iterator[ColumnElement[bool]]:
     """Demand that what the tallies of a level are made of lies within a reach."""
+    is_finest = level is Level.HOUR
+    yield from _within(
+        rejections.c.first_seen_at if is_finest else rejection_tallies.c.begins_at, reach
+    )
+
+
+def _within(
+    at: ColumnElement[Any], reach: Sequence[ColumnElement[Any]]
+) -> Iterator[ColumnElement[bool]]:
     if reach:
-        is_finest = level is Level.HOUR
-        at = rejections.c.first_seen_at if is_finest else rejection_tallies.c.begins_at
         yield at >= reach[0]
         yield at < reach[1]
 

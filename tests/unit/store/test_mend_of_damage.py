@@ -1,0 +1,72 @@
+"""Damage that no program of ours does: mending goes on around it, and says what it leaves."""
+
+from __future__ import annotations
+
+import pytest
+from sqlalchemy import text
+
+from dashboard.domain.audit import Doer
+from dashboard.store.connection import Connection
+from dashboard.store.engine import Store
+from dashboard.store.mend import mend, wrong_derived
+from dashboard.store.mender import Mender
+from dashboard.store.rejections import save_polled
+from tests.builders import A_MOMENT, A_NETWORK, a_hash, a_record, seconds
+from tests.unit.store.test_verify_derived import derived, found_in, see_fees, spoil
+
+BY = Doer("operator", A_MOMENT)
+MOVED = "UPDATE rejection_tallies SET begins_at = begins_at + 1800001 WHERE level = {}"
+ALONE = "DELETE FROM fee_rollups WHERE level <> {}"
+
+
+@pytest.fixture
+def lived(store: Store) -> Store:
+    """Return a store with two hours of fees, and rejections in three."""
+    with store.write() as connection:
+        for offset in (*range(0, 200, 20), 3600, 3630):
+            see_fees(connection, offset)
+        for number in range(3):
+            at = A_MOMENT + seconds(3600 * number)
+            save_polled(connection, A_NETWORK, a_record(tx_hash=a_hash(number)), at)
+    return store
+
+
+@pytest.mark.parametrize("level", [0, 1, 2, 3, 4])
+def test_tallies_whose_time_is_damaged_are_counted_anew(lived: Store, level: int) -> None:
+    before = derived(lived)
+    spoil(lived, MOVED.format(level))
+
+    mend(lived, BY)
+
+    assert found_in(lived) == []
+    assert derived(lived) == before
+
+
+@pytest.mark.parametrize("level", [1, 2])
+def test_day_without_a_roll_up_that_can_be_read_is_told_and_left(lived: Store, level: int) -> None:
+    spoil(
+        lived,
+        "DELETE FROM suggested_gas_fees",
+        "DELETE FROM fee_marks",
+        ALONE.format(level),
+        "UPDATE fee_rollups SET histogram = total",
+    )
+
+    mend(lived, BY)
+
+    with lived.read() as connection:
+        found = list(wrong_derived(connection))
+    assert found
+    assert not any(each.is_mendable for each in found)
+
+
+def test_what_is_mended_is_on_disk_before_it_is_told(store: Store, database: str) -> None:
+    ask = text("PRAGMA synchronous" if database == "sqlite" else "SHOW synchronous_commit")
+    told: list[object] = []
+
+    def act(connection: Connection, _: object) -> int:
+        told.append(connection.scalar(ask))
+        return 1
+
+    assert Mender(store, BY).mend("tallies", ["all"], act) == 1
+    assert told == [2 if database == "sqlite" else "on"]
