@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from typing import Final, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 from anyio import CapacityLimiter, to_thread
 
@@ -54,3 +54,27 @@ class SharedLook(Generic[Found]):
                     waiting.cancel()  # nothing, unless the loop ends before the look does
         finally:
             self._looking = None
+
+
+class OneByOne:
+    """Asks in a thread, one question after the other; on one event loop."""
+
+    def __init__(self) -> None:
+        """Ask nothing yet."""
+        self._thread = CapacityLimiter(_ONE)
+
+    async def ask(self, question: Callable[[], Found]) -> Found:
+        """Return what `question` does, in its turn.
+
+        It has a task of its own: asyncio's cancelling of a caller lets go of the limiter, although
+        the thread goes on, and the next question would come into the middle of this one.
+        """
+        asking = asyncio.create_task(to_thread.run_sync(question, limiter=self._thread))
+        asking.add_done_callback(_hear)
+        return await asyncio.shield(asking)
+
+
+def _hear(asked: asyncio.Task[Any]) -> None:
+    """Hear of an error, or it is reported where whoever asked has left."""
+    if not asked.cancelled():
+        asked.exception()

@@ -12,7 +12,7 @@ from anyio import CapacityLimiter, to_thread
 
 from dashboard.errors import StoreError, WireError
 from dashboard.logs import get_logger
-from dashboard.serve.distant_looks import SharedLook
+from dashboard.serve.distant_looks import OneByOne, SharedLook
 from dashboard.serve.jsonrpc import Outcome
 from dashboard.serve.keys import ApiKey
 from dashboard.serve.services import ServeServices
@@ -58,7 +58,7 @@ class Lookups:
         self._last_look = services.last_look
         self._limiter = CapacityLimiter(_READERS)
         self._shared = SharedLook(self._known.look, self._known.take_in)
-        self._one = CapacityLimiter(1)
+        self._one_by_one = OneByOne()
 
     def is_current(self) -> bool:
         """Whether `records` may be called for questions that had come before this call.
@@ -118,8 +118,7 @@ class Lookups:
         now = self._services.clock()
         hashes = {place: lookup.tx_hash(place) for place in places}
         read = partial(self._services.records.visible_of, networks, hashes.values(), now)
-        is_near = self._reader.is_near
-        records = read() if is_near else await to_thread.run_sync(read, limiter=self._one)
+        records = read() if self._reader.is_near else await self._one_by_one.ask(read)
         return {
             place: encode_record(records[tx_hash])
             for place, tx_hash in hashes.items()

@@ -1,4 +1,4 @@
-"""One look serves all who asked before it began, and nobody else."""
+"""One look serves all who asked before it began; questions come one by one, whoever leaves."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import threading
 import pytest
 
 from dashboard.errors import StoreUnavailable
-from dashboard.serve.distant_looks import SharedLook
+from dashboard.serve.distant_looks import OneByOne, SharedLook
 from tests.waiting import eventually_async
 
 pytestmark = pytest.mark.anyio
@@ -84,3 +84,42 @@ async def test_who_leaves_takes_the_look_from_nobody() -> None:
 
     assert await staying
     assert leaving.cancelled()
+
+
+class Asked:
+    """Two questions; the first one takes as long as the second could need to come in between."""
+
+    def __init__(self) -> None:
+        self.heard: list[str] = []
+        self._second_began = threading.Event()
+
+    def first(self) -> None:
+        self.heard.append("first begins")
+        self._second_began.wait(0.3)
+        self.heard.append("first ends")
+
+    def second(self) -> str:
+        self.heard.append("second begins")
+        self._second_began.set()
+        return "answered"
+
+
+async def test_question_of_one_who_left_ends_before_the_next_begins() -> None:
+    asked, one_by_one = Asked(), OneByOne()
+    leaving = asyncio.create_task(one_by_one.ask(asked.first))
+    await eventually_async(lambda: asked.heard == ["first begins"])
+
+    leaving.cancel()
+    await asyncio.wait([leaving])
+    told = await one_by_one.ask(asked.second)
+
+    assert told == "answered"
+    assert asked.heard == ["first begins", "first ends", "second begins"]
+
+
+async def test_question_that_fails_is_told_to_who_asked() -> None:
+    distant = Distant()
+    distant.there = -1
+
+    with pytest.raises(StoreUnavailable):
+        await OneByOne().ask(distant.look)
