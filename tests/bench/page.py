@@ -15,7 +15,10 @@ from typing import Final
 from tests.bench.processes import PROJECT, cores
 from tests.bench.table import Result, markdown, promise_table
 
-_PACKAGES: Final = ("uvicorn", "httptools", "websockets", "starlette", "fastapi", "msgspec")
+_PACKAGES: Final = (
+    *("uvicorn", "httptools", "websockets", "starlette", "fastapi", "msgspec"),
+    *("numpy", "pandas", "duckdb", "psycopg"),
+)
 
 _METHOD: Final = """\
 # Benchmarks

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
 from typing import Any, Final
 
@@ -25,36 +25,43 @@ RAW: Final = timedelta(days=14)
 """How long fees are kept as they were seen."""
 
 _GWEI: Final = 10**9
+_TIP: Final = 5
+"""The priority fee is one part in so many of the base fee."""
+_MARKED: Final = 75
+"""Blocks from one percentile and threshold to the next: a quarter of an hour."""
+_BUSY_ABOVE: Final = 2 * _GWEI
+"""The threshold lies so far above the percentile."""
 
 
 def keep_year_of_fees(
-    connection: Connection, network_id: NetworkId, since: datetime, until: datetime
+    connection: Connection,
+    network_id: NetworkId,
+    since: datetime,
+    until: datetime,
+    raw: timedelta = RAW,
 ) -> None:
-    """Keep roll-ups of all the time, and single values of its last two weeks."""
+    """Keep roll-ups of all the time, and of its end the single values that they are made of."""
     begin, end = milliseconds_of(since), milliseconds_of(until)
     at: Integers = np.arange(begin, end, 12_000, dtype=np.int64)
     fees = _fees_at(at)
-    for series in FeeSeries:
-        keep_fee_history(connection, network_id, series, at, fees)
-    raw = at[at >= end - RAW // timedelta(milliseconds=1)]
-    rows = zip(raw.tolist(), _fees_at(raw).tolist(), strict=True)
-    insert_all(connection, suggested_gas_fees, (_seen(network_id, *row) for row in rows))
-    marks = raw[::75]
-    insert_all(
-        connection,
-        fee_marks,
-        (
-            {
-                "network_id": network_id,
-                "operation": operation,
-                "asked_at": moment_of(each),
-                "fee": Wei(12 * _GWEI),
-                "source": "gas API",
-            }
-            for operation in (Operation.BASE_FEE_PERCENTILE, Operation.BUSY_THRESHOLD)
-            for each in marks.tolist()
-        ),
-    )
+    marked, levels = at[::_MARKED], fees[::_MARKED]
+    for series, times, values in (
+        (FeeSeries.ESTIMATED_BASE_FEE, at, fees),
+        (FeeSeries.MEDIUM_MAX_PRIORITY_FEE, at, fees // _TIP),
+        (FeeSeries.BASE_FEE_PERCENTILE, marked, levels),
+        (FeeSeries.BUSY_THRESHOLD, marked, levels + _BUSY_ABOVE),
+    ):
+        keep_fee_history(connection, network_id, series, times, values)
+    raw_since = end - raw // timedelta(milliseconds=1)
+    seen = _pairs(at, fees, raw_since)
+    insert_all(connection, suggested_gas_fees, (_seen(network_id, *each) for each in seen))
+    for operation, above in (
+        (Operation.BASE_FEE_PERCENTILE, 0),
+        (Operation.BUSY_THRESHOLD, _BUSY_ABOVE),
+    ):
+        marks = _pairs(marked, levels + above, raw_since)
+        rows = (_mark(network_id, operation, *each) for each in marks)
+        insert_all(connection, fee_marks, rows)
 
 
 def _fees_at(at: Integers) -> Integers:
@@ -65,8 +72,15 @@ def _fees_at(at: Integers) -> Integers:
     return fees
 
 
+def _pairs(at: Integers, fees: Integers, since: int) -> Iterator[tuple[int, int]]:
+    """Yield each time from `since` on with its fee."""
+    is_raw = at >= since
+    return zip(at[is_raw].tolist(), fees[is_raw].tolist(), strict=True)
+
+
 def _seen(network_id: NetworkId, at: int, fee: int) -> dict[str, Any]:
-    level = FeeSuggestion(Wei(2 * _GWEI), Wei(fee + 2 * _GWEI), timedelta(0), timedelta(seconds=30))
+    tip = fee // _TIP
+    level = FeeSuggestion(Wei(tip), Wei(fee + tip), timedelta(0), timedelta(seconds=30))
     fees = SuggestedGasFees(
         low=level,
         medium=level,
@@ -81,6 +95,16 @@ def _seen(network_id: NetworkId, at: int, fee: int) -> dict[str, Any]:
     )
     key = {"network_id": network_id, "asked_at": moment_of(at), "source": "gas API"}
     return key | row_of_fees(fees)
+
+
+def _mark(network_id: NetworkId, operation: Operation, at: int, fee: int) -> dict[str, Any]:
+    return {
+        "network_id": network_id,
+        "operation": operation,
+        "asked_at": moment_of(at),
+        "fee": Wei(fee),
+        "source": "gas API",
+    }
 
 
 def insert_all(connection: Connection, table: Table, rows: Iterable[dict[str, Any]]) -> None:

@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from datetime import UTC, datetime, timedelta
 from importlib import import_module
 from pathlib import Path
 
 import pytest
 
+from dashboard.store.engine import open_store
+from dashboard.store.migrate import migrate
+from dashboard.store.verify_fees import wrong_rollups
 from tests.bench.__main__ import CASES
 from tests.bench.judging import Truth
 from tests.bench.loader import Answered, Burst, Volley
+from tests.bench.paged_fees import keep_year_of_fees
 from tests.bench.processes import PROJECT
 from tests.bench.rounds import WrongAnswerError
 from tests.bench.table import Promise, promise_table
-from tests.bench.truth import joined, reply
+from tests.bench.truth import NETWORK, joined, reply
 
 SHORT = ("--rounds", "1", "--seconds", "0.1", "--stored", "2000")
 
@@ -47,6 +52,27 @@ def test_bench_of_tracking_measures_room_speed_and_memory(tmp_path: Path) -> Non
 
     for measured in ("rows written for each null", "memory for each hash", "disk for each tracked"):
         assert measured in printed
+
+
+def test_store_of_pages_rolls_up_the_very_fees_that_it_keeps(tmp_path: Path) -> None:
+    until = datetime(2026, 11, 21, tzinfo=UTC)
+    migrate(url := f"sqlite:///{tmp_path}/linewatch.sqlite")
+
+    with open_store(url) as store:
+        with store.write() as connection:
+            since, raw = until - timedelta(days=3), timedelta(days=1)
+            keep_year_of_fees(connection, NETWORK, since, until, raw)
+        with store.read() as connection:
+            found = list(wrong_rollups(connection))
+
+    assert found == []
+
+
+def test_bench_of_retention_tells_saves_and_steps(tmp_path: Path) -> None:
+    printed = _bench(tmp_path, "retention")
+
+    for measured in ("saves alone", "saves beside it", "fees: nobody else could write"):
+        assert f"| {measured} |" in printed
 
 
 def test_bench_of_a_restore_drill_measures_both_databases(tmp_path: Path) -> None:

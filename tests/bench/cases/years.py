@@ -54,7 +54,8 @@ _REMARK: Final = (
     "nothing. Rows in memory are there before the time begins, DuckDB's in a table of its own. "
     "Rows in SQLite lie by time in a table on disk, where a program that watches has them: "
     "pandas gets them by `read_sql`, in portions of a million, since all at once would take "
-    "gigabytes. Both that read them do it once."
+    "gigabytes. Both that read them do so once, with no round before it; the others tell the "
+    "middle one of several rounds, after one that does not count."
 )
 _OURS: Final = "linewatch"
 _DUCKDB: Final = "DuckDB, rows in memory"
