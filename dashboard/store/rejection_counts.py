@@ -18,7 +18,7 @@ from dashboard.store.schema import rejections
 from dashboard.store.tallied import rows_naming_modules, rows_to_count
 
 LATEST_RANKED: Final = 5000
-"""Rejections among which senders are ranked, since no tallies know senders."""
+"""Rejections among which senders are ranked: tallies know only those with many rejections."""
 
 
 class Grouping(StrEnum):
