@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from dashboard.domain.exclusion import RejectedTransaction, RejectionStage
 from dashboard.domain.quantity import Address, NetworkId, TxHash
+from dashboard.store.rejections import version_digest
 from dashboard.wire.exclusion import encode_record
 
 NETWORK: Final = NetworkId(59144)
@@ -108,7 +109,7 @@ def row_of(number: int, day: datetime) -> dict[str, Any]:
         "timestamp": record.timestamp,
         "block_number": record.block_number,
         "first_seen_at": record.timestamp + timedelta(seconds=2),
-        "version_digest": sha256(b"version %d" % number).digest(),
+        "version_digest": version_digest(record),
         "reported_at": record.timestamp + timedelta(seconds=2),
         "reported_reason_digest": sha256(record.reason_message.encode()).digest(),
         "overflows": [],

@@ -12,8 +12,10 @@ import pytest
 
 from dashboard.store.engine import open_store
 from dashboard.store.migrate import migrate
+from dashboard.store.verify import verify
 from dashboard.store.verify_fees import wrong_rollups
 from tests.bench.__main__ import CASES
+from tests.bench.archive import made_archive
 from tests.bench.judging import Truth
 from tests.bench.loader import Answered, Burst, Volley
 from tests.bench.paged_fees import keep_year_of_fees
@@ -64,6 +66,15 @@ def test_store_of_pages_rolls_up_the_very_fees_that_it_keeps(tmp_path: Path) -> 
             keep_year_of_fees(connection, NETWORK, since, until, raw)
         with store.read() as connection:
             found = list(wrong_rollups(connection))
+
+    assert found == []
+
+
+def test_archive_of_lookups_is_whole(tmp_path: Path) -> None:
+    archive = made_archive(tmp_path, 50, datetime(2026, 11, 21, tzinfo=UTC))
+
+    with open_store(f"sqlite:///{archive.file}") as store, store.read() as connection:
+        found = list(verify(connection))
 
     assert found == []
 
