@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Final
 
 from dashboard.store.migrate import migrate
@@ -20,9 +22,19 @@ def new_store(database: str, folder: Path) -> Iterator[str]:
 
 
 def _sqlite(folder: Path) -> Iterator[str]:
-    url = f"sqlite:///{folder}/linewatch.db"
-    migrate(url)
-    yield url
+    file = folder / "linewatch.db"
+    file.touch(mode=0o600)
+    file.write_bytes(_migrated_file())
+    yield f"sqlite:///{file}"
+
+
+@cache
+def _migrated_file() -> bytes:
+    """Migrate once for all tests of a process, as databases of PostgreSQL have one template."""
+    with TemporaryDirectory() as folder:
+        file = Path(folder) / "linewatch.db"
+        migrate(f"sqlite:///{file}")
+        return file.read_bytes()
 
 
 def _postgresql(_folder: Path) -> Iterator[str]:

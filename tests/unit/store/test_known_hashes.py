@@ -15,12 +15,12 @@ from hypothesis import strategies as st
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.store.engine import Store, open_store
 from dashboard.store.known_hashes import KnownHashes, head_of, load_heads
-from dashboard.store.migrate import migrate
 from dashboard.store.rejection_reader import RejectionReader, TooManyVersions
 from dashboard.store.rejections import save_polled, visible
 from tests.builders import A_MOMENT, A_NETWORK, ANOTHER_NETWORK, a_hash, a_record, seconds
+from tests.databases import new_store
 
-INTERLEAVINGS = 1_000
+INTERLEAVINGS = 300
 
 
 def a_hash_of(number: int) -> TxHash:
@@ -87,22 +87,24 @@ def test_head_is_the_first_four_bytes_from_the_least() -> None:
 @settings(max_examples=30)
 @given(st.lists(st.tuples(st.sampled_from(["save", "ask", "load"]), st.integers(0, 5))))
 def test_known_hashes_agree_with_a_plain_set(steps: list[tuple[str, int]]) -> None:
-    with TemporaryDirectory() as folder:
-        url = f"sqlite:///{Path(folder) / 'linewatch.db'}"
-        migrate(url)
-        with open_store(url) as store, open_store(url) as other:
-            reader = store.rejection_reader()
-            known, model = KnownHashes(reader), set[int]()
-            known.adopt(load_heads(store))
-            for step, number in steps:
-                if step == "save":
-                    keep(other, number)
-                    model.add(number)
-                elif step == "load":
-                    known.adopt(load_heads(store))
-                else:
-                    assert knows(known, number) == (number in model)
-            reader.close()
+    with (
+        TemporaryDirectory() as folder,
+        new_store("sqlite", Path(folder)) as url,
+        open_store(url) as store,
+        open_store(url) as other,
+    ):
+        reader = store.rejection_reader()
+        known, model = KnownHashes(reader), set[int]()
+        known.adopt(load_heads(store))
+        for step, number in steps:
+            if step == "save":
+                keep(other, number)
+                model.add(number)
+            elif step == "load":
+                known.adopt(load_heads(store))
+            else:
+                assert knows(known, number) == (number in model)
+        reader.close()
 
 
 def save_on_demand(url: str, orders: Connection) -> None:
