@@ -122,7 +122,7 @@ KILLED_WORKER = Row(
 
 KILLED_WORKER_ON_POSTGRESQL = Row(
     name="killed-worker-on-postgresql",
-    promise="the same on PostgreSQL",
+    promise="the same as of `killed-worker`, on PostgreSQL",
     short=4,
     full=200,
     stage=lambda folder: _killing(folder, "postgresql", 4),
