@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from sqlalchemy import Connection
@@ -72,17 +71,6 @@ def coarsen(reach: Reach, level: Level) -> Level:
     stretch = reach.until - reach.since
     few = (each for each in Level if each >= level and stretch <= MOST_ROWS * each.length)
     return next(few, Level.DAY)
-
-
-def rollups_in(
-    connection: Connection, of: SeriesOf, level: Level, reach: Reach
-) -> Iterator[tuple[int, FeeRollup]]:
-    """Yield the roll-ups of a stretch and when they begin; those that its ends cut, as cut."""
-    since = level.begin_of(reach.since)
-    for begins_at, rollup in rollups_between(connection, of, level, since, reach.until).items():
-        inside = cut(connection, of, level, (begins_at, rollup), reach)
-        if inside is not None:
-            yield begins_at, inside
 
 
 def cut(

@@ -102,6 +102,14 @@ def summaries_between(
     return _select(connection, f"SELECT {_SUMMARY} {_BETWEEN}", of, level, (since, until))
 
 
+def parts_between(
+    connection: Connection, of: SeriesOf, level: Level, since: int, until: int
+) -> list[Row]:
+    """Return the same with the histogram as the last column, as `part_of` does."""
+    statement = f"SELECT {_SUMMARY}, histogram {_BETWEEN}"
+    return _select(connection, statement, of, level, (since, until))
+
+
 def lasts_between(
     connection: Connection, of: SeriesOf, level: Level, since: int, until: int
 ) -> list[Row]:
@@ -144,6 +152,11 @@ def summary_of(rollup: FeeRollup) -> Row:
         *rollup.percentiles(50, 90),
         rollup.longest_gap,
     )
+
+
+def part_of(rollup: FeeRollup) -> Row:
+    """Lay out what a roll-up tells, its histogram last."""
+    return (*summary_of(rollup), rollup.histogram.encode())
 
 
 def row_of(of: SeriesOf, rolled_up: RolledUp) -> Row:

@@ -8,9 +8,10 @@ these are kept. The newest roll-ups are never behind: they are saved together wi
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
 from enum import StrEnum
+from functools import partial
 from itertools import groupby
 from typing import Final, NamedTuple
 
@@ -29,13 +30,15 @@ from dashboard.store.fee_levels import (
     coarsen,
     cut,
     level_for,
-    rollups_in,
     whole_steps,
 )
+from dashboard.store.fee_merging import merge_steps
 from dashboard.store.fee_rollup_rows import (
     first_at,
     last_before,
     lasts_between,
+    part_of,
+    parts_between,
     rollups_between,
     summaries_between,
     summary_of,
@@ -87,11 +90,12 @@ def fee_steps(
             return FeeSteps.of(summary_of(FeeRollup.of_all(some)) for _, some in steps)
         level = coarsen(reach, Level.MINUTE)
     length = whole_steps(level, length)
+    opened = partial(_inside, connection, of, level, reach)
     if level.length == length:
-        return FeeSteps.of(_summaries_in(connection, of, level, reach))
-    parts = groupby(rollups_in(connection, of, level, reach), lambda part: part[0] // length)
-    wholes = (FeeRollup.of_parts(each for _, each in some) for _, some in parts)
-    return FeeSteps.of(map(summary_of, wholes))
+        found = summaries_between(connection, of, level, level.begin_of(reach.since), reach.until)
+        return FeeSteps.of(_within(found, reach, summary_of, opened))
+    found = parts_between(connection, of, level, level.begin_of(reach.since), reach.until)
+    return merge_steps(list(_within(found, reach, part_of, opened)), length)
 
 
 def fee_mark_steps(
@@ -127,18 +131,18 @@ def _last_before(connection: Connection, of: SeriesOf, at: int) -> SeenFee | Non
     return max((each for each in found if each is not None), default=None)
 
 
-def _summaries_in(
-    connection: Connection, of: SeriesOf, level: Level, reach: Reach
+def _within(
+    rows: Iterable[Row],
+    reach: Reach,
+    laid_out: Callable[[FeeRollup], Row],
+    opened: Callable[[int], FeeRollup | None],
 ) -> Iterator[Row]:
-    """Yield what the roll-ups of a stretch tell; only those that its ends cut are opened."""
-    since = level.begin_of(reach.since)
-    for summary in summaries_between(connection, of, level, since, reach.until):
-        if reach.since <= summary[0] and summary[1] < reach.until:
-            yield summary
-            continue
-        inside = _inside(connection, of, level, summary[0], reach)
-        if inside is not None:
-            yield summary_of(inside)
+    """Yield what roll-ups tell of a stretch; only those that its ends cut are opened."""
+    for row in rows:
+        if reach.since <= row[0] and row[1] < reach.until:
+            yield row
+        elif (inside := opened(row[0])) is not None:
+            yield laid_out(inside)
 
 
 def _lasts_in(connection: Connection, of: SeriesOf, level: Level, reach: Reach) -> list[Row]:
@@ -146,14 +150,14 @@ def _lasts_in(connection: Connection, of: SeriesOf, level: Level, reach: Reach) 
     found = lasts_between(connection, of, level, level.begin_of(reach.since), reach.until)
     lasts = [mark for mark in found if mark[0] >= reach.since]
     if lasts and lasts[-1][0] >= reach.until:
-        inside = _inside(connection, of, level, lasts.pop()[0], reach)
+        inside = _inside(connection, of, level, reach, lasts.pop()[0])
         if inside is not None:
             lasts.append((inside.last_at, inside.last))
     return lasts
 
 
 def _inside(
-    connection: Connection, of: SeriesOf, level: Level, at: int, reach: Reach
+    connection: Connection, of: SeriesOf, level: Level, reach: Reach, at: int
 ) -> FeeRollup | None:
     """Open the roll-up of a time, and return what of it was seen in a stretch, None for nothing."""
     begins_at = level.begin_of(at)

@@ -14,8 +14,9 @@ from dashboard.domain.notice import NoticeState
 from dashboard.domain.rejection_filter import HashRange, RejectionFilter
 from dashboard.show.asking.rejections import Period
 from dashboard.show.desk import Desk
+from dashboard.show.networks import NetworkStatus
 from dashboard.show.parts.rejection_filter import PERIODS
-from dashboard.show.spans import SPANS
+from dashboard.show.spans import SPANS, Span
 from dashboard.store.engine import Store, open_store
 from dashboard.store.notice_search import NoticeFilter
 from dashboard.store.tracked_search import Standing, TrackedFilter
@@ -51,9 +52,10 @@ def run(scene: Scene) -> Result:
         scene.peer("worker", "writer", cores()[0], paged.file),
         closing(open_store(f"sqlite:///{paged.file}")) as store,
     ):
+        statuses = Desk(store, CARDS, None, lambda: paged.until).network_statuses()
         timed = [
             _time(store, paged.until, page, question, ask, rounds)
-            for page, question, ask in _questions(paged)
+            for page, question, ask in _questions(paged, statuses)
         ]
     slowest = max(timed, key=lambda each: each.p95)
     about = f"p95 of the slowest page question ({slowest.page}: {slowest.question})"
@@ -84,18 +86,18 @@ def _time(store: Store, now: datetime, page: str, question: str, ask: Ask, round
     return Timed(page, question, took[len(took) // 2], took[int(_LAST * (len(took) - 1))])
 
 
-def _questions(paged: PagedStore) -> Iterator[tuple[str, str, Ask]]:
+def _questions(
+    paged: PagedStore, statuses: Sequence[NetworkStatus]
+) -> Iterator[tuple[str, str, Ask]]:
     yield "Overview", "networks and their states", Desk.network_statuses
     yield (
         "Overview",
-        "chart of an hour",
-        lambda desk: [
-            desk.base_fee_drawing(each, timedelta(hours=1)) for each in desk.network_statuses()
-        ],
+        "charts of an hour, of all networks",
+        lambda desk: [desk.base_fee_drawing(each, timedelta(hours=1)) for each in statuses],
     )
     yield "Overview", "newest rejections", lambda desk: desk.newest_rejections(8)
     for span in SPANS:
-        yield "Fees", f"chart of {span.name}", _fee_view(span.name)
+        yield "Fees", f"chart of {span.name}", _fee_view(statuses[0], span)
     yield (
         "Fees",
         "suggested fees and spans",
@@ -169,9 +171,8 @@ def _tracked_questions(paged: PagedStore) -> Iterator[tuple[str, str, Ask]]:
     yield "Tracked", "last leaf, all", _asking_tracked(TrackedFilter(), last)
 
 
-def _fee_view(name: str) -> Ask:
-    span = next(each for each in SPANS if each.name == name)
-    return lambda desk: desk.fees.view(desk.network_statuses()[0], span)
+def _fee_view(status: NetworkStatus, span: Span) -> Ask:
+    return lambda desk: desk.fees.view(status, span)
 
 
 def _summary(wanted: RejectionFilter, period: Period) -> Ask:
