@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise, repeat
-from typing import Any, Final, Self, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -85,27 +84,6 @@ class Counted:
     parts: Integers
     counts: Integers
 
-    @classmethod
-    def of_encoded(cls, encoded: Sequence[bytes], starts: Integers) -> Self:
-        """Add up what FeeHistogram wrote: all from each start to the next in one."""
-        sizes = np.fromiter(map(len, encoded), np.int64)
-        begins = np.cumsum(sizes) - sizes
-        octets = np.frombuffer(b"".join(encoded), np.uint8).astype(np.int64)
-        widths = octets[begins]
-        lengths = (sizes - 1) // (2 + widths)
-        place = np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths)
-        parts = _read(octets, np.repeat(begins + 1, lengths) + 2 * place, 2)
-        counts = np.zeros_like(parts)
-        counts_at, width = np.repeat(begins + 1 + 2 * lengths, lengths), np.repeat(widths, lengths)
-        for each in (1, 2, 4, 8):
-            here = width == each
-            counts[here] = _read(octets, (counts_at + each * place)[here], each)
-        stretch = np.repeat(np.arange(len(starts)), np.diff(starts, append=len(encoded)))
-        keys = np.repeat(stretch, lengths) << _PART_BITS | parts
-        order = np.argsort(keys, kind="stable")
-        firsts = _firsts(keys[order])
-        return cls(*_places(keys[order][firsts]), np.add.reduceat(counts[order], firsts))
-
     def quantile(self, percent: int) -> Integers:
         """Return the nearest-rank percentile of each, as FeeHistogram tells it."""
         passed = np.cumsum(self.counts)
@@ -139,30 +117,18 @@ def _lay(octets: npt.NDArray[np.uint8], places: Integers, numbers: Integers, wid
         octets[places + octet] = numbers >> 8 * octet & 0xFF
 
 
-def _read(octets: Integers, places: Integers, width: int) -> Integers:
-    """Read the number at each place, as `_lay` lays it."""
-    numbers = np.zeros_like(places)
-    for octet in range(width):
-        numbers |= octets[places + octet] << 8 * octet
-    return numbers
-
-
 def _count(parts: Integers, starts: Integers) -> Counted:
     """Count how often each part occurs in each stretch."""
     stretch = np.repeat(np.arange(len(starts)), np.diff(starts, append=len(parts)))
     keys = np.sort(stretch << _PART_BITS | parts)
-    firsts = _firsts(keys)
-    return Counted(*_places(keys[firsts]), np.diff(firsts, append=len(keys)))
-
-
-def _firsts(ascending: Integers) -> Integers:
-    """Return where each number stands first."""
-    return np.flatnonzero(np.diff(ascending, prepend=ascending[0] - 1))
-
-
-def _places(keys: Integers) -> tuple[Integers, Integers]:
-    """Return where each stretch starts among keys, and the part of each key."""
-    return np.flatnonzero(np.diff(keys >> _PART_BITS, prepend=-1)), keys & _MOST_PARTS - 1
+    firsts = np.flatnonzero(np.diff(keys, prepend=keys[0] - 1))
+    found = keys[firsts]
+    stretches = found >> _PART_BITS
+    return Counted(
+        starts=np.flatnonzero(np.diff(stretches, prepend=-1)),
+        parts=found & _MOST_PARTS - 1,
+        counts=np.diff(firsts, append=len(keys)),
+    )
 
 
 def _parts(fees: Integers) -> Integers:

@@ -13,8 +13,8 @@ from typing import Final
 import numpy as np
 
 from dashboard.store.driver import Row
-from dashboard.store.fee_arrays import Counted
 from dashboard.store.fee_columns import FeeSteps
+from dashboard.store.fee_rollup_arrays import Histograms
 
 _TOTAL: Final = 4
 """The place of the sum among the columns of a summary."""
@@ -35,8 +35,11 @@ def merge_steps(parts: Sequence[Row], length: int) -> FeeSteps:
     ends = np.append(starts[1:], len(parts))
     lowest = np.minimum.reduceat(fine.lowest, starts)
     highest = np.maximum.reduceat(fine.highest, starts)
-    counted = Counted.of_encoded([part[-1] for part in parts], starts)
-    medians, p90s = (np.clip(counted.quantile(each), lowest, highest) for each in (50, 90))
+    step_of = np.repeat(np.arange(len(starts)), ends - starts)
+    counted = Histograms.decode([part[-1] for part in parts]).owned_by(step_of).added_up()
+    medians, p90s = (
+        np.clip(counted.quantile(each, len(starts)), lowest, highest) for each in (50, 90)
+    )
     values = np.add.reduceat(fine.values, starts)
     totals = [int.from_bytes(part[_TOTAL]) for part in parts]
     sums = (sum(totals[start:end]) for start, end in pairwise([*starts.tolist(), len(parts)]))

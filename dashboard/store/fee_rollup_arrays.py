@@ -127,6 +127,15 @@ class Histograms:
         """Give each to another owner; those of one are added up where they are compared."""
         return Histograms(owner_of[self.owners], self.parts, self.counts)
 
+    def added_up(self) -> Histograms:
+        """Put those of one owner together, each part once."""
+        keys = self.owners << _PART_BITS | self.parts
+        order = np.argsort(keys, kind="stable")
+        ascending = keys[order]
+        firsts = np.flatnonzero(np.diff(ascending, prepend=-1))
+        owners, parts = ascending[firsts] >> _PART_BITS, self.parts[order][firsts]
+        return Histograms(owners, parts, np.add.reduceat(self.counts[order], firsts))
+
     def sums(self, many: int) -> Integers:
         """Return how much each of so many owners counts."""
         sums: Integers = _summed(self.owners, self.counts, many)
