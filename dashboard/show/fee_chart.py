@@ -27,7 +27,8 @@ from dashboard.show.charts import (
 from dashboard.show.fee_steps import FeeStory, Mask
 from dashboard.show.figure import DrawnFigure, Part, typed
 from dashboard.show.text import fee, unit_of
-from dashboard.store.fee_columns import Floats, Integers
+from dashboard.store.fee_arrays import Integers
+from dashboard.store.fee_columns import Floats
 
 HEIGHT: Final = 340
 _INSTANT: Final = 1

@@ -12,7 +12,8 @@ import numpy.typing as npt
 
 from dashboard.domain.quantity import Wei
 from dashboard.store.columns import milliseconds_of, moment_of
-from dashboard.store.fee_columns import FeeStep, FeeSteps, Integers
+from dashboard.store.fee_arrays import Integers
+from dashboard.store.fee_columns import FeeStep, FeeSteps
 
 Stretch: TypeAlias = tuple[datetime, datetime]
 Mask: TypeAlias = npt.NDArray[np.bool_]

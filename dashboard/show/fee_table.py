@@ -13,7 +13,7 @@ from dashboard.domain.quantity import NetworkId, Wei
 from dashboard.domain.spreadsheet import write_csv
 from dashboard.show.fee_steps import FeeStory
 from dashboard.show.text import unit_of
-from dashboard.store.fee_columns import Integers
+from dashboard.store.fee_arrays import Integers
 
 CSV_COLUMNS: Final = (
     "network_id",

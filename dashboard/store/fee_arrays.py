@@ -13,6 +13,7 @@ from dashboard.domain.fee_histogram import PARTS, PARTS_BITS
 from dashboard.domain.fee_rollup import Level
 
 Integers: TypeAlias = npt.NDArray[np.int64]
+"""Fees in wei, which 64 bits have room for, or times in milliseconds since the epoch."""
 
 _MOST_PARTS: Final = 4096
 _PART_BITS: Final = 12

@@ -18,9 +18,7 @@ import numpy.typing as npt
 from dashboard.domain.quantity import Wei
 from dashboard.store.columns import moment_of
 from dashboard.store.driver import Row
-
-Integers: TypeAlias = npt.NDArray[np.int64]
-"""Fees in wei, which 64 bits have room for, or times in milliseconds since the epoch."""
+from dashboard.store.fee_arrays import Integers
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 

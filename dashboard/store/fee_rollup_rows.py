@@ -162,25 +162,9 @@ def part_of(rollup: FeeRollup) -> Row:
 def row_of(of: SeriesOf, rolled_up: RolledUp) -> Row:
     """Lay a roll-up out as a row with all columns."""
     level, begins_at, rollup = rolled_up
-    median, p90 = rollup.percentiles(50, 90)
-    return (
-        of.network_id,
-        int(of.series),
-        int(level),
-        begins_at,
-        rollup.first_at,
-        rollup.last_at,
-        rollup.lowest,
-        rollup.highest,
-        _octets_of(rollup.total),
-        rollup.seen,
-        rollup.estimated,
-        median,
-        p90,
-        rollup.last,
-        rollup.longest_gap,
-        rollup.histogram.encode(),
-    )
+    *facts, gap = summary_of(rollup)
+    key = (of.network_id, int(of.series), int(level), begins_at)
+    return (*key, *facts, rollup.last, gap, rollup.histogram.encode())
 
 
 def rollup_of(row: Row) -> FeeRollup:

@@ -18,7 +18,7 @@ from dashboard.show.fresh import Fresh
 from dashboard.show.networks import Datum, NetworkCard, NetworkFigures, NetworkStatus
 from dashboard.show.spans import Span, spans_worth_offering
 from dashboard.store.connection import Connection
-from dashboard.store.fee_columns import Integers
+from dashboard.store.fee_arrays import Integers
 from dashboard.store.fee_series import (
     Between,
     FeeKind,

@@ -10,6 +10,7 @@ import pytest
 from dashboard.store.backup import back_up
 from dashboard.store.engine import Store, open_store
 from tests.databases import DATABASES, new_store
+from tests.postgresql import empty_database
 from tests.unit.store.lived_in import live_in
 from tests.unit.store.machine import Machine
 
@@ -25,6 +26,16 @@ def database(request: pytest.FixtureRequest) -> str:
 def migrated_url(database: str, tmp_path: Path) -> Iterator[str]:
     """Yield the address of a new store."""
     with new_store(database, tmp_path) as url:
+        yield url
+
+
+@pytest.fixture
+def empty_url(database: str, tmp_path: Path) -> Iterator[str]:
+    """Yield the address of a database that has no tables yet."""
+    if database == "sqlite":
+        yield f"sqlite:///{tmp_path}/linewatch.db"
+        return
+    with empty_database() as url:
         yield url
 
 

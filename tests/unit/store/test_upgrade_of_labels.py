@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
-import pytest
 from alembic import command
 from sqlalchemy import Connection, Table, column, create_engine, make_url, select, table
 
@@ -26,7 +23,6 @@ from dashboard.store.schema import (
 from dashboard.store.sender_tallies import MANY, rebuild_senders
 from dashboard.store.tracked_search import Standing, TrackedFilter, how_many_tracked, search_tracked
 from tests.builders import A_MOMENT, A_NETWORK, ANOTHER_NETWORK, a_hash, a_record, an_address
-from tests.postgresql import empty_database
 
 DERIVED = (rejection_senders, sender_tallies, tracked_labels)
 OLD_COHORT = {"cohort_id": 1, "tracked_at": A_MOMENT, "size": 4}
@@ -38,16 +34,6 @@ OLD_WATCH = {
     "born_at": A_MOMENT,
     "is_rejected": False,
 }
-
-
-@pytest.fixture
-def empty_url(database: str, tmp_path: Path) -> Iterator[str]:
-    """Yield the address of a database that has no tables yet."""
-    if database == "sqlite":
-        yield f"sqlite:///{tmp_path}/linewatch.db"
-        return
-    with empty_database() as url:
-        yield url
 
 
 def fill_18th_schema(url: str) -> None:

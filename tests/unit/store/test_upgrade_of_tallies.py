@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-
-import pytest
 from alembic import command
 from sqlalchemy import column, create_engine, make_url, select, table
 
@@ -17,23 +13,12 @@ from dashboard.store.schema import rejection_tallies, rejections
 from dashboard.store.tallies import how_many
 from dashboard.store.tally_keeping import rebuild_tallies
 from tests.builders import A_MOMENT, A_NETWORK, ANOTHER_NETWORK, a_hash, a_record, seconds
-from tests.postgresql import empty_database
 
 REASONS = (
     "TX_MODULE_LINE_COUNT_OVERFLOW(HUB)",
     "TX_MODULE_LINE_COUNT_OVERFLOW",
     "who knows",
 )
-
-
-@pytest.fixture
-def empty_url(database: str, tmp_path: Path) -> Iterator[str]:
-    """Yield the address of a database that has no tables yet."""
-    if database == "sqlite":
-        yield f"sqlite:///{tmp_path}/linewatch.db"
-        return
-    with empty_database() as url:
-        yield url
 
 
 def fill_seventh_schema(url: str) -> None:
