@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
-from sqlalchemy import Connection, delete, func, insert, select
+from sqlalchemy import Connection, delete
 
-from dashboard.store.schema import tracked_hashes, tracked_labels
+from dashboard.store.schema import tracked_labels
 from dashboard.store.upsert import add_up
 
 
@@ -22,11 +22,3 @@ def count_labels(
     add_up(connection, tracked_labels, rows)
     if any(many < 0 for many in changed.values()):
         connection.execute(delete(tracked_labels).where(tracked_labels.c.many == 0))
-
-
-def rebuild_labels(connection: Connection) -> None:
-    """Count all labels anew."""
-    connection.execute(delete(tracked_labels))
-    label = tracked_hashes.c.label
-    counted = select(label, func.count()).where(label != "").group_by(label)
-    connection.execute(insert(tracked_labels).from_select(["label", "many"], counted))

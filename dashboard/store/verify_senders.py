@@ -3,23 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, Final
 
-from sqlalchemy import (
-    BigInteger,
-    ColumnElement,
-    Connection,
-    Select,
-    delete,
-    func,
-    insert,
-    literal,
-    select,
-    type_coerce,
-    union_all,
-)
+from sqlalchemy import Connection, delete, func, insert, select
 
 from dashboard.domain.quantity import Address
+from dashboard.store.differing import differing
 from dashboard.store.finding import Finding, mendable, named
 from dashboard.store.mender import Mender
 from dashboard.store.schema import (
@@ -32,8 +20,6 @@ from dashboard.store.schema import (
 from dashboard.store.sender_tallies import MANY
 from dashboard.store.tally_levels import Level
 from dashboard.store.tally_rows import counted_anew, make_of_rejections
-
-_NONE: Final = literal(0, BigInteger)
 
 
 def wrong_senders(connection: Connection) -> Iterator[Finding]:
@@ -59,13 +45,13 @@ def mend_senders(mender: Mender) -> int:
 def _senders(connection: Connection) -> list[Address]:
     column, sender = rejection_senders.c, rejections.c.sender
     counted = select(sender, func.count().label("many")).group_by(sender)
-    found = set(_differing(connection, select(column.sender, column.many), counted))
+    found = set(connection.scalars(differing(select(column.sender, column.many), counted)))
     tallied = select(column.sender).where(column.is_tallied)
     for level in sorted(Level, reverse=True):
         of_tallied = [sender.in_(tallied)] if level is Level.HOUR else []
         tallies = select(sender_tallies).where(sender_tallies.c.level == int(level))
         anew = counted_anew(sender_tallies, level, *of_tallied)
-        found.update(_differing(connection, tallies, anew))
+        found.update(connection.scalars(differing(tallies, anew)))
     unmarked = select(column.sender).where(column.many >= MANY, column.is_tallied.is_(False))
     found.update(connection.scalars(unmarked))
     return sorted(found)
@@ -75,24 +61,7 @@ def _labels(connection: Connection) -> list[str]:
     label = tracked_hashes.c.label
     counted = select(label, func.count().label("many")).where(label != "").group_by(label)
     held = select(tracked_labels.c.label, tracked_labels.c.many)
-    return sorted(_differing(connection, held, counted))
-
-
-def _differing(connection: Connection, held: Select[Any], anew: Select[Any]) -> Iterator[Any]:
-    """Yield the first value of rows whose last one, a count, is not the same in both."""
-    *keys, kept = held.subquery().c
-    *groups, counted = anew.subquery().c
-    plain = [type_coerce(each, groups[place].type) for place, each in enumerate(keys)]
-    names = [f"key_{place}" for place in range(len(keys))]
-    mine = select(*map(_named, plain, names), kept.label("kept"), _NONE.label("counted"))
-    theirs = select(*map(_named, groups, names), _NONE, counted)
-    *places, one, other = union_all(mine, theirs).subquery().c
-    wrong = select(places[0]).group_by(*places).having(func.sum(one) != func.sum(other))
-    yield from connection.scalars(wrong)
-
-
-def _named(column: ColumnElement[Any], name: str) -> ColumnElement[Any]:
-    return column.label(name)
+    return sorted(connection.scalars(differing(held, counted)))
 
 
 def _count_senders(connection: Connection, senders: Sequence[Address]) -> int:

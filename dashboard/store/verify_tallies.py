@@ -9,7 +9,6 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
 from sqlalchemy import (
-    BigInteger,
     ColumnElement,
     Connection,
     Row,
@@ -20,11 +19,10 @@ from sqlalchemy import (
     insert,
     literal,
     select,
-    type_coerce,
-    union_all,
 )
 
 from dashboard.store.columns import Moment, milliseconds_of, moment_of
+from dashboard.store.differing import differing
 from dashboard.store.finding import Finding, mendable, named
 from dashboard.store.mender import Mender
 from dashboard.store.schema import rejection_modules, rejection_tallies, rejections
@@ -35,8 +33,6 @@ from dashboard.store.tally_rows import OTHERS, counted_anew
 _PORTION: Final = LENGTHS[Level.FOUR_WEEKS]
 _FINEST_FIRST: Final = sorted(Level, reverse=True)
 _NAMES: Final = [column.name for column in rejection_tallies.columns]
-_KEYS: Final = ("tx_rejection_stage", "reason_kind", "module", "network_id")
-_NONE: Final = literal(0, BigInteger)
 _STEPS: Final = {
     Level.EVER: "all time",
     Level.FOUR_WEEKS: "the four weeks",
@@ -68,7 +64,7 @@ def mend_tallies(mender: Mender) -> int:
     mended = mender.mend("modules", ["all"], _take_up)
     for level in _FINEST_FIRST:
         with mender.looking() as connection:
-            found = {level.beginning(int(row.began)) for row in _wrong(connection, level)}
+            found = {level.beginning(int(row.begins_at)) for row in _wrong(connection, level)}
         steps = [Step(level, begins_at) for begins_at in sorted(found)]
         mended += mender.mend("tallies", steps, _count_anew)
     return mended
@@ -130,20 +126,10 @@ def _first_after(connection: Connection, level: Level, since: int) -> int | None
 
 
 def _compared(level: Level, reach: Sequence[ColumnElement[Any]]) -> Select[Any]:
-    """Select what differs: both sides in one pile, of which each key sums up what it says."""
     column = rejection_tallies.c
-    began = type_coerce(column.begins_at, BigInteger).label("began")
-    held = select(began, *(column[name] for name in _KEYS), column.many.label("kept"), _NONE)
-    held = held.where(column.level == int(level), *_within(column.begins_at, reach))
-    anew = counted_anew(rejection_tallies, level, *_of_parts(level, reach)).subquery()
-    _, at, *keys, many = anew.c
-    named_alike = [key.label(name) for key, name in zip(keys, _KEYS, strict=True)]
-    counted = select(at.label("began"), *named_alike, _NONE, many)
-    pile = union_all(held, counted).subquery()
-    *groups, mine, theirs = pile.c
-    kept, is_counted = func.sum(mine), func.sum(theirs)
-    told = select(*groups, kept.label("kept"), is_counted.label("counted"))
-    return told.group_by(*groups).having(kept != is_counted)
+    held = select(rejection_tallies).where(column.level == int(level))
+    held = held.where(*_within(column.begins_at, reach))
+    return differing(held, counted_anew(rejection_tallies, level, *_of_parts(level, reach)))
 
 
 def _of_parts(level: Level, reach: Sequence[ColumnElement[Any]]) -> Iterator[ColumnElement[bool]]:
@@ -169,7 +155,7 @@ def _reach(begin: int, end: int) -> list[ColumnElement[Any]]:
 def _told(level: Level, row: Row[Any]) -> Finding:
     step = _STEPS[level]
     if level is not Level.EVER:
-        step += f" from {moment_of(int(row.began)):%Y-%m-%d %H:%M} on"
+        step += f" from {moment_of(int(row.begins_at)):%Y-%m-%d %H:%M} on"
     named = {"": "no module", OTHERS: "any other module"}.get(row.module, row.module)
     what = f"rejections of network {row.network_id} at {row.tx_rejection_stage}"
     return mendable(
