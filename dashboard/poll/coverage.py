@@ -34,12 +34,13 @@ class CoverageWatch:
         at, elapsed = self.clocks.now(), self.clocks.elapsed()
         since_last = None if self.looked_at is None else elapsed - self.looked_at
         failures = {each.operation: each for each in failing(connection, self.network_id)}
+        held = {each.watched: each for each in covered(connection, [self.network_id])}
         for watched in self.watched:
             failure = _failure_of(connection, self.network_id, watched, failures, at)
             look = Look(at, since_last)
             if failure is not None and _has_lasted(failure):
                 look = Look(at, since_last, failure.failing_since, failure.failure.message)
-            before = covered(connection, self.network_id, watched)
+            before = held.get(watched)
             change = (
                 CoverageChange(Covered(self.network_id, watched, at, at))
                 if before is None

@@ -25,12 +25,10 @@ def gaps_until(
     While no worker runs, what it would conclude if it began now is among them, without an end.
     """
     found = {_key(gap): gap for gap in gaps(connection, networks, since, limit)}
-    for network_id in networks:
-        for watched in Watched:
-            held = covered(connection, network_id, watched)
-            ended = () if held is None else conclude_coverage(held, Look(now)).ended
-            if any(gap.cause is GapCause.NOT_WATCHED for gap in ended):
-                found |= {_key(gap): _lasting(gap) for gap in ended}
+    for held in covered(connection, networks):
+        ended = conclude_coverage(held, Look(now)).ended
+        if any(gap.cause is GapCause.NOT_WATCHED for gap in ended):
+            found |= {_key(gap): _lasting(gap) for gap in ended}
     return sorted(found.values(), key=lambda gap: gap.begins_at, reverse=True)[:limit]
 
 

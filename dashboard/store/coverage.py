@@ -17,19 +17,21 @@ PRECISION: Final = timedelta(seconds=30)
 """How often it is written down that a network is still watched; a gap begins so much too early."""
 
 
-def covered(connection: Connection, network_id: NetworkId, watched: Watched) -> Covered | None:
-    """Return what is held of one part of a network; None where it was never watched."""
-    is_it = (coverage.c.network_id == network_id, coverage.c.watched == watched)
-    row = connection.execute(select(coverage).where(*is_it)).one_or_none()
-    if row is None:
-        return None
+def covered(connection: Connection, networks: Sequence[NetworkId]) -> list[Covered]:
+    """Return what is held of each part of networks that was ever watched."""
     column = coverage_gaps.c
-    open_gap = select(coverage_gaps).where(
-        column.network_id == network_id, column.watched == watched, column.ends_at.is_(None)
-    )
-    found = connection.execute(open_gap).first()
-    silence = None if found is None else _gap(found)
-    return Covered(network_id, watched, row.since, row.until, silence)
+    lasting = select(coverage_gaps).where(column.network_id.in_(networks), column.ends_at.is_(None))
+    silences = {(row.network_id, row.watched): _gap(row) for row in connection.execute(lasting)}
+    return [
+        Covered(
+            row.network_id,
+            Watched(row.watched),
+            row.since,
+            row.until,
+            silences.get((row.network_id, row.watched)),
+        )
+        for row in connection.execute(select(coverage).where(coverage.c.network_id.in_(networks)))
+    ]
 
 
 def keep_coverage(connection: Connection, before: Covered | None, change: CoverageChange) -> None:

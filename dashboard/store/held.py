@@ -50,7 +50,8 @@ def hold_what_is_owed(connection: Connection) -> int:
 
 def how_many_held(connection: Connection) -> int:
     """Count what is held."""
-    count = select(func.count()).select_from(notices).where(_IS_HELD)
+    # A column that stands in no other index lets SQLite take the partial one, which is short.
+    count = select(func.count(notices.c.notice_id)).where(_IS_HELD)
     return connection.scalar(count) or 0
 
 

@@ -44,6 +44,7 @@ _NOT_TALLIED: Final = (
 """Fields of a filter that tallies know nothing of."""
 
 _ANYTHING: Final = RejectionFilter()
+_MILLISECOND: Final = timedelta(milliseconds=1)
 
 
 def rows_to_count(
@@ -55,13 +56,24 @@ def rows_to_count(
     lying at multiples of it since 1970; network_id, tx_rejection_stage, reason_kind, module, many.
     A module that is `OTHERS` stands for several. Without a step, the time tells nothing.
     """
-    length = None if step is None else step // timedelta(milliseconds=1)
+    length = None if step is None else step // _MILLISECOND
     if not is_tallied(connection, wanted):
         return _rows(wanted, length).subquery()
-    since = None if wanted.since is None else milliseconds_of(wanted.since)
-    until = None if wanted.until is None else milliseconds_of(wanted.until) + 1
-    parts = parts_of(since, until, length)
+    parts = _parts(wanted, length)
     return union_all(*(_part(wanted, each, length) for each in parts)).subquery()
+
+
+def rows_by_stage(connection: Connection, wanted: RejectionFilter, step: timedelta) -> FromClause:
+    """Return rows that are together the rejections that fit, as `begins`, stage and `many`.
+
+    Tallies are added up in the order of their key before their steps are told, since sorting all
+    of them by step takes longer: for a week of hours 8.6 ms of CPU instead of 3.8.
+    """
+    length = step // _MILLISECOND
+    if not is_tallied(connection, wanted):
+        return _rows(wanted, length).subquery()
+    parts = (_part(wanted, each, None) for each in _parts(wanted, length))
+    return union_all(*(_added_up(each, length) for each in parts)).subquery()
 
 
 def rows_naming_modules(connection: Connection, wanted: RejectionFilter) -> FromClause:
@@ -81,6 +93,20 @@ def is_tallied(connection: Connection, wanted: RejectionFilter) -> bool:
     if wanted.sender is not None and not is_sender_tallied(connection, wanted.sender):
         return False
     return not wanted.module or is_tallied_by_name(connection, wanted.module)
+
+
+def _parts(wanted: RejectionFilter, step: int | None) -> list[Part]:
+    since = None if wanted.since is None else milliseconds_of(wanted.since)
+    until = None if wanted.until is None else milliseconds_of(wanted.until) + 1
+    return parts_of(since, until, step)
+
+
+def _added_up(rows: Select[Any], step: int) -> Select[Any]:
+    row = rows.subquery().c
+    groups = (row.begins, row.tx_rejection_stage)
+    of_all = select(*groups, func.sum(row.many).label("many")).group_by(*groups).subquery().c
+    begins = of_all.begins - of_all.begins % step
+    return select(begins.label("begins"), of_all.tx_rejection_stage, of_all.many)
 
 
 def _part(wanted: RejectionFilter, part: Part, step: int | None) -> Select[Any]:

@@ -12,7 +12,7 @@ from dashboard.domain.exclusion import RejectionStage
 from dashboard.domain.reason import ReasonKind
 from dashboard.domain.rejection_filter import RejectionFilter
 from dashboard.store.columns import moment_of
-from dashboard.store.tallied import rows_naming_modules, rows_to_count
+from dashboard.store.tallied import rows_by_stage, rows_naming_modules, rows_to_count
 
 MOST_GROUPS: Final = 20_000
 """Groups that are returned; nodes could name any number of modules."""
@@ -41,7 +41,7 @@ def arrivals(connection: Connection, wanted: RejectionFilter, step: timedelta) -
 
     Steps begin at whole multiples of `step` since 1970. Bound the time by `wanted.since`.
     """
-    counted = rows_to_count(connection, wanted, step)
+    counted = rows_by_stage(connection, wanted, step)
     groups = (counted.c.begins, counted.c.tx_rejection_stage)
     query = select(*groups, func.sum(counted.c.many).label("many")).group_by(*groups)
     rows = connection.execute(query.order_by(*groups).limit(MOST_GROUPS))

@@ -19,11 +19,12 @@ SILENCE = Gap(
 )
 
 
-def keep(store: Store, before: Covered | None, change: CoverageChange) -> Covered | None:
+def keep(store: Store, before: Covered | None, change: CoverageChange) -> Covered:
     """Write a change down and return what is held then."""
     with store.write() as connection:
         keep_coverage(connection, before, change)
-        return covered(connection, A_NETWORK, Watched.FEES)
+        [held] = covered(connection, [A_NETWORK])
+        return held
 
 
 def stored_gaps(store: Store, *networks: NetworkId) -> list[Gap]:
@@ -33,7 +34,25 @@ def stored_gaps(store: Store, *networks: NetworkId) -> list[Gap]:
 
 def test_what_was_never_watched_is_not_covered(store: Store) -> None:
     with store.read() as connection:
-        assert covered(connection, A_NETWORK, Watched.FEES) is None
+        assert covered(connection, [A_NETWORK]) == []
+
+
+def test_parts_and_networks_are_covered_each_for_itself(store: Store) -> None:
+    silent = replace(HELD, silence=SILENCE)
+    others = [
+        replace(HELD, watched=Watched.REJECTIONS),
+        replace(HELD, network_id=ANOTHER_NETWORK),
+    ]
+    with store.write() as connection:
+        for each in (silent, *others):
+            keep_coverage(connection, None, CoverageChange(each))
+        found = covered(connection, [A_NETWORK, ANOTHER_NETWORK])
+        assert covered(connection, [ANOTHER_NETWORK]) == [others[1]]
+
+    assert len(found) == 3
+    assert {(each.network_id, each.watched): each for each in found} == {
+        (each.network_id, each.watched): each for each in (silent, *others)
+    }
 
 
 def test_coverage_is_held_to_the_half_minute(store: Store) -> None:

@@ -13,7 +13,6 @@ import pytest
 from sqlalchemy import Connection, event
 
 from dashboard.domain.condition import Subject, SubjectKind
-from dashboard.domain.coverage import Watched
 from dashboard.domain.exclusion import RejectionStage
 from dashboard.domain.fee_rollup import FeeSeries
 from dashboard.domain.observation import ExclusionAnswer, Operation
@@ -158,7 +157,7 @@ READS: dict[str, Read] = {
     "search of a label": lambda it: search(it, RejectionFilter(label="team"), 5),
     "rank_senders": lambda it: rank_senders(it, RejectionFilter(since=A_MOMENT), 5),
     "gaps": lambda it: gaps(it, [A_NETWORK], A_MOMENT, 5),
-    "covered": lambda it: covered(it, A_NETWORK, Watched.FEES),
+    "covered": lambda it: covered(it, [A_NETWORK]),
     "spent_since": lambda it: spent_since(it, A_MOMENT),
     "answered_at": lambda it: answered_at(it, A_NETWORK, Operation.EXCLUSION_STATUS),
     "search of a network": lambda it: search(it, RejectionFilter(A_NETWORK, since=A_MOMENT), 5),
