@@ -65,12 +65,12 @@ class FeeSteps:
         first_at, last_at, lowest, highest, totals, seen, *rest = columns
         sums = map(int.from_bytes, totals)  # which takes the first byte for the largest
         means = np.fromiter(map(truediv, sums, seen), float)
-        first_at, last_at = _integers(first_at), _integers(last_at)
-        estimated, medians, p90s, gaps = map(_integers, rest)
-        gaps[1:] = np.maximum(gaps[1:], first_at[1:] - last_at[:-1])
-        bounds = _integers(lowest), _integers(highest)
+        first_at, last_at = integers(first_at), integers(last_at)
+        estimated, medians, p90s, gaps = map(integers, rest)
+        gaps = with_pauses(gaps, first_at, last_at)
+        bounds = integers(lowest), integers(highest)
         return cls(
-            first_at, last_at, *bounds, means, _integers(seen), estimated, medians, p90s, gaps
+            first_at, last_at, *bounds, means, integers(seen), estimated, medians, p90s, gaps
         )
 
     def __len__(self) -> int:
@@ -105,7 +105,7 @@ class FeeMarks:
     def of(cls, marks: Iterable[Row]) -> Self:
         """Take the times and fees with which marks begin."""
         columns: list[Any] = list(zip(*marks, strict=False)) or [(), ()]
-        return cls(_integers(columns[0]), _integers(columns[1]))
+        return cls(integers(columns[0]), integers(columns[1]))
 
     def at(self, moments: Integers) -> Integers | None:
         """Return the one that held at each moment, None where none was ever seen.
@@ -120,5 +120,13 @@ class FeeMarks:
         return held
 
 
-def _integers(values: Iterable[int]) -> Integers:
+def integers(values: Iterable[int]) -> Integers:
+    """Make a column of numbers of 64 bits."""
     return np.fromiter(values, np.int64)
+
+
+def with_pauses(gaps: Integers, first_at: Integers, last_at: Integers) -> Integers:
+    """Return the longest gaps within roll-ups, or before them where that silence was longer."""
+    pauses = np.append(0, first_at[1:] - last_at[:-1])[: len(gaps)]
+    longest: Integers = np.maximum(gaps, pauses)
+    return longest

@@ -33,6 +33,7 @@ _BETWEEN: Final = f"{_LEVEL} AND begins_at >= ? AND begins_at < ? ORDER BY begin
 _SUMMARY: Final = (
     "first_at, last_at, lowest, highest, total, seen, estimated, median, p90, longest_gap"
 )
+_PART: Final = "first_at, last_at, lowest, highest, total, seen, estimated, longest_gap, histogram"
 _LAST_BEFORE: Final = " UNION ALL ".join(
     f'SELECT * FROM (SELECT last_at, "last" {_LEVEL} AND begins_at < ? AND last_at < ? '  # noqa: S608 - names of ours
     f"ORDER BY begins_at DESC LIMIT 1) AS of_{level.name}"
@@ -105,9 +106,8 @@ def summaries_between(
 def parts_between(
     connection: Connection, of: SeriesOf, level: Level, since: int, until: int
 ) -> list[Row]:
-    """Return the same with the histogram as the last column, as `part_of` does."""
-    statement = f"SELECT {_SUMMARY}, histogram {_BETWEEN}"
-    return _select(connection, statement, of, level, (since, until))
+    """Return the same with the histogram instead of its percentiles, as `part_of` does."""
+    return _select(connection, f"SELECT {_PART} {_BETWEEN}", of, level, (since, until))
 
 
 def lasts_between(
@@ -155,8 +155,9 @@ def summary_of(rollup: FeeRollup) -> Row:
 
 
 def part_of(rollup: FeeRollup) -> Row:
-    """Lay out what a roll-up tells, its histogram last."""
-    return (*summary_of(rollup), rollup.histogram.encode())
+    """Lay out what a roll-up tells but for its percentiles, its histogram last."""
+    *facts, _, _, gap = summary_of(rollup)
+    return (*facts, gap, rollup.histogram.encode())
 
 
 def row_of(of: SeriesOf, rolled_up: RolledUp) -> Row:
