@@ -71,6 +71,7 @@ def bench(  # noqa: PLR0913 - one parameter for each option
     if quick:
         rounds, seconds = 3, 1.0
     pin_to(cores()[1])
+    folder.mkdir(parents=True, exist_ok=True)
     scene = Scene(folder, stored, midnight(begun), rounds, seconds, days)
     results: list[Result] = []
     for name in names or CASES:

@@ -110,9 +110,9 @@ class Watching:
 
 def run(scene: Scene) -> Result:
     """Let a tenth of the hashes and all of them take turns."""
-    many = scene.archive.stored
+    many = scene.stored
     with ExitStack() as opened:
-        folder = opened.enter_context(TemporaryDirectory(dir=scene.archive.file.parent.parent))
+        folder = opened.enter_context(TemporaryDirectory(dir=scene.folder))
         watching = [
             Watching(opened.enter_context(_new_store(Path(folder), size)), size)
             for size in (many // 10, many)

@@ -38,8 +38,8 @@ _GIGABYTE: Final = 1e9
 
 def run(scene: Scene) -> Result:
     """Open it again and again, each time from the disk."""
-    size = min(_FULL, _FULL // 1_000_000 * scene.archive.stored)
-    file = _made(scene.archive.file.parent.parent, size)
+    size = min(_FULL, _FULL // 1_000_000 * scene.stored)
+    file = _made(scene.folder, size)
     opened, asked, looked_up = [], [], []
     with TemporaryDirectory() as home:
         variables = {"LINEWATCH_HOME": home, "LINEWATCH_STORE_URL": f"sqlite:///{file}"}

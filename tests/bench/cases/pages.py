@@ -45,8 +45,7 @@ class Timed(NamedTuple):
 
 def run(scene: Scene) -> Result:
     """Ask each question again and again, with nothing kept from the one before."""
-    folder = scene.archive.file.parent.parent
-    paged = made_paged_store(folder, scene.archive.stored, scene.archive.day)
+    paged = made_paged_store(scene.folder, scene.stored, scene.day)
     rounds = max(20, round(scene.rounds * scene.seconds * 5))
     with (
         scene.peer("worker", "writer", cores()[0], paged.file),

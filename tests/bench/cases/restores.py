@@ -27,7 +27,7 @@ LONGEST: Final = 60.0
 
 def run(scene: Scene) -> Result:
     """Back the archive up, restore it into either database, and back up what is in PostgreSQL."""
-    many = scene.archive.stored
+    many = scene.stored
     archive = f"sqlite:///{scene.archive.file}"
     with TemporaryDirectory(dir=scene.folder) as name, _postgresql() as server:
         folder = Path(name)

@@ -48,7 +48,7 @@ class Forgot(NamedTuple):
 def run(scene: Scene) -> Result:
     """Save at a pace, first alone, then beside another process that forgets."""
     seconds = scene.seconds * scene.rounds
-    with TemporaryDirectory(dir=scene.archive.file.parent.parent) as folder:
+    with TemporaryDirectory(dir=scene.folder) as folder:
         file = Path(folder) / "linewatch.sqlite"
         shutil.copyfile(scene.archive.file, file)
         with closing(open_store(f"sqlite:///{file}")) as store:

@@ -20,9 +20,9 @@ TABLES: Final = ("cohorts", "watched_cohorts", "tracked_hashes")
 
 def run(scene: Scene) -> Result:
     """Track as many hashes as the scene has rejections, the last tenth by the clock."""
-    many = scene.archive.stored
+    many = scene.stored
     now = datetime.now(UTC)
-    with TemporaryDirectory(dir=scene.archive.file.parent.parent) as folder:
+    with TemporaryDirectory(dir=scene.folder) as folder:
         url = f"sqlite:///{Path(folder) / FILE}"
         migrate(url)
         with closing(open_store(url)) as store:
