@@ -48,7 +48,8 @@ def restore(*, file: Path, force: bool, as_json: bool) -> None:
             }
         )
         return
-    say(f"The store holds what {file} held: {sum(done.rows.values()):,} rows, verified.")
+    many = sum(done.rows.values())
+    say(f"The store holds what {file} held, verified; {many:,} rows with this in the audit log.")
     if done.aside is not None:
         say(f"What was there before is in {done.aside}.")
     for name, many in done.mended.items():
