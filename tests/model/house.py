@@ -16,13 +16,14 @@ from tests.model.grounds import Ground
 from tests.model.machine import Memory, Part
 from tests.model.office import check_office
 from tests.model.rules_of_asking import AskingMachine
+from tests.model.rules_of_following import FollowingMachine
 from tests.model.rules_of_forgetting import ForgettingMachine
 from tests.model.rules_of_keeping import NAMES, KeepingMachine
-from tests.model.tracking import check_tracking
+from tests.model.tracking_answers import check_tracking
 from tests.model.turns import Turn
 
 
-class WholeMachine(AskingMachine, KeepingMachine, ForgettingMachine):
+class WholeMachine(AskingMachine, FollowingMachine, KeepingMachine, ForgettingMachine):
     """Every rule on one store."""
 
     def check(self, held: Memory, parts: Part, turn: Turn) -> None:

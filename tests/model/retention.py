@@ -69,6 +69,18 @@ def forget_answers(tracking: Tracking, before: datetime) -> None:
     }
 
 
+def forget_ends(archive: Archive, tracking: Tracking, before: datetime) -> None:
+    """Forget what nodes said of what nobody watches, unless a rejection of it is on record."""
+    rejected = {each.record.tx_hash for each in archive.rejections}
+    tracking.ends.forget(
+        [
+            place
+            for place, asked_at in tracking.ends.asked.items()
+            if asked_at < before and place not in tracking.watches and place[0] not in rejected
+        ]
+    )
+
+
 def _renumber(alerting: Alerting, places: Mapping[int, int]) -> None:
     """Name the versions that are left by their new places, and the others not at all."""
     alerting.held = {

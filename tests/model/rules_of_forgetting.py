@@ -14,7 +14,7 @@ from dashboard.domain.retention import Before
 from dashboard.store.pace import Pace
 from dashboard.store.retention import keep_house
 from tests.model.machine import ALL, Memory, Part
-from tests.model.retention import forget_answers, forget_notices, forget_rejections
+from tests.model.retention import forget_answers, forget_ends, forget_notices, forget_rejections
 from tests.model.rules_of_telling import TellingMachine
 from tests.model.world import networks
 
@@ -83,3 +83,5 @@ class ForgettingMachine(TellingMachine):
             forget_rejections(archive, tracking, alerting, before.rejections)
         if before.untracked_answers is not None and "answers" in kinds:
             forget_answers(tracking, before.untracked_answers)
+        if before.untracked_answers is not None and "follow-ups" in kinds:
+            forget_ends(archive, tracking, before.untracked_answers)
