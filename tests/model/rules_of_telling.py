@@ -82,10 +82,10 @@ class TellingMachine(StoreMachine):
         term=st.sampled_from([timedelta(seconds=20), timedelta(hours=2)]),
     )
     def worker_takes_office(self, job: str, who: str, term: timedelta) -> None:
-        moment = self.machine.clock()
+        clock = self.machine.clock
         self.change(
             lambda connection: acquire(connection, job, who, term),
-            lambda held, token: held.office.acquire(job, who, term, moment, token),
+            lambda held, token: held.office.acquire(job, who, term, clock(), token),
             Part.OFFICE,
         )
 
@@ -93,11 +93,11 @@ class TellingMachine(StoreMachine):
     def worker_stays_or_leaves(self, job: str, *, is_stale: bool, is_prolonged: bool) -> None:
         grant = self.held.office.grants.get(job)
         token = -1 if grant is None or is_stale else grant.holder.token
-        term, moment = timedelta(minutes=1), self.machine.clock()
+        term, clock = timedelta(minutes=1), self.machine.clock
         if is_prolonged:
             self.change(
                 lambda connection: renew(connection, job, token, term),
-                lambda held, said: _same(said, held.office.renew(job, token, term, moment)),
+                lambda held, said: _same(said, held.office.renew(job, token, term, clock())),
                 Part.OFFICE,
             )
         else:
@@ -115,10 +115,10 @@ class TellingMachine(StoreMachine):
     def worker_claims(self, job: str, limit: int, *, is_stale: bool) -> None:
         grant = self.held.office.grants.get(job)
         token = -1 if grant is None or is_stale else grant.holder.token
-        now, moment = self.now, self.machine.clock()
+        now, clock = self.now, self.machine.clock
 
         def expect(held: Memory, claimed: list[Notice]) -> None:
-            alive = held.office.tokens(moment)
+            alive = held.office.tokens(clock())
             due = held.alerting.due(now, tuple(alive)) if token in alive else []
             ids = {each.notice_id for each in claimed}
             found = [each for each in due if each.notice_id in ids]
