@@ -178,9 +178,9 @@ def _check_latest(
 ) -> None:
     latest = latest_gas(connection, network_id, now)
     history = held.histories.get(network_id)
-    assert latest.suggested_gas_fees == _newest(held.observed[network_id], now)
+    assert latest.suggested_gas_fees == newest(held.observed[network_id], now)
     assert latest.base_fee_history == (history if history and history.asked_at <= now else None)
-    percentile, threshold = (_newest(held.marks[network_id, each], now) for each in _MARKS)
+    percentile, threshold = (newest(held.marks[network_id, each], now) for each in _MARKS)
     assert latest.base_fee_percentile == percentile
     assert latest.busy_threshold == threshold
     assert latest.failures == silences.of(network_id)
@@ -264,6 +264,7 @@ def _begin(at: datetime, step: timedelta) -> datetime:
     return at - (at - datetime.fromtimestamp(0, at.tzinfo)) % step
 
 
-def _newest(dated: dict[datetime, Dated[Any]], now: datetime) -> Dated[Any] | None:
+def newest(dated: dict[datetime, Dated[Any]], now: datetime) -> Dated[Any] | None:
+    """Return what was told last before now, or just now."""
     past = [at for at in dated if at <= now]
     return dated[max(past)] if past else None

@@ -11,6 +11,7 @@ from dashboard.store.connection import Connection
 from tests.model.access import check_keys, check_senders
 from tests.model.alerting import check_alerting
 from tests.model.archive_answers import check_archive, check_reader, numbers_of
+from tests.model.coverage import check_coverage
 from tests.model.fees import check_fees
 from tests.model.grounds import Ground
 from tests.model.machine import Memory, Part
@@ -19,11 +20,14 @@ from tests.model.rules_of_asking import AskingMachine
 from tests.model.rules_of_following import FollowingMachine
 from tests.model.rules_of_forgetting import ForgettingMachine
 from tests.model.rules_of_keeping import NAMES, KeepingMachine
+from tests.model.rules_of_watching import WatchingMachine
 from tests.model.tracking_answers import check_tracking
 from tests.model.turns import Turn
 
 
-class WholeMachine(AskingMachine, FollowingMachine, KeepingMachine, ForgettingMachine):
+class WholeMachine(
+    AskingMachine, FollowingMachine, WatchingMachine, KeepingMachine, ForgettingMachine
+):
     """Every rule on one store."""
 
     def check(self, held: Memory, parts: Part, turn: Turn) -> None:
@@ -49,6 +53,7 @@ class WholeMachine(AskingMachine, FollowingMachine, KeepingMachine, ForgettingMa
             Part.FEES: lambda: check_fees(connection, held.fees, silences, self.now, turn),
             Part.KEYS: lambda: check_keys(connection, held.keys, NAMES),
             Part.SENDERS: lambda: check_senders(connection, held.senders),
+            Part.COVERAGE: lambda: check_coverage(connection, held.coverage, self.now, turn),
         }
 
 

@@ -14,11 +14,13 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, rule
 
 from dashboard.domain.notice import Notice
+from dashboard.domain.quantity import NetworkId
 from dashboard.store.connection import Connection
 from tests.builders import A_MOMENT, an_id
 from tests.model.access import Keys, Senders
 from tests.model.alerting import Alerting
 from tests.model.archive import Archive
+from tests.model.coverage import Coverage
 from tests.model.fees import Fees
 from tests.model.grounds import Ground
 from tests.model.office import Office
@@ -42,6 +44,7 @@ class Part(Flag):
     FEES = auto()
     KEYS = auto()
     SENDERS = auto()
+    COVERAGE = auto()
 
 
 ALL: Final = ~Part(0)
@@ -58,6 +61,7 @@ class Memory:
     fees: Fees = field(default_factory=Fees)
     keys: Keys = field(default_factory=Keys)
     senders: Senders = field(default_factory=Senders)
+    coverage: Coverage = field(default_factory=Coverage)
 
 
 Act: TypeAlias = Callable[[Connection], Any]
@@ -78,6 +82,7 @@ class StoreMachine(RuleBasedStateMachine):
         self.held = Memory()
         self.now = A_MOMENT
         self.hands: list[Notice] = []
+        self.looked_at: dict[NetworkId, timedelta] = {}
         self._ids = 0
         self._kill: Kill | None = None
         self._gathered: list[tuple[Act, Expect]] = []
@@ -103,6 +108,7 @@ class StoreMachine(RuleBasedStateMachine):
         outcomes = self._outcomes(together, said, kill)
         if kill is not None:
             self.hands.clear()
+            self.looked_at.clear()
             self._touched = ALL
         self._check_any(outcomes)
         self._touched, self.is_sound = Part(0), True

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import timedelta
 from itertools import islice
 from typing import Final
 
@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import precondition, rule
 
 from dashboard.domain.quantity import NetworkId
-from dashboard.domain.retention import Before
+from dashboard.domain.retention import Before, Retention
 from dashboard.store.pace import Pace
 from dashboard.store.retention import keep_house
 from tests.model.machine import ALL, Memory, Part
@@ -18,9 +18,29 @@ from tests.model.retention import forget_answers, forget_ends, forget_notices, f
 from tests.model.rules_of_telling import TellingMachine
 from tests.model.world import networks
 
-_ORDER: Final = ("notices", "rejections", "answers", "follow-ups", "uses of keys")
+_ORDER: Final = ("notices", "rejections", "answers", "follow-ups", "uses of keys", "coverage gaps")
+_MANY: Final = 1000
+"""Rows of a step: all there are of a kind, so that a kill comes between kinds."""
+
 _AN_HOUR: Final = timedelta(hours=1)
+_SHORTLY: Final = Retention(
+    fees=None,
+    fee_minutes=None,
+    rejections=_AN_HOUR,
+    notices=_AN_HOUR,
+    untracked_answers=_AN_HOUR,
+    coverage_gaps=_AN_HOUR,
+)
 ages = st.none() | st.sampled_from([timedelta(seconds=1), _AN_HOUR, timedelta(days=1)])
+retentions = st.builds(
+    Retention,
+    fees=st.none(),
+    fee_minutes=st.none(),
+    rejections=ages,
+    notices=ages,
+    untracked_answers=ages,
+    coverage_gaps=ages,
+)
 
 
 class ForgettingMachine(TellingMachine):
@@ -34,45 +54,33 @@ class ForgettingMachine(TellingMachine):
         for pick in range(len(self.hands)):
             self.worker_has_sent(pick, "250 ok")
         self.time_passes(timedelta(days=2))
-        self.house_is_kept(_AN_HOUR, _AN_HOUR, _AN_HOUR, steps=9)
+        self.house_is_kept(_SHORTLY, steps=9)
 
     @precondition(lambda self: not self.is_gathering)
     @rule(steps=st.integers(1, 9))
     def everything_is_long_past(self, steps: int) -> None:
         self.time_passes(timedelta(days=2))
-        self.house_is_kept(_AN_HOUR, _AN_HOUR, _AN_HOUR, steps)
+        self.house_is_kept(_SHORTLY, steps)
 
     @precondition(lambda self: not self.is_gathering)
-    @rule(notices=ages, rejections=ages, answers=ages, steps=st.integers(1, 6))
-    def house_is_kept(
-        self,
-        notices: timedelta | None,
-        rejections: timedelta | None,
-        answers: timedelta | None,
-        steps: int,
-    ) -> None:
+    @rule(kept=retentions, steps=st.integers(1, 9))
+    def house_is_kept(self, kept: Retention, steps: int) -> None:
         self.is_sound = False
-        before = Before(
-            notices=self._since(notices),
-            rejections=self._since(rejections),
-            untracked_answers=self._since(answers),
-        )
-        unhurried = Pace(lambda: 0.0)
+        before = kept.before(self.now)
+        unhurried = Pace(lambda: 0.0, _MANY)
         taken = list(islice(keep_house(self.lives.store, before, unhurried), steps))
         if len(taken) < steps:
             self._forget(self.held, before, _ORDER)
         else:
             self._forget(self.held, before, _ORDER[: _ORDER.index(taken[-1].kind) + 1])
             self.lives.end()
+            self.looked_at.clear()
             self._touched = ALL
         letters = self.held.alerting.letters
         self.hands = [each for each in self.hands if each.notice_id in letters]
-        self._touched |= Part.ARCHIVE | Part.TRACKING | Part.ALERTING
+        self._touched |= Part.ARCHIVE | Part.TRACKING | Part.ALERTING | Part.COVERAGE
         self._check_any([self.held])
         self._touched, self.is_sound = Part(0), True
-
-    def _since(self, kept: timedelta | None) -> datetime | None:
-        return None if kept is None else self.now - kept
 
     def _forget(self, held: Memory, before: Before, kinds: tuple[str, ...]) -> None:
         """Forget likewise, as far as the steps came."""
@@ -85,3 +93,5 @@ class ForgettingMachine(TellingMachine):
             forget_answers(tracking, before.untracked_answers)
         if before.untracked_answers is not None and "follow-ups" in kinds:
             forget_ends(archive, tracking, before.untracked_answers)
+        if before.coverage_gaps is not None and "coverage gaps" in kinds:
+            held.coverage.forget(before.coverage_gaps)
