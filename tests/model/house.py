@@ -14,19 +14,26 @@ from tests.model.archive_answers import check_archive, check_reader, numbers_of
 from tests.model.coverage import check_coverage
 from tests.model.fees import check_fees
 from tests.model.grounds import Ground
+from tests.model.ledger import check_ledger
 from tests.model.machine import Memory, Part
 from tests.model.office import check_office
 from tests.model.rules_of_asking import AskingMachine
 from tests.model.rules_of_following import FollowingMachine
 from tests.model.rules_of_forgetting import ForgettingMachine
 from tests.model.rules_of_keeping import NAMES, KeepingMachine
+from tests.model.rules_of_noting import NotingMachine
 from tests.model.rules_of_watching import WatchingMachine
 from tests.model.tracking_answers import check_tracking
 from tests.model.turns import Turn
 
 
 class WholeMachine(
-    AskingMachine, FollowingMachine, WatchingMachine, KeepingMachine, ForgettingMachine
+    AskingMachine,
+    FollowingMachine,
+    WatchingMachine,
+    KeepingMachine,
+    NotingMachine,
+    ForgettingMachine,
 ):
     """Every rule on one store."""
 
@@ -53,6 +60,7 @@ class WholeMachine(
             Part.FEES: lambda: check_fees(connection, held.fees, silences, self.now, turn),
             Part.KEYS: lambda: check_keys(connection, held.keys, NAMES),
             Part.SENDERS: lambda: check_senders(connection, held.senders),
+            Part.CREDITS: lambda: check_ledger(connection, held.ledger, self.now, turn),
             Part.COVERAGE: lambda: check_coverage(connection, held.coverage, self.now, turn),
         }
 

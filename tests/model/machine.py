@@ -23,6 +23,7 @@ from tests.model.archive import Archive
 from tests.model.coverage import Coverage
 from tests.model.fees import Fees
 from tests.model.grounds import Ground
+from tests.model.ledger import Ledger
 from tests.model.office import Office
 from tests.model.power import Kill, Lives, Place
 from tests.model.tracking import Tracking
@@ -45,6 +46,7 @@ class Part(Flag):
     KEYS = auto()
     SENDERS = auto()
     COVERAGE = auto()
+    CREDITS = auto()
 
 
 ALL: Final = ~Part(0)
@@ -62,6 +64,7 @@ class Memory:
     keys: Keys = field(default_factory=Keys)
     senders: Senders = field(default_factory=Senders)
     coverage: Coverage = field(default_factory=Coverage)
+    ledger: Ledger = field(default_factory=Ledger)
 
 
 Act: TypeAlias = Callable[[Connection], Any]

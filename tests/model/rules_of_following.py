@@ -10,10 +10,12 @@ from typing import Final, TypeAlias
 from hypothesis import strategies as st
 from hypothesis.stateful import rule
 
+from dashboard.domain.credit import Spent
 from dashboard.domain.follow_up import Inclusion, InclusionAnswer, InclusionQuestion
 from dashboard.domain.observation import Failure, Operation
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.store.connection import Connection
+from dashboard.store.credit_ledger import note_spent
 from dashboard.store.failing import note_answer, note_failure
 from dashboard.store.follow_ups import (
     inclusion_questions,
@@ -21,7 +23,7 @@ from dashboard.store.follow_ups import (
     open_follow_ups,
 )
 from tests.model.machine import Memory, Part, StoreMachine
-from tests.model.world import NETWORKS, failures, hashes, networks
+from tests.model.world import NETWORKS, OPERATIONS, failures, hashes, networks
 
 _OPERATION: Final = Operation.TRANSACTION_RECEIPT
 _BLOCKS: Final = (
@@ -101,8 +103,10 @@ class FollowingMachine(StoreMachine):
         told = [each for each in all_told if is_polled or each[1].failure is None]
         silence = next((each.failure for _, each in told if each.failure is not None), None)
         is_silent = all(each.failure is not None for _, each in told)
+        spent = {OPERATIONS[1]: Spent(len(told), 3 * len(told))}
 
         def act(connection: Connection) -> object:
+            note_spent(connection, network_id, at, spent)
             if is_polled and silence is not None and is_silent:
                 note_failure(connection, network_id, at, (_OPERATION, silence))
             elif is_polled:
@@ -111,6 +115,7 @@ class FollowingMachine(StoreMachine):
 
         def expect(held: Memory, kept: object) -> None:
             tracking = held.tracking
+            held.ledger.note(network_id, at, spent)
             if is_polled and silence is not None and is_silent:
                 tracking.silences.failed(network_id, at, _OPERATION, silence)
             elif is_polled:
@@ -120,7 +125,7 @@ class FollowingMachine(StoreMachine):
             assert kept == {each: tracking.ends.held((each, network_id)) for each in answered}
 
         if told:
-            self.change(act, expect, Part.TRACKING)
+            self.change(act, expect, Part.TRACKING | Part.CREDITS)
 
 
 def _answer(question: InclusionQuestion, said: Drawn) -> InclusionAnswer:

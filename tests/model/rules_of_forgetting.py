@@ -18,7 +18,15 @@ from tests.model.retention import forget_answers, forget_ends, forget_notices, f
 from tests.model.rules_of_telling import TellingMachine
 from tests.model.world import networks
 
-_ORDER: Final = ("notices", "rejections", "answers", "follow-ups", "uses of keys", "coverage gaps")
+_ORDER: Final = (
+    "notices",
+    "rejections",
+    "answers",
+    "follow-ups",
+    "uses of keys",
+    "credits",
+    "coverage gaps",
+)
 _MANY: Final = 1000
 """Rows of a step: all there are of a kind, so that a kill comes between kinds."""
 
@@ -29,8 +37,10 @@ _SHORTLY: Final = Retention(
     rejections=_AN_HOUR,
     notices=_AN_HOUR,
     untracked_answers=_AN_HOUR,
+    credits=_AN_HOUR,
     coverage_gaps=_AN_HOUR,
 )
+_FORGOTTEN: Final = Part.ARCHIVE | Part.TRACKING | Part.ALERTING | Part.CREDITS | Part.COVERAGE
 ages = st.none() | st.sampled_from([timedelta(seconds=1), _AN_HOUR, timedelta(days=1)])
 retentions = st.builds(
     Retention,
@@ -39,6 +49,7 @@ retentions = st.builds(
     rejections=ages,
     notices=ages,
     untracked_answers=ages,
+    credits=ages,
     coverage_gaps=ages,
 )
 
@@ -78,7 +89,7 @@ class ForgettingMachine(TellingMachine):
             self._touched = ALL
         letters = self.held.alerting.letters
         self.hands = [each for each in self.hands if each.notice_id in letters]
-        self._touched |= Part.ARCHIVE | Part.TRACKING | Part.ALERTING | Part.COVERAGE
+        self._touched |= _FORGOTTEN
         self._check_any([self.held])
         self._touched, self.is_sound = Part(0), True
 
@@ -93,5 +104,7 @@ class ForgettingMachine(TellingMachine):
             forget_answers(tracking, before.untracked_answers)
         if before.untracked_answers is not None and "follow-ups" in kinds:
             forget_ends(archive, tracking, before.untracked_answers)
+        if before.credits is not None and "credits" in kinds:
+            held.ledger.forget(before.credits)
         if before.coverage_gaps is not None and "coverage gaps" in kinds:
             held.coverage.forget(before.coverage_gaps)
