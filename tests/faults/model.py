@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -24,6 +25,8 @@ _SHOWN: Final = 70
 @contextmanager
 def _models(_folder: Path) -> Iterator[Play]:
     """Drive stores on SQLite and on PostgreSQL."""
+    # The pool would tell of every connection that dies, with a traceback.
+    logging.getLogger("sqlalchemy.pool").setLevel(logging.CRITICAL)
     how = settings(
         max_examples=_SEQUENCES,
         stateful_step_count=_STEPS,
