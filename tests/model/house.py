@@ -15,6 +15,7 @@ from tests.model.coverage import check_coverage
 from tests.model.fees import check_fees
 from tests.model.grounds import Ground
 from tests.model.ledger import check_ledger
+from tests.model.log import check_log
 from tests.model.machine import Memory, Part
 from tests.model.office import check_office
 from tests.model.rules_of_asking import AskingMachine
@@ -61,6 +62,7 @@ class WholeMachine(
             Part.KEYS: lambda: check_keys(connection, held.keys, NAMES),
             Part.SENDERS: lambda: check_senders(connection, held.senders),
             Part.CREDITS: lambda: check_ledger(connection, held.ledger, self.now, turn),
+            Part.AUDIT: lambda: check_log(connection, held.log, self.now, turn),
             Part.COVERAGE: lambda: check_coverage(connection, held.coverage, self.now, turn),
         }
 

@@ -24,6 +24,7 @@ from tests.model.coverage import Coverage
 from tests.model.fees import Fees
 from tests.model.grounds import Ground
 from tests.model.ledger import Ledger
+from tests.model.log import Log
 from tests.model.office import Office
 from tests.model.power import Kill, Lives, Place
 from tests.model.tracking import Tracking
@@ -47,6 +48,7 @@ class Part(Flag):
     SENDERS = auto()
     COVERAGE = auto()
     CREDITS = auto()
+    AUDIT = auto()
 
 
 ALL: Final = ~Part(0)
@@ -65,6 +67,7 @@ class Memory:
     senders: Senders = field(default_factory=Senders)
     coverage: Coverage = field(default_factory=Coverage)
     ledger: Ledger = field(default_factory=Ledger)
+    log: Log = field(default_factory=Log)
 
 
 Act: TypeAlias = Callable[[Connection], Any]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from itertools import islice
 from typing import Final
 
@@ -24,6 +24,7 @@ _ORDER: Final = (
     "answers",
     "follow-ups",
     "uses of keys",
+    "audit log",
     "credits",
     "coverage gaps",
 )
@@ -37,10 +38,14 @@ _SHORTLY: Final = Retention(
     rejections=_AN_HOUR,
     notices=_AN_HOUR,
     untracked_answers=_AN_HOUR,
+    audit_log=_AN_HOUR,
     credits=_AN_HOUR,
     coverage_gaps=_AN_HOUR,
 )
-_FORGOTTEN: Final = Part.ARCHIVE | Part.TRACKING | Part.ALERTING | Part.CREDITS | Part.COVERAGE
+_FORGOTTEN: Final = (
+    Part.ARCHIVE | Part.TRACKING | Part.ALERTING | Part.AUDIT | Part.CREDITS | Part.COVERAGE
+)
+days = st.sampled_from([timedelta(seconds=1), timedelta(days=1), timedelta(days=3)])
 ages = st.none() | st.sampled_from([timedelta(seconds=1), _AN_HOUR, timedelta(days=1)])
 retentions = st.builds(
     Retention,
@@ -49,6 +54,7 @@ retentions = st.builds(
     rejections=ages,
     notices=ages,
     untracked_answers=ages,
+    audit_log=days,
     credits=ages,
     coverage_gaps=ages,
 )
@@ -104,6 +110,8 @@ class ForgettingMachine(TellingMachine):
             forget_answers(tracking, before.untracked_answers)
         if before.untracked_answers is not None and "follow-ups" in kinds:
             forget_ends(archive, tracking, before.untracked_answers)
+        if before.audit_log is not None and "audit log" in kinds:
+            held.log.forget(before.audit_log, datetime.now(UTC))
         if before.credits is not None and "credits" in kinds:
             held.ledger.forget(before.credits)
         if before.coverage_gaps is not None and "coverage gaps" in kinds:
