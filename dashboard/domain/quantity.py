@@ -78,7 +78,7 @@ class _FixedBytes(bytes):
     def __new__(cls, raw: bytes) -> Self:
         """Refuse any other length with InputError."""
         if len(raw) != cls.LENGTH:
-            msg = f"a {cls.NAME} has {cls.LENGTH} bytes, not {len(raw)}"
+            msg = f"{len(raw)} bytes are no {cls.NAME}, which has {cls.LENGTH}"
             raise InputError(msg)
         return super().__new__(cls, raw)
 

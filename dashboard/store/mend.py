@@ -16,11 +16,13 @@ from dashboard.store.verify_fees import mend_rollups, wrong_rollups
 from dashboard.store.verify_numbers import mend_numbers, wrong_numbers
 from dashboard.store.verify_senders import mend_senders, wrong_senders
 from dashboard.store.verify_tallies import mend_tallies, wrong_tallies
+from dashboard.store.verify_values import mend_values, wrong_values
 
 Look: TypeAlias = Callable[[Connection], Iterator[Finding]]
 Tell: TypeAlias = Callable[[str], None]
 """Hears what is looked at now."""
 
+_VALUES: Final = "values that cannot be read"
 _DERIVED: Final[dict[str, tuple[Look, Callable[[Mender], int]]]] = {
     "numbers that rows are given": (wrong_numbers, mend_numbers),
     "tallies of rejections": (wrong_tallies, mend_tallies),
@@ -34,6 +36,12 @@ def be_silent(_what: str) -> None:
     """Tell nobody."""
 
 
+def unreadable(connection: Connection, tell: Tell = be_silent) -> Iterator[Finding]:
+    """Tell what values cannot be read; while there are such, look at nothing made of values."""
+    tell(_VALUES)
+    yield from wrong_values(connection)
+
+
 def wrong_derived(connection: Connection, tell: Tell = be_silent) -> Iterator[Finding]:
     """Tell what does not say what it is derived from."""
     for name, (look, _) in _DERIVED.items():
@@ -45,9 +53,16 @@ def mend(store: Store, by: Doer, tell: Tell = be_silent) -> dict[str, int]:
     """Make anew what can be; return how many rows, or steps, of each kind that were.
 
     Nothing is open in between, and each transaction looks again before it writes, so that
-    everybody may go on using the store. The same again finds nothing left.
+    everybody may go on using the store. The same again finds nothing left. Where values that
+    cannot be made anew cannot be read either, nothing that rests on them is mended.
     """
     mender, mended = Mender(store, by), {}
+    tell(_VALUES)
+    if many := mend_values(mender):
+        mended[_VALUES] = many
+    with mender.looking() as connection:
+        if any(wrong_values(connection)):
+            return mended
     for name, (_, make_anew) in _DERIVED.items():
         tell(name)
         if many := make_anew(mender):

@@ -21,7 +21,7 @@ from dashboard.store.disk import force_to_disk
 from dashboard.store.engine import installation_id, open_store
 from dashboard.store.failures import store_errors
 from dashboard.store.held import hold_what_is_owed
-from dashboard.store.mend import mend, wrong_derived
+from dashboard.store.mend import mend, unreadable, wrong_derived
 from dashboard.store.migrate import migrate
 from dashboard.store.placing import put_in_place
 from dashboard.store.raw_rows import count_on_after, last_number
@@ -125,7 +125,7 @@ def _verified(copy: Path) -> Iterator[Finding]:
 def _mended(copy: Path, path: Path, by: Doer) -> dict[str, int]:
     """Make anew what is derived and wrong; return how many of each kind that were."""
     with reading(copy) as connection:
-        found = list(wrong_derived(connection))
+        found = list(unreadable(connection)) or list(wrong_derived(connection))
     _refuse((each for each in found if not each.is_mendable), path)
     if not found:
         return {}

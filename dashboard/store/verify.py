@@ -10,7 +10,7 @@ from sqlalchemy.exc import DBAPIError
 
 from dashboard.store.finding import RESTORE, Finding
 from dashboard.store.invariants import broken_rules, changed_rejections
-from dashboard.store.mend import Tell, be_silent, wrong_derived
+from dashboard.store.mend import Tell, be_silent, unreadable, wrong_derived
 from dashboard.store.schema import metadata
 
 __all__ = ["Finding", "broken_pages", "count_rows", "verify"]
@@ -21,13 +21,15 @@ _MOST_COMPLAINTS: Final = 20
 def verify(
     connection: Connection, *, is_quick: bool = False, tell: Tell = be_silent
 ) -> Iterator[Finding]:
-    """Tell what is wrong; what rests on broken pages is not looked at.
+    """Tell what is wrong; what rests on broken pages, or on unreadable values, is not looked at.
 
-    `is_quick` spares what takes longest: each index entry with its row, what is derived from other
-    data, each rejection with its digest. `tell` hears what is looked at now.
+    `is_quick` spares what takes longest: each index entry with its row, each value, what is derived
+    from other data, each rejection with its digest. `tell` hears what is looked at now.
     """
     tell("pages")
     broken = list(broken_pages(connection, is_quick=is_quick))
+    if not broken and not is_quick:
+        broken = list(unreadable(connection, tell))
     yield from broken
     if broken:
         return

@@ -145,7 +145,7 @@ def test_address_in_another_form_is_refused_with_the_remedy() -> None:
 
 @pytest.mark.parametrize("length", [0, 31, 33])
 def test_hash_of_another_length_cannot_be_made(length: int) -> None:
-    with pytest.raises(InputError, match=f"a transaction hash has 32 bytes, not {length}"):
+    with pytest.raises(InputError, match=f"{length} bytes are no transaction hash, which has 32"):
         TxHash(bytes(length))
 
 
