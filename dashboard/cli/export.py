@@ -22,7 +22,7 @@ from dashboard.store.export import export as exported
 from dashboard.store.export_csv import write_csv_rows
 from dashboard.store.export_forms import Column, Field
 from dashboard.store.export_parquet import write_parquet_rows
-from dashboard.store.unfinished import unfinished_beside
+from dashboard.store.unfinished import is_of_database, unfinished_beside
 
 _STANDARD_OUTPUT: Final = "-"
 _DATABASE: Final = b"SQLite format 3\0"
@@ -99,6 +99,8 @@ def _refuse(path: Path, *, is_forced: bool) -> None:
         raise InputError(f"the folder {path.parent} does not exist: make it, or choose another")
     if path.exists() and not path.is_file():
         raise InputError(f"{path} is no plain file: name one, or - for standard output")
+    if is_of_database(path):
+        raise InputError(f"{path} belongs to the database beside it: choose another name")
     if path.exists() and not is_forced:
         raise InputError(f"{path} exists already: choose another name, or replace it with --force")
     if _is_database(path):

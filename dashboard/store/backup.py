@@ -20,7 +20,7 @@ from dashboard.store.failures import store_errors, translated
 from dashboard.store.migrate import migrate
 from dashboard.store.schema import REVISION
 from dashboard.store.sqlite import SqliteFile
-from dashboard.store.unfinished import unfinished_beside
+from dashboard.store.unfinished import is_of_database, unfinished_beside
 from dashboard.store.verify import verify
 
 
@@ -61,6 +61,8 @@ def finished_as(path: Path, *, overwrites: bool = False) -> Iterator[Path]:
     """Yield the path of a new, empty file beside `path`; it gets that name if all goes well."""
     if path.exists() and not path.is_file():
         raise InputError(f"{path} is no plain file: name another one")
+    if is_of_database(path):
+        raise InputError(f"{path} belongs to the database beside it: name another file")
     if not overwrites and path.exists():
         raise InputError(f"{path} is there already: name another file, or overwrite with --force")
     try:

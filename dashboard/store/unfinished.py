@@ -45,6 +45,14 @@ def unfinished_beside(path: Path, kind: str = "unfinished") -> Iterator[Path]:
         os.close(descriptor)
 
 
+def is_of_database(path: Path) -> bool:
+    """Whether SQLite keeps there, or may, what belongs to the database beside it."""
+    return any(
+        path.name.endswith(end) and path.with_name(path.name.removesuffix(end)).is_file()
+        for end in _BESIDE
+    )
+
+
 def clear_dead(folder: Path) -> None:
     """Delete what those left in a folder who were killed; what others write on is left alone."""
     with suppress(OSError):  # whoever is to write there will say what is wrong with the folder

@@ -51,6 +51,18 @@ def test_store_is_never_overwritten_by_its_export(installation: Installation) ->
     assert own.stat().st_ino == was
 
 
+@pytest.mark.parametrize("end", ["-wal", "-shm", "-journal"])
+def test_log_of_the_store_is_never_overwritten_by_an_export(
+    installation: Installation, end: str
+) -> None:
+    log = installation.home / f"linewatch.sqlite{end}"
+
+    refused = installation.run("export", "fees", "--to", str(log), "--force")
+
+    assert refused.returncode == 2
+    assert "belongs to the database beside it: choose another name" in refused.stderr
+
+
 def test_folder_that_takes_no_file_is_named_with_the_remedy(installation: Installation) -> None:
     refused = installation.run("export", "fees", "--to", "/proc/fees.csv")
 

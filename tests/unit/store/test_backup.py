@@ -96,6 +96,20 @@ def test_backup_never_takes_the_place_of_its_store(tmp_path: Path, name: str) ->
     assert own.stat().st_ino == was
 
 
+@pytest.mark.parametrize("end", ["-wal", "-shm", "-journal"])
+def test_backup_never_takes_the_place_of_what_sqlite_keeps_beside_a_store(
+    tmp_path: Path, end: str
+) -> None:
+    own = tmp_path / "own.sqlite"
+    migrate(f"sqlite:///{own}")
+
+    with (
+        open_store(f"sqlite:///{own}") as store,
+        pytest.raises(InputError, match="belongs to the database beside it: name another file"),
+    ):
+        back_up(store, own.with_name(own.name + end), overwrites=True)
+
+
 def test_backup_never_takes_the_place_of_a_device(store: Store, tmp_path: Path) -> None:
     (tmp_path / "device").symlink_to("/dev/null")
 
