@@ -93,8 +93,11 @@ def database_at(text: str) -> Database:
     """Read a store's address; StoreError tells what is wrong, without the address itself."""
     try:
         url = make_url(text)
-    except ArgumentError as error:
-        raise StoreError(f"The store's url is none: give {_EXAMPLES}") from error
+    except (ArgumentError, ValueError):  # which may name half of a password
+        raise StoreError(
+            f"The store's url is none: give {_EXAMPLES}, with %40 for @, %3A for : and %2F for / "
+            "in a password, and a number for a port"
+        ) from None
     return _database(url)
 
 

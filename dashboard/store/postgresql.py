@@ -63,6 +63,8 @@ class PostgresqlServer:
         if not url.database:
             raise StoreError("The store's url names no database: give postgresql://host/database")
         self._url = url.set(drivername="postgresql+psycopg")
+        if not self._option("connect_timeout", _CONNECT_SECONDS).isdecimal():
+            raise StoreError("The store's url says connect_timeout: give whole seconds there")
         self.name = f"The store {url.database} at {url.host or 'the local server'}"
 
     def exists(self) -> bool:

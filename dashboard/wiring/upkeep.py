@@ -134,8 +134,8 @@ def join_installation(settings: Settings, *, leaves_another: bool) -> str:
         found = installation_id(connection)
         if own not in {None, found} and not leaves_another:
             raise ForeignStore(
-                f"{settings.home} belongs to the installation {own}, and {store.name} to {found}: "
-                "with --force it leaves the one for the other"
+                f"{store.name} belongs to the installation {found}, and {settings.home} to {own}: "
+                "with --force that folder leaves the one for the other"
             )
         if own != found:
             home = {"home": str(settings.home)}

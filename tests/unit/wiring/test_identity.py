@@ -82,7 +82,7 @@ def test_joining_leaves_another_installation_only_by_force(tmp_path: Path) -> No
     migrate_store(settings_of(tmp_path / "second"))
     both = settings_of(tmp_path / "second", f"sqlite:///{tmp_path}/first/linewatch.sqlite")
 
-    with pytest.raises(ForeignStore, match="with --force it leaves the one for the other"):
+    with pytest.raises(ForeignStore, match="with --force that folder leaves the one"):
         join_installation(both, leaves_another=False)
 
     found = join_installation(both, leaves_another=True)
