@@ -6,37 +6,53 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from dashboard.domain.alignment import SMALLEST_OVERLAP
-from dashboard.domain.fee_rollup import FeeSeries
 from dashboard.domain.gas import SuggestedGasFees
 from dashboard.domain.observation import GasObservation, GasSource, Operation
 from dashboard.domain.quantity import NetworkId, Wei
-from dashboard.store.columns import milliseconds_of
-from dashboard.store.connection import Connection
-from dashboard.store.fee_columns import FeeSteps
-from dashboard.store.fee_series import (
-    Between,
-    FeeKind,
-    fee_mark_steps,
-    fee_steps,
-    first_seen_at,
-)
-from dashboard.store.fee_windows import (
-    fees_answered_at,
-    mark_answered_by_api_at,
-    priority_fee_window,
-)
-from dashboard.store.observations import Dated, base_fees, latest_gas, medium_priority_fees
-from dashboard.store.rolling_fees import RollingFees
+from dashboard.store.fee_series import FeeKind
+from dashboard.store.observations import Dated
 from tests.model.tracking import Silences
-from tests.model.turns import Turn
 from tests.model.world import NETWORKS
 
 _SHORTEST_GAP: Final = timedelta(seconds=15)
-_STEPS: Final = (timedelta(minutes=1), timedelta(hours=1), timedelta(days=1))
-_MARKS: Final = (Operation.BASE_FEE_PERCENTILE, Operation.BUSY_THRESHOLD)
+A_MINUTE: Final = timedelta(minutes=1)
+MARKS: Final = (Operation.BASE_FEE_PERCENTILE, Operation.BUSY_THRESHOLD)
+
+Value: TypeAlias = tuple[datetime, Wei, bool]
+"""A fee, its time, and whether that is estimated."""
+
+
+@dataclass
+class Gone:
+    """What is known by roll-ups only, in the order in which it came.
+
+    A minute that lost values keeps as bounds what was replaced in it since.
+    """
+
+    values: dict[tuple[NetworkId, FeeKind], list[Value]] = field(
+        default_factory=lambda: {(each, kind): [] for each in NETWORKS for kind in FeeKind}
+    )
+    bounds: dict[tuple[NetworkId, FeeKind], list[Value]] = field(
+        default_factory=lambda: {(each, kind): [] for each in NETWORKS for kind in FeeKind}
+    )
+    marks: dict[tuple[NetworkId, Operation], list[Dated[Wei]]] = field(
+        default_factory=lambda: {(each, mark): [] for each in NETWORKS for mark in MARKS}
+    )
+
+    def times(self, network_id: NetworkId, operation: Operation) -> list[datetime]:
+        """Return the times of what is gone of an operation."""
+        if operation in MARKS:
+            return [each.asked_at for each in self.marks[network_id, operation]]
+        return [at for at, _, _ in self.values[network_id, FeeKind.MEDIUM_PRIORITY_FEE]]
+
+    def replace(self, network_id: NetworkId, kind: FeeKind, old: Value) -> None:
+        """Keep as a bound what is replaced in a minute that lost values."""
+        minutes = {begin_of(at, A_MINUTE) for at, _, _ in self.values[network_id, kind]}
+        if begin_of(old[0], A_MINUTE) in minutes:
+            self.bounds[network_id, kind].append(old)
 
 
 @dataclass
@@ -50,9 +66,10 @@ class Fees:
         default_factory=lambda: {each: {} for each in NETWORKS}
     )
     marks: dict[tuple[NetworkId, Operation], dict[datetime, Dated[Wei]]] = field(
-        default_factory=lambda: {(each, mark): {} for each in NETWORKS for mark in _MARKS}
+        default_factory=lambda: {(each, mark): {} for each in NETWORKS for mark in MARKS}
     )
     histories: dict[NetworkId, Dated[tuple[Wei, ...]]] = field(default_factory=dict)
+    gone: Gone = field(default_factory=Gone)
 
     def save(self, seen: GasObservation, block_time: timedelta | None, silences: Silences) -> None:
         """Keep what a poll saw."""
@@ -82,22 +99,71 @@ class Fees:
             told = Dated(value, at, seen.source_of(operation))
             held = of_operation.get(at)
             if held is None and operation is Operation.SUGGESTED_GAS_FEES and not is_history:
-                self.estimated[network_id].pop(at, None)
-            if held is None and is_history and self._is_estimated(operation, network_id, at):
+                self._forget_estimate(network_id, at)
+            if held is None and is_history and self._is_known(operation, network_id, at):
                 continue
-            if held is None or (not is_history and told.source.is_better_than(held.source)):
+            if held is None:
+                of_operation[at] = told
+            elif not is_history and told.source.is_better_than(held.source):
+                self._note_bounds(network_id, at, held)
                 of_operation[at] = told
 
-    def _is_estimated(self, operation: Operation, network_id: NetworkId, at: datetime) -> bool:
-        return operation is Operation.SUGGESTED_GAS_FEES and at in self.estimated[network_id]
+    def forget(self, before: datetime) -> None:
+        """Forget single values; what they make up together stays."""
+        for (network_id, kind), gone in self.gone.values.items():
+            gone += [each for each in self.values(network_id, kind) if each[0] < before]
+        for place, marks in self.marks.items():
+            self.gone.marks[place] += [marks[at] for at in sorted(marks) if at < before]
+        tables: list[dict[datetime, Any]] = [
+            *self.observed.values(),
+            *self.estimated.values(),
+            *self.marks.values(),
+        ]
+        for table in tables:
+            for at in [each for each in table if each < before]:
+                del table[at]
+
+    def told(self, network_id: NetworkId, kind: FeeKind) -> list[Value]:
+        """Return every value that ever was, those that are gone included, oldest first."""
+        ever = [*self.gone.values[network_id, kind], *self.values(network_id, kind)]
+        return sorted(ever, key=lambda each: each[0])
+
+    def _forget_estimate(self, network_id: NetworkId, at: datetime) -> None:
+        fee = self.estimated[network_id].pop(at, None)
+        if fee is not None:
+            self.gone.replace(network_id, FeeKind.BASE_FEE, (at, fee, True))
+
+    def _note_bounds(self, network_id: NetworkId, at: datetime, old: Dated[Any]) -> None:
+        if not isinstance(old.value, SuggestedGasFees):
+            return
+        priority = old.value.medium.suggested_max_priority_fee_per_gas
+        old_fees = {
+            FeeKind.BASE_FEE: old.value.estimated_base_fee,
+            FeeKind.MEDIUM_PRIORITY_FEE: priority,
+        }
+        for kind, fee in old_fees.items():
+            self.gone.replace(network_id, kind, (at, fee, False))
+
+    def _is_known(self, operation: Operation, network_id: NetworkId, at: datetime) -> bool:
+        """Whether a value was estimated, or its minute is known by its roll-up only."""
+        if operation is Operation.SUGGESTED_GAS_FEES and at in self.estimated[network_id]:
+            return True
+        kept, gone = (
+            {begin_of(each, A_MINUTE) for each in times}
+            for times in (
+                self._tables(network_id)[operation],
+                self.gone.times(network_id, operation),
+            )
+        )
+        return begin_of(at, A_MINUTE) in gone - kept
 
     def _tables(self, network_id: NetworkId) -> dict[Operation, dict[datetime, Dated[Any]]]:
         return {
             Operation.SUGGESTED_GAS_FEES: self.observed[network_id],
-            **{each: self.marks[network_id, each] for each in _MARKS},
+            **{each: self.marks[network_id, each] for each in MARKS},
         }
 
-    def values(self, network_id: NetworkId, kind: FeeKind) -> list[tuple[datetime, Wei, bool]]:
+    def values(self, network_id: NetworkId, kind: FeeKind) -> list[Value]:
         """Return every value of a series, oldest first, and whether its time is estimated."""
         if kind is FeeKind.MEDIUM_PRIORITY_FEE:
             return sorted(
@@ -156,111 +222,8 @@ def _told(seen: GasObservation) -> dict[Operation, Any]:
     }
 
 
-def check_fees(
-    connection: Connection, held: Fees, silences: Silences, now: datetime, turn: Turn
-) -> None:
-    """Read fees in every way whose turn it is, and see that they are what is held."""
-    for network_id in NETWORKS:
-        _check_latest(connection, held, silences, network_id, now)
-        _check_values(connection, held, network_id, now)
-        for kind in FeeKind:
-            for step in turn.some_of(_STEPS):
-                # Short enough to be told in the steps that were asked for.
-                between = Between(now - 2500 * step, now + timedelta(days=1), step)
-                found = fee_steps(connection, network_id, kind, between)
-                _check_steps(found, held.values(network_id, kind), between)
-        for operation in _MARKS:
-            _check_mark_steps(connection, held, network_id, operation, now)
-
-
-def _check_latest(
-    connection: Connection, held: Fees, silences: Silences, network_id: NetworkId, now: datetime
-) -> None:
-    latest = latest_gas(connection, network_id, now)
-    history = held.histories.get(network_id)
-    assert latest.suggested_gas_fees == newest(held.observed[network_id], now)
-    assert latest.base_fee_history == (history if history and history.asked_at <= now else None)
-    percentile, threshold = (newest(held.marks[network_id, each], now) for each in _MARKS)
-    assert latest.base_fee_percentile == percentile
-    assert latest.busy_threshold == threshold
-    assert latest.failures == silences.of(network_id)
-    answered = latest.suggested_gas_fees
-    assert fees_answered_at(connection, network_id, now) == (answered and answered.asked_at)
-    by_api = [
-        each.asked_at
-        for operation in _MARKS
-        for each in held.marks[network_id, operation].values()
-        if each.source is not GasSource.NODE_INSTEAD and each.asked_at <= now
-    ]
-    assert mark_answered_by_api_at(connection, network_id, now) == max(by_api, default=None)
-
-
-def _check_values(connection: Connection, held: Fees, network_id: NetworkId, now: datetime) -> None:
-    since = now - timedelta(hours=2)
-    own = [each for each in held.values(network_id, FeeKind.BASE_FEE) if since <= each[0] <= now]
-    found = base_fees(connection, network_id, since, now)
-    assert sorted(map(tuple, found)) == own
-    rolling = RollingFees(network_id, FeeSeries.ESTIMATED_BASE_FEE, now - since)
-    window = rolling.read(connection, now)
-    assert list(window) == sorted(fee for _, fee, _ in own)
-    priority = [
-        (at, fee)
-        for at, fee, _ in held.values(network_id, FeeKind.MEDIUM_PRIORITY_FEE)
-        if since <= at <= now
-    ]
-    assert medium_priority_fees(connection, network_id, since, now) == priority
-    fees = priority_fee_window(connection, network_id, since, now)
-    assert list(fees) == sorted(fee for _, fee in priority)
-    ever = [at for at, _, _ in held.values(network_id, FeeKind.BASE_FEE)]
-    assert first_seen_at(connection, network_id) == min(ever, default=None)
-
-
-def _check_steps(
-    found: FeeSteps, values: Sequence[tuple[datetime, Wei, bool]], between: Between
-) -> None:
-    groups: dict[datetime, list[tuple[datetime, Wei, bool]]] = {}
-    for each in values:
-        if between.since <= each[0] <= between.until:
-            groups.setdefault(_begin(each[0], between.step), []).append(each)
-    assert len(found) == len(groups), (found, groups)
-    for step, group in zip(found, groups.values(), strict=True):
-        fees = sorted(fee for _, fee, _ in group)
-        assert (step.first_at, step.last_at) == (group[0][0], group[-1][0])
-        assert (step.lowest, step.highest) == (fees[0], fees[-1])
-        assert (step.values, step.estimated) == (len(group), sum(each[2] for each in group))
-        assert abs(step.mean - sum(fees) / len(fees)) <= 1e-9 * fees[-1]
-        for found_fee, percent in ((step.median, 50), (step.p90, 90)):
-            exact = fees[max(1, -(-len(fees) * percent // 100)) - 1]
-            assert abs(found_fee - exact) * 64 <= exact, (percent, fees, found_fee)
-    assert [step.longest_gap for step in found] == _gaps(list(groups.values()))
-
-
-def _gaps(groups: Sequence[Sequence[tuple[datetime, Wei, bool]]]) -> list[timedelta]:
-    """Return the longest silence that ended in each step."""
-    gaps, last = [], None
-    for group in groups:
-        longest = timedelta()
-        for at, _, _ in group:
-            longest = max(longest, at - (last or at))
-            last = at
-        gaps.append(longest)
-    return gaps
-
-
-def _check_mark_steps(
-    connection: Connection, held: Fees, network_id: NetworkId, operation: Operation, now: datetime
-) -> None:
-    step = timedelta(hours=1)
-    between = Between(now - 20 * step, now, step)
-    marks = sorted(held.marks[network_id, operation].items())
-    before = [each for at, each in marks if at < between.since][-1:]
-    last = {_begin(at, step): each for at, each in marks if between.since <= at <= between.until}
-    found = fee_mark_steps(connection, network_id, operation, between)
-    expected = [(milliseconds_of(each.asked_at), each.value) for each in (*before, *last.values())]
-    assert list(zip(found.asked_at.tolist(), found.fees.tolist(), strict=True)) == expected
-
-
-def _begin(at: datetime, step: timedelta) -> datetime:
+def begin_of(at: datetime, step: timedelta) -> datetime:
+    """Return when the step of a time begins."""
     return at - (at - datetime.fromtimestamp(0, at.tzinfo)) % step
 
 

@@ -12,7 +12,7 @@ from tests.model.access import check_keys, check_senders
 from tests.model.alerting import check_alerting
 from tests.model.archive_answers import check_archive, check_reader, numbers_of
 from tests.model.coverage import check_coverage
-from tests.model.fees import check_fees
+from tests.model.fees_answers import check_fees
 from tests.model.grounds import Ground
 from tests.model.ledger import check_ledger
 from tests.model.log import check_log
@@ -21,8 +21,9 @@ from tests.model.office import check_office
 from tests.model.rules_of_asking import AskingMachine
 from tests.model.rules_of_following import FollowingMachine
 from tests.model.rules_of_forgetting import ForgettingMachine
-from tests.model.rules_of_keeping import NAMES, KeepingMachine
+from tests.model.rules_of_keeping import NAMES
 from tests.model.rules_of_noting import NotingMachine
+from tests.model.rules_of_rolling_up import RollingUpMachine
 from tests.model.rules_of_watching import WatchingMachine
 from tests.model.tracking_answers import check_tracking
 from tests.model.turns import Turn
@@ -32,7 +33,7 @@ class WholeMachine(
     AskingMachine,
     FollowingMachine,
     WatchingMachine,
-    KeepingMachine,
+    RollingUpMachine,
     NotingMachine,
     ForgettingMachine,
 ):
