@@ -38,6 +38,7 @@ from dashboard.store.columns import Account, Exact, Hash, Moment, milliseconds_o
 from dashboard.store.finding import RESTORE, Finding, mendable
 from dashboard.store.mender import Mender
 from dashboard.store.schema import (
+    fee_rollups,
     metadata,
     rejection_senders,
     rejection_tallies,
@@ -114,7 +115,7 @@ def _faults(column: Column[Any], dialect: str) -> Iterator[ColumnElement[bool]]:
         if isinstance(plain, Uuid):
             yield type_coerce(column, Text).op("GLOB")("*[^0-9a-f]*")
             yield func.length(column, type_=Integer()) != 32  # noqa: PLR2004 - its hexadecimal digits
-    if kind is Moment:
+    if kind is Moment or (column.table is fee_rollups and column.name.endswith("_at")):
         at = type_coerce(column, BigInteger)
         yield or_(at < _FIRST, at >= _AFTER_LAST)
     if kind in _LENGTHS:

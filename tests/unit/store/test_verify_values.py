@@ -22,6 +22,7 @@ from tests.unit.store.test_verify_derived import derived, see_fees, spoil
 BY = Doer("operator", A_MOMENT)
 OF_ANY = {
     "rejections.first_seen_at": "UPDATE rejections SET first_seen_at = 9223372036854775807",
+    "fee_rollups.begins_at": "UPDATE fee_rollups SET begins_at = begins_at * 1000 WHERE level = 3",
     "tracked_hashes.tx_hash": "UPDATE tracked_hashes SET tx_hash = substr(tx_hash, 1, 3) "
     "WHERE tracked_id = (SELECT min(tracked_id) FROM tracked_hashes)",
 }
@@ -70,6 +71,16 @@ def test_value_that_cannot_be_read_is_told_and_left(lived: Store, place: str) ->
 
     assert mend(lived, BY) == {}
     assert told_of(lived) == [(place, False)]
+
+
+def test_rejection_at_a_stage_that_nobody_knows_is_told(lived: Store) -> None:
+    spoil(lived, "UPDATE rejections SET tx_rejection_stage = 'NOWHERE'")
+
+    mend(lived, BY)
+
+    with lived.read() as connection:
+        (found,) = verify(connection)
+    assert "rejections say something else than when they were kept" in found.what
 
 
 @pytest.mark.parametrize("database", ["sqlite"])
