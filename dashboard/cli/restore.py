@@ -26,7 +26,10 @@ _FROM_VARIABLE: Final = "env:"
 @click.command()
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option(
-    "--force", is_flag=True, help="Become the installation of the backup, if it is of another."
+    "--force",
+    is_flag=True,
+    help="Become the installation of the backup, if it is of another; restore also where the "
+    "store says that it was moved away.",
 )
 @options.as_json
 def restore(*, file: Path, force: bool, as_json: bool) -> None:
@@ -36,7 +39,7 @@ def restore(*, file: Path, force: bool, as_json: bool) -> None:
     put aside, never deleted. Nobody is told anything by that: what the backup holds as owed, and
     what turns out to have happened before the restore, is held until `linewatch release`.
     """
-    done = restore_store(settings_of_command(), file, becomes_another=force)
+    done = restore_store(settings_of_command(), file, is_forced=force)
     if as_json:
         print_json(
             {

@@ -16,13 +16,14 @@ from dashboard.domain.audit import Action, Detail, Doer
 from dashboard.errors import ForeignStore, StoreError, StoreUnavailable
 from dashboard.store.audit import note_action
 from dashboard.store.backup_file import address_of, reading
-from dashboard.store.database import database_at
+from dashboard.store.database import Database, database_at
 from dashboard.store.disk import force_to_disk
 from dashboard.store.engine import installation_id, open_store
 from dashboard.store.failures import store_errors
 from dashboard.store.held import hold_what_is_owed
 from dashboard.store.mend import mend, unreadable, wrong_derived
 from dashboard.store.migrate import migrate
+from dashboard.store.moving import MoveState, mark_of
 from dashboard.store.placing import put_in_place
 from dashboard.store.raw_rows import count_on_after, last_number
 from dashboard.store.schema import installation, leases, outbox, rejections
@@ -52,15 +53,26 @@ class Restored:
     mended: dict[str, int]
 
 
-def restore(url: str, path: Path, by: Doer, folder: Path, expected: UUID | None = None) -> Restored:
+def restore(
+    url: str,
+    path: Path,
+    by: Doer,
+    folder: Path,
+    expected: UUID | None = None,
+    *,
+    comes_back: bool = False,
+) -> Restored:
     """Put what a backup holds into the place of the store at `url`, while nobody uses that.
 
     `folder` is where a copy may be prepared. ForeignStore where the backup is of an installation
-    other than the `expected` one. What the backup holds as owed is held, since it may have been
-    sent; so is later on what turns out to have happened before now.
+    other than the `expected` one, and where the store was moved away, unless it `comes_back`. What
+    the backup holds as owed is held, since it may have been sent; so is later on what turns out to
+    have happened before now.
     """
     database = database_at(url)
     database.prepare()
+    if not comes_back and database.exists():
+        _refuse_moved(database)
     beside = database.path.parent if isinstance(database, SqliteFile) else folder
     with _copied(path, beside) as copy:
         migrate(address_of(copy), by=by)
@@ -71,6 +83,23 @@ def restore(url: str, path: Path, by: Doer, folder: Path, expected: UUID | None 
         force_to_disk(copy)
         aside = put_in_place(copy, database, by.at)
     return Restored(owner, rows, held, aside, mended)
+
+
+def _refuse_moved(database: Database) -> None:
+    """Refuse the place of a store that lives on elsewhere; one that says nothing lets itself go."""
+    try:
+        with store_errors(database), database.alone() as connection:
+            mark = mark_of(connection)
+    except StoreUnavailable:
+        raise
+    except StoreError:
+        return
+    if mark is not None and mark.state is MoveState.GONE:
+        raise ForeignStore(
+            f"{database.name} was moved to {mark.place}: set store.url, or LINEWATCH_STORE_URL, to "
+            "that, and restore there; with --force it is restored here, and there it must never "
+            "be used again"
+        )
 
 
 @contextmanager

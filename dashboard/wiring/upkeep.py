@@ -91,12 +91,15 @@ def verify_it(
             return replace(_verified(store.name, connection, tell), mended=mended)
 
 
-def restore_store(settings: Settings, path: Path, *, becomes_another: bool) -> Restored:
-    """Put a backup into the store's place; the state folder belongs to its installation then."""
+def restore_store(settings: Settings, path: Path, *, is_forced: bool) -> Restored:
+    """Put a backup into the store's place; the state folder belongs to its installation then.
+
+    Forced, also one of another installation, and where the store was moved away.
+    """
     own = own_id(settings)
     settings.home.mkdir(mode=0o700, parents=True, exist_ok=True)
-    expected = None if becomes_another else own
-    restored = restore(store_url(settings), path, _doer(), settings.home, expected)
+    expected, url = None if is_forced else own, store_url(settings)
+    restored = restore(url, path, _doer(), settings.home, expected, comes_back=is_forced)
     belong_to(settings, restored.installation_id)
     return restored
 

@@ -21,6 +21,7 @@ from dashboard.errors import (
     StoreUnavailable,
 )
 from dashboard.store.audit import AuditFilter, audit_entries
+from dashboard.store.backup import back_up
 from dashboard.store.database import database_at
 from dashboard.store.engine import Store, open_store
 from dashboard.store.invariants import changed_rejections
@@ -28,6 +29,7 @@ from dashboard.store.move import give_up, move
 from dashboard.store.moving import MoveMark, mark_of, set_mark
 from dashboard.store.raw_rows import last_number
 from dashboard.store.rejections import newest
+from dashboard.store.restore import restore
 from dashboard.store.schema import audit_log, outbox, rejections
 from dashboard.store.verify import verify
 from tests.builders import A_MOMENT, a_hash, an_id
@@ -137,6 +139,24 @@ def test_store_that_moved_does_not_move_again(url: str, target: str, tmp_path: P
         move(url, f"sqlite:///{tmp_path}/third.sqlite", BY)
     with pytest.raises(ForeignStore, match=r"was moved to .* before: nothing is left to move"):
         move(url, target, BY)
+
+
+def test_backup_is_not_restored_where_the_store_left_unless_it_is_meant(
+    url: str, target: str, tmp_path: Path
+) -> None:
+    backup = tmp_path / "backup.sqlite"
+    with open_store(url) as store:
+        back_up(store, backup)
+    move(url, target, BY)
+
+    with pytest.raises(ForeignStore, match=r"was moved to .*, and restore there; with --force"):
+        restore(url, backup, BY, tmp_path)
+    with pytest.raises(ForeignStore, match="was moved to"):
+        open_store(url)
+
+    restore(url, backup, BY, tmp_path, comes_back=True)
+    with open_store(url):
+        pass
 
 
 def test_move_that_fails_leaves_the_store_as_it_was(url: str, target: str) -> None:

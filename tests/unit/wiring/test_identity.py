@@ -103,7 +103,7 @@ def test_machine_that_lost_everything_becomes_the_installation_of_its_backup(
     migrate_store(old)
     backup = back_up_store(old, tmp_path / "b.sqlite", keep=None, overwrites=False).path
 
-    restore_store(new, backup, becomes_another=False)
+    restore_store(new, backup, is_forced=False)
 
     assert own_id(new) == own_id(old)
     open_checked_store(new).close()
