@@ -47,7 +47,12 @@ SILENT: Final = NetworkCard(
     threshold_period=timedelta(minutes=15),
     gas_source="gas.example",
 )
-FLAT: Final = replace(SILENT, network_id=NetworkId(59141), name="Linea Sepolia")
+FLAT: Final = replace(
+    SILENT,
+    network_id=NetworkId(59141),
+    name="Linea Sepolia",
+    gas_period=timedelta(minutes=10),  # its figures stay fresh however long the tests take
+)
 HOSTILE: Final = (
     "<img src=https://outside.invalid/a onerror=\"document.title='owned'\">"
     "<script>document.title='owned'</script> **bold** [link](https://outside.invalid) $x^2$ "

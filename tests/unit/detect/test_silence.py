@@ -29,6 +29,11 @@ def test_api_that_answered_nothing_since_the_first_failure_is_silent(
     assert sight == Sight(is_trouble=True, at=NOW, since=A_MOMENT, grounds=grounds)
 
 
+def test_failure_lasts_from_the_first_to_the_latest() -> None:
+    assert FAILING.failed_for == seconds(600)
+    assert Unanswered(A_MOMENT, A_MOMENT, "refused").failed_for == timedelta()
+
+
 def test_answer_to_another_question_shows_that_the_api_is_not_silent() -> None:
     assert see_silence(FAILING, A_MOMENT + seconds(1), A_MOMENT, NOW) == WELL
 

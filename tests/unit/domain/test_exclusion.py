@@ -13,6 +13,7 @@ from dashboard.domain.exclusion import (
     SignedTransaction,
 )
 from dashboard.domain.quantity import Address, NetworkId, TxHash
+from tests.builders import A_MOMENT, a_rejection, seconds
 
 
 def test_report_shows_its_record_without_overflows_and_bytes() -> None:
@@ -32,3 +33,10 @@ def test_report_shows_its_record_without_overflows_and_bytes() -> None:
 def test_stages_and_answers_are_the_words_of_the_wire() -> None:
     assert [*RejectionStage] == ["SEQUENCER", "RPC", "P2P"]
     assert [*SaveStatus] == ["SAVED", "DUPLICATE_ALREADY_SAVED_BEFORE"]
+
+
+def test_rejection_was_seen_last_when_it_was_seen_again() -> None:
+    later = A_MOMENT + seconds(3600)
+
+    assert a_rejection(first_seen_at=A_MOMENT).last_seen_at == A_MOMENT
+    assert a_rejection(first_seen_at=A_MOMENT, seen_again_at=later).last_seen_at == later

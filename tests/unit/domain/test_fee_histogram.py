@@ -93,3 +93,11 @@ def test_histogram_of_nothing_has_no_quantile() -> None:
 def test_fee_that_was_not_counted_cannot_be_taken_back() -> None:
     with pytest.raises(ValueError, match="no fee like 8 wei"):
         counted([Wei(7)]).remove(Wei(8))
+
+
+@given(MANY, MANY)
+def test_histogram_holds_those_of_its_own_fees(some: list[Wei], others: list[Wei]) -> None:
+    all_of_them = counted(some + others)
+
+    assert all_of_them.holds(counted(some))
+    assert not counted(some).holds(all_of_them)
