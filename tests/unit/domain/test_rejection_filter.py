@@ -40,7 +40,7 @@ AFTER, BEFORE = seconds(1), -seconds(1)
         RejectionFilter(label="only the store knows labels"),
     ],
 )
-def test_rejection_fits(wanted: RejectionFilter) -> None:
+def test_rejection_that_agrees_in_all_that_is_asked_fits(wanted: RejectionFilter) -> None:
     assert wanted.fits(REJECTION)
 
 
