@@ -24,7 +24,7 @@ PROJECT := --no-deps --no-build-isolation --editable .
 help:
 	@echo 'make run      install what running needs and start everything (the second time: at once)'
 	@echo 'make test     install what the tests need and run them all'
-	@echo 'make coverage run them all and tell which lines none of them reaches; takes half as long again'
+	@echo 'make coverage run them all and tell which lines none of them reaches; takes 1.7 times as long'
 	@echo 'make check    formatter, linter, types, import contracts, tests: exactly what CI runs'
 	@echo 'make bench    measure speed for docs/benchmarks.md; ARGS="S6 --quick": a part, briefly, no page'
 	@echo 'make faults   play the full runs of every fault, some hours, and publish docs/faults.md; ARGS="ROW --runs N"'
