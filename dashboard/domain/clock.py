@@ -5,4 +5,4 @@ from datetime import datetime
 from typing import TypeAlias
 
 Clock: TypeAlias = Callable[[], datetime]
-"""Returns the present moment, aware and in UTC."""
+"""Returns the present moment, aware, in UTC and in whole milliseconds, as it can be stored."""

@@ -8,8 +8,12 @@ from dashboard.store.boot import boot_clock
 
 
 def utc_now() -> datetime:
-    """Return the present moment, aware and in UTC."""
-    return datetime.now(UTC)
+    """Return the present moment, aware and in UTC, cut to milliseconds as the store keeps it.
+
+    Finer, a moment would be later than what the store gives back of it.
+    """
+    now = datetime.now(UTC)
+    return now.replace(microsecond=now.microsecond // 1000 * 1000)
 
 
 def elapsed() -> timedelta:

@@ -55,6 +55,17 @@ def test_exemption_from_a_tool_names_its_rule_and_its_reason() -> None:
     assert offences == []
 
 
+def test_time_of_day_is_asked_of_the_one_clock_that_cuts_it_as_the_store_does() -> None:
+    askers = {
+        source.path
+        for source in all_sources()
+        for _, name in source.dotted_names()
+        if source.path.startswith("dashboard/") and name in {"datetime.now", "time.time"}
+    }
+
+    assert askers == {"dashboard/wiring/clock.py", "dashboard/poll/scheduler.py"}
+
+
 def test_pure_module_takes_the_time_as_an_argument() -> None:
     offences = [
         f"{source.path}:{line} {name}"
