@@ -30,13 +30,23 @@ class Patience:
 _log = get_logger("supervise")
 
 
+class _KilledWhileStarting(RoleError):
+    """A signal ended a role before it was ready, which says nothing of whether it can start."""
+
+    def __init__(self, message: str, status: int) -> None:
+        """Remember the status: the number of the signal, below zero."""
+        super().__init__(message)
+        self.status = status
+
+
 async def supervise(
     roles: Sequence[Role], stop: asyncio.Event, patience: Patience = Patience()
 ) -> None:
     """Start each role when those that it comes after are ready, and keep all running until `stop`.
 
-    A role that dies is started again, later each time. One that cannot start, or that keeps
-    dying before it was steady, raises RoleError after everything else was stopped.
+    A role that dies is started again, later each time, and so is one that is killed while it
+    starts. One that ends by itself at its first start, or that keeps dying before it was steady,
+    raises RoleError after everything else was stopped.
     """
     keepers = {role.name: _Keeper(role, patience) for role in roles}
     working = [
@@ -71,10 +81,18 @@ class _Keeper:
         """Start once those `before` are ready, then keep the process alive."""
         for ready in before:
             await ready.wait()
-        await self.start()
+        await self._start_first()
         _log.info("role is ready", started=self.role.name)
         self.ready.set()
         await self.keep()
+
+    async def _start_first(self) -> None:
+        """Start, again where somebody kills it meanwhile; one that ends by itself cannot start."""
+        while self.ready_since is None:
+            try:
+                await self.start()
+            except _KilledWhileStarting as killed:
+                await asyncio.sleep(self._delay(killed.status))
 
     async def start(self) -> None:
         """Start the role's process and wait until it is ready; RoleError if it never is.
@@ -101,11 +119,9 @@ class _Keeper:
             if await asyncio.to_thread(self.role.is_ready):
                 return
             await asyncio.sleep(0.05)
-        msg = (
-            f"{self.role.name} ended with status {process.returncode} while starting; "
-            "its lines above say why"
-        )
-        raise RoleError(msg)
+        status = process.returncode
+        msg = f"{self.role.name} ended with status {status} while starting; its lines above say why"
+        raise _KilledWhileStarting(msg, status) if status < 0 else RoleError(msg)
 
     async def keep(self) -> None:
         """Start the role again whenever it dies, until it dies too often: then RoleError."""

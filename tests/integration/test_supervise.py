@@ -29,6 +29,7 @@ SAYS_GOODBYE = (
     "out.write(str(os.getpid()) + chr(10)); sys.stdin.read()"
 )
 DIES = "import sys; sys.exit(3)"
+KILLS_ITSELF = "import os; os.kill(os.getpid(), 9)"
 LIVES_ONCE = (
     "import os, sys; again = os.path.exists(sys.argv[1]);"
     "open(sys.argv[1], 'a').write(str(os.getpid()) + chr(10));"
@@ -141,6 +142,30 @@ async def test_supervisor_says_which_role_ended_while_starting(tmp_path: Path) -
     never_ready = role(tmp_path / "broken", DIES, is_ready=lambda: False)
 
     with pytest.raises(RoleError, match="broken ended with status 3 while starting"):
+        await supervise([never_ready], asyncio.Event(), PATIENCE)
+
+
+async def test_supervisor_starts_a_role_again_that_was_killed_at_its_first_start(
+    tmp_path: Path,
+) -> None:
+    stop = asyncio.Event()
+    path = tmp_path / "role"
+    starting = role(path, is_ready=lambda: len(starts(path)) == 2)
+
+    running = asyncio.create_task(supervise([starting], stop, PATIENCE))
+    await eventually_async(lambda: bool(starts(path)))
+    os.kill(starts(path)[0], signal.SIGKILL)
+    await eventually_async(lambda: len(starts(path)) == 2)
+    stop.set()
+    await running
+
+    assert not is_alive(starts(path)[1])
+
+
+async def test_supervisor_gives_up_on_a_role_that_is_killed_at_every_start(tmp_path: Path) -> None:
+    never_ready = role(tmp_path / "killed", KILLS_ITSELF, is_ready=lambda: False)
+
+    with pytest.raises(RoleError, match=r"killed keeps dying \(last status -9\)"):
         await supervise([never_ready], asyncio.Event(), PATIENCE)
 
 
