@@ -38,7 +38,7 @@ def build_app(services: ServeServices) -> ASGIApp:
     gas = GasApi(fees, services.clock, services.limits.oldest_fees)
     services.counters.known_hashes = lambda: len(services.known)
     services.counters.tallies = services.gate.tallies
-    metrics = MetricsPage(services.counters, fees.values(), services.clock, services.metrics_key)
+    metrics = MetricsPage(services, fees.values())
     readiness = Readiness(services, fees.values())
     board = Switchboard(services, gas, readiness, metrics, _documents(services))
     return _App(services, board, fees.values())

@@ -11,26 +11,26 @@ from prometheus_client import CollectorRegistry, ProcessCollector, generate_late
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
 from starlette.types import Scope
 
-from dashboard.domain.clock import Clock
-from dashboard.domain.secret import Secret
 from dashboard.serve.exposition import Exposition
 from dashboard.serve.following import NetworkFees
-from dashboard.serve.metrics import Counters
 from dashboard.serve.reply import Reply, json_reply
+from dashboard.serve.services import ServeServices
 from dashboard.wire.gas_error import encode_error
 
 _FORWARDED: Final = frozenset({b"forwarded", b"x-forwarded-for", b"x-real-ip", b"via"})
 """Headers that reverse proxies add: behind one, everybody seems to come from loopback."""
 
+_REMEDY: Final = "If this name is yours, add it to http.allowed_hosts."
+
 
 class MetricsPage:
     """Answers ``/metrics``: to loopback, and to whoever presents the key for it."""
 
-    def __init__(
-        self, counters: Counters, fees: Collection[NetworkFees], clock: Clock, key: Secret | None
-    ) -> None:
-        """Tell `counters` and the state of `fees`."""
-        self._exposition = Exposition(counters, fees, clock)
+    def __init__(self, services: ServeServices, fees: Collection[NetworkFees]) -> None:
+        """Tell the counters of `services` and the state of `fees`."""
+        key = services.metrics_key
+        self._exposition = Exposition(services.counters, fees, services.clock)
+        self._allowed_hosts = services.allowed_hosts
         self._registry = CollectorRegistry()
         self._registry.register(self._exposition)
         ProcessCollector(registry=self._registry)
@@ -39,8 +39,11 @@ class MetricsPage:
     def answer(self, scope: Scope, *, store_is_up: bool) -> Reply:
         """Answer one request that GET or HEAD made."""
         headers = dict(scope["headers"])
-        if not (self._has_key(headers) or _is_from_this_machine(scope, headers)):
-            return self._refusal()
+        if not self._has_key(headers):
+            if not _is_from_this_machine(scope, headers):
+                return self._refusal()
+            if foreign := self._allowed_hosts.refusal(scope["headers"]):
+                return json_reply(encode_error(403, f"{foreign} {_REMEDY}"), 403)
         self._exposition.store_is_up = store_is_up
         body = generate_latest(self._registry)
         length = b"%d" % len(body)

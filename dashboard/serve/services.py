@@ -8,6 +8,7 @@ from datetime import timedelta
 from typing import Protocol
 from uuid import UUID, uuid4
 
+from dashboard.domain.allowed_hosts import AllowedHosts
 from dashboard.domain.clock import Clock
 from dashboard.domain.quantity import NetworkId
 from dashboard.domain.secret import Secret
@@ -104,6 +105,7 @@ class ServeServices:
     `method_prefixes`: brands under which both methods answer, such as ``chain`` and ``linea``.
     `cors_origins`: browser origins that may call, ``*`` for all.
     `metrics_key`: opens ``/metrics`` to other machines than this one.
+    `allowed_hosts`: names under which this machine reads ``/metrics`` without a key.
     `has_page`: whether the page that tries the APIs is served.
     `log_requests`: whether every answered request leaves a line in the log.
     `new_id`: gives ids that nobody else has.
@@ -126,6 +128,7 @@ class ServeServices:
     counters: Counters = field(default_factory=Counters)
     metrics_key: Secret | None = None
     has_page: bool = True
+    allowed_hosts: AllowedHosts = field(default_factory=AllowedHosts)
     last_look: LastLook = field(default_factory=LastLook)
     feed: Feed = field(init=False)
     rejections: RejectionReader = field(init=False)

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from dashboard.devnet.networks import SIMULATED, SimulatedNetwork
+from dashboard.domain.allowed_hosts import HOST_NAME
 from dashboard.domain.api_key import KEY_PREFIX
 from dashboard.domain.quantity import shorten
 from dashboard.domain.secret import Secret
@@ -34,6 +35,7 @@ def check_together(settings: Settings) -> Iterator[Finding]:
     yield from check_store(settings.store)
     yield from _check_addresses(settings)
     yield from _check_origins(settings)
+    yield from _check_names(settings)
     yield from _check_devnet_key(settings)
     yield from check_keys(settings)
     yield from _check_networks(settings)
@@ -64,6 +66,16 @@ def _check_origins(settings: Settings) -> Iterator[Finding]:
         if not _ORIGIN.fullmatch(origin):
             said = f"holds {origin!r}, which no browser sends: write it as https://wallet.example"
             yield ("serve", "cors_origins"), said
+
+
+def _check_names(settings: Settings) -> Iterator[Finding]:
+    for name in settings.http.allowed_hosts:
+        if not HOST_NAME.fullmatch(name):
+            said = (
+                f"holds {shorten(name)}, which is no name of a machine: write it without scheme "
+                "and port, as watch.example"
+            )
+            yield ("http", "allowed_hosts"), said
 
 
 def _check_fees(settings: Settings) -> Iterator[Finding]:

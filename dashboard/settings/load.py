@@ -54,7 +54,12 @@ _PARSERS: Final = {
 _OLD_NAMES: Final = {("store", "keep_gas_observations"): "keep_fees"}
 """What settings were called before; an old name means the same, unless the new one stands there."""
 
-_LISTS: Final = (("serve", "method_prefixes"), ("serve", "cors_origins"), ("mail", "recipients"))
+_LISTS: Final = (
+    ("serve", "method_prefixes"),
+    ("serve", "cors_origins"),
+    ("http", "allowed_hosts"),
+    ("mail", "recipients"),
+)
 
 
 def load_settings(variables: Mapping[str, str] | None = None) -> Settings:

@@ -57,6 +57,12 @@ class PagesSettings(Struct, frozen=True, forbid_unknown_fields=True):
     lookup_deadline: Duration
 
 
+class HttpSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """[http]: what holds for pages, serve and devnet alike."""
+
+    allowed_hosts: list[str]
+
+
 class ApiKeySettings(Struct, frozen=True, forbid_unknown_fields=True):
     """[serve.keys.NAME]: one key that clients of our own APIs present.
 
@@ -224,6 +230,7 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True):
 
     home: Path
     store: StoreSettings
+    http: HttpSettings
     pages: PagesSettings
     serve: ServeSettings
     devnet: DevnetSettings

@@ -23,6 +23,7 @@ from dashboard.store.engine import Store
 from dashboard.store.transactions import TrackRequest, track
 from dashboard.upstream.http import open_client
 from dashboard.wiring.clock import utc_now
+from dashboard.wiring.host_check import HostCheck, allowed_hosts
 from dashboard.wiring.http import run_http
 from dashboard.wiring.networks import Clients, networks_of
 from dashboard.wiring.store import open_role_store
@@ -40,7 +41,7 @@ async def run_devnet(settings: Settings, stop: asyncio.Event) -> None:
             serve = Clients(http, settings.poll, attempts=1).exclusion(network)
             assert serve is not None  # noqa: S101 - devnet always has the endpoint of our own serve
             reporter = Reporter(chain, ledger, serve, _tracker(store), utc_now)
-            app = build_app(chain, ledger, utc_now)
+            app = HostCheck(build_app(chain, ledger, utc_now), allowed_hosts(settings))
             chain.block(chain.head(utc_now()))  # catches up before anybody waits for an answer
             async with _reporting(reporter, stop):
                 await run_http(_config(app, settings), stop, "LINEWATCH_DEVNET_PORT")

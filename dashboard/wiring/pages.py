@@ -28,6 +28,7 @@ from dashboard.show.desk import Desk, register
 from dashboard.show.warmth import warm_up
 from dashboard.wiring.cards import card_of
 from dashboard.wiring.clock import utc_now
+from dashboard.wiring.host_check import HostCheck, allowed_hosts
 from dashboard.wiring.http import run_http
 from dashboard.wiring.live import live_question
 from dashboard.wiring.migration import migrate_store
@@ -61,6 +62,11 @@ async def run_pages(settings: Settings, stop: asyncio.Event) -> None:
         timeout_graceful_shutdown=2,
     )
     await run_http(config, stop, "LINEWATCH_PAGES_PORT")
+
+
+def pages_host_check(app: ASGIApp) -> HostCheck:
+    """Let only requests for this machine's own names through to the pages."""
+    return HostCheck(app, allowed_hosts(load_settings()))
 
 
 def pages_lifespan(

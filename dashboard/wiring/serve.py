@@ -7,6 +7,9 @@ import gc
 from contextlib import closing
 from typing import Final
 
+from starlette.types import ASGIApp
+
+from dashboard.serve.app import build_app
 from dashboard.serve.doorman import ConnectionLimits
 from dashboard.serve.gate import Gate
 from dashboard.serve.key_keeping import KeyKeeper
@@ -18,6 +21,7 @@ from dashboard.settings.schema import ServeSettings
 from dashboard.store.engine import Store
 from dashboard.upstream.http import open_client
 from dashboard.wiring.clock import utc_now
+from dashboard.wiring.host_check import HostCheck, allowed_hosts
 from dashboard.wiring.http import run_http
 from dashboard.wiring.keys import configured_keys
 from dashboard.wiring.networks import Clients, Network, networks_of
@@ -33,9 +37,18 @@ async def run_serve(settings: Settings, stop: asyncio.Event) -> None:
     with closing(open_role_store(settings)) as store:
         async with http:
             services = _services(settings, store, Clients(http, settings.poll))
-            config = server_config(services, settings.serve.host, settings.serve.port)
+            app = _app(services, settings)
+            config = server_config(services, settings.serve.host, settings.serve.port, app)
             _spare_collector()
             await run_http(config, stop, "LINEWATCH_SERVE_PORT")
+
+
+def _app(services: ServeServices, settings: Settings) -> ASGIApp:
+    """Return the app; the published development key opens it to our own pages alone."""
+    app = build_app(services)
+    if not settings.has_development_key:
+        return app
+    return HostCheck(app, allowed_hosts(settings, with_cors=True))
 
 
 def _spare_collector() -> None:
@@ -78,6 +91,7 @@ def _services(settings: Settings, store: Store, clients: Clients) -> ServeServic
         gate=gate,
         strangers=Strangers(serve.wrong_keys_per_minute),
         key_keeper=keeper,
+        allowed_hosts=allowed_hosts(settings),
     )
 
 

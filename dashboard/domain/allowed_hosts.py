@@ -1,0 +1,93 @@
+"""Which names a request may come for: DNS rebinding and foreign web sites are turned away."""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final
+
+from dashboard.domain.quantity import shorten
+
+HOST_NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,63}(?:\.[A-Za-z0-9_-]{1,63}){0,30}", re.ASCII)
+"""A name of a machine as it stands in an address, without a port."""
+
+_AUTHORITY: Final = r"(?P<host>\[[0-9A-Fa-f:.]{2,45}\]|[A-Za-z0-9._-]{1,254})(?::\d{1,5})?"
+_HOST: Final = re.compile(_AUTHORITY, re.ASCII)
+_ORIGIN: Final = re.compile(rf"https?://(?P<authority>{_AUTHORITY})", re.ASCII)
+_ADDRESS: Final = re.compile(rf"https?://{_AUTHORITY}(?:[/?#].*)?", re.ASCII | re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class AllowedHosts:
+    """The names by which browsers reach this machine, in lower case.
+
+    A web site can give its own name our address (DNS rebinding), and a browser then takes what
+    we answer for the site's. It cannot do so with `localhost` or with an address written in
+    digits, which therefore need no permission. `origins` may call besides, whole as browsers
+    send them; ``*`` stands for all.
+    """
+
+    names: frozenset[str] = frozenset()
+    origins: frozenset[str] = frozenset()
+
+    def refusal(self, headers: Iterable[tuple[bytes, bytes]]) -> str | None:
+        """Return why a request with these headers is refused; None where it may pass."""
+        hosts: list[bytes] = []
+        origins: list[bytes] = []
+        for name, value in headers:
+            if name == b"host":
+                hosts.append(value)
+            elif name == b"origin":
+                origins.append(value)
+        host = hosts[0].decode("latin-1") if len(hosts) == 1 else ""
+        if not self._allows_host(host):
+            return f"Nothing is served under the name {shorten(host)}."
+        for origin in origins:
+            if not self._allows_origin(origin.decode("latin-1"), host):
+                return f"Calls from {shorten(origin.decode('latin-1'))} are not taken."
+        return None
+
+    def _allows_host(self, text: str) -> bool:
+        match = _HOST.fullmatch(text)
+        if match is None:
+            return False
+        name = _plain(match["host"])
+        return name == "localhost" or name in self.names or _is_address(name)
+
+    def _allows_origin(self, text: str, host: str) -> bool:
+        """Whether a page may call: our own, or one under a name that is ours whatever its port.
+
+        Behind a proxy the page has the proxy's name and port, and the request may have another.
+        """
+        if text in self.origins or "*" in self.origins:
+            return True
+        match = _ORIGIN.fullmatch(text)
+        if match is None:
+            return False
+        return match["authority"].lower() == host.lower() or _plain(match["host"]) in self.names
+
+
+def origin_authority(origin: str) -> str | None:
+    """Return what follows the scheme of a browser's origin; None for an origin without one."""
+    match = _ORIGIN.fullmatch(origin)
+    return match["authority"] if match else None
+
+
+def host_of(address: str) -> str | None:
+    """Return the host in an HTTP address, in lower case; None where there is none."""
+    match = _ADDRESS.fullmatch(address)
+    return _plain(match["host"]) if match else None
+
+
+def _plain(host: str) -> str:
+    return host.lower().removesuffix(".")
+
+
+def _is_address(name: str) -> bool:
+    try:
+        ipaddress.ip_address(name.removeprefix("[").removesuffix("]"))
+    except ValueError:
+        return False
+    return True

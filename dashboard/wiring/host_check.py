@@ -1,0 +1,85 @@
+"""The check of Host and Origin before anything of ours, or of a framework, sees a request."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from dashboard.domain.allowed_hosts import AllowedHosts, host_of, origin_authority
+from dashboard.logs import get_logger
+from dashboard.settings import Settings
+
+_REMEDY: Final = (
+    "If this name is yours, add it to http.allowed_hosts, or set pages.public_url to the "
+    "address that people use. Web sites that may call serve stand in serve.cors_origins."
+)
+_MOST_LOGGED: Final = 20
+"""Refusals that are logged, each text once: enough to find a wrong proxy, no way to fill a disk."""
+
+_log = get_logger("host check")
+
+
+def allowed_hosts(settings: Settings, *, with_cors: bool = False) -> AllowedHosts:
+    """Return the names of this machine; `with_cors`: with the origins that may call serve."""
+    bound = (settings.pages.host, settings.serve.host, settings.devnet.host)
+    names = {name.lower() for name in (*settings.http.allowed_hosts, *bound)}
+    if public := host_of(settings.pages.public_url):
+        names.add(public)
+    return AllowedHosts(
+        frozenset(names), frozenset(settings.serve.cors_origins if with_cors else ())
+    )
+
+
+class HostCheck:
+    """ASGI middleware that answers 403 to requests and WebSockets of foreign names and pages."""
+
+    def __init__(self, app: ASGIApp, allowed: AllowedHosts) -> None:
+        """Let only what is `allowed` through to the app."""
+        self._app = app
+        self._allowed = allowed
+        self._logged: set[str] = set()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Refuse, or pass on."""
+        if scope["type"] not in {"http", "websocket"}:
+            await self._app(scope, receive, send)
+            return
+        refusal = self._allowed.refusal(scope["headers"])
+        if refusal is None:
+            await self._app(_as_one_site(scope), receive, send)
+            return
+        if len(self._logged) < _MOST_LOGGED and refusal not in self._logged:
+            self._logged.add(refusal)
+            _log.warning("a request was refused", why=refusal, remedy=_REMEDY)
+        await _refuse(f"{refusal} {_REMEDY}\n".encode(), scope, send)
+
+
+def _as_one_site(scope: Scope) -> Scope:
+    """Give the request the Host of its Origin, which was found to be ours.
+
+    Streamlit compares the two on a WebSocket, and where a proxy made them differ it asks a host
+    on the internet which address this machine has.
+    """
+    headers = dict(scope["headers"])
+    authority = origin_authority(headers.get(b"origin", b"").decode("latin-1"))
+    if authority is None or authority.encode() == headers[b"host"]:
+        return scope
+    others = [(name, value) for name, value in scope["headers"] if name != b"host"]
+    return {**scope, "headers": [(b"host", authority.encode()), *others]}
+
+
+async def _refuse(body: bytes, scope: Scope, send: Send) -> None:
+    prefix = ""
+    if scope["type"] == "websocket":
+        if "websocket.http.response" not in scope.get("extensions", {}):
+            await send({"type": "websocket.close"})  # the server says 403 by itself
+            return
+        prefix = "websocket."
+    headers = [
+        (b"content-type", b"text/plain; charset=utf-8"),
+        (b"x-content-type-options", b"nosniff"),
+        (b"content-length", b"%d" % len(body)),
+    ]
+    await send({"type": f"{prefix}http.response.start", "status": 403, "headers": headers})
+    await send({"type": f"{prefix}http.response.body", "body": body})
