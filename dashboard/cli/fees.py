@@ -154,6 +154,7 @@ def _form(current: Current) -> Json:
         "networkCongestion": None
         if figures.network_congestion is None
         else figures.network_congestion.value,
+        **dict.fromkeys(("low", "medium", "high")),
         **{name: _level_form(level) for name, level in _levels(suggested)},
     }
 

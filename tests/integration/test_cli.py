@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import socket
 import subprocess
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.installation import Installation, command, new_installation
+from tests.integration.storied import tell_story
 
 
 @pytest.fixture
@@ -32,6 +34,21 @@ def test_command_line_names_a_wrong_setting_in_one_line(tmp_path: Path) -> None:
     assert refused.returncode == 2
     assert refused.stderr.count("\n") == 1
     assert "poll.gas_period (in the variable LINEWATCH_POLL_GAS_PERIOD)" in refused.stderr
+
+
+def test_fees_before_the_first_one_have_the_same_keys(
+    installation: Installation, tmp_path: Path
+) -> None:
+    installation.run("migrate")
+    told = new_installation(tmp_path / "told")
+    tell_story(told)
+
+    (before,), (after,) = (
+        json.loads(each.run("fees", "--json").stdout)["networks"] for each in (installation, told)
+    )
+
+    assert list(before) == list(after)
+    assert before["low"] is before["medium"] is before["high"] is None
 
 
 def test_command_line_migrates_a_store_once(installation: Installation) -> None:
