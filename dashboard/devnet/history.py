@@ -108,6 +108,8 @@ class History:
         marks = _multiples(int(moments[0]), int(moments[-1]) + 1, _MARK_SECONDS)
         levels = dict(zip(marks.tolist(), self._levels(marks).T.tolist(), strict=True))
         window = FeeWindow(_WINDOW)
+        for fee in self._fees.base_fees(_before(marks)).tolist():
+            window.append(fee)
         blocks: deque[BlockFees] = deque(maxlen=policy.historical_blocks)
         following = self._fees.prices(moments + BLOCK_SECONDS).tolist()
         for (at, fees), next_base_fee in zip(self._blocks(moments), following, strict=True):
@@ -149,10 +151,15 @@ class History:
 
     def _levels(self, marks: Integers) -> Integers:
         """Return median and 90th percentile of the marks until each one, in two rows."""
-        before = marks[0] - np.arange(_WINDOW - 1, 0, -1) * _MARK_SECONDS
-        fees = self._fees.base_fees(np.append(before, marks))
+        fees = self._fees.base_fees(np.append(_before(marks), marks))
         ascending = np.sort(sliding_window_view(fees, _WINDOW), axis=1)
         return ascending[:, _RANKS].T
+
+
+def _before(marks: Integers) -> Integers:
+    """Return the marks before the first one, which fill its window up."""
+    before: Integers = marks[0] - np.arange(_WINDOW - 1, 0, -1) * _MARK_SECONDS
+    return before
 
 
 def _multiples(begin: int, end: int, step: int) -> Integers:

@@ -18,7 +18,7 @@ _ONE_LOOK: Final = timedelta(milliseconds=500)
 """How long one look at the node counts for whoever else asks."""
 
 _LONGEST_LOAD: Final = timedelta(seconds=8)
-"""How long a question about the whole window waits for it; then it fails, and is put again."""
+"""How long a question waits for the whole window; then it fails, and is put again."""
 
 
 class ChainReader(Protocol):
@@ -35,9 +35,10 @@ class ChainReader(Protocol):
 class GasFromNode:
     """Answers as a gas API does; every method raises UpstreamError.
 
-    The questions of one poll share one look at the node: what it said, or why it did not. What
-    rests on the whole window waits until that is loaded. With `stalled_after`, a newest block
-    that is older counts as no answer: the node lost its peers, or nothing is mined.
+    The questions of one poll share one look at the node: what it said, or why it did not. All
+    answers rest on the whole window and wait until that is loaded: the congestion among the
+    suggested fees does too. With `stalled_after`, a newest block that is older counts as no
+    answer: the node lost its peers, or nothing is mined.
     """
 
     def __init__(
@@ -53,7 +54,7 @@ class GasFromNode:
 
     async def suggested_gas_fees(self) -> SuggestedGasFees:
         """Return the fees that the newest blocks suggest."""
-        return (await self._look()).suggested_gas_fees
+        return (await self._look_at_all()).suggested_gas_fees
 
     async def base_fee_history(self) -> tuple[Wei, ...]:
         """Return the base fees of the last blocks, oldest first."""
@@ -77,18 +78,16 @@ class GasFromNode:
         return self._follower.snapshot()
 
     async def _look_at_all(self) -> ChainFees:
-        """Load the window first; what a node cannot tell of it at all is done without."""
-        fees = await self._look()
+        """Load the window first; UpstreamUnavailable where that does not go on, or takes long."""
+        fees, held = await self._look(), -1
         started = self._clocks.elapsed()
         while not self._follower.is_complete:
-            held = self._follower.blocks_held
-            if self._clocks.elapsed() - started > _LONGEST_LOAD:
+            before, held = held, self._follower.blocks_held
+            if held == before or self._clocks.elapsed() - started > _LONGEST_LOAD:
                 raise UpstreamUnavailable(f"the node's window is being read: {held} blocks so far")
             async with self._one_at_a_time:
                 await self._follower.refresh()
             fees = self._follower.snapshot()
-            if self._follower.blocks_held == held:
-                break
         return fees
 
     async def _refresh(self) -> None:

@@ -85,8 +85,21 @@ class NetworkFees:
 
     @property
     def replies(self) -> GasReplies | None:
-        """The newest replies with the time of the node's newest answer; None before the first."""
+        """The newest replies with the time of the node's newest answer; None before the first.
+
+        They rest on the whole window, never on a part of it.
+        """
         return self._replies
+
+    @property
+    def loading(self) -> str | None:
+        """How far the window is read, in words; None once it is, or before the first block."""
+        if self._follower.is_complete or not self.window_filled:
+            return None
+        return (
+            f"The window of {self.name} is being read: "
+            f"{self.window_filled:,} of {self.window:,} blocks."
+        )
 
     @property
     def follower(self) -> Follower:
@@ -121,8 +134,10 @@ class NetworkFees:
     async def refresh(self) -> timedelta:
         """Ask the node once; return how long to leave it alone."""
         try:
+            before = self.window_filled
             await self._follower.refresh()
-            self._replies = self._told(self._follower.snapshot())
+            if self._follower.is_complete:
+                self._replies = self._told(self._follower.snapshot())
         except UpstreamError as error:
             return self._failed(error)
         except Exception:  # noqa: BLE001 - top of a loop that a mistake of ours must not end
@@ -133,6 +148,8 @@ class NetworkFees:
         if self._failures:
             _log.info("The node answers again", network=self.name, failures=self._failures)
         self._failures = 0
+        if not self._follower.is_complete:
+            return timedelta(0) if self.window_filled > before else self._period
         return self._next_look()
 
     def _next_look(self) -> timedelta:

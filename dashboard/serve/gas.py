@@ -59,6 +59,8 @@ class GasApi:
 
 def _away(network: NetworkFees) -> Response:
     """Tell whom nothing recent is known of when to ask again: at about the next look."""
+    if network.loading is not None:
+        return status_error(503, network.loading, {"Retry-After": "1"})
     msg = f"The node of {network.name} does not answer and no recent fees are held."
     return status_error(503, msg, {"Retry-After": "5"})
 

@@ -104,6 +104,8 @@ def trouble_of_node(network: NetworkFees, now: datetime, oldest: timedelta) -> s
     though it answers: it lost its peers, or nothing is mined.
     """
     replies = network.replies
+    if network.loading is not None:
+        return network.loading
     if replies is None:
         return f"The node of {network.name} has not answered yet."
     silence = now - replies.read_at

@@ -32,7 +32,8 @@ class Follower(Protocol):
     """Follows a chain through its nodes; `upstream.failover.FailoverFollower` is the one in use.
 
     `requests` counts what the nodes were asked, `changes` how often another one was turned to.
-    Of the `window_blocks` that the numbers rest on, `blocks_held` are read.
+    Of the `window_blocks` that the numbers rest on, `blocks_held` are read; until the window
+    `is_complete`, a snapshot is of a part of it.
     """
 
     @property
@@ -45,6 +46,8 @@ class Follower(Protocol):
     def blocks_held(self) -> int: ...
     @property
     def window_blocks(self) -> int: ...
+    @property
+    def is_complete(self) -> bool: ...
 
     async def refresh(self) -> None:
         """Ask the node for what is new; raises UpstreamError."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Final
 
 from dashboard.domain.clock import Clock
@@ -33,13 +33,15 @@ class FollowPolicy:
     Percentiles and congestion look at `window_blocks`. The first refresh loads the newest only,
     each later one at most `chunks_per_refresh` times 1024 older ones. A chain that seems to
     have become shorter is believed after `patience` refreshes: until then one of several nodes
-    merely lags behind.
+    merely lags behind. Blocks that could not be read for `older_patience` are taken for blocks
+    that the node does not have.
     """
 
     fees: FeePolicy = field(default_factory=FeePolicy)
     window_blocks: int = 20_000
     chunks_per_refresh: int = 2
     patience: int = 3
+    older_patience: timedelta = timedelta(minutes=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,9 +64,9 @@ class ChainFees:
 class ChainFollower:
     """Keeps the newest blocks of one node's chain; `refresh` asks, `snapshot` answers from memory.
 
-    The newest blocks are loaded first, so that there is an answer at once; older ones follow
-    with each refresh, and meanwhile the answer rests on what is there. Blocks that the chain
-    replaced are replaced here.
+    The newest blocks are loaded first; older ones follow with each refresh. Until the window
+    `is_complete` a snapshot rests on a part of it, which nobody may be told. Blocks that the
+    chain replaced are replaced here.
     """
 
     def __init__(
@@ -81,6 +83,8 @@ class ChainFollower:
         self._read_at: datetime | None = None
         self._snapshot: ChainFees | None = None
         self._times_shorter = 0
+        self._older_fail_since: datetime | None = None
+        self._has_no_older = False
 
     @property
     def head(self) -> BlockHeader | None:
@@ -94,8 +98,9 @@ class ChainFollower:
 
     @property
     def is_complete(self) -> bool:
-        """Whether the window holds as many blocks as it should, or all that exist."""
-        return self._held is not None and not self._held.missing
+        """Whether the window holds as many blocks as it should, or all that the node has."""
+        held = self._held
+        return held is not None and (not held.missing or self._has_no_older)
 
     @property
     def window_blocks(self) -> int:
@@ -179,6 +184,7 @@ class ChainFollower:
         self._begin(head, await self._read(first, head))
 
     def _begin(self, head: BlockHeader, newest: FeeRange) -> None:
+        self._older_fail_since, self._has_no_older = None, False
         self._believe(HeldChain(head, newest, self._policy.fees, self._policy.window_blocks))
 
     async def _advance(self, held: HeldChain, head: BlockHeader, *, may_forget: bool) -> None:
@@ -255,8 +261,26 @@ class ChainFollower:
             for _ in range(self._policy.chunks_per_refresh):
                 await self._load_chunk()
         except UpstreamError as error:
-            endpoint = self._node.endpoint.name
-            _LOG.warning("older blocks could not be read", endpoint=endpoint, error=str(error))
+            self._note_no_older(error)
+        else:
+            self._older_fail_since = None
+
+    def _note_no_older(self, error: UpstreamError) -> None:
+        """Do without the older blocks of a node that has failed to tell them for long."""
+        if self._has_no_older:
+            return
+        now, endpoint = self._clock(), self._node.endpoint.name
+        self._older_fail_since = since = self._older_fail_since or now
+        _LOG.warning("older blocks could not be read", endpoint=endpoint, error=str(error))
+        if now - since >= self._policy.older_patience:
+            self._has_no_older = True
+            _LOG.warning(
+                "the window is as long as the node tells: percentile, threshold and congestion "
+                "rest on fewer blocks",
+                endpoint=endpoint,
+                blocks=self.blocks_held,
+                window_blocks=self.window_blocks,
+            )
 
     async def _load_chunk(self) -> None:
         held = self._held

@@ -69,7 +69,7 @@ class FailoverFollower:
 
     @property
     def is_complete(self) -> bool:
-        """Whether the window holds as many blocks as it should, or all that exist."""
+        """Whether the window holds as many blocks as it should, or all that the node has."""
         return self._follower.is_complete
 
     @property

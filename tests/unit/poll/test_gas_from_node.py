@@ -113,17 +113,37 @@ async def test_window_that_takes_too_long_is_asked_for_again_later(timepiece: Ti
 
     with pytest.raises(UpstreamUnavailable, match="the node's window is being read"):
         await gas.busy_threshold()
-    assert (await gas.suggested_gas_fees()).estimated_base_fee == chain.base_fees[-1]
+    assert await gas.busy_threshold() == sorted(chain.base_fees)[4049]
 
 
-async def test_window_that_a_node_cannot_tell_is_done_without(timepiece: Timepiece) -> None:
+async def test_nothing_is_told_of_a_part_of_the_window(timepiece: Timepiece) -> None:
+    node = MoodyNode(is_down=False)
+    node.chain = a_chain(3000)
+
+    def answer(calls: list[Call]) -> Any:  # noqa: ANN401 - one reply or a list of them
+        is_old = calls[0]["method"] == "eth_feeHistory" and calls[0]["params"][1] == hex(2799)
+        return UpstreamUnavailable("a moment") if is_old else node.chain.answer(calls)
+
+    gas = GasFromNode(follow(node.chain, answer=answer), timepiece.clocks)
+
+    for ask in (gas.suggested_gas_fees, gas.base_fee_percentile, gas.busy_threshold):
+        with pytest.raises(UpstreamUnavailable, match="being read: 200 blocks so far"):
+            await ask()
+
+
+async def test_window_that_a_node_has_not_told_for_a_minute_is_done_without(
+    timepiece: Timepiece,
+) -> None:
     chain = a_chain(3000)
 
     def answer(calls: list[Call]) -> Any:  # noqa: ANN401 - one reply or a list of them
         is_old = calls[0]["method"] == "eth_feeHistory" and calls[0]["params"][1] == hex(2799)
         return UpstreamUnavailable("pruned") if is_old else chain.answer(calls)
 
-    gas = GasFromNode(follow(chain, answer=answer), timepiece.clocks)
+    follower = follow(chain, answer=answer)
+    gas = GasFromNode(follower, timepiece.clocks)
+    for _ in range(60):  # each reads the follower's clock, which goes on by a second
+        await follower.refresh()
 
     assert await gas.busy_threshold() == sorted(chain.base_fees[-200:])[179]
 

@@ -52,13 +52,16 @@ def some_fees(base_fee: int) -> SuggestedGasFees:
 class ScriptedFollower:
     """Is unread until a refresh; `trouble` makes refreshes fail.
 
-    Its chain has a block every `seconds`, counted from when it was made.
+    Each refresh reads as many older blocks as the next of `reads` says. Its chain has a block
+    every `seconds`, counted from when it was made.
     """
 
     def __init__(self, clock: Callable[[], datetime], seconds: float = 2.0) -> None:
         self.standings: tuple[Standing, ...] = ()
         self.changes = self.blocks_held = self.window_blocks = 0
+        self.is_complete = True
         self.trouble: Exception | None = None
+        self.reads: list[int] = []
         self.refreshes = 0
         self.next_head = 1
         self.base_fee = 7 * GWEI
@@ -77,6 +80,7 @@ class ScriptedFollower:
         self.refreshes += 1
         if self.trouble is not None:
             raise self.trouble
+        self.blocks_held += self.reads.pop(0) if self.reads else 0
         header = a_header(self.next_head, self.base_fee, self._seconds)
         self._head = replace(header, timestamp=header.timestamp - NOON + self._born)
         self._read_at = self._clock()

@@ -39,6 +39,31 @@ async def test_refresh_encodes_all_four_operations() -> None:
     assert bodies["busyThreshold"] == {"busyThreshold": "7"}
 
 
+async def test_part_of_a_window_is_not_told_and_the_rest_is_read_without_a_pause() -> None:
+    follower = ScriptedFollower(Clock())
+    follower.is_complete, follower.window_blocks = False, 5_000
+    fees = network_fees(follower)
+
+    follower.reads = [2_248]
+    assert await fees.refresh() == timedelta(0)
+    assert fees.replies is None
+    assert fees.loading == "The window of testnet is being read: 2,248 of 5,000 blocks."
+    assert await fees.refresh() == SECOND, "nothing more was read: the node is left alone"
+
+
+async def test_window_is_told_once_it_is_whole() -> None:
+    follower = ScriptedFollower(Clock())
+    follower.is_complete = False
+    fees = network_fees(follower)
+    await fees.refresh()
+
+    follower.is_complete = True
+    await fees.refresh()
+
+    assert fees.replies is not None
+    assert fees.loading is None
+
+
 async def test_failing_node_leaves_its_last_replies_with_their_time() -> None:
     clock = Clock()
     follower = ScriptedFollower(clock)

@@ -12,6 +12,7 @@ from dashboard.domain.quantity import NetworkId
 from dashboard.domain.secret import Secret
 from dashboard.serve.following import NetworkFees
 from dashboard.serve.gas import OPERATIONS, GasApi
+from dashboard.serve.health import trouble_of_node
 from dashboard.serve.keys import ApiKey
 from tests.unit.serve.followers import Clock, ScriptedFollower
 
@@ -98,6 +99,18 @@ async def test_network_whose_node_was_never_read_is_unavailable() -> None:
 
     assert error_of(response)[0] == 503
     assert int(response.headers["retry-after"]) > 0
+
+
+async def test_network_whose_window_is_being_read_says_how_far() -> None:
+    desk = Desk()
+    desk.follower.is_complete = False
+    desk.follower.blocks_held, desk.follower.window_blocks = 200, 20_000
+    response = (await desk.read(1)).ask("1", "suggestedGasFees")
+
+    said = "The window of testnet is being read: 200 of 20,000 blocks."
+    assert error_of(response) == (503, said)
+    assert response.headers["retry-after"] == "1"
+    assert trouble_of_node(desk.fees, desk.clock.now, MINUTE) == said
 
 
 async def test_fees_are_told_until_they_are_too_old() -> None:
