@@ -28,6 +28,7 @@ class Inbox:
         self.mails: list[EmailMessage] = []
         self.logins: list[str] = []
         self.were_encrypted: list[bool] = []
+        self.greetings: list[str | None] = []
         self._refusals = refusals
 
     async def handle_MAIL(  # noqa: N802 - aiosmtpd's name
@@ -63,6 +64,7 @@ class Inbox:
         content = cast("bytes", envelope.content)
         self.mails.append(email.message_from_bytes(content, policy=email.policy.default))
         self.were_encrypted.append(session.ssl is not None)
+        self.greetings.append(session.host_name)
         return "250 OK queued as 4711"
 
     def authenticate(
@@ -167,6 +169,35 @@ def drip_handshake(line: socket.socket, over: threading.Event) -> None:
 def hang_up_after_the_final_dot(line: socket.socket, _over: threading.Event) -> None:
     """Take a whole letter, and close instead of answering."""
     _converse(line, b"354 go on")
+
+
+def be_silent_at_quit(line: socket.socket, over: threading.Event) -> None:
+    """Take a whole letter, and never answer QUIT nor hang up."""
+    line.sendall(b"220 localhost\r\n")
+    with line.makefile("rb") as lines:
+        for command in map(bytes.upper, lines):
+            if command.startswith(b"DATA"):
+                line.sendall(b"354 go on\r\n")
+            elif command.startswith((b"EHLO", b"MAIL", b"RCPT", b".\r\n")):
+                line.sendall(b"250 OK\r\n")
+            elif command.startswith(b"QUIT"):
+                over.wait()
+
+
+def answer_the_handshake(answer: bytes, *, is_asked: bool) -> Rudeness:
+    """Return who answers a TLS handshake with these bytes, after STARTTLS where `is_asked`."""
+
+    def behave(line: socket.socket, _over: threading.Event) -> None:
+        if is_asked:
+            line.sendall(b"220 localhost\r\n")
+            line.recv(1000)
+            line.sendall(b"250-localhost\r\n250 STARTTLS\r\n")
+            line.recv(1000)
+            line.sendall(b"220 go on\r\n")
+        line.recv(16_384)
+        line.sendall(answer)
+
+    return behave
 
 
 def refuse_to_listen(line: socket.socket, _over: threading.Event) -> None:

@@ -25,6 +25,13 @@ Finding = tuple[Path, str]
 """The path of a setting, and what to say after its name."""
 
 _MAIL_ADDRESS: Final = re.compile(r"[!-?A-~]+@[!-?A-~]+", re.ASCII)
+_EHLO_NAME: Final = re.compile(
+    r"(?=.{1,255}$)[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*"
+    r"|\[(IPv6:)?[0-9a-f:.]{1,45}\]",
+    re.ASCII | re.IGNORECASE,
+)
+"""A name of a machine, or its address in brackets, RFC 5321 section 4.1.3."""
+
 _ORIGIN: Final = re.compile(r"\*|null|[a-z][a-z0-9+.-]*://[^/\s?#@*]+", re.ASCII)
 _HTTP_SCHEME: Final = ("https://", "http://")
 _ANY_SCHEME: Final = (*_HTTP_SCHEME, "wss://", "ws://")
@@ -92,8 +99,16 @@ def _check_mail(mail: MailSettings) -> Iterator[Finding]:
         if not _MAIL_ADDRESS.fullmatch(address):
             said = f"holds {shorten(address)}, which is no mail address: write name@host in ASCII"
             yield ("mail", key), said
+    if mail.ehlo_name and not is_ehlo_name(mail.ehlo_name):
+        said = f"is {shorten(mail.ehlo_name)}: write a name such as mx.example.org, or [192.0.2.1]"
+        yield ("mail", "ehlo_name"), said
     if mail.smtp_host and not mail.recipients:
         yield ("mail", "recipients"), "is empty and mail.smtp_host is set: say who gets mail"
+
+
+def is_ehlo_name(text: str) -> bool:
+    """Whether a mail server may be greeted with this."""
+    return _EHLO_NAME.fullmatch(text) is not None
 
 
 def _check_devnet_key(settings: Settings) -> Iterator[Finding]:

@@ -163,6 +163,7 @@ class MailSettings(Struct, frozen=True, forbid_unknown_fields=True):
     security: Literal["starttls", "tls", "none"]
     username: str
     password: Secret
+    ehlo_name: str
     timeout: Duration
 
 

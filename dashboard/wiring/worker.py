@@ -26,6 +26,7 @@ from dashboard.poll.jobs import Periods, WatchedNetwork, Watcher
 from dashboard.poll.lease import Lease
 from dashboard.poll.watch import run_watch
 from dashboard.settings import MailSettings, Settings
+from dashboard.settings.check import is_ehlo_name
 from dashboard.store.engine import Store
 from dashboard.upstream.http import open_client
 from dashboard.wiring.clock import elapsed, utc_now
@@ -121,7 +122,14 @@ def _smtp_server(mail: MailSettings) -> SmtpServer:
         username=mail.username,
         password=mail.password,
         timeout=mail.timeout,
+        own_name=mail.ehlo_name or _name_of_this_machine(),
     )
+
+
+def _name_of_this_machine() -> str:
+    """Return its name without asking any other, which may block; "localhost" where it has none."""
+    name = socket.gethostname()
+    return name if is_ehlo_name(name) else "localhost"
 
 
 def _name_of_this_process() -> str:

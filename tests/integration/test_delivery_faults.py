@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import socket
 import time
 from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
+from dashboard.alert.channels.connection import Address, Deadline, open_line
 from dashboard.alert.channels.mail import Security, SmtpChannel, SmtpServer
 from dashboard.alert.deliver import Deliverer, DeliveryPolicy
 from dashboard.domain.notice import NoticeState, Recipient
@@ -65,6 +68,47 @@ def test_slow_server_costs_one_time_out(
             channel_to(port, SOON, security).send(LETTER, an_envelope())
 
     assert time.monotonic() - started < 5
+
+
+@contextmanager
+def black_hole() -> Iterator[Address]:
+    """Yield an address of this machine that never answers: its queue of newcomers is full."""
+    with socket.socket() as listener, ExitStack() as newcomers:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen(0)
+        for _ in range(4):
+            newcomer = newcomers.enter_context(socket.socket())
+            newcomer.settimeout(0)
+            newcomer.connect_ex(listener.getsockname())
+        yield socket.AF_INET, listener.getsockname()
+
+
+def test_black_holed_first_address_of_a_name_leaves_time_for_the_second() -> None:
+    with (
+        black_hole() as hole,
+        mail_server(Inbox()) as port,
+        Deadline(2) as deadline,
+        open_line([hole, (socket.AF_INET, ("127.0.0.1", port))], deadline) as line,
+    ):
+        assert line.recv(3) == b"220"
+
+
+def test_dripping_server_behind_a_black_hole_ends_with_the_deadline() -> None:
+    with black_hole() as hole, rude_server(drip) as port, Deadline(1) as deadline:
+        started = time.monotonic()
+        with (
+            open_line([hole, (socket.AF_INET, ("127.0.0.1", port))], deadline) as line,
+            suppress(OSError),
+        ):
+            while line.recv(1):
+                assert time.monotonic() - started < 5, "the line outlived its deadline"
+
+    assert deadline.has_passed
+
+
+def test_line_that_opens_after_the_deadline_is_not_used() -> None:
+    with rude_server(drip) as port, Deadline(0) as deadline, pytest.raises(TimeoutError):
+        open_line([(socket.AF_INET, ("127.0.0.1", port))], deadline)
 
 
 @pytest.mark.parametrize(

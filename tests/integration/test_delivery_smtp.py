@@ -14,7 +14,15 @@ from dashboard.domain.secret import Secret
 from dashboard.errors import DeliveryBlocked, DeliveryDeferred, DeliveryRefused
 from tests.certificate import Certificate, make_certificate
 from tests.letters import LETTER, SENDER, an_envelope
-from tests.mail_server import PASSWORD, USERNAME, Inbox, mail_server
+from tests.mail_server import (
+    PASSWORD,
+    USERNAME,
+    Inbox,
+    answer_the_handshake,
+    be_silent_at_quit,
+    mail_server,
+    rude_server,
+)
 
 TIMEOUT = timedelta(seconds=10)
 
@@ -217,6 +225,41 @@ def test_escape_codes_in_an_answer_show_as_codes() -> None:
         pytest.raises(DeliveryRefused, match=r"550 \\u001b\[31mred"),
     ):
         send(plain(port))
+
+
+@pytest.mark.parametrize("security", [Security.STARTTLS, Security.TLS])
+@pytest.mark.parametrize(
+    ("answer", "complaint"),
+    [
+        (b"\x15\x03\x03\x00\x02\x02\x28", r"refused our TLS handshake \(.*alert handshake failure"),
+        (b"\x15\x03\x03\x00\x02\x02\x46", r"refused our TLS handshake \(.*alert protocol version"),
+        (b"", "closed the connection in the TLS handshake"),
+        (b"500 what?\r\n", "does not speak TLS here; check port"),
+    ],
+)
+def test_handshake_that_fails_is_told_as_it_failed(
+    certificate: Certificate, security: Security, answer: bytes, complaint: str
+) -> None:
+    with rude_server(answer_the_handshake(answer, is_asked=security is Security.STARTTLS)) as port:
+        server = protected(port, security, certificate)
+        with pytest.raises(DeliveryBlocked, match=complaint):
+            send(server)
+
+
+def test_server_is_greeted_by_the_name_that_was_set() -> None:
+    inbox = Inbox()
+
+    with mail_server(inbox) as port:
+        send(replace(plain(port), own_name="monitor.example.org"))
+
+    assert inbox.greetings == ["monitor.example.org"]
+
+
+def test_answer_to_quit_is_not_awaited() -> None:
+    with rude_server(be_silent_at_quit) as port:
+        answer = send(replace(plain(port), timeout=timedelta(minutes=10)))
+
+    assert answer == "250 OK"
 
 
 def test_trust_of_a_server_is_the_systems_by_default() -> None:

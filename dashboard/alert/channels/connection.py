@@ -7,8 +7,13 @@ import smtplib
 import socket
 import ssl
 import threading
+import time
+from collections.abc import Sequence
 from types import TracebackType
-from typing import Self
+from typing import Self, TypeAlias
+
+Address: TypeAlias = tuple[int, tuple[str | int, ...]]
+"""An address family and a socket address of it, as the resolver tells them."""
 
 
 class Deadline:
@@ -22,12 +27,14 @@ class Deadline:
         """Start no clock yet."""
         self.seconds = seconds
         self.has_passed = False
+        self._ends_at = 0.0
         self._line: socket.socket | None = None
         self._lock = threading.Lock()
         self._timer = threading.Timer(seconds, self._hang_up)
         self._timer.daemon = True
 
     def __enter__(self) -> Self:
+        self._ends_at = time.monotonic() + self.seconds
         self._timer.start()
         return self
 
@@ -44,9 +51,21 @@ class Deadline:
                 self._line = None
 
     def watch(self, line: socket.socket) -> None:
-        """Hang this connection up when time is up, whatever becomes of the object itself."""
+        """Hang this connection up when time is up, whatever becomes of the object itself.
+
+        TimeoutError where time is up already: nobody would hang it up any more.
+        """
         with self._lock:
+            if self.has_passed:
+                raise TimeoutError
             self._line = line.dup()  # TLS takes the object over; a duplicate stays ours
+
+    def share(self, count: int) -> float:
+        """Return the seconds that one of `count` attempts may take; TimeoutError for none."""
+        left = self._ends_at - time.monotonic()
+        if left <= 0:
+            raise TimeoutError
+        return left / count
 
     def _hang_up(self) -> None:
         with self._lock:
@@ -59,22 +78,49 @@ class Deadline:
 class Connection(smtplib.SMTP):
     """Connects under a deadline, at once through TLS where a context is given."""
 
-    def __init__(self, deadline: Deadline, implicit_tls: ssl.SSLContext | None) -> None:
-        """Connect to nothing yet; greet as "localhost", since asking for our name may block."""
+    def __init__(
+        self, deadline: Deadline, implicit_tls: ssl.SSLContext | None, own_name: str
+    ) -> None:
+        """Connect to nothing yet; `own_name` is how we greet, since asking for it may block."""
         self._deadline = deadline
         self._implicit_tls = implicit_tls
-        super().__init__(local_hostname="localhost", timeout=deadline.seconds)
+        super().__init__(local_hostname=own_name, timeout=deadline.seconds)
 
-    def _get_socket(self, host: str, port: int, timeout: float) -> socket.socket:
+    def _get_socket(self, host: str, port: int, timeout: float) -> socket.socket:  # noqa: ARG002 - the deadline tells better
         """Open the socket, at the place where smtplib's own SMTP_SSL wraps it."""
-        line = socket.create_connection((host, port), timeout)
-        self._deadline.watch(line)
+        line = open_line(_addresses_of(host, port), self._deadline)
         self._host = host  # the name that STARTTLS verifies; smtplib sets it in its constructor
         if self._implicit_tls is None:
             return line
         return self._implicit_tls.wrap_socket(line, server_hostname=host)
 
     def say_goodbye(self) -> None:
-        """Quit; the letter was taken, so nothing that goes wrong now matters."""
+        """Quit without waiting for the answer, which changes nothing: the letter was taken."""
         with contextlib.suppress(OSError, smtplib.SMTPException):
-            self.quit()
+            self.putcmd("quit")
+
+
+def open_line(addresses: Sequence[Address], deadline: Deadline) -> socket.socket:
+    """Connect to the first address that answers; OSError of the last where none does.
+
+    One that swallows everything may use up its share of the time, and no other's.
+    """
+    failure = OSError("the name has no address")
+    for tried, (family, place) in enumerate(addresses):
+        line = socket.socket(family, socket.SOCK_STREAM)
+        try:
+            line.settimeout(deadline.share(len(addresses) - tried))
+            line.connect(place)
+            deadline.watch(line)
+            line.settimeout(deadline.share(1))
+        except OSError as error:
+            line.close()
+            failure = error
+        else:
+            return line
+    raise failure
+
+
+def _addresses_of(host: str, port: int) -> list[Address]:
+    found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    return [(family, place) for family, _, _, _, place in found]

@@ -23,9 +23,12 @@ _TROUBLES: Final = (
     (smtplib.SMTPServerDisconnected, "closed the connection"),
     (smtplib.SMTPException, "does not offer what is needed; check security in [mail]"),
     (ssl.SSLCertVerificationError, "has no certificate that can be trusted"),
-    (ssl.SSLError, "does not speak TLS here; check port and security in [mail]"),
     (UnicodeError, "takes ASCII only; check host, username and password in [mail]"),
 )
+
+
+_NO_TLS: Final = {"WRONG_VERSION_NUMBER", "HTTP_REQUEST", "PACKET_LENGTH_TOO_LONG"}
+"""What OpenSSL says of bytes that are no TLS at all."""
 
 
 class Security(StrEnum):
@@ -41,6 +44,7 @@ class SmtpServer:
     """A mail server and how we sign in there; `timeout` is for one whole letter.
 
     `trust` is which certificates are believed, by default those that the system trusts.
+    `own_name` is how we greet it, in EHLO.
     """
 
     host: str
@@ -50,6 +54,7 @@ class SmtpServer:
     password: Secret = field(default_factory=lambda: Secret(""))
     timeout: timedelta = timedelta(seconds=20)
     trust: ssl.SSLContext = field(default_factory=ssl.create_default_context)
+    own_name: str = "localhost"
 
 
 class SmtpChannel:
@@ -81,7 +86,7 @@ class SmtpChannel:
         server = self._server
         implicit = server.trust if server.security is Security.TLS else None
         with Deadline(server.timeout.total_seconds()) as deadline:
-            connection = Connection(deadline, implicit)
+            connection = Connection(deadline, implicit, server.own_name)
             try:
                 _expect(connection.connect(server.host, server.port), "us")
                 yield connection
@@ -111,8 +116,23 @@ def _trouble(error: Exception, deadline: Deadline) -> str:
         return f"refused the login ({error.smtp_code}); check username and password in [mail]"
     if isinstance(error, smtplib.SMTPResponseException):
         return f"answered {said((error.smtp_code, error.smtp_error))}"
+    if isinstance(error, ssl.SSLError) and not isinstance(error, ssl.SSLCertVerificationError):
+        return _tls_trouble(error)
     known = next((text for kind, text in _TROUBLES if isinstance(error, kind)), None)
     return known or f"cannot be reached ({getattr(error, 'strerror', None) or 'no connection'})"
+
+
+def _tls_trouble(error: ssl.SSLError) -> str:
+    """Tell who broke off the handshake, and for which reason, in OpenSSL's words."""
+    reason = error.reason or ""
+    if reason in _NO_TLS:
+        return "does not speak TLS here; check port and security in [mail]"
+    if isinstance(error, ssl.SSLEOFError):
+        return "closed the connection in the TLS handshake; its log says why"
+    said = reason.replace("_", " ").lower() or "no reason told"
+    if "ALERT" in reason:
+        return f"refused our TLS handshake ({said}); its log says why"
+    return f"speaks no TLS that we accept ({said}); it may take old versions only"
 
 
 def _name_recipient(connection: Connection, address: str) -> None:

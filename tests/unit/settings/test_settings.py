@@ -137,6 +137,7 @@ MISTAKES = {
         '[mail]\nsender = "a@b\\nBcc: c@d"\n',
         ("mail.sender", "name@host"),
     ),
+    "a greeting": ("[mail]\nehlo_name = 'my host'\n", ("mail.ehlo_name", "'my host'", "mx.exam")),
     "a mail server and nobody to write to": (
         "[mail]\nsmtp_host = 'smtp.example.org'\n",
         ("mail.recipients", "is empty and mail.smtp_host is set"),
