@@ -14,10 +14,11 @@ from dashboard.cli.rejections import rejection_form
 from dashboard.cli.source import Opened, opened, standard_input
 from dashboard.domain.follow_up import FollowUp
 from dashboard.domain.foreign import visible
-from dashboard.domain.paste import LONGEST_PASTE, Paste, read_paste
+from dashboard.domain.paste import Paste, read_lookup
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.errors import InputError
 from dashboard.show.dossiers import Dossier, Finding, answer_to_pass_on
+from dashboard.show.look_up import ask_in_portions
 from dashboard.show.reading import dossiers
 from dashboard.wiring.live import live_question
 
@@ -66,9 +67,7 @@ def _read(texts: Sequence[str]) -> Paste:
     if not texts:
         raise InputError("lookup needs a transaction hash: linewatch lookup 0x…")
     text = "\n".join(standard_input() if text == "-" else text for text in texts)
-    if len(text) > LONGEST_PASTE:
-        raise InputError("that is more than one lookup can ask about: track them instead")
-    paste = read_paste(text)
+    paste = read_lookup(text)
     if paste.wrong:
         wrong = paste.wrong[0]
         raise InputError(f"“{visible(wrong.text, _SHOWN)}” {wrong.why}")
@@ -93,7 +92,8 @@ def _ask(here: Opened, hashes: tuple[TxHash, ...], network_id: NetworkId | None)
             raise InputError(
                 "no network with an exclusion endpoint is configured: add one, or use --stored"
             )
-        look_up(hashes, network_id)
+        for _ in ask_in_portions(look_up, hashes, network_id):
+            pass
 
 
 def _dossiers(

@@ -8,9 +8,13 @@ from dataclasses import dataclass
 from typing import Final
 
 from dashboard.domain.quantity import TxHash
+from dashboard.errors import InputError
 
-LONGEST_PASTE: Final = 400_000
-"""Characters that are read of one paste; some 5,000 explorer links."""
+MOST_LOOKED_UP: Final = 10_000
+"""Transactions of one look-up."""
+
+LONGEST_PASTE: Final = 4_000_000
+"""Characters of one look-up: 400 for each transaction."""
 
 _HASH: Final = re.compile(r"(?<![0-9a-zA-Z])(?:0[xX])?([0-9a-fA-F]{64})(?![0-9a-zA-Z])", re.ASCII)
 _ADDRESS: Final = re.compile(r"(?:0[xX])?[0-9a-fA-F]{40}", re.ASCII)
@@ -35,6 +39,21 @@ class Paste:
     wrong: tuple[WrongText, ...]
 
 
+def read_lookup(text: str) -> Paste:
+    """Read what to look up; InputError says how much it is where it is too much for once."""
+    if len(text) > LONGEST_PASTE:
+        raise InputError(
+            f"the text has {len(text):,} characters: give at most {LONGEST_PASTE:,} at once"
+        )
+    paste = read_paste(text)
+    if len(paste.hashes) > MOST_LOOKED_UP:
+        raise InputError(
+            f"the text holds {len(paste.hashes):,} transaction hashes: "
+            f"give at most {MOST_LOOKED_UP:,} at once"
+        )
+    return paste
+
+
 def read_paste(text: str) -> Paste:
     """Find hashes between commas, blanks, quotes and inside explorer links.
 
@@ -43,7 +62,7 @@ def read_paste(text: str) -> Paste:
     """
     found: list[TxHash] = []
     wrong: list[WrongText] = []
-    for number, line in enumerate(text[:LONGEST_PASTE].splitlines(), start=1):
+    for number, line in enumerate(text.splitlines(), start=1):
         hashes = [TxHash(bytes.fromhex(match[1])) for match in _HASH.finditer(line)]
         found += hashes
         wrong += _wrong_pieces(number, line, has_hash=bool(hashes))

@@ -19,8 +19,9 @@ class Retention:
     """How long is kept: None is for ever.
 
     `fees` are those seen, `fee_minutes` what is rolled up of them by the minute; hours and days
-    stay for good. `untracked_answers` are about hashes that nobody tracks, `credits` are calls and
-    what they cost, `coverage_gaps` the times in which a network was not watched.
+    stay for good. `untracked_answers` are about hashes that nobody tracks, `saved_lookups` what a
+    link to many hashes names, `credits` are calls and what they cost, `coverage_gaps` the times
+    in which a network was not watched.
     """
 
     fees: timedelta | None = timedelta(days=14)
@@ -28,6 +29,7 @@ class Retention:
     rejections: timedelta | None = None
     notices: timedelta | None = None
     untracked_answers: timedelta | None = timedelta(days=30)
+    saved_lookups: timedelta | None = timedelta(days=400)
     audit_log: timedelta | None = None
     credits: timedelta | None = None
     coverage_gaps: timedelta | None = None
@@ -45,6 +47,7 @@ class Retention:
             rejections=_since(self.rejections, now),
             notices=_since(self.notices, now),
             untracked_answers=_since(self.untracked_answers, now),
+            saved_lookups=_since(self.saved_lookups, now),
             audit_log=_whole(_since(self.audit_log, now), _DAY),
             credits=_whole(_since(self.credits, now), _HOUR),
             coverage_gaps=_since(self.coverage_gaps, now),
@@ -65,6 +68,7 @@ class Before:
     rejections: datetime | None = None
     notices: datetime | None = None
     untracked_answers: datetime | None = None
+    saved_lookups: datetime | None = None
     audit_log: datetime | None = None
     credits: datetime | None = None
     coverage_gaps: datetime | None = None

@@ -29,6 +29,7 @@ class StoreSettings(Struct, frozen=True, forbid_unknown_fields=True):
     keep_rejections: KeptFor
     keep_notices: KeptFor
     keep_untracked_answers: KeptFor
+    keep_saved_lookups: KeptFor
     keep_audit_log: KeptFor
     keep_credits: KeptFor
     keep_coverage_gaps: KeptFor
@@ -42,6 +43,7 @@ class StoreSettings(Struct, frozen=True, forbid_unknown_fields=True):
             rejections=self.keep_rejections.length,
             notices=self.keep_notices.length,
             untracked_answers=self.keep_untracked_answers.length,
+            saved_lookups=self.keep_saved_lookups.length,
             audit_log=self.keep_audit_log.length,
             credits=self.keep_credits.length,
             coverage_gaps=self.keep_coverage_gaps.length,

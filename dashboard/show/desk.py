@@ -5,7 +5,7 @@ It reads the store and never waits for an upstream, but for the live question wi
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -17,6 +17,7 @@ from dashboard.show import reading
 from dashboard.show.asking.alerts import AlertQuestions
 from dashboard.show.asking.fees import FeeQuestions
 from dashboard.show.asking.health import HealthQuestions
+from dashboard.show.asking.lookups import LookupQuestions
 from dashboard.show.asking.rejections import RejectionQuestions
 from dashboard.show.asking.senders import SenderQuestions
 from dashboard.show.asking.source import Source
@@ -25,7 +26,7 @@ from dashboard.show.charts import Drawing, FeeLevels, base_fee_drawing
 from dashboard.show.dossiers import Dossier
 from dashboard.show.frames import fee_frame
 from dashboard.show.fresh import Fresh
-from dashboard.show.look_up import LookUp
+from dashboard.show.look_up import LookUp, ask_in_portions
 from dashboard.show.networks import NetworkCard, NetworkFigures, NetworkStatus, conclude_status
 from dashboard.store.engine import Store
 from dashboard.store.rejection_search import search
@@ -67,6 +68,7 @@ class Desk:
         self.tracked = TrackedQuestions(source)
         self.senders = SenderQuestions(source)
         self.alerts = AlertQuestions(source)
+        self.lookups = LookupQuestions(source)
         self._figures: Fresh[tuple[NetworkFigures, ...]] = Fresh(_SHARED_FOR, clock)
         self._drawings: Fresh[Drawing | None] = Fresh(_SHARED_FOR, clock)
         self._rejections: Fresh[tuple[StoredRejection, ...]] = Fresh(_SHARED_FOR, clock)
@@ -118,10 +120,13 @@ class Desk:
         """Whether some network can be asked about a hash now."""
         return self._look_up is not None and self.can_watch
 
-    def ask_now(self, hashes: tuple[TxHash, ...]) -> None:
-        """Ask every network with an exclusion endpoint about these hashes, and store it."""
+    def ask_now(self, hashes: Sequence[TxHash]) -> Iterator[int]:
+        """Ask every network with an exclusion endpoint about these hashes, and store it.
+
+        Yields after each portion how many are done; whoever takes no more asks no more.
+        """
         if self._look_up is not None:
-            self._look_up(hashes, None)
+            yield from ask_in_portions(self._look_up, hashes)
 
     def track(self, hashes: Sequence[TxHash], label: str, attempted_at: datetime | None) -> int:
         """Track hashes on every network that can be asked; return how many are new."""

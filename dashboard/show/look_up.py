@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TypeAlias
+from collections.abc import Callable, Iterator, Sequence
+from typing import Final, TypeAlias
 
 from dashboard.domain.quantity import NetworkId, TxHash
 
@@ -12,3 +12,16 @@ LookUp: TypeAlias = Callable[[tuple[TxHash, ...], NetworkId | None], None]
 
 It has a deadline of its own and raises nothing for upstream trouble.
 """
+
+AT_ONCE: Final = 500
+"""Hashes of one question: what a gateway answers within its deadline, also in small batches."""
+
+
+def ask_in_portions(
+    look_up: LookUp, hashes: Sequence[TxHash], network_id: NetworkId | None = None
+) -> Iterator[int]:
+    """Ask about many hashes, each portion within a deadline of its own; yield how many are done."""
+    for begin in range(0, len(hashes), AT_ONCE):
+        some = tuple(hashes[begin : begin + AT_ONCE])
+        look_up(some, network_id)
+        yield begin + len(some)

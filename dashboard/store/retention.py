@@ -15,6 +15,7 @@ from dashboard.store.forget_notices import forget_notices
 from dashboard.store.forget_rejections import forget_rejections
 from dashboard.store.forget_watching import forget_coverage_gaps, forget_credits
 from dashboard.store.pace import Pace
+from dashboard.store.saved_lookups import forget_saved_lookups
 
 
 class Step(NamedTuple):
@@ -37,6 +38,7 @@ def keep_house(store: Store, before: Before, pace: Pace | None = None) -> Iterat
         ("notices", forget_notices, before.notices),
         ("rejections", forget_rejections, before.rejections),
         ("answers", forget_checks, before.untracked_answers),
+        ("saved look-ups", forget_saved_lookups, before.saved_lookups),
         ("follow-ups", forget_follow_ups, before.untracked_answers),
         ("uses of keys", forget_key_uses, before.untracked_answers),
         ("audit log", _forget_audit_log, before.audit_log),

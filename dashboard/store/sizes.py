@@ -24,7 +24,7 @@ _TABLES: Final = {
     StoreKind.REJECTIONS: {"rejections", "signed_transactions", "rejection_tallies"}
     | {"rejection_modules", "rejection_senders", "sender_tallies"},
     StoreKind.TRACKED: {"tracked_hashes", "cohorts", "watched_cohorts", "checks", "follow_ups"}
-    | {"watched_senders", "last_answers", "tracked_labels"},
+    | {"watched_senders", "last_answers", "tracked_labels", "saved_lookups"},
     StoreKind.NOTICES: {"notices", "deliveries", "outbox", "transitions", "conditions"},
     StoreKind.AUDIT_LOG: {"audit_log"},
     StoreKind.CREDITS: {"credit_ledger"},

@@ -5,34 +5,63 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Final
 
 import streamlit as st
 
-from dashboard.domain.paste import Paste, read_paste
+from dashboard.domain.paste import Paste, read_lookup, read_paste
 from dashboard.domain.quantity import TxHash
-from dashboard.errors import StoreError
+from dashboard.errors import InputError, StoreError
 from dashboard.show import desk as desks
 from dashboard.show.desk import Desk
 from dashboard.show.dossiers import Dossier
+from dashboard.show.parts.asking import ask, outcome, transactions
 from dashboard.show.parts.dossier import dossier_card
 from dashboard.show.parts.heading import heading
 from dashboard.show.parts.paste import wrong_texts
 from dashboard.show.parts.states import empty, notice, store_trouble_shown
 from dashboard.show.parts.tracking import tracking_form
-from dashboard.show.text import age
+from dashboard.show.text import sentence
 
 REFRESH: Final = timedelta(seconds=5)
+REFRESH_OF_MANY: Final = timedelta(seconds=30)
+"""Where there are more than `MOST_IN_ADDRESS`, since all of them are read each time."""
+
 TX: Final = "tx"
 """The parameter of the address that names transactions: `?tx=0x…`, as often as needed."""
+
+LIST: Final = "list"
+"""The parameter of the address that names a saved look-up of more transactions."""
 
 MOST_IN_ADDRESS: Final = 50
 """Hashes that go into the address; more would not fit a request line."""
 
 MOST_SHOWN: Final = 25
 _PASTED: Final = "pasted"
-_ASKED: Final = "asked"
+_OPENED: Final = "opened"
+_NOTHING: Final = Paste((), 0, ())
+
+
+@dataclass(frozen=True)
+class Address:
+    """The part of the page's address that says what is looked up."""
+
+    hashes: tuple[str, ...] = ()
+    lookup_id: str = ""
+
+    @classmethod
+    def current(cls) -> Address:
+        """Read what the browser shows."""
+        return cls(tuple(st.query_params.get_all(TX)), st.query_params.get(LIST, ""))
+
+    def show(self) -> None:
+        """Let the browser show it, so that it can be passed on."""
+        st.query_params[TX] = self.hashes
+        if self.lookup_id:
+            st.query_params[LIST] = self.lookup_id
+        else:
+            st.query_params.pop(LIST, None)
 
 
 @dataclass(frozen=True)
@@ -40,15 +69,7 @@ class Pasted:
     """What was pasted in this session, with the address that stands for it."""
 
     paste: Paste
-    address: list[str]
-
-
-@dataclass(frozen=True)
-class Asked:
-    """A live question of this session: which hashes, and when it was asked."""
-
-    hashes: tuple[TxHash, ...]
-    at: datetime
+    address: Address
 
 
 def place() -> st.Page:
@@ -61,14 +82,20 @@ def page() -> None:
     desk = desks.current()
     heading("Lookup", "What happened to a transaction, and what to tell whoever asks.")
     question, answers = st.columns([5, 8], gap="medium")
-    with question:
+    paste = _NOTHING
+    with question, store_trouble_shown():
         _paste_form(desk)
-        paste = _asked_for()
+        paste = _asked_for(desk)
         wrong_texts(paste)
+        if paste.hashes and Address.current().lookup_id:
+            said = f"The address of this page stands for all {transactions(len(paste.hashes))}."
+            st.html(f'<p class="lw-quiet">{said} Pass it on.</p>')
     with answers:
         if paste.hashes:
+            _ask_on_opening(desk, paste.hashes)
             _actions(desk, paste.hashes)
-        _answers(paste)
+        is_long = len(paste.hashes) > MOST_IN_ADDRESS
+        st.fragment(_answers, run_every=REFRESH_OF_MANY if is_long else REFRESH)(paste)
 
 
 def _paste_form(desk: Desk) -> None:
@@ -80,44 +107,70 @@ def _paste_form(desk: Desk) -> None:
             placeholder="0x… one or many; commas, blanks, lines and links are fine",
         )
         if st.form_submit_button("Look up", type="primary"):
-            _remember(text)
-            _ask_what_was_never_asked(desk, _asked_for().hashes)
+            _look_up(desk, text)
 
 
-def _remember(text: str) -> None:
-    """Keep what was pasted, and put it into the address so that it can be shared."""
-    paste = read_paste(text)
-    address = [str(tx_hash) for tx_hash in paste.hashes]
-    if len(address) > MOST_IN_ADDRESS:
-        address = []
-    st.query_params[TX] = address
+def _look_up(desk: Desk, text: str) -> None:
+    """Make what was pasted the question of this page, and put it into the address."""
+    st.session_state.pop(_OPENED, None)
+    try:
+        paste = read_lookup(text)
+    except InputError as mistake:
+        notice("bad", "Nothing was looked up:", sentence(str(mistake)))
+        paste = _NOTHING
+    else:
+        if not (paste.hashes or paste.wrong):
+            notice("busy", "Nothing to look up.", "Paste at least one transaction hash.")
+    address = _address_of(desk, paste.hashes)
+    address.show()
     st.session_state[_PASTED] = Pasted(paste, address)
 
 
-def _asked_for() -> Paste:
+def _address_of(desk: Desk, hashes: Sequence[TxHash]) -> Address:
+    """Return what the address says of these hashes: each of them, or the name of the list."""
+    if len(hashes) <= MOST_IN_ADDRESS:
+        return Address(tuple(map(str, hashes)))
+    try:
+        lookup_id = desk.lookups.save(hashes)
+    except StoreError as trouble:
+        notice("bad", "There is no link to pass on.", sentence(str(trouble)))
+        return Address()
+    return Address(lookup_id=lookup_id)
+
+
+def _asked_for(desk: Desk) -> Paste:
     """Return what the address names, or what was pasted if the address stands for that."""
-    address = st.query_params.get_all(TX)
+    address = Address.current()
     pasted = st.session_state.get(_PASTED)
-    if isinstance(pasted, Pasted) and pasted.address == address:
-        return pasted.paste
-    return read_paste("\n".join(address))
+    if not (isinstance(pasted, Pasted) and pasted.address == address):
+        pasted = Pasted(_named_by(desk, address), address)
+        st.session_state[_PASTED] = pasted
+    return pasted.paste
 
 
-def _ask_what_was_never_asked(desk: Desk, hashes: Sequence[TxHash]) -> None:
+def _named_by(desk: Desk, address: Address) -> Paste:
+    if not address.lookup_id:
+        return read_paste("\n".join(address.hashes))
+    hashes = desk.lookups.saved(address.lookup_id)
+    if hashes is None:
+        said = "What it names is not kept any more, or it was cut. Paste the hashes again."
+        notice("bad", "This link leads to nothing.", said)
+        return _NOTHING
+    return Paste(hashes, 0, ())
+
+
+def _ask_on_opening(desk: Desk, hashes: Sequence[TxHash]) -> None:
+    """Ask once about what was never asked, be it pasted or named by a link."""
+    address = Address.current()
+    if not desk.can_ask or st.session_state.get(_OPENED) == address:
+        return
+    st.session_state[_OPENED] = address  # before asking: a stop asks no more
     try:
         unasked = [dossier.tx_hash for dossier in desk.dossiers(hashes) if not dossier.was_asked]
     except StoreError:
-        return  # the answers beside the form show the trouble
-    if unasked and desk.can_ask:
-        _ask(desk, tuple(unasked))
-
-
-def _ask(desk: Desk, hashes: tuple[TxHash, ...]) -> None:
-    st.session_state[_ASKED] = Asked(hashes, desk.now())
-    with st.spinner(
-        f"Asking the network, for at most {desk.look_up_deadline.total_seconds():.0f} s …"
-    ):
-        desk.ask_now(hashes)
+        return  # the answers below show the trouble
+    if unasked:
+        ask(desk, unasked)
 
 
 def _actions(desk: Desk, hashes: tuple[TxHash, ...]) -> None:
@@ -133,10 +186,9 @@ def _actions(desk: Desk, hashes: tuple[TxHash, ...]) -> None:
             with st.popover("Track", icon=":material/visibility:", width="content"):
                 tracking_form(desk, hashes)
     if asked:
-        _ask(desk, hashes)
+        ask(desk, hashes)
 
 
-@st.fragment(run_every=REFRESH)
 def _answers(paste: Paste) -> None:
     desk = desks.current()
     if not paste.hashes:
@@ -149,41 +201,19 @@ def _answers(paste: Paste) -> None:
     with store_trouble_shown():
         dossiers = desk.dossiers(paste.hashes)
         now = desk.now()
-        _outcome(dossiers, now)
-        if len(dossiers) > 1:
+        outcome(dossiers, now)
+        if len(dossiers) > 1 and desk.networks:
             st.html(f'<p class="lw-lede" role="status">{summary(dossiers)}</p>')
         for dossier in dossiers[: _shown()]:
             dossier_card(dossier, now, is_alone=len(dossiers) == 1)
         _offer_more(len(dossiers))
 
 
-def _outcome(dossiers: Sequence[Dossier], now: datetime) -> None:
-    asked = st.session_state.get(_ASKED)
-    if not isinstance(asked, Asked):
-        return
-    about = [dossier for dossier in dossiers if dossier.tx_hash in asked.hashes]
-    if not about:
-        return
-    answered = sum(dossier.answered_since(asked.at) for dossier in about)
-    kind, headline = ("calm", "Answered.") if answered == len(about) else ("busy", "No answer.")
-    if 0 < answered < len(about):
-        headline = "Some answers are missing."
-    notice(
-        kind,
-        headline,
-        f"Asked about {_transactions(len(about))} {age(asked.at, now)}: {answered} answered.",
-    )
-
-
 def summary(dossiers: Sequence[Dossier]) -> str:
     """Count the verdicts of several hashes in one sentence, the commonest first."""
     kinds = Counter(dossier.telling_findings()[0].verdict.kind for dossier in dossiers)
-    counts = "; ".join(f"{count} {kind}" for kind, count in kinds.most_common())
-    return f"{_transactions(len(dossiers))}: {counts}."
-
-
-def _transactions(count: int) -> str:
-    return "1 transaction" if count == 1 else f"{count} transactions"
+    counts = "; ".join(f"{count:,} {kind}" for kind, count in kinds.most_common())
+    return f"{transactions(len(dossiers))}: {counts}."
 
 
 def _shown() -> int:

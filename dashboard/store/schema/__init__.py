@@ -30,6 +30,7 @@ from dashboard.store.schema.tracking import (
     checks,
     cohorts,
     last_answers,
+    saved_lookups,
     tracked_hashes,
     tracked_labels,
     watched_cohorts,
@@ -65,6 +66,7 @@ __all__ = [
     "rejection_senders",
     "rejection_tallies",
     "rejections",
+    "saved_lookups",
     "sender_tallies",
     "signed_transactions",
     "standing_failures",
@@ -77,5 +79,5 @@ __all__ = [
     "watched_senders",
 ]
 
-REVISION: Final = "0019"
+REVISION: Final = "0020"
 """The schema that this code reads and writes; revisions count up."""

@@ -11,6 +11,7 @@ from sqlalchemy import (
     ForeignKey,
     Index,
     Integer,
+    LargeBinary,
     String,
     Table,
     false,
@@ -121,6 +122,16 @@ last_answers = Table(
     key("operation", String(40)),
     needed("answered_at", Moment),
     sqlite_with_rowid=False,
+)
+
+# What somebody looked up, under an id that follows from the hashes, which stand there in their
+# order, 32 bytes each. `asked_at` is when they were looked up last.
+saved_lookups = Table(
+    "saved_lookups",
+    metadata,
+    key("lookup_id", String(32)),
+    needed("hashes", LargeBinary),
+    needed("asked_at", Moment, index=True),
 )
 
 # Addresses whose rejected transactions become tracked ones when a node reports them.

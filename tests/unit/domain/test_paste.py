@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dashboard.domain.paste import read_paste
+from dashboard.domain.paste import read_lookup, read_paste
 from dashboard.domain.quantity import TxHash
+from dashboard.errors import InputError
 
 ONE, TWO = "0x" + "1f" * 32, "0x" + "2e" * 32
 ADDRESS = "0x" + "ab" * 20
@@ -62,6 +63,25 @@ def test_malformed_hash_beside_a_good_one_is_named() -> None:
     paste = read_paste(f"{ONE}, {TWO[:-4]}")
 
     assert [wrong.text for wrong in paste.wrong] == [TWO[:-4]]
+
+
+@pytest.mark.parametrize("separator", ["\n", " "])
+def test_paste_of_ten_thousand_links_is_taken_whole(separator: str) -> None:
+    links = [f"https://explorer.example/tx/0x{number:064x}" for number in range(10_000)]
+
+    paste = read_lookup(separator.join(links))
+
+    assert len(paste.hashes) == len(links)
+    assert (paste.repeated, paste.wrong) == (0, ())
+
+
+def test_paste_of_more_than_one_lookup_takes_is_refused_with_its_size() -> None:
+    hashes = "\n".join(f"{number:064x}" for number in range(10_001))
+
+    with pytest.raises(InputError, match="holds 10,001 transaction hashes: give at most 10,000"):
+        read_lookup(hashes)
+    with pytest.raises(InputError, match="has 4,000,001 characters: give at most 4,000,000"):
+        read_lookup("x" * 4_000_001)
 
 
 @pytest.mark.parametrize("text", ["", "\n \n", " , ;\n"])

@@ -152,13 +152,13 @@ def test_live_question_is_put_for_all_hashes_on_all_networks(store: Store) -> No
         store, (SIMULATED,), lambda hashes, network: asked.append((hashes, network)), lambda: NOW
     )
 
-    desk.ask_now((tx_hash(1), tx_hash(2)))
+    list(desk.ask_now((tx_hash(1), tx_hash(2))))
 
     assert asked == [((tx_hash(1), tx_hash(2)), None)]
 
 
 def test_desk_without_a_live_question_says_that_it_cannot_ask(desk: Desk) -> None:
-    desk.ask_now((tx_hash(1),))
+    list(desk.ask_now((tx_hash(1),)))
 
     assert not desk.can_ask
 

@@ -16,6 +16,7 @@ from dashboard.show.networks import NetworkCard
 from dashboard.store.engine import Store, open_store
 from dashboard.store.migrate import migrate
 from tests.browser.seeded_store import SILENT, SIMULATED, seed, tx_hash
+from tests.builders import a_hash
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 SCRIPT = Path(desks.__file__).with_name("main.py")
@@ -145,22 +146,60 @@ def test_lookup_asks_at_once_about_what_was_never_asked(store: Store) -> None:
     assert page.query_params["tx"] == [str(tx_hash(2)), str(tx_hash(80))]
 
 
-def test_opening_a_link_asks_nobody(store: Store) -> None:
+def test_link_to_a_hash_that_was_never_asked_asks_once(store: Store) -> None:
     asked: list[TxHash] = []
+    desk = Desk(store, (SIMULATED,), recorder(asked), lambda: NOW)
 
-    open_page(Desk(store, (SIMULATED,), recorder(asked), lambda: NOW), str(tx_hash(80)))
+    page = open_page(desk, str(tx_hash(2)), str(tx_hash(80))).run()
 
-    assert asked == []
+    assert asked == [tx_hash(80)]
+    assert "Asked about 1 transaction just now: 0 answered." in words_of(page)
 
 
 def test_live_question_without_an_answer_says_so(store: Store) -> None:
     asked: list[TxHash] = []
-    page = open_page(Desk(store, (SIMULATED,), recorder(asked), lambda: NOW), str(tx_hash(80)))
+    page = open_page(Desk(store, (SIMULATED,), recorder(asked), lambda: NOW), str(tx_hash(2)))
 
     page.button(key="ask").click().run()
 
-    assert asked == [tx_hash(80)]
+    assert asked == [tx_hash(2)]
     assert "Asked about 1 transaction just now: 0 answered." in words_of(page)
+
+
+def test_lookup_of_more_than_an_address_holds_has_a_link(store: Store) -> None:
+    asked: list[TxHash] = []
+    desk = Desk(store, (SIMULATED,), recorder(asked), lambda: NOW)
+    hashes = [a_hash(number) for number in range(1, 1271)]
+
+    page = look_up(desk, "\n".join(map(str, hashes)))
+    lookup_id = page.query_params["list"]
+
+    assert asked == hashes
+    assert "stands for all 1,270 transactions" in words_of(page)
+    assert "1,270 transactions: 1,270 not checked yet." in words_of(reopened(desk, lookup_id))
+
+
+def test_link_that_is_not_kept_any_more_says_so(store: Store) -> None:
+    desk = Desk(store, (SIMULATED,), None, lambda: NOW)
+
+    assert "This link leads to nothing." in words_of(reopened(desk, "0" * 32))
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (" \n ", "Nothing to look up."),
+        ("\n".join(f"{number:064x}" for number in range(10_001)), "holds 10,001 transaction"),
+        ("x" * 4_000_001, "has 4,000,001 characters"),
+    ],
+)
+def test_lookup_of_nothing_or_too_much_says_so(store: Store, text: str, said: str) -> None:
+    desk = Desk(store, (SIMULATED,), None, lambda: NOW)
+
+    page = look_up(desk, text)
+
+    assert said in words_of(page)
+    assert "tx" not in page.query_params
 
 
 def test_track_button_tracks_what_was_looked_up(store: Store) -> None:
@@ -177,3 +216,19 @@ def test_track_button_tracks_what_was_looked_up(store: Store) -> None:
 def recorder(asked: list[TxHash]) -> Callable[[tuple[TxHash, ...], NetworkId | None], None]:
     """Return a live question that only writes down what it was asked."""
     return lambda hashes, _: asked.extend(hashes)
+
+
+def look_up(desk: Desk, text: str) -> AppTest:
+    """Paste a text on the page Lookup and press the button."""
+    page = open_page(desk, str(tx_hash(2)))
+    page.text_area(key="paste_text").input(text)
+    return page.button[0].click().run()
+
+
+def reopened(desk: Desk, lookup_id: str) -> AppTest:
+    """Follow the link to a saved look-up."""
+    desks.register(desk)
+    script = "from dashboard.show.views import lookup\nlookup.page()"
+    page = AppTest.from_string(script, default_timeout=20)
+    page.query_params["list"] = lookup_id
+    return page.run()

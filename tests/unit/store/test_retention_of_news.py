@@ -24,6 +24,7 @@ from dashboard.store.credit_ledger import note_spent, spent_since
 from dashboard.store.engine import Store
 from dashboard.store.follow_ups import keep_inclusion_answers
 from dashboard.store.rejections import save_polled, versions
+from dashboard.store.saved_lookups import save_lookup, saved_lookup
 from dashboard.store.schema import notices
 from dashboard.store.transactions import TrackRequest, track
 from tests.builders import (
@@ -175,6 +176,19 @@ def test_credits_are_forgotten_hour_by_hour(store: Store) -> None:
         kept = spent_since(connection, A_MOMENT - DAY)
     assert [each.spent for each in kept] == [Spent(2, 160), Spent(1, 80)]
     assert rows_of(store, "credit_ledger") == 2
+
+
+def test_saved_lookups_are_forgotten_when_nobody_repeats_them(store: Store) -> None:
+    with store.write() as connection:
+        for number in range(4):
+            save_lookup(connection, [a_hash(number)], A_MOMENT - DAY)
+        kept = save_lookup(connection, [a_hash(0)], A_MOMENT)
+
+    assert forget(store, 2, saved_lookups=A_MOMENT) == {"saved look-ups": 3}
+
+    with store.read() as connection:
+        assert saved_lookup(connection, kept) == (a_hash(0),)
+    assert rows_of(store, "saved_lookups") == 1
 
 
 def test_gaps_are_forgotten_once_they_are_long_over(store: Store) -> None:
