@@ -8,7 +8,7 @@ from datetime import datetime
 
 import streamlit as st
 
-from dashboard.domain.exclusion import RejectedTransaction, StoredRejection
+from dashboard.domain.exclusion import CLOCK_IS_WRONG, RejectedTransaction, StoredRejection
 from dashboard.domain.foreign import visible
 from dashboard.domain.reason import Reason, ReasonKind, explain, overrun
 from dashboard.show.parts.badges import badge
@@ -107,12 +107,20 @@ def _wide_facts(stored: StoredRejection, now: datetime) -> list[Markup]:
     came = "Reported to us" if stored.reported_at else "First seen by us"
     over = [f"{each.module} {each.count:,} of {each.limit:,}" for each in stored.overflows]
     facts = [
-        ("Rejected, by the node's clock", _when(record.timestamp, now)),
+        ("Rejected, by the node's clock", _claimed(stored, now)),
         (came, _when(stored.first_seen_at, now)),
         ("Modules over their limit, as reported", visible(", ".join(over)) if over else None),
         ("Sender", str(record.sender)),
     ]
     return [_fact(name, value, "is-wide") for name, value in facts if value is not None]
+
+
+def _claimed(stored: StoredRejection, now: datetime) -> str:
+    """Say the claimed time and its age, or that it cannot be true."""
+    claimed = stored.record.timestamp
+    if stored.is_dated_ahead:
+        return f"{moment(claimed)}. {CLOCK_IS_WRONG}."
+    return _when(claimed, now)
 
 
 def _when(at: datetime, now: datetime) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dashboard.domain.exclusion import StoredRejection
+from dashboard.domain.exclusion import CLOCK_IS_WRONG, StoredRejection
 from dashboard.domain.reason import Reason, overrun
 from dashboard.show.asking.source import Source
 from dashboard.show.parts.badges import badge
@@ -26,7 +26,8 @@ def rejection_table(rejections: Sequence[StoredRejection], source: Source) -> Ma
 def _row(stored: StoredRejection, source: Source) -> tuple[Markup | str, ...]:
     record = stored.record
     reason = source.reason_of(stored)
-    dated = f"dated {moment(record.timestamp)} by the node"
+    wrong = f". {CLOCK_IS_WRONG}" if stored.is_dated_ahead else ""
+    dated = f"dated {moment(record.timestamp)} by the node{wrong}"
     seen = element("time", f"{stored.first_seen_at:%d %b %H:%M:%S}", title=dated)
     return (
         seen,
