@@ -10,7 +10,7 @@ from dashboard.show.asking.source import Source
 from dashboard.show.parts.badges import badge
 from dashboard.show.parts.links import lookup_link
 from dashboard.show.parts.markup import Markup, element, join
-from dashboard.show.parts.rejection import reason_words
+from dashboard.show.parts.rejection import dated_apart, reason_words
 from dashboard.show.parts.table import table
 from dashboard.show.text import moment
 
@@ -28,7 +28,10 @@ def _row(stored: StoredRejection, source: Source) -> tuple[Markup | str, ...]:
     reason = source.reason_of(stored)
     wrong = f". {CLOCK_IS_WRONG}" if stored.is_dated_ahead else ""
     dated = f"dated {moment(record.timestamp)} by the node{wrong}"
-    seen = element("time", f"{stored.first_seen_at:%d %b %H:%M:%S}", title=dated)
+    seen = join(
+        element("time", f"{stored.first_seen_at:%d %b %H:%M:%S}", title=dated),
+        element("small", f" {dated_apart(stored)}"),
+    )
     return (
         seen,
         source.network_name(stored.network_id),
