@@ -69,7 +69,8 @@ def _refuse_what_we_do_not_know(connection: Connection, name: str) -> str | None
 def configuration(connection: Connection) -> Config:
     """Configure Alembic without a file; its environment takes our connection as it is."""
     configuration = Config()
-    configuration.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
+    scripts = str(Path(__file__).parent / "migrations").replace("%", "%%")  # or % would interpolate
+    configuration.set_main_option("script_location", scripts)
     configuration.set_main_option("path_separator", "os")
     configuration.attributes["connection"] = connection
     return configuration

@@ -9,8 +9,11 @@ from typing import Final
 from dashboard.errors import ForeignStore, StoreError
 from dashboard.logs import get_logger
 from dashboard.settings import Settings
+from dashboard.store.backup_file import address_of
+from dashboard.store.database import database_at
 from dashboard.store.engine import Store, check_installation, installation_id, open_store
 from dashboard.store.leases import holder
+from dashboard.store.sqlite import SqliteFile
 from dashboard.wiring.identity import belong_to, own_id
 from dashboard.wiring.worker_lease import WORKER_LEASE
 
@@ -22,7 +25,7 @@ _log = get_logger(__name__)
 
 def store_url(settings: Settings) -> str:
     """Return the configured address, or that of the SQLite file in the state folder."""
-    return settings.store.url.reveal() or f"sqlite:///{settings.home / 'linewatch.sqlite'}"
+    return settings.store.url.reveal() or address_of(settings.home / "linewatch.sqlite")
 
 
 def open_checked_store(settings: Settings, look: timedelta = timedelta(0)) -> Store:
@@ -73,5 +76,7 @@ def _belong(settings: Settings, store: Store) -> None:
 
 def _may_join(settings: Settings) -> bool:
     """Whether a store may be taken for ours though nothing says so."""
-    url = store_url(settings)
-    return not url.startswith("sqlite") or url.startswith(f"sqlite:///{settings.home}/")
+    database = database_at(store_url(settings))
+    if not isinstance(database, SqliteFile):
+        return True
+    return database.path.resolve().is_relative_to(settings.home.resolve())

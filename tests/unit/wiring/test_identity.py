@@ -55,6 +55,30 @@ def test_second_installation_on_the_same_file_is_refused(tmp_path: Path) -> None
             migrate_store(settings)
 
 
+def test_store_that_is_only_named_below_the_state_folder_is_somebody_elses(tmp_path: Path) -> None:
+    migrate_store(settings_of(tmp_path / "first"))
+    (tmp_path / "second").mkdir()
+    around = f"sqlite:///{tmp_path}/second/../first/linewatch.sqlite"
+
+    with pytest.raises(ForeignStore, match="run `linewatch join`"):
+        open_checked_store(settings_of(tmp_path / "second", around))
+
+
+@pytest.mark.parametrize(
+    "name", ["a?b", "p%41q", "100%", "a#b", "a b", "a&b=c;d", "a@b:c", "häuser"]
+)
+def test_store_lies_in_the_state_folder_whatever_that_is_called(tmp_path: Path, name: str) -> None:
+    settings = settings_of(tmp_path / name)
+
+    migrate_store(settings)
+    back_up_store(settings, tmp_path / f"copy of {name}", keep=None, overwrites=False)
+    restore_store(settings, tmp_path / f"copy of {name}", is_forced=False)
+
+    assert [each.name for each in tmp_path.iterdir() if each.is_dir()] == [name]
+    assert (tmp_path / name / "linewatch.sqlite").is_file()
+    open_checked_store(settings).close()
+
+
 def test_machine_without_an_installation_joins_the_one_on_its_server(tmp_path: Path) -> None:
     with migrated_database() as url:
         settings = settings_of(tmp_path, url)
