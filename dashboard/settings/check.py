@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ipaddress
 import re
 from collections.abc import Iterator
 from typing import Final
@@ -13,12 +12,15 @@ from dashboard.domain.api_key import KEY_PREFIX
 from dashboard.domain.quantity import shorten
 from dashboard.domain.secret import Secret
 from dashboard.errors import SettingsError
+from dashboard.settings.check_addresses import check_addresses
+from dashboard.settings.check_clear_text import check_clear_text
 from dashboard.settings.check_fees import check_fees
 from dashboard.settings.check_store import check_store
-from dashboard.settings.fees import fees_of
+from dashboard.settings.fees import FeeSettings, fees_of
 from dashboard.settings.key_limits import check_keys
 from dashboard.settings.locate import Path
 from dashboard.settings.module_limits import limits_of
+from dashboard.settings.partly import as_far_as_readable
 from dashboard.settings.schema import EndpointSettings, MailSettings, NetworkSettings, Settings
 
 Finding = tuple[Path, str]
@@ -33,40 +35,29 @@ _EHLO_NAME: Final = re.compile(
 """A name of a machine, or its address in brackets, RFC 5321 section 4.1.3."""
 
 _ORIGIN: Final = re.compile(r"\*|null|[a-z][a-z0-9+.-]*://[^/\s?#@*]+", re.ASCII)
-_HTTP_SCHEME: Final = ("https://", "http://")
-_ANY_SCHEME: Final = (*_HTTP_SCHEME, "wss://", "ws://")
 
 
 def check_together(settings: Settings) -> Iterator[Finding]:
-    """Yield what is unsafe or contradictory, naming the way out."""
+    """Yield what is unsafe or contradictory, naming the way out.
+
+    What would rest on a value that cannot be read is left out: that one is named already.
+    """
     yield from check_store(settings.store)
-    yield from _check_addresses(settings)
+    yield from check_addresses(settings)
+    yield from check_clear_text(settings)
     yield from _check_origins(settings)
     yield from _check_names(settings)
     yield from _check_devnet_key(settings)
     yield from check_keys(settings)
     yield from _check_networks(settings)
     yield from _check_own_serve(settings)
-    yield from _check_mail(settings.mail)
+    yield from _check_recipients(settings.mail)
+    yield from _check_sender(settings.mail)
+    yield from _check_ehlo_name(settings.mail)
     yield from _check_fees(settings)
 
 
-def _check_addresses(settings: Settings) -> Iterator[Finding]:
-    if not _is_loopback(settings.pages.host):
-        said = (
-            f"is {shorten(settings.pages.host)}: pages have no sign-in yet, so they "
-            "accept only a loopback address such as 127.0.0.1"
-        )
-        yield ("pages", "host"), said
-    for host, section in ((settings.serve.host, "serve"), (settings.devnet.host, "devnet")):
-        if settings.has_development_key and not _is_loopback(host):
-            said = (
-                f"is {shorten(host)}: beyond loopback, serve needs a key of your "
-                "own; add a table [serve.keys.NAME] with key"
-            )
-            yield (section, "host"), said
-
-
+@as_far_as_readable
 def _check_origins(settings: Settings) -> Iterator[Finding]:
     """Browsers send origins in one form only: what is written otherwise would never fit."""
     for origin in settings.serve.cors_origins:
@@ -75,6 +66,7 @@ def _check_origins(settings: Settings) -> Iterator[Finding]:
             yield ("serve", "cors_origins"), said
 
 
+@as_far_as_readable
 def _check_names(settings: Settings) -> Iterator[Finding]:
     for name in settings.http.allowed_hosts:
         if not HOST_NAME.fullmatch(name):
@@ -85,25 +77,44 @@ def _check_names(settings: Settings) -> Iterator[Finding]:
             yield ("http", "allowed_hosts"), said
 
 
+@as_far_as_readable
 def _check_fees(settings: Settings) -> Iterator[Finding]:
     common = list(check_fees(settings.fees, ("fees",)))
     yield from common
-    for name, network in settings.networks.items():
-        if network.fees is not None and not common:
-            yield from check_fees(fees_of(settings.fees, network.fees), ("networks", name, "fees"))
+    for name, network in () if common else settings.networks.items():
+        yield from _check_own_fees(name, network, settings.fees)
 
 
-def _check_mail(mail: MailSettings) -> Iterator[Finding]:
-    addresses = [("sender", mail.sender), *(("recipients", each) for each in mail.recipients)]
-    for key, address in addresses:
-        if not _MAIL_ADDRESS.fullmatch(address):
-            said = f"holds {shorten(address)}, which is no mail address: write name@host in ASCII"
-            yield ("mail", key), said
+@as_far_as_readable
+def _check_own_fees(name: str, network: NetworkSettings, common: FeeSettings) -> Iterator[Finding]:
+    if network.fees is not None:
+        yield from check_fees(fees_of(common, network.fees), ("networks", name, "fees"))
+
+
+@as_far_as_readable
+def _check_sender(mail: MailSettings) -> Iterator[Finding]:
+    if not _MAIL_ADDRESS.fullmatch(mail.sender):
+        yield ("mail", "sender"), _no_address(mail.sender)
+
+
+@as_far_as_readable
+def _check_ehlo_name(mail: MailSettings) -> Iterator[Finding]:
     if mail.ehlo_name and not is_ehlo_name(mail.ehlo_name):
         said = f"is {shorten(mail.ehlo_name)}: write a name such as mx.example.org, or [192.0.2.1]"
         yield ("mail", "ehlo_name"), said
-    if mail.smtp_host and not mail.recipients:
+
+
+@as_far_as_readable
+def _check_recipients(mail: MailSettings) -> Iterator[Finding]:
+    for recipient in mail.recipients:
+        if not _MAIL_ADDRESS.fullmatch(recipient):
+            yield ("mail", "recipients"), _no_address(recipient)
+    if not mail.recipients and mail.smtp_host:
         yield ("mail", "recipients"), "is empty and mail.smtp_host is set: say who gets mail"
+
+
+def _no_address(text: str) -> str:
+    return f"holds {shorten(text)}, which is no mail address: write name@host in ASCII"
 
 
 def is_ehlo_name(text: str) -> bool:
@@ -111,6 +122,7 @@ def is_ehlo_name(text: str) -> bool:
     return _EHLO_NAME.fullmatch(text) is not None
 
 
+@as_far_as_readable
 def _check_devnet_key(settings: Settings) -> Iterator[Finding]:
     if not settings.has_devnet or settings.has_development_key:
         return
@@ -123,80 +135,82 @@ def _check_devnet_key(settings: Settings) -> Iterator[Finding]:
         yield ("devnet", "key"), said
 
 
+@as_far_as_readable
 def _check_networks(settings: Settings) -> Iterator[Finding]:
-    names = {int(each.network_id): each.title for each in _simulated(settings)}
-    yield from _check_titles(settings)
+    simulated = _simulated(settings)
+    ids = {int(each.network_id): each.title for each in simulated}
+    titles = {each.title: each.title for each in simulated}
     for name, network in settings.networks.items():
-        other = names.setdefault(network.network_id, name)
-        if other != name:
-            said = f"is {network.network_id}, as is that of {other}: a network is configured once"
-            yield ("networks", name, "network_id"), said
-        yield from _check_schemes(name, network)
-        if network.gas is not None and network.gas.key is None:
-            yield (("networks", name, "gas"), "lacks key; add it")
-        try:
-            limits_of(network)
-        except SettingsError as error:
-            yield ("networks", name, "module_limits"), f"cannot be used: {error}"
+        yield from _check_id(name, network, ids)
+        yield from _check_title(name, network, titles)
+        yield from _check_second_nodes(name, network)
+        yield from _check_gas_key(name, network)
+        yield from _check_module_limits(name, network)
 
 
 def _simulated(settings: Settings) -> tuple[SimulatedNetwork, ...]:
     return SIMULATED[: settings.devnet.networks] if settings.has_devnet else ()
 
 
-def _check_titles(settings: Settings) -> Iterator[Finding]:
+@as_far_as_readable
+def _check_id(name: str, network: NetworkSettings, known: dict[int, str]) -> Iterator[Finding]:
+    """Note the network in `known`, the names by their ids."""
+    other = known.setdefault(network.network_id, name)
+    if other != name:
+        said = f"is {network.network_id}, as is that of {other}: a network is configured once"
+        yield ("networks", name, "network_id"), said
+
+
+@as_far_as_readable
+def _check_title(name: str, network: NetworkSettings, known: dict[str, str]) -> Iterator[Finding]:
     """Pages, mails and metrics tell networks apart by what they are called."""
-    called = {each.title: each.title for each in _simulated(settings)}
-    for name, network in settings.networks.items():
-        title = network.title or name
-        other = called.setdefault(title, name)
-        if other != name:
-            said = f"is {title!r}, as {other} is called: give each network a title of its own"
-            yield ("networks", name, "title"), said
+    title = network.title or name
+    other = known.setdefault(title, name)
+    if other != name:
+        said = f"is {title!r}, as {other} is called: give each network a title of its own"
+        yield ("networks", name, "title"), said
 
 
-def _check_schemes(name: str, network: NetworkSettings) -> Iterator[Finding]:
-    """Find endpoints that cannot be asked; an address may hold a key, so it is not shown."""
-    nodes = {("nodes", str(place)): node for place, node in enumerate(network.nodes)}
-    endpoints: dict[Path, tuple[EndpointSettings | None, tuple[str, ...]]] = {
-        ("exclusion",): (network.exclusion, _ANY_SCHEME),
-        ("gas",): (network.gas, _HTTP_SCHEME),
-        ("node",): (network.node, _ANY_SCHEME),
-        **{path: (node, _ANY_SCHEME) for path, node in nodes.items()},
-    }
-    for path, (endpoint, schemes) in endpoints.items():
-        if endpoint is None or (endpoint.is_own_serve and path[0] in {"exclusion", "gas"}):
-            continue
-        if not endpoint.url.reveal().startswith(schemes):
-            said = f"does not begin with {' or '.join(schemes)}: write the whole address"
-            yield ("networks", name, *path, "url"), said
-    for path, node in nodes.items():
+@as_far_as_readable
+def _check_second_nodes(name: str, network: NetworkSettings) -> Iterator[Finding]:
+    for place, node in enumerate(network.nodes):
         if any(node is not other and node == other for other in network.all_nodes):
             said = "is there twice: another node can stand in, the same one cannot"
-            yield ("networks", name, *path), said
+            yield ("networks", name, "nodes", str(place)), said
 
 
+@as_far_as_readable
+def _check_gas_key(name: str, network: NetworkSettings) -> Iterator[Finding]:
+    if network.gas is not None and network.gas.key is None:
+        yield (("networks", name, "gas"), "lacks key; add it")
+
+
+@as_far_as_readable
+def _check_module_limits(name: str, network: NetworkSettings) -> Iterator[Finding]:
+    try:
+        limits_of(network)
+    except SettingsError as error:
+        yield ("networks", name, "module_limits"), f"cannot be used: {error}"
+
+
+@as_far_as_readable
 def _check_own_serve(settings: Settings) -> Iterator[Finding]:
     for name, network in settings.networks.items():
         for role in ("exclusion", "gas"):
-            endpoint: EndpointSettings | None = getattr(network, role)
-            if endpoint is None or not endpoint.is_own_serve:
-                continue
-            if endpoint.key is None or not _is_accepted(endpoint.key, settings):
-                said = "is not one of your [serve.keys.*], so our own serve would refuse it"
-                yield ("networks", name, role, "key"), said
+            yield from _check_own_key(settings, network, ("networks", name, role))
+
+
+@as_far_as_readable
+def _check_own_key(settings: Settings, network: NetworkSettings, path: Path) -> Iterator[Finding]:
+    endpoint: EndpointSettings | None = getattr(network, path[-1])
+    if endpoint is None or not endpoint.is_own_serve:
+        return
+    if endpoint.key is None or not _is_accepted(endpoint.key, settings):
+        said = "is not one of your [serve.keys.*], so our own serve would refuse it"
+        yield (*path, "key"), said
 
 
 def _is_accepted(key: Secret, settings: Settings) -> bool:
     """Whether our own serve may accept a key: whether it stands in the store is not known here."""
     is_made = key.reveal().startswith(KEY_PREFIX)
     return is_made or key in {own.key for own in settings.serve.keys.values()}
-
-
-def _is_loopback(host: str) -> bool:
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import pairwise
+from typing import Final
 
 from dashboard.settings.fees import FeeSettings, LevelSettings
 from dashboard.settings.locate import Path
+from dashboard.settings.partly import as_far_as_readable
 
 Finding = tuple[Path, str]
+
+_LEVELS: Final = ("low", "medium", "high")
 
 
 def check_fees(fees: FeeSettings, place: Path) -> Iterator[Finding]:
@@ -18,27 +22,39 @@ def check_fees(fees: FeeSettings, place: Path) -> Iterator[Finding]:
     for name in ("recent_blocks", "trend_blocks"):
         yield from _at_most(fees, place, name, "historical_blocks")
     yield from _at_most(fees, place, "usual_percentile", "busy_percentile")
+    yield from _check_range(fees, place)
+    for name in _LEVELS:
+        yield from _check_waits(fees, place, name)
+    for below, above in pairwise(_LEVELS):
+        for key in ("reward_percentile", "priority_fee_floor", "base_fee_share"):
+            yield from _check_ascent(fees, (*place, above, key), below)
+
+
+@as_far_as_readable
+def _check_range(fees: FeeSettings, place: Path) -> Iterator[Finding]:
     smallest, largest = fees.range_percentiles
     if smallest > largest:
         said = f"is {smallest} to {largest}: write the smaller percentile first"
         yield (*place, "range_percentiles"), said
-    levels = {"low": fees.low, "medium": fees.medium, "high": fees.high}
-    for name, level in levels.items():
-        if level.min_wait > level.max_wait:
-            yield (*place, name, "min_wait"), "is longer than max_wait: exchange the two"
-    yield from _ascending(levels, place)
 
 
+@as_far_as_readable
+def _check_waits(fees: FeeSettings, place: Path, name: str) -> Iterator[Finding]:
+    level: LevelSettings = getattr(fees, name)
+    if level.min_wait > level.max_wait:
+        yield (*place, name, "min_wait"), "is longer than max_wait: exchange the two"
+
+
+@as_far_as_readable
 def _at_most(fees: FeeSettings, place: Path, name: str, bound: str) -> Iterator[Finding]:
     value, largest = getattr(fees, name), getattr(fees, bound)
     if value > largest:
         yield (*place, name), f"is {value}, more than {bound}, which is {largest}: lower it"
 
 
-def _ascending(levels: dict[str, LevelSettings], place: Path) -> Iterator[Finding]:
+@as_far_as_readable
+def _check_ascent(fees: FeeSettings, path: Path, below: str) -> Iterator[Finding]:
     """Find a higher level that would suggest a lower fee."""
-    for below, above in pairwise(levels):
-        for key in ("reward_percentile", "priority_fee_floor", "base_fee_share"):
-            if getattr(levels[below], key) > getattr(levels[above], key):
-                said = f"is below that of {below}: a higher level suggests no lower fee"
-                yield (*place, above, key), said
+    *_, above, key = path
+    if getattr(getattr(fees, below), key) > getattr(getattr(fees, above), key):
+        yield path, f"is below that of {below}: a higher level suggests no lower fee"

@@ -7,6 +7,7 @@ from datetime import timedelta
 from typing import Final
 
 from dashboard.settings.locate import Path
+from dashboard.settings.partly import as_far_as_readable
 from dashboard.settings.schema import StoreSettings
 
 _SHORTEST: Final = {
@@ -19,13 +20,20 @@ _SHORTEST: Final = {
 """The least length of each, and why."""
 
 
+@as_far_as_readable
 def check_store(store: StoreSettings) -> Iterator[tuple[Path, str]]:
     """Yield what would be forgotten while it is still needed."""
-    for name, (least, why) in _SHORTEST.items():
-        length = getattr(store, name).length
-        if length is not None and length < least:
-            yield ("store", name), f"is too short: keep them at least {why}"
+    for name in _SHORTEST:
+        yield from _check_length(store, name)
     fees, minutes = store.keep_fees.length, store.keep_fee_minutes.length
     if minutes is not None and (fees is None or minutes < fees):
         said = "is shorter than store.keep_fees, from which it is made: keep it as long, or longer"
         yield ("store", "keep_fee_minutes"), said
+
+
+@as_far_as_readable
+def _check_length(store: StoreSettings, name: str) -> Iterator[tuple[Path, str]]:
+    least, why = _SHORTEST[name]
+    length = getattr(store, name).length
+    if length is not None and length < least:
+        yield ("store", name), f"is too short: keep them at least {why}"

@@ -82,5 +82,5 @@ def fees_of(common: FeeSettings, own: OwnFeeSettings | None) -> FeeSettings:
 
 
 def _given(own: Struct | None) -> dict[str, Any]:
-    fields = {} if own is None else msgspec.structs.asdict(own)
-    return {name: value for name, value in fields.items() if value is not None}
+    fields = () if own is None else own.__struct_fields__
+    return {name: value for name in fields if (value := getattr(own, name)) is not None}

@@ -9,6 +9,7 @@ from dashboard.domain.api_key import KeyLimits
 from dashboard.domain.quantity import NetworkId, shorten
 from dashboard.domain.secret import Secret
 from dashboard.settings.locate import Path
+from dashboard.settings.partly import as_far_as_readable
 from dashboard.settings.schema import ApiKeySettings, Settings
 from dashboard.wire.method_names import unfit
 
@@ -26,29 +27,48 @@ def limits_of_key(own: ApiKeySettings, settings: Settings) -> KeyLimits:
     )
 
 
+@as_far_as_readable
 def check_keys(settings: Settings) -> Iterator[tuple[Path, str]]:
     """Find keys that nobody could present, and limits that mean nothing here."""
     owners: dict[Secret, str] = {}
     for name, own in settings.serve.keys.items():
         path = ("serve", "keys", name)
-        text, owner = own.key.reveal(), owners.setdefault(own.key, name)
-        if not text or set("/:") & set(text):
-            said = "is empty or holds / or :, so no client could present it: write another"
-            yield (*path, "key"), said
-        if owner != name:
-            yield (*path, "key"), f"is that of {owner}: a log could not say who called"
-        yield from ((path + below, said) for below, said in _unfit(own, settings))
+        yield from _check_key(own, path, owners)
+        yield from _check_key_networks(own, path, settings)
+        yield from _check_key_methods(own, path)
 
 
-def _unfit(own: ApiKeySettings, settings: Settings) -> Iterator[tuple[Path, str]]:
+@as_far_as_readable
+def _check_key(
+    own: ApiKeySettings, path: Path, owners: dict[Secret, str]
+) -> Iterator[tuple[Path, str]]:
+    """Note the key in `owners`, the names by their keys."""
+    name = path[-1]
+    text, owner = own.key.reveal(), owners.setdefault(own.key, name)
+    if not text or set("/:") & set(text):
+        said = "is empty or holds / or :, so no client could present it: write another"
+        yield (*path, "key"), said
+    if owner != name:
+        yield (*path, "key"), f"is that of {owner}: a log could not say who called"
+
+
+@as_far_as_readable
+def _check_key_networks(
+    own: ApiKeySettings, path: Path, settings: Settings
+) -> Iterator[tuple[Path, str]]:
     ids = _ids(settings)
     for each in own.networks or ():
         if str(each) not in ids:
             known = ", ".join(_known(settings)) or "none is configured"
-            yield ("networks",), f"holds {shorten(str(each))}, which is no network here: {known}"
+            said = f"holds {shorten(str(each))}, which is no network here: {known}"
+            yield (*path, "networks"), said
+
+
+@as_far_as_readable
+def _check_key_methods(own: ApiKeySettings, path: Path) -> Iterator[tuple[Path, str]]:
     complaint = unfit(own.methods, may_report=own.report)
     if complaint is not None:
-        yield ("methods",), complaint
+        yield (*path, "methods"), complaint
 
 
 def _ids(settings: Settings) -> Mapping[str, NetworkId]:

@@ -80,45 +80,49 @@ def read_configuration(variables: Mapping[str, str] | None = None) -> Configurat
     environment = os.environ if variables is None else variables
     home = _home(environment)
     layers = [read_file(DEFAULTS)]
+    unreadable: list[Mistake] = []
     try:
         own = [_renamed(layer) for layer in _own_file(environment, home)]
         layers += [*preset_layers(own), *own]
-        given, found = _variable_layers(environment, layers)
-        layers += given
-    except Unreadable as unreadable:
-        found = [unreadable.mistake]
+    except Unreadable as error:
+        unreadable = [error.mistake]
+    given, unknown = _variable_layers(environment, layers)
+    layers += given
     merged: Table = {"home": str(home)}
     for layer in layers:
         _merge(merged, layer.table)
     _split_lists(merged)
-    return Configuration(merged, layers, environment, found)
+    # Variables that nothing names may be secrets that an unreadable file does name.
+    found = unreadable or unknown
+    return Configuration(merged, layers, environment, found, is_whole=not unreadable)
 
 
 @dataclass(frozen=True, slots=True)
 class Configuration:
     """What the layers say together, not yet checked; `found` was wrong already when it was read.
 
-    The topmost layer is the last.
+    The topmost layer is the last. `is_whole`: no file is missing whose settings nobody knows.
     """
 
     merged: Table
     layers: Sequence[Layer]
     variables: Mapping[str, str]
     found: Sequence[Mistake] = ()
+    is_whole: bool = True
 
     def mistakes(self) -> list[Mistake]:
         """Return everything that is wrong, each with its place and remedy."""
         inspector = Inspector(self.layers, self._decode)
-        mistakes = [*self.found, *inspector.mistakes(self.merged, Settings)]
-        mistakes += (inspector.mistake(path, said) for path, said in self._unknown_presets())
-        if not mistakes:
-            together = check_together(self.settings())
-            mistakes += (inspector.mistake(path, said) for path, said in together)
-        return mistakes
+        settings: Settings = inspector.read(self.merged, Settings)
+        together = check_together(settings) if self.is_whole else ()
+        remarks = [*self._unknown_presets(), *together]
+        more = (inspector.mistake(path, said) for path, said in remarks)
+        return [*self.found, *inspector.found, *more]
 
     def settings(self) -> Settings:
         """Return the settings, where there are no mistakes."""
-        return msgspec.convert(self.merged, Settings, strict=False, dec_hook=self._decode)
+        settings: Settings = Inspector(self.layers, self._decode).read(self.merged, Settings)
+        return settings
 
     def _decode(self, kind: type, value: object) -> object:
         if kind is Secret:

@@ -1,10 +1,10 @@
-"""Find every mistake in a configuration: which setting, where it stands, its value, the remedy."""
+"""Read settings and find every mistake: which setting, where it stands, its value, the remedy."""
 
 from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import NoneType, UnionType
 from typing import Annotated, Any, Final, Literal, TypeGuard, get_args, get_origin, get_type_hints
@@ -13,6 +13,7 @@ import msgspec
 
 from dashboard.domain.quantity import shorten
 from dashboard.settings.locate import Path
+from dashboard.settings.partly import assembled
 
 Table = dict[str, Any]
 
@@ -106,51 +107,63 @@ def not_a_setting(name: str, candidates: Iterable[str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Inspector:
-    """Holds a merged table against the schema; `decode` reads the kinds that are ours."""
+    """Reads a merged table as the schema has it; `decode` reads the kinds that are ours.
+
+    `found` is what was wrong so far.
+    """
 
     layers: Sequence[Layer]
     decode: Callable[[type, object], object]
+    found: list[Mistake] = field(default_factory=list)
 
-    def mistakes(self, table: object, kind: object, path: Path = ()) -> Iterator[Mistake]:
-        """Yield all that is wrong at a path and below it."""
+    def read(self, table: object, kind: Any, path: Path = ()) -> Any:  # noqa: ANN401 - a value of `kind`, which may be any
+        """Return what stands at a path; a value that is wrong is UNSET, in its table unreadable."""
         kind = _without_none(kind)
+        if _is_struct(kind):
+            return assembled(kind, self._fields(table, kind, path))
         if isinstance(table, dict) and get_origin(kind) is dict:
-            for name, value in table.items():
-                yield from self.mistakes(value, get_args(kind)[1], (*path, name))
-        elif isinstance(table, dict) and _is_struct(kind):
-            yield from self._in_struct(table, kind, path)
-        elif isinstance(table, list) and _is_list_of_tables(kind):
-            for place, value in enumerate(table):
-                yield from self.mistakes(value, get_args(kind)[0], (*path, str(place)))
-        else:
-            yield from self._in_value(table, kind, path)
+            inner = get_args(kind)[1]
+            return {name: self.read(each, inner, (*path, name)) for name, each in table.items()}
+        if isinstance(table, list) and _is_list_of_tables(kind):
+            inner = get_args(kind)[0]
+            steps = enumerate(table)
+            return [self.read(each, inner, (*path, str(place))) for place, each in steps]
+        return self._value(table, kind, path)
 
     def mistake(self, path: Path, remark: str) -> Mistake:
         """Say what is wrong with one setting."""
         return Mistake(named(path), remark, place_of(path, self.layers))
 
-    def _in_struct(self, table: Table, kind: type[msgspec.Struct], path: Path) -> Iterator[Mistake]:
+    def _fields(self, table: object, kind: type[msgspec.Struct], path: Path) -> Table:
         fields = {each.name: each for each in msgspec.structs.fields(kind)}
-        hints = get_type_hints(kind, include_extras=True)
+        if not isinstance(table, dict):
+            self._value(table, kind, path)
+            return dict.fromkeys(fields, msgspec.UNSET)
+        hints, read = get_type_hints(kind, include_extras=True), {}
         for key, value in table.items():
             if key in fields:
-                yield from self.mistakes(value, hints[key], (*path, key))
+                read[key] = self.read(value, hints[key], (*path, key))
             else:
                 known = [name for name in fields if name != "home"]
-                yield self.mistake((*path, key), not_a_setting(key, known))
+                self.found.append(self.mistake((*path, key), not_a_setting(key, known)))
         for name, each in fields.items():
             if each.required and name not in table:
-                yield self.mistake(path, f"lacks {name}; add it")
+                self.found.append(self.mistake(path, f"lacks {name}; add it"))
+                read[name] = msgspec.UNSET
+        return read
 
-    def _in_value(self, value: object, kind: Any, path: Path) -> Iterator[Mistake]:  # noqa: ANN401 - msgspec converts to any type
+    def _value(self, value: object, kind: Any, path: Path) -> object:  # noqa: ANN401 - msgspec converts to any type
         try:
-            msgspec.convert(value, kind, strict=False, dec_hook=self.decode)
+            converted: object = msgspec.convert(value, kind, strict=False, dec_hook=self.decode)
         except msgspec.ValidationError as error:
             what = str(error)
             if match := _INDEX.fullmatch(what):
                 what, path = match[1], (*path, match[2])
                 value = value[int(match[2])] if isinstance(value, list) else value
-            yield self.mistake(path, f"is {_shown(value, path)}: {_expected(what, kind)}")
+            remark = f"is {_shown(value, path)}: {_expected(what, kind)}"
+            self.found.append(self.mistake(path, remark))
+            return msgspec.UNSET
+        return converted
 
 
 def _holds(table: object, path: Path) -> bool:

@@ -23,6 +23,7 @@ class StoreSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """[store]: where everything is remembered, and for how long."""
 
     url: Secret
+    allow_clear_text: bool
     backup_before_upgrade: bool
     keep_fees: KeptFor
     keep_fee_minutes: KeptFor
@@ -166,6 +167,7 @@ class MailSettings(Struct, frozen=True, forbid_unknown_fields=True):
     username: str
     password: Secret
     ehlo_name: str
+    allow_clear_text: bool
     timeout: Duration
 
 
@@ -174,12 +176,16 @@ OWN_SERVE: Final = "own-serve"
 
 
 class EndpointSettings(Struct, frozen=True, forbid_unknown_fields=True):
-    """One address of an upstream: with `key` it goes into the path, with `secret` into Basic."""
+    """One address of an upstream: with `key` it goes into the path, with `secret` into Basic.
+
+    `allow_clear_text`: the key may leave this machine without TLS.
+    """
 
     url: Secret
     key: Secret | None = None
     secret: Secret | None = None
     method_prefix: Prefix = "chain"
+    allow_clear_text: bool = False
 
     @property
     def is_own_serve(self) -> bool:

@@ -26,6 +26,9 @@ _SIZE: Final = re.compile(r"(\d{1,9})(B|kB|MB)", re.ASCII)
 _SIZE_UNITS: Final = {"B": 1, "kB": 1000, "MB": 1000_000}
 
 
+_LONGEST: Final = timedelta(days=36_500)
+
+
 class Duration(timedelta):
     """A length of time, written as a whole number and a unit: 250ms, 4s, 15m, 2h, 7d."""
 
@@ -68,13 +71,12 @@ def parse_fee_amount(text: object) -> FeeAmount:
 
 def parse_duration(text: object) -> Duration:
     """Read a duration above zero; ValueError says what is expected."""
-    match = _DURATION.fullmatch(text) if isinstance(text, str) else None
-    if match is None or int(match[1]) == 0:
+    length = _length(text)
+    if length is None:
         msg = (
             f"{shorten(str(text))} is not a duration; write a number and a unit, such as 4s or 15m"
         )
         raise ValueError(msg)
-    length = int(match[1]) * _DURATION_UNITS[match[2]]
     return Duration(days=length.days, seconds=length.seconds, microseconds=length.microseconds)
 
 
@@ -82,20 +84,39 @@ def parse_kept_for(text: object) -> KeptFor:
     """Read a duration or forever; ValueError says what is expected."""
     if text == "forever":
         return KeptFor(None)
-    try:
-        return KeptFor(parse_duration(text))
-    except ValueError:
+    length = _length(text)
+    if length is None:
         msg = f"{shorten(str(text))} is no length of time; write one such as 14d or 12h, or forever"
-        raise ValueError(msg) from None
+        raise ValueError(msg)
+    return KeptFor(length)
+
+
+def _length(text: object) -> timedelta | None:
+    """Read a length that a clock can count; None where the text has another form."""
+    match = _DURATION.fullmatch(text) if isinstance(text, str) else None
+    if match is None:
+        return None
+    count, unit = int(match[1]), _DURATION_UNITS[match[2]]
+    if count == 0:
+        msg = f"{match[0]} is no time at all; write more than none, such as 250ms or 4s"
+        raise ValueError(msg)
+    if count > _LONGEST // unit:
+        msg = f"{match[0]} is more than a hundred years; write at most {_LONGEST.days}d"
+        raise ValueError(msg)
+    return count * unit
 
 
 def parse_size(text: object) -> ByteSize:
     """Read a size above zero; ValueError says what is expected."""
     match = _SIZE.fullmatch(text) if isinstance(text, str) else None
-    if match is None or int(match[1]) == 0:
+    if match is None:
         msg = f"{shorten(str(text))} is not a size; write a number and a unit, such as 64kB or 1MB"
         raise ValueError(msg)
-    return ByteSize(int(match[1]) * _SIZE_UNITS[match[2]])
+    size = int(match[1]) * _SIZE_UNITS[match[2]]
+    if size == 0:
+        msg = f"{match[0]} has room for nothing; write more than none, such as 64kB or 1MB"
+        raise ValueError(msg)
+    return ByteSize(size)
 
 
 def read_rate(text: object) -> Rate:

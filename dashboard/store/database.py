@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from datetime import timedelta
 from typing import Any, Final, Protocol
@@ -99,6 +100,12 @@ def database_at(text: str) -> Database:
             "in a password, and a number for a port"
         ) from None
     return _database(url)
+
+
+def clear_text_hosts(text: str) -> Sequence[str]:
+    """Return the hosts that would be talked to without TLS; StoreError as `database_at`."""
+    database = database_at(text)
+    return database.clear_text_hosts() if isinstance(database, PostgresqlServer) else ()
 
 
 def _database(url: URL) -> Database:

@@ -7,7 +7,7 @@ read is still so when it writes, and numbers given to rows count up in the order
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
 from typing import Any, Final
@@ -35,6 +35,8 @@ _CONNECT_SECONDS: Final = 5
 _READERS_KEPT: Final = 16
 _CLOCK: Final = "postgresql"
 """Stands for the boot: the server's clock is one for all machines."""
+
+_TLS_MODES: Final = frozenset({"require", "verify-ca", "verify-full"})
 
 _REMEDIES: Final = {
     "08": "see that the server runs and can be reached",
@@ -66,6 +68,17 @@ class PostgresqlServer:
         if not self._option("connect_timeout", _CONNECT_SECONDS).isdecimal():
             raise StoreError("The store's url says connect_timeout: give whole seconds there")
         self.name = f"The store {url.database} at {url.host or 'the local server'}"
+
+    def clear_text_hosts(self) -> Sequence[str]:
+        """Return the hosts that the address names, where libpq may do without TLS.
+
+        By itself it does (`sslmode=prefer`) where a server, or somebody on the way, says so.
+        """
+        if self._option("sslmode", "prefer") in _TLS_MODES:
+            return ()
+        given = [self._url.host or "", *self._listed("host"), *self._listed("hostaddr")]
+        hosts = [host for text in given for host in text.split(",")]
+        return [_without_port(host) for host in hosts if host and not host.startswith(("/", "@"))]
 
     def exists(self) -> bool:
         """Leave it to the first connection to find out."""
@@ -182,6 +195,10 @@ class PostgresqlServer:
             **options,
         )
 
+    def _listed(self, name: str) -> Sequence[str]:
+        given = self._url.query.get(name, ())
+        return (given,) if isinstance(given, str) else given
+
     def _option(self, name: str, default: str | int) -> str:
         """Let the address decide where it says something."""
         return str(self._url.query.get(name, default))
@@ -197,6 +214,10 @@ def _use(connection: psycopg.Connection, _record: object) -> None:
     if connection.execute(query, [USING_LOCK]).fetchone() != (True,):
         raise StoreUnavailable("The store is being restored or moved: try again when that is done")
     connection.rollback()
+
+
+def _without_port(host: str) -> str:
+    return host.partition(":")[0] if host.count(":") == 1 else host
 
 
 def _text(duration: timedelta) -> str:

@@ -12,6 +12,7 @@ from typing import Final
 from dashboard.domain.audit import Action, Detail, Doer
 from dashboard.errors import ForeignStore, InputError
 from dashboard.settings import Settings
+from dashboard.settings.check_clear_text import clear_text_store
 from dashboard.store import held
 from dashboard.store.audit import note_action
 from dashboard.store.backup import back_up
@@ -121,7 +122,13 @@ def count_held(settings: Settings) -> int:
 
 
 def move_store(settings: Settings, target: str) -> Moved:
-    """Move the store to another database; the settings have to name that afterwards."""
+    """Move the store to another database; the settings have to name that afterwards.
+
+    InputError where they would refuse it.
+    """
+    complaint = clear_text_store(settings.store, target)
+    if complaint is not None:
+        raise InputError(f"The new address {complaint}")
     return move(store_url(settings), target, _doer(), own_id(settings))
 
 

@@ -8,7 +8,6 @@ import pytest
 
 from dashboard.errors import SettingsError
 from dashboard.settings import load_settings
-from dashboard.settings.listing import effective_settings
 from dashboard.settings.load import Configuration, read_configuration
 from tests.unit.settings.files import read
 
@@ -28,6 +27,67 @@ gas = { uri = "https://h", key = "k" }
 preset = "nowhere"
 network_id = "one"
 """
+MIXED = """\
+[pages]
+host = "0.0.0.0"
+port = "high"
+public_url = "not a url"
+lookup_deadline = "0s"
+[serve]
+port = 9000
+cors_origins = ["wallet.example"]
+[store]
+keep_fees = "1h"
+keep_rejections = 7
+keep_notices = "1d"
+[mail]
+recipients = [7]
+sender = "nobody"
+smtp_host = "smtp.example"
+[fees]
+window_blocks = 0
+usual_percentile = 95
+[networks]
+text = "canary"
+[networks.a]
+network_id = "five"
+gas = { url = "h" }
+title = "One"
+[networks.b]
+network_id = 6
+title = "One"
+gas_period = 4
+nodes = [{ url = "ftp://h" }, { ulr = "h" }]
+[serve.keys.k]
+key = "a/b"
+networks = ["c"]
+burst = 0
+"""
+MISTAKES_OF_MIXED = {
+    "pages.host": 2,
+    "pages.port": 3,
+    "pages.public_url": 4,
+    "pages.lookup_deadline": 5,
+    "serve.cors_origins": 8,
+    "store.keep_fees": 10,
+    "store.keep_rejections": 11,
+    "store.keep_notices": 12,
+    "mail.recipients.0": 14,
+    "mail.sender": 15,
+    "fees.window_blocks": 18,
+    "fees.usual_percentile": 19,
+    "networks.text": 21,
+    "networks.a.network_id": 23,
+    "networks.a.gas": 24,
+    "networks.a.gas.url": 24,
+    "networks.b.title": 28,
+    "networks.b.gas_period": 29,
+    "networks.b.nodes.0.url": 30,
+    "networks.b.nodes.1.ulr": 30,
+    "networks.b.nodes.1": 30,
+    "serve.keys.k.key": 32,
+    "serve.keys.k.burst": 34,
+}
 
 
 def lines(configuration: Configuration) -> dict[str, int | None]:
@@ -85,7 +145,7 @@ def test_file_that_is_no_text_is_told(tmp_path: Path) -> None:
     assert "is not valid TOML" in str(mistake)
 
 
-def test_contradictions_are_looked_for_once_each_value_is_right(tmp_path: Path) -> None:
+def test_contradictions_are_found(tmp_path: Path) -> None:
     text = """\
 [pages]
 host = "0.0.0.0"
@@ -101,6 +161,34 @@ network_id = 5
         "networks.a.gas": 5,
         "networks.b.network_id": 7,
     }
+
+
+def test_contradictions_are_found_beside_values_that_are_wrong(tmp_path: Path) -> None:
+    assert lines(read(tmp_path, MIXED)) == MISTAKES_OF_MIXED
+
+
+def test_what_rests_on_a_value_that_is_wrong_is_not_claimed(tmp_path: Path) -> None:
+    text = """\
+[devnet]
+mode = "on"
+[mail]
+recipients = "x@example.org" # read as a list
+smtp_host = "smtp.example"
+[networks]
+all = 5
+[serve]
+keys = "canary"
+"""
+
+    assert lines(read(tmp_path, text)) == {"networks.all": 7, "serve.keys": 9}
+
+
+def test_variables_are_looked_at_beside_a_file_that_is_no_toml(tmp_path: Path) -> None:
+    variables = {"LINEWATCH_SERVE_PORT": "x", "LINEWATCH_NAMED_IN_THE_FILE": "canary"}
+
+    found = read(tmp_path, "[pages\n", **variables).mistakes()
+
+    assert [each.setting for each in found] == [f"{tmp_path}/own.toml", "serve.port"]
 
 
 def test_network_with_the_id_of_devnet_contradicts_it(tmp_path: Path) -> None:
@@ -127,103 +215,3 @@ def test_role_that_cannot_start_names_one_mistake_and_where_to_see_all(tmp_path:
         load_settings({"LINEWATCH_CONFIG": str(path), "LINEWATCH_HOME": str(tmp_path)})
 
     assert str(refused.value).endswith("; 7 more: `linewatch config check` names them all")
-
-
-def effective(configuration: Configuration) -> dict[str, tuple[object, str]]:
-    return {
-        each.setting: (each.value, str(each.place)) for each in effective_settings(configuration)
-    }
-
-
-def test_effective_setting_says_where_it_comes_from(tmp_path: Path) -> None:
-    found = effective(read(tmp_path, "[pages]\nport = 9000\n", LINEWATCH_SERVE_PORT="9001"))
-
-    assert found["pages.port"] == (9000, f"{tmp_path}/own.toml, line 2")
-    assert found["serve.port"] == ("9001", "the variable LINEWATCH_SERVE_PORT")
-    assert found["pages.host"][1].partition(", ")[0].endswith("config/default.toml")
-
-
-def test_effective_secret_is_masked_unless_it_only_says_where_it_is_kept(tmp_path: Path) -> None:
-    text = """\
-[mail]
-password = "canary"
-[networks.mine]
-network_id = 5
-node = { url = "https://canary.example/canary" }
-gas = { url = "env:GAS_URL", key = "file:/run/secrets/key" }
-"""
-
-    found = effective(read(tmp_path, text, GAS_URL="https://canary"))
-
-    assert "canary" not in str(found)
-    assert found["networks.mine.gas.url"][0] == "env:GAS_URL"
-    assert found["networks.mine.gas.key"][0] == "file:/run/secrets/key"
-
-
-@pytest.mark.parametrize(
-    ("text", "setting"),
-    [
-        ('[serve.keys]\nlinewatch = "canary"', "serve.keys.linewatch"),
-        ('[serve]\nkeys = "canary"', "serve.keys"),
-        ('[networks.mine]\nnode = "https://gw/v3/canary"', "networks.mine.node"),
-        ('[networks]\nmine = "https://gw/v3/canary"', "networks.mine"),
-        ('networks = ["canary"]', "networks"),
-        ('[networks.mine]\ngass = { uri = "canary" }', "networks.mine.gass.uri"),
-        ('[networks.mine]\ngas = { api_key = "canary" }', "networks.mine.gas.api_key"),
-        ('[networks.mine]\ntitle = { a = "canary" }', "networks.mine.title.a"),
-        ('[mail]\npasword = "canary"', "mail.pasword"),
-        ('[mail]\nrecipients = [{ a = "canary" }]', "mail.recipients"),
-        ('api_key = "canary"', "api_key"),
-    ],
-)
-def test_effective_value_at_a_wrong_place_is_masked(
-    tmp_path: Path, text: str, setting: str
-) -> None:
-    found = effective(read(tmp_path, text))
-
-    assert found[setting][0] == "•••"
-    assert "canary" not in str(found)
-
-
-def test_effective_value_that_is_no_secret_is_shown(tmp_path: Path) -> None:
-    text = """\
-[mail]
-recipients = ["ops@example.org"]
-username = "me"
-[networks.mine]
-network_id = 5
-title = "Mine"
-block_time = "2s"
-node = { url = "https://canary", method_prefix = "eth" }
-"""
-
-    found = effective(read(tmp_path, text))
-
-    assert {name: value for name, (value, _) in found.items() if "mine" in name} == {
-        "networks.mine.network_id": 5,
-        "networks.mine.title": "Mine",
-        "networks.mine.block_time": "2s",
-        "networks.mine.node.url": "•••",
-        "networks.mine.node.method_prefix": "eth",
-    }
-    assert found["mail.recipients"][0] == ["ops@example.org"]
-    assert found["mail.username"][0] == "me"
-
-
-def test_effective_secret_of_a_variable_is_masked(tmp_path: Path) -> None:
-    found = effective(read(tmp_path, LINEWATCH_MAIL_PASSWORD="canary"))
-
-    assert found["mail.password"] == ("•••", "the variable LINEWATCH_MAIL_PASSWORD")
-
-
-def test_effective_state_folder_is_told(tmp_path: Path) -> None:
-    assert effective(read(tmp_path))["home"] == (str(tmp_path), "None")
-
-
-def test_effective_address_of_a_preset_is_shown(tmp_path: Path) -> None:
-    text = "[networks.mine]\npreset = 'linea-mainnet'\n"
-
-    found = effective(read(tmp_path, text, GATEWAY_KEY="canary"))
-
-    assert str(found["networks.mine.gas.url"][0]).startswith("https://")
-    assert found["networks.mine.gas.key"][0] == "env:GATEWAY_KEY"

@@ -1,0 +1,133 @@
+"""What must hold of addresses: where roles listen, where people find us, whom we ask."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import combinations
+from typing import Final
+
+from dashboard.domain.allowed_hosts import host_of
+from dashboard.domain.quantity import shorten
+from dashboard.settings.hosts import host_asked, is_loopback, is_wildcard
+from dashboard.settings.locate import Path
+from dashboard.settings.partly import as_far_as_readable
+from dashboard.settings.schema import EndpointSettings, NetworkSettings, Settings
+
+Finding = tuple[Path, str]
+
+_HTTP_SCHEME: Final = ("https://", "http://")
+_ANY_SCHEME: Final = (*_HTTP_SCHEME, "wss://", "ws://")
+_ROLES: Final = ("pages", "serve", "devnet")
+_PUBLIC_URL: Final = re.compile(r"https?://[^\s/?#@]+(/[^\s?#]*)?", re.ASCII)
+
+
+@as_far_as_readable
+def check_addresses(settings: Settings) -> Iterator[Finding]:
+    """Yield addresses that are unsafe, or that nothing can listen on, open or ask."""
+    yield from _check_pages_host(settings)
+    for section in ("serve", "devnet"):
+        yield from _check_development_host(settings, section)
+    for first, second in combinations(_ROLES, 2):
+        yield from _check_ports(settings, first, second)
+    yield from _check_public_url(settings)
+    for name, network in settings.networks.items():
+        yield from _check_endpoints(name, network)
+
+
+@as_far_as_readable
+def _check_pages_host(settings: Settings) -> Iterator[Finding]:
+    if not is_loopback(settings.pages.host):
+        said = (
+            f"is {shorten(settings.pages.host)}: pages have no sign-in yet, so they "
+            "accept only a loopback address such as 127.0.0.1"
+        )
+        yield ("pages", "host"), said
+
+
+@as_far_as_readable
+def _check_development_host(settings: Settings, section: str) -> Iterator[Finding]:
+    host: str = getattr(settings, section).host
+    if settings.has_development_key and not is_loopback(host):
+        said = (
+            f"is {shorten(host)}: beyond loopback, serve needs a key of your "
+            "own; add a table [serve.keys.NAME] with key"
+        )
+        yield (section, "host"), said
+
+
+@as_far_as_readable
+def _check_ports(settings: Settings, first: str, second: str) -> Iterator[Finding]:
+    """Find a role that cannot listen since another one does there already."""
+    if "devnet" in {first, second} and not settings.has_devnet:
+        return
+    one, other = getattr(settings, first), getattr(settings, second)
+    if one.port == other.port and _overlap(one.host, other.host):
+        said = f"is {other.port}, as is {first}.port: give each role a port of its own"
+        yield (second, "port"), said
+
+
+def _overlap(one: str, other: str) -> bool:
+    if is_wildcard(one) or is_wildcard(other) or one == other:
+        return True
+    return "localhost" in {one, other} and is_loopback(one) and is_loopback(other)
+
+
+@as_far_as_readable
+def _check_public_url(settings: Settings) -> Iterator[Finding]:
+    url = settings.pages.public_url
+    if url and not (_PUBLIC_URL.fullmatch(url) and host_of(url)):
+        said = (
+            f"is {shorten(url)}, which no browser opens: write an address such as "
+            "https://linewatch.example, or leave it empty"
+        )
+        yield ("pages", "public_url"), said
+
+
+@as_far_as_readable
+def _check_endpoints(name: str, network: NetworkSettings) -> Iterator[Finding]:
+    for path in endpoint_paths(network):
+        schemes = _HTTP_SCHEME if path[0] == "gas" else _ANY_SCHEME
+        yield from _check_endpoint(endpoint_at(network, path), ("networks", name, *path), schemes)
+
+
+@as_far_as_readable
+def _check_endpoint(
+    endpoint: EndpointSettings, path: Path, schemes: tuple[str, ...]
+) -> Iterator[Finding]:
+    """Find what cannot be asked; an address may hold a key, so it is not shown."""
+    url = endpoint.url.reveal()
+    if endpoint.is_own_serve and path[-1] in {"exclusion", "gas"}:
+        return
+    if not url.startswith(schemes):
+        said = f"does not begin with {' or '.join(schemes)}: write the whole address"
+        yield (*path, "url"), said
+    elif host_asked(url) is None:
+        yield (*path, "url"), "names no host: write the whole address"
+
+
+def endpoint_paths(network: NetworkSettings) -> Iterator[Path]:
+    """Yield where the endpoints of a network stand, as far as that can be read."""
+    for role in ("exclusion", "gas", "node"):
+        yield from _path_of(network, role)
+    yield from _paths_of_nodes(network)
+
+
+def endpoint_at(network: NetworkSettings, path: Path) -> EndpointSettings:
+    """Return the endpoint that `endpoint_paths` found there."""
+    endpoint: EndpointSettings = (
+        network.nodes[int(path[1])] if path[0] == "nodes" else getattr(network, path[0])
+    )
+    return endpoint
+
+
+@as_far_as_readable
+def _path_of(network: NetworkSettings, role: str) -> Iterator[Path]:
+    if getattr(network, role) is not None:
+        yield (role,)
+
+
+@as_far_as_readable
+def _paths_of_nodes(network: NetworkSettings) -> Iterator[Path]:
+    for place in range(len(network.nodes)):
+        yield ("nodes", str(place))

@@ -1,0 +1,98 @@
+"""What would carry a password or a key off this machine without TLS."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+from urllib.parse import urlsplit
+
+from dashboard.domain.quantity import shorten
+from dashboard.errors import StoreError
+from dashboard.settings.check_addresses import endpoint_at, endpoint_paths
+from dashboard.settings.hosts import host_asked, is_loopback
+from dashboard.settings.locate import Path
+from dashboard.settings.partly import as_far_as_readable
+from dashboard.settings.schema import EndpointSettings, MailSettings, Settings, StoreSettings
+from dashboard.store.database import clear_text_hosts
+
+Finding = tuple[Path, str]
+
+_CLEAR: Final = ("http://", "ws://")
+_SHORTEST_KEY: Final = 16
+"""Characters of a part of an address from which on it may be a key."""
+
+
+def check_clear_text(settings: Settings) -> Iterator[Finding]:
+    """Yield each way on which a secret could be read, unless it was allowed there."""
+    yield from _check_store(settings.store)
+    yield from _check_mail(settings.mail)
+    yield from _check_networks(settings)
+
+
+@as_far_as_readable
+def _check_store(store: StoreSettings) -> Iterator[Finding]:
+    try:
+        said = clear_text_store(store, store.url.reveal()) if store.url.reveal() else None
+    except StoreError as error:
+        said = f"cannot be used: {error}"
+    if said is not None:
+        yield ("store", "url"), said
+
+
+def clear_text_store(store: StoreSettings, url: str) -> str | None:
+    """Say why a store at `url` could be read on the way, and what helps; None where it could not.
+
+    StoreError for what is no address of a store.
+    """
+    beyond = [host for host in clear_text_hosts(url) if not is_loopback(host)]
+    if not beyond or store.allow_clear_text:
+        return None
+    return (
+        f"lets {shorten(beyond[0])} do without TLS, so that others could read and change what "
+        "is stored: add ?sslmode=verify-full (with sslrootcert for an authority of your own) or "
+        "at least ?sslmode=require, or set store.allow_clear_text to true"
+    )
+
+
+@as_far_as_readable
+def _check_mail(mail: MailSettings) -> Iterator[Finding]:
+    if mail.security != "none" or not mail.username or not mail.smtp_host:
+        return
+    if not is_loopback(mail.smtp_host) and not mail.allow_clear_text:
+        said = (
+            f"is none, so that {shorten(mail.smtp_host)} would get the password in clear text: "
+            "set it to starttls or tls, or mail.allow_clear_text to true"
+        )
+        yield ("mail", "security"), said
+
+
+@as_far_as_readable
+def _check_networks(settings: Settings) -> Iterator[Finding]:
+    for name, network in settings.networks.items():
+        for path in endpoint_paths(network):
+            endpoint = endpoint_at(network, path)
+            yield from _check_endpoint(endpoint, ("networks", name, *path), settings)
+
+
+@as_far_as_readable
+def _check_endpoint(
+    endpoint: EndpointSettings, path: Path, settings: Settings
+) -> Iterator[Finding]:
+    url, host = endpoint.url.reveal(), host_asked(endpoint.url.reveal())
+    if endpoint.allow_clear_text or not url.startswith(_CLEAR) or host is None:
+        return
+    if is_loopback(host) or host == settings.serve.host:
+        return
+    if endpoint.key is not None or endpoint.secret is not None or _may_hold_key(url):
+        said = (
+            "begins with http:// or ws://, so that its key could be read on the way: write "
+            "https:// or wss://, or allow_clear_text = true beside it"
+        )
+        yield (*path, "url"), said
+
+
+def _may_hold_key(url: str) -> bool:
+    """Whether an address holds a login, or anything as long as a key."""
+    address = urlsplit(url)
+    parts = [*address.path.split("/"), *address.query.replace("=", "&").split("&")]
+    return "@" in address.netloc or any(len(part) >= _SHORTEST_KEY for part in parts)

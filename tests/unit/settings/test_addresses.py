@@ -1,0 +1,85 @@
+"""Addresses in the settings: where roles listen, where people find them, whom they ask."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.unit.settings.files import loaded, read
+
+NETWORK = "[networks.mine]\nnetwork_id = 31337\n"
+KEY = NETWORK + "[serve.keys.wallets]\nkey = 'w'\n"
+MISTAKES = {
+    "an address of the pages that is none": (
+        "[pages]\npublic_url = 'not a url'\n",
+        ("pages.public_url", "'not a url'", "https://linewatch.example"),
+    ),
+    "an address of the pages with a login": (
+        "[pages]\npublic_url = 'https://me:pw@linewatch.example'\n",
+        ("pages.public_url", "no browser opens"),
+    ),
+    "two roles on one port": (
+        "[pages]\nport = 8502\n",
+        ("serve.port", "is 8502, as is pages.port", "a port of its own"),
+    ),
+    "two roles on one port of one machine": (
+        KEY + "[serve]\nhost = '0.0.0.0'\nport = 8501\n",
+        ("serve.port", "is 8501, as is pages.port"),
+    ),
+    "a port of the devnet": (
+        "[devnet]\nport = 8502\nhost = 'localhost'\n",
+        ("devnet.port", "is 8502, as is serve.port"),
+    ),
+    "an address without a host": (
+        NETWORK + "node = { url = 'http://' }\n",
+        ("networks.mine.node.url", "names no host"),
+    ),
+    "an address of no store": (
+        "[store]\nurl = 'mysql://h/canary'\n",
+        ("store.url", "cannot be used", "mysql, which is not supported"),
+    ),
+}
+
+
+@pytest.mark.parametrize(("text", "expected"), MISTAKES.values(), ids=MISTAKES.keys())
+def test_address_that_cannot_work_is_refused(
+    tmp_path: Path, text: str, expected: tuple[str, ...]
+) -> None:
+    [mistake] = read(tmp_path, text).mistakes()
+
+    assert [part for part in expected if part not in str(mistake)] == []
+    assert "canary" not in str(mistake)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[pages]\nhost = '127.0.0.2'\nport = 8502\n",
+        NETWORK + "[devnet]\nport = 8501\n",
+        "[pages]\npublic_url = 'https://linewatch.example/pages/'\n",
+        "[pages]\npublic_url = 'http://[::1]:8501'\n",
+    ],
+)
+def test_address_that_works_is_taken(tmp_path: Path, text: str) -> None:
+    assert loaded(tmp_path, text).home == tmp_path
+
+
+@pytest.mark.parametrize(
+    "origin", ["wallet.example", "https://wallet.example/", "https://*.example"]
+)
+def test_origin_that_no_browser_sends_is_refused(tmp_path: Path, origin: str) -> None:
+    [mistake] = read(tmp_path, f"[serve]\ncors_origins = ['{origin}']\n").mistakes()
+
+    said = str(mistake)
+    assert f"serve.cors_origins (in {tmp_path}" in said
+    assert f"holds {origin!r}, which no browser sends: write it as https://wallet.example" in said
+
+
+@pytest.mark.parametrize(
+    "origin", ["*", "null", "http://localhost:3000", "https://[::1]:8443", "chrome-extension://abc"]
+)
+def test_origin_that_a_browser_sends_is_taken(tmp_path: Path, origin: str) -> None:
+    settings = loaded(tmp_path, f"[serve]\ncors_origins = ['{origin}']\n")
+
+    assert settings.serve.cors_origins == [origin]

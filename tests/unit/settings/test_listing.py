@@ -1,0 +1,111 @@
+"""The settings in force are listed with where each comes from, and without a secret."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from dashboard.settings.listing import effective_settings
+from dashboard.settings.load import Configuration
+from tests.unit.settings.files import read
+
+
+def effective(configuration: Configuration) -> dict[str, tuple[object, str]]:
+    return {
+        each.setting: (each.value, str(each.place)) for each in effective_settings(configuration)
+    }
+
+
+def test_effective_setting_says_where_it_comes_from(tmp_path: Path) -> None:
+    found = effective(read(tmp_path, "[pages]\nport = 9000\n", LINEWATCH_SERVE_PORT="9001"))
+
+    assert found["pages.port"] == (9000, f"{tmp_path}/own.toml, line 2")
+    assert found["serve.port"] == ("9001", "the variable LINEWATCH_SERVE_PORT")
+    assert found["pages.host"][1].partition(", ")[0].endswith("config/default.toml")
+
+
+def test_effective_secret_is_masked_unless_it_only_says_where_it_is_kept(tmp_path: Path) -> None:
+    text = """\
+[mail]
+password = "canary"
+[networks.mine]
+network_id = 5
+node = { url = "https://canary.example/canary" }
+gas = { url = "env:GAS_URL", key = "file:/run/secrets/key" }
+"""
+
+    found = effective(read(tmp_path, text, GAS_URL="https://canary"))
+
+    assert "canary" not in str(found)
+    assert found["networks.mine.gas.url"][0] == "env:GAS_URL"
+    assert found["networks.mine.gas.key"][0] == "file:/run/secrets/key"
+
+
+@pytest.mark.parametrize(
+    ("text", "setting"),
+    [
+        ('[serve.keys]\nlinewatch = "canary"', "serve.keys.linewatch"),
+        ('[serve]\nkeys = "canary"', "serve.keys"),
+        ('[networks.mine]\nnode = "https://gw/v3/canary"', "networks.mine.node"),
+        ('[networks]\nmine = "https://gw/v3/canary"', "networks.mine"),
+        ('networks = ["canary"]', "networks"),
+        ('[networks.mine]\ngass = { uri = "canary" }', "networks.mine.gass.uri"),
+        ('[networks.mine]\ngas = { api_key = "canary" }', "networks.mine.gas.api_key"),
+        ('[networks.mine]\ntitle = { a = "canary" }', "networks.mine.title.a"),
+        ('[mail]\npasword = "canary"', "mail.pasword"),
+        ('[mail]\nrecipients = [{ a = "canary" }]', "mail.recipients"),
+        ('api_key = "canary"', "api_key"),
+    ],
+)
+def test_effective_value_at_a_wrong_place_is_masked(
+    tmp_path: Path, text: str, setting: str
+) -> None:
+    found = effective(read(tmp_path, text))
+
+    assert found[setting][0] == "•••"
+    assert "canary" not in str(found)
+
+
+def test_effective_value_that_is_no_secret_is_shown(tmp_path: Path) -> None:
+    text = """\
+[mail]
+recipients = ["ops@example.org"]
+username = "me"
+[networks.mine]
+network_id = 5
+title = "Mine"
+block_time = "2s"
+node = { url = "https://canary", method_prefix = "eth" }
+"""
+
+    found = effective(read(tmp_path, text))
+
+    assert {name: value for name, (value, _) in found.items() if "mine" in name} == {
+        "networks.mine.network_id": 5,
+        "networks.mine.title": "Mine",
+        "networks.mine.block_time": "2s",
+        "networks.mine.node.url": "•••",
+        "networks.mine.node.method_prefix": "eth",
+    }
+    assert found["mail.recipients"][0] == ["ops@example.org"]
+    assert found["mail.username"][0] == "me"
+
+
+def test_effective_secret_of_a_variable_is_masked(tmp_path: Path) -> None:
+    found = effective(read(tmp_path, LINEWATCH_MAIL_PASSWORD="canary"))
+
+    assert found["mail.password"] == ("•••", "the variable LINEWATCH_MAIL_PASSWORD")
+
+
+def test_effective_state_folder_is_told(tmp_path: Path) -> None:
+    assert effective(read(tmp_path))["home"] == (str(tmp_path), "None")
+
+
+def test_effective_address_of_a_preset_is_shown(tmp_path: Path) -> None:
+    text = "[networks.mine]\npreset = 'linea-mainnet'\n"
+
+    found = effective(read(tmp_path, text, GATEWAY_KEY="canary"))
+
+    assert str(found["networks.mine.gas.url"][0]).startswith("https://")
+    assert found["networks.mine.gas.key"][0] == "env:GATEWAY_KEY"
