@@ -18,6 +18,7 @@ from dashboard.devnet.ledger import Ledger
 from dashboard.devnet.reporter import Reporter, TrackTransaction
 from dashboard.domain.quantity import TxHash
 from dashboard.errors import SettingsError
+from dashboard.serve.bounded_http import BoundedHttp
 from dashboard.settings import Settings
 from dashboard.store.engine import Store
 from dashboard.store.transactions import TrackRequest, track
@@ -65,6 +66,7 @@ def _config(app: ASGIApp, settings: Settings) -> uvicorn.Config:
         app,
         host=settings.devnet.host,
         port=settings.devnet.port,
+        http=BoundedHttp,
         log_config=None,
         log_level="warning",
         access_log=False,

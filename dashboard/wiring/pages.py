@@ -23,6 +23,7 @@ from starlette.types import ASGIApp
 
 from dashboard.errors import RoleError
 from dashboard.logs import get_logger
+from dashboard.serve.bounded_http import BoundedHttp
 from dashboard.settings import Settings, load_settings
 from dashboard.show.desk import Desk, register
 from dashboard.show.warmth import warm_up
@@ -55,6 +56,7 @@ async def run_pages(settings: Settings, stop: asyncio.Event) -> None:
         cast("ASGIApp", app),
         host=settings.pages.host,
         port=settings.pages.port,
+        http=BoundedHttp,
         log_config=None,
         log_level="warning",
         access_log=False,
