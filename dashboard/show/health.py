@@ -16,7 +16,6 @@ from dashboard.show.networks import Datum, NetworkCard
 from dashboard.show.spending import Spending
 from dashboard.store.failing import StandingFailure
 from dashboard.store.leases import Holder
-from dashboard.store.standing import OpenIncident
 from dashboard.store.wellbeing import MailState, StoreState
 
 GIVES: Final = {
@@ -103,8 +102,7 @@ class NetworkHealth:
 class Health:
     """All that tells whether Linewatch is well; `holders` hold its leases by name.
 
-    `gaps` are the latest times in which something was not watched, the last one first;
-    `incidents` are what lasts on networks, as alerts go by it.
+    `gaps` are the latest times in which something was not watched, the last one first.
     """
 
     networks: Sequence[NetworkHealth]
@@ -112,7 +110,6 @@ class Health:
     mail: MailState
     store: StoreState
     gaps: Sequence[Gap] = ()
-    incidents: Sequence[OpenIncident] = ()
 
 
 def needs_of(health: Health, now: datetime) -> list[str]:
