@@ -11,7 +11,7 @@ from jinja2 import Template
 from dashboard.alert.incidents import tone_of, word
 from dashboard.alert.letter import Letter
 from dashboard.domain.condition import SubjectKind
-from dashboard.domain.exclusion import StoredRejection
+from dashboard.domain.exclusion import CLOCK_IS_WRONG, StoredRejection
 from dashboard.domain.foreign import visible
 from dashboard.domain.module_limits import ModuleLimits
 from dashboard.domain.notice import Notice
@@ -151,11 +151,12 @@ def _facts_of_rejection(
 def _rows(rejection: StoredRejection) -> list[tuple[str, str]]:
     """Return the record as labelled lines, those without a value left out."""
     record = rejection.record
+    wrong = f". {CLOCK_IS_WRONG}" if rejection.is_dated_ahead else ""
     rows = [
         ("Sender", str(record.sender)),
         ("Nonce", str(record.nonce)),
         ("Stage", str(record.tx_rejection_stage)),
-        ("Dated", f"{moment(record.timestamp)}, as the node claims"),
+        ("Dated", f"{moment(record.timestamp)}, as the node claims{wrong}"),
         ("First seen", f"{moment(rejection.first_seen_at)}, by Linewatch"),
     ]
     if record.block_number is not None:

@@ -8,7 +8,7 @@ from typing import Final, TypeAlias
 from dashboard.domain.condition import Incident, State, SubjectKind, Transition
 from dashboard.domain.foreign import visible
 from dashboard.domain.grounds import AgeGrounds, FeeGrounds, Signal, SilenceGrounds
-from dashboard.domain.printing import compared, moment, span
+from dashboard.domain.printing import compared, moment, period, span
 from dashboard.domain.quantity import format_gwei
 
 _MEASURES: Final = {
@@ -157,7 +157,7 @@ def _of_age(grounds: AgeGrounds, network: str) -> Wording:
         headline=f"{network}: {headline}",
         opening=f"The fees of {network} are stale: {grounds.operation} {answered}.",
         page="health",
-        rows=(("Last answer", last), ("Due every", span(grounds.period))),
+        rows=(("Last answer", last), ("Due every", period(grounds.period))),
         explanation=_STALE,
         next_steps=_LOOK_AFTER,
     )

@@ -14,6 +14,7 @@ from dashboard.cli.source import Opened, opened
 from dashboard.domain.notice import Notice, NoticeState
 from dashboard.domain.quantity import TxHash
 from dashboard.show.asking.alerts import AlertQuestions, PostedNotice
+from dashboard.show.incidents import since_when
 from dashboard.show.text import moment
 from dashboard.store.notice_search import NoticeFilter
 from dashboard.store.standing import OpenIncident
@@ -75,9 +76,11 @@ def alerts(  # noqa: PLR0913 - one for each option
 
 
 def _print(here: Opened, lasting: Sequence[OpenIncident], found: Sequence[PostedNotice]) -> None:
+    now = here.source.now()
     for each in lasting:
         network = here.label(each.subject.network_id)
-        say(f"{network}, {each.subject.kind}: {each.state} since {moment(each.opened_at)}.")
+        since = since_when(each.as_condition(), here.source.rule_of(each.subject), now)
+        say(f"{network}, {each.subject.kind}: {each.state} {since}.")
     if not found:
         say("No such alert is stored.")
         return
@@ -108,6 +111,7 @@ def _open_form(here: Opened, lasting: OpenIncident) -> Json:
         "isSimulated": here.is_simulated(lasting.subject.network_id),
         "state": str(lasting.state),
         "openedAt": instant(lasting.opened_at),
+        "turningSince": instant(lasting.turning_since),
     }
 
 

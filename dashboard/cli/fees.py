@@ -18,7 +18,7 @@ from dashboard.errors import InputError
 from dashboard.settings.values import parse_duration
 from dashboard.show.networks import Activity, Datum, NetworkCard, NetworkStatus, conclude_status
 from dashboard.show.reading import network_figures
-from dashboard.show.text import age, exact_fee, fee, moment, share, span
+from dashboard.show.text import age, exact_fee, fee, moment, share
 from dashboard.store.connection import Connection
 from dashboard.store.fee_columns import FeeSteps
 from dashboard.store.fee_series import Between, FeeKind, fee_steps
@@ -120,10 +120,9 @@ def _rows(current: Current, now: datetime) -> Iterator[tuple[str, ...]]:
         yield "congestion", share(congestion.value), "", _age(congestion, now)
     for name, level in _levels(current.suggested):
         priority_fee = level.suggested_max_priority_fee_per_gas
-        wait = f"{span(level.min_wait_time_estimate)} to {span(level.max_wait_time_estimate)}"
         yield f"{name} priority fee", " ".join(fee(priority_fee)), exact_fee(priority_fee), ""
         most = level.suggested_max_fee_per_gas
-        yield f"{name} fee at most", " ".join(fee(most)), exact_fee(most), f"waits {wait}"
+        yield f"{name} fee at most", " ".join(fee(most)), exact_fee(most), ""
 
 
 def _levels(suggested: SuggestedGasFees | None) -> Iterator[tuple[str, FeeSuggestion]]:

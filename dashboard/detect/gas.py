@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import timedelta
-from enum import StrEnum
 from typing import Final
 
 from dashboard.domain.fee_windows import RankedFees
@@ -22,14 +21,6 @@ PRIORITY_WINDOW: Final = timedelta(days=1)
 
 BUSY_PERCENTILE: Final = 90
 """Of the priority fees of a chain with a constant base fee: busy is strictly above it."""
-
-
-class Busyness(StrEnum):
-    """How busy a network is. FLAT_FEE: its base fee never moves, so that it tells nothing."""
-
-    BUSY = "busy"
-    CALM = "calm"
-    FLAT_FEE = "flat fee"
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,25 +43,12 @@ class FeeReadings:
     known_window: RankedFees = field(default_factory=RankedFees)
 
 
-def conclude_busyness(readings: FeeReadings) -> Busyness | None:
-    """Return how busy the network is, or None where a value is missing.
-
-    Busy is strictly above the threshold: on a chain with a constant base fee the fee equals its
-    own threshold for ever. Such a chain is told as FLAT_FEE, whatever the two values.
-    """
-    if is_flat(readings.known_window):
-        return Busyness.FLAT_FEE
-    grounds = _weigh_base_fee(readings)
-    if grounds is None:
-        return None
-    return Busyness.BUSY if grounds.is_busy else Busyness.CALM
-
-
 def weigh_fees(readings: FeeReadings, priority: PriorityReadings) -> FeeGrounds | None:
     """Return the fee that tells how busy the network is beside what it is measured by.
 
     The base fee beside its threshold; where it never moves, the priority fee beside its own
-    90th percentile. None where a value is missing, or too few are stored.
+    90th percentile, since such a base fee equals its threshold for ever. None where a value is
+    missing, or too few are stored.
     """
     if is_flat(readings.known_window):
         if len(priority.window) < SMALLEST_FLAT_WINDOW:

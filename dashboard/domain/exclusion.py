@@ -16,6 +16,13 @@ REPORTING_DELAY: Final = timedelta(hours=2)
 """How long a node keeps trying to hand in a report: news can be this late."""
 
 
+LARGEST_LEAD: Final = timedelta(minutes=5)
+"""How far ahead of our clock a claimed time may be when it arrives: clocks differ a little."""
+
+CLOCK_IS_WRONG: Final = "This time had not come when it arrived: the node's clock is wrong"
+"""What to say of a claimed time that was further ahead."""
+
+
 class RejectionStage(StrEnum):
     """Where a transaction was rejected; the wire's `txRejectionStage`."""
 
@@ -75,6 +82,15 @@ class StoredRejection:
     overflows: tuple[ModuleOverflow, ...] = ()
     seen_again_at: datetime | None = None
     source: RejectionSource = RejectionSource.POLLED
+
+    @property
+    def is_dated_ahead(self) -> bool:
+        """Whether it claims a time that had not come when it arrived: the node's clock is wrong.
+
+        Such a claim is kept as it is and ranks behind every other, or one report of the year 9998
+        would hide whatever is reported of its hash later.
+        """
+        return self.record.timestamp - self.first_seen_at > LARGEST_LEAD
 
     @property
     def last_seen_at(self) -> datetime:

@@ -10,7 +10,7 @@ from dashboard.domain.quantity import Wei
 _MINUTE: Final = 60
 _HOUR: Final = 60 * _MINUTE
 _DAY: Final = 24 * _HOUR
-_EXACT_BELOW: Final = 90
+_MINUTES_BELOW: Final = 90 * _MINUTE
 _SIGNIFICANT: Final = 5
 _FEW_DIGITS: Final = 3
 _SMALL_DECIMALS: Final = 6
@@ -19,15 +19,24 @@ _UNITS: Final = ((10**9, "gwei", 10**6), (10**3, "kwei", 10**4), (1, "wei", 0))
 
 
 def span(length: timedelta) -> str:
-    """Say a length of time in its one fitting unit, rounded down."""
+    """Say a length of time in its one fitting unit, rounded down; minutes begin at 60 s."""
     seconds = int(length.total_seconds())
-    if seconds < _EXACT_BELOW:
+    if seconds < _MINUTE:
         return f"{seconds} s"
-    if seconds < _EXACT_BELOW * _MINUTE:
+    if seconds < _MINUTES_BELOW:
         return f"{seconds // _MINUTE} min"
     if seconds < 2 * _DAY:
         return f"{seconds // _HOUR} h"
     return f"{seconds // _DAY} days"
+
+
+def period(length: timedelta) -> str:
+    """Say how often something is due, to the second where that is short: ``1 min 15 s``."""
+    seconds = length.total_seconds()
+    if seconds < _MINUTE:
+        return f"{seconds:g} s"
+    rest = int(seconds) % _MINUTE if seconds < _MINUTES_BELOW else 0
+    return f"{span(length)} {rest} s" if rest else span(length)
 
 
 def moment(at: datetime) -> str:

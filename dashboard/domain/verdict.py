@@ -7,7 +7,12 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Final
 
-from dashboard.domain.exclusion import QUERYABLE_WINDOW, REPORTING_DELAY, RejectedTransaction
+from dashboard.domain.exclusion import (
+    CLOCK_IS_WRONG,
+    QUERYABLE_WINDOW,
+    REPORTING_DELAY,
+    RejectedTransaction,
+)
 from dashboard.domain.follow_up import FollowUp, Inclusion
 from dashboard.domain.observation import Failure
 from dashboard.domain.quantity import NetworkId, TxHash
@@ -30,7 +35,8 @@ class VerdictKind(StrEnum):
 class Evidence:
     """All that the store holds about one hash on one network.
 
-    `records` are the versions seen, newest claimed time first. `first_answered_at` and
+    `records` are the versions seen, newest claimed time first; `is_dated_ahead` tells that each of
+    them claims a time that had not come when it arrived. `first_answered_at` and
     `last_answered_at` are the times of answers (a record or null); `failing_since` is the
     time of the first failed question after the last answer, with its `failure`. `follow_up` is
     what the network's node says, None where there is no node or it gave no answer.
@@ -45,6 +51,7 @@ class Evidence:
     failing_since: datetime | None = None
     failure: Failure | None = None
     follow_up: FollowUp | None = None
+    is_dated_ahead: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,9 +136,10 @@ def _record_seen(evidence: Evidence) -> str:
     newest = evidence.records[0]
     versions = len(evidence.records)
     count = "" if versions == 1 else f" {versions} versions of the record were seen."
+    wrong = f" {CLOCK_IS_WRONG}." if evidence.is_dated_ahead else ""
     return (
         f"Rejected at the {newest.tx_rejection_stage} stage, "
-        f"dated {_moment(newest.timestamp)}.{count}"
+        f"dated {_moment(newest.timestamp)}.{wrong}{count}"
     )
 
 

@@ -10,6 +10,7 @@ import anyio
 from anyio import to_thread
 from starlette.responses import JSONResponse, Response
 
+from dashboard.domain.printing import span
 from dashboard.domain.quantity import TxHash
 from dashboard.errors import StoreError
 from dashboard.serve.following import NetworkFees
@@ -109,7 +110,7 @@ def trouble_of_node(network: NetworkFees, now: datetime, oldest: timedelta) -> s
         return f"The node of {network.name} has not answered yet."
     silence = now - replies.read_at
     if silence > oldest:
-        return f"The node of {network.name} last answered {silence.total_seconds():.0f} s ago."
+        return f"The node of {network.name} last answered {span(silence)} ago."
     head = replies.fees.head
     age = now - head.timestamp
     if age > max(oldest, _STALLED_AFTER_BLOCKS * replies.block_time):

@@ -153,7 +153,7 @@ SCHEMAS: Final[dict[str, Schema]] = {
             "versions": {"type": "array", "items": reference("Rejection")},
             "hasMore": {"type": "boolean"},
         },
-        "versions of one hash, newest claimed time first",
+        "versions of one hash, newest claimed time first; those claimed ahead of our clock last",
     ),
     "Counts": _object(
         {

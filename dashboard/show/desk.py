@@ -22,9 +22,7 @@ from dashboard.show.asking.rejections import RejectionQuestions
 from dashboard.show.asking.senders import SenderQuestions
 from dashboard.show.asking.source import Source
 from dashboard.show.asking.tracked import TrackedQuestions, note_tracking
-from dashboard.show.charts import Drawing, FeeLevels, base_fee_drawing
 from dashboard.show.dossiers import Dossier
-from dashboard.show.frames import fee_frame
 from dashboard.show.fresh import Fresh
 from dashboard.show.look_up import LookUp, ask_in_portions
 from dashboard.show.networks import NetworkCard, NetworkFigures, NetworkStatus, conclude_status
@@ -34,7 +32,6 @@ from dashboard.store.transactions import Tracking, TrackRequest, is_tracked, tra
 
 LOOK_UP_DEADLINE: Final = timedelta(seconds=8)
 _SHARED_FOR: Final = timedelta(seconds=1)
-_GAP_AFTER_PERIODS: Final = 3
 
 
 class Desk:
@@ -70,7 +67,6 @@ class Desk:
         self.alerts = AlertQuestions(source)
         self.lookups = LookupQuestions(source)
         self._figures: Fresh[tuple[NetworkFigures, ...]] = Fresh(_SHARED_FOR, clock)
-        self._drawings: Fresh[Drawing | None] = Fresh(_SHARED_FOR, clock)
         self._rejections: Fresh[tuple[StoredRejection, ...]] = Fresh(_SHARED_FOR, clock)
 
     @property
@@ -87,11 +83,6 @@ class Desk:
         now = self.now()
         figures = self._figures.get((), self._read_figures)
         return tuple(conclude_status(each, now) for each in figures)
-
-    def base_fee_drawing(self, status: NetworkStatus, length: timedelta) -> Drawing | None:
-        """Draw the last `length` of base fees of a network; None where none was seen."""
-        key = (status.card.network_id, length)
-        return self._drawings.get(key, lambda: self._draw(status.figures, length))
 
     def newest_rejections(
         self, limit: int, network_id: NetworkId | None = None
@@ -148,22 +139,6 @@ class Desk:
     ) -> tuple[StoredRejection, ...]:
         with self._store.read() as connection:
             return tuple(search(connection, RejectionFilter(network_id=network_id), limit))
-
-    def _draw(self, figures: NetworkFigures, length: timedelta) -> Drawing | None:
-        now = self.now()
-        card = figures.card
-        with self._store.read() as connection:
-            points = reading.base_fee_points(connection, card.network_id, now - length, now)
-        if not points:
-            return None
-        frame = fee_frame(points, _GAP_AFTER_PERIODS * card.gas_period, now)
-        levels = FeeLevels()
-        if figures.priority is None:
-            percentile, threshold = figures.base_fee_percentile, figures.busy_threshold
-            levels = FeeLevels(
-                percentile.value if percentile else None, threshold.value if threshold else None
-            )
-        return base_fee_drawing(frame, levels, card.name, now)
 
 
 _registered: list[Desk] = []

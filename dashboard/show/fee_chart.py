@@ -61,7 +61,7 @@ def fee_figure(story: FeeStory, since: datetime) -> DrawnFigure:
     top = story.largest / wei_per_unit * HEADROOM or 1.0
     levels = ((story.usual, MEDIAN), (story.threshold, BUSY))
     traces = [
-        *_shade("gaps", story.gap_edges, top),
+        *_shade("gaps", story.unseen_edges, top),
         *_shade("busy", story.busy_edges, top),
         *_bands(story, wei_per_unit),
         *(_level(story, each, look, wei_per_unit) for each, look in levels),

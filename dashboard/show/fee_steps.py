@@ -28,7 +28,8 @@ class FeeStory:
     """The steps of a fee until a moment, with the levels that held at each, None where unknown.
 
     A silence of more than `longest_step` is a gap; one of more than `longest_silence` is told
-    where it lies inside of a step. `usual` and `threshold` are as long as `steps`; at least one.
+    where it lies inside of a step. What is shown begins at `since`, perhaps before the first step.
+    `usual` and `threshold` are as long as `steps`; at least one.
     Arrays have an element for each step.
     """
 
@@ -37,6 +38,7 @@ class FeeStory:
     threshold: Integers | None
     longest_step: timedelta
     longest_silence: timedelta
+    since: datetime
     until: datetime
 
     @property
@@ -86,6 +88,18 @@ class FeeStory:
         if self.threshold is None:
             return np.zeros(len(self.steps), bool)
         return self.steps.means > self.threshold
+
+    @cached_property
+    def begins_late(self) -> bool:
+        """Whether nothing was seen for longer than a gap before the first step."""
+        unseen = self.steps.first_at[0] - milliseconds_of(self.since)
+        return bool(unseen > self.longest_step // _MILLISECOND)
+
+    @cached_property
+    def unseen_edges(self) -> Integers:
+        """When nothing was seen: before the first step, if that is long, and in each gap."""
+        first = [[milliseconds_of(self.since), self.steps.first_at[0]]] if self.begins_late else []
+        return np.concatenate([np.array(first, np.int64).reshape(-1, 2), self.gap_edges])
 
     @cached_property
     def gap_edges(self) -> Integers:

@@ -16,6 +16,7 @@ from dashboard.show.networks import Datum, NetworkCard
 from dashboard.show.spending import Spending
 from dashboard.store.failing import StandingFailure
 from dashboard.store.leases import Holder
+from dashboard.store.standing import OpenIncident
 from dashboard.store.wellbeing import MailState, StoreState
 
 GIVES: Final = {
@@ -102,7 +103,8 @@ class NetworkHealth:
 class Health:
     """All that tells whether Linewatch is well; `holders` hold its leases by name.
 
-    `gaps` are the latest times in which something was not watched, the last one first.
+    `gaps` are the latest times in which something was not watched, the last one first;
+    `incidents` are what lasts on networks, as alerts go by it.
     """
 
     networks: Sequence[NetworkHealth]
@@ -110,6 +112,7 @@ class Health:
     mail: MailState
     store: StoreState
     gaps: Sequence[Gap] = ()
+    incidents: Sequence[OpenIncident] = ()
 
 
 def needs_of(health: Health, now: datetime) -> list[str]:

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Final, Generic, TypeVar
 
-from dashboard.detect.gas import Busyness, FeeReadings, conclude_busyness
+from dashboard.detect.gas import is_flat
+from dashboard.detect.holding import ConditionRules
+from dashboard.domain.condition import Condition, State
 from dashboard.domain.fee_windows import RankedFees
-from dashboard.domain.grounds import FeeGrounds
+from dashboard.domain.grounds import FeeGrounds, Signal
 from dashboard.domain.module_limits import ModuleLimits
 from dashboard.domain.observation import GasSource, Operation
 from dashboard.domain.quantity import NetworkId, Wei
-from dashboard.show.text import age, fee, span
+from dashboard.show.incidents import since_when
+from dashboard.show.text import age, fee, moment_near, period, sentence
 from dashboard.store.failing import StandingFailure
 
 T = TypeVar("T")
@@ -38,6 +41,7 @@ class NetworkCard:
     base fees of past blocks. `module_limits` tell the limit that a reason leaves out.
     `sees_all_reports` is true where nodes report to our own serve, so
     that rejections cover more than tracked hashes. `planned_credits` are what its fees cost a day.
+    `rules` say how long a change is seen before it holds.
     """
 
     network_id: NetworkId
@@ -52,6 +56,7 @@ class NetworkCard:
     module_limits: ModuleLimits | None = None
     history_period: timedelta = timedelta(minutes=10)
     planned_credits: int = 0
+    rules: ConditionRules = field(default_factory=ConditionRules)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +94,8 @@ class NetworkFigures:
     `recent` are the base fees of the last hour with their times, oldest first. `failures` are
     the questions that get no answer now; their messages are safe to show. `gas_source` is who
     told the latest base fee. `priority` is the priority fee beside its usual highest, and tells
-    busyness where the base fee never moves.
+    busyness where the base fee never moves. `busyness` is what is held true, as alerts go by it;
+    None where nothing was concluded yet.
     """
 
     card: NetworkCard
@@ -101,6 +107,20 @@ class NetworkFigures:
     failures: Sequence[StandingFailure] = ()
     gas_source: GasSource = GasSource.GAS_API
     priority: FeeGrounds | None = None
+    busyness: Condition | None = None
+
+    @property
+    def has_flat_fee(self) -> bool:
+        """Whether the base fee never moves."""
+        return is_flat(RankedFees(each for _, each in self.recent))
+
+    def grounds(self) -> FeeGrounds | None:
+        """Return the fee that tells busyness beside its threshold, None where one is unknown."""
+        if self.has_flat_fee:
+            return self.priority
+        if self.base_fee is None or self.busy_threshold is None:
+            return None
+        return FeeGrounds(Signal.BASE_FEE, self.base_fee.value, self.busy_threshold.value)
 
     def gas_source_name(self) -> str:
         """Say who told the latest base fee."""
@@ -143,11 +163,6 @@ class NetworkStatus:
         """The network that this is about."""
         return self.figures.card
 
-    @property
-    def has_flat_fee(self) -> bool:
-        """Whether its base fee never moves."""
-        return self.figures.priority is not None or self.activity is Activity.FLAT_FEE
-
 
 def conclude_status(figures: NetworkFigures, now: datetime) -> NetworkStatus:
     """Say whether a network is busy, or why that cannot be said."""
@@ -161,70 +176,87 @@ def _activity(figures: NetworkFigures, now: datetime) -> tuple[Activity, str]:
             "No gas API and no node is configured, so busyness is not watched here.",
         )
     if figures.base_fee is None:
-        return Activity.UNKNOWN, "No base fee was seen yet; the first poll brings it."
+        return Activity.UNKNOWN, _never_seen("base fee", figures, Operation.SUGGESTED_GAS_FEES, now)
     for datum in (figures.base_fee, figures.busy_threshold):
         if datum is not None and datum.is_stale(now):
-            return Activity.STALE, _stale_reason(datum, now)
-    return _fresh_activity(figures, figures.base_fee.value, now)
+            return Activity.STALE, f"{_stale_reason(datum, now)}{_held_until_fresh(figures, now)}"
+    grounds = figures.grounds()
+    if grounds is None:
+        return _not_judged(figures, figures.base_fee.value, now)
+    return _judged(figures, grounds, now)
 
 
-def _fresh_activity(figures: NetworkFigures, base_fee: Wei, now: datetime) -> tuple[Activity, str]:
-    threshold = figures.busy_threshold.value if figures.busy_threshold else None
-    window = RankedFees(each for _, each in figures.recent)
-    busyness = conclude_busyness(FeeReadings(base_fee, threshold, window))
-    if busyness is Busyness.FLAT_FEE:
-        return _flat_activity(base_fee, figures.priority)
-    if busyness is None or threshold is None:
-        return Activity.UNKNOWN, "The busy threshold was not seen yet, so busy cannot be told."
-    return Activity(busyness), _busy_reason(figures, threshold, now)
+def _judged(figures: NetworkFigures, grounds: FeeGrounds, now: datetime) -> tuple[Activity, str]:
+    """Tell what is held, which alerts tell too, and on which side the fee is at this moment."""
+    held, side = figures.busyness, _side(grounds, figures)
+    if held is None:
+        return Activity.BUSY if grounds.is_busy else Activity.CALM, side
+    return Activity(held.state), f"{_held(held, figures, now)} {side}"
 
 
-def _flat_activity(base_fee: Wei, priority: FeeGrounds | None) -> tuple[Activity, str]:
-    flat = f"The base fee never moves here: {' '.join(fee(base_fee))}"
-    if priority is None:
-        return (
-            Activity.FLAT_FEE,
-            f"{flat}. Busyness is told by priority fees, of which too few were seen yet.",
+def _not_judged(figures: NetworkFigures, base_fee: Wei, now: datetime) -> tuple[Activity, str]:
+    """Say why nothing tells busyness now; a network that is held busy stays so until then."""
+    if figures.has_flat_fee:
+        activity = Activity.FLAT_FEE
+        why = (
+            f"{_flat(base_fee)}. Busyness is told by priority fees, of which too few were seen yet."
         )
-    side = "is above" if priority.is_busy else "is not above"
-    said = (
-        f"{flat}. So the medium suggested priority fee tells: {' '.join(fee(priority.fee))} {side} "
-        f"{' '.join(fee(priority.threshold))}, the 90th percentile of its last 24 h."
+    else:
+        activity = Activity.UNKNOWN
+        why = _never_seen("busy threshold", figures, Operation.BUSY_THRESHOLD, now)
+        why += " Until it is, busy cannot be told."
+    held = figures.busyness
+    if held is None or held.state is not State.BUSY:
+        return activity, why
+    return Activity.BUSY, f"{_held(held, figures, now)} {why}"
+
+
+def _held(held: Condition, figures: NetworkFigures, now: datetime) -> str:
+    since = since_when(held, figures.card.rules.busy, now)
+    return f"{str(held.state).capitalize()} {since}."
+
+
+def _held_until_fresh(figures: NetworkFigures, now: datetime) -> str:
+    held = figures.busyness
+    if held is None or held.state is not State.BUSY:
+        return ""
+    since = moment_near(held.since, now)
+    return f" It was busy since {since}, and counts as busy until fresh fees tell otherwise."
+
+
+def _never_seen(name: str, figures: NetworkFigures, operation: Operation, now: datetime) -> str:
+    """Say that a figure was never seen, and what keeps it from coming."""
+    said = f"The {name} was not seen yet"
+    failed = next((each for each in figures.failures if each.operation is operation), None)
+    if failed is None:
+        return f"{said}; the first answer brings it."
+    since = f"{moment_near(failed.failing_since, now)} ({age(failed.failing_since, now)})"
+    return f"{said}: no answer since {since}. {sentence(failed.failure.message)}"
+
+
+def _flat(base_fee: Wei) -> str:
+    return f"The base fee never moves here: {' '.join(fee(base_fee))}"
+
+
+def _side(grounds: FeeGrounds, figures: NetworkFigures) -> str:
+    """Say on which side of its threshold the fee is that tells busyness."""
+    if grounds.signal is Signal.BASE_FEE or figures.base_fee is None:
+        side = "above" if grounds.is_busy else "at or below"
+        return f"The base fee is {side} the busy threshold."
+    side = "is above" if grounds.is_busy else "is not above"
+    return (
+        f"{_flat(figures.base_fee.value)}. So the medium suggested priority fee tells: "
+        f"{' '.join(fee(grounds.fee))} {side} {' '.join(fee(grounds.threshold))}, the 90th "
+        "percentile of its last 24 h."
     )
-    return Activity.BUSY if priority.is_busy else Activity.CALM, said
 
 
 def _stale_reason(datum: Datum[Wei], now: datetime) -> str:
     if datum.is_future(now):
-        return (
-            "The last answer is dated in the future, so a clock was set; one is due "
-            f"every {span(datum.period)}. What is shown may have changed, and busy cannot be told."
-        )
+        said = "The last answer is dated in the future, so a clock was set"
+    else:
+        said = f"The last answer came {age(datum.asked_at, now)}"
     return (
-        f"The last answer came {age(datum.asked_at, now)}; one is due every {span(datum.period)}. "
+        f"{said}; one is due every {period(datum.period)}. "
         "What is shown may have changed, and busy cannot be told."
     )
-
-
-def _busy_reason(figures: NetworkFigures, threshold: Wei, now: datetime) -> str:
-    is_above, since = _side_since(figures.recent, threshold)
-    said = "been above" if is_above else "stayed at or below"
-    if since is None:
-        return f"The base fee has {said} the busy threshold."
-    whole = "at least " if since == figures.recent[0][0] else ""
-    return f"The base fee has {said} the busy threshold for {whole}{span(now - since)}."
-
-
-def _side_since(
-    recent: Sequence[tuple[datetime, Wei]], threshold: Wei
-) -> tuple[bool, datetime | None]:
-    """Return on which side of the present threshold the fees are, and since when."""
-    if not recent:
-        return False, None
-    is_above = recent[-1][1] > threshold
-    since = recent[-1][0]
-    for at, base_fee in reversed(recent):
-        if (base_fee > threshold) is not is_above:
-            break
-        since = at
-    return is_above, since

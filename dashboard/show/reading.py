@@ -12,22 +12,23 @@ from dashboard.detect.gas import (
     PRIORITY_WINDOW,
     FeeReadings,
     PriorityReadings,
-    is_flat,
     weigh_fees,
 )
+from dashboard.domain.condition import Subject, SubjectKind
 from dashboard.domain.exclusion import StoredRejection
 from dashboard.domain.fee_windows import RankedFees
 from dashboard.domain.gas import SuggestedGasFees
 from dashboard.domain.grounds import FeeGrounds
-from dashboard.domain.quantity import NetworkId, TxHash
+from dashboard.domain.quantity import TxHash
 from dashboard.domain.verdict import Evidence, conclude
 from dashboard.show.dossiers import Dossier, Finding
 from dashboard.show.networks import Datum, NetworkCard, NetworkFigures
 from dashboard.store.answers import evidence_among
 from dashboard.store.cohorts import portions
+from dashboard.store.conditions import held as held_condition
 from dashboard.store.connection import Connection
 from dashboard.store.fee_windows import priority_fee_window
-from dashboard.store.observations import BaseFeePoint, Dated, base_fees, latest_gas
+from dashboard.store.observations import Dated, base_fees, latest_gas
 from dashboard.store.rejections import versions_among
 from dashboard.store.transactions import tracked_among
 
@@ -50,6 +51,7 @@ def network_figures(connection: Connection, card: NetworkCard, now: datetime) ->
         busy_threshold=_datum(latest.busy_threshold, card.threshold_period),
         recent=tuple((point.at, point.base_fee) for point in recent),
         failures=latest.failures,
+        busyness=held_condition(connection, Subject(SubjectKind.BUSYNESS, card.network_id)),
     )
     if fees is None:
         return figures
@@ -66,21 +68,14 @@ def _priority(
     connection: Connection, figures: NetworkFigures, fees: Dated[SuggestedGasFees]
 ) -> FeeGrounds | None:
     """Weigh the medium priority fee, where the base fee never moves and enough are stored."""
-    window = RankedFees(base_fee for _, base_fee in figures.recent)
-    if not is_flat(window):
+    if not figures.has_flat_fee:
         return None
     network_id, until = figures.card.network_id, fees.asked_at
     stored = priority_fee_window(connection, network_id, until - PRIORITY_WINDOW, until)
     medium = fees.value.medium.suggested_max_priority_fee_per_gas
+    window = RankedFees(base_fee for _, base_fee in figures.recent)
     readings = FeeReadings(fees.value.estimated_base_fee, None, window)
     return weigh_fees(readings, PriorityReadings(medium, stored))
-
-
-def base_fee_points(
-    connection: Connection, network_id: NetworkId, since: datetime, until: datetime
-) -> Sequence[BaseFeePoint]:
-    """Read the base fees of a network between two moments, oldest first."""
-    return base_fees(connection, network_id, since, until)
 
 
 def dossiers(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
-from dashboard.domain.printing import fee, moment, span, unit_of
+from dashboard.domain.printing import fee, moment, period, span, unit_of
 from dashboard.domain.quantity import TxHash, Wei, format_gwei
 
 __all__ = [
@@ -13,6 +13,7 @@ __all__ = [
     "fee",
     "moment",
     "moment_near",
+    "period",
     "share",
     "short_hash",
     "span",

@@ -10,7 +10,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, select
 
-from dashboard.domain.exclusion import RejectedTransaction, StoredRejection
+from dashboard.domain.exclusion import StoredRejection
 from dashboard.domain.observation import ExclusionAnswer, Failure, FailureKind, Operation
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.verdict import Evidence
@@ -100,30 +100,31 @@ def evidence_among(
     for tx_hash in ends:
         wish = tracked.get(tx_hash)
         rows = asked[tx_hash] | ({} if wish is None else watched[wish.cohort_id])
-        records = _by_network(stored[tx_hash])
+        held = _by_network(stored[tx_hash])
         known = Evidence(NetworkId(0), tx_hash, (), None if wish is None else wish.attempted_at)
         found[tx_hash] = [
             _evidence(
                 replace(
                     known,
                     network_id=each,
-                    records=records.get(each, ()),
+                    records=tuple(version.record for version in held[each]),
+                    is_dated_ahead=any(version.is_dated_ahead for version in held[each][:1]),
                     follow_up=ends[tx_hash].get(each),
                 ),
                 rows.get(each),
             )
-            for each in sorted({*records, *rows, *ends[tx_hash]})
+            for each in sorted({*held, *rows, *ends[tx_hash]})
         ]
     return found
 
 
 def _by_network(
     stored: Sequence[StoredRejection],
-) -> dict[NetworkId, tuple[RejectedTransaction, ...]]:
-    records: dict[NetworkId, tuple[RejectedTransaction, ...]] = {}
+) -> defaultdict[NetworkId, list[StoredRejection]]:
+    held: defaultdict[NetworkId, list[StoredRejection]] = defaultdict(list)
     for each in stored:
-        records[each.network_id] = (*records.get(each.network_id, ()), each.record)
-    return records
+        held[each.network_id].append(each)
+    return held
 
 
 def _evidence(known: Evidence, check: Row[Any] | None) -> Evidence:

@@ -12,7 +12,7 @@ from dashboard.domain.exclusion import ArchivedRejection
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.rejection_filter import RejectionFilter
 from dashboard.store.rejection_search import by_row, conditions_of
-from dashboard.store.rejections import stored_rejection
+from dashboard.store.rejections import NEWEST_CLAIM_FIRST, stored_rejection
 from dashboard.store.schema import rejections, signed_transactions
 
 
@@ -62,7 +62,7 @@ def versions_of(
     query = (
         _rows()
         .where(column.tx_hash == tx_hash, may_be_seen(networks))
-        .order_by(column.timestamp.desc(), column.rejection_id.desc())
+        .order_by(*NEWEST_CLAIM_FIRST)
         .limit(limit)
     )
     return [_archived(row) for row in connection.execute(query).mappings()]

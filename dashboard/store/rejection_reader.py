@@ -11,13 +11,17 @@ are asked for at once.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from datetime import datetime
-from operator import itemgetter
+from datetime import datetime, timedelta
 from typing import Any, Final
 
 from sqlalchemy import Engine
 
-from dashboard.domain.exclusion import QUERYABLE_WINDOW, RejectedTransaction, RejectionStage
+from dashboard.domain.exclusion import (
+    LARGEST_LEAD,
+    QUERYABLE_WINDOW,
+    RejectedTransaction,
+    RejectionStage,
+)
 from dashboard.domain.quantity import Address, NetworkId, TxHash
 from dashboard.errors import StoreError
 from dashboard.store.columns import milliseconds_of, moment_of, unescape
@@ -30,17 +34,18 @@ _ARRIVALS: Final = (
     "SELECT rejection_id, tx_hash FROM rejections WHERE rejection_id > ? "
     "ORDER BY rejection_id LIMIT ?"
 )
+_LEAD: Final = LARGEST_LEAD // timedelta(milliseconds=1)
 _VERSIONS: Final = (
     "SELECT network_id, timestamp, rejection_id, tx_hash, sender, nonce, tx_rejection_stage, "
-    "reason_message, block_number FROM rejections WHERE tx_hash = ? AND timestamp >= ? LIMIT ?"
+    "reason_message, block_number, first_seen_at FROM rejections "
+    "WHERE tx_hash = ? AND timestamp >= ? "
+    "AND (timestamp - first_seen_at <= ? OR first_seen_at >= ?) LIMIT ?"
 )
 _VERSIONS_OF_MANY: Final = (
     _VERSIONS.replace("tx_hash = ?", "tx_hash = ANY(%s)").replace("?", "%s")  # PostgreSQL alone
 )
 _MOST_VERSIONS: Final = 100
 """Versions of one hash that are compared here: SQLite takes longer to sort a few rows."""
-
-_TIME_THEN_ARRIVAL: Final = itemgetter(1, 2)
 
 
 class TooManyVersions(Exception):
@@ -87,11 +92,11 @@ class RejectionReader:
     ) -> RejectedTransaction | None:
         """Answer as `store.rejections.visible` does, or raise TooManyVersions."""
         since = milliseconds_of(now - QUERYABLE_WINDOW)
-        rows = self._rows(self._versions, (bytes(tx_hash), since, _MOST_VERSIONS))
+        rows = self._rows(self._versions, (bytes(tx_hash), since, _LEAD, since, _MOST_VERSIONS))
         if len(rows) == _MOST_VERSIONS:
             raise TooManyVersions
         own = [row for row in rows if row[0] in networks]
-        return record_of(max(own, key=_TIME_THEN_ARRIVAL)) if own else None
+        return record_of(max(own, key=_rank)) if own else None
 
     def visible_of(
         self, networks: Collection[NetworkId], hashes: Collection[TxHash], now: datetime
@@ -102,11 +107,11 @@ class RejectionReader:
             return {tx_hash: record for tx_hash, record in found if record is not None}
         since, limit = milliseconds_of(now - QUERYABLE_WINDOW), _MOST_VERSIONS * len(hashes)
         one_of = [bytes(tx_hash) for tx_hash in set(hashes)]
-        rows = self._rows(_VERSIONS_OF_MANY, (one_of, since, limit))
+        rows = self._rows(_VERSIONS_OF_MANY, (one_of, since, _LEAD, since, limit))
         if len(rows) == limit:
             raise TooManyVersions
         last: dict[TxHash, tuple[Any, ...]] = {}
-        for row in sorted(rows, key=_TIME_THEN_ARRIVAL):
+        for row in sorted(rows, key=_rank):
             if row[0] in networks:
                 last[TxHash(row[3])] = row
         return {tx_hash: record_of(row) for tx_hash, row in last.items()}
@@ -147,9 +152,16 @@ class RejectionReader:
         return translated(self._database, error)
 
 
+def _rank(row: tuple[Any, ...]) -> tuple[bool, int, int]:
+    """Rank as `NEWEST_CLAIM_FIRST` does; the greatest is shown."""
+    claimed, arrived, rejection_id = row[1], row[-1], row[2]
+    is_dated_ahead = claimed - arrived > _LEAD
+    return not is_dated_ahead, arrived if is_dated_ahead else claimed, rejection_id
+
+
 def record_of(row: tuple[Any, ...]) -> RejectedTransaction:
-    """Read the columns that `_VERSIONS` names."""
-    _, timestamp, _, tx_hash, sender, nonce, stage, reason, block = row
+    """Read the columns that `_VERSIONS` names, up to the block."""
+    _, timestamp, _, tx_hash, sender, nonce, stage, reason, block, *_ = row
     return RejectedTransaction(
         TxHash(tx_hash),
         Address(sender),

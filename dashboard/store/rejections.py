@@ -7,9 +7,20 @@ from datetime import datetime, timedelta
 from hashlib import sha256
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, Connection, RowMapping, Select, select, update
+from sqlalchemy import (
+    BigInteger,
+    ColumnElement,
+    Connection,
+    RowMapping,
+    Select,
+    case,
+    select,
+    type_coerce,
+    update,
+)
 
 from dashboard.domain.exclusion import (
+    LARGEST_LEAD,
     QUERYABLE_WINDOW,
     ModuleOverflow,
     RejectedTransaction,
@@ -20,13 +31,22 @@ from dashboard.domain.exclusion import (
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.reason import parse_reason
 from dashboard.store.cohorts import note_rejected
-from dashboard.store.columns import milliseconds_of
+from dashboard.store.columns import Moment, milliseconds_of
 from dashboard.store.schema import rejections
 from dashboard.store.tally_keeping import count_in
 from dashboard.store.upsert import insert_new
 
 SEEN_TO_THE: Final = timedelta(hours=1)
 """A poll that shows what is known writes nothing more often: `seen_again_at` is that exact."""
+
+_CLAIMED: Final = type_coerce(rejections.c.timestamp, BigInteger)
+_ARRIVED: Final = type_coerce(rejections.c.first_seen_at, BigInteger)
+_IS_DATED_AHEAD: Final = LARGEST_LEAD // timedelta(milliseconds=1) < _CLAIMED - _ARRIVED
+_BELIEVED: Final = type_coerce(case((_IS_DATED_AHEAD, _ARRIVED), else_=_CLAIMED), Moment)
+"""The claimed time; of a version that is dated ahead of our clock, when it arrived."""
+
+NEWEST_CLAIM_FIRST: Final = (_IS_DATED_AHEAD, _BELIEVED.desc(), rejections.c.rejection_id.desc())
+"""How versions of a hash rank: by claimed time, those that are dated ahead of our clock last."""
 
 
 def save_polled(
@@ -55,7 +75,8 @@ def visible(
 ) -> RejectedTransaction | None:
     """Return the record with the newest claimed time inside seven days, inclusive, or None.
 
-    Of two with the same claimed time, the one that arrived later.
+    Of two with the same claimed time, the one that arrived later. One that is dated ahead of our
+    clock is returned only where there is no other, for seven days from its arrival.
     """
     row = connection.execute(_visible(network_ids, tx_hash, now)).mappings().one_or_none()
     return None if row is None else record_of(row)
@@ -79,11 +100,7 @@ def versions_among(
 ) -> dict[TxHash, list[StoredRejection]]:
     """Return the same of each of these hashes."""
     found: dict[TxHash, list[StoredRejection]] = {each: [] for each in hashes}
-    query = (
-        select(rejections)
-        .where(rejections.c.tx_hash.in_(hashes))
-        .order_by(rejections.c.timestamp.desc(), rejections.c.rejection_id.desc())
-    )
+    query = select(rejections).where(rejections.c.tx_hash.in_(hashes)).order_by(*NEWEST_CLAIM_FIRST)
     for each in _stored(connection, query):
         found[each.record.tx_hash].append(each)
     return found
@@ -146,8 +163,8 @@ def _visible(network_ids: Sequence[NetworkId], tx_hash: TxHash, now: datetime) -
     return (
         select(rejections)
         .where(rejections.c.tx_hash == tx_hash, rejections.c.network_id.in_(network_ids))
-        .where(rejections.c.timestamp >= now - QUERYABLE_WINDOW)
-        .order_by(rejections.c.timestamp.desc(), rejections.c.rejection_id.desc())
+        .where(now - QUERYABLE_WINDOW <= _BELIEVED)
+        .order_by(*NEWEST_CLAIM_FIRST)
         .limit(1)
     )
 

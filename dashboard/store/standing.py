@@ -7,20 +7,32 @@ from datetime import datetime
 
 from sqlalchemy import Connection, case, func, or_, select
 
-from dashboard.domain.condition import State, Subject, SubjectKind
+from dashboard.domain.condition import Condition, State, Subject, SubjectKind
+from dashboard.domain.grounds import Grounds, SilenceGrounds
 from dashboard.domain.notice import NoticeState
+from dashboard.store.grounds_rows import grounds_of_row
 from dashboard.store.held import how_many_held
 from dashboard.store.outbox import IS_OWED
-from dashboard.store.schema import conditions, notices
+from dashboard.store.schema import conditions, notices, transitions
 
 
 @dataclass(frozen=True, slots=True)
 class OpenIncident:
-    """A condition of a network that lasts."""
+    """A condition of a network that lasts, with what it rests on.
+
+    `turning_since` is when the opposite was seen first, while it was not seen for long enough.
+    """
 
     subject: Subject
     state: State
     opened_at: datetime
+    turning_since: datetime | None = None
+    grounds: Grounds | None = None
+
+    def as_condition(self) -> Condition:
+        """Return what is held; silence begins with the first failure, as its letter says."""
+        failing = self.grounds.failing_since if isinstance(self.grounds, SilenceGrounds) else None
+        return Condition(self.state, failing or self.opened_at, self.turning_since)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,12 +57,16 @@ def open_incidents(connection: Connection) -> list[OpenIncident]:
             if kind is not SubjectKind.TRANSACTION
         )
     )
-    rows = connection.execute(select(conditions).where(of_networks).order_by(column.since))
+    opening = transitions.c.transition_id == column.incident_id
+    query = select(conditions, transitions.c.grounds).outerjoin(transitions, opening)
+    rows = connection.execute(query.where(of_networks).order_by(column.since))
     return [
         OpenIncident(
             Subject(SubjectKind(row.kind), row.network_id),
             State(row.state),
             row.opened_at or row.since,
+            row.turning_since,
+            grounds_of_row(row.grounds),
         )
         for row in rows
         if State(row.state).is_open

@@ -11,6 +11,7 @@ from dashboard.wiring.networks import (
     module_limits,
     sees_all_reports,
 )
+from dashboard.wiring.rules import condition_rules
 from dashboard.wiring.trial import cost_of
 
 
@@ -31,6 +32,7 @@ def card_of(network: Network, settings: Settings) -> NetworkCard:
         history_period=periods.base_fee_history,
         module_limits=module_limits(network),
         planned_credits=0 if cost is None else cost.gas_credits,
+        rules=condition_rules(settings),
     )
 
 

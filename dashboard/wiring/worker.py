@@ -16,7 +16,6 @@ from dashboard.alert.deliver import Deliverer
 from dashboard.alert.letter import Channel
 from dashboard.alert.post import PostOffice
 from dashboard.alert.stationery import load_stationery
-from dashboard.detect.holding import ConditionRules, HoldRule
 from dashboard.domain.notice import Recipient
 from dashboard.poll.cadence import CadencePolicy
 from dashboard.poll.clocks import Clocks
@@ -31,6 +30,7 @@ from dashboard.store.engine import Store
 from dashboard.upstream.http import open_client
 from dashboard.wiring.clock import elapsed, utc_now
 from dashboard.wiring.networks import Clients, Network, gas_periods, module_limits, networks_of
+from dashboard.wiring.rules import condition_rules
 from dashboard.wiring.store import open_role_store
 from dashboard.wiring.worker_lease import WORKER_LEASE
 
@@ -55,7 +55,7 @@ async def run_worker(settings: Settings, stop: asyncio.Event) -> None:
                 cadence=CadencePolicy(shortest_interval=settings.poll.shortest_interval),
                 clocks=Clocks(utc_now, elapsed),
                 new_id=uuid4,
-                rules=_rules(settings),
+                rules=condition_rules(settings),
                 retention=settings.store.retention,
             )
             await run_watch(watcher, stop)
@@ -82,15 +82,6 @@ def _periods(settings: Settings) -> Periods:
     return Periods(
         gas=GasPeriods(poll.gas_period, poll.history_period, poll.threshold_period),
         exclusion=poll.exclusion_tick,
-    )
-
-
-def _rules(settings: Settings) -> ConditionRules:
-    alerts = settings.alerts
-    return ConditionRules(
-        busy=HoldRule(alerts.busy_pending, alerts.busy_keep_firing),
-        silence=HoldRule(alerts.silence_pending, alerts.silence_keep_firing),
-        staleness=HoldRule(alerts.stale_pending),
     )
 
 

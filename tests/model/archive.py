@@ -59,19 +59,22 @@ class Archive:
     def of_hash(self, tx_hash: TxHash) -> list[StoredRejection]:
         """Return the versions of a hash, newest claimed time first."""
         found = [each for each in self.rejections if each.record.tx_hash == tx_hash]
-        return sorted(found, key=_claimed, reverse=True)
+        return sorted(found, key=_rank, reverse=True)
 
     def records(self, tx_hash: TxHash, network_id: NetworkId) -> tuple[RejectedTransaction, ...]:
         """Return what evidence of a hash on a network there is, newest claimed time first."""
         found = self.of_hash(tx_hash)
         return tuple(each.record for each in found if each.network_id == network_id)
 
+    def is_dated_ahead(self, tx_hash: TxHash, network_id: NetworkId) -> bool:
+        """Whether there is evidence, and no clock that can be right claims its time."""
+        found = [each for each in self.of_hash(tx_hash) if each.network_id == network_id]
+        return bool(found) and not any(_rank(each)[0] for each in found)
+
     def visible(self, tx_hash: TxHash, now: datetime) -> StoredRejection | None:
         """Return the version that readers of all networks get."""
         recent = (
-            each
-            for each in self.of_hash(tx_hash)
-            if each.record.timestamp >= now - QUERYABLE_WINDOW
+            each for each in self.of_hash(tx_hash) if _believed(each) >= now - QUERYABLE_WINDOW
         )
         return next(recent, None)
 
@@ -124,5 +127,12 @@ def shown(record: RejectedTransaction) -> RejectedTransaction:
     return replace(record, block_number=None)
 
 
-def _claimed(rejection: StoredRejection) -> tuple[datetime, int]:
-    return rejection.record.timestamp, rejection.rejection_id
+def _rank(rejection: StoredRejection) -> tuple[bool, datetime, int]:
+    claimed = rejection.record.timestamp
+    return _believed(rejection) == claimed, _believed(rejection), rejection.rejection_id
+
+
+def _believed(rejection: StoredRejection) -> datetime:
+    """Return the claimed time, or when it arrived where the claim was too far ahead of that."""
+    claimed, arrived = rejection.record.timestamp, rejection.first_seen_at
+    return claimed if claimed <= arrived + timedelta(minutes=5) else arrived

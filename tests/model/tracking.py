@@ -173,6 +173,7 @@ class Tracking:
                     check.failing_since,
                     check.failure,
                     end,
+                    is_dated_ahead=archive.is_dated_ahead(*place),
                 )
             )
         return found

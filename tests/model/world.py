@@ -46,6 +46,8 @@ some_spent = st.dictionaries(
 lateness = st.sampled_from(
     [timedelta(), timedelta(milliseconds=1), timedelta(hours=1), timedelta(days=7, seconds=1)]
 )
+claims = lateness | st.just(timedelta(days=-1))
+"""How long ago a node claims that it happened; one clock is a day ahead."""
 failures = st.builds(Failure, st.sampled_from(FailureKind), st.sampled_from(["no \0 route", "429"]))
 
 
@@ -81,7 +83,7 @@ def reports(draw: st.DrawFn) -> tuple[LocatedReport, timedelta]:
         block_number=draw(st.sampled_from([None, 5, 6])),
         overflows=overflows,
     )
-    return LocatedReport(report, draw(networks)), draw(lateness)
+    return LocatedReport(report, draw(networks)), draw(claims)
 
 
 def dated(located: tuple[LocatedReport, timedelta], now: datetime) -> LocatedReport:

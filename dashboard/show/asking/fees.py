@@ -98,9 +98,9 @@ class FeeQuestions:
             if not len(steps):
                 return None
             usual, threshold = _levels(connection, status.figures, between, steps.first_at)
-        silence = longest_usual_silence(steps, card.gas_period)
-        story = FeeStory(steps, usual, threshold, max(silence, span.step), silence, now)
-        drawing = fee_drawing(story, between.since, card.name, NAMES[kind])
+        since, silence = between.since, longest_usual_silence(steps, card.gas_period)
+        story = FeeStory(steps, usual, threshold, max(silence, span.step), silence, since, now)
+        drawing = fee_drawing(story, since, card.name, NAMES[kind])
         return FeeView(kind, story, drawing)
 
 

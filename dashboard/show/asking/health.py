@@ -19,6 +19,7 @@ from dashboard.store.connection import Connection
 from dashboard.store.failing import StandingFailure
 from dashboard.store.leases import holders
 from dashboard.store.observations import LatestGas, latest_gas
+from dashboard.store.standing import open_incidents
 from dashboard.store.wellbeing import (
     exclusion_answered_at,
     mail_state,
@@ -68,6 +69,7 @@ class HealthQuestions:
                     now - GAPS_SHOWN_FOR,
                     MOST_GAPS,
                 ),
+                open_incidents(connection),
             )
 
 

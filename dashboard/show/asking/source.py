@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from dashboard.detect.holding import ConditionRules, HoldRule
 from dashboard.domain.audit import Action, Detail
 from dashboard.domain.clock import Clock
+from dashboard.domain.condition import Subject
 from dashboard.domain.exclusion import StoredRejection
 from dashboard.domain.quantity import NetworkId
 from dashboard.domain.reason import Reason, parse_reason
@@ -46,6 +48,12 @@ class Source:
         """Return the name of a network; one that left the configuration is told by its id."""
         card = self.card(network_id)
         return f"Network {network_id}" if card is None else card.name
+
+    def rule_of(self, subject: Subject) -> HoldRule:
+        """Return how long a change of this condition is seen before it holds."""
+        card = self.card(subject.network_id)
+        rules = ConditionRules() if card is None else card.rules
+        return rules.of(subject.kind)
 
     def is_simulated(self, network_id: NetworkId) -> bool:
         """Whether a network is made up."""

@@ -44,9 +44,9 @@ def _finding(finding: Finding, now: datetime) -> None:
     if finding.versions:
         newest = finding.versions[0]
         version_in_full(newest, finding.reason_of(newest), now, steps)
-    earlier = finding.versions[1:]
-    if earlier:
-        count = f"{len(earlier)} earlier version{'' if len(earlier) == 1 else 's'} of the record"
+    others = finding.versions[1:]
+    if others:
+        count = f"{len(others)} other version{'' if len(others) == 1 else 's'} of the record"
         with st.expander(count, icon=":material/history:"):
-            for version in earlier:
+            for version in others:
                 version_in_full(version, finding.reason_of(version), now)

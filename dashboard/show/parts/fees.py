@@ -19,7 +19,11 @@ _TREND_LENGTH = 40
 
 
 def suggestions(datum: Datum[SuggestedGasFees], now: datetime) -> None:
-    """Show what to pay for a low, a medium and a high priority, and how long each waits."""
+    """Show what to pay at most for a low, a medium and a high priority.
+
+    The wait times beside them are set by hand upstream, the longest for the highest fee, so they
+    are no advice and are left out.
+    """
     fees, is_stale = datum.value, datum.is_stale(now)
     levels = (("Low", fees.low), ("Medium", fees.medium), ("High", fees.high))
     figures = (_level(name, level, is_stale=is_stale) for name, level in levels)
@@ -40,7 +44,6 @@ def suggestions(datum: Datum[SuggestedGasFees], now: datetime) -> None:
 def _level(name: str, level: FeeSuggestion, *, is_stale: bool) -> Markup:
     number, unit = fee(level.suggested_max_fee_per_gas)
     tip = level.suggested_max_priority_fee_per_gas
-    wait = f"{_seconds(level.min_wait_time_estimate)} to {_seconds(level.max_wait_time_estimate)} s"
     return element(
         "div",
         element("dt", name),
@@ -52,13 +55,8 @@ def _level(name: str, level: FeeSuggestion, *, is_stale: bool) -> Markup:
             title=exact_fee(level.suggested_max_fee_per_gas),
         ),
         element("dd", f"priority fee {' '.join(fee(tip))}", class_="lw-note", title=exact_fee(tip)),
-        element("dd", f"waits {wait}", class_="lw-note"),
         class_="is-stale" if is_stale else None,
     )
-
-
-def _seconds(length: timedelta) -> str:
-    return f"{length.total_seconds():g}"
 
 
 def _trend(word: str) -> str:
@@ -72,8 +70,25 @@ def _range(fees: SuggestedGasFees) -> str:
 
 def story_in_words(story: FeeStory, name: str, shown: Span) -> Markup:
     """Say what the chart shows: extremes, busy share, gaps, and what is not exact."""
-    sentences = [*_values(story, name), *_gaps(story), *_steps(story, shown), *_estimates(story)]
+    sentences = [
+        *_values(story, name),
+        *_beginning(story),
+        *_gaps(story),
+        *_steps(story, shown),
+        *_estimates(story),
+    ]
     return element("p", " ".join(sentences), class_="lw-quiet")
+
+
+def caveats_in_words(story: FeeStory) -> str:
+    """Say only what keeps the chart from being whole: a late beginning, and estimated times."""
+    return " ".join([*_beginning(story), *_estimates(story)])
+
+
+def _beginning(story: FeeStory) -> list[str]:
+    if not story.begins_late:
+        return []
+    return [f"Nothing was seen before {story.steps[0].first_at:%d %b %Y %H:%M} UTC (hatched)."]
 
 
 def _values(story: FeeStory, name: str) -> list[str]:
@@ -89,7 +104,7 @@ def _values(story: FeeStory, name: str) -> list[str]:
 
 def _gaps(story: FeeStory) -> list[str]:
     gaps = story.gaps()
-    said = ["No gaps."]
+    said = ["No gaps since." if story.begins_late else "No gaps."]
     if gaps:
         longest = max(gaps, key=_length)
         many = f"{len(gaps)} gaps (hatched), the longest:" if gaps[1:] else "1 gap (hatched):"

@@ -23,7 +23,7 @@ from dashboard.show.parts.badges import badge, simulated_badge
 from dashboard.show.parts.markup import Markup, element, join
 from dashboard.show.parts.table import table
 from dashboard.show.spending import in_words
-from dashboard.show.text import age, moment, moment_near, span
+from dashboard.show.text import age, moment, moment_near, period, span
 from dashboard.store.failing import StandingFailure
 from dashboard.store.leases import Holder
 from dashboard.store.wellbeing import MailState, StoreState
@@ -35,7 +35,7 @@ _BADGES: Final = {
     QuestionState.WAITING: ("mute", "…", "Not asked yet"),
 }
 _COLUMNS: Final = ("Question", "Last answer", "Asked", "State")
-_KIND_COLUMNS: Final = ("Kind", "Rows", "Size", "Growth")
+_KIND_COLUMNS: Final = ("Kind", "Size", "Growth")
 _TEN_YEARS: Final = timedelta(days=3650)
 _OUTCOME_LENGTH: Final = 300
 _SIZES: Final = ((10**9, "GB"), (10**6, "MB"), (10**3, "kB"))
@@ -152,16 +152,19 @@ def until_full(length: timedelta) -> str:
 
 
 def kinds_part(measured: StoreSize) -> Markup:
-    """Show what takes the room, kind by kind."""
+    """Show what takes the room, kind by kind.
+
+    Rows are not among it: they are counted with the sizes, once a day, and live counts stand above.
+    """
     head = element("header", element("h2", "What the store holds"), class_="lw-card-head")
-    rows = [
-        [each.kind.capitalize(), f"{each.rows:,}", _size_of(each), _growth_of(each)]
-        for each in measured.kinds
-    ]
+    rows = [[each.kind.capitalize(), _size_of(each), _growth_of(each)] for each in measured.kinds]
     kinds = element(
         "div", table(_KIND_COLUMNS, rows, "Kinds of data in the store"), class_="lw-spaced"
     )
-    how = f"Measured {moment(measured.measured_at)}, and once a day."
+    how = (
+        f"Measured once a day, last {moment(measured.measured_at)}; "
+        f"{size(measured.bytes)} together then."
+    )
     if measured.growth is None:
         how += " Growth is known after two days."
     return join(head, kinds, element("p", how, class_="lw-quiet"))
@@ -210,7 +213,9 @@ def _row(question: Question, now: datetime) -> list[str]:
     last = (
         element("time", age(answered, now), title=moment(answered)) if answered else Markup("never")
     )
-    asked = "as each hash needs it" if question.period is None else f"every {span(question.period)}"
+    asked = (
+        "as each hash needs it" if question.period is None else f"every {period(question.period)}"
+    )
     return [
         join(
             element("div", GIVES[question.operation]),

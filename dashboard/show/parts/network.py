@@ -11,7 +11,7 @@ from dashboard.domain.quantity import Wei
 from dashboard.show.networks import Datum, NetworkFigures, NetworkStatus
 from dashboard.show.parts.badges import activity_badge, flat_badge, simulated_badge
 from dashboard.show.parts.markup import Markup, element, join
-from dashboard.show.text import age, exact_fee, fee, moment, moment_near, sentence, share, span
+from dashboard.show.text import age, exact_fee, fee, moment, moment_near, period, sentence, share
 from dashboard.store.failing import StandingFailure
 
 
@@ -90,8 +90,8 @@ def _missing(name: str) -> Markup:
 
 
 def _source(status: NetworkStatus) -> Markup:
-    source, period = status.figures.gas_source_name(), span(status.card.gas_period)
-    said = f"Source: {source}; asked every {period}."
+    source, often = status.figures.gas_source_name(), period(status.card.gas_period)
+    said = f"Source: {source}; asked every {often}."
     return element("p", said, class_="lw-quiet", style="margin-top: 0.6rem")
 
 

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
+from typing import Final
 
 import streamlit as st
 
-from dashboard.domain.exclusion import RejectedTransaction, StoredRejection
+from dashboard.domain.exclusion import CLOCK_IS_WRONG, StoredRejection
 from dashboard.domain.foreign import visible
 from dashboard.domain.reason import Reason, ReasonKind, explain, overrun
 from dashboard.show.parts.badges import badge
 from dashboard.show.parts.markup import Markup, element, join
-from dashboard.show.text import age, moment, short_hash
+from dashboard.show.text import age, moment, short_hash, span
 
-_ROW_REASON_LENGTH = 160
+_ROW_REASON_LENGTH: Final = 160
+_SAME_TIME: Final = timedelta(minutes=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +34,7 @@ def rejection_row(stored: StoredRejection, flags: RowFlags, now: datetime, looku
     record = stored.record
     with st.container(key=f"rejection-{stored.rejection_id}", gap=None):
         why = element("p", reason_words(flags.reason), class_="lw-reason")
-        st.html(join(_row_head(record, flags, now), why))
+        st.html(join(_row_head(stored, flags, now), why))
         st.page_link(
             lookup,
             label=short_hash(record.tx_hash),
@@ -41,19 +43,34 @@ def rejection_row(stored: StoredRejection, flags: RowFlags, now: datetime, looku
         )
 
 
-def _row_head(record: RejectedTransaction, flags: RowFlags, now: datetime) -> Markup:
+def _row_head(stored: StoredRejection, flags: RowFlags, now: datetime) -> Markup:
+    """Build the head; its age is that of the arrival, by which lists of the newest are sorted."""
+    record, seen_at = stored.record, stored.first_seen_at
     tracked = badge("mute", "◉", "Tracked") if flags.is_tracked else Markup()
     module = element("span", f"module {flags.reason.module}") if flags.reason.module else Markup()
-    when = element("time", age(record.timestamp, now), title=moment(record.timestamp))
+    dated = dated_apart(stored)
+    claimed = element("span", dated, title=moment(record.timestamp)) if dated else Markup()
+    when = element("time", age(seen_at, now), title=f"seen {moment(seen_at)}")
     return element(
         "div",
         badge("bad", "✕", record.tx_rejection_stage),
         tracked,
         element("span", flags.network),
         module,
+        claimed,
         element("span", when, class_="lw-end"),
         class_="lw-row",
     )
+
+
+def dated_apart(stored: StoredRejection) -> str:
+    """Say how far the node's date lies from the arrival, empty where that is under a minute."""
+    if stored.is_dated_ahead:
+        return "dated ahead, by a wrong clock"
+    ahead = stored.record.timestamp - stored.first_seen_at
+    if abs(ahead) < _SAME_TIME:
+        return ""
+    return f"dated {span(abs(ahead))} {'later' if ahead > timedelta() else 'earlier'}"
 
 
 def reason_words(reason: Reason) -> str:
@@ -107,12 +124,20 @@ def _wide_facts(stored: StoredRejection, now: datetime) -> list[Markup]:
     came = "Reported to us" if stored.reported_at else "First seen by us"
     over = [f"{each.module} {each.count:,} of {each.limit:,}" for each in stored.overflows]
     facts = [
-        ("Rejected, by the node's clock", _when(record.timestamp, now)),
+        ("Rejected, by the node's clock", _claimed(stored, now)),
         (came, _when(stored.first_seen_at, now)),
         ("Modules over their limit, as reported", visible(", ".join(over)) if over else None),
         ("Sender", str(record.sender)),
     ]
     return [_fact(name, value, "is-wide") for name, value in facts if value is not None]
+
+
+def _claimed(stored: StoredRejection, now: datetime) -> str:
+    """Say the claimed time and its age, or that it cannot be true."""
+    claimed = stored.record.timestamp
+    if stored.is_dated_ahead:
+        return f"{moment(claimed)}. {CLOCK_IS_WRONG}."
+    return _when(claimed, now)
 
 
 def _when(at: datetime, now: datetime) -> str:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dashboard.domain.exclusion import StoredRejection
+from dashboard.domain.exclusion import CLOCK_IS_WRONG, StoredRejection
 from dashboard.domain.reason import Reason, overrun
 from dashboard.show.asking.source import Source
 from dashboard.show.parts.badges import badge
 from dashboard.show.parts.links import lookup_link
 from dashboard.show.parts.markup import Markup, element, join
-from dashboard.show.parts.rejection import reason_words
+from dashboard.show.parts.rejection import dated_apart, reason_words
 from dashboard.show.parts.table import table
 from dashboard.show.text import moment
 
@@ -26,8 +26,12 @@ def rejection_table(rejections: Sequence[StoredRejection], source: Source) -> Ma
 def _row(stored: StoredRejection, source: Source) -> tuple[Markup | str, ...]:
     record = stored.record
     reason = source.reason_of(stored)
-    dated = f"dated {moment(record.timestamp)} by the node"
-    seen = element("time", f"{stored.first_seen_at:%d %b %H:%M:%S}", title=dated)
+    wrong = f". {CLOCK_IS_WRONG}" if stored.is_dated_ahead else ""
+    dated = f"dated {moment(record.timestamp)} by the node{wrong}"
+    seen = join(
+        element("time", f"{stored.first_seen_at:%d %b %H:%M:%S}", title=dated),
+        element("small", f" {dated_apart(stored)}"),
+    )
     return (
         seen,
         source.network_name(stored.network_id),

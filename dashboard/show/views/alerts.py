@@ -18,9 +18,10 @@ from dashboard.show.desk import Desk
 from dashboard.show.parts.chooser import chosen_network_id
 from dashboard.show.parts.figures import Tile, tiles
 from dashboard.show.parts.heading import heading, section
+from dashboard.show.parts.incident import incident_row
 from dashboard.show.parts.leaves import chosen_leaf
-from dashboard.show.parts.markup import element, join
-from dashboard.show.parts.notice_list import about, notice_table, state_badge
+from dashboard.show.parts.markup import join
+from dashboard.show.parts.notice_list import notice_table
 from dashboard.show.parts.states import empty, notice, store_trouble_shown
 from dashboard.show.text import age, moment, moment_near
 from dashboard.store.notice_search import NoticeFilter
@@ -103,19 +104,7 @@ def _open(desk: Desk, lasting: tuple[OpenIncident, ...], now: datetime) -> None:
         return
     with st.container(key="card-open", gap="small"):
         section("Open now", "Each is told once when it opens and once when it is over.")
-        rows = (
-            element(
-                "div",
-                state_badge(each.state),
-                element(
-                    "span", about(each.subject.kind, desk.network_name(each.subject.network_id))
-                ),
-                element("span", f"since {moment_near(each.opened_at, now)}", class_="lw-end"),
-                class_="lw-row",
-            )
-            for each in lasting
-        )
-        st.html(join(*rows))
+        st.html(join(*(incident_row(each, desk.source, now) for each in lasting)))
 
 
 def _letters(desk: Desk, standing: PostStanding) -> None:

@@ -12,12 +12,16 @@ from dashboard.domain.coverage import Gap
 from dashboard.show import desk as desks
 from dashboard.show.desk import Desk
 from dashboard.show.health import needs_of
+from dashboard.show.networks import NetworkCard
 from dashboard.show.parts.chooser import chosen_networks
 from dashboard.show.parts.gaps import gap_table
 from dashboard.show.parts.heading import heading, section
 from dashboard.show.parts.health import kinds_part, mail_part, network_part, store_part, worker_part
+from dashboard.show.parts.incident import incident_row
+from dashboard.show.parts.markup import Markup, element, join
 from dashboard.show.parts.states import no_network, store_trouble_shown
 from dashboard.show.text import moment
+from dashboard.store.standing import OpenIncident
 
 REFRESH: Final = timedelta(seconds=4)
 
@@ -53,12 +57,26 @@ def _live() -> None:
         for each in health.networks:
             if each.card in chosen:
                 with st.container(key=f"card-network-{each.card.network_id}"):
-                    st.html(network_part(each, now))
+                    lasting = _open(desk, health.incidents, each.card, now)
+                    st.html(join(network_part(each, now), lasting))
         chosen_ids = {card.network_id for card in chosen}
         _gaps(desk, [gap for gap in health.gaps if gap.network_id in chosen_ids], now)
         if health.store.measured is not None:
             with st.container(key="card-store-kinds"):
                 st.html(kinds_part(health.store.measured))
+
+
+def _open(
+    desk: Desk, incidents: Sequence[OpenIncident], card: NetworkCard, now: datetime
+) -> Markup:
+    """Say what alerts hold true of a network, which may end later than a question fails."""
+    rows = [
+        incident_row(each, desk.source, now)
+        for each in incidents
+        if each.subject.network_id == card.network_id
+    ]
+    label = element("p", "Open now, as Alerts says", class_="lw-label lw-spaced")
+    return join(label, *rows) if rows else Markup()
 
 
 def _gaps(desk: Desk, gaps: Sequence[Gap], now: datetime) -> None:

@@ -9,24 +9,28 @@ from typing import Final
 import streamlit as st
 
 from dashboard.show import desk as desks
+from dashboard.show.asking.fees import NAMES
 from dashboard.show.charts import CONFIG
 from dashboard.show.coverage import coverage
 from dashboard.show.desk import Desk
 from dashboard.show.networks import NetworkCard, NetworkStatus
 from dashboard.show.outlook import answer
 from dashboard.show.parts.chooser import NETWORK, chosen_networks
+from dashboard.show.parts.fees import caveats_in_words
 from dashboard.show.parts.heading import heading, section
 from dashboard.show.parts.markup import element
 from dashboard.show.parts.network import network_strip
 from dashboard.show.parts.rejection import RowFlags, rejection_row
 from dashboard.show.parts.states import empty, no_network, store_trouble_shown
 from dashboard.show.spans import SPANS as FEE_SPANS
+from dashboard.show.spans import Span
 from dashboard.show.text import moment
 from dashboard.show.views import fees, health, lookup, rejections
 
 REFRESH: Final = timedelta(seconds=4)
 NEWEST: Final = 12
-SPANS: Final = {span.name: span.length for span in FEE_SPANS[:4]}
+_HEIGHT: Final = 210
+SPANS: Final = {span.name: span for span in FEE_SPANS[:4]}
 """The shortest lengths; the page Fees has the others."""
 
 
@@ -62,12 +66,12 @@ def _networks(desk: Desk, statuses: Sequence[NetworkStatus], now: datetime) -> N
     if not statuses:
         no_network()
         return
-    length = SPANS[_chosen_span()]
+    span = SPANS[_chosen_span()]
     for status in statuses:
         with st.container(key=f"card-network-{status.card.network_id}"):
             network_strip(status, now)
             if status.card.has_gas:
-                _base_fee_chart(desk, status, length)
+                _fee_chart(desk, status, span)
             _links(status.card)
 
 
@@ -94,23 +98,27 @@ def _chosen_span() -> str:
     return chosen or "1 h"
 
 
-def _base_fee_chart(desk: Desk, status: NetworkStatus, length: timedelta) -> None:
-    drawing = desk.base_fee_drawing(status, length)
-    if drawing is None:
+def _fee_chart(desk: Desk, status: NetworkStatus, span: Span) -> None:
+    """Chart the fee that tells busyness, as the page Fees does."""
+    view = desk.fees.view(status, span)
+    if view is None:
         empty(
-            "No base fee seen in this time",
+            f"No base fee seen in the last {span.name}",
             "The line begins with the first answer of the gas source.",
         )
         return
+    st.html(element("h3", f"{NAMES[view.kind]}, last {span.name}", class_="lw-subhead"))
     st.plotly_chart(
-        drawing.figure,
+        view.drawing.figure,
         theme=None,
+        height=_HEIGHT,
         config=CONFIG,
         key=f"base-fee-{status.card.network_id}",
-        alt=drawing.words,
+        alt=view.drawing.words,
     )
-    if drawing.caveat:
-        st.html(element("p", drawing.caveat, class_="lw-quiet"))
+    caveats = caveats_in_words(view.story)
+    if caveats:
+        st.html(element("p", caveats, class_="lw-quiet"))
 
 
 def _rejections(desk: Desk, chosen: Sequence[NetworkCard], now: datetime) -> None:

@@ -28,6 +28,7 @@ from tests.bench.table import Promise, Result, number
 LONGEST: Final = 20.0
 """Milliseconds that the promise leaves for p95."""
 
+_HOUR: Final = next(each for each in SPANS if each.length == timedelta(hours=1))
 _LAST: Final = 0.95
 _ROWS: Final = 25
 
@@ -92,7 +93,7 @@ def _questions(
     yield (
         "Overview",
         "charts of an hour, of all networks",
-        lambda desk: [desk.base_fee_drawing(each, timedelta(hours=1)) for each in statuses],
+        lambda desk: [desk.fees.view(each, _HOUR) for each in statuses],
     )
     yield "Overview", "newest rejections", lambda desk: desk.newest_rejections(8)
     for span in SPANS:

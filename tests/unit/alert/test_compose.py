@@ -115,6 +115,13 @@ def test_both_parts_tell_every_fact(fact: str) -> None:
     assert fact in letter.html
 
 
+def test_letter_says_that_a_claimed_time_cannot_be_true() -> None:
+    letter = letter_about(a_record(timestamp=A_MOMENT + seconds(86_400 * 800)))
+
+    assert "as the node claims. This time had not come when it arrived" in letter.text
+    assert "the node&#39;s clock is wrong" in letter.html
+
+
 def test_block_is_left_out_where_there_is_none() -> None:
     letter = letter_about(a_record(block_number=None))
 

@@ -6,10 +6,9 @@ import pytest
 
 from dashboard.detect.gas import (
     SMALLEST_FLAT_WINDOW,
-    Busyness,
     FeeReadings,
     PriorityReadings,
-    conclude_busyness,
+    is_flat,
     weigh_fees,
 )
 from dashboard.domain.fee_windows import RankedFees
@@ -21,36 +20,33 @@ FLAT = RankedFees([Wei(7)] * SMALLEST_FLAT_WINDOW)
 FEW = RankedFees([Wei(7)] * (SMALLEST_FLAT_WINDOW - 1))
 
 
-@pytest.mark.parametrize(
-    ("fee", "expected"), [(99, Busyness.CALM), (100, Busyness.CALM), (101, Busyness.BUSY)]
-)
-def test_busy_is_strictly_above_the_threshold(fee: int, expected: Busyness) -> None:
-    readings = FeeReadings(Wei(fee), Wei(100), MOVING)
-
-    assert conclude_busyness(readings) is expected
+NO_PRIORITY = PriorityReadings(Wei(1), RankedFees())
+ONE_TO_HUNDRED = RankedFees(map(Wei, range(100, 0, -1)))
 
 
-def test_window_of_one_value_is_a_flat_fee() -> None:
-    assert conclude_busyness(FeeReadings(Wei(7), Wei(7), FLAT)) is Busyness.FLAT_FEE
+def test_window_of_one_value_is_flat() -> None:
+    assert is_flat(FLAT)
 
 
-def test_window_with_one_other_value_is_no_flat_fee() -> None:
-    moving = RankedFees([*[Wei(7)] * SMALLEST_FLAT_WINDOW, Wei(8)])
-
-    assert conclude_busyness(FeeReadings(Wei(7), Wei(7), moving)) is Busyness.CALM
+def test_window_with_one_other_value_is_not_flat() -> None:
+    assert not is_flat(RankedFees([*[Wei(7)] * SMALLEST_FLAT_WINDOW, Wei(8)]))
 
 
-def test_few_equal_fees_are_no_flat_fee() -> None:
-    assert conclude_busyness(FeeReadings(Wei(7), Wei(7), FEW)) is Busyness.CALM
+def test_few_equal_fees_are_not_flat() -> None:
+    assert not is_flat(FEW)
+
+
+@pytest.mark.parametrize(("fee", "is_busy"), [(99, False), (100, False), (101, True)])
+def test_busy_is_strictly_above_the_threshold(fee: int, is_busy: bool) -> None:  # noqa: FBT001 - a column of the table
+    grounds = weigh_fees(FeeReadings(Wei(fee), Wei(100), MOVING), NO_PRIORITY)
+
+    assert grounds is not None
+    assert grounds.is_busy is is_busy
 
 
 @pytest.mark.parametrize(("fee", "threshold"), [(None, Wei(7)), (Wei(7), None), (None, None)])
-def test_missing_value_gives_no_conclusion(fee: Wei | None, threshold: Wei | None) -> None:
-    assert conclude_busyness(FeeReadings(fee, threshold, MOVING)) is None
-
-
-NO_PRIORITY = PriorityReadings(Wei(1), RankedFees())
-ONE_TO_HUNDRED = RankedFees(map(Wei, range(100, 0, -1)))
+def test_missing_value_gives_no_grounds(fee: Wei | None, threshold: Wei | None) -> None:
+    assert weigh_fees(FeeReadings(fee, threshold, MOVING), NO_PRIORITY) is None
 
 
 def test_moving_base_fee_is_weighed_against_its_threshold() -> None:

@@ -61,6 +61,14 @@ def test_several_records_are_counted_and_the_newest_is_told() -> None:
     assert verdict.rests_on.endswith("2 versions of the record were seen.")
 
 
+def test_record_that_is_dated_ahead_is_said_to_come_from_a_wrong_clock() -> None:
+    verdict = concluded(records=(a_record(),), is_dated_ahead=True)
+
+    assert verdict.rests_on.endswith(
+        "11:00:00 UTC. This time had not come when it arrived: the node's clock is wrong."
+    )
+
+
 def test_record_outlives_a_later_null_and_a_failing_upstream() -> None:
     verdict = answered(records=(a_record(),), failing_since=NOW, failure=REFUSED)
 

@@ -52,6 +52,7 @@ def a_story(*fees: int | None, **changes: Any) -> FeeStory:  # noqa: ANN401 - an
         "threshold": np.full(len(steps), 10),
         "longest_step": seconds(15),
         "longest_silence": seconds(15),
+        "since": A_MOMENT,
         "until": A_MOMENT + (len(fees) or len(steps)) * STEP,
     }
     return FeeStory(**(fields | changes))

@@ -8,23 +8,33 @@ from pathlib import Path
 
 import pytest
 
+from dashboard.domain.condition import State, Subject, SubjectKind, Transition
+from dashboard.domain.grounds import SilenceGrounds
 from dashboard.show.desk import Desk
 from dashboard.show.views.alerts import answer
+from dashboard.store.conditions import change, turn
 from dashboard.store.engine import Store, open_store
 from dashboard.store.migrate import migrate
 from dashboard.store.standing import PostStanding
 from tests.browser.seeded_post import OPS, seed_post
 from tests.browser.seeded_store import SILENT, SIMULATED, seed, tx_hash
+from tests.builders import an_id
 from tests.unit.show.visiting import visit, words_of
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
+MINUTE = timedelta(minutes=1)
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Iterator[Desk]:
-    with seed(tmp_path, NOW) as store:
-        seed_post(store, NOW)
-        yield Desk(store, (SIMULATED, SILENT), None, lambda: NOW)
+def store(tmp_path: Path) -> Iterator[Store]:
+    with seed(tmp_path, NOW) as seeded:
+        seed_post(seeded, NOW)
+        yield seeded
+
+
+@pytest.fixture
+def desk(store: Store) -> Desk:
+    return Desk(store, (SIMULATED, SILENT), None, lambda: NOW)
 
 
 @pytest.fixture
@@ -46,6 +56,29 @@ def test_page_names_what_lasts_on_networks(desk: Desk) -> None:
 
     assert "gas API of Linea" in words
     assert "since 11:49:00 UTC" in words
+
+
+def test_incident_about_to_end_says_so_alike_on_every_page(desk: Desk, store: Store) -> None:
+    with store.write() as writing:
+        turn(writing, Subject(SubjectKind.BUSYNESS, SIMULATED.network_id), NOW - 3 * MINUTE)
+
+    pages = {page: words_of(visit(page, desk)) for page in ("overview", "fees", "alerts", "health")}
+
+    said = "ince 11:50:00 UTC; at or below the threshold for 3 min, over at 12:02:00 UTC if that"
+    assert [page for page, words in pages.items() if said not in words] == []
+
+
+def test_silence_begins_for_alerts_when_health_says_it_began(desk: Desk, store: Store) -> None:
+    grounds = SilenceGrounds(NOW - 6 * MINUTE, "The Linea exclusion endpoint gave no answer.")
+    subject = Subject(SubjectKind.EXCLUSION_API, SILENT.network_id)
+    opened = Transition(an_id(90), subject, None, State.SILENT, NOW - 4 * MINUTE, grounds)
+    with store.write() as writing:
+        assert change(writing, opened, None)
+
+    words = words_of(visit("alerts", desk))
+
+    assert "exclusion API of Linea" in words
+    assert "since 11:54:00 UTC" in words
 
 
 def test_letter_tells_to_whom_it_went_and_what_was_answered(desk: Desk) -> None:

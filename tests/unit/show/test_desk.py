@@ -54,21 +54,6 @@ def test_silent_network_says_why_it_is_silent(desk: Desk) -> None:
     assert failure.failure.message == "The Linea gas endpoint gave no answer within 5 s."
 
 
-def test_drawing_shows_the_span_that_was_asked_for(desk: Desk) -> None:
-    status = desk.network_statuses()[0]
-
-    drawing = desk.base_fee_drawing(status, timedelta(minutes=15))
-
-    assert drawing is not None
-    assert "from 20 Nov 11:45 to 20 Nov 12:00 UTC" in drawing.words
-
-
-def test_span_in_which_nothing_was_seen_has_no_drawing(desk: Desk) -> None:
-    silent = desk.network_statuses()[1]
-
-    assert desk.base_fee_drawing(silent, timedelta(minutes=5)) is None
-
-
 def test_newest_rejections_come_first(desk: Desk) -> None:
     newest = desk.newest_rejections(2)
 

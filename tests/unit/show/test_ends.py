@@ -20,7 +20,9 @@ from dashboard.show.desk import Desk
 from dashboard.show.dossiers import Finding, answer_to_pass_on
 from dashboard.store.engine import Store
 from dashboard.store.follow_ups import keep_inclusion_answers
+from dashboard.store.rejections import save_polled
 from tests.browser.seeded_store import SILENT, SIMULATED, seed, tx_hash
+from tests.builders import a_record
 
 NOW: Final = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 MINUTE: Final = timedelta(minutes=1)
@@ -143,3 +145,14 @@ def test_lookup_page_shows_a_replaced_transaction(desk: Desk, store: Store) -> N
 
     assert "Replaced" in words
     assert "can never be included any more" in words
+
+
+def test_lookup_page_says_that_a_claimed_time_cannot_be_true(desk: Desk, store: Store) -> None:
+    ahead = a_record(tx_hash=tx_hash(40), timestamp=NOW + timedelta(days=800))
+    with store.write() as connection:
+        save_polled(connection, SIMULATED.network_id, ahead, NOW)
+
+    words = lookup_page(desk, tx_hash(40))
+
+    assert words.count("This time had not come when it arrived") == 3  # verdict, fact, answer
+    assert "in 800 days" not in words

@@ -54,12 +54,12 @@ def chart_count(page: AppTest) -> int:
     return len(page.get("plotly_chart"))
 
 
-def test_page_says_what_to_pay_and_how_long_it_waits(desk: Desk) -> None:
+def test_page_says_what_to_pay_and_no_wait_that_is_only_configured(desk: Desk) -> None:
     words = words_of(visit("fees", desk, network="Devnet"))
 
     assert "What to pay now, at most" in words
     assert "priority fee 0.100000 gwei" in words
-    assert "waits 0 to 12 s" in words
+    assert "wait" not in words
     assert "Base fee trend: up; priority fees: level." in words
 
 
@@ -69,6 +69,12 @@ def test_page_says_what_the_chart_shows(desk: Desk) -> None:
     assert "Base fee, last 1 h" in words
     assert "of the time that was seen (shaded)" in words
     assert "1 gap (hatched): 5 min from 20 Nov 11:30 UTC." in words
+
+
+def test_page_says_where_its_chart_begins_later_than_it_was_asked(desk: Desk) -> None:
+    words = words_of(visit("fees", desk, network="Linea", span="1 h"))
+
+    assert "Nothing was seen before 20 Nov 2026 11:39 UTC (hatched)." in words
 
 
 def test_stale_fees_are_said_to_be_stale(desk: Desk) -> None:

@@ -49,7 +49,7 @@ def test_page_shows_what_takes_the_room(store: Store) -> None:
     words = words_of(visit("health", Desk(store, (SIMULATED, SILENT), None, lambda: NOW)))
 
     assert "What the store holds" in words
-    assert "345,678" in words
+    assert "345,678" not in words  # counted with the sizes: the live count stands above
     assert "about 120.0 MB" in words
     assert "+2.0 MB a day" in words
     assert "Free on its disk" in words

@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
+import pytest
+
+from dashboard.domain.condition import Condition, State
 from dashboard.domain.observation import Failure, FailureKind, GasSource, Operation
 from dashboard.domain.quantity import NetworkId, Wei
 from dashboard.show.networks import (
@@ -19,6 +22,7 @@ from dashboard.store.failing import StandingFailure
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 PERIOD = timedelta(seconds=4)
+MINUTE = timedelta(minutes=1)
 CARD = NetworkCard(
     NetworkId(1), "Net", is_simulated=False, gas_period=PERIOD, threshold_period=15 * PERIOD
 )
@@ -41,24 +45,69 @@ def figures(*fees: int, threshold: int = 10) -> NetworkFigures:
     )
 
 
-def test_fee_above_the_threshold_is_busy_since_it_crossed() -> None:
-    status = conclude_status(figures(9, 10, 11, 12, 13), NOW)
+@pytest.mark.parametrize(
+    ("fee", "activity", "words"),
+    [
+        (11, Activity.BUSY, "The base fee is above the busy threshold."),
+        (10, Activity.CALM, "The base fee is at or below the busy threshold."),
+    ],
+)
+def test_fee_tells_busyness_while_nothing_is_concluded(
+    fee: int, activity: Activity, words: str
+) -> None:
+    status = conclude_status(figures(fee), NOW)
+
+    assert (status.activity, status.activity_reason) == (activity, words)
+
+
+def test_network_is_as_busy_as_the_incident_says_while_its_fee_is_low() -> None:
+    held = Condition(State.BUSY, NOW - 20 * MINUTE, turning_since=NOW - 3 * MINUTE)
+
+    status = conclude_status(replace(figures(9), busyness=held), NOW)
 
     assert status.activity is Activity.BUSY
-    assert status.activity_reason == "The base fee has been above the busy threshold for 8 s."
+    assert status.activity_reason == (
+        "Busy since 11:40:00 UTC; at or below the threshold for 3 min, over at 12:02:00 UTC if "
+        "that lasts. The base fee is at or below the busy threshold."
+    )
 
 
-def test_fee_equal_to_the_threshold_is_calm() -> None:
-    status = conclude_status(figures(11, 10), NOW)
+def test_network_is_calm_until_the_incident_opens() -> None:
+    held = Condition(State.CALM, NOW - 20 * MINUTE, turning_since=NOW - PERIOD)
+
+    status = conclude_status(replace(figures(11), busyness=held), NOW)
 
     assert status.activity is Activity.CALM
-    assert "stayed at or below" in status.activity_reason
+    assert "above the threshold for 4 s, busy at 12:00:56 UTC if that lasts." in (
+        status.activity_reason
+    )
 
 
-def test_duration_that_began_before_what_was_seen_is_said_to_be_longer() -> None:
-    status = conclude_status(figures(11, 12), NOW)
+def test_change_that_is_due_comes_with_the_next_answer() -> None:
+    held = Condition(State.BUSY, NOW - 20 * MINUTE, turning_since=NOW - 5 * MINUTE)
 
-    assert status.activity_reason.endswith("for at least 4 s.")
+    status = conclude_status(replace(figures(9), busyness=held), NOW)
+
+    assert "for 5 min, over with the next answer." in status.activity_reason
+
+
+def test_stale_network_says_that_it_still_counts_as_busy() -> None:
+    held = Condition(State.BUSY, NOW - 20 * MINUTE)
+    old = replace(figures(11), base_fee=seen(11, 9 * PERIOD), busyness=held)
+
+    status = conclude_status(old, NOW)
+
+    assert status.activity is Activity.STALE
+    assert "It was busy since 11:40:00 UTC, and counts as busy until" in status.activity_reason
+
+
+def test_busy_network_stays_busy_while_its_threshold_is_missing() -> None:
+    held = Condition(State.BUSY, NOW - 20 * MINUTE)
+
+    status = conclude_status(replace(figures(11), busy_threshold=None, busyness=held), NOW)
+
+    assert status.activity is Activity.BUSY
+    assert "The busy threshold was not seen yet" in status.activity_reason
 
 
 def test_fee_of_two_periods_ago_is_still_fresh() -> None:
@@ -124,7 +173,20 @@ def test_network_never_seen_waits_for_its_first_poll() -> None:
     status = conclude_status(NetworkFigures(CARD), NOW)
 
     assert status.activity is Activity.UNKNOWN
-    assert "first poll" in status.activity_reason
+    assert status.activity_reason == ("The base fee was not seen yet; the first answer brings it.")
+
+
+def test_network_that_never_answered_says_what_failed() -> None:
+    failure = Failure(FailureKind.UNAVAILABLE, "The gas endpoint gave no answer within 5 s.")
+    failing = StandingFailure(Operation.SUGGESTED_GAS_FEES, NOW - MINUTE, NOW, failure)
+
+    status = conclude_status(NetworkFigures(CARD, failures=[failing]), NOW)
+
+    assert status.activity is Activity.UNKNOWN
+    assert status.activity_reason == (
+        "The base fee was not seen yet: no answer since 11:59:00 UTC (1 min ago). "
+        "The gas endpoint gave no answer within 5 s."
+    )
 
 
 def test_network_without_a_gas_endpoint_says_so() -> None:

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from dashboard.domain.quantity import TxHash, Wei
-from dashboard.show.text import age, exact_fee, fee, moment, moment_near, short_hash, span
+from dashboard.show.text import age, exact_fee, fee, moment, moment_near, period, short_hash, span
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 
@@ -19,8 +19,9 @@ NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
         (0, "just now"),
         (0.9, "just now"),
         (12, "12 s ago"),
-        (89, "89 s ago"),
-        (90, "1 min ago"),
+        (59, "59 s ago"),
+        (60, "1 min ago"),
+        (119, "1 min ago"),
         (89 * 60, "89 min ago"),
         (90 * 60, "1 h ago"),
         (47 * 3600, "47 h ago"),
@@ -33,6 +34,21 @@ def test_age_is_said_in_the_one_unit_that_fits(seconds: float, words: str) -> No
 
 def test_length_of_time_is_rounded_down() -> None:
     assert span(timedelta(seconds=59.9)) == "59 s"
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [
+        (0.5, "0.5 s"),
+        (4, "4 s"),
+        (75, "1 min 15 s"),
+        (600, "10 min"),
+        (5399, "89 min 59 s"),
+        (7200, "2 h"),
+    ],
+)
+def test_period_is_said_to_the_second_where_it_is_short(seconds: float, words: str) -> None:
+    assert period(timedelta(seconds=seconds)) == words
 
 
 def test_moment_is_printed_in_utc_to_the_second() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -15,8 +16,9 @@ from dashboard.show.desk import Desk
 from dashboard.show.networks import NetworkCard
 from dashboard.store.engine import Store, open_store
 from dashboard.store.migrate import migrate
-from tests.browser.seeded_store import SILENT, SIMULATED, seed, tx_hash
-from tests.builders import a_hash
+from dashboard.store.rejections import save_polled
+from tests.browser.seeded_store import FLAT, SILENT, SIMULATED, seed, tx_hash
+from tests.builders import a_hash, a_record
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 SCRIPT = Path(desks.__file__).with_name("main.py")
@@ -91,6 +93,27 @@ def test_overview_flags_the_rejections_that_somebody_tracks(store: Store) -> Non
     assert words_of(open_page(desk)).count("Tracked") > before
 
 
+def test_overview_charts_the_fee_that_is_judged(store: Store) -> None:
+    words = words_of(open_page(Desk(store, (FLAT,), None, lambda: NOW)))
+
+    assert "So the medium suggested priority fee tells" in words
+    assert "Medium priority fee, last 1 h" in words
+    assert "Base fee, last 1 h" not in words
+
+
+def test_newest_rejection_has_the_age_by_which_it_is_sorted(empty_store: Store) -> None:
+    late = a_record(timestamp=NOW - timedelta(minutes=12, seconds=1))
+    ahead = a_record(tx_hash=tx_hash(2), timestamp=NOW + timedelta(minutes=2))
+    with empty_store.write() as connection:
+        save_polled(connection, SIMULATED.network_id, late, NOW - timedelta(seconds=58))
+        save_polled(connection, SIMULATED.network_id, ahead, NOW - timedelta(seconds=5))
+
+    words = words_of(open_page(Desk(empty_store, (SIMULATED,), None, lambda: NOW)))
+
+    said = re.findall(r"\d+ s ago|dated [^<]+", words)
+    assert said == ["dated 2 min later", "5 s ago", "dated 11 min earlier", "58 s ago"]
+
+
 def test_overview_without_networks_says_how_to_add_one(empty_store: Store) -> None:
     page = open_page(Desk(empty_store, (), None, lambda: NOW))
 
@@ -101,8 +124,8 @@ def test_overview_before_the_first_poll_says_what_it_waits_for(empty_store: Stor
     words = words_of(open_page(Desk(empty_store, (QUIET,), None, lambda: NOW)))
 
     assert "Not known yet: Quiet." in words
-    assert "the first poll brings it" in words
-    assert "No base fee seen in this time" in words
+    assert "the first answer brings it" in words
+    assert "No base fee seen in the last 1 h" in words
     assert "No rejection seen yet" in words
     assert "Simulated data." not in words
 
