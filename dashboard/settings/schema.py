@@ -58,6 +58,8 @@ class PagesSettings(Struct, frozen=True, forbid_unknown_fields=True):
     port: Port
     public_url: str
     lookup_deadline: Duration
+    uploads_per_session: ByteSize
+    uploads_in_all: ByteSize
 
 
 class HttpSettings(Struct, frozen=True, forbid_unknown_fields=True):
