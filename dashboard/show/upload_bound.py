@@ -91,7 +91,7 @@ def _length(scope: Scope) -> int | None:
 def _held() -> Mapping[str, int]:
     """Return how many bytes each session holds."""
     manager = get_instance().uploaded_file_mgr
-    assert isinstance(manager, MemoryUploadedFileManager)  # noqa: S101 - `st.App` makes no other
+    assert isinstance(manager, MemoryUploadedFileManager)  # noqa: S101 - the app of Streamlit makes no other
     return {
         session: sum(len(file.data) for file in files.values())
         for session, files in manager.file_storage.items()
