@@ -129,6 +129,12 @@ class DevnetSettings(Struct, frozen=True, forbid_unknown_fields=True):
     key: Secret
 
 
+class TlsSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """[tls]: whom we believe when we ask others."""
+
+    ca_file: str
+
+
 class PollSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """[poll]: how often upstream is asked, and how patiently."""
 
@@ -246,6 +252,7 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True):
     serve: ServeSettings
     devnet: DevnetSettings
     fees: FeeSettings
+    tls: TlsSettings
     poll: PollSettings
     worker: WorkerSettings
     alerts: AlertSettings

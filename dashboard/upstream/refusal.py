@@ -100,6 +100,13 @@ def is_untrusted(error: BaseException) -> bool:
     return any(isinstance(each, ssl.SSLCertVerificationError) for each in _causes(error))
 
 
+def untrusted(name: str) -> UpstreamError:
+    """Return the error for such a certificate."""
+    return UpstreamRefused(
+        f"{name}: its TLS certificate is not trusted (tls.ca_file is for an authority of your own)"
+    )
+
+
 def _causes(error: BaseException | None) -> Iterator[BaseException]:
     while error is not None:
         yield error
