@@ -34,6 +34,17 @@ def covered(connection: Connection, networks: Sequence[NetworkId]) -> list[Cover
     ]
 
 
+def watched_from(
+    connection: Connection, networks: Sequence[NetworkId], watched: Watched
+) -> dict[NetworkId, datetime]:
+    """Return when watching of each network began; one that never was watched is left out."""
+    column = coverage.c
+    query = select(column.network_id, column.began_at).where(
+        column.network_id.in_(networks), column.watched == watched
+    )
+    return {row.network_id: row.began_at for row in connection.execute(query)}
+
+
 def keep_coverage(connection: Connection, before: Covered | None, change: CoverageChange) -> None:
     """Write down what a look changed, `before` being what was held until then."""
     after = change.covered
@@ -71,8 +82,9 @@ def _keep(connection: Connection, held: Covered) -> None:
         "watched": held.watched,
         "since": held.since,
         "until": held.until,
+        "began_at": held.since,
     }
-    put(connection, coverage, [row])
+    put(connection, coverage, [row], keep=frozenset({"began_at"}))
 
 
 def _row(gap: Gap) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from sqlalchemy.sql.expression import UnaryExpression
 from sqlalchemy.sql.operators import custom_op
 
 from dashboard.domain.exclusion import StoredRejection
+from dashboard.domain.quantity import NetworkId
 from dashboard.domain.rejection_filter import RejectionFilter
 from dashboard.store.ascii_case import holds_text
 from dashboard.store.rejections import stored_rejection
@@ -28,6 +29,14 @@ def search(
     """
     query = latest_first(wanted, *rejections.c).limit(limit).offset(skipped)
     return [stored_rejection(row) for row in connection.execute(query).mappings()]
+
+
+def first_arrival(connection: Connection, network_id: NetworkId) -> datetime | None:
+    """Return when the first rejection of a network arrived that is still held."""
+    column = rejections.c.first_seen_at
+    query = select(column).where(rejections.c.network_id == network_id).order_by(column).limit(1)
+    found: datetime | None = connection.scalar(query)
+    return found
 
 
 def latest_first(wanted: RejectionFilter, *columns: ColumnElement[Any]) -> Select[Any]:

@@ -9,6 +9,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Final
 
+from dashboard.domain.coverage import CoverageChange, Covered, Watched
 from dashboard.domain.exclusion import RejectedTransaction, RejectionStage
 from dashboard.domain.follow_up import Inclusion, InclusionAnswer, InclusionQuestion
 from dashboard.domain.gas import FeeSuggestion, SuggestedGasFees
@@ -23,6 +24,7 @@ from dashboard.domain.quantity import Address, NetworkId, TxHash, Wei
 from dashboard.show.networks import NetworkCard
 from dashboard.store.answers import record_answers
 from dashboard.store.connection import Connection
+from dashboard.store.coverage import keep_coverage
 from dashboard.store.engine import Store, open_store
 from dashboard.store.follow_ups import keep_inclusion_answers
 from dashboard.store.migrate import migrate
@@ -79,6 +81,7 @@ def seed(folder: Path, now: datetime) -> Store:
     migrate(url)
     store = open_store(url)
     with store.write() as connection:
+        _watch(connection, now)
         for observation in _observations(now):
             save_gas(connection, observation)
         for age, (number, (stage, reason)) in enumerate(enumerate(REASONS, start=1)):
@@ -100,6 +103,14 @@ def seed(folder: Path, now: datetime) -> Store:
         for ago in (20, 5):
             _follow_up(connection, now - timedelta(minutes=ago))
     return store
+
+
+def _watch(connection: Connection, now: datetime) -> None:
+    """Watch rejections since long ago, and for as long as tests take."""
+    since, until = now - timedelta(days=60), now + timedelta(days=1)
+    for card in (SIMULATED, SILENT, FLAT):
+        held = Covered(card.network_id, Watched.REJECTIONS, since, until)
+        keep_coverage(connection, None, CoverageChange(held))
 
 
 def _follow_up(connection: Connection, at: datetime) -> None:

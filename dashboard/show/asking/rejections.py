@@ -13,6 +13,7 @@ from dashboard.domain.quantity import NetworkId
 from dashboard.domain.rejection_filter import RejectionFilter
 from dashboard.show.asking.source import Source
 from dashboard.show.fresh import Fresh
+from dashboard.show.gaps import Stretch, overlap, unwatched
 from dashboard.show.reason_names import Named
 from dashboard.store.reasons import UnparsedReason, unparsed_reasons
 from dashboard.store.rejection_counts import Counted, rank_senders
@@ -29,6 +30,8 @@ MOST_SENDERS: Final = 10
 """Senders that are ranked."""
 
 _SHARED_FOR: Final = timedelta(seconds=2)
+_ENOUGH: Final = 0.98
+_HALF: Final = 0.5
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -48,10 +51,25 @@ class Period:
 
 
 @dataclass(frozen=True, slots=True)
+class Watched:
+    """How much of a time was watched."""
+
+    length: timedelta
+    watched: timedelta
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it can be compared with another time; a restart or two do not matter."""
+        return self.watched >= _ENOUGH * self.length
+
+
+@dataclass(frozen=True, slots=True)
 class RejectionSummary:
     """The rejections of a period, counted; `before` is how many the period before it had.
 
-    `steps` are the begins of all steps, oldest first, each with its count for each stage.
+    `steps` are the begins of all steps, oldest first, each with its count for each stage;
+    `unwatched` are those of which half or more was not watched. `now` and `earlier` say how much
+    of the period was watched, and of the one before.
     """
 
     total: int
@@ -59,6 +77,9 @@ class RejectionSummary:
     steps: Sequence[tuple[datetime, Mapping[RejectionStage, int]]]
     stages: Counter[RejectionStage]
     named: Counter[Named]
+    unwatched: frozenset[datetime]
+    now: Watched
+    earlier: Watched
 
 
 class RejectionQuestions:
@@ -97,23 +118,48 @@ class RejectionQuestions:
             return rank_senders(connection, within, MOST_SENDERS)
 
     def _summarise(self, wanted: RejectionFilter, period: Period) -> RejectionSummary:
-        steps = period.steps(self._source.now())
+        now = self._source.now()
+        steps = period.steps(now)
+        begins = steps[0] - period.step * len(steps)
         within = replace(wanted, since=steps[0])
-        earlier = replace(
-            wanted,
-            since=steps[0] - period.step * len(steps),
-            until=steps[0] - timedelta(milliseconds=1),
-        )
+        earlier = replace(wanted, since=begins, until=steps[0] - timedelta(milliseconds=1))
         with self._source.store.read() as connection:
             arrived = arrivals(connection, within, period.step)
             named = Counter(
                 {(each.reason_kind, each.module): each.count for each in causes(connection, within)}
             )
             before = how_many(connection, earlier)
+            missed = unwatched(connection, self._asked(wanted), begins, now)
         stages = Counter[RejectionStage]()
         for each in arrived:
             stages[each.tx_rejection_stage] += each.count
-        return RejectionSummary(stages.total(), before, _by_step(steps, arrived), stages, named)
+        return RejectionSummary(
+            stages.total(),
+            before,
+            _by_step(steps, arrived),
+            stages,
+            named,
+            frozenset(each for each in steps if _is_missed(each, period.step, missed, now)),
+            _watched(missed, steps[0], now),
+            _watched(missed, begins, steps[0]),
+        )
+
+    def _asked(self, wanted: RejectionFilter) -> list[NetworkId]:
+        """Return the networks whose rejections are counted."""
+        if wanted.network_id is not None:
+            return [wanted.network_id]
+        return [each.network_id for each in self._source.networks if each.has_exclusion]
+
+
+def _watched(missed: Sequence[Stretch], since: datetime, until: datetime) -> Watched:
+    length = until - since
+    return Watched(length, length - overlap(missed, since, until))
+
+
+def _is_missed(begins: datetime, step: timedelta, missed: Sequence[Stretch], now: datetime) -> bool:
+    length = min(begins + step, now) - begins
+    missing = overlap(missed, begins, begins + length)
+    return missing > timedelta() and missing >= _HALF * length
 
 
 def _by_step(

@@ -9,16 +9,21 @@ from typing import Final
 from dashboard.show.parts.markup import Markup, element, join
 from dashboard.show.parts.table import table
 
+_UNWATCHED: Final = "not watched"
 _MARKS: Final = ("a", "b", "c")
 """The looks of the kinds that a bar stacks, from the bottom."""
 
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """One bar: what its time is called, and how many of each kind it stacks."""
+    """One bar: what its time is called, and how many of each kind it stacks.
+
+    `is_unwatched`: of half its time or more nothing can be known, so it may be too short.
+    """
 
     name: str
     counts: Mapping[str, int]
+    is_unwatched: bool = False
 
     @property
     def total(self) -> int:
@@ -28,7 +33,9 @@ class Bar:
     def words(self) -> str:
         """Say what the bar shows."""
         parts = ", ".join(f"{count:,} {kind}" for kind, count in self.counts.items() if count)
-        return f"{self.name}: {parts or 'none'}"
+        if not self.is_unwatched:
+            return f"{self.name}: {parts or 'none'}"
+        return f"{self.name}: {parts}, {_UNWATCHED}" if parts else f"{self.name}: {_UNWATCHED}"
 
 
 def bars(drawn: Sequence[Bar], kinds: Sequence[str], words: str) -> Markup:
@@ -58,7 +65,8 @@ def _bar(bar: Bar, kinds: Sequence[str], highest: int) -> Markup:
         for kind, mark in zip(kinds, _MARKS, strict=False)
         if bar.counts.get(kind)
     )
-    return element("div", *pieces, title=bar.words())
+    hatched = "is-unwatched" if bar.is_unwatched else None
+    return element("div", *pieces, title=bar.words(), class_=hatched)
 
 
 def _legend(drawn: Sequence[Bar], kinds: Sequence[str]) -> Markup:
@@ -67,6 +75,9 @@ def _legend(drawn: Sequence[Bar], kinds: Sequence[str]) -> Markup:
         count = sum(bar.counts.get(kind, 0) for bar in drawn)
         sign = element("i", class_=mark, aria_hidden="true")
         entries.append(element("span", sign, f"{kind} ", element("b", f"{count:,}")))
+    if any(bar.is_unwatched for bar in drawn):
+        sign = element("i", class_="is-unwatched", aria_hidden="true")
+        entries.append(element("span", sign, _UNWATCHED))
     return element("p", *entries, class_="lw-legend")
 
 

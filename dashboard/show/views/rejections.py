@@ -34,7 +34,7 @@ from dashboard.show.parts.sender_ranking import sender_ranking
 from dashboard.show.parts.states import empty, store_trouble_shown
 from dashboard.show.parts.unknown_reasons import unknown_reason_table
 from dashboard.show.reason_names import name_of
-from dashboard.show.text import moment
+from dashboard.show.text import moment, span
 from dashboard.store.rejection_counts import LATEST_RANKED
 
 REFRESH: Final = timedelta(seconds=10)
@@ -80,11 +80,25 @@ def answer(summary: RejectionSummary, period: Period) -> str:
     """Say how many there are, and whether it is getting worse."""
     length = period.words
     many = "No rejection" if not summary.total else _count(summary.total)
+    if not (summary.now.is_whole and summary.earlier.is_whole):
+        return f"{many} in the last {length}{_uncompared(summary, length)}"
     more = summary.total - summary.before
     trend = "as many as" if not more else f"{abs(more):,} {'more' if more > 0 else 'fewer'} than"
     if not summary.total and not summary.before:
         return f"{many} in the last {length}, and none in the {length} before."
     return f"{many} in the last {length}, {trend} in the {length} before."
+
+
+def _uncompared(summary: RejectionSummary, length: str) -> str:
+    """Say how much was watched, since what was not cannot be compared."""
+    now, earlier = summary.now, summary.earlier
+    said = ""
+    if not now.is_whole:
+        said = f", {span(now.watched) if now.watched else 'none'} of it watched"
+    if not earlier.watched:
+        return f"{said}. There is nothing to compare with: nobody watched the {length} before."
+    watched = "" if earlier.is_whole else f", of which {span(earlier.watched)} were watched"
+    return f"{said}; not compared with the {length} before{watched}."
 
 
 def _count(number: int) -> str:
@@ -104,7 +118,11 @@ def _counts(desk: Desk, wanted: RejectionFilter, summary: RejectionSummary, peri
     with over_time, st.container(key="card-over-time", gap="small"):
         section("When", "By the time each was seen here, in UTC.")
         drawn = [
-            Bar(_step_name(begins, period), {stage.value: many for stage, many in of.items()})
+            Bar(
+                _step_name(begins, period),
+                {stage.value: many for stage, many in of.items()},
+                is_unwatched=begins in summary.unwatched,
+            )
             for begins, of in summary.steps
         ]
         st.html(bars(drawn, _STAGES, answer(summary, period)))

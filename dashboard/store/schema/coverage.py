@@ -7,7 +7,8 @@ from sqlalchemy import BigInteger, Column, Index, String, Table
 from dashboard.store.columns import ForeignText, Moment, Network
 from dashboard.store.schema.base import key, metadata, needed
 
-# Since when a part of a network is watched without a pause, and until when it surely was.
+# Since when a part of a network is watched without a pause, until when it surely was, and when that
+# began for the first time.
 coverage = Table(
     "coverage",
     metadata,
@@ -15,6 +16,7 @@ coverage = Table(
     key("watched", String(20)),
     needed("since", Moment),
     needed("until", Moment),
+    Column("began_at", Moment),
     sqlite_with_rowid=False,
 )
 

@@ -152,7 +152,7 @@ def test_first_line_says_it_as_a_sentence(
         (EXCLUSION, State.SILENT, MUTE, "None is missed if it answers again within seven days"),
         (EXCLUSION, State.ANSWERING, None, "14 min, since 2026-11-20 12:00:00 UTC"),
         (FEES, State.STALE, OLD, "Older than two of its own poll periods"),
-        (FEES, State.STALE, OLD, "60 s"),
+        (FEES, State.STALE, OLD, "1 min"),
         (FEES, State.STALE, OLD, "Linewatch noticed this on 2026-11-20 12:14:00 UTC"),
     ],
 )

@@ -97,7 +97,7 @@ async def test_node_that_is_silent_is_told_as_that_and_not_as_stalled() -> None:
 
     trouble = trouble_of_node(node.fees, node.clock.now, MINUTE)
 
-    assert trouble == "The node of testnet last answered 600 s ago."
+    assert trouble == "The node of testnet last answered 10 min ago."
 
 
 async def test_fees_of_an_idle_chain_are_told_for_as_long_as_its_node_answers() -> None:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from io import StringIO
 from pathlib import Path
 
 import pytest
 
+from dashboard.domain.coverage import CoverageChange, Covered, Gap, GapCause, Watched
 from dashboard.domain.exclusion import RejectionStage
 from dashboard.domain.rejection_filter import RejectionFilter
 from dashboard.show.asking.rejections import Period, RejectionQuestions
@@ -17,7 +20,10 @@ from dashboard.show.asking.source import Source
 from dashboard.show.desk import Desk
 from dashboard.show.exports import rejections_csv
 from dashboard.show.parts.rejection_filter import PERIODS
-from dashboard.store.engine import Store
+from dashboard.show.views.rejections import answer
+from dashboard.store.coverage import covered, keep_coverage
+from dashboard.store.engine import Store, open_store
+from dashboard.store.migrate import migrate
 from dashboard.store.rejections import save_polled
 from tests.browser.seeded_store import HOSTILE, SILENT, SIMULATED, seed, tx_hash
 from tests.builders import A_NETWORK, a_hash, a_record, an_address
@@ -89,9 +95,47 @@ def test_time_without_rejections_says_what_is_covered(store: Store) -> None:
     later = NOW + timedelta(days=90)
     words = words_of(visit("rejections", Desk(store, (SIMULATED,), None, lambda: later)))
 
-    assert "No rejection in the last 24 h, and none in the 24 h before." in words
+    assert (
+        "No rejection in the last 24 h, none of it watched. "
+        "There is nothing to compare with: nobody watched the 24 h before."
+    ) in words
     assert "No rejection seen in this time" in words
     assert "Every rejection that nodes reported to this installation." in words
+
+
+@pytest.mark.parametrize(
+    ("hours", "said"),
+    [
+        (1, ", 59 min of it watched. There is nothing to compare with: nobody watched the 24 h"),
+        (30, "; not compared with the 24 h before, of which 6 h were watched."),
+        (48, ", and none in the 24 h before."),
+    ],
+)
+def test_only_what_was_watched_is_compared(tmp_path: Path, hours: int, said: str) -> None:
+    at = NOW + timedelta(minutes=59, seconds=59)
+    began = NOW - timedelta(hours=hours - 1)
+    network = replace(SIMULATED, network_id=A_NETWORK)
+    with empty_store(tmp_path, Covered(A_NETWORK, Watched.REJECTIONS, began, at)) as store:
+        questions = RejectionQuestions(Source(store, (network,), lambda: at))
+        summary = questions.summary(RejectionFilter(), PERIODS["24 h"])
+
+    assert said in answer(summary, PERIODS["24 h"])
+
+
+def test_gap_of_the_last_day_is_not_compared_and_hatched(store: Store) -> None:
+    begins, ends = NOW - timedelta(hours=9), NOW - timedelta(hours=3)
+    missed = Gap(
+        SIMULATED.network_id, Watched.REJECTIONS, begins, ends, GapCause.NOT_ANSWERED, "down"
+    )
+    with store.write() as connection:
+        held, *_ = covered(connection, [SIMULATED.network_id])
+        keep_coverage(connection, held, CoverageChange(held, (missed,)))
+
+    words = words_of(visit("rejections", Desk(store, (SIMULATED,), None, lambda: NOW)))
+
+    assert "6 rejections in the last 24 h, 17 h of it watched; not compared" in words
+    assert words.count(': not watched" class="is-unwatched"') == 6
+    assert "not watched</span>" in words
 
 
 def test_long_list_has_leaves(store: Store) -> None:
@@ -166,3 +210,14 @@ def test_senders_are_ranked_and_lead_to_their_rejections(store: Store, desk: Des
     first, second = (words.index(f"text={an_address(sender)}") for sender in (7, 8))
     assert first < second
     assert f'href="rejections?length=1+h&amp;text={an_address(7)}"' in words
+
+
+@contextmanager
+def empty_store(folder: Path, held: Covered) -> Iterator[Store]:
+    """Open a store that holds only until when a network was watched."""
+    url = f"sqlite:///{folder / 'empty.sqlite'}"
+    migrate(url)
+    with open_store(url) as opened:
+        with opened.write() as connection:
+            keep_coverage(connection, None, CoverageChange(held))
+        yield opened

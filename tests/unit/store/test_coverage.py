@@ -7,7 +7,7 @@ from datetime import timedelta
 
 from dashboard.domain.coverage import CoverageChange, Covered, Gap, GapCause, Watched
 from dashboard.domain.quantity import NetworkId
-from dashboard.store.coverage import PRECISION, covered, gaps, keep_coverage
+from dashboard.store.coverage import PRECISION, covered, gaps, keep_coverage, watched_from
 from dashboard.store.engine import Store
 from tests.builders import A_MOMENT, A_NETWORK, ANOTHER_NETWORK, seconds
 
@@ -53,6 +53,18 @@ def test_parts_and_networks_are_covered_each_for_itself(store: Store) -> None:
     assert {(each.network_id, each.watched): each for each in found} == {
         (each.network_id, each.watched): each for each in (silent, *others)
     }
+
+
+def test_first_moment_of_watching_is_held_through_gaps(store: Store) -> None:
+    again = replace(HELD, since=A_MOMENT + HOUR, until=A_MOMENT + HOUR)
+    keep(store, None, CoverageChange(HELD))
+    keep(store, HELD, CoverageChange(again, (MISSED,)))
+
+    with store.read() as connection:
+        assert watched_from(connection, [A_NETWORK, ANOTHER_NETWORK], Watched.FEES) == {
+            A_NETWORK: A_MOMENT
+        }
+        assert watched_from(connection, [A_NETWORK], Watched.REJECTIONS) == {}
 
 
 def test_coverage_is_held_to_the_half_minute(store: Store) -> None:

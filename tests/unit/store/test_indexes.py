@@ -13,6 +13,7 @@ import pytest
 from sqlalchemy import Connection, event
 
 from dashboard.domain.condition import Subject, SubjectKind
+from dashboard.domain.coverage import Watched
 from dashboard.domain.exclusion import RejectionStage
 from dashboard.domain.fee_rollup import FeeSeries
 from dashboard.domain.observation import ExclusionAnswer, Operation
@@ -22,7 +23,7 @@ from dashboard.store.api_keys import find_key, keys_version
 from dashboard.store.archive import Page, every_arrival, last_place, page, versions_of
 from dashboard.store.cohorts import cohorts_of, watches
 from dashboard.store.conditions import condition, held
-from dashboard.store.coverage import covered, gaps
+from dashboard.store.coverage import covered, gaps, watched_from
 from dashboard.store.credit_ledger import spent_since
 from dashboard.store.engine import Store
 from dashboard.store.failing import answered_at, failing
@@ -45,7 +46,7 @@ from dashboard.store.observations import base_fees, latest_gas, medium_priority_
 from dashboard.store.outbox import claim, deliveries_of, recent_notices, unexpanded
 from dashboard.store.reasons import unparsed_reasons
 from dashboard.store.rejection_counts import Grouping, count_by, rank_senders
-from dashboard.store.rejection_search import search
+from dashboard.store.rejection_search import first_arrival, search
 from dashboard.store.rejections import newest, versions, visible
 from dashboard.store.reports import watched_among
 from dashboard.store.rolling_fees import RollingFees
@@ -158,6 +159,8 @@ READS: dict[str, Read] = {
     "rank_senders": lambda it: rank_senders(it, RejectionFilter(since=A_MOMENT), 5),
     "gaps": lambda it: gaps(it, [A_NETWORK], A_MOMENT, 5),
     "covered": lambda it: covered(it, [A_NETWORK]),
+    "watched_from": lambda it: watched_from(it, [A_NETWORK], Watched.REJECTIONS),
+    "first_arrival": lambda it: first_arrival(it, A_NETWORK),
     "spent_since": lambda it: spent_since(it, A_MOMENT),
     "answered_at": lambda it: answered_at(it, A_NETWORK, Operation.EXCLUSION_STATUS),
     "search of a network": lambda it: search(it, RejectionFilter(A_NETWORK, since=A_MOMENT), 5),

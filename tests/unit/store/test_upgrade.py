@@ -11,6 +11,7 @@ from sqlalchemy import create_engine, text
 from dashboard.domain.api_key import KeyLimits
 from dashboard.domain.audit import Action, Doer
 from dashboard.domain.condition import Incident, State, Subject, SubjectKind
+from dashboard.domain.coverage import Watched
 from dashboard.domain.exclusion import RejectionSource
 from dashboard.domain.notice import Recipient
 from dashboard.domain.quantity import NetworkId
@@ -22,7 +23,9 @@ from dashboard.store.audit import (
     let_go_before,
     note_action,
 )
+from dashboard.store.columns import milliseconds_of
 from dashboard.store.conditions import change
+from dashboard.store.coverage import watched_from
 from dashboard.store.engine import installation_id, open_store
 from dashboard.store.migrate import configuration, migrate
 from dashboard.store.outbox import expand, recent_notices, unexpanded
@@ -46,6 +49,16 @@ OLD_INCIDENT = (
     (
         "INSERT INTO conditions (subject, kind, network_id, state, since) "
         "VALUES (:subject, 'transaction', 1, 'rejected', 1795176000000)"
+    ),
+)
+
+
+OLD_COVERAGE = (
+    "INSERT INTO coverage (network_id, watched, since, until) VALUES (1, 'fees', 900, 950)",
+    "INSERT INTO coverage (network_id, watched, since, until) VALUES (2, 'fees', 800, 950)",
+    (
+        "INSERT INTO coverage_gaps (network_id, watched, begins_at, ends_at, cause, reason) "
+        "VALUES (1, 'fees', 700, 900, 'not watched', '')"
     ),
 )
 
@@ -202,3 +215,19 @@ def test_store_of_the_eighth_schema_gets_a_log_that_only_grows(tmp_path: Path) -
         assert forget_let_go(connection, 10) == 2
         [stored] = versions(connection, a_hash(1))
     assert stored.record.reason_message == "MMU"
+
+
+def test_watching_began_before_the_first_gap_that_is_known(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path}/linewatch.db"
+    engine = create_engine(url)
+    with engine.begin() as connection:
+        command.upgrade(configuration(connection), "0020")
+        for statement in OLD_COVERAGE:
+            connection.execute(text(statement))
+    engine.dispose()
+
+    migrate(url)
+
+    with open_store(url) as store, store.read() as connection:
+        began = watched_from(connection, [NetworkId(1), NetworkId(2)], Watched.FEES)
+    assert [milliseconds_of(began[NetworkId(each)]) for each in (1, 2)] == [700, 800]
