@@ -29,8 +29,8 @@ class FeeStory:
 
     A silence of more than `longest_step` is a gap; one of more than `longest_silence` is told
     where it lies inside of a step. What is shown begins at `since`, perhaps before the first step.
-    `usual` and `threshold` are as long as `steps`; at least one.
-    Arrays have an element for each step.
+    `usual` and `threshold` are as long as `steps`; at least one. Where each block is seen, a value
+    comes every `value_time`, as far as that is known. Arrays have an element for each step.
     """
 
     steps: FeeSteps
@@ -40,6 +40,7 @@ class FeeStory:
     longest_silence: timedelta
     since: datetime
     until: datetime
+    value_time: timedelta | None = None
 
     @property
     def is_flat(self) -> bool:
@@ -139,6 +140,14 @@ class FeeStory:
         lengths = self.ends - self.steps.first_at
         known = int(lengths.sum())
         return int(lengths[self.is_busy].sum()) / known if known else float(self.is_busy[-1])
+
+    def block_share(self) -> float | None:
+        """Return the share of blocks that was seen, gaps aside; None where no pace is known."""
+        if self.value_time is None:
+            return None
+        known = int((self.ends - self.steps.first_at).sum())
+        expected = known / (self.value_time / _MILLISECOND)
+        return min(1.0, int(self.steps.values.sum()) / expected) if expected else 1.0
 
     @cached_property
     def _following(self) -> Integers:

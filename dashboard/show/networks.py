@@ -40,7 +40,8 @@ class NetworkCard:
     `threshold_period` how often percentile and threshold are, `history_period` how often the
     base fees of past blocks. `module_limits` tell the limit that a reason leaves out.
     `sees_all_reports` is true where nodes report to our own serve, so
-    that rejections cover more than tracked hashes. `planned_credits` are what its fees cost a day.
+    that rejections cover more than tracked hashes. `planned_credits` are what its fees cost a day,
+    `block_time` is the usual time between blocks, where it is known.
     `rules` say how long a change is seen before it holds.
     """
 
@@ -57,6 +58,12 @@ class NetworkCard:
     history_period: timedelta = timedelta(minutes=10)
     planned_credits: int = 0
     rules: ConditionRules = field(default_factory=ConditionRules)
+    block_time: timedelta | None = None
+
+    @property
+    def value_time(self) -> timedelta | None:
+        """How far apart base fees are where each block is seen; None where no pace is known."""
+        return None if self.block_time is None else min(self.block_time, self.gas_period)
 
 
 @dataclass(frozen=True, slots=True)

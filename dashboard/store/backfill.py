@@ -1,14 +1,16 @@
-"""Back-filling: base fees of a time in which nothing was observed, at the time they probably had.
+"""Backfill: base fees of the blocks that no poll saw, at the time they probably had.
 
-`baseFeeHistory` names neither blocks nor times, so the times are counted back from the answer. Two
-answers in a row are aligned, so that each block gives one value at most. Where they fit in several
-ways, as on a flat chain, a time has a value only where it has the same one in all of them.
+A poll sees one block, while others come and go; `baseFeeHistory` tells of each. It names neither
+blocks nor times, so the times are counted back from the answer. Two answers in a row are aligned,
+so that each block gives one value at most; those that polls saw are found among them by fee, time
+and order, and are not told again. Where two answers fit in several ways, as on a flat chain, a time
+has a value only where it has the same one in all of them.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
 from typing import Final, NamedTuple
 
@@ -22,42 +24,55 @@ from dashboard.store.fee_rollups import Arrival
 from dashboard.store.schema import base_fee_histories, estimated_base_fees, suggested_gas_fees
 from dashboard.store.upsert import insert_all_new
 
-_SHORTEST_GAP: Final = timedelta(seconds=15)
-_GAP_IN_BLOCKS: Final = 3
+_BLOCKS_OFF: Final = 2
+_DRIFT: Final = 4
+"""A probable time is off by some blocks, and by one part in so many of its age: no pace is even."""
+
+_SLOWEST: Final = 2
+"""A mean time between blocks that is longer, in usual ones, is no pace: the chain stood still."""
+
+_MILLISECOND: Final = timedelta(milliseconds=1)
 _KNOWN: Final = (
-    (suggested_gas_fees, suggested_gas_fees.c.asked_at),
-    (estimated_base_fees, estimated_base_fees.c.at),
+    (suggested_gas_fees.c.asked_at, suggested_gas_fees.c.estimated_base_fee),
+    (estimated_base_fees.c.at, estimated_base_fees.c.base_fee),
 )
 
 
 class Answer(NamedTuple):
-    """One `baseFeeHistory`; `has_newest`: the base fee of its time was observed as well."""
+    """One `baseFeeHistory`, and the base fee that was observed at the same time, if one was."""
 
     base_fees: Sequence[Wei]
     asked_at: datetime
-    has_newest: bool = True
+    observed: Wei | None = None
+
+
+class Timed(NamedTuple):
+    """A base fee, and when it was seen or probably held."""
+
+    at: datetime
+    base_fee: Wei
 
 
 def backfill(
     connection: Connection, network_id: NetworkId, answer: Answer, block_time: timedelta
 ) -> list[Arrival]:
-    """Keep those values of a history that lie where no base fee is known.
+    """Keep the base fees of those blocks of a history that nobody saw.
 
     `base_fee_histories` still holds the answer before this one: what that told too is not told
     again. Return what was kept, for roll-ups.
     """
     answer = answer._replace(asked_at=_as_stored(answer.asked_at))
-    told = list(_told(answer, _earlier(connection, network_id), block_time))
+    earlier = _earlier(connection, network_id)
+    told = list(_told(answer, earlier, block_time))
     if not told:
         return []
-    known = _known_times(connection, network_id, told[0][0], answer.asked_at)
-    if answer.has_newest:
-        known.add(answer.asked_at)
-    gap = max(_SHORTEST_GAP, _GAP_IN_BLOCKS * block_time)
-    bounds = sorted({*known, answer.asked_at})
-    placed = {
-        at: base_fee for at, base_fee in told if at not in known and _lies_in_gap(at, bounds, gap)
-    }
+    since = told[0].at - _leeway(answer.asked_at - told[0].at, block_time)
+    if earlier is not None and earlier.asked_at < told[0].at:
+        since = max(since, earlier.asked_at + _MILLISECOND)  # none of these blocks was there then
+    seen = _seen(connection, network_id, since, answer.asked_at)
+    if answer.observed is not None:
+        seen.append(Timed(answer.asked_at, answer.observed))
+    placed = dict(_apart(unseen(told, seen, block_time), {each.at for each in seen}))
     rows = [{"network_id": network_id, "at": at, "base_fee": placed[at]} for at in placed]
     insert_all_new(connection, estimated_base_fees, rows)
     return [
@@ -72,9 +87,7 @@ def _earlier(connection: Connection, network_id: NetworkId) -> Answer | None:
     return None if row is None else Answer(row.base_fees, row.asked_at)
 
 
-def _told(
-    answer: Answer, earlier: Answer | None, block_time: timedelta
-) -> Iterator[tuple[datetime, Wei]]:
+def _told(answer: Answer, earlier: Answer | None, block_time: timedelta) -> Iterator[Timed]:
     """Yield the base fees that may be placed, oldest first, and their times.
 
     Where the answer fits onto the earlier one in one way, they are those of the blocks that came
@@ -91,20 +104,20 @@ def _told(
             return
         for fit in found:
             fees = fit.base_fees[len(fees) - fit.most :]
-            block_time = min(block_time, elapsed / max(1, fit.most))
+            block_time = min(_SLOWEST * block_time, elapsed / max(1, fit.most))
     for age in range(len(fees) - 1, -1, -1):
-        yield _as_stored(asked_at - age * block_time), fees[len(fees) - 1 - age]
+        yield Timed(_as_stored(asked_at - age * block_time), fees[len(fees) - 1 - age])
 
 
 def _agreed(
     found: Sequence[Fit], asked_at: datetime, elapsed: timedelta, block_time: timedelta
-) -> Iterator[tuple[datetime, Wei]]:
+) -> Iterator[Timed]:
     """Yield a base fee for each block time since the earlier answer in which all ways agree."""
-    blocks = min(max(fit.most for fit in found), -(-elapsed // block_time))
+    blocks = min(max((fit.most for fit in found), default=0), elapsed // block_time)
     for age in range(blocks - 1, -1, -1):
         fees = {fit.common_fee(*_ages(fit, age, elapsed, block_time)) for fit in found}
         if len(fees) == 1 and (base_fee := fees.pop()) is not None:
-            yield _as_stored(asked_at - age * block_time), base_fee
+            yield Timed(_as_stored(asked_at - age * block_time), base_fee)
 
 
 def _ages(fit: Fit, age: int, elapsed: timedelta, block_time: timedelta) -> tuple[int, int]:
@@ -116,23 +129,52 @@ def _ages(fit: Fit, age: int, elapsed: timedelta, block_time: timedelta) -> tupl
     return min(age, fit.fewest), min(max(age, fastest), fit.most)
 
 
-def _known_times(
+def unseen(told: Sequence[Timed], seen: Sequence[Timed], block_time: timedelta) -> Iterator[Timed]:
+    """Yield what was told and not seen; both are in order of time.
+
+    What was seen is that block of its fee whose time is nearest, and not newer than the block that
+    was seen next.
+    """
+    times = [each.at for each in told]
+    is_seen, newest = [False] * len(told), len(told)
+    for at, base_fee in reversed(seen):
+        leeway = _leeway(times[-1] - at, block_time)
+        places = range(bisect_left(times, at - leeway), bisect_right(times, at + leeway))
+        alike = [
+            place
+            for place in places[: max(0, newest + 1 - places.start)]
+            if told[place].base_fee == base_fee
+        ]
+        if alike:
+            newest = min(alike, key=lambda place: abs(times[place] - at))
+            is_seen[newest] = True
+    yield from (each for each, was_seen in zip(told, is_seen, strict=True) if not was_seen)
+
+
+def _leeway(age: timedelta, block_time: timedelta) -> timedelta:
+    """Return how far a probable time of this age may be off."""
+    return _BLOCKS_OFF * block_time + max(age, timedelta()) / _DRIFT
+
+
+def _apart(values: Iterable[Timed], taken: set[datetime]) -> Iterator[Timed]:
+    """Yield each value at a time of its own: a moment earlier where another one has it."""
+    for at, base_fee in values:
+        own = at
+        while own in taken:
+            own -= _MILLISECOND
+        taken.add(own)
+        yield Timed(own, base_fee)
+
+
+def _seen(
     connection: Connection, network_id: NetworkId, since: datetime, until: datetime
-) -> set[datetime]:
-    """Return when a base fee is known between two times, and the last time before them."""
-    times: set[datetime] = set()
-    for table, at in _KNOWN:
-        here = select(at).where(table.c.network_id == network_id)
-        before = here.where(at < since).order_by(at.desc()).limit(1)
-        times.update(connection.scalars(here.where(at.between(since, until))))
-        times.update(connection.scalars(before))
-    return times
-
-
-def _lies_in_gap(at: datetime, known: Sequence[datetime], gap: timedelta) -> bool:
-    """Whether the known times around `at` are far apart; before the first one is a gap."""
-    following = bisect_left(known, at)
-    return following == 0 or known[following] - known[following - 1] > gap
+) -> list[Timed]:
+    """Return the base fees that are known between two times, oldest first."""
+    found: list[Timed] = []
+    for at, base_fee in _KNOWN:
+        query = select(at, base_fee).where(at.table.c.network_id == network_id)
+        found += map(Timed._make, connection.execute(query.where(at.between(since, until))))
+    return sorted(found)
 
 
 def _as_stored(at: datetime) -> datetime:

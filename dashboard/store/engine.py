@@ -10,7 +10,7 @@ from uuid import UUID
 
 from sqlalchemy import Connection, Engine, inspect, select, text
 
-from dashboard.errors import ForeignStore, SchemaMismatch, StoreError, StoreUnavailable
+from dashboard.errors import ForeignStore, SchemaMismatch, StoreUnavailable
 from dashboard.store.boot import BootClock, BootMoment
 from dashboard.store.connection import DATABASE
 from dashboard.store.database import PATIENCE, Database, database_at
@@ -33,7 +33,6 @@ class Store:
         self._writer = writer
         self._idler = idler
         self._rejection_readers: list[RejectionReader] = []
-        self._has_failed = False
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
@@ -51,23 +50,8 @@ class Store:
         An error inside undoes all of it. StoreUnavailable: nothing was saved, try again. Never
         open a second one inside: it would wait for the first.
         """
-        try:
-            with store_errors(self._database), self._writer.begin() as connection:
-                yield connection
-        except StoreError:
-            self._has_failed = True
-            raise
-        self._has_failed = False
-
-    def check_writing(self) -> None:
-        """Raise StoreError where nothing could be saved now; saves nothing to find out.
-
-        Where the last transaction that wrote failed, only another one tells: see `prove_writing`.
-        """
-        with self.read() as connection:
-            self._database.check_room(connection)
-        if self._has_failed:
-            prove_writing(self)
+        with store_errors(self._database), self._writer.begin() as connection:
+            yield connection
 
     @contextmanager
     def write_idly(self) -> Iterator[Connection]:
@@ -186,7 +170,7 @@ def prove_writing(store: Store) -> None:
     Only a commit shows a full disk: until then the database writes into its memory.
     """
     with store.write() as connection:
-        connection.execute(text("UPDATE alembic_version SET version_num = version_num"))
+        database_of(connection).touch(connection)
 
 
 def stored_revision(connection: Connection) -> str | None:

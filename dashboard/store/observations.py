@@ -74,18 +74,19 @@ def save_gas(
 ) -> Arrivals:
     """Keep what one poll saw and what failed; return the values that are stored now.
 
-    With a `block_time`, `base_fee_history` fills the time in which nothing was observed. What
-    the node answers instead of a gas API ends no failure of that. Of two answers to one question
-    at one moment the one from the better source stays, and the first of two from equal ones.
-    Roll-ups are right when this returns. Measured on SQLite on a
-    busy machine: 3.4 ms of CPU, half of it for them; 5.7 ms where a value is late.
+    With a `block_time`, `base_fee_history` tells the blocks that no poll saw. What the node
+    answers instead of a gas API ends no failure of that. Of two answers to one question at one
+    moment the one from the better source stays, and the first of two from equal ones. Roll-ups
+    are right when this returns. Measured on SQLite: 2 ms of CPU, half of it for them; 5 ms with a
+    history of the last minute, 10 ms with one of ten.
     """
     network_id, asked_at = observation.network_id, observation.asked_at
     history = observation.base_fee_history
     arrivals: Arrivals = defaultdict[FeeSeries, list[Arrival]](list)
     if history is not None:
         if block_time is not None:
-            answer = Answer(history, asked_at, observation.suggested_gas_fees is not None)
+            fees = observation.suggested_gas_fees
+            answer = Answer(history, asked_at, None if fees is None else fees.estimated_base_fee)
             filled = backfill(connection, network_id, answer, block_time)
             arrivals[FeeSeries.ESTIMATED_BASE_FEE] += filled
         row = {"network_id": network_id, "asked_at": asked_at, "base_fees": list(history)}

@@ -14,7 +14,6 @@ from http import HTTPStatus
 from typing import Final
 
 from dashboard.domain.observation import Failure, FailureKind
-from dashboard.domain.printing import span
 from dashboard.errors import (
     UpstreamError,
     UpstreamRefused,
@@ -47,9 +46,7 @@ _RPC_NOT_UNDERSTOOD: Final = frozenset({-32700, -32600, -32602})
 def http_error(name: str, status: int, headers: Mapping[str, str]) -> UpstreamError:
     """Return the error for an answer whose status is not 2xx; header names are lower case."""
     if status == HTTPStatus.TOO_MANY_REQUESTS:
-        wish = retry_after(headers)
-        pause = f", and wants no question for {span(wish)}" if wish else ""
-        return UpstreamThrottled(f"{name}: asked too often (HTTP 429){pause}", wish)
+        return UpstreamThrottled(f"{name}: asked too often (HTTP 429)", retry_after(headers))
     if status >= HTTPStatus.INTERNAL_SERVER_ERROR or status == HTTPStatus.REQUEST_TIMEOUT:
         return UpstreamUnavailable(f"{name}: the server failed (HTTP {status})")
     if status >= HTTPStatus.BAD_REQUEST:
@@ -100,13 +97,6 @@ def is_untrusted(error: BaseException) -> bool:
     return any(isinstance(each, ssl.SSLCertVerificationError) for each in _causes(error))
 
 
-def untrusted(name: str) -> UpstreamError:
-    """Return the error for such a certificate."""
-    return UpstreamRefused(
-        f"{name}: its TLS certificate is not trusted (tls.ca_file is for an authority of your own)"
-    )
-
-
 def _causes(error: BaseException | None) -> Iterator[BaseException]:
     while error is not None:
         yield error
@@ -115,8 +105,7 @@ def _causes(error: BaseException | None) -> Iterator[BaseException]:
 
 def failure_of(error: UpstreamError) -> Failure:
     """Return the value that stands for an error where one hash's trouble must not stop others."""
-    wish = error.retry_after if isinstance(error, UpstreamThrottled) else None
-    return Failure(_kind(error), str(error), wish)
+    return Failure(_kind(error), str(error))
 
 
 def _kind(error: UpstreamError) -> FailureKind:

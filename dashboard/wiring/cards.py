@@ -31,6 +31,7 @@ def card_of(network: Network, settings: Settings) -> NetworkCard:
         sees_all_reports=sees_all_reports(network, settings),
         history_period=periods.base_fee_history,
         module_limits=module_limits(network),
+        block_time=endpoints.block_time,
         planned_credits=0 if cost is None else cost.gas_credits,
         rules=condition_rules(settings),
     )

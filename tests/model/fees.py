@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -17,7 +16,7 @@ from dashboard.store.observations import Dated
 from tests.model.tracking import Silences
 from tests.model.world import NETWORKS
 
-_SHORTEST_GAP: Final = timedelta(seconds=15)
+_MOMENT: Final = timedelta(milliseconds=1)
 A_MINUTE: Final = timedelta(minutes=1)
 MARKS: Final = (Operation.BASE_FEE_PERCENTILE, Operation.BUSY_THRESHOLD)
 
@@ -185,19 +184,26 @@ class Fees:
         return last.value != seen.base_fee_history
 
     def _fill(self, seen: GasObservation, history: Sequence[Wei], block_time: timedelta) -> None:
-        """Keep those values whose probable time lies where nothing is known for long."""
+        """Keep the blocks that nobody saw; one whose time is taken is dated a moment earlier."""
         network_id, at = seen.network_id, seen.asked_at
-        known = {*self.observed[network_id], *self.estimated[network_id]}
+        told = _dated(history, at, block_time)
+        if not told:
+            return
+        since = told[0][0] - _leeway(at - told[0][0], block_time)
+        last = self.histories.get(network_id)
+        if last is not None and last.asked_at < told[0][0]:
+            since = max(since, last.asked_at + _MOMENT)
+        known = [(when, fee) for when, fee, _ in self.values(network_id, FeeKind.BASE_FEE)]
+        polls = [each for each in known if since <= each[0] <= at]
         if seen.suggested_gas_fees is not None:
-            known.add(at)
-        bounds = sorted({*known, at})
-        gap = max(_SHORTEST_GAP, 3 * block_time)
-        new = {
-            when: fee
-            for when, fee in _dated(history, at, block_time)
-            if when not in known and _silence_around(when, bounds) > gap
-        }
-        self.estimated[network_id] |= new
+            polls.append((at, seen.suggested_gas_fees.estimated_base_fee))
+        taken = {when for when, _ in polls}
+        for when, fee in _without(told, polls, block_time):
+            own = when
+            while own in taken:
+                own -= _MOMENT
+            taken.add(own)
+            self.estimated[network_id].setdefault(own, fee)
 
 
 def _dated(
@@ -208,9 +214,26 @@ def _dated(
     return [(at - age * block_time, fee) for age, fee in zip(ages, history, strict=True)]
 
 
-def _silence_around(when: datetime, known: Sequence[datetime]) -> timedelta:
-    following = bisect_left(known, when)
-    return timedelta.max if following == 0 else known[following] - known[following - 1]
+def _without(
+    told: list[tuple[datetime, Wei]], polls: list[tuple[datetime, Wei]], block_time: timedelta
+) -> list[tuple[datetime, Wei]]:
+    """Leave out each block that a poll saw: of those of its fee the nearest, in order."""
+    left, newest = dict(enumerate(told)), len(told) - 1
+    for at, fee in reversed(polls):
+        far = _leeway(told[-1][0] - at, block_time)
+        distance = {
+            place: abs(when - at)
+            for place, (when, its_fee) in enumerate(told[: newest + 1])
+            if its_fee == fee and abs(when - at) <= far
+        }
+        if distance:
+            newest = min(distance, key=lambda place: distance[place])
+            left.pop(newest, None)
+    return list(left.values())
+
+
+def _leeway(age: timedelta, block_time: timedelta) -> timedelta:
+    return 2 * block_time + max(age, timedelta()) / 4
 
 
 def _told(seen: GasObservation) -> dict[Operation, Any]:

@@ -99,7 +99,16 @@ class FeeQuestions:
                 return None
             usual, threshold = _levels(connection, status.figures, between, steps.first_at)
         since, silence = between.since, longest_usual_silence(steps, card.gas_period)
-        story = FeeStory(steps, usual, threshold, max(silence, span.step), silence, since, now)
+        story = FeeStory(
+            steps,
+            usual,
+            threshold,
+            max(silence, span.step),
+            silence,
+            since,
+            now,
+            card.value_time,
+        )
         drawing = fee_drawing(story, since, card.name, NAMES[kind])
         return FeeView(kind, story, drawing)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
-import numpy as np
 import streamlit as st
 
 from dashboard.domain.foreign import visible
@@ -16,6 +15,8 @@ from dashboard.show.spans import Span
 from dashboard.show.text import age, exact_fee, fee, share, span
 
 _TREND_LENGTH = 40
+_ALL = 0.995
+"""The share of blocks that counts as all: their pace is never even."""
 
 
 def suggestions(datum: Datum[SuggestedGasFees], now: datetime) -> None:
@@ -74,6 +75,7 @@ def story_in_words(story: FeeStory, name: str, shown: Span) -> Markup:
         *_values(story, name),
         *_beginning(story),
         *_gaps(story),
+        *_blocks(story),
         *_steps(story, shown),
         *_estimates(story),
     ]
@@ -81,8 +83,8 @@ def story_in_words(story: FeeStory, name: str, shown: Span) -> Markup:
 
 
 def caveats_in_words(story: FeeStory) -> str:
-    """Say only what keeps the chart from being whole: a late beginning, and estimated times."""
-    return " ".join([*_beginning(story), *_estimates(story)])
+    """Say only what keeps the chart from being whole: a late beginning, and blocks not seen."""
+    return " ".join([*_beginning(story), *_blocks(story)])
 
 
 def _beginning(story: FeeStory) -> list[str]:
@@ -110,6 +112,16 @@ def _gaps(story: FeeStory) -> list[str]:
         many = f"{len(gaps)} gaps (hatched), the longest:" if gaps[1:] else "1 gap (hatched):"
         said = [f"{many} {_stretch(longest)}."]
     return [*said, *_silences(story)]
+
+
+def _blocks(story: FeeStory) -> list[str]:
+    """Say how many of the blocks the extremes are of, where that is not all of them."""
+    seen = story.block_share()
+    if seen is None:
+        return ["How many of the blocks that are is not known: the network names no block_time."]
+    if seen >= _ALL:
+        return []
+    return [f"{share(seen)} of the blocks were seen; the others may lie above or below."]
 
 
 def _silences(story: FeeStory) -> list[str]:
@@ -148,18 +160,6 @@ def _steps(story: FeeStory, shown: Span) -> list[str]:
 
 
 def _estimates(story: FeeStory) -> list[str]:
-    at = _first_and_last_estimate(story)
-    if at is None:
+    if not story.steps.estimated.any():
         return []
-    said = (
-        f"From {at[0]:%d %b %H:%M} to {at[1]:%d %b %H:%M} UTC some values come from the base fee "
-        "history, which names no block times: their times are estimated."
-    )
-    return [said]
-
-
-def _first_and_last_estimate(story: FeeStory) -> Stretch | None:
-    places = np.flatnonzero(story.steps.estimated).tolist()
-    if not places:
-        return None
-    return story.steps[places[0]].first_at, story.steps[places[-1]].first_at
+    return ["The times of blocks that no poll saw are estimated: the base fee history names none."]

@@ -52,6 +52,14 @@ def test_busy_share_counts_only_time_that_was_seen() -> None:
     assert story.busy_share() == pytest.approx(1 / 4)
 
 
+def test_share_of_blocks_leaves_gaps_out_and_is_never_above_all() -> None:
+    some = a_story(5, 5, 5, None, None, None, 5, value_time=seconds(5))
+
+    assert some.block_share() == pytest.approx(4 / 6)
+    assert a_story(5, 5, value_time=seconds(60)).block_share() == 1.0
+    assert a_story(5, 5).block_share() is None
+
+
 def test_share_of_one_moment_is_all_or_nothing() -> None:
     assert a_story(11, until=A_MOMENT).busy_share() == 1.0
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -69,6 +70,14 @@ def test_page_says_what_the_chart_shows(desk: Desk) -> None:
     assert "Base fee, last 1 h" in words
     assert "of the time that was seen (shaded)" in words
     assert "1 gap (hatched): 5 min from 20 Nov 11:30 UTC." in words
+
+
+def test_page_says_of_how_many_blocks_its_extremes_are(desk: Desk, store: Store) -> None:
+    fast = replace(SIMULATED, block_time=SIMULATED.gas_period / 2)
+
+    assert "How many of the blocks that are is not known" in words_of(visit("fees", desk))
+    words = words_of(visit("fees", Desk(store, (fast,), None, lambda: NOW)))
+    assert re.search(r"\d+% of the blocks were seen; the others may lie above or below.", words)
 
 
 def test_page_says_where_its_chart_begins_later_than_it_was_asked(desk: Desk) -> None:

@@ -59,21 +59,45 @@ def test_first_history_fills_the_time_before_with_estimated_times(store: Store) 
     assert points(store) == [(-4, 1, True), (-2, 2, True), (0, 3, False)]
 
 
-def test_history_fills_nothing_where_fees_were_observed(store: Store) -> None:
-    for second in range(0, 41, 4):
-        observe_base_fee(store, second, 5)
-    observe(store, 40, base_fee_history=(Wei(9),) * 20)
+def test_history_tells_nothing_where_each_block_was_observed(store: Store) -> None:
+    for second in range(0, 42, 2):
+        observe_base_fee(store, second, second // 2)
+    observe(store, 40, base_fee_history=tuple(Wei(n) for n in range(21)))
 
-    assert not any(guess for _, _, guess in points(store)[1:])
+    assert [guess for _, _, guess in points(store)] == [False] * 21
 
 
 def test_history_fills_a_gap_between_observations(store: Store) -> None:
-    for second in (0, 4, 30, 34):
-        observe_base_fee(store, second, 5)
+    for second in (0, 2, 4, 30, 32, 34):
+        observe_base_fee(store, second, second // 2)
     observe(store, 34, base_fee_history=tuple(Wei(n) for n in range(18)))
 
     guessed = [(second, fee) for second, fee, guess in points(store) if guess]
     assert guessed == [(second, second // 2) for second in range(6, 30, 2)]
+
+
+@pytest.mark.parametrize("late", [0, 0.3, 0.8, 1.0, 1.7])
+@pytest.mark.parametrize("slow", [1.0, 0.9, 1.2])
+def test_each_block_is_kept_once_whether_a_poll_saw_it_or_not(
+    store: Store, late: float, slow: float
+) -> None:
+    """Polls come every four seconds, `late` after a block; a block takes `slow` times two."""
+    asked = [late + 4 * poll for poll in range(1, 61)]
+    heads = [int(second / (2 * slow)) for second in asked]
+    for poll, (second, head) in enumerate(zip(asked, heads, strict=True)):
+        observe_base_fee(store, second, a_fee(head))
+        if poll % 15 == 14:
+            told = [Wei(a_fee(block)) for block in range(max(0, head - 99), head + 1)]
+            observe(store, second + 0.1, base_fee_history=tuple(told))
+
+    fees = [fee for _, fee, _ in points(store)]
+    assert sorted(fees) == sorted(a_fee(block) for block in range(heads[-1] + 1))
+    assert max(fees) == max(map(a_fee, range(heads[-1] + 1)))
+
+
+def a_fee(block: int) -> int:
+    """Return the base fee of a block, another one for each."""
+    return 1 + block * 7919 % 10_007
 
 
 def test_history_is_not_filled_in_twice(store: Store) -> None:
@@ -96,7 +120,7 @@ def test_block_that_two_histories_tell_is_kept_once(store: Store, order: int) ->
 
     added = points(store)[first : first + 15]
     assert [fee for _, fee, _ in added] == list(CHAIN[40:55])
-    assert [second for second, _, _ in added] == list(range(12, 41, 2))
+    assert [round(second * 3 / 8, 2) for second, _, _ in added] == list(range(1, 16))
 
 
 def test_history_whose_newest_block_comes_first_is_turned(store: Store) -> None:
@@ -172,9 +196,8 @@ def test_newest_block_counts_where_the_suggested_fees_failed(store: Store) -> No
     assert told == list(CHAIN[25:49])
 
 
-def test_newest_block_is_left_out_where_nothing_was_missed(store: Store) -> None:
-    observe_base_fee(store, 0, 1)
+def test_newest_block_that_only_the_history_told_keeps_a_time_of_its_own(store: Store) -> None:
+    fees = suggested_gas_fees(estimated_base_fee=CHAIN[38])
+    observe(store, 40, base_fee_history=CHAIN[10:40], suggested_gas_fees=fees)
 
-    observe(store, 10, base_fee_history=CHAIN[10:40])
-
-    assert guessed_after(store, 0) == []
+    assert points(store)[-2:] == [(39.999, CHAIN[39], True), (40, CHAIN[38], False)]
