@@ -10,9 +10,10 @@ from typing import Any, Final, TypeVar, cast
 
 import click
 
+from dashboard.domain.attempt import parse_attempt
 from dashboard.domain.quantity import Address, NetworkId, TxHash, shorten
 from dashboard.domain.rejection_filter import HashRange
-from dashboard.domain.track_list import parse_attempt
+from dashboard.domain.track_list import LONGEST_LABEL, LONGEST_NOTE
 from dashboard.errors import InputError, WireError
 from dashboard.settings.values import parse_duration
 from dashboard.show.networks import NetworkCard
@@ -76,6 +77,19 @@ def prover_module(text: str) -> str:
     return text.upper()
 
 
+def _at_most(most: int) -> Callable[[str], str]:
+    """Return what takes texts as long as a page does, and raises InputError for longer ones."""
+
+    def read(text: str) -> str:
+        if len(text) > most:
+            raise InputError(f"it has {len(text):,} characters: write at most {most}")
+        return text
+
+    return read
+
+
+LABEL: Final = Parsed("label", _at_most(LONGEST_LABEL))
+NOTE: Final = Parsed("note", _at_most(LONGEST_NOTE))
 MOMENT: Final = Parsed("time", lambda text: moment(text, utc_now()))
 ATTEMPT: Final = Parsed("time", lambda text: parse_attempt(text, utc_now()))
 HASH: Final = Parsed("hash", TxHash.parse)

@@ -29,7 +29,12 @@ def senders() -> None:
 @senders.command()
 @_addresses
 @options.network
-@click.option("--label", default="", help="What people call the sender; its transactions get it.")
+@click.option(
+    "--label",
+    type=options.LABEL,
+    default="",
+    help="What people call the sender; its transactions get it.",
+)
 @options.as_json
 def watch(
     *, senders: tuple[Address, ...], network_text: str | None, label: str, as_json: bool

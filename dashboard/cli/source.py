@@ -13,6 +13,8 @@ from dashboard.domain.exclusion import StoredRejection
 from dashboard.domain.quantity import NetworkId
 from dashboard.domain.reason import Reason
 from dashboard.domain.rejection_filter import RejectionFilter
+from dashboard.domain.spreadsheet import read_spreadsheet
+from dashboard.errors import InputError
 from dashboard.logs import configure_logs
 from dashboard.settings import Settings, load_settings
 from dashboard.show.asking.source import Source
@@ -77,4 +79,8 @@ def opened() -> Iterator[Opened]:
 
 def standard_input() -> str:
     """Read standard input to its end; what is no text becomes replacement characters."""
-    return sys.stdin.buffer.read().decode("utf-8", errors="replace")
+    octets = sys.stdin.buffer.read()
+    try:
+        return read_spreadsheet(octets)
+    except InputError:
+        return octets.decode("utf-8", errors="replace")

@@ -16,10 +16,11 @@ from typing import Final
 import click
 
 from dashboard.cli import options
-from dashboard.cli.output import WRONG_INPUT, Json, instant, print_rows, say
+from dashboard.cli.output import WRONG_INPUT, Json, instant, print_rows, say, warn
 from dashboard.cli.source import Opened, opened, standard_input
 from dashboard.domain.quantity import NetworkId
-from dashboard.domain.track_list import ListedTransaction, TrackList, track_lists
+from dashboard.domain.spreadsheet import read_spreadsheet
+from dashboard.domain.track_list import ListedTransaction, TrackList, in_words, track_lists
 from dashboard.errors import InputError
 from dashboard.show.asking.tracked import TrackedQuestions
 from dashboard.store.transactions import Tracking
@@ -58,7 +59,10 @@ _COUNTED: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Reported:
-    """One line of what was given, with what became of it; `text` is foreign."""
+    """One line of what was given, with what became of it; `text` is foreign.
+
+    `why` says why it cannot be used, or what of it could not be.
+    """
 
     origin: str
     line: int
@@ -79,8 +83,10 @@ class Reported:
 )
 @options.network
 @click.option("--attempted-at", type=options.ATTEMPT, help="When they were sent, if known; UTC.")
-@click.option("--label", default="", help="A short label, such as a case number.")
-@click.option("--note", default="", help="A longer note.")
+@click.option(
+    "--label", type=options.LABEL, default="", help="A short label, such as a case number."
+)
+@click.option("--note", type=options.NOTE, default="", help="A longer note.")
 @options.as_json
 def track(  # noqa: PLR0913 - one for each option
     transactions: tuple[str, ...],
@@ -105,7 +111,9 @@ def track(  # noqa: PLR0913 - one for each option
         ask = TrackedQuestions(here.source)
         for origin, text in given:
             for part in track_lists(text, utc_now(), _AT_ONCE):
-                listed = part.with_common(attempted_at, label, note)
+                if part.unused_columns:
+                    warn(f"{origin}: not used are the columns {in_words(part.unused_columns)}")
+                listed = part.with_common(attempted_at, label.strip(), note.strip())
                 report.add(_keep(ask, origin, listed, network_ids))
     report.end()
     if report.counts[Outcome.UNUSABLE]:
@@ -127,11 +135,11 @@ def _given(transactions: Sequence[str], paths: Sequence[Path]) -> Iterator[tuple
 
 def _text_of(path: Path) -> str:
     try:
-        return path.read_text(encoding="utf-8-sig")
+        return read_spreadsheet(path.read_bytes())
     except OSError as error:
         raise InputError(f"the file {path} cannot be read: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise InputError(f"the file {path} is no UTF-8 text: save it as CSV in UTF-8") from error
+    except InputError as error:
+        raise InputError(f"the file {path} cannot be read: {error}") from error
 
 
 def _network_ids(here: Opened, text: str | None) -> tuple[NetworkId, ...]:
@@ -150,7 +158,7 @@ def _keep(
     """Track a list and report its lines in their order."""
     became = ask.track(listed.transactions, network_ids)
     tracked = (
-        Reported(origin, each.line, _OUTCOMES[what], str(each.tx_hash), each)
+        Reported(origin, each.line, _OUTCOMES[what], str(each.tx_hash), each, each.remark)
         for each, what in zip(listed.transactions, became, strict=True)
     )
     repeated = (

@@ -4,17 +4,30 @@ from __future__ import annotations
 
 import csv
 import re
+from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Iterable, Sequence
 from io import StringIO
 from typing import Final
 
 from dashboard.domain.foreign import visible
+from dashboard.errors import InputError
 
 _LONGEST_CELL: Final = 32_000
 """Characters; the usual spreadsheets take 32,767."""
 
 _FORMULA: Final = re.compile(r"\s*[=+\-@\uff1d\uff0b\uff0d\uff20|%]")
 """What spreadsheets, or the programs they hand a cell to, may take for the start of a formula."""
+
+
+def read_spreadsheet(octets: bytes) -> str:
+    """Read text as spreadsheets save it, in UTF-8 or UTF-16; InputError for any other."""
+    is_wide = octets[:2] in {BOM_UTF16_LE, BOM_UTF16_BE}
+    try:
+        return octets.decode("utf-16" if is_wide else "utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InputError(
+            "it is text neither in UTF-8 nor in UTF-16: save it as “CSV UTF-8” and give it again"
+        ) from error
 
 
 def cell(text: str) -> str:

@@ -6,46 +6,69 @@ import csv
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import datetime
 from itertools import chain, islice
-from typing import Final
+from typing import Final, TypeAlias
 
+from dashboard.domain.attempt import read_attempt
+from dashboard.domain.foreign import visible
 from dashboard.domain.paste import Paste, WrongText, read_paste
-from dashboard.domain.quantity import TxHash, shorten
-from dashboard.errors import InputError
+from dashboard.domain.quantity import TxHash
 
 _COLUMNS: Final = {
-    "tx_hash": ("tx_hash", "txhash", "transaction_hash", "hash"),
-    "attempted_at": ("attempted_at", "datetime_(utc)", "timestamp", "time"),
+    "tx_hash": ("tx_hash", "txhash", "transaction_hash", "hash", "tx", "transaction"),
+    "attempted_at": (
+        *("attempted_at", "datetime_(utc)", "datetime", "timestamp", "time", "date"),
+        *("unixtimestamp", "unix_timestamp"),
+    ),
     "label": ("label",),
     "note": ("note", "notes"),
 }
 """What each column may be called in a header; blanks and hyphens stand for underscores."""
 
+_KNOWN: Final = frozenset(chain.from_iterable(_COLUMNS.values()))
 _DELIMITERS: Final = (",", ";", "\t")
-_MOMENT: Final = re.compile(
-    r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?(?:Z|[+-]\d\d:?\d\d)?", re.ASCII
-)
+_QUOTED: Final = 40
+_MOST_NAMED: Final = 10
+
+LONGEST_LABEL: Final = 80
+LONGEST_NOTE: Final = 300
+"""Characters that people may write at a transaction, on pages, in commands and in lists."""
 
 
 @dataclass(frozen=True, slots=True)
 class ListedTransaction:
-    """One transaction of a list; `line` counts from 1, label and note are foreign text."""
+    """One transaction of a list; `line` counts from 1, label and note are foreign text.
+
+    `remark` says what of its line could not be used, foreign text included; empty where all could.
+    """
 
     line: int
     tx_hash: TxHash
     attempted_at: datetime | None = None
     label: str = ""
     note: str = ""
+    remark: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class UnusedColumns:
+    """The names of columns in a header that mean nothing here."""
+
+    names: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class TrackList:
-    """What a list holds: each hash where it came first, those that came again, what is wrong."""
+    """What a list holds: each hash where it came first, those that came again, what is wrong.
+
+    `unused_columns` are names in its header; of a list read in parts the first tells them.
+    """
 
     transactions: tuple[ListedTransaction, ...]
     repeated: tuple[ListedTransaction, ...]
     wrong: tuple[WrongText, ...]
+    unused_columns: tuple[str, ...] = ()
 
     def with_common(self, attempted_at: datetime | None, label: str, note: str) -> TrackList:
         """Say of every transaction what its own line leaves open."""
@@ -59,6 +82,9 @@ class TrackList:
             for each in self.transactions
         )
         return replace(self, transactions=tuple(common))
+
+
+_Read: TypeAlias = ListedTransaction | WrongText | UnusedColumns
 
 
 def read_track_list(text: str, now: datetime) -> TrackList:
@@ -82,30 +108,22 @@ def track_lists(text: str, now: datetime, most: int | None) -> Iterator[TrackLis
         yield _listed(part, seen)
 
 
-def _listed(part: Iterable[ListedTransaction | WrongText], seen: set[TxHash]) -> TrackList:
+def _listed(part: Iterable[_Read], seen: set[TxHash]) -> TrackList:
     found: list[ListedTransaction] = []
     repeated: list[ListedTransaction] = []
     wrong: list[WrongText] = []
+    unused: tuple[str, ...] = ()
     for each in part:
-        if isinstance(each, WrongText):
+        if isinstance(each, UnusedColumns):
+            unused = each.names
+        elif isinstance(each, WrongText):
             wrong.append(each)
         elif each.tx_hash in seen:
             repeated.append(each)
         else:
             seen.add(each.tx_hash)
             found.append(each)
-    return TrackList(tuple(found), tuple(repeated), tuple(wrong))
-
-
-def parse_attempt(text: str, now: datetime) -> datetime:
-    """Read when a transaction was sent; without a zone it is UTC.
-
-    InputError where it is no such time, or lies in the future.
-    """
-    moment = _attempt(text, now)
-    if isinstance(moment, str):
-        raise InputError(f"{shorten(text)} {moment}")
-    return moment
+    return TrackList(tuple(found), tuple(repeated), tuple(wrong), unused)
 
 
 def _lines(text: str) -> Iterator[str]:
@@ -117,13 +135,17 @@ def _lines(text: str) -> Iterator[str]:
         begin = end
 
 
-def _read(lines: Iterator[str], now: datetime) -> Iterator[ListedTransaction | WrongText]:
+def _read(lines: Iterator[str], now: datetime) -> Iterator[_Read]:
     header = next(lines, "")
     delimiter = max(_DELIMITERS, key=header.count)
-    columns = _columns(_fields(header, delimiter))
+    names = _fields(header, delimiter)
+    columns = _columns(names)
     if "tx_hash" not in columns:
         yield from _read_text(chain([header], lines))
         return
+    unused = [name for name in names if name and _plain(name) not in _KNOWN]
+    if unused:
+        yield UnusedColumns(tuple(unused))
     for number, line in enumerate(lines, start=2):
         fields = _fields(line, delimiter)
         if any(fields):
@@ -150,9 +172,20 @@ def _fields(line: str, delimiter: str) -> list[str]:
     return [field.strip() for field in fields]
 
 
+def _plain(name: str) -> str:
+    return re.sub(r"[ -]", "_", name.lower())
+
+
+def in_words(unused_columns: Sequence[str]) -> str:
+    """Name columns that mean nothing here, as many as a reader takes in."""
+    named = ", ".join(f"“{visible(name, _QUOTED)}”" for name in unused_columns[:_MOST_NAMED])
+    more = len(unused_columns) - _MOST_NAMED
+    return f"{named} and {more} more" if more > 0 else named
+
+
 def _columns(header: Sequence[str]) -> dict[str, int]:
     """Return where each known column stands."""
-    names = [re.sub(r"[ -]", "_", name.lower()) for name in header]
+    names = [_plain(name) for name in header]
     found = {
         ours: [names.index(theirs) for theirs in words if theirs in names]
         for ours, words in _COLUMNS.items()
@@ -167,28 +200,28 @@ def _read_row(
     paste = read_paste(text)
     if len(paste.hashes) != 1 or paste.wrong:
         return WrongText(number, text, _why_not_one(paste))
-    attempted_at = fields.get("attempted_at", "")
-    moment = _attempt(attempted_at, now) if attempted_at else None
+    moment, remarks = _attempt(fields.get("attempted_at", ""), now)
+    label, of_label = _cut("label", fields.get("label", ""), LONGEST_LABEL)
+    note, of_note = _cut("note", fields.get("note", ""), LONGEST_NOTE)
+    remark = "; ".join(filter(None, (remarks, of_label, of_note)))
+    return ListedTransaction(number, paste.hashes[0], moment, label, note, remark)
+
+
+def _attempt(text: str, now: datetime) -> tuple[datetime | None, str]:
+    """Return the time of the attempt where it can be used, else a remark that says why not."""
+    moment = read_attempt(text, now) if text else None
     if isinstance(moment, str):
-        return WrongText(number, attempted_at, moment)
-    label, note = fields.get("label", ""), fields.get("note", "")
-    return ListedTransaction(number, paste.hashes[0], moment, label, note)
+        return None, f"without a time, since “{visible(text, _QUOTED)}” {moment}"
+    return moment, ""
+
+
+def _cut(what: str, text: str, most: int) -> tuple[str, str]:
+    if len(text) <= most:
+        return text, ""
+    return text[:most], f"its {what} has {len(text):,} characters, of which {most} are kept"
 
 
 def _why_not_one(paste: Paste) -> str:
     if paste.wrong:
         return paste.wrong[0].why
     return "names several transactions" if paste.hashes else "holds no transaction hash"
-
-
-def _attempt(text: str, now: datetime) -> datetime | str:
-    """Return the moment in UTC, or why it cannot be used."""
-    try:
-        moment = datetime.fromisoformat(text) if _MOMENT.fullmatch(text) else None
-        if moment is not None:
-            moment = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC)
-    except (ValueError, OverflowError):
-        moment = None
-    if moment is None:
-        return "is no time; write it as 2026-11-20T12:00:00Z"
-    return "lies in the future; give the time of the attempt" if moment > now else moment

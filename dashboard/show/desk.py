@@ -13,6 +13,7 @@ from dashboard.domain.clock import Clock
 from dashboard.domain.exclusion import StoredRejection
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.rejection_filter import RejectionFilter
+from dashboard.domain.track_list import ListedTransaction
 from dashboard.show import reading
 from dashboard.show.asking.alerts import AlertQuestions
 from dashboard.show.asking.fees import FeeQuestions
@@ -21,14 +22,14 @@ from dashboard.show.asking.lookups import LookupQuestions
 from dashboard.show.asking.rejections import RejectionQuestions
 from dashboard.show.asking.senders import SenderQuestions
 from dashboard.show.asking.source import Source
-from dashboard.show.asking.tracked import TrackedQuestions, note_tracking
+from dashboard.show.asking.tracked import TrackedQuestions
 from dashboard.show.dossiers import Dossier
 from dashboard.show.fresh import Fresh
 from dashboard.show.look_up import LookUp, ask_in_portions
 from dashboard.show.networks import NetworkCard, NetworkFigures, NetworkStatus, conclude_status
 from dashboard.store.engine import Store
 from dashboard.store.rejection_search import search
-from dashboard.store.transactions import Tracking, TrackRequest, is_tracked, track_all
+from dashboard.store.transactions import Tracking, is_tracked
 
 LOOK_UP_DEADLINE: Final = timedelta(seconds=8)
 _SHARED_FOR: Final = timedelta(seconds=1)
@@ -119,15 +120,16 @@ class Desk:
         if self._look_up is not None:
             yield from ask_in_portions(self._look_up, hashes)
 
-    def track(self, hashes: Sequence[TxHash], label: str, attempted_at: datetime | None) -> int:
-        """Track hashes on every network that can be asked; return how many are new."""
+    def track(
+        self, hashes: Sequence[TxHash], label: str, attempted_at: datetime | None
+    ) -> tuple[Tracking, ...]:
+        """Track hashes on every network that can be asked; say of each what became of it."""
         network_ids = tuple(card.network_id for card in self.networks if card.has_exclusion)
-        now = self.now()
-        with self._store.write() as connection:
-            requests = [TrackRequest(each, network_ids, attempted_at, label) for each in hashes]
-            became = track_all(connection, requests, now)
-            note_tracking(connection, self.source, hashes, became)
-        return became.count(Tracking.NEW)
+        listed = [
+            ListedTransaction(line, each, attempted_at, label)
+            for line, each in enumerate(hashes, start=1)
+        ]
+        return self.tracked.track(listed, network_ids)
 
     def _read_figures(self) -> tuple[NetworkFigures, ...]:
         now = self.now()

@@ -164,6 +164,8 @@ def test_exit_code_tells_a_script_whether_something_was_found(
         (("lookup", str(a_hash()), "--network", "nope"), "devnet (424242)"),
         (("track", "--file", "/nowhere"), "cannot be read"),
         (("track", str(a_hash()), "--attempted-at", "soon"), "write it as 2026-11-20T12:00:00Z"),
+        (("track", str(a_hash()), "--label", "x" * 81), "it has 81 characters: write at most 80"),
+        (("track", str(a_hash()), "--note", "x" * 301), "write at most 300"),
         (("rejections", "--since", "soon"), "24h or 7d"),
         (("rejections", "--module", "HUB;"), "such as HUB"),
         (("rejections", "--limit", "100001"), "1<=x<=100000"),
@@ -202,14 +204,14 @@ def test_command_without_a_store_names_the_way_to_one(tmp_path: Path) -> None:
 def test_track_reports_every_line_and_keeps_the_good_ones(tmp_path: Path) -> None:
     installation = new_installation(tmp_path / "home")
     lines = [
-        "hash,attempted_at,label",
+        "hash,attempted_at,label,amount",
         f"{a_hash(1)},2026-11-20T10:00:00Z,case 1",
         "0x12,,",
         f"{a_hash(1)},,again",
-        f"{a_hash(2)},,\x1b[31m",
+        f"{a_hash(2)},05/06/2026 9:00,\x1b[31m",
     ]
     csv = tmp_path / "list.csv"
-    csv.write_text("\n".join(lines), encoding="utf-8")
+    csv.write_text("\n".join(lines), encoding="utf-16")
 
     with store_of(installation) as store:
         finished = installation.run("track", str(a_hash(3)), "--file", str(csv), "--label", "all")
@@ -220,6 +222,8 @@ def test_track_reports_every_line_and_keeps_the_good_ones(tmp_path: Path) -> Non
     assert finished.returncode == 2
     told = [line.split()[1:3] for line in finished.stdout.splitlines() if ".csv" in line]
     assert told == [["2", "tracked"], ["3", "unusable"], ["4", "repeated"], ["5", "tracked"]]
+    assert "without a time, since “05/06/2026 9:00” has two meanings" in finished.stdout
+    assert "not used are the columns “amount”" in finished.stderr
     assert finished.stdout.splitlines()[-1] == "3 tracked, 1 repeated, 1 unusable."
     assert labels == {a_hash(1): "case 1", a_hash(2): "\x1b[31m", a_hash(3): "all"}
     assert (again.returncode, _json(again)["trackedAlready"]) == (0, 1)

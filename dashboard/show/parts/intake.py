@@ -11,16 +11,24 @@ import streamlit as st
 from dashboard.domain.foreign import visible
 from dashboard.domain.paste import Paste
 from dashboard.domain.quantity import NetworkId
-from dashboard.domain.spreadsheet import write_csv
-from dashboard.domain.track_list import ListedTransaction, TrackList, read_track_list
-from dashboard.errors import StoreError
+from dashboard.domain.spreadsheet import read_spreadsheet, write_csv
+from dashboard.domain.track_list import (
+    LONGEST_LABEL,
+    LONGEST_NOTE,
+    ListedTransaction,
+    TrackList,
+    in_words,
+    read_track_list,
+)
+from dashboard.errors import InputError, StoreError
 from dashboard.show.desk import Desk
 from dashboard.show.parts.links import lookup_link
 from dashboard.show.parts.markup import Markup
 from dashboard.show.parts.paste import wrong_texts
 from dashboard.show.parts.states import notice
 from dashboard.show.parts.table import table
-from dashboard.show.parts.tracking import attempt_input, is_future
+from dashboard.show.parts.tracking import attempt_input, is_future, tracked_notice
+from dashboard.show.text import sentence
 from dashboard.store.transactions import Tracking
 
 MOST_AT_ONCE: Final = 10_000
@@ -57,7 +65,7 @@ class Report:
     def lines(self) -> list[_Line]:
         """Say of each line what came of it, in their order."""
         taken = [
-            (each.line, each, _BECAME[became])
+            (each.line, each, ", ".join(filter(None, (_BECAME[became], each.remark))))
             for each, became in zip(self.listed.transactions, self.became, strict=True)
         ]
         again = [(each.line, each, "stands there before") for each in self.listed.repeated]
@@ -75,8 +83,10 @@ def intake(desk: Desk, network_ids: Sequence[NetworkId]) -> None:
             key="track_text",
             placeholder="0x… one or many; commas, blanks, lines and links are fine",
         )
-        label = st.text_input("Label (optional)", max_chars=80, placeholder="Case or customer")
-        note = st.text_input("Note (optional)", max_chars=300)
+        label = st.text_input(
+            "Label (optional)", max_chars=LONGEST_LABEL, placeholder="Case or customer"
+        )
+        note = st.text_input("Note (optional)", max_chars=LONGEST_NOTE)
         attempted_at = attempt_input(None)
         if st.form_submit_button("Track", type="primary") and not is_future(
             attempted_at, desk.now()
@@ -99,12 +109,11 @@ def _file_form(desk: Desk, network_ids: Sequence[NetworkId]) -> None:
             key="track_csv",
         )
         if st.form_submit_button("Track", type="primary"):
-            text = None if upload is None else _decoded(upload.getvalue())
-            if text is None:
-                st.session_state.pop(_REPORT, None)
-                _tell_unreadable(is_missing=upload is None)
+            st.session_state.pop(_REPORT, None)
+            if upload is None:
+                notice("busy", "No file was chosen.", "Choose a CSV file, then press Track.")
             else:
-                _take(desk, read_track_list(text, desk.now()), network_ids)
+                _take_file(desk, upload.getvalue(), network_ids)
     st.download_button(
         "Example",
         _EXAMPLE,
@@ -116,18 +125,16 @@ def _file_form(desk: Desk, network_ids: Sequence[NetworkId]) -> None:
     )
 
 
-def _decoded(raw: bytes) -> str | None:
+def _take_file(desk: Desk, octets: bytes, network_ids: Sequence[NetworkId]) -> None:
     try:
-        return raw.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        return None
-
-
-def _tell_unreadable(*, is_missing: bool) -> None:
-    if is_missing:
-        notice("busy", "No file was chosen.", "Choose a CSV file, then press Track.")
+        text = read_spreadsheet(octets)
+    except InputError as mistake:
+        notice("bad", "The file cannot be read:", sentence(str(mistake)))
         return
-    notice("bad", "The file is no text in UTF-8.", "Save it as “CSV UTF-8” and choose it again.")
+    if not text.strip():
+        notice("busy", "The file is empty.", "Choose one that holds transaction hashes.")
+        return
+    _take(desk, read_track_list(text, desk.now()), network_ids)
 
 
 def _take(desk: Desk, listed: TrackList, network_ids: Sequence[NetworkId]) -> None:
@@ -149,11 +156,11 @@ def _take(desk: Desk, listed: TrackList, network_ids: Sequence[NetworkId]) -> No
 
 def show_report(report: Report) -> None:
     """Say what came of the list, name what is wrong, and offer a report of every line."""
-    new = report.became.count(Tracking.NEW)
-    known = len(report.became) - new
-    already = f" {known:,} tracked already." if known else ""
-    kind = "calm" if report.became else "empty"
-    notice(kind, f"{new:,} newly tracked.", f"A rejection is flagged here and mailed.{already}")
+    if report.became:
+        tracked_notice(report.became)
+    else:
+        notice("bad", "Nothing was tracked.", "No line holds a transaction hash that can be used.")
+    _only_in_part(report.listed)
     hashes = tuple(each.tx_hash for each in report.listed.transactions)
     wrong_texts(Paste(hashes, len(report.listed.repeated), report.listed.wrong))
     lines = report.lines()
@@ -171,6 +178,21 @@ def show_report(report: Report) -> None:
             icon=":material/download:",
             on_click="ignore",
         )
+
+
+def _only_in_part(listed: TrackList) -> None:
+    """Say what of the list was left out although its transactions are tracked."""
+    if listed.unused_columns:
+        said = (
+            f"{in_words(listed.unused_columns)}. Known are tx_hash, attempted_at, label and note."
+        )
+        notice("busy", "These columns mean nothing here:", said)
+    remarks = [each for each in listed.transactions if each.remark]
+    if remarks:
+        first = remarks[0]
+        count = "1 line was" if len(remarks) == 1 else f"{len(remarks):,} lines were"
+        said = f"Line {first.line}: {first.remark}."
+        notice("busy", f"{count} taken only in part.", said)
 
 
 def _shown(what: ListedTransaction | str) -> Markup | str:

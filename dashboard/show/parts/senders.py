@@ -8,6 +8,7 @@ import streamlit as st
 
 from dashboard.domain.foreign import visible
 from dashboard.domain.quantity import Address, NetworkId
+from dashboard.domain.track_list import LONGEST_LABEL
 from dashboard.errors import InputError, StoreError
 from dashboard.show.desk import Desk
 from dashboard.show.parts.markup import Markup, element
@@ -15,15 +16,13 @@ from dashboard.show.parts.states import notice
 from dashboard.show.text import age, moment, sentence
 from dashboard.store.senders import WatchedSender
 
-_LONGEST_LABEL = 80
-
 
 def senders_part(desk: Desk, network_ids: Sequence[NetworkId]) -> None:
     """Show the form, and below it who is watched on these networks."""
     with st.form("watch_sender", border=False):
         text = st.text_input("Address", key="sender_address", placeholder="0x…")
         label = st.text_input(
-            "Label (optional)", key="sender_label", max_chars=_LONGEST_LABEL, placeholder="Customer"
+            "Label (optional)", key="sender_label", max_chars=LONGEST_LABEL, placeholder="Customer"
         )
         if st.form_submit_button("Watch", type="primary"):
             _watch(desk, text, label.strip(), network_ids)
@@ -57,7 +56,7 @@ def _row(desk: Desk, each: WatchedSender) -> None:
 
 def _words(desk: Desk, each: WatchedSender) -> Markup:
     networks = ", ".join(desk.network_name(network_id) for network_id in each.network_ids)
-    label = element("b", visible(each.label, _LONGEST_LABEL)) if each.label else Markup()
+    label = element("b", visible(each.label, LONGEST_LABEL)) if each.label else Markup()
     since = element("span", f"on {networks}, since {age(each.watched_at, desk.now())}")
     head = element("div", label, since, class_="lw-row lw-remarks", title=moment(each.watched_at))
     return element("div", element("p", str(each.sender), class_="lw-hash"), head)

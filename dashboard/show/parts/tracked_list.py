@@ -8,6 +8,7 @@ from datetime import datetime
 import streamlit as st
 
 from dashboard.domain.foreign import visible
+from dashboard.domain.track_list import LONGEST_LABEL, LONGEST_NOTE
 from dashboard.domain.verdict import VerdictKind
 from dashboard.errors import StoreError
 from dashboard.show.asking.tracked import TrackedEntry
@@ -20,8 +21,6 @@ from dashboard.show.parts.states import notice
 from dashboard.show.parts.tracking import attempt_input, is_future
 from dashboard.show.text import age, moment, moment_near, short_hash
 from dashboard.store.watching import Remarks
-
-_LONGEST_NOTE = 300
 
 
 def tracked_list(
@@ -67,8 +66,8 @@ def _finding(finding: Finding) -> Markup:
 
 def _remarks(entry: TrackedEntry, now: datetime) -> Markup:
     tracked = entry.transaction
-    label = element("b", visible(tracked.label, _LONGEST_NOTE)) if tracked.label else Markup()
-    note = element("span", visible(tracked.note, _LONGEST_NOTE)) if tracked.note else Markup()
+    label = element("b", visible(tracked.label, LONGEST_NOTE)) if tracked.label else Markup()
+    note = element("span", visible(tracked.note, LONGEST_NOTE)) if tracked.note else Markup()
     times = element("span", _times(entry, now), title=f"tracked {moment(tracked.tracked_at)}")
     return element("div", label, note, times, class_="lw-row lw-remarks")
 
@@ -89,8 +88,8 @@ def _edit(desk: Desk, entry: TrackedEntry) -> None:
     tracked = entry.transaction
     st.html(element("p", str(tracked.tx_hash), class_="lw-hash"))
     with st.form("edit", border=False):
-        label = st.text_input("Label", tracked.label, max_chars=80)
-        note = st.text_input("Note", tracked.note, max_chars=_LONGEST_NOTE)
+        label = st.text_input("Label", tracked.label, max_chars=LONGEST_LABEL)
+        note = st.text_input("Note", tracked.note, max_chars=LONGEST_NOTE)
         attempted_at = attempt_input(tracked.attempted_at)
         is_saved = st.form_submit_button("Save", type="primary")
     if is_saved and not is_future(attempted_at, desk.now()):

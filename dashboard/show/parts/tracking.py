@@ -8,10 +8,12 @@ from datetime import UTC, datetime, timedelta
 import streamlit as st
 
 from dashboard.domain.quantity import TxHash
+from dashboard.domain.track_list import LONGEST_LABEL
 from dashboard.errors import StoreError
 from dashboard.show.desk import Desk
 from dashboard.show.parts.heading import section
 from dashboard.show.parts.states import notice
+from dashboard.store.transactions import Tracking
 
 
 def tracking_form(desk: Desk, hashes: Sequence[TxHash]) -> None:
@@ -19,7 +21,9 @@ def tracking_form(desk: Desk, hashes: Sequence[TxHash]) -> None:
     count = "this transaction" if len(hashes) == 1 else f"these {len(hashes)} transactions"
     with st.form("track", border=False):
         section(f"Track {count}")
-        label = st.text_input("Label (optional)", max_chars=80, placeholder="Case or customer")
+        label = st.text_input(
+            "Label (optional)", max_chars=LONGEST_LABEL, placeholder="Case or customer"
+        )
         attempted_at = attempt_input(None)
         if st.form_submit_button("Track", type="primary"):
             _track(desk, hashes, label, attempted_at)
@@ -46,10 +50,22 @@ def _track(desk: Desk, hashes: Sequence[TxHash], label: str, attempted_at: datet
     if is_future(attempted_at, desk.now()):
         return
     try:
-        added = desk.track(hashes, label.strip(), attempted_at)
+        became = desk.track(hashes, label.strip(), attempted_at)
     except StoreError as trouble:
         notice("bad", "Nothing was tracked.", f"{trouble} Try again in a moment.")
         return
-    known = len(hashes) - added
-    already = f" {known} tracked already." if known else ""
-    notice("calm", f"{added} newly tracked.", f"A rejection is flagged here and mailed.{already}")
+    tracked_notice(became)
+
+
+def tracked_notice(became: Sequence[Tracking]) -> None:
+    """Say how many are tracked now that were not before, and how many were."""
+    new, filled = became.count(Tracking.NEW), became.count(Tracking.FILLED_IN)
+    known = len(became) - new
+    also = f" What was missing of {filled:,} is filled in." if filled else ""
+    if not new:
+        each = "It was" if known == 1 else f"All {known:,} were"
+        notice("calm", "Nothing new:", f"{each.lower()} tracked already.{also}")
+        return
+    already = f" {known:,} tracked already." if known else ""
+    told = "A rejection is flagged here and mailed."
+    notice("calm", f"{new:,} newly tracked.", f"{told}{already}{also}")

@@ -47,6 +47,7 @@ def test_lengths_are_said_in_words() -> None:
         "rejections": "forever",
         "notices": "forever",
         "untracked_answers": "30 days",
+        "saved_lookups": "400 days",
         "audit_log": "forever",
         "credits": "forever",
         "coverage_gaps": "forever",

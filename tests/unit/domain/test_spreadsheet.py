@@ -3,13 +3,36 @@
 from __future__ import annotations
 
 import csv
+from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from io import StringIO
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dashboard.domain.spreadsheet import cell, write_csv
+from dashboard.domain.spreadsheet import cell, read_spreadsheet, write_csv
+from dashboard.errors import InputError
+
+_TEXT = "hash;Zürich\r\n"
+
+
+@pytest.mark.parametrize(
+    "octets",
+    [
+        _TEXT.encode(),
+        _TEXT.encode("utf-8-sig"),
+        BOM_UTF16_LE + _TEXT.encode("utf-16-le"),
+        BOM_UTF16_BE + _TEXT.encode("utf-16-be"),
+    ],
+)
+def test_text_is_read_as_spreadsheets_save_it(octets: bytes) -> None:
+    assert read_spreadsheet(octets) == _TEXT
+
+
+@pytest.mark.parametrize("octets", ["Zürich".encode("cp1252"), BOM_UTF16_LE + b"x"])
+def test_text_in_another_encoding_is_refused_with_the_remedy(octets: bytes) -> None:
+    with pytest.raises(InputError, match="save it as “CSV UTF-8”"):
+        read_spreadsheet(octets)
 
 
 @pytest.mark.parametrize(

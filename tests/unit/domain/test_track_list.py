@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta, timezone
+from datetime import UTC, datetime
 
 import pytest
 from hypothesis import given
@@ -11,11 +11,10 @@ from hypothesis import strategies as st
 from dashboard.domain.track_list import (
     ListedTransaction,
     TrackList,
-    parse_attempt,
+    in_words,
     read_track_list,
     track_lists,
 )
-from dashboard.errors import InputError
 from tests.builders import A_MOMENT, a_hash
 
 ATTEMPT = datetime(2026, 11, 20, 10, 0, tzinfo=UTC)
@@ -78,17 +77,6 @@ def test_list_keeps_the_first_of_a_hash_and_tells_the_others() -> None:
         ("about this,", "about this", "holds no transaction hash"),
         (f"{a_hash(7)} {a_hash(8)},", f"{a_hash(7)} {a_hash(8)}", "names several transactions"),
         (",2026-11-20 10:00", "", "holds no transaction hash"),
-        (f"{a_hash(7)},soon", "soon", "is no time; write it as 2026-11-20T12:00:00Z"),
-        (
-            f"{a_hash(7)},2026-13-01 10:00",
-            "2026-13-01 10:00",
-            "is no time; write it as 2026-11-20T12:00:00Z",
-        ),
-        (
-            f"{a_hash(7)},2026-11-20T12:00:01Z",
-            "2026-11-20T12:00:01Z",
-            "lies in the future; give the time of the attempt",
-        ),
         ('"an unclosed quote', "an unclosed quote", "holds no transaction hash"),
     ],
 )
@@ -107,36 +95,37 @@ def test_list_survives_a_field_longer_than_any_reader_takes() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["2026-11-20T10:00:00Z", "2026-11-20 10:00", "2026-11-20T12:00:00.000+02:00"]
-)
-def test_attempt_is_read_in_utc(text: str) -> None:
-    moment = parse_attempt(text, A_MOMENT)
-
-    assert moment == ATTEMPT
-    assert moment.utcoffset() == timedelta()
-
-
-@pytest.mark.parametrize(
-    "text",
+    ("fields", "remark"),
     [
-        "2026-11-20",
-        "20261120T100000",
-        "10:00",
-        "1e9",
-        "\uff12026-11-20 10:00",
-        "0001-01-01 00:00+10:00",
+        ("soon", "without a time, since “soon” is no time; write it as 2026-11-20T12:00:00Z"),
+        (
+            "3026-11-20 9:0",
+            "without a time, since “3026-11-20 9:0” is no time; write it as 2026-11-20T12:00:00Z",
+        ),
+        (f",{'x' * 81}", "its label has 81 characters, of which 80 are kept"),
+        (f",,{'x' * 301}", "its note has 301 characters, of which 300 are kept"),
     ],
 )
-def test_attempt_that_is_no_time_is_refused_with_the_remedy(text: str) -> None:
-    with pytest.raises(InputError, match="is no time; write it as"):
-        parse_attempt(text, A_MOMENT)
+def test_field_that_cannot_be_used_costs_the_transaction_nothing_else(
+    fields: str, remark: str
+) -> None:
+    listed = read("hash,attempted_at,label,note", f"{a_hash()},{fields}")
+
+    (only,) = listed.transactions
+    assert (only.tx_hash, only.attempted_at, only.remark) == (a_hash(), None, remark)
+    assert (len(only.label) <= 80, len(only.note) <= 300) == (True, True)
 
 
-def test_attempt_in_another_zone_that_lies_in_the_future_is_refused() -> None:
-    text = (A_MOMENT + timedelta(seconds=1)).astimezone(timezone(timedelta(hours=5))).isoformat()
+def test_list_names_the_columns_that_mean_nothing() -> None:
+    listed = read("hash,Amount,label,,Nonce", f"{a_hash()},1,x,y,2")
 
-    with pytest.raises(InputError, match="lies in the future"):
-        parse_attempt(text, A_MOMENT)
+    assert listed.unused_columns == ("Amount", "Nonce")
+    assert [each.label for each in listed.transactions] == ["x"]
+
+
+def test_columns_that_mean_nothing_are_named_as_far_as_one_reads() -> None:
+    assert in_words(["Amount", "Nonce"]) == "“Amount”, “Nonce”"
+    assert in_words([str(number) for number in range(12)]).endswith("“9” and 2 more")
 
 
 @given(st.text(), st.sampled_from(["", "hash\n", "hash;time\n"]))

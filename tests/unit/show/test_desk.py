@@ -14,7 +14,7 @@ from dashboard.show.desk import Desk
 from dashboard.show.dossiers import answer_to_pass_on
 from dashboard.show.networks import Activity
 from dashboard.store.engine import Store
-from dashboard.store.transactions import tracked
+from dashboard.store.transactions import Tracking, tracked
 from tests.browser.seeded_store import SILENT, SIMULATED, seed, tx_hash
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
@@ -115,12 +115,12 @@ def test_answer_to_pass_on_shows_unseen_characters_as_codes(desk: Desk) -> None:
 
 
 def test_tracking_watches_every_network_that_can_be_asked(desk: Desk, store: Store) -> None:
-    added = desk.track([tx_hash(50), tx_hash(2)], "Case 9", NOW - HOUR)
+    became = desk.track([tx_hash(50), tx_hash(2)], "Case 9", NOW - HOUR)
 
     with store.read() as connection:
         newest = tracked(connection, 10)
     (entry,) = [each for each in newest if each.tx_hash == tx_hash(50)]
-    assert added == 2
+    assert became == (Tracking.NEW, Tracking.NEW)
     assert set(entry.network_ids) == {SIMULATED.network_id, SILENT.network_id}
     assert (entry.label, entry.attempted_at) == ("Case 9", NOW - HOUR)
 
@@ -128,7 +128,7 @@ def test_tracking_watches_every_network_that_can_be_asked(desk: Desk, store: Sto
 def test_tracking_the_same_hash_again_adds_nothing(desk: Desk) -> None:
     desk.track([tx_hash(50)], "", None)
 
-    assert desk.track([tx_hash(50)], "", None) == 0
+    assert desk.track([tx_hash(50)], "", None) == (Tracking.KNOWN,)
 
 
 def test_live_question_is_put_for_all_hashes_on_all_networks(store: Store) -> None:

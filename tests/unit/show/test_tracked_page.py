@@ -169,6 +169,38 @@ def test_file_of_the_wrong_form_is_named(desk: Desk) -> None:
     assert "No file was chosen." in words_of(page)
 
 
+def test_list_without_a_usable_line_tracks_nothing_and_says_so(desk: Desk) -> None:
+    words = words_of(give(visit("tracked", desk), "0x12\nhello"))
+
+    assert "Nothing was tracked." in words
+    assert "mailed" not in words
+
+
+def test_list_of_what_is_tracked_already_says_so(desk: Desk) -> None:
+    words = words_of(give(visit("tracked", desk, network="Devnet"), str(tx_hash(9))))
+
+    assert "Nothing new:</strong> it was tracked already." in words
+
+
+@pytest.mark.parametrize(
+    ("octets", "said"),
+    [
+        (b"", "The file is empty."),
+        ("Zürich".encode("cp1252"), "save it as “CSV UTF-8”"),
+        (f"hash,when\n{tx_hash(61)},x".encode("utf-16"), "“when”. Known are tx_hash"),
+        (f"hash,time\n{tx_hash(61)},05/06/2026 9:00".encode(), "has two meanings"),
+    ],
+)
+def test_file_is_read_as_far_as_it_can_be(desk: Desk, octets: bytes, said: str) -> None:
+    page = visit("tracked", desk)
+
+    page.file_uploader[0].set_value(("list.csv", octets, "text/csv"))
+    words = words_of(page.button(key="FormSubmitter:track_file-Track").click().run())
+
+    assert said in words
+    assert desk.dossiers([tx_hash(61)])[0].is_tracked == (b"h\0a" in octets or b"hash" in octets)
+
+
 def watch_sender(page: AppTest, address: str, label: str = "") -> str:
     """Fill the form for senders, press Watch, and return what the page says."""
     page.text_input(key="sender_address").input(address)
