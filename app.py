@@ -6,10 +6,19 @@ import streamlit as st
 from starlette.middleware import Middleware
 
 from dashboard.show.headers import StrictHeaders
-from dashboard.wiring.pages import AS_A_ROLE, pages_host_check, pages_lifespan
+from dashboard.wiring.pages import (
+    AS_A_ROLE,
+    pages_host_check,
+    pages_lifespan,
+    pages_upload_bound,
+)
 
 app = st.App(
     Path(__file__).parent / "dashboard" / "show" / "main.py",
     lifespan=pages_lifespan(starts_the_rest=__name__ != AS_A_ROLE),
-    middleware=[Middleware(StrictHeaders), Middleware(pages_host_check)],
+    middleware=[
+        Middleware(StrictHeaders),
+        Middleware(pages_host_check),
+        Middleware(pages_upload_bound),
+    ],
 )

@@ -9,6 +9,7 @@ from typing import TextIO, cast
 
 import stamina.instrumentation
 import structlog
+from structlog.typing import EventDict
 
 
 class _Forgiving:
@@ -27,7 +28,7 @@ class _Forgiving:
 
 
 def configure_logs(role: str, level: int = logging.INFO) -> None:
-    """Send every log of this process through structlog as JSON lines that name the `role`.
+    """Send every log of this process, libraries' too, as JSON lines that name the `role`.
 
     JSON escapes control characters, so upstream text can neither start a line of its own nor
     reach a terminal. Libraries that log request addresses (which hold API keys) are silenced
@@ -46,9 +47,31 @@ def configure_logs(role: str, level: int = logging.INFO) -> None:
     )
     structlog.contextvars.bind_contextvars(role=role)
     stamina.instrumentation.set_on_retry_hooks(())  # what came of it is told, not each attempt
-    logging.basicConfig(level=logging.WARNING, stream=sys.stderr, force=True)
+    handler = logging.StreamHandler(cast("TextIO", _Forgiving(sys.stderr)))
+    handler.setFormatter(_of_libraries(role))
+    logging.basicConfig(level=logging.WARNING, handlers=[handler], force=True)
     for chatty in ("httpx", "httpcore", "websockets", "uvicorn.access", "apscheduler"):
         logging.getLogger(chatty).setLevel(logging.WARNING)
+
+
+def _of_libraries(role: str) -> logging.Formatter:
+    """Write the lines of libraries, which may quote foreign text, as we write our own."""
+
+    def name_subject(_: object, __: str, event: EventDict) -> EventDict:
+        return {"subject": event["_record"].name, **event, "role": role}
+
+    return structlog.stdlib.ProcessorFormatter(
+        foreign_pre_chain=[
+            name_subject,
+            structlog.processors.add_log_level,
+            structlog.processors.TimeStamper(fmt="iso", utc=True),
+            structlog.processors.format_exc_info,
+        ],
+        processors=[
+            structlog.stdlib.ProcessorFormatter.remove_processors_meta,
+            structlog.processors.JSONRenderer(),
+        ],
+    )
 
 
 def get_logger(name: str) -> structlog.stdlib.BoundLogger:

@@ -27,6 +27,7 @@ class ScriptedExclusion:
         self.records: dict[TxHash, RejectedTransaction] = {}
         self.failing: set[TxHash] = set()
         self.is_down = False
+        self.silence = SILENCE
         self.asked: list[list[TxHash]] = []
 
     async def ask(self, hashes: Sequence[TxHash]) -> list[ExclusionAnswer]:
@@ -45,7 +46,7 @@ class ScriptedExclusion:
 
     def _answer(self, tx_hash: TxHash) -> ExclusionAnswer:
         if self.is_down or tx_hash in self.failing:
-            return ExclusionAnswer(tx_hash, failure=SILENCE)
+            return ExclusionAnswer(tx_hash, failure=self.silence)
         return ExclusionAnswer(tx_hash, self.records.get(tx_hash))
 
 

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Final
 
 import pytest
 from hypothesis import settings
 
 from tests.databases import DATABASES, new_store
+from tests.offline.sitecustomize import LOG, Guard
 
 # Several workers share two cores, so the time of one example says nothing.
 settings.register_profile("linewatch", parent=settings(), deadline=None)
@@ -19,6 +23,36 @@ settings.load_profile("linewatch")
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Let a run choose the database of all tests that do not ask for both themselves."""
     parser.addoption("--database", choices=DATABASES, default=DATABASES[0])
+
+
+_LEFT: Final = pytest.StashKey[Path]()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Keep this process and all that it starts on this machine."""
+    descriptor, name = tempfile.mkstemp(prefix="linewatch-left-")
+    os.close(descriptor)
+    config.stash[_LEFT] = Path(name)
+    guard = str(Path(__file__).parent / "offline")
+    os.environ[LOG] = name
+    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (guard, os.environ.get("PYTHONPATH"))))
+    sys.addaudithook(Guard(Path(name)))
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Take the notes of the guard away."""
+    config.stash[_LEFT].unlink(missing_ok=True)
+
+
+@pytest.fixture(autouse=True)
+def nothing_leaves_this_machine(pytestconfig: pytest.Config) -> Iterator[None]:
+    """Fail with each test in which something was asked that is not on this machine."""
+    log = pytestconfig.stash[_LEFT]
+    yield
+    left = log.read_text(encoding="utf-8")
+    if left:
+        log.write_text("", encoding="utf-8")
+        pytest.fail(f"something would have left this machine:\n{left}")
 
 
 @pytest.fixture

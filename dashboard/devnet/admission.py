@@ -36,7 +36,7 @@ class Admission:
         self.place(transaction, head)
 
     def place(self, transaction: SignedTransaction, head: int) -> None:
-        """Accept a transaction whatever its nonce: the simulated senders began somewhere."""
+        """Accept a transaction whatever its nonce, as what the simulated senders end with."""
         if self._ledger.find(transaction.tx_hash):
             raise InputError(f"already known: {transaction.tx_hash} was accepted before")
         _check_chain(transaction)

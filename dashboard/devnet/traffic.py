@@ -147,7 +147,7 @@ class Traffic:
     def _payment(self, chance: bytes) -> Payment:
         contract = Account(self._chain.chance, "contract", chance[5] % 12)
         return Payment(
-            nonce=between(0, 400, chance[6:8]),
+            nonce=0,  # the account is new, so this is what the chain expects of it
             recipient=contract.address if chance[8] > 16 else None,  # noqa: PLR2004 - few deploy
             value=Wei(0),
             data=chance[9:13] + bytes(28) + chance,

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from enum import StrEnum
 
 from dashboard.domain.exclusion import RejectedTransaction
@@ -23,10 +23,21 @@ class FailureKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Why there is no answer; `message` is safe to show and holds no secret."""
+    """Why there is no answer; `message` is safe to show and holds no secret.
+
+    `retry_after` is how long the upstream asks to be left alone, where it does; it is obeyed at
+    once and not stored.
+    """
 
     kind: FailureKind
     message: str
+    retry_after: timedelta | None = field(default=None, compare=False)
+
+
+def longest_wish(failures: Iterable[Failure]) -> timedelta:
+    """Return for how long an upstream is to be left alone that failed in these ways."""
+    wishes = (each.retry_after for each in failures if each.retry_after is not None)
+    return max(wishes, default=timedelta())
 
 
 class Operation(StrEnum):

@@ -6,16 +6,23 @@ from typing import Final
 
 from dashboard.domain.follow_up import FollowUp
 from dashboard.domain.other_rules import words_of
+from dashboard.domain.printing import moment
 from dashboard.domain.reason import Reason, ReasonKind
 
+_UNKNOWN: Final = (
+    "Ask a node which nonce it expects of this sender next (eth_getTransactionCount), which is not "
+    "known here. If that is {nonce}, the sender's later transactions wait behind it: send another "
+    "transaction with nonce {nonce}, if only a transfer of nothing to itself."
+)
 _STUCK: Final = (
-    "Until nonce {nonce} of this sender is used, the sender's later transactions wait behind it: "
-    "send another transaction with nonce {nonce}, if only a transfer of nothing to itself."
+    "The node expected just this nonce {nonce} of the sender next ({at}), so the sender's later "
+    "transactions wait behind it: send another transaction with nonce {nonce}, if only a transfer "
+    "of nothing to itself."
 )
 _BEHIND: Final = (
-    "The network expects nonce {next_nonce} of this sender next, so nonce {nonce} is not yet what "
-    "holds things up: use the nonces before it first, then send another transaction with nonce "
-    "{nonce}, if only a transfer of nothing to itself."
+    "The node expected nonce {next_nonce} of this sender next ({at}), so nonce {nonce} is not yet "
+    "what holds things up: use the nonces before it first, then send another transaction with "
+    "nonce {nonce}, if only a transfer of nothing to itself."
 )
 _PASSED: Final = "Nonce {nonce} of this sender is used by now, so nothing waits behind it."
 _NOT_FINAL: Final = (
@@ -31,18 +38,19 @@ _REMEMBERED: Final = (
 def advise(reason: Reason, nonce: int, end: FollowUp | None = None) -> tuple[str, ...]:
     """Return the next steps in order, each one a sentence or two without foreign text.
 
-    `end` is what the network's node last said, where it has one: it tells whether the nonce is
-    stuck, or waits behind others.
+    `end` is what the network's node last said, where it has one and was asked by now: it tells
+    whether the nonce is stuck, or waits behind others. Without it nobody knows, and this says so.
     """
-    next_nonce = None if end is None else end.next_nonce
-    return (_first_step(reason), _nonce_step(nonce, next_nonce), _NOT_FINAL)
+    return (_first_step(reason), _nonce_step(nonce, end), _NOT_FINAL)
 
 
-def _nonce_step(nonce: int, next_nonce: int | None) -> str:
-    if next_nonce is None or next_nonce == nonce:
-        return _STUCK.format(nonce=nonce)
-    step = _BEHIND if next_nonce < nonce else _PASSED
-    return step.format(nonce=nonce, next_nonce=next_nonce)
+def _nonce_step(nonce: int, end: FollowUp | None) -> str:
+    if end is None or end.next_nonce is None:
+        return _UNKNOWN.format(nonce=nonce)
+    step = _STUCK if end.next_nonce == nonce else _BEHIND
+    if end.next_nonce > nonce:
+        step = _PASSED
+    return step.format(nonce=nonce, next_nonce=end.next_nonce, at=moment(end.answered_at))
 
 
 def _first_step(reason: Reason) -> str:

@@ -10,7 +10,7 @@ from typing import Final, Protocol
 
 from anyio.to_thread import run_sync
 
-from dashboard.domain.observation import ExclusionAnswer, Failure
+from dashboard.domain.observation import ExclusionAnswer, Failure, longest_wish
 from dashboard.domain.quantity import TxHash
 from dashboard.logs import get_logger
 from dashboard.poll.archive import ExclusionArchive
@@ -106,16 +106,15 @@ class ExclusionPoll:
         failures = [answer.failure for answer in answers if answer.failure is not None]
         if failures:
             _tell(self._archive, len(answers), failures)
-        self._rest_after(is_silent=len(failures) == len(answers))
+        self._rest_after(failures, is_silent=len(failures) == len(answers))
         return stayed
 
-    def _rest_after(self, *, is_silent: bool) -> None:
-        """Leave an upstream alone that answered nothing, for longer each time."""
+    def _rest_after(self, failures: Sequence[Failure], *, is_silent: bool) -> None:
+        """Leave an upstream alone that answered nothing, for longer each time, or as it wishes."""
+        self._rest = min(max(self._rest * 2, _SHORTEST_REST), _LONGEST_REST)
         if not is_silent:
             self._rest = timedelta()
-            return
-        self._rest = min(max(self._rest * 2, _SHORTEST_REST), _LONGEST_REST)
-        self._rests_until = self._clocks.elapsed() + self._rest
+        self._rests_until = self._clocks.elapsed() + max(self._rest, longest_wish(failures))
 
 
 def _shared(cohorts: Sequence[Cohort], answers: Sequence[ExclusionAnswer]) -> list[Asked]:

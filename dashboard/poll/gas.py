@@ -10,7 +10,7 @@ from functools import partial
 import anyio
 from anyio.to_thread import run_sync
 
-from dashboard.domain.observation import GasObservation, Operation
+from dashboard.domain.observation import GasObservation, Operation, longest_wish
 from dashboard.domain.quantity import NetworkId
 from dashboard.logs import get_logger
 from dashboard.poll.clocks import Clocks
@@ -108,6 +108,10 @@ class GasPoll:
         async with anyio.create_task_group() as tasks:
             for question in due:
                 tasks.start_soon(_ask, question, started, answers)
+        wish = longest_wish(each.failure for each in answers if each.failure is not None)
+        if wish:
+            for question in self.questions:
+                question.leave_api_alone(started + wish)
         observation = _observation(self._archive.network_id, asked_at, answers)
         await run_sync(partial(self._archive.keep, observation))
 

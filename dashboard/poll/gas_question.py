@@ -10,9 +10,9 @@ from typing import Any, Final, Protocol
 import anyio
 
 from dashboard.domain.gas import SuggestedGasFees
-from dashboard.domain.observation import Failure, GasSource, Operation
+from dashboard.domain.observation import Failure, GasSource, Operation, longest_wish
 from dashboard.domain.quantity import Wei
-from dashboard.errors import UpstreamError, UpstreamThrottled, UpstreamUnavailable
+from dashboard.errors import UpstreamError, UpstreamUnavailable
 from dashboard.upstream.refusal import failure_of
 
 RETRY_AFTER: Final = timedelta(seconds=30)
@@ -88,6 +88,15 @@ class GasQuestion:
         self.due = started + self.period
         return GasAnswer(self.operation, value)
 
+    def leave_api_alone(self, until: timedelta) -> None:
+        """Ask the gas API nothing before, since it told another question to wait."""
+        if self.api is None:
+            return
+        if self.node is None:
+            self.due = max(self.due, until + self.slack)
+        else:
+            self.rests_until = max(self.rests_until or until, until)
+
     async def _ask_api(self, api: Ask) -> Any:  # noqa: ANN401 - each operation has its own answer
         if self.rests_until is None:
             return await api()
@@ -102,10 +111,10 @@ class GasQuestion:
     async def _without_api(self, error: UpstreamError, started: timedelta) -> GasAnswer:
         failure = failure_of(error)
         if self.node is None:
-            self.due = started + _patience(self.period, error) + self.slack
+            self.due = started + _patience(self.period, failure) + self.slack
             return GasAnswer(self.operation, failure=failure)
         self.silence = failure
-        self.rests_until = started + max(RETRY_AFTER, _wish(error))
+        self.rests_until = started + max(RETRY_AFTER, longest_wish([failure]))
         answer = await self._ask_node(GasSource.NODE_INSTEAD, started)
         return replace(answer, failure=answer.failure or failure)
 
@@ -114,8 +123,9 @@ class GasQuestion:
         try:
             value = await self.node()
         except UpstreamError as error:
-            self.due = started + _patience(self.period, error) + self.slack
-            return GasAnswer(self.operation, failure=_both(self.silence, failure_of(error)))
+            failure = failure_of(error)
+            self.due = started + _patience(self.period, failure) + self.slack
+            return GasAnswer(self.operation, failure=_both(self.silence, failure))
         self.due = started + self.period
         return GasAnswer(self.operation, value, source)
 
@@ -124,15 +134,10 @@ def _both(of_api: Failure | None, of_node: Failure) -> Failure:
     """Tell both troubles where the node was to answer instead."""
     if of_api is None:
         return of_node
-    return Failure(of_api.kind, f"{of_api.message}; {of_node.message}")
+    return Failure(of_api.kind, f"{of_api.message}; {of_node.message}", of_api.retry_after)
 
 
-def _wish(error: UpstreamError) -> timedelta:
-    wish = error.retry_after if isinstance(error, UpstreamThrottled) else None
-    return wish or timedelta(0)
-
-
-def _patience(period: timedelta, error: UpstreamError) -> timedelta:
+def _patience(period: timedelta, failure: Failure) -> timedelta:
     """Return how long to leave an upstream alone that failed, where nobody answers instead."""
-    wish = _wish(error)
+    wish = longest_wish([failure])
     return max(wish, period) if wish else min(period, RETRY_AFTER)

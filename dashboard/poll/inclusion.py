@@ -17,7 +17,7 @@ from dashboard.domain.follow_up import (
     InclusionAnswer,
     InclusionQuestion,
 )
-from dashboard.domain.observation import Operation
+from dashboard.domain.observation import Operation, longest_wish
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.logs import get_logger
 from dashboard.poll.cadence import CadencePolicy
@@ -137,15 +137,15 @@ class InclusionPoll:
         if not cohorts:
             return
         try:
-            held = await self._ask_and_keep([each for cohort in cohorts for each in cohort.hashes])
+            held, wish = await self._ask_and_keep([h for cohort in cohorts for h in cohort.hashes])
         except BaseException:
             self._schedule.put_back(cohorts, started + FOLLOW_UP_CADENCE.shortest_interval)
             raise
         now = self._clocks.elapsed()
         for cohort in cohorts:
             self._reschedule(cohort, held, now)
-        if not held:
-            self._rests_until = now + _REST
+        rest = timedelta() if held else _REST
+        self._rests_until = now + max(rest, wish)
 
     async def _take_up(self) -> None:
         found = await run_sync(self._archive.open, self._last_watch_id)
@@ -157,7 +157,10 @@ class InclusionPoll:
         asked = None if each.asked_at is None else self._clocks.elapsed_at(each.asked_at)
         return Watched(each.tx_hash, self._clocks.elapsed_at(each.tracked_at), asked)
 
-    async def _ask_and_keep(self, hashes: Sequence[TxHash]) -> Mapping[TxHash, FollowUp]:
+    async def _ask_and_keep(
+        self, hashes: Sequence[TxHash]
+    ) -> tuple[Mapping[TxHash, FollowUp], timedelta]:
+        """Return what is now held, and for how long the node asks to be left alone."""
         questions = await run_sync(self._archive.questions, hashes)
         asked_at = self._clocks.now()
         answers = await self._asker.ask(questions)
@@ -170,7 +173,8 @@ class InclusionPoll:
                 unanswered=len(failures),
                 why=failures[0].message,
             )
-        return await run_sync(partial(self._archive.keep, asked_at, questions, answers))
+        held = await run_sync(partial(self._archive.keep, asked_at, questions, answers))
+        return held, longest_wish(failures)
 
     def _reschedule(self, cohort: Cohort, held: Mapping[TxHash, FollowUp], now: timedelta) -> None:
         """Ask again on the cadence, or at the moment at which an end settles."""

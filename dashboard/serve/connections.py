@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
 import uvicorn
-from uvicorn.protocols.http.flow_control import FlowControl
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
+from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
 from uvicorn.server import ServerState
 
+from dashboard.serve.bounded_http import BoundedHttp
 from dashboard.serve.doorman import Doorman, Step
 from dashboard.serve.household import household
 from dashboard.serve.last_look import LastLook
 from dashboard.serve.reply import Reply, json_reply
 from dashboard.wire.gas_error import encode_error
 
-_LONGEST_PIPELINE: Final = 200
-"""Requests sent ahead of their answers; a client that sends more of them at once is cut off."""
-
+_MUCH: Final = 65_536
 _CLOSE: Final = (b"connection", b"close")
 _BUSY: Final = (503, "Too many connections are open: try again later.")
 _LARGE_HEAD: Final = (431, "The head of the request is too large.")
@@ -38,35 +37,39 @@ class ServeConfig(uvicorn.Config):
     last_look: LastLook
 
 
-class Reading(Protocol):
+@dataclass(slots=True)
+class Unread:
+    """Where a client stands in reading; `resumed` counts how often it took nearly all.
+
+    `most`: the bytes that waited for it at most, since it last made progress.
+    """
+
+    resumed: int = 0
+    most: int = 0
+
+
+class Reader(Protocol):
     """What tells whether a client reads."""
 
     resumed: int
     transport: asyncio.Transport
-    reading: tuple[int, int]
+    unread: Unread
 
 
-def progress_in_reading(connection: Reading) -> tuple[int, int]:
-    """Return the same tuple as long as the client took less than 64 kB of what waits for it."""
-    now = (connection.resumed, connection.transport.get_write_buffer_size() >> 16)
-    if now != connection.reading:
-        connection.reading = now
-    return connection.reading
+def progress_in_reading(connection: Reader) -> Unread:
+    """Return the same object as long as the client took less than 64 kB of what waits for it.
+
+    That something is added is no progress: only a smaller rest shows what the client took.
+    """
+    unread, waiting = connection.unread, connection.transport.get_write_buffer_size()
+    if unread.resumed != connection.resumed or waiting <= unread.most - _MUCH:
+        connection.unread = Unread(connection.resumed, waiting)
+    else:
+        unread.most = max(unread.most, waiting)
+    return connection.unread
 
 
-class _InTurn(FlowControl):
-    """Reads on only when no request waits: what is sent ahead stays with the client."""
-
-    def __init__(self, transport: asyncio.Transport, waiting: Collection[object]) -> None:
-        super().__init__(transport)
-        self._waiting = waiting
-
-    def resume_reading(self) -> None:
-        if not self._waiting:
-            super().resume_reading()
-
-
-class GuardedHttp(HttpToolsProtocol):
+class GuardedHttp(BoundedHttp):
     """One HTTP connection."""
 
     def __init__(
@@ -78,19 +81,17 @@ class GuardedHttp(HttpToolsProtocol):
     ) -> None:
         super().__init__(config, server_state, app_state, _loop)
         self.resumed = 0
-        self.reading = (0, 0)
+        self.unread = Unread()
         self._doorman = config.doorman
         self._last_look = config.last_look
-        self._largest_head = config.doorman.limits.largest_head
+        self.largest_head = config.doorman.limits.largest_head
         self._address = ""
-        self._head_bytes = 0
         self._is_upgraded = False
         self._is_turned_away = False
         self._is_suspicious = False
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        super().connection_made(transport)  # type: ignore[arg-type]  # asyncio hands in a Transport
-        self.flow = _InTurn(self.transport, self.pipeline)
+        super().connection_made(transport)
         self._address = household(self.client[0]) if self.client else ""
         is_admitted = self._doorman.enter(self, self._address)
         if is_admitted is None:
@@ -104,20 +105,9 @@ class GuardedHttp(HttpToolsProtocol):
 
     def data_received(self, data: bytes) -> None:
         self._last_look.outdate()
-        before: RequestResponseCycle | None = self.cycle
-        if len(data) > self._largest_head:
+        if len(data) > self.largest_head:
             self._is_suspicious = True
         super().data_received(data)
-        if len(self.pipeline) > _LONGEST_PIPELINE:
-            self.transport.abort()
-        if self._is_in_head():
-            was_answering = before is not None and not before.response_complete
-            is_first = self.cycle is before and not was_answering
-            self._head_bytes = self._head_bytes + len(data) if is_first else 0
-            if self._head_bytes > self._largest_head:
-                self._say_and_close(*_LARGE_HEAD)
-        elif self._head_bytes:
-            self._head_bytes = 0
 
     def on_response_complete(self) -> None:
         """Go on to the next request; the doorman knows for how long one may be waited for."""
@@ -127,7 +117,7 @@ class GuardedHttp(HttpToolsProtocol):
         if self.pipeline:
             cycle, app = self.pipeline.pop()
             self._start_asgi_task(cycle, app)
-        self.flow.resume_reading()
+        self.go_on()
 
     def resume_writing(self) -> None:
         self.resumed += 1
@@ -135,12 +125,15 @@ class GuardedHttp(HttpToolsProtocol):
 
     def handle_websocket_upgrade(self) -> None:
         self._is_upgraded = True
-        refusal = self._refusal() if self._is_suspicious else None
+        refusal = self._refusal(self.scope) if self._is_suspicious else None
         if refusal is not None:
             self._say_and_close(*refusal)
             return
         self._doorman.unwatch(self)
         super().handle_websocket_upgrade()
+
+    def refuse_head(self) -> None:
+        self._say_and_close(*_LARGE_HEAD)
 
     def standing(self) -> tuple[Step, object]:
         """Tell the doorman where this connection stands."""
@@ -175,17 +168,18 @@ class GuardedHttp(HttpToolsProtocol):
         )
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:  # noqa: ANN401 - as uvicorn types it
-        if self._is_suspicious and (refusal := self._refusal()) is not None:
+        if self._is_suspicious and (refusal := self._refusal(cycle.scope)) is not None:
             app = _refusing(*refusal)
         super()._start_asgi_task(cycle, app)
 
-    def _refusal(self) -> tuple[int, str] | None:
-        """Return what the present request is refused with, if it is."""
+    def _refusal(self, scope: Mapping[str, Any]) -> tuple[int, str] | None:
+        """Return what a request is refused with, if it is."""
         if self._is_turned_away:
             return _BUSY
         self._is_suspicious = False
-        size = len(self.url) + sum(len(name) + len(value) + 4 for name, value in self.headers)
-        return _LARGE_HEAD if size > self._largest_head else None
+        size = len(scope.get("raw_path", self.url)) + len(scope.get("query_string", b""))
+        size += sum(len(name) + len(value) + 4 for name, value in scope["headers"])
+        return _LARGE_HEAD if size > self.largest_head else None
 
     def _say_and_close(self, status: int, message: str) -> None:
         """Answer past the app, unless it has begun to, and end the connection."""

@@ -15,13 +15,12 @@ from dashboard.domain.quantity import TxHash
 from dashboard.errors import StoreError
 from dashboard.serve.following import NetworkFees
 from dashboard.serve.services import ServeServices
-from dashboard.store.engine import prove_writing
 from dashboard.store.rejections import visible
 
 _ANY_HASH: Final = TxHash(bytes(TxHash.LENGTH))
 _STALLED_AFTER_BLOCKS: Final = 10
-_PROOF_HOLDS: Final = 1.0
-"""Seconds for which a proof of the store is taken again: anybody may ask, and it costs a write."""
+_LOOK_HOLDS: Final = 1.0
+"""Seconds for which a look at the store is taken again: anybody may ask for one."""
 
 
 def live() -> Response:
@@ -41,7 +40,7 @@ class Readiness:
         self._services = services
         self._fees = fees
         self._one_at_a_time = anyio.Lock()
-        self._proved_at = -_PROOF_HOLDS
+        self._looked_at = -_LOOK_HOLDS
         self._store_trouble: str | None = None
 
     async def answer(self) -> Response:
@@ -62,9 +61,9 @@ class Readiness:
 
     async def _trouble_of_store(self) -> str | None:
         async with self._one_at_a_time:
-            if anyio.current_time() - self._proved_at >= _PROOF_HOLDS:
-                self._store_trouble = await to_thread.run_sync(self._prove_store)
-                self._proved_at = anyio.current_time()
+            if anyio.current_time() - self._looked_at >= _LOOK_HOLDS:
+                self._store_trouble = await to_thread.run_sync(self._look_at_store)
+                self._looked_at = anyio.current_time()
             return self._store_trouble
 
     def _trouble_of_lookups(self) -> str | None:
@@ -72,14 +71,14 @@ class Readiness:
         is_loaded = self._services.known.is_loaded
         return None if is_loaded else "The hashes on record are being read: lookups are slow."
 
-    def _prove_store(self) -> str | None:
-        """Read as a question about a hash does, then write; say what fails, but not where."""
+    def _look_at_store(self) -> str | None:
+        """Read as a question about a hash does, see if it could write; say what fails."""
         store, verb = self._services.store, "read"
         try:
             with store.read() as connection:
                 visible(connection, (), _ANY_HASH, self._services.clock())
             verb = "written"
-            prove_writing(store)
+            store.check_writing()
         except StoreError as error:
             return f"The store cannot be {verb}: {error}".replace(store.name, "it")
         return None

@@ -12,7 +12,7 @@ from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIO
 from uvicorn.server import ServerState
 from websockets.protocol import OPEN
 
-from dashboard.serve.connections import ServeConfig, progress_in_reading
+from dashboard.serve.connections import ServeConfig, Unread, progress_in_reading
 from dashboard.serve.cork import Cork
 from dashboard.serve.doorman import Step
 from dashboard.serve.frames import BURSTS, end_of_frame, take_texts, text_frames
@@ -39,7 +39,7 @@ class GuardedWebSocket(WebSocketsSansIOProtocol):
     ) -> None:
         super().__init__(config, server_state, app_state)
         self.resumed = 0
-        self.reading = (0, 0)
+        self.unread = Unread()
         self._doorman = config.doorman
         self._last_look = config.last_look
         self._address = ""
@@ -51,9 +51,8 @@ class GuardedWebSocket(WebSocketsSansIOProtocol):
         self.app = self._converse_to_the_end
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        super().connection_made(
-            cast("asyncio.Transport", Cork(cast("asyncio.Transport", transport)))
-        )
+        self._cork = Cork(cast("asyncio.Transport", transport))
+        super().connection_made(cast("asyncio.Transport", self._cork))
         self._address = household(self.client[0]) if self.client else ""
         self._doorman.watch(self)
 
@@ -83,9 +82,14 @@ class GuardedWebSocket(WebSocketsSansIOProtocol):
             self._owed -= len(piece)
             super().data_received(piece)
 
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._cork.fill()
+
     def resume_writing(self) -> None:
         self.resumed += 1
         super().resume_writing()
+        self._cork.drain()
 
     def send(self, message: Any) -> Coroutine[Any, Any, None]:  # noqa: ANN401 - as uvicorn types it
         """Send; to take leave, do not wait for a client that reads nothing."""

@@ -22,6 +22,7 @@ from dashboard.settings.locate import Path
 from dashboard.settings.module_limits import limits_of
 from dashboard.settings.partly import as_far_as_readable
 from dashboard.settings.schema import EndpointSettings, MailSettings, NetworkSettings, Settings
+from dashboard.settings.trust import check_trust
 
 Finding = tuple[Path, str]
 """The path of a setting, and what to say after its name."""
@@ -45,6 +46,7 @@ def check_together(settings: Settings) -> Iterator[Finding]:
     yield from check_store(settings.store)
     yield from check_addresses(settings)
     yield from check_clear_text(settings)
+    yield from check_trust(settings.tls)
     yield from _check_origins(settings)
     yield from _check_names(settings)
     yield from _check_devnet_key(settings)

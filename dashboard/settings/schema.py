@@ -58,6 +58,8 @@ class PagesSettings(Struct, frozen=True, forbid_unknown_fields=True):
     port: Port
     public_url: str
     lookup_deadline: Duration
+    uploads_per_session: ByteSize
+    uploads_in_all: ByteSize
 
 
 class HttpSettings(Struct, frozen=True, forbid_unknown_fields=True):
@@ -125,6 +127,12 @@ class DevnetSettings(Struct, frozen=True, forbid_unknown_fields=True):
     seed: Annotated[int, Meta(ge=0, le=2**63 - 1)]
     networks: Annotated[int, Meta(ge=1, le=3)]
     key: Secret
+
+
+class TlsSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """[tls]: whom we believe when we ask others."""
+
+    ca_file: str
 
 
 class PollSettings(Struct, frozen=True, forbid_unknown_fields=True):
@@ -244,6 +252,7 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True):
     serve: ServeSettings
     devnet: DevnetSettings
     fees: FeeSettings
+    tls: TlsSettings
     poll: PollSettings
     worker: WorkerSettings
     alerts: AlertSettings

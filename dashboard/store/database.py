@@ -80,8 +80,8 @@ class Database(Protocol):
     def now(self, connection: Connection) -> BootMoment:
         """Return the time by which leases run out, the same for every process."""
 
-    def touch(self, connection: Connection) -> None:
-        """Write something that changes nothing, so that the commit proves that it can be."""
+    def check_room(self, connection: Connection) -> None:
+        """Raise StoreUnavailable where it shows without saving that nothing can be saved now."""
 
     def size(self, connection: Connection) -> int:
         """Return the bytes that the store takes."""

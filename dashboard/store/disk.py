@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from pathlib import Path
 from typing import Final
 
 _OWNER_ONLY: Final = 0o600
 _OWNERS_FOLDER: Final = 0o700
+_SOME_ROOM: Final = 65_536
+"""Bytes: the log grows by less with a few reports."""
 
 
 def force_to_disk(path: Path) -> None:
@@ -39,3 +42,9 @@ def make_file(path: Path) -> None:
     except FileExistsError:
         return
     force_to_disk(led_to.parent)
+
+
+def take_room(folder: Path) -> None:
+    """Write a little into a file without a name, which is gone at once; OSError without room."""
+    with tempfile.TemporaryFile(dir=folder) as file:
+        file.write(bytes(_SOME_ROOM))

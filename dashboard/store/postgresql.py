@@ -151,9 +151,11 @@ class PostgresqlServer:
         query = text("SELECT (extract(epoch FROM clock_timestamp()) * 1000000000)::bigint")
         return BootMoment(_CLOCK, connection.execute(query).scalar_one())
 
-    def touch(self, connection: Connection) -> None:
-        """Write the row of the installation again as it is."""
-        connection.execute(text("UPDATE installation SET last_token = last_token"))
+    def check_room(self, connection: Connection) -> None:
+        """Ask whether the server only follows another; its disk shows in what it refuses."""
+        if connection.execute(text("SELECT pg_is_in_recovery()")).scalar_one():
+            remedy = _REMEDIES["25006"]
+            raise StoreUnavailable(f"{self.name} cannot be used now (it only follows): {remedy}")
 
     def size(self, connection: Connection) -> int:
         """Ask the server, which counts tables, indexes and what is left of deleted rows."""

@@ -18,7 +18,7 @@ from dashboard.errors import StoreError, StoreUnavailable
 from dashboard.store.boot import BootMoment, boot_clock
 from dashboard.store.connection import DATABASE
 from dashboard.store.damage import DAMAGED, PRIMARY, damage_of
-from dashboard.store.disk import make_file, make_folder
+from dashboard.store.disk import make_file, make_folder, take_room
 from dashboard.store.solitude import in_use
 
 _LOOK_AGAIN: Final = 0.001
@@ -203,10 +203,13 @@ class SqliteFile:
         """Return the time of this machine, since all processes of the store run on it."""
         return boot_clock()
 
-    def touch(self, connection: Connection) -> None:
-        """Write the first page of the file again as it is."""
-        version = connection.exec_driver_sql("PRAGMA user_version").scalar_one()
-        connection.exec_driver_sql(f"PRAGMA user_version = {version:d}")
+    def check_room(self, connection: Connection) -> None:  # noqa: ARG002 - its disk says enough
+        """Take some room beside the file and give it back."""
+        try:
+            take_room(self.path.parent)
+        except OSError as error:
+            trouble = f"{self.name} cannot be used now ({error.strerror}): look after its disk"
+            raise StoreUnavailable(trouble) from error
 
     def size(self, connection: Connection) -> int:
         """Count pages; what stands in the write-ahead log only is not in it."""

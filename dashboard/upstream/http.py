@@ -4,30 +4,39 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import ssl
 from collections.abc import Mapping
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 import httpx
 
 from dashboard.errors import UpstreamRefused, UpstreamUnavailable, UpstreamUnreadable
 from dashboard.upstream.endpoint import Endpoint
-from dashboard.upstream.refusal import http_error, is_untrusted
+from dashboard.upstream.refusal import http_error, is_untrusted, untrusted
 from dashboard.upstream.retry import RetryPolicy, persistently
+
+_CONNECTIONS: Final = 10
 
 HttpClient: TypeAlias = httpx.AsyncClient
 """What all HTTP questions of a process share."""
 
 
-def open_client(connections: int = 10) -> HttpClient:
+def open_client(trust: ssl.SSLContext | None = None) -> HttpClient:
     """Return the one client of a process; close it with `aclose`.
+
+    `trust` is which certificates are believed, by default those that the system trusts.
 
     Proxies and `.netrc` of the environment are not used: a question goes to the configured
     address with the configured credentials. httpx would log that address, so it is silenced.
     """
     for chatty in ("httpx", "httpcore"):
         logging.getLogger(chatty).setLevel(logging.WARNING)
-    limits = httpx.Limits(max_connections=connections, max_keepalive_connections=connections)
-    return httpx.AsyncClient(follow_redirects=False, limits=limits, trust_env=False)
+    return httpx.AsyncClient(
+        verify=trust or ssl.create_default_context(),  # httpx would ask a list of its own (certifi)
+        follow_redirects=False,
+        limits=httpx.Limits(max_connections=_CONNECTIONS, max_keepalive_connections=_CONNECTIONS),
+        trust_env=False,
+    )
 
 
 class HttpAsker:
@@ -97,7 +106,7 @@ class HttpAsker:
             raise _unusable_address(self.endpoint) from None
         except httpx.HTTPError as error:
             if is_untrusted(error):
-                raise UpstreamRefused(f"{name}: its TLS certificate is not trusted") from None
+                raise untrusted(name) from None
             raise UpstreamUnavailable(f"{name}: no answer ({type(error).__name__})") from None
 
     async def _read(self, response: httpx.Response, limit: int) -> bytes:

@@ -14,6 +14,7 @@ from http import HTTPStatus
 from typing import Final
 
 from dashboard.domain.observation import Failure, FailureKind
+from dashboard.domain.printing import span
 from dashboard.errors import (
     UpstreamError,
     UpstreamRefused,
@@ -46,7 +47,9 @@ _RPC_NOT_UNDERSTOOD: Final = frozenset({-32700, -32600, -32602})
 def http_error(name: str, status: int, headers: Mapping[str, str]) -> UpstreamError:
     """Return the error for an answer whose status is not 2xx; header names are lower case."""
     if status == HTTPStatus.TOO_MANY_REQUESTS:
-        return UpstreamThrottled(f"{name}: asked too often (HTTP 429)", retry_after(headers))
+        wish = retry_after(headers)
+        pause = f", and wants no question for {span(wish)}" if wish else ""
+        return UpstreamThrottled(f"{name}: asked too often (HTTP 429){pause}", wish)
     if status >= HTTPStatus.INTERNAL_SERVER_ERROR or status == HTTPStatus.REQUEST_TIMEOUT:
         return UpstreamUnavailable(f"{name}: the server failed (HTTP {status})")
     if status >= HTTPStatus.BAD_REQUEST:
@@ -97,6 +100,13 @@ def is_untrusted(error: BaseException) -> bool:
     return any(isinstance(each, ssl.SSLCertVerificationError) for each in _causes(error))
 
 
+def untrusted(name: str) -> UpstreamError:
+    """Return the error for such a certificate."""
+    return UpstreamRefused(
+        f"{name}: its TLS certificate is not trusted (tls.ca_file is for an authority of your own)"
+    )
+
+
 def _causes(error: BaseException | None) -> Iterator[BaseException]:
     while error is not None:
         yield error
@@ -105,7 +115,8 @@ def _causes(error: BaseException | None) -> Iterator[BaseException]:
 
 def failure_of(error: UpstreamError) -> Failure:
     """Return the value that stands for an error where one hash's trouble must not stop others."""
-    return Failure(_kind(error), str(error))
+    wish = error.retry_after if isinstance(error, UpstreamThrottled) else None
+    return Failure(_kind(error), str(error), wish)
 
 
 def _kind(error: UpstreamError) -> FailureKind:

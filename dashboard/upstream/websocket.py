@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import ssl
 from typing import Final
 
 from websockets.asyncio.client import ClientConnection, connect
@@ -17,7 +18,7 @@ from websockets.protocol import State
 
 from dashboard.errors import UpstreamError, UpstreamRefused, UpstreamUnavailable, UpstreamUnreadable
 from dashboard.upstream.endpoint import Endpoint, body_limit
-from dashboard.upstream.refusal import http_error, is_untrusted
+from dashboard.upstream.refusal import http_error, is_untrusted, untrusted
 from dashboard.upstream.retry import RetryPolicy, persistently
 
 MOST_ITEMS: Final = 1000
@@ -33,10 +34,14 @@ class WebSocketAsker:
     answer to the next question.
     """
 
-    def __init__(self, endpoint: Endpoint, policy: RetryPolicy) -> None:
-        """Connect to nothing yet."""
+    def __init__(
+        self, endpoint: Endpoint, policy: RetryPolicy, trust: ssl.SSLContext | None = None
+    ) -> None:
+        """Connect to nothing yet; `trust` is whom to believe, by default whom the system does."""
         self.endpoint = endpoint
         self._policy = policy
+        is_secure = endpoint.url.reveal().startswith("wss://")
+        self._trust = (trust or ssl.create_default_context()) if is_secure else None
         self._one_at_a_time = asyncio.Lock()
         self._connection: ClientConnection | None = None
 
@@ -83,6 +88,7 @@ class WebSocketAsker:
         if self._connection is None or self._connection.state is not State.OPEN:
             self._connection = await _Connect(
                 self.endpoint.url.reveal(),
+                ssl=self._trust,
                 compression=None,  # a small compressed message may unpack into a large one
                 proxy=None,
                 open_timeout=None,  # the attempt as a whole is bounded
@@ -122,10 +128,10 @@ def _understood(name: str, error: OSError | WebSocketException | ValueError) -> 
     if isinstance(error, InvalidStatus):
         headers = {key.lower(): value for key, value in error.response.headers.raw_items()}
         return http_error(name, error.response.status_code, headers)
+    if is_untrusted(error):  # which is a ValueError as well
+        return untrusted(name)
     if isinstance(error, InvalidURI | ValueError):
         return UpstreamRefused(f"{name}: its address cannot be used: give ws(s)://host/path")
-    if is_untrusted(error):
-        return UpstreamRefused(f"{name}: its TLS certificate is not trusted")
     if isinstance(error, ConnectionClosed) and error.sent and error.sent.code == _TOO_BIG:
         return _too_large(name, body_limit(MOST_ITEMS))
     return UpstreamUnavailable(f"{name}: no answer ({type(error).__name__})")

@@ -18,14 +18,14 @@ from dashboard.devnet.ledger import Ledger
 from dashboard.devnet.reporter import Reporter, TrackTransaction
 from dashboard.domain.quantity import TxHash
 from dashboard.errors import SettingsError
+from dashboard.serve.bounded_http import BoundedHttp
 from dashboard.settings import Settings
 from dashboard.store.engine import Store
 from dashboard.store.transactions import TrackRequest, track
-from dashboard.upstream.http import open_client
 from dashboard.wiring.clock import utc_now
 from dashboard.wiring.host_check import HostCheck, allowed_hosts
 from dashboard.wiring.http import run_http
-from dashboard.wiring.networks import Clients, networks_of
+from dashboard.wiring.networks import networks_of, open_clients
 from dashboard.wiring.store import open_role_store
 
 
@@ -37,8 +37,8 @@ async def run_devnet(settings: Settings, stop: asyncio.Event) -> None:
     folder = settings.home / "devnet"
     chain = Chain(open_genesis(folder, settings.devnet.seed, utc_now))
     with closing(Ledger(folder)) as ledger, closing(open_role_store(settings)) as store:
-        async with open_client() as http:
-            serve = Clients(http, settings.poll, attempts=1).exclusion(network)
+        async with open_clients(settings, attempts=1) as clients:
+            serve = clients.exclusion(network)
             assert serve is not None  # noqa: S101 - devnet always has the endpoint of our own serve
             reporter = Reporter(chain, ledger, serve, _tracker(store), utc_now)
             app = HostCheck(build_app(chain, ledger, utc_now), allowed_hosts(settings))
@@ -65,6 +65,7 @@ def _config(app: ASGIApp, settings: Settings) -> uvicorn.Config:
         app,
         host=settings.devnet.host,
         port=settings.devnet.port,
+        http=BoundedHttp,
         log_config=None,
         log_level="warning",
         access_log=False,

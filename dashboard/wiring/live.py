@@ -13,9 +13,8 @@ from dashboard.poll.lookup import LiveQuestion
 from dashboard.settings import Settings
 from dashboard.show.look_up import LookUp
 from dashboard.store.engine import Store
-from dashboard.upstream.http import open_client
 from dashboard.wiring.clock import utc_now
-from dashboard.wiring.networks import Clients, Network
+from dashboard.wiring.networks import Network, open_clients
 
 
 @contextmanager
@@ -25,9 +24,8 @@ def live_question(
     """Yield what a page calls, from any thread; None where no network can be asked."""
     with (
         start_blocking_portal() as portal,
-        portal.wrap_async_context_manager(open_client()) as http,
+        portal.wrap_async_context_manager(open_clients(settings)) as clients,
     ):
-        clients = Clients(http, settings.poll)
         found = {each.network_id: clients.exclusion(each) for each in networks}
         askers = {network_id: asker for network_id, asker in found.items() if asker is not None}
         nodes = {each.network_id: clients.inclusion(each) for each in networks}

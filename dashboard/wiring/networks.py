@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ssl
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from urllib.parse import quote
 
@@ -23,13 +25,14 @@ from dashboard.settings import EndpointSettings, NetworkSettings, Settings
 from dashboard.settings.fees import FeeSettings, LevelSettings, fees_of
 from dashboard.settings.module_limits import limits_of
 from dashboard.settings.schema import PollSettings
+from dashboard.settings.trust import trust_of
 from dashboard.settings.values import Duration
 from dashboard.upstream.blocks import ChainFollower, FollowPolicy
 from dashboard.upstream.endpoint import Asker, Endpoint
 from dashboard.upstream.exclusion import ExclusionClient
 from dashboard.upstream.failover import FailoverFollower
 from dashboard.upstream.gas import BasicKey, Credentials, GasClient, PathKey
-from dashboard.upstream.http import HttpAsker, HttpClient
+from dashboard.upstream.http import HttpAsker, HttpClient, open_client
 from dashboard.upstream.inclusion import FirstThatAnswers, InclusionClient
 from dashboard.upstream.meter import Meter, Note, note_nothing
 from dashboard.upstream.node import NodeClient
@@ -179,16 +182,26 @@ def _level(level: LevelSettings) -> LevelPolicy:
     )
 
 
+@asynccontextmanager
+async def open_clients(settings: Settings, attempts: int = 3) -> AsyncIterator[Clients]:
+    """Yield what makes the clients of all networks, with the HTTP client of the process."""
+    trust = trust_of(settings.tls)
+    async with open_client(trust) as http:
+        yield Clients(http, settings.poll, attempts, trust)
+
+
 @dataclass(frozen=True, slots=True)
 class Clients:
     """Makes the clients of networks over one shared HTTP client; `attempts` at each question.
 
-    All clients of a network count what they ask in its one meter.
+    `trust` is whose certificates are believed over WebSocket. All clients of a network count what
+    they ask in its one meter.
     """
 
     http: HttpClient
     patience: PollSettings
     attempts: int = 3
+    trust: ssl.SSLContext | None = None
     meters: defaultdict[NetworkId, Meter] = field(default_factory=lambda: defaultdict(Meter))
 
     def exclusion(self, network: Network) -> ExclusionClient | None:
@@ -253,7 +266,7 @@ class Clients:
     def _asker(self, name: str, url: Secret, note: Note = note_nothing) -> Asker:
         endpoint = self._endpoint(name, url, note)
         if url.reveal().startswith(("ws://", "wss://")):
-            return WebSocketAsker(endpoint, self._policy())
+            return WebSocketAsker(endpoint, self._policy(), self.trust)
         return HttpAsker(self.http, endpoint, self._policy())
 
     def _endpoint(self, name: str, url: Secret, note: Note) -> Endpoint:

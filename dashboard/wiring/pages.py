@@ -22,9 +22,12 @@ import uvicorn
 from starlette.types import ASGIApp
 
 from dashboard.errors import RoleError
-from dashboard.logs import get_logger
+from dashboard.logs import configure_logs, get_logger
+from dashboard.serve.bounded_http import BoundedHttp
 from dashboard.settings import Settings, load_settings
 from dashboard.show.desk import Desk, register
+from dashboard.show.framework_logs import join_framework_logs
+from dashboard.show.upload_bound import UploadBound
 from dashboard.show.warmth import warm_up
 from dashboard.wiring.cards import card_of
 from dashboard.wiring.clock import utc_now
@@ -50,11 +53,13 @@ async def run_pages(settings: Settings, stop: asyncio.Event) -> None:
     Streamlit reads its configuration from the working directory, so that becomes the project's.
     """
     os.chdir(PROJECT)
+    join_framework_logs()
     app = runpy.run_path("app.py", run_name=AS_A_ROLE)["app"]
     config = uvicorn.Config(
         cast("ASGIApp", app),
         host=settings.pages.host,
         port=settings.pages.port,
+        http=BoundedHttp,
         log_config=None,
         log_level="warning",
         access_log=False,
@@ -69,6 +74,12 @@ def pages_host_check(app: ASGIApp) -> HostCheck:
     return HostCheck(app, allowed_hosts(load_settings()))
 
 
+def pages_upload_bound(app: ASGIApp) -> UploadBound:
+    """Bound what browsers may upload to the pages."""
+    pages = load_settings().pages
+    return UploadBound(app, pages.uploads_per_session, pages.uploads_in_all)
+
+
 def pages_lifespan(
     *, starts_the_rest: bool
 ) -> Callable[[object], AbstractAsyncContextManager[None]]:
@@ -81,6 +92,9 @@ def pages_lifespan(
     @asynccontextmanager
     async def lifespan(_: object) -> AsyncIterator[None]:
         settings = load_settings()
+        if starts_the_rest:
+            configure_logs("pages")
+            join_framework_logs()
         with _background(settings) if starts_the_rest else nullcontext(), _desk(settings) as desk:
             register(desk)
             warm_up()

@@ -19,12 +19,11 @@ from dashboard.serve.strangers import Strangers
 from dashboard.settings import Settings
 from dashboard.settings.schema import ServeSettings
 from dashboard.store.engine import Store
-from dashboard.upstream.http import open_client
 from dashboard.wiring.clock import utc_now
 from dashboard.wiring.host_check import HostCheck, allowed_hosts
 from dashboard.wiring.http import run_http
 from dashboard.wiring.keys import configured_keys
-from dashboard.wiring.networks import Clients, Network, networks_of
+from dashboard.wiring.networks import Clients, Network, networks_of, open_clients
 from dashboard.wiring.store import open_role_store
 
 _UNCOLLECTED: Final = 20_000
@@ -33,10 +32,9 @@ _UNCOLLECTED: Final = 20_000
 
 async def run_serve(settings: Settings, stop: asyncio.Event) -> None:
     """Serve both APIs until `stop`."""
-    http = open_client()
     with closing(open_role_store(settings)) as store:
-        async with http:
-            services = _services(settings, store, Clients(http, settings.poll))
+        async with open_clients(settings) as clients:
+            services = _services(settings, store, clients)
             app = _app(services, settings)
             config = server_config(services, settings.serve.host, settings.serve.port, app)
             _spare_collector()

@@ -10,13 +10,13 @@ from dashboard.poll.clocks import Clocks
 from dashboard.poll.cost import Cost, calls_per_transaction, gas_calls_per_day
 from dashboard.poll.trial import Finding, Trial
 from dashboard.settings import Settings
-from dashboard.upstream.http import open_client
 from dashboard.wiring.clock import elapsed, utc_now
 from dashboard.wiring.networks import (
     Clients,
     Network,
     gas_periods,
     networks_of,
+    open_clients,
     sees_all_reports,
 )
 
@@ -32,8 +32,7 @@ class TriedNetwork:
 
 async def try_networks(settings: Settings, only: int | None = None) -> list[TriedNetwork]:
     """Ask each endpoint of each network once, or of the one with this id, without patience."""
-    async with open_client() as http:
-        clients = Clients(http, settings.poll, attempts=1)
+    async with open_clients(settings, attempts=1) as clients:
         return [
             TriedNetwork(
                 network,

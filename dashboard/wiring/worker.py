@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import socket
+import ssl
 from contextlib import closing
 from functools import partial
 from uuid import uuid4
@@ -26,10 +27,17 @@ from dashboard.poll.lease import Lease
 from dashboard.poll.watch import run_watch
 from dashboard.settings import MailSettings, Settings
 from dashboard.settings.check import is_ehlo_name
+from dashboard.settings.trust import trust_of
 from dashboard.store.engine import Store
-from dashboard.upstream.http import open_client
 from dashboard.wiring.clock import elapsed, utc_now
-from dashboard.wiring.networks import Clients, Network, gas_periods, module_limits, networks_of
+from dashboard.wiring.networks import (
+    Clients,
+    Network,
+    gas_periods,
+    module_limits,
+    networks_of,
+    open_clients,
+)
 from dashboard.wiring.rules import condition_rules
 from dashboard.wiring.store import open_role_store
 from dashboard.wiring.worker_lease import WORKER_LEASE
@@ -43,8 +51,7 @@ async def run_worker(settings: Settings, stop: asyncio.Event) -> None:
     """Work, or stand by while another worker does, until `stop`."""
     networks = networks_of(settings)
     with closing(open_role_store(settings)) as store:
-        async with open_client() as http:
-            clients = Clients(http, settings.poll)
+        async with open_clients(settings) as clients:
             watched = [_watched(network, clients, settings) for network in networks]
             watcher = Watcher(
                 store=store,
@@ -102,10 +109,10 @@ def mail_channel(settings: Settings) -> Channel:
     mail = settings.mail
     if not mail.smtp_host:
         return MaildirChannel(settings.home / "mail", mail.sender)
-    return SmtpChannel(_smtp_server(mail), mail.sender)
+    return SmtpChannel(_smtp_server(mail, trust_of(settings.tls)), mail.sender)
 
 
-def _smtp_server(mail: MailSettings) -> SmtpServer:
+def _smtp_server(mail: MailSettings, trust: ssl.SSLContext) -> SmtpServer:
     return SmtpServer(
         host=mail.smtp_host,
         port=mail.smtp_port,
@@ -113,6 +120,7 @@ def _smtp_server(mail: MailSettings) -> SmtpServer:
         username=mail.username,
         password=mail.password,
         timeout=mail.timeout,
+        trust=trust,
         own_name=mail.ehlo_name or _name_of_this_machine(),
     )
 

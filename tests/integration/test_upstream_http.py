@@ -20,6 +20,7 @@ from dashboard.upstream.endpoint import Endpoint
 from dashboard.upstream.exclusion import ExclusionClient
 from dashboard.upstream.http import HttpAsker, open_client
 from dashboard.upstream.retry import RetryPolicy
+from tests.builders import a_hash
 from tests.integration.misbehaviours import LIMIT, MISBEHAVIOURS, patience_with
 from tests.integration.upstreams import (
     AT_ONCE,
@@ -193,3 +194,14 @@ async def test_exclusion_question_survives_every_misbehaviour(case: str) -> None
 
     assert [each.tx_hash for each in answers] == hashes
     assert all(each.failure and each.record is None for each in answers)
+
+
+async def test_exclusion_client_hands_on_how_long_it_is_to_wait() -> None:
+    behave = replying("429 Too Many Requests", b"{}", {"Retry-After": "300"})
+    async with asking_http(behave) as (asker, upstream):
+        answers = await ExclusionClient(asker, "linea").ask([a_hash(1), a_hash(2)])
+
+    failures = [each.failure for each in answers if each.failure is not None]
+    assert [each.retry_after for each in failures] == [timedelta(minutes=5)] * 2
+    assert "asked too often (HTTP 429), and wants no question for 5 min" in failures[0].message
+    assert len(upstream.requests) == 1

@@ -22,7 +22,10 @@ _TROUBLES: Final = (
     (smtplib.SMTPNotSupportedError, "lacks STARTTLS or a login; check security in [mail]"),
     (smtplib.SMTPServerDisconnected, "closed the connection"),
     (smtplib.SMTPException, "does not offer what is needed; check security in [mail]"),
-    (ssl.SSLCertVerificationError, "has no certificate that can be trusted"),
+    (
+        ssl.SSLCertVerificationError,
+        "has no certificate that can be trusted (tls.ca_file is for an authority of your own)",
+    ),
     (UnicodeError, "takes ASCII only; check host, username and password in [mail]"),
 )
 

@@ -13,6 +13,7 @@ from dashboard.devnet.accounts import Account, Payment
 from dashboard.devnet.answers import contract_of
 from dashboard.devnet.chain import DEVNET_ID
 from dashboard.devnet.chance import Chance
+from dashboard.devnet.traffic import Traffic
 from dashboard.domain.exclusion import SignedTransaction
 from dashboard.domain.quantity import WEI_PER_GWEI, Address, TxHash, Wei
 from tests.unit.devnet.devnets import HEAD, KEY, SENDER, Devnet, a_transaction
@@ -181,6 +182,23 @@ def test_same_transaction_is_already_known(devnet: Devnet) -> None:
     _, message = devnet.fault("eth_sendRawTransaction", a_transaction())
 
     assert message == f"already known: {tx_hash} was accepted before"
+
+
+def test_rejected_transaction_of_the_traffic_has_the_nonce_that_the_chain_expects(
+    devnet: Devnet,
+) -> None:
+    stories = [Traffic(devnet.chain).story(number) for number in range(5)]
+
+    expected = [
+        int(devnet.ask("eth_getTransactionCount", str(each.transaction.sender), "latest"), 16)
+        for each in stories
+    ]
+    sent = [
+        devnet.ask("eth_sendRawTransaction", f"0x{each.transaction.raw.hex()}") for each in stories
+    ]
+
+    assert [each.transaction.nonce for each in stories] == expected
+    assert sent == [str(each.transaction.tx_hash) for each in stories]
 
 
 def test_used_nonce_is_too_low(devnet: Devnet) -> None:

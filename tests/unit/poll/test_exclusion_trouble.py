@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 
 from dashboard.domain.condition import State
-from dashboard.domain.observation import ExclusionAnswer
+from dashboard.domain.observation import ExclusionAnswer, Failure, FailureKind
 from dashboard.errors import StoreUnavailable
 from dashboard.poll.exclusion import ExclusionPoll
 from dashboard.poll.lease import LeaseLost
@@ -159,6 +159,25 @@ async def test_silent_upstream_is_left_alone_for_longer_each_time(
         await poll.tick()
 
     assert 60 <= len(upstream.asked) <= 70
+
+
+@pytest.mark.parametrize("numbers", [(1,), (1, 2)])
+async def test_upstream_that_wants_rest_gets_it(
+    store: Store,
+    poll: ExclusionPoll,
+    upstream: ScriptedExclusion,
+    timepiece: Timepiece,
+    numbers: tuple[int, ...],
+) -> None:
+    watch(store, timepiece, *numbers)
+    upstream.silence = Failure(FailureKind.THROTTLED, "too fast", timedelta(hours=1))
+    upstream.failing = {a_hash(1)}
+
+    await let_pass(poll, timepiece, timedelta(minutes=59))
+    assert len(upstream.asked) == 1
+
+    await let_pass(poll, timepiece, timedelta(minutes=2))
+    assert len(upstream.asked) == 2
 
 
 async def test_upstream_that_is_back_is_asked_at_its_pace_again(

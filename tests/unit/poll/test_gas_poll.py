@@ -126,6 +126,20 @@ async def test_throttled_operation_rests_as_long_as_the_upstream_wants(
     assert upstream.asked[Operation.SUGGESTED_GAS_FEES] == 1
 
 
+async def test_upstream_that_wants_rest_is_asked_none_of_the_questions(
+    poll: GasPoll, upstream: ScriptedGas, timepiece: Timepiece
+) -> None:
+    await poll.tick()
+    error = UpstreamThrottled("too fast", timedelta(hours=3))
+    upstream.errors[Operation.SUGGESTED_GAS_FEES] = error
+    await tick_for(poll, timepiece, timedelta(seconds=8))
+    before = upstream.asked.copy()
+
+    await tick_for(poll, timepiece, timedelta(hours=2))
+
+    assert upstream.asked == before
+
+
 async def test_clock_set_back_does_not_stop_the_poll(
     poll: GasPoll, upstream: ScriptedGas, timepiece: Timepiece
 ) -> None:

@@ -24,6 +24,12 @@ class Transport:
     def close(self) -> None:
         self.done.append("closed")
 
+    def pause_reading(self) -> None:
+        self.done.append("paused")
+
+    def resume_reading(self) -> None:
+        self.done.append("resumed")
+
     def is_closing(self) -> bool:
         return "closed" in self.done
 
@@ -61,3 +67,16 @@ async def test_closing_sends_the_rest_first() -> None:
 
     assert transport.done == [b"last", "closed"]
     assert cork.is_closing()
+
+
+async def test_transport_whose_client_does_not_read_is_read_again_when_it_does() -> None:
+    transport, cork = corked()
+
+    cork.fill()
+    cork.resume_reading()
+    cork.drain()
+    cork.pause_reading()
+    cork.fill()
+    cork.drain()
+
+    assert transport.done == ["paused", "resumed", "paused", "paused"]

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -12,12 +14,13 @@ import pytest
 
 from dashboard.domain.quantity import NetworkId
 from dashboard.domain.secret import Secret
+from dashboard.errors import StoreUnavailable
 from dashboard.serve.following import NetworkFees
 from dashboard.serve.gas import GasApi
 from dashboard.serve.health import Readiness, trouble_of_node
 from dashboard.serve.keys import ApiKey
 from dashboard.serve.services import ServeServices
-from dashboard.store.engine import Store
+from dashboard.store.engine import Store, prove_writing
 from dashboard.store.known_hashes import load_heads
 from tests.disk import disk_that_takes_nothing
 from tests.integration.serving import a_store, services_of
@@ -133,7 +136,7 @@ async def test_store_that_cannot_be_written_ends_readiness_and_names_no_path(sto
     assert "linewatch.db" not in reason
 
 
-async def test_store_is_not_proved_again_at_once(store: Store) -> None:
+async def test_store_is_not_looked_at_again_at_once(store: Store) -> None:
     readiness = Readiness(at_work(services_of(store)), [])
     before = await readiness.answer()
 
@@ -141,6 +144,33 @@ async def test_store_is_not_proved_again_at_once(store: Store) -> None:
         after = await readiness.answer()
 
     assert (before.status_code, after.status_code) == (200, 200)
+
+
+async def test_whoever_asks_for_readiness_lets_nothing_be_written(store: Store) -> None:
+    services = at_work(services_of(store))
+    with closing(sqlite3.connect(store.name.removeprefix("The store "))) as other:
+        before = _version(other)
+        statuses = {(await Readiness(services, []).answer()).status_code for _ in range(3)}
+
+        assert (statuses, _version(other)) == ({200}, before)
+
+
+async def test_store_that_refused_to_write_is_ready_once_it_does_not(store: Store) -> None:
+    services = at_work(services_of(store))
+    with disk_that_takes_nothing(), pytest.raises(StoreUnavailable):
+        prove_writing(store)
+    with closing(sqlite3.connect(store.name.removeprefix("The store "))) as other:
+        before = _version(other)
+
+        status = (await Readiness(services, []).answer()).status_code
+
+        assert (status, _version(other) > before) == (200, True)
+
+
+def _version(connection: sqlite3.Connection) -> int:
+    """Return what SQLite counts up with each commit of somebody else."""
+    version: int = connection.execute("PRAGMA data_version").fetchone()[0]
+    return version
 
 
 async def test_store_that_can_be_written_again_is_ready_again(store: Store) -> None:

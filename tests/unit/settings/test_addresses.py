@@ -35,6 +35,14 @@ MISTAKES = {
         NETWORK + "node = { url = 'http://' }\n",
         ("networks.mine.node.url", "names no host"),
     ),
+    "a file of certificates that is not there": (
+        "[tls]\nca_file = '/no/such.pem'\n",
+        ("tls.ca_file", "/no/such.pem cannot be read: No such file"),
+    ),
+    "a file without a certificate": (
+        "[tls]\nca_file = '/dev/null'\n",
+        ("tls.ca_file", "/dev/null holds no certificate: write them as PEM"),
+    ),
     "an address of no store": (
         "[store]\nurl = 'mysql://h/canary'\n",
         ("store.url", "cannot be used", "mysql, which is not supported"),
