@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
@@ -13,12 +12,13 @@ from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from time import monotonic
-from typing import Final
+from typing import Any, Final
 
+from tests.faults.history import commit_of, is_in_history
 from tests.faults.registry import ROWS
 from tests.faults.rows import Failure, Row
 from tests.faults.sides import play_beside
-from tests.faults.table import PAGE, Tally, this_machine, write_page
+from tests.faults.table import PAGE, Tally, this_machine, write_changes, write_page
 
 _ROOT: Final = Path(__file__).parents[2]
 _KEPT: Final = _ROOT / ".faults"
@@ -33,28 +33,42 @@ class Progress:
     seed: int
     commit: str
     played: set[int] = field(default_factory=set)
-    failures: list[dict[str, object]] = field(default_factory=list)
+    failures: list[dict[str, Any]] = field(default_factory=list)
     seconds: float = 0.0
 
     def left(self, plays: int) -> list[int]:
         """Return the numbers of those runs that are still to be played."""
         return [number for number in range(plays) if number not in self.played]
 
+    def cases(self, row: Row) -> int:
+        """Count what was played: of a play that a failure ended, only the cases that it came to."""
+        ended = {each["number"]: each.get("cases") for each in self.failures}
+        return sum(ended.get(number) or row.cases_per_play for number in self.played)
 
-def main(arguments: Sequence[str]) -> int:
-    """Play the named rows, or all of them, and write each finished one into the table."""
+
+def main(arguments: Sequence[str], commit: str | None = None) -> int:
+    """Play the named rows, or all of them, and write each finished one into the table.
+
+    `commit` names what is played, where that is not what is checked out.
+    """
     parser = _parser()
     options = parser.parse_args(arguments)
     if unknown := set(options.rows) - {row.name for row in ROWS}:
         parser.error(f"no such row: {', '.join(sorted(unknown))}")
     if options.table:
-        write_page(ROWS, {})
+        write_changes(ROWS)
         return 0
     chosen = [row for row in ROWS if not options.rows or row.name in options.rows]
     if options.again is not None:
         return sum(_play_again(row, options) for row in chosen)
-    failures = sum(_play(row, options) for row in chosen)
-    print(f"{PAGE.name} tells what {len(chosen)} rows came to; {failures} failures")
+    commit = commit or commit_of(PAGE)
+    if not (options.unpublished or is_in_history(commit)):
+        parser.error(
+            f"{commit} is not in the history of main, so nobody could look at what was played: "
+            "play what is committed there, or say --unpublished to write no table"
+        )
+    failures = sum(_play(row, options, commit) for row in chosen)
+    print(f"{len(chosen)} rows played; {failures} failures")
     return 1 if failures else 0
 
 
@@ -72,13 +86,16 @@ def _parser() -> argparse.ArgumentParser:
         metavar="N",
         help="play so many runs of a row at once; as many as there are processors",
     )
-    parser.add_argument("--table", action="store_true", help="only list new rows in the table")
+    parser.add_argument("--unpublished", action="store_true", help="play, but write no table")
+    parser.add_argument(
+        "--table", action="store_true", help="only list new rows, and count changes since"
+    )
     return parser
 
 
-def _play(row: Row, options: argparse.Namespace) -> int:
+def _play(row: Row, options: argparse.Namespace, commit: str) -> int:
     """Play a row to its end, going on where it was interrupted; return its failures."""
-    progress = _read(row, options.seed, _commit())
+    progress = _read(row, options.seed, commit)
     plays = -(-(options.runs or row.full) // row.cases_per_play)
     began = saved = monotonic() - progress.seconds
     with tempfile.TemporaryDirectory(prefix="faults-") as folder:
@@ -93,7 +110,11 @@ def _play(row: Row, options: argparse.Namespace) -> int:
                 print(f"{row.name}: {len(progress.played)} of {plays} played", flush=True)
                 saved = monotonic()
     _keep(row, progress)
-    return _publish(row, progress)
+    if not options.unpublished:
+        _publish(row, progress)
+    count, failures = progress.cases(row), len(progress.failures)
+    print(f"{row.name}: {count} runs, {failures} failures, {progress.seconds:.0f} s", flush=True)
+    return failures
 
 
 def _play_again(row: Row, options: argparse.Namespace) -> int:
@@ -107,15 +128,14 @@ def _play_again(row: Row, options: argparse.Namespace) -> int:
     return len(failures)
 
 
-def _publish(row: Row, progress: Progress) -> int:
-    """Write a row into the table; return its failures."""
+def _publish(row: Row, progress: Progress) -> None:
+    """Write a row into the table."""
     now = f"{datetime.now(UTC):%Y-%m-%d}"
-    count = len(progress.played) * row.cases_per_play
-    failures = len(progress.failures)
-    tally = Tally(count, failures, progress.seed, progress.commit, this_machine(), now)
+    count, failures = progress.cases(row), len(progress.failures)
+    seed, commit = progress.seed, progress.commit
+    tally = Tally(row.promise, count, failures, seed, commit, this_machine(), now)
     write_page(ROWS, {row.name: tally})
-    print(f"{row.name}: {count} runs, {failures} failures, {progress.seconds:.0f} s", flush=True)
-    return failures
+    write_changes(ROWS)
 
 
 def _note(row: Row, progress: Progress, failure: Failure | None) -> None:
@@ -138,19 +158,6 @@ def _keep(row: Row, progress: Progress) -> None:
     _KEPT.mkdir(exist_ok=True)
     kept = asdict(progress) | {"played": sorted(progress.played)}
     (_KEPT / f"{row.name}.json").write_text(json.dumps(kept), encoding="utf-8")
-
-
-def _commit() -> str:
-    """Name the code that is played, with a mark where it differs from what is committed."""
-    changes = _git("status", "--porcelain", "--", ":/", f":!/{PAGE.relative_to(_ROOT).as_posix()}")
-    return _git("rev-parse", "--short=10", "HEAD") + ("+" if changes else "")
-
-
-def _git(*arguments: str) -> str:
-    command = ["git", *arguments]
-    return subprocess.run(
-        command, capture_output=True, text=True, check=True, cwd=_ROOT
-    ).stdout.strip()
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ from tests.faults.failing_disk import break_disk
 from tests.faults.killed_worker import check_life
 from tests.faults.launching import Process, Surroundings, launching
 from tests.faults.owed import check_told
-from tests.faults.rows import Play, Row
+from tests.faults.rows import Chance, Play, Row
 from tests.faults.workplace import RECIPIENTS, Workplace, pause, workplace
 from tests.waiting import eventually
 
@@ -32,8 +32,8 @@ def _failing(folder: Path) -> Iterator[Play]:
     ):
         process = place.start(disk=disk.address)
 
-        def play(chance: Random) -> None:
-            for _ in range(_BREAKS):
+        def play(chance: Chance) -> None:
+            for _ in chance.cases(_BREAKS):
                 _break_once(place, disk, process, chance)
             place.wait_until_quiet(process)
             check_told(place.found(), place.records, RECIPIENTS, place.post.taken)

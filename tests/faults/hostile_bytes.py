@@ -37,7 +37,7 @@ from dashboard.wire.transaction import decode_transaction
 from tests.conformance.grammar import Grammar
 from tests.conformance.own_methods import ALL
 from tests.conformance.reports import Reports, damaged
-from tests.faults.rows import Play, Row
+from tests.faults.rows import Chance, Play, Row
 
 _CASES: Final = 2_000
 _REPORTS: Final = Reports()
@@ -151,8 +151,8 @@ def _mutated(chance: Random, text: str, signs: str) -> str:
 
 @contextmanager
 def _reading(_folder: Path) -> Iterator[Play]:
-    def play(chance: Random) -> None:
-        for _ in range(_CASES):
+    def play(chance: Chance) -> None:
+        for _ in chance.cases(_CASES):
             chance.choice(_READERS)(chance)
 
     yield play

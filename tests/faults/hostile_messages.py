@@ -11,7 +11,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
-from random import Random
 from typing import Final
 
 from websockets.sync.client import ClientConnection, connect
@@ -22,7 +21,7 @@ from tests.conformance.own_methods import ALL
 from tests.conformance.reports import Reports
 from tests.conformance.served import GET, LIMITS, UNKNOWN_HASH, Served, apis
 from tests.conformance.watch import Watch, watching
-from tests.faults.rows import Play, Row
+from tests.faults.rows import Chance, Play, Row
 
 _MESSAGES: Final = 250
 _PUSH: Final = '{"jsonrpc":"2.0","method":"linewatch_subscription"'
@@ -39,10 +38,10 @@ class Conversation:
     reports: Reports
     marks: Iterator[int]
 
-    def play(self, chance: Random) -> None:
+    def play(self, chance: Chance) -> None:
         """Send messages and check what each is answered."""
         grammar = Grammar(chance, self.reports, ALL)
-        for _ in range(_MESSAGES):
+        for _ in chance.cases(_MESSAGES):
             message = grammar.message()
             answer = self.post(message) if chance.random() < 0.5 else self.send(message)
             check(message, answer, LIMITS.largest_batch)

@@ -23,7 +23,7 @@ from tests.builders import A_NETWORK
 from tests.faults.launching import Launcher, Process, Surroundings, launching
 from tests.faults.owed import check_whole, told
 from tests.faults.reporters import ACKNOWLEDGED, Handed, a_handed
-from tests.faults.rows import Play, Row
+from tests.faults.rows import Chance, Play, Row
 from tests.faults.serving import SAVE, a_call, connected, post
 from tests.faults.workplace import pause
 from tests.installation import Installation, new_installation
@@ -129,14 +129,14 @@ def _killing(folder: Path) -> Iterator[Play]:
     numbers = count()
     with launching() as launcher:
 
-        def play(chance: Random) -> None:
+        def play(chance: Chance) -> None:
             home = folder / str(next(numbers))
             installation = new_installation(home, LINEWATCH_WORKER_LEASE=_LEASE)
             url = f"sqlite:///{home}/linewatch.sqlite"
             migrate(url)
             with closing(open_store(url)) as store:
                 household = _Household(installation, launcher, store)
-                for _ in range(_LIVES):
+                for _ in chance.cases(_LIVES):
                     _kill_in_the_middle(household, chance)
                 _live_to_the_end(household)
 

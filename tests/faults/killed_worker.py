@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from collections.abc import Set as AbstractSet
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
@@ -16,7 +16,7 @@ from tests.databases import new_store
 from tests.faults.launching import Launcher, Process, launching
 from tests.faults.owed import check_taken, check_ticks, check_told, check_whole
 from tests.faults.rolled_up import check_rollups
-from tests.faults.rows import Play, Row
+from tests.faults.rows import Chance, Play, Row
 from tests.faults.workplace import RECIPIENTS, Workplace, pause, workplace
 
 _KILLS: Final = 10
@@ -30,7 +30,7 @@ def _killing(folder: Path, database: str, kills: int) -> Iterator[Play]:
     numbers = count()
     with launching() as launcher, ThreadPoolExecutor(_SIDES) as sides:
 
-        def play(chance: Random) -> None:
+        def play(chance: Chance) -> None:
             homes = [folder / f"{next(numbers)}" for _ in range(_SIDES)]
             with ExitStack() as stores:
                 tasks = []
@@ -38,17 +38,17 @@ def _killing(folder: Path, database: str, kills: int) -> Iterator[Play]:
                     home.mkdir(parents=True)
                     url = stores.enter_context(new_store(database, home))
                     luck = Random(chance.random())  # noqa: S311 - faults must repeat
-                    tasks.append((home, url, launcher, luck, kills // _SIDES))
+                    tasks.append((home, url, launcher, luck, chance.cases(kills // _SIDES)))
                 list(sides.map(lambda each: _kill_again_and_again(*each), tasks))
 
         yield play
 
 
 def _kill_again_and_again(
-    home: Path, url: str, launcher: Launcher, chance: Random, kills: int
+    home: Path, url: str, launcher: Launcher, chance: Random, kills: Iterable[int]
 ) -> None:
     with workplace(home, url, launcher) as place:
-        for _ in range(kills):
+        for _ in kills:
             _kill_once(place, chance)
         process = place.start()
         place.wait_until_quiet(process)

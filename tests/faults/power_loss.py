@@ -22,7 +22,7 @@ from dashboard.store.migrate import configuration, migrate
 from tests.faults import fragile_driver
 from tests.faults.fragile_disk import FragileDisk, Image, keep
 from tests.faults.fragile_vfs import FragileVfs
-from tests.faults.rows import Play, Row
+from tests.faults.rows import Chance, Play, Row
 from tests.faults.store_work import WORKS
 from tests.unit.store.machine import Machine
 
@@ -141,7 +141,7 @@ class PowerLoss:
     beginnings: list[Image]
     synchronous: str = ""
 
-    def play(self, chance: Random) -> None:
+    def play(self, chance: Chance) -> None:
         """Live, lose the power, live on with what was left, and look at it each time."""
         numbers = count(1)
         image = chance.choice(self.beginnings)
@@ -150,7 +150,7 @@ class PowerLoss:
             keep(image, place)
             session = Session(place, FragileDisk(image), self.synchronous)
             session.play(chance, numbers)
-            for _ in range(CUTS // _LIVES):
+            for _ in chance.cases(CUTS // _LIVES):
                 image = self._cut(session, chance)
             rmtree(place)
 

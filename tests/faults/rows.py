@@ -22,6 +22,13 @@ class Chance(Random):
         """Make the same choices each time."""
         super().__init__(f"{seed}/{row}/{number}")
         self.number = number
+        self.begun = 0
+
+    def cases(self, count: int) -> Iterator[int]:
+        """Go through the cases of one play, and keep how many have begun."""
+        for case in range(count):
+            self.begun += 1
+            yield case
 
 
 Play: TypeAlias = Callable[[Chance], None]
@@ -47,10 +54,14 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A broken promise; with the row's seed, its number tells how to see it again."""
+    """A broken promise; with the row's seed, its number tells how to see it again.
+
+    `cases`: how many of its cases the play came to, the broken one included; None for all.
+    """
 
     number: int
     what: str
+    cases: int | None = None
 
 
 def play_row(
@@ -68,15 +79,19 @@ def play_row(
             return
         place.mkdir(parents=True)
         played = number
+        chance: Chance | None = None
         try:
             with row.stage(place) as play:
                 while number is not None:
                     played = number
-                    play(Chance(seed, row.name, number))
+                    chance = Chance(seed, row.name, number)
+                    play(chance)
+                    chance = None
                     yield number, None
                     number = next(left, None)
         except Exception as error:  # noqa: BLE001 - whatever goes wrong is what the table counts
-            yield played, Failure(played, f"{type(error).__name__}: {error}"[:2000])
+            cases = None if chance is None else max(1, chance.begun)
+            yield played, Failure(played, f"{type(error).__name__}: {error}"[:2000], cases)
             if number is not None:
                 number = next(left, None)
 

@@ -2,50 +2,70 @@
 
 from __future__ import annotations
 
+import math
 import os
 import platform
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from fractions import Fraction
 from pathlib import Path
 from typing import Final
 
+from tests.faults.history import changes_since
+from tests.faults.promised import PROMISED, Promised
 from tests.faults.rows import Row
 
 PAGE: Final = Path(__file__).parents[2] / "docs" / "faults.md"
-_HEAD: Final = (
-    "| row | promise | runs | failures | bound at 95 % | seed | commit | machine | date |",
-    "|---|---|---|---|---|---|---|---|---|",
+_COLUMNS: Final = (
+    *("row", "promise", "runs", "failures", "bound at 95 %"),
+    *("seed", "commit", "changes since", "machine", "date"),
 )
-_NOT_YET: Final = " | not yet | | | | | | |"
-_LINE: Final = re.compile(r"^\| `([a-z0-9-]+)` \|.*$", re.MULTILINE)
-_TABLE: Final = re.compile(rf"^{re.escape(_HEAD[0])}\n(?:\|.*\n)*", re.MULTILINE)
+_HEAD: Final = (f"| {' | '.join(_COLUMNS)} |", f"|{'---|' * len(_COLUMNS)}")
+_NOT_YET: Final = " | not yet | | | | | | | |"
+_PROMISED_HEAD: Final = ("| fault | what happens | promise | rows |", "|---|---|---|---|")
 _NOTHING_SEEN: Final = 3
 """No failure in n independent runs bounds its chance to 3/n at 95 %."""
 
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """What became of the runs of one row, and where and when they ran."""
+    """What became of the runs of one row, and where and when they ran.
 
+    `since`: how often the code was changed after that, as far as the page knew when it was written.
+    """
+
+    promise: str
     runs: int
     failures: int
     seed: int
     commit: str
     machine: str
     date: str
+    since: str = "0"
 
 
 def write_page(rows: Sequence[Row], tallies: Mapping[str, Tally], page: Path = PAGE) -> None:
-    """Write the table anew: what `tallies` tell, and of other rows what was played already."""
+    """Write both tables anew: what `tallies` tell, and of other rows what was played already."""
     text = page.read_text(encoding="utf-8")
-    before = {match[1]: match[0] for match in _LINE.finditer(text) if _NOT_YET not in match[0]}
-    lines = [
-        _line(row, tallies[row.name]) if row.name in tallies else before.get(row.name, _empty(row))
-        for row in rows
-    ]
-    table = "".join(f"{line}\n" for line in (*_HEAD, *lines))
-    page.write_text(_TABLE.sub(lambda _: table, text, count=1), encoding="utf-8")
+    known = {**played(text), **tallies}
+    lines = [_line(row.name, known[row.name]) if row.name in known else _empty(row) for row in rows]
+    text = _with_table(text, _HEAD, lines)
+    text = _with_table(text, _PROMISED_HEAD, [_promised(each) for each in PROMISED])
+    page.write_text(text, encoding="utf-8")
+
+
+def write_changes(rows: Sequence[Row], page: Path = PAGE) -> None:
+    """Count anew, for each row that was played, how often the code was changed since."""
+    tallies = played(page.read_text(encoding="utf-8"))
+    told = {name: replace(each, since=changes_since(each.commit)) for name, each in tallies.items()}
+    write_page(rows, told, page)
+
+
+def played(text: str) -> dict[str, Tally]:
+    """Read what the page tells of rows that were played."""
+    lines = [line for line in text.splitlines() if line.startswith("| `") and _NOT_YET not in line]
+    return dict(map(_read, lines))
 
 
 def this_machine() -> str:
@@ -54,29 +74,56 @@ def this_machine() -> str:
 
 
 def bound(runs: int, failures: int) -> str:
-    """Say how likely the fault is at most to break its promise, given what was seen."""
+    """Say how likely the fault is at most to break its promise, given what was seen.
+
+    Two digits that count, rounded up: a bound that is rounded down would be false.
+    """
     if failures:
         return f"broken in {failures} of {runs}"
-    return f"≤ {min(1.0, _NOTHING_SEEN / runs):.2%}".replace("%", " %")
+    percent = min(Fraction(100), Fraction(100 * _NOTHING_SEEN, runs))
+    digits = 2
+    while percent * 10**digits < 10:
+        digits += 1
+    return f"≤ {math.ceil(percent * 10**digits) / 10**digits:.{digits}f} %"
 
 
-def _line(row: Row, tally: Tally) -> str:
+def _line(name: str, tally: Tally) -> str:
     cells = (
-        f"`{row.name}`",
-        row.promise,
+        f"`{name}`",
+        tally.promise,
         f"{tally.runs:,}",
         str(tally.failures),
         bound(tally.runs, tally.failures),
         str(tally.seed),
         tally.commit,
+        tally.since,
         tally.machine,
         tally.date,
     )
     return f"| {' | '.join(cells)} |"
 
 
+def _read(line: str) -> tuple[str, Tally]:
+    name, promise, runs, failures, _, seed, commit, since, machine, date = line[2:-2].split(" | ")
+    count = int(runs.replace(",", ""))
+    tally = Tally(promise, count, int(failures), int(seed), commit, machine, date, since)
+    return name.strip("`"), tally
+
+
 def _empty(row: Row) -> str:
     return f"| `{row.name}` | {row.promise}{_NOT_YET}"
+
+
+def _promised(each: Promised) -> str:
+    rows = ", ".join(f"`{name}`" for name in each.rows) or "**none yet**"
+    return f"| {each.code} | {each.fault} | {each.promise} | {rows} |"
+
+
+def _with_table(text: str, head: Sequence[str], lines: Sequence[str]) -> str:
+    """Put lines in place of those of the table with this head."""
+    table = "".join(f"{line}\n" for line in (*head, *lines))
+    found = re.compile(rf"^{re.escape(head[0])}\n(?:\|.*\n)*", re.MULTILINE)
+    return found.sub(lambda _: table, text, count=1)
 
 
 def _processor() -> str:

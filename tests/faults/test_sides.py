@@ -37,7 +37,7 @@ def test_failure_is_told_once_and_the_next_run_has_a_new_stage(tmp_path: Path) -
 
     outcomes = list(play_row(_a_row(play), tmp_path, 1, [0, 1, 2]))
 
-    assert outcomes == [(0, None), (1, Failure(1, "AssertionError: it is broken")), (2, None)]
+    assert outcomes == [(0, None), (1, Failure(1, "AssertionError: it is broken", 1)), (2, None)]
     assert sorted(each.name for each in tmp_path.iterdir()) == ["a-row-0", "a-row-1"]
 
 
