@@ -6,6 +6,7 @@ import streamlit as st
 from starlette.middleware import Middleware
 
 from dashboard.show.headers import StrictHeaders
+from dashboard.show.site_map import SiteMap
 from dashboard.wiring.pages import (
     AS_A_ROLE,
     pages_host_check,
@@ -20,5 +21,6 @@ app = st.App(
         Middleware(StrictHeaders),
         Middleware(pages_host_check),
         Middleware(pages_upload_bound),
+        Middleware(SiteMap),
     ],
 )

@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from base64 import b64encode
 from hashlib import sha256
-from importlib.resources import files
 from typing import Final
 
 from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from dashboard.show.site_map import index_of_pages
 
 _SCRIPT: Final = re.compile(
     r"<script(?P<attributes>[^>]*)>(?P<body>.*?)</script>", re.DOTALL | re.IGNORECASE
@@ -22,9 +23,8 @@ class StrictHeaders:
     def __init__(self, app: ASGIApp) -> None:
         """Compute the policy from the index page that this installation serves."""
         self._app = app
-        index = files("streamlit").joinpath("static/index.html").read_text(encoding="utf-8")
         self._headers = {
-            "Content-Security-Policy": content_security_policy(index),
+            "Content-Security-Policy": content_security_policy(index_of_pages()),
             "X-Content-Type-Options": "nosniff",
             "X-Frame-Options": "DENY",
             "Referrer-Policy": "no-referrer",

@@ -6,11 +6,15 @@ from typing import Final
 import streamlit as st
 
 from dashboard.show import desk as desks
-from dashboard.show.parts.chooser import network_chooser
+from dashboard.show.parts.chooser import NETWORK, network_chooser
 from dashboard.show.parts.states import notice, simulated_mark
+from dashboard.show.parts.wrong_parameters import wrong_parameters_told
 from dashboard.show.views import alerts, fees, health, lookup, overview, rejections, tracked
 
 PAGES: Final = (overview, fees, rejections, lookup, tracked, alerts, health)
+_OTHER_PARAMETERS: Final = frozenset({NETWORK, lookup.TX, lookup.LIST})
+"""What an address may hold beside the choices of a page."""
+
 _HERE: Final = Path(__file__).parent
 
 
@@ -27,10 +31,12 @@ def main() -> None:
     if chosen is places[0] and lookup.TX in st.query_params:
         st.switch_page(lookup.place(), query_params={lookup.TX: st.query_params.get_all(lookup.TX)})
     networks = desks.current().networks
-    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="frame"):
-        simulated_mark(networks)
-        network_chooser(networks)
-    chosen.run()
+    frame = st.container(horizontal=True, vertical_alignment="center", gap="small", key="frame")
+    with wrong_parameters_told(frame, _OTHER_PARAMETERS):
+        with frame:
+            simulated_mark(networks)
+            network_chooser(networks)
+        chosen.run()
 
 
 main()

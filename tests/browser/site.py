@@ -15,6 +15,7 @@ from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.show import desk as desks
 from dashboard.show.desk import Desk
 from dashboard.show.headers import StrictHeaders
+from dashboard.show.site_map import SiteMap
 from dashboard.store.answers import record_answers
 from dashboard.store.engine import Store
 from dashboard.store.sizes import measure, note_size
@@ -34,7 +35,7 @@ def build() -> st.App:
             store, (SIMULATED, SILENT, FLAT), lambda hashes, _: _answer_null(store, hashes), utc_now
         )
     )
-    return st.App(SCRIPT, middleware=[Middleware(StrictHeaders)])
+    return st.App(SCRIPT, middleware=[Middleware(StrictHeaders), Middleware(SiteMap)])
 
 
 def _measure(store: Store) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import Browser, BrowserContext, expect
 
+from dashboard.show.site_map import PAGES
 from tests.browser.seeded_store import tx_hash
 from tests.browser.visiting import (
     SCHEMES,
@@ -131,3 +132,43 @@ def test_favicon_is_a_picture_of_ours(context: BrowserContext, site: str) -> Non
 
     assert icon is not None
     assert icon.startswith("data:image/svg+xml;base64,")
+
+
+@pytest.mark.parametrize(("name", "title"), PAGES.items())
+def test_page_on_the_map_finds_its_server_without_a_wrong_question(
+    context: BrowserContext, site: str, name: str, title: str
+) -> None:
+    failed: list[str] = []
+    context.on("response", lambda reply: failed.append(reply.url) if reply.status >= 400 else None)
+
+    page = visit(context, f"{site}/{name}")
+
+    assert page.title() == f"{title} · Linewatch"
+    assert failed == []
+
+
+def test_wrong_address_is_answered_in_words(context: BrowserContext, site: str) -> None:
+    page = context.new_page()
+    page.goto(f"{site}/settings/<b>bold")
+
+    expect(page.get_by_role("heading", name="Page not found")).to_be_visible()
+    expect(page.get_by_text("/settings/<b>bold")).to_be_visible()
+    page.get_by_role("link", name="Fees").click()
+
+    expect(page.locator("h1")).to_have_text("Fees")
+
+
+def test_wrong_parameters_are_told_and_ignored(context: BrowserContext, site: str) -> None:
+    page = visit(context, f"{site}/fees?span=7d&<b>colour=red&network=nowhere&as=Table")
+
+    told = page.locator("p", has_text="Part of the address was ignored:")
+    expect(told).to_contain_text("7d is no choice for span here")
+    expect(told).to_contain_text("<b>colour is no parameter of this page")
+    expect(told).to_contain_text("nowhere is no choice for network here")
+    expect(told).not_to_contain_text("Table")
+
+
+def test_right_parameters_are_not_told(context: BrowserContext, site: str) -> None:
+    page = visit(context, f"{site}/fees?span=1+h&network=Devnet&as=Chart")
+
+    expect(page.get_by_text("Part of the address was ignored:")).to_have_count(0)
