@@ -44,6 +44,12 @@ class Lease:
             token = leases.acquire(connection, self.name, self.holder, self.duration)
         return None if token is None else Term(self.name, token)
 
+    def in_office(self) -> str | None:
+        """Return the name of the process that holds the lease now, if one does."""
+        with self.store.read() as connection:
+            found = leases.holder(connection, self.name)
+        return None if found is None else found.name
+
     def renew(self, term: Term) -> None:
         """Prolong a term; LeaseLost where it has ended."""
         with self.store.write() as connection:

@@ -11,7 +11,7 @@ from anyio.to_thread import run_sync
 from dashboard.errors import StoreError
 from dashboard.logs import get_logger
 from dashboard.poll.jobs import Watcher, jobs_of
-from dashboard.poll.lease import Term
+from dashboard.poll.lease import Lease, Term
 from dashboard.poll.scheduler import Scheduler
 
 GRACE: Final = timedelta(seconds=4)
@@ -34,9 +34,12 @@ async def run_watch(watcher: Watcher, stop: asyncio.Event) -> None:
 
 async def _stand_by(watcher: Watcher, stop: asyncio.Event) -> Term | None:
     """Return the term that begins when the lease is free; None once told to stop."""
+    announced: str | None = None
     while not stop.is_set():
         try:
             term = await run_sync(watcher.lease.acquire)
+            if term is None:
+                announced = await run_sync(_announce, watcher.lease, announced)
         except StoreError as error:
             _log.warning("the lease cannot be asked for", why=str(error))
             term = None
@@ -44,6 +47,19 @@ async def _stand_by(watcher: Watcher, stop: asyncio.Event) -> Term | None:
             return term
         await _wait(stop, watcher.lease.duration / 4)
     return None
+
+
+def _announce(lease: Lease, announced: str | None) -> str | None:
+    """Say for whom this worker stands by, unless that was `announced`; return who it is."""
+    holder = lease.in_office()
+    if holder not in {None, announced}:
+        _log.info(
+            "this worker stands by: another one is at work",
+            at_work=holder,
+            takes_over="as soon as that one stops, or when its lease runs out: "
+            f"{lease.duration.total_seconds():g} s after its last sign of life",
+        )
+    return holder or announced
 
 
 def _leave(watcher: Watcher, term: Term) -> None:

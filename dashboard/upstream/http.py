@@ -111,7 +111,7 @@ class HttpAsker:
 
     async def _read(self, response: httpx.Response, limit: int) -> bytes:
         if not response.is_success:
-            raise http_error(self.endpoint.name, response.status_code, response.headers)
+            raise http_error(self.endpoint, response.status_code, response.headers)
         self._refuse_foreign_content(response)
         body = bytearray()
         async for chunk in response.aiter_raw():

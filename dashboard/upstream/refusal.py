@@ -30,7 +30,6 @@ LONGEST_RETRY_AFTER: Final = timedelta(hours=24)
 
 _REMEDIES: Final[Mapping[int, str]] = {
     HTTPStatus.BAD_REQUEST: "it does not support this network or this question",
-    HTTPStatus.UNAUTHORIZED: "check the API key and its secret",
     HTTPStatus.PAYMENT_REQUIRED: "the quota of the API key is used up",
     HTTPStatus.FORBIDDEN: "the settings of the API key do not allow this",
     HTTPStatus.NOT_FOUND: "check the address",
@@ -44,8 +43,11 @@ _RPC_REFUSED: Final[Mapping[int, str]] = {
 _RPC_NOT_UNDERSTOOD: Final = frozenset({-32700, -32600, -32602})
 
 
-def http_error(name: str, status: int, headers: Mapping[str, str]) -> UpstreamError:
+def http_error(endpoint: Endpoint, status: int, headers: Mapping[str, str]) -> UpstreamError:
     """Return the error for an answer whose status is not 2xx; header names are lower case."""
+    name = endpoint.name
+    if status == HTTPStatus.UNAUTHORIZED:
+        return UpstreamRefused(f"{name}: refused (HTTP {status}): {endpoint.key_advice}")
     if status == HTTPStatus.TOO_MANY_REQUESTS:
         wish = retry_after(headers)
         pause = f", and wants no question for {span(wish)}" if wish else ""

@@ -71,7 +71,7 @@ class WebSocketAsker:
                 message = f"{self.endpoint.name}: no answer within {seconds:g} s"
                 raise UpstreamUnavailable(message) from None
             if isinstance(error, OSError | WebSocketException | ValueError):
-                raise _understood(self.endpoint.name, error) from None
+                raise _understood(self.endpoint, error) from None
             raise
         if len(answer) > limit:
             self._drop()
@@ -123,11 +123,14 @@ async def _forget_unasked(connection: ClientConnection) -> None:
         return
 
 
-def _understood(name: str, error: OSError | WebSocketException | ValueError) -> UpstreamError:
+def _understood(
+    endpoint: Endpoint, error: OSError | WebSocketException | ValueError
+) -> UpstreamError:
     """Return our error for one of the library's, whose text may quote the address."""
+    name = endpoint.name
     if isinstance(error, InvalidStatus):
         headers = {key.lower(): value for key, value in error.response.headers.raw_items()}
-        return http_error(name, error.response.status_code, headers)
+        return http_error(endpoint, error.response.status_code, headers)
     if is_untrusted(error):  # which is a ValueError as well
         return untrusted(name)
     if isinstance(error, InvalidURI | ValueError):

@@ -7,7 +7,6 @@ from collections import defaultdict
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
-from urllib.parse import quote
 
 import msgspec
 
@@ -40,6 +39,7 @@ from dashboard.upstream.retry import RetryPolicy
 from dashboard.upstream.standing import FailoverPolicy
 from dashboard.upstream.websocket import WebSocketAsker
 from dashboard.wiring.clock import elapsed, utc_now
+from dashboard.wiring.rpc_address import key_advice, rpc_address
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,7 +221,7 @@ class Clients:
 
     def _exclusion(self, network: Network, settings: EndpointSettings) -> ExclusionClient:
         note = self._note(network, settings)
-        asker = self._asker(f"{network.title} exclusion endpoint", rpc_address(settings), note)
+        asker = self._asker(f"{network.title} exclusion endpoint", settings, note)
         return ExclusionClient(asker, settings.method_prefix, self.patience.largest_batch)
 
     def gas(self, network: Network) -> GasClient | None:
@@ -239,7 +239,7 @@ class Clients:
         settings = network.endpoints.all_nodes
         note = self.meters[network.network_id].note_at(0)  # what a node counts, nobody knows
         return tuple(
-            NodeClient(self._asker(f"{network.title} node{place}", rpc_address(each), note))
+            NodeClient(self._asker(f"{network.title} node{place}", each, note))
             for place, each in zip(_places(len(settings)), settings, strict=True)
         )
 
@@ -263,8 +263,9 @@ class Clients:
         failover = FailoverPolicy(lag_blocks=network.endpoints.node_lag)
         return FailoverFollower(chain, nodes, network.network_id, elapsed, failover)
 
-    def _asker(self, name: str, url: Secret, note: Note = note_nothing) -> Asker:
-        endpoint = self._endpoint(name, url, note)
+    def _asker(self, name: str, settings: EndpointSettings, note: Note = note_nothing) -> Asker:
+        url = rpc_address(settings)
+        endpoint = replace(self._endpoint(name, url, note), key_advice=key_advice(settings))
         if url.reveal().startswith(("ws://", "wss://")):
             return WebSocketAsker(endpoint, self._policy(), self.trust)
         return HttpAsker(self.http, endpoint, self._policy())
@@ -279,15 +280,6 @@ class Clients:
 def _places(count: int) -> list[str]:
     """Return what tells nodes apart in messages; a lone one needs nothing."""
     return [""] if count == 1 else [f" {place}" for place in range(1, count + 1)]
-
-
-def rpc_address(settings: EndpointSettings) -> Secret:
-    """Return where JSON-RPC is asked: below the address by key, or the address itself."""
-    if settings.key is None:
-        return settings.url
-    base = settings.url.reveal().rstrip("/")
-    folder = "ws/v3" if base.startswith(("ws://", "wss://")) else "v3"
-    return Secret(f"{base}/{folder}/{quote(settings.key.reveal(), safe='')}")
 
 
 def _credentials(settings: EndpointSettings) -> Credentials:

@@ -11,6 +11,8 @@ from time import monotonic
 from uuid import uuid4
 
 import pytest
+from structlog.testing import capture_logs
+from structlog.typing import EventDict
 
 from dashboard.alert.channels.maildir import MaildirChannel
 from dashboard.alert.compose import Links, NetworkName, compose
@@ -169,6 +171,27 @@ async def test_second_worker_asks_nothing_while_the_first_is_in_office(
             await eventually_async(lambda: len(first.asked) > 3, what="questions of the first")
 
     assert second.asked == []
+
+
+async def test_standby_says_who_works_and_when_it_takes_over(store: Store, tmp_path: Path) -> None:
+    office = a_post_office(store, tmp_path)
+    with capture_logs() as lines:
+        async with working(a_watcher(store, office)):
+            await eventually_async(lambda: holds(store, "worker 1"))
+            second = working(a_watcher(store, office, name="worker 2"))
+            await second.__aenter__()
+            await eventually_async(lambda: standby_lines(lines) != [], what="a word")
+        await eventually_async(lambda: holds(store, "worker 2"), what="the takeover")
+        await second.__aexit__(None, None, None)
+
+    [said] = standby_lines(lines)
+    assert said["at_work"] == "worker 1"
+    assert "as soon as that one stops" in said["takes_over"]
+    assert "2 s after its last sign of life" in said["takes_over"]
+
+
+def standby_lines(lines: list[EventDict]) -> list[EventDict]:
+    return [line for line in lines if line["event"].startswith("this worker stands by")]
 
 
 async def test_standby_takes_over_when_the_first_worker_stops(store: Store, tmp_path: Path) -> None:

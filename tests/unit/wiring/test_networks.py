@@ -12,7 +12,8 @@ from dashboard.settings import EndpointSettings, Settings, load_settings
 from dashboard.upstream.http import HttpAsker, open_client
 from dashboard.upstream.websocket import WebSocketAsker
 from dashboard.wiring.keys import configured_keys
-from dashboard.wiring.networks import Clients, networks_of, rpc_address
+from dashboard.wiring.networks import Clients, networks_of
+from dashboard.wiring.rpc_address import key_advice, rpc_address
 
 OWN = "[networks.mine]\nnetwork_id = 31337\n"
 ENDPOINTS = {
@@ -22,6 +23,20 @@ ENDPOINTS = {
     "a key is escaped": ("https://h", "a/b?c", "https://h/v3/a%2Fb%3Fc"),
     "without a key the address is all": ("https://h/rpc", None, "https://h/rpc"),
 }
+
+
+ADVICE = {
+    "a WebSocket without a key": ("ws://h/ws", None, "has to end in /ws/v3/KEY with a valid one"),
+    "HTTP without a key": ("https://h", None, "url has to end in /v3/KEY with"),
+    "the folder of keys twice": ("ws://h/ws/v3", "k", "leave /ws/v3 out"),
+    "the folder of WebSockets twice": ("wss://h/ws/", "k", "url ends in /ws, and /ws/v3/KEY is"),
+    "the folder twice over HTTP": ("https://h/v3", "k", "url ends in /v3, and /v3/KEY is added"),
+    "a wrong key": ("https://h", "k", "check the API key, and that it belongs at /v3/KEY below"),
+}
+
+
+def at(url: str, key: str | None = None) -> EndpointSettings:
+    return EndpointSettings(url=Secret(url), key=None if key is None else Secret(key))
 
 
 def settings_with(folder: Path, text: str, **variables: str) -> Settings:
@@ -61,6 +76,13 @@ def test_networks_take_their_table_as_title_when_they_have_none(tmp_path: Path) 
     assert [network.title for network in networks_of(settings)] == ["mine", "Second"]
 
 
+@pytest.mark.parametrize(("url", "key", "said"), ADVICE.values(), ids=ADVICE.keys())
+def test_advice_where_a_key_is_refused_is_about_the_address_that_was_written(
+    url: str, key: str | None, said: str
+) -> None:
+    assert said in key_advice(at(url, key))
+
+
 async def test_clients_choose_the_transport_by_the_address(tmp_path: Path) -> None:
     text = OWN + "exclusion = { url = 'wss://h', key = 'k' }\nnode = { url = 'http://n' }\n"
     settings = settings_with(tmp_path, text)
@@ -69,8 +91,9 @@ async def test_clients_choose_the_transport_by_the_address(tmp_path: Path) -> No
     async with open_client() as http:
         clients = Clients(http, settings.poll)
 
-        assert isinstance(clients._asker("x", Secret("wss://h")), WebSocketAsker)  # noqa: SLF001 - what this promises is inside
-        assert isinstance(clients._asker("x", Secret("http://n")), HttpAsker)  # noqa: SLF001 - what this promises is inside
+        assert isinstance(clients._asker("x", at("wss://h")), WebSocketAsker)  # noqa: SLF001 - what this promises is inside
+        assert isinstance(clients._asker("x", at("http://n")), HttpAsker)  # noqa: SLF001 - what this promises is inside
+        assert clients._asker("x", at("wss://h/ws", "k")).endpoint.key_advice.startswith("url ends")  # noqa: SLF001 - what this promises is inside
         assert clients.gas(network) is None
 
 
