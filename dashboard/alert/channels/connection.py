@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from types import TracebackType
 from typing import Self, TypeAlias
 
-Address: TypeAlias = tuple[int, tuple[str | int, ...]]
+Address: TypeAlias = tuple[int, tuple[str | int | bytes, ...]]
 """An address family and a socket address of it, as the resolver tells them."""
 
 
