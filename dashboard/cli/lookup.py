@@ -17,7 +17,8 @@ from dashboard.domain.foreign import visible
 from dashboard.domain.paste import Paste, read_lookup
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.errors import InputError
-from dashboard.show.dossiers import Dossier, Finding, answer_to_pass_on
+from dashboard.poll.lookup import AnswersUnsaved, Unsaved
+from dashboard.show.dossiers import Dossier, Finding, answer_to_pass_on, with_answer
 from dashboard.show.look_up import ask_in_portions
 from dashboard.show.reading import dossiers
 from dashboard.wiring.live import live_question
@@ -42,23 +43,24 @@ def lookup(
     """Say what happened to transactions.
 
     "-" reads them from standard input. The networks are asked now, unless --stored is given, and
-    what they say is stored. The status is 1 where a network does not answer about one of them, and
-    with --exit-code 3 where a rejection is on record.
+    what they say is stored. The status is 1 where a network does not answer about one of them or
+    an answer could not be stored, and with --exit-code 3 where a rejection is on record.
     """
     paste = _read(transactions)
     with opened() as here:
         network_id = _network_id(here, network_text, stored=stored)
         asked_at = here.source.now()
-        if not stored:
-            _ask(here, paste.hashes, network_id)
-        dossiers = _dossiers(here, paste.hashes, network_id)
+        unsaved = [] if stored else _ask(here, paste.hashes, network_id)
+        dossiers = _with_unsaved(_dossiers(here, paste.hashes, network_id), unsaved)
     now = here.source.now()
     _print(dossiers, now, as_json=as_json)
     is_unanswered = not stored and _warn_of_silence(dossiers, asked_at)
+    for why in dict.fromkeys(str(each.why) for each in unsaved):
+        warn(f"what was answered could not be stored. {why}")
     has_rejection = any(finding.versions for each in dossiers for finding in each.findings)
     if tells_by_status and has_rejection:
         sys.exit(FOUND)
-    if is_unanswered:
+    if is_unanswered or unsaved:
         sys.exit(FAILED)
 
 
@@ -85,15 +87,32 @@ def _network_id(here: Opened, text: str | None, *, stored: bool) -> NetworkId | 
     return None if card is None else card.network_id
 
 
-def _ask(here: Opened, hashes: tuple[TxHash, ...], network_id: NetworkId | None) -> None:
-    """Ask as the pages do, and store what is said."""
+def _ask(here: Opened, hashes: tuple[TxHash, ...], network_id: NetworkId | None) -> list[Unsaved]:
+    """Ask as the pages do, and store what is said; return what could not be stored.
+
+    A store that keeps nothing ends the asking after a portion, which would be lost as well.
+    """
     with live_question(here.settings, here.source.store, here.networks) as look_up:
         if look_up is None:
             raise InputError(
                 "no network with an exclusion endpoint is configured: add one, or use --stored"
             )
-        for _ in ask_in_portions(look_up, hashes, network_id):
-            pass
+        try:
+            for _ in ask_in_portions(look_up, hashes, network_id):
+                pass
+        except AnswersUnsaved as error:
+            return list(error.unsaved)
+    return []
+
+
+def _with_unsaved(dossiers: Sequence[Dossier], unsaved: Sequence[Unsaved]) -> list[Dossier]:
+    """Add what was answered and could not be stored."""
+    found = {each.tx_hash: each for each in dossiers}
+    for said in unsaved:
+        for answer in said.answers:
+            before = found[answer.tx_hash]
+            found[answer.tx_hash] = with_answer(before, said.network_id, answer, said.asked_at)
+    return [found[each.tx_hash] for each in dossiers]
 
 
 def _dossiers(

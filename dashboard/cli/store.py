@@ -61,6 +61,8 @@ def backup(*, file: Path, force: bool, keep: int | None, as_json: bool) -> None:
     The copy is one SQLite file, whatever the store is in. It is verified before it gets its name.
     """
     made = back_up_store(settings_of_command(), file, keep=keep, overwrites=force)
+    if made.unnoted:
+        warn(f"the audit log does not tell of this backup. {made.unnoted}")
     if as_json:
         deleted: list[Json] = [str(each) for each in made.deleted]
         print_json(

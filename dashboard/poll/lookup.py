@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import partial
@@ -17,6 +17,7 @@ from dashboard.domain.condition import Subject
 from dashboard.domain.follow_up import InclusionAnswer, InclusionQuestion
 from dashboard.domain.observation import ExclusionAnswer, Failure, FailureKind
 from dashboard.domain.quantity import NetworkId, TxHash
+from dashboard.errors import StoreError, StoreUnavailable
 from dashboard.poll.archive import keep_news
 from dashboard.poll.exclusion import ExclusionAsker
 from dashboard.poll.inclusion import InclusionAsker
@@ -28,6 +29,25 @@ from dashboard.store.follow_ups import inclusion_questions, keep_inclusion_answe
 from dashboard.store.rejections import save_polled
 from dashboard.store.transactions import is_tracked
 from dashboard.upstream.meter import Meter
+
+
+@dataclass(frozen=True, slots=True)
+class Unsaved:
+    """What a network said that could not be stored, and why."""
+
+    network_id: NetworkId
+    asked_at: datetime
+    answers: Sequence[ExclusionAnswer]
+    why: StoreError
+
+
+class AnswersUnsaved(StoreUnavailable):
+    """Networks answered, and the store could not keep all that they said."""
+
+    def __init__(self, unsaved: Sequence[Unsaved]) -> None:
+        """Hand the answers on; the text is that of the store."""
+        super().__init__(str(unsaved[0].why))
+        self.unsaved = unsaved
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,28 +69,36 @@ class LiveQuestion:
     ) -> None:
         """Ask one network, or all, and store what they said within the deadline.
 
-        Trouble with an upstream, silence included, is stored as a failure; raises StoreError.
+        Trouble with an upstream, silence included, is stored as a failure. Raises AnswersUnsaved
+        where the store keeps nothing: what a node said of receipts is lost then.
         """
+        unsaved: list[Unsaved] = []
         async with anyio.create_task_group() as tasks:
             for each, asker in self.askers.items():
                 if network_id in {None, each}:
-                    tasks.start_soon(self._ask_one, each, asker, hashes, deadline)
+                    tasks.start_soon(self._ask_one, each, asker, (hashes, deadline), unsaved)
             for each, node in self.nodes.items():
                 if network_id in {None, each}:
                     tasks.start_soon(self._follow_up, each, node, hashes, deadline)
+        if unsaved:
+            raise AnswersUnsaved(unsaved)
 
     async def _ask_one(
         self,
         network_id: NetworkId,
         asker: ExclusionAsker,
-        hashes: Sequence[TxHash],
-        deadline: timedelta,
+        wanted: tuple[Sequence[TxHash], timedelta],
+        unsaved: list[Unsaved],
     ) -> None:
+        hashes, deadline = wanted
         asked_at = self.now()
         answers = [ExclusionAnswer(each, failure=_silence(deadline)) for each in hashes]
         with anyio.move_on_after(deadline.total_seconds()):
             answers = await asker.ask(hashes)
-        await run_sync(partial(self._keep, network_id, answers, asked_at))
+        try:
+            await run_sync(partial(self._keep, network_id, answers, asked_at))
+        except StoreError as error:
+            unsaved.append(Unsaved(network_id, asked_at, answers, error))
 
     async def _follow_up(
         self,
@@ -79,16 +107,20 @@ class LiveQuestion:
         hashes: Sequence[TxHash],
         deadline: timedelta,
     ) -> None:
-        """Ask a node what became of the hashes; one that is silent leaves no trace."""
+        """Ask a node what became of the hashes; one that is silent leaves no trace.
+
+        Nor does a store that cannot keep it: the exclusion API is asked beside, and tells of that.
+        """
         asked_at = self.now()
-        questions = await run_sync(self._questions, network_id, hashes)
         answers: list[InclusionAnswer] = []
-        with anyio.move_on_after(deadline.total_seconds()):
-            answers = await node.ask(questions)
-        pairs = zip(questions, answers, strict=False)  # no answers where the node was silent
-        told = [each for each in pairs if each[1].failure is None]
-        if told:
-            await run_sync(partial(self._keep_ends, network_id, asked_at, told))
+        with suppress(StoreError):
+            questions = await run_sync(self._questions, network_id, hashes)
+            with anyio.move_on_after(deadline.total_seconds()):
+                answers = await node.ask(questions)
+            pairs = zip(questions, answers, strict=False)  # no answers where the node was silent
+            told = [each for each in pairs if each[1].failure is None]
+            if told:
+                await run_sync(partial(self._keep_ends, network_id, asked_at, told))
 
     def _questions(
         self, network_id: NetworkId, hashes: Sequence[TxHash]

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 
 from dashboard.domain.exclusion import StoredRejection
 from dashboard.domain.foreign import visible
-from dashboard.domain.quantity import TxHash
+from dashboard.domain.observation import ExclusionAnswer
+from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.reason import Reason, ReasonKind, explain, parse_reason
 from dashboard.domain.remedy import advise
-from dashboard.domain.verdict import Evidence, Verdict, VerdictKind
+from dashboard.domain.verdict import Evidence, Verdict, VerdictKind, conclude
 from dashboard.show.networks import NetworkCard
 from dashboard.show.text import moment
 
@@ -89,6 +90,36 @@ class Dossier:
         """Return the networks that saw a record or an end; where none did, all of them."""
         telling = tuple(each for each in self.findings if each.verdict.kind in _TELLING)
         return telling or self.findings
+
+
+def with_answer(
+    dossier: Dossier, network_id: NetworkId, answer: ExclusionAnswer, asked_at: datetime
+) -> Dossier:
+    """Add what a network said just now and the store could not keep."""
+    findings = (
+        _with_answer(each, answer, asked_at) if each.card.network_id == network_id else each
+        for each in dossier.findings
+    )
+    return replace(dossier, findings=tuple(findings))
+
+
+def _with_answer(finding: Finding, answer: ExclusionAnswer, at: datetime) -> Finding:
+    known, versions = finding.evidence, finding.versions
+    if answer.failure is not None:
+        since = known.failing_since or at
+        known = replace(known, failing_since=since, failure=answer.failure)
+        return replace(finding, evidence=known, verdict=conclude(known))
+    first = known.first_answered_at or at
+    known = replace(known, first_answered_at=first, last_answered_at=at, failing_since=None)
+    if answer.record is not None and answer.record not in known.records:
+        seen = StoredRejection(0, known.network_id, answer.record, at)
+        versions = (seen, *versions)
+        known = replace(
+            known,
+            records=(answer.record, *known.records),
+            is_dated_ahead=seen.is_dated_ahead,
+        )
+    return replace(finding, evidence=known, verdict=conclude(known), versions=versions)
 
 
 def answer_to_pass_on(dossier: Dossier, now: datetime) -> str:

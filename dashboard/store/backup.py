@@ -20,6 +20,7 @@ from dashboard.store.failures import store_errors, translated
 from dashboard.store.migrate import migrate
 from dashboard.store.schema import REVISION
 from dashboard.store.sqlite import SqliteFile
+from dashboard.store.sqlite_connections import connect_to_read
 from dashboard.store.unfinished import is_of_database, unfinished_beside
 from dashboard.store.verify import verify
 
@@ -43,10 +44,10 @@ def back_up(store: Store, path: Path, *, overwrites: bool = False) -> Backup:
         with store.read() as connection:
             database = database_of(connection)
             _refuse_its_own_place(database, path)
-            if isinstance(database, SqliteFile):
-                _copy_pages(database, unfinished)
-            else:
+            if not isinstance(database, SqliteFile):
                 _copy_rows(connection, unfinished)
+        if isinstance(database, SqliteFile):
+            _copy_pages(database, unfinished)
         _refuse_a_broken_one(unfinished)
     return Backup(path, path.stat().st_size)
 
@@ -100,7 +101,8 @@ def _copy_pages(database: SqliteFile, path: Path) -> None:
     It reads one moment for as long as that takes and waits for no writer, nor writers for it.
     """
     try:
-        with closing(sqlite3.connect(database.path, isolation_level=None)) as own:
+        own, _ = connect_to_read(lambda: sqlite3.connect(database.path))
+        with closing(own):
             own.execute("VACUUM INTO ?", [str(path)])
     except sqlite3.Error as error:
         raise _named(error, database, path) from error

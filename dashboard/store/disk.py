@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import tempfile
 from pathlib import Path
@@ -9,6 +10,10 @@ from typing import Final
 
 _OWNER_ONLY: Final = 0o600
 _OWNERS_FOLDER: Final = 0o700
+FULL: Final = "its disk is full: free some space there"
+"""What to say of a place for which `is_full` tells the truth."""
+
+_NO_ROOM: Final = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 _SOME_ROOM: Final = 65_536
 """Bytes: the log grows by less with a few reports."""
 
@@ -48,3 +53,12 @@ def take_room(folder: Path) -> None:
     """Write a little into a file without a name, which is gone at once; OSError without room."""
     with tempfile.TemporaryFile(dir=folder) as file:
         file.write(bytes(_SOME_ROOM))
+
+
+def is_full(folder: Path) -> bool:
+    """Whether the disk of a folder has too little room for a few reports, for us at least."""
+    try:
+        take_room(folder)
+    except OSError as error:
+        return error.errno in _NO_ROOM
+    return False

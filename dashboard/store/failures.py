@@ -24,6 +24,8 @@ def store_errors(database: Database) -> Iterator[None]:
             f"{database.name} cannot be used now: somebody else has been writing for too long; "
             "try again"
         ) from error
+    except database.driver_error as error:  # of a statement that went below SQLAlchemy
+        raise translated(database, error) from error
     except StatementError as error:
         # Not the database's refusal but a value of ours that it cannot keep: a mistake in code.
         raise error.orig or error from error

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from datetime import timedelta
 from pathlib import Path
@@ -18,24 +17,16 @@ from dashboard.errors import StoreError, StoreUnavailable
 from dashboard.store.boot import BootMoment, boot_clock
 from dashboard.store.connection import DATABASE
 from dashboard.store.damage import DAMAGED, PRIMARY, damage_of
-from dashboard.store.disk import make_file, make_folder, take_room
+from dashboard.store.disk import FULL, is_full, make_file, make_folder, take_room
 from dashboard.store.solitude import in_use
-
-_LOOK_AGAIN: Final = 0.001
-"""Seconds between two tries of a waiting writer. SQLite's own wait sleeps up to 0.1 s at a time,
-and so misses most of the moments in which a busy process lets go of the lock."""
-
-_LARGEST_LOG: Final = 64 * 1024 * 1024
-"""Bytes that an empty log keeps on disk after it was larger."""
-
-_PAGES_IN_LOG: Final = 4000
-"""How many pages the log holds before who saves moves them into the file, and waits for the disk.
-Who forgets does so much earlier, and the worker every few seconds, so that this is seldom."""
-
-_PAGES_OF_IDLER: Final = 100
-"""The same for who forgets. Its pages lie all over the file, and while they go to the disk, saves
-wait for the disk as well: measured on a busy machine with a million rejections, 99 of 100 saves
-took 1.3 times as long as without it, and 1.6 times with SQLite's own 1,000 pages."""
+from dashboard.store.sqlite_connections import (
+    begin_exclusive,
+    begin_immediate_within,
+    let_read,
+    prepare_idler,
+    prepare_to_be_alone,
+    prepare_writer,
+)
 
 _READERS_KEPT: Final = 16
 _READERS_PATIENCE: Final = 20.0
@@ -49,6 +40,7 @@ _REMEDIES: Final = {
     sqlite3.SQLITE_PERM: "give this user the right to read and write it and its folder",
     sqlite3.SQLITE_CANTOPEN: "give this user the right to read and write it and its folder",
 }
+_TELLING_FULL: Final = {sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN}
 _WAYS_OUT: Final = (
     "stop what uses it, then run `linewatch restore FILE` with your newest backup; without one, "
     "keep a copy of the file and move it away to begin anew"
@@ -148,8 +140,8 @@ class SqliteFile:
             pool_timeout=seconds,
             connect_args={"timeout": seconds},
         )
-        event.listen(engine, "connect", _prepare_writer if awaits_disk else _prepare_idler)
-        event.listen(engine, "begin", _begin_immediate_within(seconds))
+        event.listen(engine, "connect", prepare_writer if awaits_disk else prepare_idler)
+        event.listen(engine, "begin", begin_immediate_within(seconds))
         return engine
 
     def reading_engine(self) -> Engine:
@@ -160,8 +152,7 @@ class SqliteFile:
             max_overflow=-1,
             connect_args={"timeout": _READERS_PATIENCE},
         )
-        event.listen(engine, "connect", _prepare_reader)
-        event.listen(engine, "begin", _begin_deferred)
+        let_read(engine)
         return engine
 
     @contextmanager
@@ -171,8 +162,8 @@ class SqliteFile:
         Afterwards all that was written is in the file itself, none of it in a log.
         """
         engine = create_engine(self._url, poolclass=NullPool, connect_args={"timeout": 0})
-        event.listen(engine, "connect", _prepare_to_be_alone)
-        event.listen(engine, "begin", _begin_exclusive)
+        event.listen(engine, "connect", prepare_to_be_alone)
+        event.listen(engine, "begin", begin_exclusive)
         with ExitStack() as opened:
             try:
                 connection = opened.enter_context(engine.begin())
@@ -208,8 +199,10 @@ class SqliteFile:
         try:
             take_room(self.path.parent)
         except OSError as error:
-            trouble = f"{self.name} cannot be used now ({error.strerror}): look after its disk"
-            raise StoreUnavailable(trouble) from error
+            trouble = f" ({error.strerror}): look after its disk"
+            if is_full(self.path.parent):
+                trouble = f": {FULL}"
+            raise StoreUnavailable(f"{self.name} cannot be used now{trouble}") from error
 
     def size(self, connection: Connection) -> int:
         """Count pages; what stands in the write-ahead log only is not in it."""
@@ -224,77 +217,8 @@ class SqliteFile:
             return self.damaged("the file is no SQLite database")
         if code in DAMAGED:
             return self.damaged(str(error))
+        if code in _TELLING_FULL and is_full(self.path.parent):
+            return StoreUnavailable(f"{self.name} cannot be used now: {FULL}")
         if code in _REMEDIES:
             return StoreUnavailable(f"{self.name} cannot be used now ({error}): {_REMEDIES[code]}")
         return None
-
-
-def _prepare_writer(connection: Any, _record: object) -> None:  # noqa: ANN401 - SQLAlchemy hands the driver's own connection
-    _prepare_to_write(connection, "synchronous = FULL", f"wal_autocheckpoint = {_PAGES_IN_LOG}")
-
-
-def _prepare_idler(connection: Any, _record: object) -> None:  # noqa: ANN401 - SQLAlchemy hands the driver's own connection
-    _prepare_to_write(connection, "synchronous = NORMAL", f"wal_autocheckpoint = {_PAGES_OF_IDLER}")
-
-
-def _prepare_to_write(connection: Any, *more: str) -> None:  # noqa: ANN401 - SQLAlchemy hands the driver's own connection
-    pragmas = (
-        "foreign_keys = ON",
-        "busy_timeout = 0",
-        f"journal_size_limit = {_LARGEST_LOG}",
-        *more,
-    )
-    _prepare(connection, *(f"PRAGMA {pragma}" for pragma in pragmas))
-
-
-def _prepare_reader(connection: Any, _record: object) -> None:  # noqa: ANN401 - SQLAlchemy hands the driver's own connection
-    _prepare(connection, "PRAGMA query_only = ON")
-
-
-def _prepare(connection: Any, *pragmas: str) -> None:  # noqa: ANN401 - SQLAlchemy hands the driver's own connection
-    # Transactions begin where we say so and not where sqlite3 guesses.
-    connection.isolation_level = None
-    connection.execute("PRAGMA journal_mode = WAL")
-    for pragma in pragmas:
-        connection.execute(pragma)
-
-
-def _begin_immediate_within(seconds: float) -> Callable[[Connection], None]:
-    """Begin when the other processes let us, or fail with SQLite's own error after `seconds`."""
-
-    def begin(connection: Connection) -> None:
-        driver: Any = connection.connection.driver_connection
-        deadline = time.monotonic() + seconds
-        while _is_locked_out(driver):
-            if time.monotonic() > deadline:
-                break
-            time.sleep(_LOOK_AGAIN)
-        if not driver.in_transaction:
-            connection.exec_driver_sql("BEGIN IMMEDIATE")
-
-    return begin
-
-
-def _is_locked_out(driver: sqlite3.Connection) -> bool:
-    """Try to begin; whether another process writes now. Any other trouble shows later again."""
-    try:
-        driver.execute("BEGIN IMMEDIATE")
-    except sqlite3.OperationalError as error:
-        return error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_BUSY
-    return False
-
-
-def _prepare_to_be_alone(connection: Any, _record: object) -> None:  # noqa: ANN401 - SQLAlchemy hands the driver's own connection
-    connection.isolation_level = None
-    for pragma in ("locking_mode = EXCLUSIVE", "synchronous = FULL", "foreign_keys = ON"):
-        connection.execute(f"PRAGMA {pragma}")
-    # Leaving the log takes the one lock that every other connection stands in the way of.
-    connection.execute("PRAGMA journal_mode = DELETE")
-
-
-def _begin_exclusive(connection: Connection) -> None:
-    connection.exec_driver_sql("BEGIN EXCLUSIVE")
-
-
-def _begin_deferred(connection: Connection) -> None:
-    connection.exec_driver_sql("BEGIN")

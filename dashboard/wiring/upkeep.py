@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from dashboard.domain.audit import Action, Detail, Doer
-from dashboard.errors import ForeignStore, InputError
+from dashboard.errors import ForeignStore, InputError, StoreError
 from dashboard.settings import Settings
 from dashboard.settings.check_clear_text import clear_text_store
 from dashboard.store import held
@@ -18,7 +18,7 @@ from dashboard.store.audit import note_action
 from dashboard.store.backup import back_up
 from dashboard.store.backup_file import reading
 from dashboard.store.connection import Connection
-from dashboard.store.engine import installation_id, open_store
+from dashboard.store.engine import Store, installation_id, open_store
 from dashboard.store.finding import Finding
 from dashboard.store.mend import Tell, be_silent, mend
 from dashboard.store.move import Moved, give_up, move
@@ -35,12 +35,16 @@ _NAMED: Final = re.compile(r"linewatch-\d{8}T\d{6}Z\.sqlite")
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """A backup that was made, and those that were deleted for it."""
+    """A backup that was made, and those that were deleted for it.
+
+    `unnoted` says why the audit log does not tell of it, nothing where it does.
+    """
 
     path: Path
     size: int
     rows: dict[str, int]
     deleted: tuple[Path, ...]
+    unnoted: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,13 +69,22 @@ def back_up_store(settings: Settings, path: Path, *, keep: int | None, overwrite
     target = path / _NAME.format(by.at) if is_folder else path
     with closing(open_checked_store(settings)) as store:
         made = back_up(store, target, overwrites=overwrites)
-        with store.write() as connection:
-            details: dict[str, Detail] = {"file": str(made.path), "bytes": made.size}
-            note_action(connection, by.at, by.name, Action.BACKUP, "store", details)
+        details: dict[str, Detail] = {"file": str(made.path), "bytes": made.size}
+        trouble = _note_backup(store, by, details)
     with reading(made.path) as connection:
         rows = count_rows(connection)
     deleted = () if keep is None else _delete_all_but(keep, path)
-    return Kept(made.path, made.size, rows, deleted)
+    return Kept(made.path, made.size, rows, deleted, trouble)
+
+
+def _note_backup(store: Store, by: Doer, details: dict[str, Detail]) -> str:
+    """Note it in the audit log; return why that is not possible, as on a full disk."""
+    try:
+        with store.write() as connection:
+            note_action(connection, by.at, by.name, Action.BACKUP, "store", details)
+    except StoreError as error:
+        return str(error)
+    return ""
 
 
 def verify_it(

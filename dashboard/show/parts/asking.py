@@ -10,11 +10,12 @@ from typing import Final
 import streamlit as st
 
 from dashboard.domain.quantity import TxHash
+from dashboard.errors import StoreError
 from dashboard.show.desk import Desk
 from dashboard.show.dossiers import Dossier
 from dashboard.show.look_up import AT_ONCE
 from dashboard.show.parts.states import notice
-from dashboard.show.text import age
+from dashboard.show.text import age, sentence
 
 _ASKED: Final = "asked"
 
@@ -30,6 +31,13 @@ class Asked:
 def ask(desk: Desk, hashes: Sequence[TxHash]) -> None:
     """Ask the network about the hashes; a click on Stop runs the page anew, which ends it."""
     st.session_state[_ASKED] = Asked(frozenset(hashes), desk.now())
+    try:
+        _ask(desk, hashes)
+    except StoreError as trouble:
+        notice("bad", "What was answered could not be stored.", sentence(str(trouble)))
+
+
+def _ask(desk: Desk, hashes: Sequence[TxHash]) -> None:
     seconds = f"{desk.look_up_deadline.total_seconds():.0f} s"
     if len(hashes) <= AT_ONCE:
         with st.spinner(f"Asking the network, for at most {seconds} …"):

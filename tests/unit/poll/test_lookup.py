@@ -12,7 +12,7 @@ import pytest
 from dashboard.domain.follow_up import Inclusion, InclusionAnswer, InclusionQuestion
 from dashboard.domain.observation import ExclusionAnswer, Failure
 from dashboard.domain.verdict import Evidence, VerdictKind, conclude
-from dashboard.poll.lookup import LiveQuestion
+from dashboard.poll.lookup import AnswersUnsaved, LiveQuestion
 from dashboard.store.answers import evidence, record_answers
 from dashboard.store.engine import Store
 from dashboard.store.failing import failing
@@ -20,6 +20,7 @@ from dashboard.store.outbox import unexpanded
 from dashboard.store.transactions import TrackRequest, track
 from tests.askers import SILENCE, ScriptedExclusion, SilentExclusion
 from tests.builders import A_MOMENT, A_NETWORK, ANOTHER_NETWORK, a_hash, a_record, seconds
+from tests.moody_store import MoodyStore
 
 pytestmark = pytest.mark.anyio
 
@@ -159,3 +160,18 @@ async def test_rejection_of_a_hash_that_nobody_tracks_is_no_news(store: Store) -
     await a_question(store, upstream, ScriptedExclusion()).ask([a_hash()], A_NETWORK, AMPLE)
 
     assert owed(store) == 0
+
+
+async def test_answers_are_handed_on_where_the_store_keeps_nothing(store: Store) -> None:
+    upstream, moody = ScriptedExclusion(), MoodyStore(store)
+    upstream.reject(a_record())
+    moody.fail_after(0)
+    question = LiveQuestion(moody, {A_NETWORK: upstream}, lambda: A_MOMENT, uuid4)
+
+    with pytest.raises(AnswersUnsaved, match="full") as raised:
+        await question.ask([a_hash(), a_hash(2)], None, AMPLE)
+
+    [unsaved] = raised.value.unsaved
+    assert (unsaved.network_id, unsaved.asked_at) == (A_NETWORK, A_MOMENT)
+    assert unsaved.answers == [ExclusionAnswer(a_hash(), a_record()), ExclusionAnswer(a_hash(2))]
+    assert found(store) == []

@@ -145,3 +145,14 @@ def test_migrating_lets_no_lock_of_an_open_store_go(store: Store, url: str) -> N
     command = [sys.executable, "-c", ALONE, url]
     other = subprocess.run(command, cwd=PROJECT, capture_output=True, text=True, check=True)
     assert other.stdout == "in use\n"
+
+
+def test_checkpoint_on_a_full_disk_says_so_in_one_line(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path}/linewatch.sqlite"
+    migrate(url)
+    with contextlib.closing(open_store(url)) as store:
+        with store.write() as connection:
+            save_report(connection, a_report(), A_NETWORK, A_MOMENT)
+
+        with disk_that_takes_nothing(), pytest.raises(StoreUnavailable, match="its disk is full"):
+            store.checkpoint()
