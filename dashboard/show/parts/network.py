@@ -98,6 +98,8 @@ def _source(status: NetworkStatus) -> Markup:
 def _troubles(status: NetworkStatus, now: datetime) -> Markup:
     gas, exclusion = status.figures.gas_failure(), status.figures.exclusion_failure()
     source = status.card.gas_source
+    if gas is not None and gas.failure.message in status.activity_reason:
+        gas = None  # it is said above, where no fee was ever seen
     return join(
         _trouble(f"{source[:1].upper()}{source[1:]}", gas, now) if gas else "",
         _trouble("The exclusion API", exclusion, now) if exclusion else "",

@@ -10,12 +10,14 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from dashboard.domain.observation import Failure, FailureKind, GasObservation, Operation
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.show import desk as desks
 from dashboard.show.desk import Desk
 from dashboard.show.networks import NetworkCard
 from dashboard.store.engine import Store, open_store
 from dashboard.store.migrate import migrate
+from dashboard.store.observations import save_gas
 from dashboard.store.rejections import save_polled
 from tests.browser.seeded_store import FLAT, SILENT, SIMULATED, seed, tx_hash
 from tests.builders import a_hash, a_record
@@ -128,6 +130,20 @@ def test_overview_before_the_first_poll_says_what_it_waits_for(empty_store: Stor
     assert "No base fee seen in the last 1 h" in words
     assert "No rejection seen yet" in words
     assert "Simulated data." not in words
+
+
+def test_network_that_never_answered_says_once_what_failed(empty_store: Store) -> None:
+    failure = Failure(FailureKind.UNAVAILABLE, "The gas endpoint gave no answer within 5 s.")
+    failures = ((Operation.SUGGESTED_GAS_FEES, failure),)
+    asked_at = NOW - timedelta(minutes=1)
+    with empty_store.write() as connection:
+        save_gas(connection, GasObservation(QUIET.network_id, asked_at, failures=failures))
+
+    words = words_of(open_page(Desk(empty_store, (QUIET,), None, lambda: NOW)))
+
+    assert "No answer from: Quiet." in words
+    assert "not seen yet: no answer since 11:59:00 UTC (1 min ago)." in words
+    assert words.count("The gas endpoint gave no answer within 5 s.") == 1
 
 
 def test_page_without_a_store_says_what_to_look_at(store: Store, tmp_path: Path) -> None:
