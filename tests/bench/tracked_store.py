@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import partial
 from hashlib import sha256
 from typing import Final, NamedTuple
@@ -47,6 +47,16 @@ def track_many(store: Store, numbers: range, now: datetime) -> Taken:
         taken = taken_by(partial(_track, store, wishes, now))
         wall, cpu = wall + taken.wall, cpu + taken.cpu
     return Taken(wall, cpu)
+
+
+def track_alone(store: Store, numbers: range, until: datetime) -> None:
+    """Track hashes one by one over the day before `until`, so that none is due with another."""
+    apart = timedelta(days=1) / len(numbers)
+    for some in portions(numbers, ONE_LIST):
+        with store.write() as connection:
+            for number in some:
+                wish = TrackRequest(_hash(number), (_NETWORK,), None, "")
+                track_all(connection, [wish], until - number * apart)
 
 
 def _track(store: Store, wishes: Sequence[TrackRequest], now: datetime) -> None:

@@ -18,10 +18,11 @@ from tests.bench.__main__ import CASES
 from tests.bench.archive import made_archive
 from tests.bench.judging import Truth
 from tests.bench.loader import Answered, Burst, Volley
+from tests.bench.page import UNMEASURED
 from tests.bench.paged_fees import keep_year_of_fees
 from tests.bench.processes import PROJECT
 from tests.bench.rounds import WrongAnswerError
-from tests.bench.table import Promise, promise_table
+from tests.bench.table import Promise, markdown, promise_table
 from tests.bench.truth import NETWORK, joined, reply
 
 SHORT = ("--rounds", "1", "--seconds", "0.1", "--stored", "2000")
@@ -52,6 +53,7 @@ def test_bench_of_fees_compares_what_everyone_tells(tmp_path: Path) -> None:
 def test_bench_of_tracking_measures_room_speed_and_memory(tmp_path: Path) -> None:
     printed = _bench(tmp_path, "S3", "tracking")
 
+    assert "200, each due alone |" in printed
     for measured in ("rows written for each null", "memory for each hash", "disk for each tracked"):
         assert measured in printed
 
@@ -125,6 +127,12 @@ def test_judge_takes_a_batch_in_any_order() -> None:
 @pytest.mark.parametrize("name", CASES)
 def test_bench_knows_the_module_of_each_case(name: str) -> None:
     assert callable(import_module(f"tests.bench.cases.{CASES[name]}").run)
+
+
+def test_page_lists_the_promises_that_no_case_measures() -> None:
+    page = (PROJECT / "docs" / "benchmarks.md").read_text(encoding="utf-8")
+
+    assert markdown(("promise", "what"), UNMEASURED) in page
 
 
 def test_page_says_which_promise_is_missed() -> None:
