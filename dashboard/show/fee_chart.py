@@ -59,7 +59,10 @@ def fee_figure(story: FeeStory, since: datetime) -> DrawnFigure:
     """
     wei_per_unit, unit = unit_of(story.largest)
     top = story.largest / wei_per_unit * HEADROOM or 1.0
-    levels = ((story.usual, MEDIAN), (story.threshold, BUSY))
+    levels = [
+        (each if each is not None and story.can_be_read(each) else None, look)
+        for each, look in ((story.usual, MEDIAN), (story.threshold, BUSY))
+    ]
     traces = [
         *_shade("gaps", story.unseen_edges, top),
         *_shade("busy", story.busy_edges, top),

@@ -20,6 +20,9 @@ Mask: TypeAlias = npt.NDArray[np.bool_]
 
 _GAP_AFTER_PERIODS: Final = 3
 _MANY: Final = 10
+_MOST_HEIGHTS: Final = 20
+"""How often a line may go the height of the highest fee, up or down, before it is noise."""
+
 _MILLISECOND: Final = timedelta(milliseconds=1)
 
 
@@ -59,9 +62,10 @@ class FeeStory:
 
     @cached_property
     def largest(self) -> Wei:
-        """The largest of the fees and levels."""
-        levels = (each for each in (self.usual, self.threshold) if each is not None)
-        return max([self.highest, *(Wei(int(each.max())) for each in levels)])
+        """The largest of the fees, and of the levels that can be read."""
+        known = (each for each in (self.usual, self.threshold) if each is not None)
+        levels = (Wei(int(each.max())) for each in known if self.can_be_read(each))
+        return max([self.highest, *levels])
 
     @cached_property
     def has_band(self) -> bool:
@@ -85,10 +89,10 @@ class FeeStory:
 
     @cached_property
     def is_busy(self) -> Mask:
-        """Whether the mean of a step lies above the threshold that held when it began."""
+        """Whether all of a step lies above the threshold that held when it began."""
         if self.threshold is None:
             return np.zeros(len(self.steps), bool)
-        return self.steps.means > self.threshold
+        return self.steps.lowest > self.threshold
 
     @cached_property
     def begins_late(self) -> bool:
@@ -133,13 +137,25 @@ class FeeStory:
         is_silent = (self.longest_silence // _MILLISECOND < gaps) & (gaps <= lasted)
         return [self.steps[place] for place in np.flatnonzero(is_silent).tolist()]
 
-    def busy_share(self) -> float | None:
-        """Return the share of busy time in the time that is known, None where no level is."""
+    def busy_share(self) -> tuple[float, float] | None:
+        """Return the least and the greatest share of busy time in the time that is known.
+
+        A step that lies on both sides of its threshold may have been busy for any part of it. None
+        where no level is known.
+        """
         if self.threshold is None:
             return None
         lengths = self.ends - self.steps.first_at
-        known = int(lengths.sum())
-        return int(lengths[self.is_busy].sum()) / known if known else float(self.is_busy[-1])
+        if not lengths.any():
+            lengths = np.ones_like(lengths)
+        may_be_busy = self.steps.highest > self.threshold
+        least, greatest = (lengths[mask].sum() for mask in (self.is_busy, may_be_busy))
+        return float(least / lengths.sum()), float(greatest / lengths.sum())
+
+    def can_be_read(self, level: Integers) -> bool:
+        """Whether a level is a line, not a noise that goes up and down the chart all the time."""
+        way = float(np.abs(np.diff(level)).sum(dtype=float))
+        return way <= _MOST_HEIGHTS * max(self.highest, 1)
 
     def block_share(self) -> float | None:
         """Return the share of blocks that was seen, gaps aside; None where no pace is known."""

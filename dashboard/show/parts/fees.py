@@ -8,6 +8,7 @@ import streamlit as st
 
 from dashboard.domain.foreign import visible
 from dashboard.domain.gas import FeeSuggestion, SuggestedGasFees
+from dashboard.domain.quantity import Wei
 from dashboard.show.fee_steps import FeeStory, Stretch
 from dashboard.show.networks import Datum
 from dashboard.show.parts.markup import Markup, element, join
@@ -15,6 +16,9 @@ from dashboard.show.spans import Span
 from dashboard.show.text import age, exact_fee, fee, share, span
 
 _TREND_LENGTH = 40
+_WIDE = 0.5
+"""How far apart the least and the greatest share may lie and still tell something."""
+
 _ALL = 0.995
 """The share of blocks that counts as all: their pace is never even."""
 
@@ -100,8 +104,30 @@ def _values(story: FeeStory, name: str) -> list[str]:
     said = [f"Lowest {lowest}, highest {highest}."]
     busy = story.busy_share()
     if busy is not None:
-        said.append(f"Above the busy level for {share(busy)} of the time that was seen (shaded).")
-    return said
+        said.append(_busy(*busy))
+    return [*said, *_unread(story)]
+
+
+def _busy(least: float, greatest: float) -> str:
+    """Say how long it was busy; where steps hold both, that is only known from and to."""
+    if greatest - least > _WIDE:
+        return "How long it was busy is not known from steps as long as these: choose less time."
+    from_to = [share(least), share(greatest)]
+    if from_to[0] == from_to[1]:
+        return f"Above the busy level for {from_to[0]} of the time that was seen (shaded)."
+    return (
+        f"Above the busy level for {' to '.join(from_to)} of the time that was seen (shaded: steps "
+        "that were all of it)."
+    )
+
+
+def _unread(story: FeeStory) -> list[str]:
+    """Say between what the busy level moved, where it cannot be drawn."""
+    level = story.threshold
+    if level is None or story.can_be_read(level):
+        return []
+    lowest, highest = (" ".join(fee(Wei(int(edge)))) for edge in (level.min(), level.max()))
+    return [f"The busy level moved between {lowest} and {highest}, too often to be drawn."]
 
 
 def _gaps(story: FeeStory) -> list[str]:

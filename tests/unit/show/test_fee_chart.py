@@ -121,6 +121,15 @@ def test_level_that_is_not_known_is_neither_drawn_nor_named() -> None:
     assert [annotation["text"] for annotation in figure["layout"]["annotations"]] == ["busy"]
 
 
+def test_level_that_is_noise_is_neither_drawn_nor_named() -> None:
+    figure = fee_figure(a_story(*[9] * 50, threshold=np.tile([1, 12], 25)), A_MOMENT).to_dict()
+
+    (level,) = (trace for trace in figure["data"] if trace["name"] == "busy level")
+    assert np.isnan(array(level["y"])).all()
+    assert [annotation["text"] for annotation in figure["layout"]["annotations"]] == ["median"]
+    assert figure["layout"]["yaxis"]["range"][1] == pytest.approx(9 * 1.12)
+
+
 def test_unit_fits_the_largest_of_fees_and_levels() -> None:
     story = a_story(7, 7, threshold=np.full(2, 2 * GWEI))
     figure = fee_figure(story, A_MOMENT).to_dict()

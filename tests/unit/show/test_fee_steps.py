@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+import numpy as np
 import pytest
 
 from dashboard.show.fee_steps import longest_usual_silence
@@ -49,7 +50,24 @@ def test_silence_until_now_is_a_gap_too() -> None:
 def test_busy_share_counts_only_time_that_was_seen() -> None:
     story = a_story(11, 9, 9, 9, None, None, None, 9)
 
-    assert story.busy_share() == pytest.approx(1 / 4)
+    assert story.busy_share() == pytest.approx((1 / 4, 1 / 4))
+
+
+def test_step_on_both_sides_of_its_threshold_may_be_busy_for_any_part_of_it() -> None:
+    steps = [a_step(0, 9, 11), a_step(1, 11, 12), a_step(2, 3, 50), a_step(3, 4, 9)]
+    story = a_story(steps=steps)
+
+    assert story.busy_share() == pytest.approx((1 / 4, 3 / 4))
+    assert story.is_busy.tolist() == [False, True, False, False]
+
+
+def test_level_that_swings_all_the_time_is_noise() -> None:
+    story = a_story(*[10] * 50)
+    swinging = np.tile([1, 9], 25)
+
+    assert story.can_be_read(np.full(50, 9))
+    assert story.can_be_read(np.arange(50))
+    assert not story.can_be_read(swinging)
 
 
 def test_share_of_blocks_leaves_gaps_out_and_is_never_above_all() -> None:
@@ -61,7 +79,7 @@ def test_share_of_blocks_leaves_gaps_out_and_is_never_above_all() -> None:
 
 
 def test_share_of_one_moment_is_all_or_nothing() -> None:
-    assert a_story(11, until=A_MOMENT).busy_share() == 1.0
+    assert a_story(11, until=A_MOMENT).busy_share() == (1.0, 1.0)
 
 
 def test_flat_story_has_one_value() -> None:
