@@ -17,7 +17,8 @@ LinewatchError
 ├── DeliveryError             a notice was not handed over
 │   ├── DeliveryDeferred      temporary: keep it and try again
 │   │   └── DeliveryBlocked   so will be every letter to that recipient: put those off as well
-│   └── DeliveryRefused       permanent for this recipient: keep it as a dead letter
+│   ├── DeliveryRefused       permanent for this recipient: keep it as a dead letter
+│   └── DeliveryWithheld      not ours to hand over any more: whoever holds the lease will
 └── RoleError                 a process of ours cannot start or keeps dying
 """
 
@@ -101,6 +102,10 @@ class DeliveryBlocked(DeliveryDeferred):
 
 class DeliveryRefused(DeliveryError):
     """The channel will never take this notice for this recipient; it becomes a dead letter."""
+
+
+class DeliveryWithheld(DeliveryError):
+    """The right to send ended before the notice was handed over; another worker may send it."""
 
 
 class RoleError(LinewatchError):

@@ -16,10 +16,12 @@ from typing import Final
 
 from dashboard.alert.channels.maildir import MaildirChannel
 from dashboard.alert.deliver import Deliverer
-from dashboard.alert.letter import Channel, Envelope, Letter
+from dashboard.alert.letter import Channel, Envelope, Letter, MaySend, always
+from dashboard.alert.outcome import Sending
 from dashboard.alert.post import PostOffice
 from dashboard.store.connection import Connection
 from dashboard.store.engine import Store, open_store
+from dashboard.wiring.clock import elapsed
 from tests.letters import ONCALL, SENDER, a_letter_of
 from tests.owing import take_office
 
@@ -46,6 +48,12 @@ class DyingStore(Store):
         self._steps = iter(_STEPS)
 
     @contextmanager
+    def read(self) -> Iterator[Connection]:
+        """Read."""
+        with self._store.read() as connection:
+            yield connection
+
+    @contextmanager
     def write(self) -> Iterator[Connection]:
         """Write, unless the end comes first."""
         step = next(self._steps, "later")
@@ -65,11 +73,11 @@ class DyingChannel:
         self._channel = channel
         self._point = point
 
-    def send(self, letter: Letter, envelope: Envelope) -> str:
+    def send(self, letter: Letter, envelope: Envelope, may_send: MaySend = always) -> str:
         """Send, unless the end comes first."""
         if self._point == "before send":
             die()
-        answer = self._channel.send(letter, envelope)
+        answer = self._channel.send(letter, envelope, may_send)
         if self._point == "after send":
             die()
         return answer
@@ -82,8 +90,8 @@ def main(url: str, maildir: str, point: str) -> None:
         token = take_office(store, "dying worker")
         channel = DyingChannel(MaildirChannel(Path(maildir), SENDER), point)
         dying = DyingStore(store, point)
-        deliverer = Deliverer(dying, {"mail": channel}, a_letter_of, utc_now)
-        PostOffice(dying, [ONCALL], deliverer, utc_now).run(token)
+        deliverer = Deliverer(dying, Sending({"mail": channel}, a_letter_of), utc_now, elapsed)
+        PostOffice(dying, [ONCALL], deliverer, utc_now).run(token, always)
 
 
 def utc_now() -> datetime:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import threading
 from uuid import UUID
 
-from dashboard.alert.letter import Envelope, Letter
+from dashboard.alert.letter import Envelope, Letter, MaySend, always
+from dashboard.alert.outcome import Sending
 from dashboard.domain.notice import Notice, Recipient
-from dashboard.errors import DeliveryError
+from dashboard.errors import DeliveryError, DeliveryWithheld
 from tests.builders import A_MOMENT
 
 SENDER = "linewatch@example.org"
@@ -42,8 +43,13 @@ class RecordingChannel:
         self._held = held
         self._lock = threading.Lock()
 
-    def send(self, letter: Letter, envelope: Envelope) -> str:
-        """Take, refuse or hold a letter."""
+    @property
+    def sending(self) -> Sending:
+        """Letters that name their notice, over this channel."""
+        return Sending({"mail": self}, a_letter_of)
+
+    def send(self, letter: Letter, envelope: Envelope, may_send: MaySend = always) -> str:
+        """Take, refuse or hold a letter; like a server, it needs a moment before it takes one."""
         assert letter.subject
         with self._lock:
             self.tried.append(envelope)
@@ -51,6 +57,8 @@ class RecordingChannel:
             assert self.let_go.wait(30), "nobody let the letter go"
         if error := self.errors.get(envelope.to) or self.errors.get(envelope.message_id):
             raise error
+        if not may_send():
+            raise DeliveryWithheld("the lease is over")
         with self._lock:
             self.taken.append(envelope)
         return "250 taken"

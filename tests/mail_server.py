@@ -9,6 +9,7 @@ import email.policy
 import socket
 import ssl
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from email.message import EmailMessage
@@ -24,11 +25,18 @@ class Inbox:
     """Takes mails; `refusals` holds what it answers to a command instead of agreeing."""
 
     def __init__(self, **refusals: str) -> None:
-        """Be empty; `Inbox(RCPT="550 no such user")` refuses every recipient."""
+        """Be empty; `Inbox(RCPT="550 no such user")` refuses every recipient.
+
+        The server never answers for a recipient of `holes`, and `takes` so many seconds for each
+        mail.
+        """
         self.mails: list[EmailMessage] = []
         self.logins: list[str] = []
         self.were_encrypted: list[bool] = []
         self.greetings: list[str | None] = []
+        self.arrived_at: list[float] = []
+        self.holes: set[str] = set()
+        self.takes: float = 0.0
         self._refusals = refusals
 
     async def handle_MAIL(  # noqa: N802 - aiosmtpd's name
@@ -52,6 +60,8 @@ class Inbox:
         _options: list[str],
     ) -> str:
         """Accept or refuse a recipient."""
+        if address in self.holes:
+            await asyncio.Event().wait()
         envelope.rcpt_tos.append(address)
         return self._refusals.get("RCPT", "250 OK")
 
@@ -59,12 +69,14 @@ class Inbox:
         self, _server: SMTP, session: Session, envelope: Envelope
     ) -> str:
         """Keep a mail, or refuse it after its final dot."""
+        await asyncio.sleep(self.takes)
         if "DATA" in self._refusals:
             return self._refusals["DATA"]
         content = cast("bytes", envelope.content)
         self.mails.append(email.message_from_bytes(content, policy=email.policy.default))
         self.were_encrypted.append(session.ssl is not None)
         self.greetings.append(session.host_name)
+        self.arrived_at.append(time.monotonic())
         return "250 OK queued as 4711"
 
     def authenticate(

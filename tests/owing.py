@@ -10,9 +10,10 @@ from dashboard.alert.deliver import DeliveryPolicy, expand_outbox
 from dashboard.domain.condition import Transition
 from dashboard.domain.notice import Notice, NoticeState, Recipient
 from dashboard.store.conditions import change
+from dashboard.store.connection import Connection
 from dashboard.store.engine import Store
 from dashboard.store.leases import acquire
-from dashboard.store.outbox import recent_notices
+from dashboard.store.outbox import Wanted, claim, pending_recipients, recent_notices
 from dashboard.store.rejections import save_polled
 from tests.builders import A_MOMENT, A_NETWORK, a_hash, a_record, a_transition
 from tests.letters import ONCALL
@@ -33,10 +34,12 @@ def take_office(store: Store, holder: str = "worker 1") -> int:
     return token
 
 
-def reject(store: Store, number: int = 1, transition: Transition | None = None) -> None:
+def reject(
+    store: Store, number: int = 1, transition: Transition | None = None, nonce: int = 5
+) -> None:
     """Let the transaction with this number be rejected: the news waits in the outbox."""
     with store.write() as connection:
-        record = a_record(tx_hash=a_hash(number))
+        record = a_record(tx_hash=a_hash(number), nonce=nonce)
         rejection_id = save_polled(connection, A_NETWORK, record, A_MOMENT)
         assert change(connection, transition or a_transition(number), rejection_id)
 
@@ -50,7 +53,14 @@ def owe(
     """Owe each recipient a notice of `count` rejections."""
     for number in range(1, count + 1):
         reject(store, number)
-    expand_outbox(store, recipients, lambda: now)
+    while expand_outbox(store, recipients, lambda: now):
+        pass
+
+
+def claim_for_all(connection: Connection, token: int, now: datetime, limit: int) -> list[Notice]:
+    """Claim at most so many notices for every recipient."""
+    wanted = [Wanted(each, limit) for each in pending_recipients(connection)]
+    return claim(connection, token, wanted, now)
 
 
 def notices(store: Store) -> list[Notice]:

@@ -1,58 +1,82 @@
-"""Claimed notices in memory: which one travels next, one at a time to each address."""
+"""Claimed notices in memory: which travels next, one at a time to each address, none in the way."""
 
 from __future__ import annotations
 
-from bisect import insort
 from collections.abc import Iterable
-from datetime import datetime
+from dataclasses import dataclass
+from datetime import timedelta
 
 from dashboard.domain.notice import Notice, Recipient
 
 
-class Backlog:
-    """Notices that wait for their turn: to each address those first that were tried least.
+@dataclass(frozen=True, slots=True)
+class Lanes:
+    """How many letters of one channel travel side by side, and how many wait for each address.
 
-    So a letter that is deferred again and again goes last and holds up no other.
+    A letter that takes longer than `slow_after` leaves the fast lanes to the others, and the next
+    one to its address begins in the slow lanes, as where the last one was not taken.
     """
 
-    def __init__(self) -> None:
-        """Begin with nothing."""
-        self._waiting: dict[Recipient, list[Notice]] = {}
-        self._under_way: dict[Recipient, Notice] = {}
+    fast: int = 8
+    slow: int = 16
+    slow_after: timedelta = timedelta(milliseconds=300)
+    share: int = 20
 
-    def __len__(self) -> int:
-        return sum(map(len, self._waiting.values())) + len(self._under_way)
+
+@dataclass(frozen=True, slots=True)
+class _Journey:
+    notice: Notice
+    began: timedelta
+    is_slow: bool
+
+
+class Backlog:
+    """Notices that wait for their turn: the addresses in turn, and to each in the order given."""
+
+    def __init__(self, lanes: Lanes) -> None:
+        """Begin with nothing."""
+        self._lanes = lanes
+        self._waiting: dict[Recipient, list[Notice]] = {}
+        self._under_way: dict[Recipient, _Journey] = {}
+        self._slow: set[Recipient] = set()
 
     @property
     def is_under_way(self) -> bool:
         """Whether any notice travels now."""
         return bool(self._under_way)
 
-    def add(self, notices: Iterable[Notice]) -> None:
-        """Let notices wait for their turn."""
-        for notice in notices:
-            insort(self._waiting.setdefault(notice.recipient, []), notice, key=_turn)
+    def room(self, recipient: Recipient) -> int:
+        """Return how many notices more may wait for an address."""
+        return self._lanes.share - len(self._waiting.get(recipient, ()))
 
-    def start(self) -> list[Notice]:
-        """Send the next notice of every address on its way that has none under way."""
+    def add(self, notices: Iterable[Notice]) -> None:
+        """Let notices wait for their turn, in this order."""
+        for notice in notices:
+            self._waiting.setdefault(notice.recipient, []).append(notice)
+
+    def start(self, now: timedelta) -> list[Notice]:
+        """Send the next notice on its way to every address that has its turn and finds a lane."""
         started = []
         for recipient in [each for each in self._waiting if each not in self._under_way]:
-            notice = self._waiting[recipient].pop(0)
-            if not self._waiting[recipient]:
-                del self._waiting[recipient]
-            self._under_way[recipient] = notice
-            started.append(notice)
+            is_slow = recipient in self._slow
+            if self._has_lane(recipient.channel, now, is_slow=is_slow):
+                notice, *others = self._waiting.pop(recipient)
+                if others:
+                    self._waiting[recipient] = others  # behind all others
+                self._under_way[recipient] = _Journey(notice, now, is_slow)
+                started.append(notice)
         return started
 
-    def finish(self, notice: Notice) -> None:
+    def finish(self, notice: Notice, now: timedelta, *, is_blocked: bool = False) -> None:
         """Take note that a notice travels no longer, and need not travel again if it waits too.
 
         It waits while it travels where it was claimed again, under a new token.
         """
-        self._under_way.pop(notice.recipient, None)
+        journey = self._under_way.pop(notice.recipient)
+        is_slow = is_blocked or now - journey.began >= self._lanes.slow_after
+        (self._slow.add if is_slow else self._slow.discard)(notice.recipient)
         waiting = self.take_waiting(notice.recipient)
-        if others := [each for each in waiting if each.notice_id != notice.notice_id]:
-            self._waiting[notice.recipient] = others
+        self.add(each for each in waiting if each.notice_id != notice.notice_id)
 
     def take_waiting(self, recipient: Recipient) -> list[Notice]:
         """Take out everything that waits for an address."""
@@ -62,6 +86,10 @@ class Backlog:
         """Drop what waits; it stays owed in the store."""
         self._waiting.clear()
 
-
-def _turn(notice: Notice) -> tuple[int, datetime]:
-    return notice.attempts, notice.created_at
+    def _has_lane(self, channel: str, now: timedelta, *, is_slow: bool) -> bool:
+        others = [each for to, each in self._under_way.items() if to.channel == channel]
+        late = now - self._lanes.slow_after
+        slow = sum(each.is_slow or each.began <= late for each in others)
+        if is_slow:
+            return slow < self._lanes.slow
+        return len(others) - min(slow, self._lanes.slow) < self._lanes.fast

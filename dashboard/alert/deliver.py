@@ -4,98 +4,114 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from functools import partial
 from queue import Empty, SimpleQueue
 from typing import Final
 
-from dashboard.alert.backlog import Backlog
-from dashboard.alert.lanes import Lanes
-from dashboard.alert.letter import Channel
-from dashboard.alert.outcome import Composer, Outcome, attempt, record, tell
-from dashboard.alert.retry import RetryRule, next_turn
+from dashboard.alert.backlog import Backlog, Lanes
+from dashboard.alert.letter import MaySend, always
+from dashboard.alert.outcome import Outcome, Sending, attempt, record, tell
+from dashboard.alert.retry import Elapsed, RetryRule, Waits
 from dashboard.alert.routing import recipients_of
+from dashboard.alert.threads import Threads
 from dashboard.domain.clock import Clock
 from dashboard.domain.notice import DeliveryResult, Notice, Recipient
 from dashboard.store import outbox
 from dashboard.store.engine import Store
+from dashboard.store.outbox import Wanted
 
 _AT_ONCE: Final = 200
-"""Entries or notices that one transaction takes."""
+"""Entries that one transaction takes."""
 
 _STRAY: Final = "stray"
-"""The lanes of notices whose channel is not configured any more."""
+"""The threads of notices whose channel is not configured any more."""
 
 
 @dataclass(frozen=True, slots=True)
 class DeliveryPolicy:
-    """How delivery shares its time.
+    """How delivery shares its time; a round waits `patience` for letters under way.
 
-    A round waits `patience` for letters under way; slower ones go on while the next rounds
-    begin. `lanes` letters of one channel travel side by side. At most `largest_backlog` notices
-    are held in memory.
+    Slower ones go on while the next rounds begin.
     """
 
-    patience: timedelta = timedelta(milliseconds=500)
-    lanes: int = 8
-    largest_backlog: int = 2000
+    patience: timedelta = timedelta(milliseconds=250)
+    lanes: Lanes = field(default_factory=Lanes)
     retry: RetryRule = field(default_factory=RetryRule)
 
 
 def expand_outbox(store: Store, recipients: Sequence[Recipient], clock: Clock) -> int:
-    """Turn what the outbox holds into notices, one for each recipient; return their number."""
-    owed = 0
-    while True:
-        with store.write() as connection:
-            entries = outbox.unexpanded(connection, _AT_ONCE)
-            for entry in entries:
-                told = recipients_of(entry.transition, recipients)
-                owed += outbox.expand(connection, entry, told, clock())
-        if len(entries) < _AT_ONCE:
-            return owed
+    """Turn the next of what the outbox holds into notices, one for each recipient.
+
+    Return how many entries that were, none when all is done.
+    """
+    with store.read() as connection:
+        if not outbox.unexpanded(connection, 1):
+            return 0
+    with store.write() as connection:
+        entries = outbox.unexpanded(connection, _AT_ONCE)
+        for entry in entries:
+            told = recipients_of(entry.transition, recipients)
+            outbox.expand(connection, entry, told, clock())
+    return len(entries)
 
 
 class Deliverer:
     """Delivers the notices of one store; its methods are called from one thread at a time.
 
-    Letters to one address travel one after another. Where nothing can be handed over to it now,
-    those that wait for the same address are put off untried, so that a silent server costs one
-    time-out and not one for each letter. A letter that is deferred for its own sake delays no
-    other.
+    Letters to one address travel one after another, those of one incident in the order of its
+    events. Where nothing can be handed over to an address, it pauses, so that a silent server
+    costs one time-out and not one for each letter. A letter that is deferred for its own sake
+    delays no other, and no address delays another.
     """
 
     def __init__(
         self,
         store: Store,
-        channels: Mapping[str, Channel],
-        compose: Composer,
+        sending: Sending,
         clock: Clock,
+        elapsed: Elapsed,
         policy: DeliveryPolicy = DeliveryPolicy(),
     ) -> None:
         """Deliver nothing yet."""
         self._store = store
+        self._sending = sending
         self._clock = clock
+        self._elapsed = elapsed
         self._policy = policy
-        self._attempt = partial(attempt, channels=channels, compose=compose)
-        self._lanes = {name: Lanes(name, policy.lanes) for name in (*channels, _STRAY)}
-        self._token: int | None = None
-        self._backlog = Backlog()
-        self._finished: SimpleQueue[Outcome] = SimpleQueue()
+        lanes = policy.lanes
+        threads = lanes.fast + lanes.slow
+        self._threads = {name: Threads(name, threads) for name in (*sending.channels, _STRAY)}
+        self._token = 0
+        self._may_send: MaySend = always
+        self._waits = Waits(policy.retry, elapsed)
+        self._backlog = Backlog(lanes)
+        self._pending: set[Recipient] = set()
+        self._finished: SimpleQueue[tuple[Notice, Outcome | None]] = SimpleQueue()
         self._unrecorded: list[Outcome] = []
-        self._put_off: list[Notice] = []
+        self._to_free: set[Recipient] = set()
 
-    def deliver_due(self, holder_token: int) -> Counter[DeliveryResult]:
+    @property
+    def is_under_way(self) -> bool:
+        """Whether letters travel now, whose answers are to be awaited."""
+        return self._backlog.is_under_way
+
+    def deliver_due(self, holder_token: int, may_send: MaySend = always) -> Counter[DeliveryResult]:
         """Deliver what is due for one round; return how many attempts had which result.
 
+        Each is written down when its answer comes. `may_send` is asked before each hand-over.
         Raises StoreError; outcomes that could not be written down are kept for the next round,
         so that what was sent is not sent again while this process lives.
         """
         if holder_token != self._token:
             self._backlog.forget_waiting()  # claimed under another token, to be claimed again
             self._token = holder_token
+        self._may_send = may_send
         results = self._record()
+        with self._store.read() as connection:
+            self._pending = set(outbox.pending_recipients(connection))
         deadline = time.monotonic() + self._policy.patience.total_seconds()
         while self._go_on() and self._wait_until(deadline):
             results += self._record()
@@ -112,40 +128,59 @@ class Deliverer:
 
     def _go_on(self) -> bool:
         """Claim what is due, start what can travel; whether anything is under way."""
-        self._claim()
-        for notice in self._backlog.start():
-            name = notice.recipient.channel
-            lanes = self._lanes.get(name, self._lanes[_STRAY])
-            lanes.submit(partial(self._carry, notice))
+        if self._may_send():
+            self._claim()
+            for notice in self._backlog.start(self._elapsed()):
+                channel = notice.recipient.channel
+                threads = self._threads.get(channel, self._threads[_STRAY])
+                threads.submit(partial(self._carry, notice, self._may_send))
+        else:
+            self._backlog.forget_waiting()  # whoever has the lease now claims it again
         return self._backlog.is_under_way
 
     def _claim(self) -> None:
-        room = self._policy.largest_backlog - len(self._backlog)
-        if self._token is None or room <= 0:
+        """Fill what waits for each address that may have more; a share each, so that all do."""
+        least = self._policy.lanes.share // 2
+        wanted = [
+            Wanted(each, self._backlog.room(each), self._waits.resting(each))
+            for each in self._pending
+            if self._backlog.room(each) >= least and not self._waits.is_paused(each)
+        ]
+        if not wanted:
             return
         with self._store.write() as connection:
-            limit = min(room, _AT_ONCE)
-            claimed = outbox.claim(connection, self._token, self._clock(), limit)
+            claimed = outbox.claim(connection, self._token, wanted, self._clock())
         self._backlog.add(claimed)
+        found = Counter(notice.recipient for notice in claimed)
+        self._pending -= {each.recipient for each in wanted if found[each.recipient] < each.limit}
 
-    def _carry(self, notice: Notice) -> None:
-        """Run in a lane: attempt, and tell the outcome to whoever records."""
-        self._finished.put(self._attempt(notice))
+    def _carry(self, notice: Notice, may_send: MaySend) -> None:
+        """Run in a thread of its own: attempt, and tell the outcome to whoever records."""
+        self._finished.put((notice, attempt(notice, self._sending, may_send)))
 
     def _wait_until(self, deadline: float) -> bool:
         """Take in every outcome there is, waiting for the first one; False when time is up."""
         try:
-            self._take_in(self._finished.get(timeout=max(0.0, deadline - time.monotonic())))
+            self._take_in(*self._finished.get(timeout=max(0.0, deadline - time.monotonic())))
             while True:
-                self._take_in(self._finished.get_nowait())
+                self._take_in(*self._finished.get_nowait())
         except Empty:
             return bool(self._unrecorded)
 
-    def _take_in(self, outcome: Outcome) -> None:
+    def _take_in(self, notice: Notice, outcome: Outcome | None) -> None:
+        is_blocked = outcome is not None and outcome.is_blocked
+        self._backlog.finish(notice, self._elapsed(), is_blocked=is_blocked)
+        if outcome is None:
+            return
+        if outcome.result is DeliveryResult.DEFERRED:
+            wait = self._waits.failed(notice, is_blocked=is_blocked)
+            outcome = replace(outcome, wait=wait)
+        else:
+            self._waits.succeeded(notice)
         self._unrecorded.append(outcome)
-        if outcome.is_blocked:
-            self._put_off += self._backlog.take_waiting(outcome.notice.recipient)
-        self._backlog.finish(outcome.notice)
+        recipient = notice.recipient
+        if self._waits.is_paused(recipient) and self._backlog.take_waiting(recipient):
+            self._to_free.add(recipient)
 
     def _record(self) -> Counter[DeliveryResult]:
         if not self._unrecorded:
@@ -153,10 +188,16 @@ class Deliverer:
         now, rule = self._clock(), self._policy.retry
         with self._store.write() as connection:
             results = [record(connection, outcome, now, rule) for outcome in self._unrecorded]
-            for notice in self._put_off:
-                outbox.put_off(connection, notice, next_turn(notice, now, rule))
+            for recipient in self._to_free:
+                outbox.free(connection, self._token, recipient)
         for outcome, result in zip(self._unrecorded, results, strict=True):
             tell(outcome, result)
+            self._ask_for_more(outcome.notice.recipient)
         self._unrecorded.clear()
-        self._put_off.clear()
+        self._to_free.clear()
         return Counter(results)
+
+    def _ask_for_more(self, recipient: Recipient) -> None:
+        """Look for what may follow, now that a letter to this address is marked."""
+        if self._backlog.room(recipient) == self._policy.lanes.share:
+            self._pending.add(recipient)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import TypeAlias
 
-from dashboard.alert.letter import Channel, Envelope, Letter
-from dashboard.alert.retry import RetryRule, next_attempt
+from dashboard.alert.letter import Channel, Envelope, Letter, MaySend
+from dashboard.alert.retry import RetryRule, is_over
 from dashboard.domain.foreign import visible
 from dashboard.domain.notice import DeliveryResult, Notice
-from dashboard.errors import DeliveryBlocked, DeliveryError, DeliveryRefused
+from dashboard.errors import DeliveryBlocked, DeliveryError, DeliveryRefused, DeliveryWithheld
 from dashboard.logs import get_logger
 from dashboard.store import outbox
 from dashboard.store.connection import Connection
@@ -26,19 +26,34 @@ _log = get_logger("delivery")
 class Outcome:
     """An attempt that is over; `words` are the channel's answer, or the error.
 
-    `is_blocked` says that another letter to the same recipient would have fared no better.
+    `is_blocked` says that another letter to the same recipient would have fared no better;
+    `wait` is how long the notice waits where it was deferred.
     """
 
     notice: Notice
     result: DeliveryResult
     words: str
     is_blocked: bool = False
+    wait: timedelta = timedelta()
 
 
-def attempt(notice: Notice, channels: Mapping[str, Channel], compose: Composer) -> Outcome:
-    """Hand the notice over; every error becomes an outcome, since nobody waits to catch it."""
+@dataclass(frozen=True, slots=True)
+class Sending:
+    """How letters are written and who carries them."""
+
+    channels: Mapping[str, Channel]
+    compose: Composer
+
+
+def attempt(notice: Notice, sending: Sending, may_send: MaySend) -> Outcome | None:
+    """Hand the notice over; every error becomes an outcome, since nobody waits to catch it.
+
+    None where it may not be sent any more: then nothing was tried.
+    """
     try:
-        return Outcome(notice, DeliveryResult.SENT, _send(notice, channels, compose))
+        return Outcome(notice, DeliveryResult.SENT, _send(notice, sending, may_send))
+    except DeliveryWithheld:
+        return None
     except DeliveryRefused as error:
         return Outcome(notice, DeliveryResult.REFUSED, str(error))
     except DeliveryError as error:
@@ -50,13 +65,15 @@ def attempt(notice: Notice, channels: Mapping[str, Channel], compose: Composer) 
         return Outcome(notice, DeliveryResult.DEFERRED, words)
 
 
-def _send(notice: Notice, channels: Mapping[str, Channel], compose: Composer) -> str:
-    channel = channels.get(notice.recipient.channel)
+def _send(notice: Notice, sending: Sending, may_send: MaySend) -> str:
+    if not may_send():
+        raise DeliveryWithheld("the lease of this worker is over")
+    channel = sending.channels.get(notice.recipient.channel)
     if channel is None:
         raise DeliveryBlocked(f"no channel {notice.recipient.channel} is configured; see [mail]")
     address, date = notice.recipient.address, notice.created_at
     envelope = Envelope(notice.message_id, address, date, notice.in_reply_to)
-    return channel.send(compose(notice), envelope)
+    return channel.send(sending.compose(notice), envelope, may_send)
 
 
 def record(
@@ -67,9 +84,8 @@ def record(
     if outcome.result is DeliveryResult.SENT:
         outbox.mark_sent(connection, notice.notice_id, outcome.words, now)
         return DeliveryResult.SENT
-    again_at = next_attempt(notice, now, rule)
-    if outcome.result is DeliveryResult.DEFERRED and again_at is not None:
-        outbox.defer(connection, notice, outcome.words, again_at)
+    if outcome.result is DeliveryResult.DEFERRED and not is_over(notice, now, rule):
+        outbox.defer(connection, notice, outcome.words, now + outcome.wait)
         return DeliveryResult.DEFERRED
     outbox.bury(connection, notice, outcome.words, now)
     return DeliveryResult.REFUSED

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from dashboard.alert.deliver import Deliverer, expand_outbox
+from dashboard.alert.letter import MaySend
 from dashboard.domain.clock import Clock
 from dashboard.domain.notice import DeliveryResult, Recipient
 from dashboard.logs import get_logger
@@ -25,12 +26,14 @@ class PostOffice:
     deliverer: Deliverer
     clock: Clock
 
-    def run(self, holder_token: int) -> Counter[DeliveryResult]:
-        """Do one round: owe what is new, deliver what is due; raises StoreError."""
-        expand_outbox(self.store, self.recipients, self.clock)
-        results = self.deliverer.deliver_due(holder_token)
-        _tell(results)
-        return results
+    def run(self, holder_token: int, may_send: MaySend) -> bool:
+        """Do one round: owe what is new, deliver what is due; raises StoreError.
+
+        Return whether the next round is to follow at once, since answers are awaited.
+        """
+        entries = expand_outbox(self.store, self.recipients, self.clock)
+        _tell(self.deliverer.deliver_due(holder_token, may_send))
+        return entries > 0 or self.deliverer.is_under_way
 
     def finish(self, within: timedelta) -> Counter[DeliveryResult]:
         """Start nothing more and let letters under way arrive; raises StoreError."""

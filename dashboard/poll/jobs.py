@@ -45,8 +45,8 @@ _log = get_logger("lease")
 class Delivery(Protocol):
     """Whoever hands over what is owed; both methods block, and raise StoreError."""
 
-    def run(self, holder_token: int) -> object:
-        """Deliver what is due under this fencing token, for a moment."""
+    def run(self, holder_token: int, may_send: Callable[[], bool], /) -> bool:
+        """Deliver what is due under this fencing token, for a moment; whether to go on at once."""
         ...
 
     def finish(self, within: timedelta) -> object:
@@ -112,13 +112,13 @@ class Watcher:
     retention: Retention = field(default_factory=Retention)
 
 
-def jobs_of(watcher: Watcher, term: Term, lost: asyncio.Event) -> list[Job]:
-    """Return the jobs of one term, with nothing left of an earlier one; `lost` ends it."""
+def jobs_of(watcher: Watcher, term: Term, over: asyncio.Event) -> list[Job]:
+    """Return the jobs of one term, with nothing left of an earlier one; `over` ends it."""
     housekeeping = Housekeeping(watcher.store, watcher.retention, watcher.clocks, anyio.sleep)
     return [
-        Job("lease", watcher.lease.duration / 4, lambda: _renew(watcher.lease, term, lost)),
+        Job("lease", watcher.lease.duration / 4, lambda: _renew(watcher.lease, term, over)),
         *(job for network in watcher.networks for job in _polls(watcher, term, network)),
-        Job("delivery", watcher.periods.delivery, lambda: _deliver(watcher, term)),
+        Job("delivery", watcher.periods.delivery, lambda: _deliver(watcher, term, over)),
         Job("housekeeping", watcher.periods.housekeeping, housekeeping.run),
     ]
 
@@ -165,12 +165,12 @@ def _conditions(watcher: Watcher, network_id: NetworkId, periods: GasPeriods) ->
     )
 
 
-async def _renew(lease: Lease, term: Term, lost: asyncio.Event) -> None:
+async def _renew(lease: Lease, term: Term, over: asyncio.Event) -> None:
     try:
         await run_sync(lease.renew, term)
     except LeaseLost:
         _log.warning("the lease is lost; this worker stands by", token=term.token)
-        lost.set()
+        over.set()
 
 
 def _look_at(watcher: Watcher, term: Term, conditions: Conditions, coverage: CoverageWatch) -> None:
@@ -186,5 +186,8 @@ def _look_at(watcher: Watcher, term: Term, conditions: Conditions, coverage: Cov
     coverage.kept(looked_at)
 
 
-async def _deliver(watcher: Watcher, term: Term) -> None:
-    await run_sync(watcher.delivery.run, term.token)
+async def _deliver(watcher: Watcher, term: Term, over: asyncio.Event) -> None:
+    """Do one round after the other while answers are awaited: each is marked when it comes."""
+    while await run_sync(watcher.delivery.run, term.token, term.lasts):
+        if over.is_set():
+            return

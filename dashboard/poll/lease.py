@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -15,12 +16,21 @@ class LeaseLost(LinewatchError):
     """Another worker may be at work: nothing more is written by this one."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Term:
-    """A time in office, told from all others by its fencing token."""
+    """A time in office, told from all others by its fencing token; it is over at `ends_at`.
+
+    That is counted from before the store was asked, so that it is never over for the store first.
+    """
 
     name: str
     token: int
+    ends_at: timedelta
+    elapsed: Callable[[], timedelta]
+
+    def lasts(self) -> bool:
+        """Whether the term lasts, as far as this process knows; asks no store."""
+        return self.elapsed() < self.ends_at
 
     def check(self, connection: Connection) -> None:
         """Raise LeaseLost, which undoes the transaction, unless the term still lasts."""
@@ -31,18 +41,23 @@ class Term:
 
 @dataclass(frozen=True, slots=True)
 class Lease:
-    """A lease that this process applies for as `holder`, a name that no other process has."""
+    """A lease that this process applies for as `holder`, a name that no other process has.
+
+    `elapsed` is a time that goes on while the machine sleeps, as that by which leases run out.
+    """
 
     store: Store
     name: str
     holder: str
     duration: timedelta
+    elapsed: Callable[[], timedelta]
 
     def acquire(self) -> Term | None:
         """Begin a term, or return None while another process is in office."""
+        ends_at = self.elapsed() + self.duration
         with self.store.write() as connection:
             token = leases.acquire(connection, self.name, self.holder, self.duration)
-        return None if token is None else Term(self.name, token)
+        return None if token is None else Term(self.name, token, ends_at, self.elapsed)
 
     def in_office(self) -> str | None:
         """Return the name of the process that holds the lease now, if one does."""
@@ -52,11 +67,15 @@ class Lease:
 
     def renew(self, term: Term) -> None:
         """Prolong a term; LeaseLost where it has ended."""
+        ends_at = self.elapsed() + self.duration
         with self.store.write() as connection:
             if not leases.renew(connection, self.name, term.token, self.duration):
+                term.ends_at = timedelta()
                 raise LeaseLost(f"the lease {self.name} ran out or was taken over")
+        term.ends_at = ends_at
 
     def release(self, term: Term) -> None:
         """End a term, so that a standby need not wait for its end."""
+        term.ends_at = timedelta()
         with self.store.write() as connection:
             leases.release(connection, self.name, term.token)

@@ -24,10 +24,11 @@ async def run_watch(watcher: Watcher, stop: asyncio.Event) -> None:
     """Stand by until the lease is ours, work until it is lost, and so on until `stop`."""
     while (term := await _stand_by(watcher, stop)) is not None:
         _log.info("this worker is at work", token=term.token)
-        lost = asyncio.Event()
-        scheduler = Scheduler(jobs_of(watcher, term, lost), watcher.clocks)
+        over = asyncio.Event()
+        scheduler = Scheduler(jobs_of(watcher, term, over), watcher.clocks)
         scheduler.start()
-        await _first_of(stop, lost)
+        await _first_of(stop, over)
+        over.set()
         await scheduler.stop(GRACE)
         await run_sync(_leave, watcher, term)
 

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any, Final
 from uuid import UUID
 
 from sqlalchemy import (
     ColumnElement,
     Connection,
+    Select,
     and_,
+    exists,
     func,
     insert,
     literal,
@@ -38,9 +40,6 @@ from dashboard.store.notice_rows import (
 from dashboard.store.schema import deliveries, notices, outbox, transitions
 from dashboard.store.upsert import insert_new
 
-LONGEST_PAUSE: Final = timedelta(days=1)
-"""No notice rests longer: a later time comes from a clock that was wrong."""
-
 # Written out, so that the planner sees that the partial index fits.
 IS_OWED: Final = notices.c.state == literal_column("'owed'")
 
@@ -55,6 +54,15 @@ class OutboxEntry:
     transition: Transition
     rejection: StoredRejection | None
     is_held: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What is to be claimed for a recipient: at most `limit` notices, and none of `besides`."""
+
+    recipient: Recipient
+    limit: int
+    besides: Sequence[UUID] = ()
 
 
 def unexpanded(connection: Connection, limit: int) -> list[OutboxEntry]:
@@ -90,29 +98,33 @@ def expand(
     )
 
 
-def claim(connection: Connection, holder_token: int, now: datetime, limit: int) -> list[Notice]:
-    """Take notices that are due and that no holder of a living lease has taken.
+def pending_recipients(connection: Connection) -> list[Recipient]:
+    """Return everybody to whom something is owed, whether or not it is claimed."""
+    query = select(notices.c.channel, notices.c.address).where(IS_OWED).distinct()
+    return [Recipient(*row) for row in connection.execute(query)]
 
-    Those come first that are due the longest, so that every recipient has its turn; then those
-    tried least, then the oldest. Nothing for a token whose own lease is void. What was taken
-    stays taken until it is marked, or until the lease ends. Commit before sending.
+
+def claim(
+    connection: Connection, holder_token: int, wanted: Sequence[Wanted], now: datetime
+) -> list[Notice]:
+    """Take notices to each of these recipients that no holder of a living lease has taken.
+
+    Those tried least come first, then the oldest; of one incident always the earliest that is
+    owed, and no other before that is marked. Nothing for a token whose own lease is void. What
+    was taken stays taken until it is marked or freed, or until the lease ends. Commit before
+    sending.
     """
     alive = live_tokens(connection)
     if holder_token not in alive:
         return []
-    due = (
-        select(notices.c.notice_id)
-        .where(IS_OWED, _is_due(now))
-        .where(or_(notices.c.claimed_by.is_(None), notices.c.claimed_by.not_in(alive)))
-        .order_by(notices.c.next_attempt_at, notices.c.attempts, notices.c.created_at)
-        .limit(limit)
-        .with_for_update(skip_locked=True)
-    )
-    ids = connection.scalars(due).all()
+    ids = [each for wish in wanted for each in connection.scalars(_claimable(wish, alive))]
+    if not ids:
+        return []
     taken = update(notices).where(notices.c.notice_id.in_(ids))
     connection.execute(taken.values(claimed_by=holder_token, claimed_at=now))
-    query = select_notices().where(notices.c.notice_id.in_(ids)).order_by(notices.c.created_at)
-    return [notice_of(row) for row in connection.execute(query).mappings()]
+    rows = connection.execute(select_notices().where(notices.c.notice_id.in_(ids))).mappings()
+    found = {each.notice_id: each for each in map(notice_of, rows)}
+    return [found[each] for each in ids]
 
 
 def mark_sent(connection: Connection, notice_id: UUID, answer: str, at: datetime) -> None:
@@ -126,16 +138,18 @@ def mark_sent(connection: Connection, notice_id: UUID, answer: str, at: datetime
 
 
 def defer(connection: Connection, notice: Notice, error: str, next_attempt_at: datetime) -> bool:
-    """Owe a notice on, until `next_attempt_at`; False where the claim was lost meanwhile."""
+    """Owe a notice on; False where the claim was lost meanwhile.
+
+    `next_attempt_at` is for people: who claims waits by a clock that nobody sets.
+    """
     later = {"next_attempt_at": next_attempt_at}
     return _finish(connection, _is_claimed_as(notice), (DeliveryResult.DEFERRED, error), later)
 
 
-def put_off(connection: Connection, notice: Notice, next_attempt_at: datetime) -> bool:
-    """Free a claimed notice that was not tried, until `next_attempt_at`; False as for `defer`."""
-    mine = update(notices).where(_is_claimed_as(notice))
-    freed = mine.values(claimed_by=None, next_attempt_at=next_attempt_at)
-    return connection.execute(freed).rowcount == 1
+def free(connection: Connection, holder_token: int, recipient: Recipient) -> None:
+    """Free what is claimed under this token for a recipient, untried."""
+    mine = update(notices).where(IS_OWED, _is_to(recipient), notices.c.claimed_by == holder_token)
+    connection.execute(mine.values(claimed_by=None))
 
 
 def bury(connection: Connection, notice: Notice, error: str, at: datetime) -> bool:
@@ -171,9 +185,39 @@ def deliveries_by_notice(
     return found
 
 
-def _is_due(now: datetime) -> ColumnElement[bool]:
-    at = notices.c.next_attempt_at
-    return or_(at <= now, at > now + LONGEST_PAUSE)
+def _claimable(wanted: Wanted, alive: Sequence[int]) -> Select[Any]:
+    """Select what may be claimed, in its order."""
+    besides = [notices.c.notice_id.not_in(wanted.besides)] if wanted.besides else []
+    return (
+        select(notices.c.notice_id)
+        .join(transitions, transitions.c.transition_id == notices.c.transition_id)
+        .join(outbox, outbox.c.transition_id == notices.c.transition_id)
+        .where(IS_OWED, _is_to(wanted.recipient))
+        .where(or_(notices.c.claimed_by.is_(None), notices.c.claimed_by.not_in(alive)))
+        .where(~_has_an_earlier_one(), *besides)
+        .order_by(notices.c.attempts, notices.c.created_at, outbox.c.outbox_id)
+        .limit(wanted.limit)
+        .with_for_update(skip_locked=True, of=notices)
+    )
+
+
+def _has_an_earlier_one() -> ColumnElement[bool]:
+    """Whether the same recipient is owed a notice of an earlier event of the same incident."""
+    earlier, cause, entry = notices.alias(), transitions.alias(), outbox.alias()
+    return exists().where(
+        cause.c.incident_id == transitions.c.incident_id,
+        entry.c.transition_id == cause.c.transition_id,
+        entry.c.outbox_id < outbox.c.outbox_id,
+        earlier.c.transition_id == cause.c.transition_id,
+        earlier.c.channel == notices.c.channel,
+        earlier.c.address == notices.c.address,
+        earlier.c.state == NoticeState.OWED,
+    )
+
+
+def _is_to(recipient: Recipient) -> ColumnElement[bool]:
+    column = notices.c
+    return and_(column.channel == recipient.channel, column.address == recipient.address)
 
 
 def _is_claimed_as(notice: Notice) -> ColumnElement[bool]:

@@ -15,6 +15,7 @@ from dashboard.alert.channels.maildir import MaildirChannel
 from dashboard.alert.compose import Links, NetworkName, compose
 from dashboard.alert.deliver import Deliverer
 from dashboard.alert.letter import Channel
+from dashboard.alert.outcome import Sending
 from dashboard.alert.post import PostOffice
 from dashboard.alert.stationery import load_stationery
 from dashboard.domain.notice import Recipient
@@ -55,7 +56,9 @@ async def run_worker(settings: Settings, stop: asyncio.Event) -> None:
             watched = [_watched(network, clients, settings) for network in networks]
             watcher = Watcher(
                 store=store,
-                lease=Lease(store, WORKER_LEASE, _name_of_this_process(), settings.worker.lease),
+                lease=Lease(
+                    store, WORKER_LEASE, _name_of_this_process(), settings.worker.lease, elapsed
+                ),
                 networks=watched,
                 delivery=_post_office(settings, store, networks),
                 periods=_periods(settings),
@@ -100,8 +103,8 @@ def _post_office(settings: Settings, store: Store, networks: tuple[Network, ...]
     }
     stationery = load_stationery(names, Links(settings.pages.public_url))
     channels = {MAIL: mail_channel(settings)}
-    composer = partial(compose, stationery=stationery)
-    return PostOffice(store, recipients, Deliverer(store, channels, composer, utc_now), utc_now)
+    sending = Sending(channels, partial(compose, stationery=stationery))
+    return PostOffice(store, recipients, Deliverer(store, sending, utc_now, elapsed), utc_now)
 
 
 def mail_channel(settings: Settings) -> Channel:

@@ -12,11 +12,12 @@ from dashboard.store.conditions import change
 from dashboard.store.connection import Connection
 from dashboard.store.engine import Store
 from dashboard.store.leases import acquire
-from dashboard.store.outbox import bury, claim, defer, expand, mark_sent, unexpanded
+from dashboard.store.outbox import bury, defer, expand, mark_sent, unexpanded
 from dashboard.store.rejections import versions
 from dashboard.store.transactions import TrackRequest, track
 from tests.browser.seeded_store import HOSTILE, SILENT, SIMULATED, tx_hash
 from tests.builders import an_id
+from tests.owing import claim_for_all
 
 OPS: Final = Recipient("mail", "operations-and-on-call@mail.example.org")
 MORE_TRACKED: Final = 40
@@ -59,7 +60,7 @@ def _tell_network(connection: Connection, number: int, subject: Subject, now: da
 
 def _deliver(connection: Connection, token: int, now: datetime) -> None:
     """Send most, defer what is for the third rejection, and give that for the fourth up."""
-    for notice in claim(connection, token, now, 20):
+    for notice in claim_for_all(connection, token, now, 20):
         asked = notice.transition.subject.tx_hash
         if asked == tx_hash(3):
             defer(connection, notice, "451 4.7.1 greylisted, try again later", now)

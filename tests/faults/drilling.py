@@ -13,9 +13,12 @@ from pathlib import Path
 
 from dashboard.alert.channels.maildir import MaildirChannel
 from dashboard.alert.deliver import Deliverer
+from dashboard.alert.letter import always
+from dashboard.alert.outcome import Sending
 from dashboard.alert.post import PostOffice
 from dashboard.logs import configure_logs
 from dashboard.store.engine import Store, open_store
+from dashboard.wiring.clock import elapsed
 from tests.letters import ONCALL, SENDER, a_letter_of
 from tests.owing import reject, take_office
 
@@ -27,8 +30,9 @@ def utc_now() -> datetime:
 
 def deliver(store: Store, maildir: Path, holder: str) -> None:
     """Do one round of delivery."""
-    deliverer = Deliverer(store, {"mail": MaildirChannel(maildir, SENDER)}, a_letter_of, utc_now)
-    PostOffice(store, [ONCALL], deliverer, utc_now).run(take_office(store, holder))
+    sending = Sending({"mail": MaildirChannel(maildir, SENDER)}, a_letter_of)
+    deliverer = Deliverer(store, sending, utc_now, elapsed)
+    PostOffice(store, [ONCALL], deliverer, utc_now).run(take_office(store, holder), always)
 
 
 def main(url: str, maildir: str, first: str) -> None:

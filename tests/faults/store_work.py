@@ -18,7 +18,7 @@ from dashboard.store.conditions import change, condition
 from dashboard.store.connection import Connection
 from dashboard.store.leases import acquire
 from dashboard.store.observations import save_gas
-from dashboard.store.outbox import claim, defer, expand, mark_sent, unexpanded
+from dashboard.store.outbox import defer, expand, mark_sent, unexpanded
 from dashboard.store.rejections import save_polled
 from dashboard.store.reports import LocatedReport, save_reports
 from dashboard.store.transactions import TrackRequest, track_all
@@ -33,6 +33,7 @@ from tests.builders import (
     an_id,
     suggested_gas_fees,
 )
+from tests.owing import claim_for_all
 
 Work: TypeAlias = Callable[[Connection, Random, int], object]
 """Write something in a transaction; the number is another one each time."""
@@ -96,7 +97,7 @@ def _deliver(connection: Connection, chance: Random, number: int) -> None:
     """Claim what is due, and mark it."""
     token = acquire(connection, "mail", "us", timedelta(hours=1))
     assert token is not None
-    for notice in claim(connection, token, _at(number), chance.randrange(1, 10)):
+    for notice in claim_for_all(connection, token, _at(number), chance.randrange(1, 10)):
         if chance.random() < 0.7:
             mark_sent(connection, notice.notice_id, "250 ok", _at(number))
         else:

@@ -19,6 +19,7 @@ import pytest
 from dashboard.alert.channels.maildir import MaildirChannel
 from dashboard.alert.compose import Links, NetworkName, compose
 from dashboard.alert.deliver import Deliverer
+from dashboard.alert.outcome import Sending
 from dashboard.alert.post import PostOffice
 from dashboard.alert.stationery import load_stationery
 from dashboard.detect.holding import ConditionRules, HoldRule
@@ -99,10 +100,12 @@ async def working(store: Store, folder: Path, upstream: ScriptedGas) -> AsyncIte
     """Run a worker that mails into `folder`, and stop it as a signal does."""
     stationery = load_stationery({A_NETWORK: NetworkName("devnet", is_simulated=True)}, Links())
     channels = {"mail": MaildirChannel(folder / "mail", SENDER)}
-    deliverer = Deliverer(store, channels, lambda each: compose(each, stationery), CLOCKS.now)
+    deliverer = Deliverer(
+        store, Sending(channels, lambda each: compose(each, stationery)), CLOCKS.now, CLOCKS.elapsed
+    )
     watcher = Watcher(
         store=store,
-        lease=Lease(store, "worker", str(uuid4()), timedelta(seconds=2)),
+        lease=Lease(store, "worker", str(uuid4()), timedelta(seconds=2), CLOCKS.elapsed),
         networks=[WatchedNetwork(A_NETWORK, gas=upstream)],
         delivery=PostOffice(store, [ONCALL], deliverer, CLOCKS.now),
         periods=PERIODS,

@@ -13,11 +13,14 @@ import pytest
 
 from dashboard.alert.channels.maildir import MaildirChannel
 from dashboard.alert.deliver import Deliverer, DeliveryPolicy
+from dashboard.alert.letter import always
+from dashboard.alert.outcome import Sending
 from dashboard.alert.post import PostOffice
 from dashboard.domain.notice import NoticeState
 from dashboard.store.boot import BootMoment, boot_clock
 from dashboard.store.engine import Store, open_store
 from dashboard.store.migrate import migrate
+from dashboard.wiring.clock import elapsed
 from tests.dying_worker import POINTS, utc_now
 from tests.installation import PROJECT
 from tests.letters import ONCALL, SENDER, a_letter_of
@@ -40,8 +43,8 @@ def die_at(point: str, url: str, maildir: Path) -> None:
 
 def deliver_all(store: Store, maildir: Path) -> None:
     channels = {"mail": MaildirChannel(maildir, SENDER)}
-    deliverer = Deliverer(store, channels, a_letter_of, utc_now, PATIENT)
-    PostOffice(store, [ONCALL], deliverer, utc_now).run(take_office(store, "successor"))
+    deliverer = Deliverer(store, Sending(channels, a_letter_of), utc_now, elapsed, PATIENT)
+    PostOffice(store, [ONCALL], deliverer, utc_now).run(take_office(store, "successor"), always)
 
 
 @pytest.mark.parametrize("point", POINTS)

@@ -6,7 +6,8 @@ import socket
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -14,10 +15,14 @@ import pytest
 from dashboard.alert.channels.connection import Address, Deadline, open_line
 from dashboard.alert.channels.mail import Security, SmtpChannel, SmtpServer
 from dashboard.alert.deliver import Deliverer, DeliveryPolicy
+from dashboard.alert.letter import always
+from dashboard.alert.outcome import Sending
+from dashboard.alert.post import PostOffice
 from dashboard.domain.notice import NoticeState, Recipient
 from dashboard.errors import DeliveryBlocked
 from dashboard.store.engine import Store, open_store
 from dashboard.store.migrate import migrate
+from dashboard.wiring.clock import elapsed, utc_now
 from tests.letters import LETTER, SENDER, a_letter_of, an_envelope
 from tests.mail_server import (
     Inbox,
@@ -31,7 +36,7 @@ from tests.mail_server import (
     rude_server,
     speak_http,
 )
-from tests.owing import notices, owe, states, take_office
+from tests.owing import notices, owe, reject, states, take_office
 from tests.timepiece import Timepiece
 
 SOON = timedelta(seconds=0.4)
@@ -135,22 +140,32 @@ def test_server_that_is_gone_keeps_the_letter_owed() -> None:
         channel_to(port, AMPLE).send(LETTER, an_envelope())
 
 
-def test_black_hole_delays_nobody_else(store: Store) -> None:
-    hole, alive = Recipient("hole", "a@example.org"), Recipient("alive", "b@example.org")
-    owe(store, 20, [hole, alive], datetime.now(UTC))
+@pytest.mark.parametrize(("holes", "pending"), [(8, 30), (1, 300)])
+def test_addresses_that_swallow_everything_delay_no_other_on_their_channel(
+    store: Store, holes: int, pending: int
+) -> None:
+    alive = [Recipient("mail", f"alive{number}@example.org") for number in range(3)]
+    silent = [Recipient("mail", f"hole{number}@example.org") for number in range(holes)]
+    owe(store, pending, silent)
     inbox = Inbox()
+    inbox.holes = {each.address for each in silent}
 
-    with rude_server(be_silent) as silent_port, mail_server(inbox) as port:
-        channels = {"hole": channel_to(silent_port, AMPLE), "alive": channel_to(port, AMPLE)}
-        policy = DeliveryPolicy(patience=timedelta(seconds=1))
-        deliverer = Deliverer(store, channels, a_letter_of, lambda: datetime.now(UTC), policy)
-        token, started = take_office(store), time.monotonic()
-        while len(inbox.mails) < 20 and time.monotonic() - started < AMPLE.total_seconds():
-            deliverer.deliver_due(token)
-        needed = time.monotonic() - started
+    with mail_server(inbox) as port:
+        sending = Sending({"mail": channel_to(port, AMPLE)}, a_letter_of)
+        deliverer = Deliverer(store, sending, utc_now, elapsed)
+        office = PostOffice(store, alive, deliverer, utc_now)
+        token = take_office(store)
+        office.run(token, always)
+        for number in range(1000, 1020):
+            reject(store, number)
+        began = time.monotonic()
+        while len(inbox.mails) < 60 and time.monotonic() - began < AMPLE.total_seconds() / 2:
+            office.run(token, always)
 
-    assert len(inbox.mails) == 20
-    assert needed < AMPLE.total_seconds(), "somebody waited for the time-out of the hole"
+    delays = sorted(each - began for each in inbox.arrived_at)
+    assert len(delays) == 60
+    assert delays[0] < 1, "the healthy waited for a hole"
+    assert max(later - earlier for earlier, later in pairwise(delays)) < 1
 
 
 def test_letter_dropped_after_the_final_dot_is_sent_again_with_its_message_id(
@@ -189,4 +204,6 @@ def test_letters_arrive_once_the_right_to_relay_is_granted(store: Store) -> None
 def deliver_over(store: Store, channel: SmtpChannel, timepiece: Timepiece, token: int) -> None:
     """Do one round in which every letter has the time it needs."""
     policy = DeliveryPolicy(patience=AMPLE)
-    Deliverer(store, {"mail": channel}, a_letter_of, timepiece.now, policy).deliver_due(token)
+    Deliverer(
+        store, Sending({"mail": channel}, a_letter_of), timepiece.now, timepiece.elapsed, policy
+    ).deliver_due(token)

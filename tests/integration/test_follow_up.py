@@ -67,7 +67,7 @@ def store(tmp_path: Path) -> Iterator[Store]:
 def a_poll(
     store: Store, network_id: NetworkId, asker: InclusionAsker, clocks: Clocks
 ) -> InclusionPoll:
-    term = Lease(store, "worker", "worker 1", timedelta(days=1)).acquire()
+    term = Lease(store, "worker", "worker 1", timedelta(days=1), clocks.elapsed).acquire()
     assert term is not None
     archive = InclusionArchive(store, network_id, term)
     return InclusionPoll(asker, archive, Schedule(FOLLOW_UP_CADENCE), clocks)

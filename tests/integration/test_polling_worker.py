@@ -2,32 +2,22 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from time import monotonic
-from uuid import uuid4
 
 import pytest
 from structlog.testing import capture_logs
 from structlog.typing import EventDict
 
-from dashboard.alert.channels.maildir import MaildirChannel
-from dashboard.alert.compose import Links, NetworkName, compose
-from dashboard.alert.deliver import Deliverer
-from dashboard.alert.post import PostOffice
-from dashboard.alert.stationery import load_stationery
+from dashboard.alert.channels.mail import Security, SmtpChannel, SmtpServer
+from dashboard.alert.outcome import Sending
 from dashboard.domain.notice import NoticeState
 from dashboard.domain.quantity import NetworkId
 from dashboard.errors import StoreUnavailable
-from dashboard.poll.cadence import CadencePolicy
-from dashboard.poll.clocks import Clocks
-from dashboard.poll.gas import GasPeriods
-from dashboard.poll.jobs import Delivery, Periods, WatchedNetwork, Watcher
-from dashboard.poll.lease import Lease
-from dashboard.poll.watch import run_watch
+from dashboard.poll.jobs import WatchedNetwork
 from dashboard.store.engine import Store, open_store
 from dashboard.store.leases import Holder, acquire, holder, release
 from dashboard.store.migrate import migrate
@@ -36,19 +26,21 @@ from dashboard.store.outbox import recent_notices
 from dashboard.store.transactions import TrackRequest, track
 from tests.askers import ScriptedExclusion, ScriptedGas, SilentExclusion
 from tests.builders import A_NETWORK, ANOTHER_NETWORK, a_hash, a_record
-from tests.letters import ONCALL, SENDER
+from tests.integration.workers import (
+    CLOCKS,
+    PERIODS,
+    a_post_office,
+    a_watcher,
+    an_office,
+    working,
+)
+from tests.letters import SENDER, a_letter_of
+from tests.mail_server import Inbox, mail_server
 from tests.moody_store import MoodyStore
+from tests.owing import reject
 from tests.waiting import eventually_async
 
 pytestmark = pytest.mark.anyio
-
-SOON = timedelta(milliseconds=20)
-PERIODS = Periods(
-    gas=GasPeriods(SOON, timedelta(minutes=10), timedelta(minutes=1)),
-    exclusion=SOON,
-    delivery=SOON,
-)
-CLOCKS = Clocks(lambda: datetime.now(UTC), lambda: timedelta(seconds=monotonic()))
 
 
 @pytest.fixture
@@ -57,40 +49,6 @@ def store(tmp_path: Path) -> Iterator[Store]:
     migrate(url)
     with open_store(url) as opened:
         yield opened
-
-
-def a_post_office(store: Store, maildir: Path) -> PostOffice:
-    stationery = load_stationery({A_NETWORK: NetworkName("devnet", is_simulated=True)}, Links())
-    channels = {"mail": MaildirChannel(maildir, SENDER)}
-    deliverer = Deliverer(store, channels, lambda each: compose(each, stationery), CLOCKS.now)
-    return PostOffice(store, [ONCALL], deliverer, CLOCKS.now)
-
-
-def a_watcher(
-    store: Store, post_office: Delivery, *networks: WatchedNetwork, name: str = "worker 1"
-) -> Watcher:
-    return Watcher(
-        store=store,
-        lease=Lease(store, "worker", name, timedelta(seconds=2)),
-        networks=networks,
-        delivery=post_office,
-        periods=PERIODS,
-        cadence=CadencePolicy(shortest_interval=SOON),
-        clocks=CLOCKS,
-        new_id=uuid4,
-    )
-
-
-@asynccontextmanager
-async def working(watcher: Watcher) -> AsyncIterator[None]:
-    """Run a worker, and stop it as a signal does."""
-    stop = asyncio.Event()
-    worker = asyncio.create_task(run_watch(watcher, stop))
-    try:
-        yield
-    finally:
-        stop.set()
-        await asyncio.wait_for(worker, 30)
 
 
 def follow(store: Store, number: int = 1, network_id: NetworkId = A_NETWORK) -> None:
@@ -113,6 +71,27 @@ def sent(store: Store) -> int:
     with store.read() as connection:
         notices = recent_notices(connection, 100)
     return sum(notice.state is NoticeState.SENT for notice in notices)
+
+
+async def test_mail_is_marked_when_the_answer_of_its_server_comes(store: Store) -> None:
+    inbox = Inbox()
+    inbox.takes = 0.7
+    lags: list[float] = []
+    for number in range(1, 5):
+        reject(store, number)
+
+    def note_marks() -> bool:
+        lags.extend(monotonic() - each for each in inbox.arrived_at[len(lags) : sent(store)])
+        return len(lags) == 4
+
+    with mail_server(inbox) as port:
+        channel = SmtpChannel(SmtpServer("127.0.0.1", port, Security.NONE), SENDER)
+        office = an_office(store, Sending({"mail": channel}, a_letter_of))
+        once = replace(PERIODS, delivery=timedelta(minutes=1))
+        async with working(replace(a_watcher(store, office), periods=once)):
+            await eventually_async(note_marks, what="the marks")
+
+    assert max(lags) < 0.4, "a mark waited for more than its answer"
 
 
 async def test_rejection_of_a_tracked_hash_becomes_a_mail(store: Store, tmp_path: Path) -> None:
@@ -267,8 +246,9 @@ async def test_lease_that_could_not_be_given_back_is_no_trouble(
 class StubbornDelivery:
     """Delivers nothing, and cannot write down that it did."""
 
-    def run(self, holder_token: int) -> None:
+    def run(self, _token: int, _may_send: Callable[[], bool]) -> bool:
         """Do nothing."""
+        return False
 
     def finish(self, within: timedelta) -> None:
         """Meet a full disk."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Final
 from uuid import UUID, uuid5
 
@@ -30,7 +30,6 @@ from tests.model.turns import Turn
 from tests.model.world import HASHES, NETWORKS
 
 _MANY: Final = 10_000
-_LONGEST_PAUSE: Final = timedelta(days=1)
 SUBJECTS: Final = (
     *(Subject.transaction(network, tx_hash) for network in NETWORKS for tx_hash in HASHES),
     *(Subject(SubjectKind.BUSYNESS, network) for network in NETWORKS),
@@ -114,16 +113,25 @@ class Alerting:
             self.letters[notice.notice_id] = Letter(notice, cause[1])
         return len(recipients)
 
-    def due(self, now: datetime, alive: Sequence[int]) -> list[Notice]:
-        """Return what may be claimed, in the order in which it is."""
-        found = [
+    def due(self, recipient: Recipient, alive: Sequence[int]) -> list[Notice]:
+        """Return what may be claimed for a recipient, in the order in which it is."""
+        owed = [
             each.notice
             for each in self.letters.values()
-            if each.notice.state is NoticeState.OWED
-            and each.notice.claimed_by not in alive
-            and _is_due(each.notice.next_attempt_at, now)
+            if each.notice.state is NoticeState.OWED and each.notice.recipient == recipient
         ]
-        return sorted(found, key=turn_of)
+        first = {each.incident: each for each in sorted(owed, key=self._place, reverse=True)}
+        found = [
+            each
+            for each in owed
+            if each.claimed_by not in alive
+            and (each.incident is None or first[each.incident] is each)
+        ]
+        return sorted(found, key=lambda each: (each.attempts, each.created_at, self._place(each)))
+
+    def _place(self, notice: Notice) -> int:
+        """Return which of all transitions it is about."""
+        return [told for told, _, _ in self.told].index(notice.transition)
 
     def claim(self, ids: Sequence[UUID], token: int, now: datetime) -> None:
         """Let the holder of a token have these."""
@@ -152,10 +160,13 @@ class Alerting:
             state = NoticeState.OWED if result is DeliveryResult.DEFERRED else NoticeState.DEAD
             letter.notice = replace(after, state=state, next_attempt_at=at)
 
-    def put_off(self, notice: Notice, at: datetime) -> None:
-        """Free a claim."""
-        letter = self.letters[notice.notice_id]
-        letter.notice = replace(letter.notice, claimed_by=None, next_attempt_at=at)
+    def free(self, token: int, recipient: Recipient) -> None:
+        """Free what is claimed for a recipient."""
+        for letter in self.letters.values():
+            notice = letter.notice
+            is_owed = notice.state is NoticeState.OWED and notice.recipient == recipient
+            if is_owed and notice.claimed_by == token:
+                letter.notice = replace(notice, claimed_by=None)
 
     def _is_known(self, transition: Transition, rejection: int | None) -> bool:
         is_same = transition.before is transition.after
@@ -167,15 +178,6 @@ class Alerting:
             or (is_same and told.subject == transition.subject and behind == rejection)
             for told, behind, _ in self.told
         )
-
-
-def turn_of(notice: Notice) -> tuple[datetime | None, int, datetime]:
-    """Return by what notices that are due are put in order."""
-    return notice.next_attempt_at, notice.attempts, notice.created_at
-
-
-def _is_due(at: datetime | None, now: datetime) -> bool:
-    return at is not None and (at <= now or at > now + _LONGEST_PAUSE)
 
 
 def _notice(

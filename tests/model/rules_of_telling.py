@@ -13,10 +13,9 @@ from dashboard.domain.grounds import FeeGrounds, Signal
 from dashboard.domain.notice import DeliveryResult, Notice, Recipient
 from dashboard.domain.quantity import NetworkId, Wei
 from dashboard.store.conditions import change, turn
-from dashboard.store.connection import Connection
 from dashboard.store.leases import acquire, release, renew
-from dashboard.store.outbox import bury, claim, defer, expand, mark_sent, put_off, unexpanded
-from tests.model.alerting import OPPOSITES, SUBJECTS, turn_of
+from dashboard.store.outbox import Wanted, bury, claim, defer, expand, free, mark_sent, unexpanded
+from tests.model.alerting import OPPOSITES, SUBJECTS
 from tests.model.machine import Memory, Part, StoreMachine
 from tests.model.office import JOBS
 from tests.model.world import networks
@@ -116,18 +115,21 @@ class TellingMachine(StoreMachine):
         grant = self.held.office.grants.get(job)
         token = -1 if grant is None or is_stale else grant.holder.token
         now, clock = self.now, self.machine.clock
+        wanted = [Wanted(each, limit) for each in _RECIPIENTS]
 
         def expect(held: Memory, claimed: list[Notice]) -> None:
             alive = held.office.tokens(clock())
-            due = held.alerting.due(now, tuple(alive)) if token in alive else []
-            ids = {each.notice_id for each in claimed}
-            found = [each for each in due if each.notice_id in ids]
-            assert len(found) == len(claimed), "a notice was claimed that is not due"
-            assert [turn_of(each) for each in found] == [turn_of(each) for each in due[:limit]]
-            held.alerting.claim([each.notice_id for each in claimed], token, now)
+            ids = [
+                each.notice_id
+                for recipient in _RECIPIENTS
+                for each in held.alerting.due(recipient, tuple(alive))[:limit]
+                if token in alive
+            ]
+            assert [each.notice_id for each in claimed] == ids
+            held.alerting.claim(ids, token, now)
             self.hands += claimed
 
-        self.change(lambda connection: claim(connection, token, now, limit), expect, Part.ALERTING)
+        self.change(lambda connection: claim(connection, token, wanted, now), expect, Part.ALERTING)
 
     @rule(network_id=networks, limit=st.integers(1, 3))
     def postman_does_a_round(self, network_id: NetworkId, limit: int) -> None:
@@ -167,19 +169,16 @@ class TellingMachine(StoreMachine):
         self.change(lambda connection: write(connection, notice, "no", at), expect, Part.ALERTING)
 
     @precondition(lambda self: self.hands)
-    @rule(pick=picks, pause=pauses)
-    def worker_puts_off(self, pick: int, pause: timedelta) -> None:
-        notice, at = self._picked(pick), self.now + pause
-
-        def act(connection: Connection) -> bool:
-            return put_off(connection, notice, at)
-
-        def expect(held: Memory, said: object) -> None:
-            assert said is held.alerting.is_claimed_as(notice)
-            if said:
-                held.alerting.put_off(notice, at)
-
-        self.change(act, expect, Part.ALERTING)
+    @rule(pick=picks)
+    def worker_frees(self, pick: int) -> None:
+        notice = self._picked(pick)
+        token = notice.claimed_by
+        assert token is not None
+        self.change(
+            lambda connection: free(connection, token, notice.recipient),
+            lambda held, _: held.alerting.free(token, notice.recipient),
+            Part.ALERTING,
+        )
 
     def _picked(self, pick: int) -> Notice:
         return self.hands[pick % len(self.hands)]

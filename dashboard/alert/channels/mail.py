@@ -13,10 +13,10 @@ from typing import Final
 
 from dashboard.alert.channels.connection import Connection, Deadline
 from dashboard.alert.channels.reply import Reply, is_agreed, is_no_mailbox, is_unfit_letter, said
-from dashboard.alert.letter import Envelope, Letter
+from dashboard.alert.letter import Envelope, Letter, MaySend, always
 from dashboard.alert.message import parse_sender, write_message
 from dashboard.domain.secret import Secret
-from dashboard.errors import DeliveryBlocked, DeliveryDeferred, DeliveryRefused
+from dashboard.errors import DeliveryBlocked, DeliveryDeferred, DeliveryRefused, DeliveryWithheld
 
 _TROUBLES: Final = (
     (smtplib.SMTPNotSupportedError, "lacks STARTTLS or a login; check security in [mail]"),
@@ -68,7 +68,7 @@ class SmtpChannel:
         self._server = server
         self._sender = parse_sender(sender)
 
-    def send(self, letter: Letter, envelope: Envelope) -> str:
+    def send(self, letter: Letter, envelope: Envelope, may_send: MaySend = always) -> str:
         """Hand one letter over; returns the server's answer to it.
 
         DeliveryRefused only where there is no such mailbox, or the letter itself will never do.
@@ -80,6 +80,8 @@ class SmtpChannel:
             self._sign_in(connection)
             _expect(connection.mail(self._sender.addr_spec), "the sender")
             _name_recipient(connection, envelope.to)
+            if not may_send():
+                raise DeliveryWithheld("the lease of this worker is over")
             reply = _hand_over(connection, message)
             connection.say_goodbye()
         return said(reply)

@@ -6,9 +6,9 @@ import os
 import re
 from pathlib import Path
 
-from dashboard.alert.letter import Envelope, Letter
+from dashboard.alert.letter import Envelope, Letter, MaySend, always
 from dashboard.alert.message import parse_sender, write_message
-from dashboard.errors import DeliveryBlocked
+from dashboard.errors import DeliveryBlocked, DeliveryWithheld
 
 _FOLDERS = ("tmp", "new", "cur")
 
@@ -25,12 +25,14 @@ class MaildirChannel:
         self._folder = folder
         self._sender = parse_sender(sender)
 
-    def send(self, letter: Letter, envelope: Envelope) -> str:
+    def send(self, letter: Letter, envelope: Envelope, may_send: MaySend = always) -> str:
         """Write one file durably; returns its name. DeliveryBlocked where the disk refuses."""
         content = write_message(letter, envelope, self._sender).as_bytes()
         name = _file_name(envelope)
         try:
             self._make_folders()
+            if not may_send():
+                raise DeliveryWithheld("the lease of this worker is over")
             if not self._was_taken(name):
                 self._write(name, content)
         except OSError as error:

@@ -51,6 +51,7 @@ transitions = Table(
     Column("opened_at", Moment),
     Column("rejection_id", RowId, ForeignKey("rejections.rejection_id")),
     Index(None, "subject", "rejection_id"),
+    Index(None, "incident_id"),
 )
 
 for _table in (conditions, transitions):
@@ -100,7 +101,10 @@ notices = Table(
 
 Index(
     "ix_notices_owed",
-    notices.c.next_attempt_at,
+    notices.c.channel,
+    notices.c.address,
+    notices.c.attempts,
+    notices.c.created_at,
     sqlite_where=notices.c.state == "owed",
     postgresql_where=notices.c.state == "owed",
 )

@@ -95,7 +95,9 @@ class Watching:
         return Turn(cpu / checks * 1e6, checks / ticks, written / ticks)
 
     def _begun(self) -> ExclusionPoll:
-        term = Lease(self._store, "worker", "bench", timedelta(days=3650)).acquire()
+        term = Lease(
+            self._store, "worker", "bench", timedelta(days=3650), self._timepiece.elapsed
+        ).acquire()
         assert term is not None
         now = self._timepiece.now()
         conditions = Conditions(_NETWORK, _PERIOD, _PERIOD, ConditionRules(), now, uuid4)

@@ -6,7 +6,7 @@ import pytest
 
 from dashboard.alert.deliver import Deliverer
 from dashboard.store.engine import Store
-from tests.letters import RecordingChannel, a_letter_of
+from tests.letters import RecordingChannel
 from tests.owing import PATIENT
 from tests.timepiece import Timepiece
 
@@ -20,4 +20,4 @@ def channel() -> RecordingChannel:
 @pytest.fixture
 def deliverer(store: Store, channel: RecordingChannel, timepiece: Timepiece) -> Deliverer:
     """Return who delivers over that channel, and waits for it."""
-    return Deliverer(store, {"mail": channel}, a_letter_of, timepiece.now, PATIENT)
+    return Deliverer(store, channel.sending, timepiece.now, timepiece.elapsed, PATIENT)

@@ -2,20 +2,33 @@
 
 from __future__ import annotations
 
+import threading
 from collections import Counter
 from datetime import timedelta
 
 import pytest
 from structlog.testing import capture_logs
 
-from dashboard.alert.deliver import Deliverer, DeliveryPolicy
+from dashboard.alert.backlog import Lanes
+from dashboard.alert.deliver import Deliverer, DeliveryPolicy, expand_outbox
 from dashboard.alert.letter import Letter
+from dashboard.alert.outcome import Sending
+from dashboard.alert.retry import RetryRule
+from dashboard.domain.condition import State
 from dashboard.domain.notice import DeliveryResult, Notice, NoticeState, Recipient
-from dashboard.errors import DeliveryBlocked, DeliveryDeferred, DeliveryRefused, StoreUnavailable
+from dashboard.errors import (
+    DeliveryBlocked,
+    DeliveryDeferred,
+    DeliveryError,
+    DeliveryRefused,
+    StoreUnavailable,
+)
 from dashboard.store.engine import Store
-from tests.letters import ONCALL, OTHERS, RecordingChannel, a_letter_of
+from dashboard.store.leases import renew
+from tests.builders import a_transition, an_id
+from tests.letters import ONCALL, OTHERS, RecordingChannel
 from tests.moody_store import MoodyStore
-from tests.owing import HASTY, LEASE, PATIENT, notices, owe, states, take_office
+from tests.owing import HASTY, LEASE, PATIENT, notices, owe, reject, states, take_office
 from tests.timepiece import Timepiece
 
 DEFERRED = DeliveryDeferred("451 try again later")
@@ -25,7 +38,7 @@ SILENT = DeliveryBlocked("did not answer within 20 s")
 def test_silent_recipient_does_not_hold_up_the_others(store: Store, timepiece: Timepiece) -> None:
     owe(store, 5, [ONCALL, OTHERS])
     channel = RecordingChannel(ONCALL.address)
-    deliverer = Deliverer(store, {"mail": channel}, a_letter_of, timepiece.now, HASTY)
+    deliverer = Deliverer(store, channel.sending, timepiece.now, timepiece.elapsed, HASTY)
 
     deliverer.deliver_due(take_office(store))
 
@@ -36,7 +49,7 @@ def test_silent_recipient_does_not_hold_up_the_others(store: Store, timepiece: T
 def test_slow_letter_is_marked_when_it_arrives(store: Store, timepiece: Timepiece) -> None:
     owe(store)
     channel = RecordingChannel(ONCALL.address)
-    deliverer = Deliverer(store, {"mail": channel}, a_letter_of, timepiece.now, HASTY)
+    deliverer = Deliverer(store, channel.sending, timepiece.now, timepiece.elapsed, HASTY)
     deliverer.deliver_due(take_office(store))
 
     channel.let_go.set()
@@ -52,7 +65,7 @@ def test_letters_that_were_put_off_stay_so_where_the_store_refuses_at_first(
     token = take_office(store)
     moody = MoodyStore(store)
     channel.errors[ONCALL.address] = SILENT
-    deliverer = Deliverer(moody, {"mail": channel}, a_letter_of, timepiece.now, PATIENT)
+    deliverer = Deliverer(moody, channel.sending, timepiece.now, timepiece.elapsed, PATIENT)
     moody.fail_after(writes=1)
 
     with pytest.raises(StoreUnavailable):
@@ -117,11 +130,11 @@ def test_next_worker_sends_what_the_last_one_claimed(
 ) -> None:
     owe(store)
     silent = RecordingChannel(ONCALL.address)
-    lost = Deliverer(store, {"mail": silent}, a_letter_of, timepiece.now, HASTY)
+    lost = Deliverer(store, silent.sending, timepiece.now, timepiece.elapsed, HASTY)
     lost.deliver_due(take_office(store))
     timepiece.wait(LEASE)
 
-    successor = Deliverer(store, {"mail": channel}, a_letter_of, timepiece.now, PATIENT)
+    successor = Deliverer(store, channel.sending, timepiece.now, timepiece.elapsed, PATIENT)
     successor.deliver_due(take_office(store, "worker 2"))
 
     assert states(store) == {NoticeState.SENT: 1}
@@ -134,7 +147,7 @@ def test_letter_that_is_under_way_in_a_new_term_is_not_sent_twice(
 ) -> None:
     owe(store)
     channel = RecordingChannel(ONCALL.address)
-    deliverer = Deliverer(store, {"mail": channel}, a_letter_of, timepiece.now, HASTY)
+    deliverer = Deliverer(store, channel.sending, timepiece.now, timepiece.elapsed, HASTY)
     deliverer.deliver_due(take_office(store))
     timepiece.wait(LEASE)
     deliverer.deliver_due(take_office(store, "worker 2"))
@@ -152,7 +165,7 @@ def test_outcome_that_could_not_be_stored_is_stored_later_and_not_sent_again(
     owe(store)
     token = take_office(store)
     moody = MoodyStore(store)
-    deliverer = Deliverer(moody, {"mail": channel}, a_letter_of, timepiece.now, PATIENT)
+    deliverer = Deliverer(moody, channel.sending, timepiece.now, timepiece.elapsed, PATIENT)
     moody.fail_after(writes=1)
 
     with pytest.raises(StoreUnavailable):
@@ -175,18 +188,79 @@ def test_notice_of_a_channel_that_is_gone_stays_owed(store: Store, deliverer: De
     )
 
 
-def test_clock_set_back_does_not_strand_a_deferred_notice(
-    store: Store, deliverer: Deliverer, channel: RecordingChannel, timepiece: Timepiece
+@pytest.mark.parametrize("trouble", [DEFERRED, SILENT])
+@pytest.mark.parametrize("days", [7, -7])
+def test_clock_that_was_set_wrong_does_not_strand_what_was_deferred_meanwhile(
+    store: Store,
+    deliverer: Deliverer,
+    channel: RecordingChannel,
+    timepiece: Timepiece,
+    trouble: DeliveryError,
+    days: int,
 ) -> None:
     owe(store)
     token = take_office(store)
-    channel.errors[ONCALL.address] = DEFERRED
+    timepiece.set_clock(timedelta(days=days))
+    channel.errors[ONCALL.address] = trouble
     deliverer.deliver_due(token)
     channel.errors.clear()
+    timepiece.set_clock(-timedelta(days=days))
 
-    timepiece.set_clock(timedelta(days=-7))
+    too_early = deliverer.deliver_due(token)
+    timepiece.wait(RetryRule().first_wait)
 
+    assert too_early == Counter()
     assert deliverer.deliver_due(token) == Counter({DeliveryResult.SENT: 1})
+
+
+def test_worker_that_lost_its_lease_sends_nothing_of_what_it_claimed(
+    store: Store, timepiece: Timepiece
+) -> None:
+    owe(store, 5, [ONCALL, OTHERS])
+    channel = RecordingChannel(ONCALL.address)
+    deliverer = Deliverer(store, channel.sending, timepiece.now, timepiece.elapsed, HASTY)
+    lost = threading.Event()
+    deliverer.deliver_due(take_office(store), lambda: not lost.is_set())
+    sent = len(channel.taken)
+
+    lost.set()
+    channel.let_go.set()
+    deliverer.finish(timedelta(seconds=30))
+    deliverer.deliver_due(0, lambda: not lost.is_set())
+
+    assert len(channel.taken) == sent
+    assert [each.attempts for each in notices(store) if each.recipient == ONCALL] == [0] * 5
+
+
+def test_letters_of_a_recovered_address_go_at_once_in_the_order_of_events(
+    store: Store, deliverer: Deliverer, channel: RecordingChannel, timepiece: Timepiece
+) -> None:
+    for number in range(1, 4):
+        reject(store, number)
+        reject_again(store, number)
+    while expand_outbox(store, [ONCALL], timepiece.now):
+        pass
+    token = take_office(store)
+    channel.errors[ONCALL.address] = SILENT
+    for _ in range(5):
+        deliverer.deliver_due(token)
+        timepiece.wait(LEASE / 2)
+        with store.write() as connection:
+            renew(connection, "worker", token, LEASE)
+    channel.errors.clear()
+    timepiece.wait(RetryRule().longest_pause)
+
+    deliverer.deliver_due(take_office(store))
+
+    places = {each.message_id: place for place, each in enumerate(channel.taken)}
+    assert states(store) == {NoticeState.SENT: 6}
+    for changed in (each for each in channel.taken if each.in_reply_to):
+        assert places[changed.in_reply_to] < places[changed.message_id]
+
+
+def reject_again(store: Store, number: int) -> None:
+    again = a_transition(number, transition_id=an_id(100 + number), before=State.REJECTED)
+    reject(store, number, again, nonce=6)
 
 
 def test_letter_that_cannot_be_written_stays_owed(
@@ -197,7 +271,9 @@ def test_letter_that_cannot_be_written_stays_owed(
     def stumble(notice: Notice) -> Letter:
         raise KeyError(notice.notice_id)
 
-    deliverer = Deliverer(store, {"mail": channel}, stumble, timepiece.now, PATIENT)
+    deliverer = Deliverer(
+        store, Sending({"mail": channel}, stumble), timepiece.now, timepiece.elapsed, PATIENT
+    )
     deliverer.deliver_due(take_office(store))
 
     [notice] = notices(store)
@@ -210,8 +286,8 @@ def test_letter_that_cannot_be_written_stays_owed(
 def test_memory_holds_no_more_notices_than_allowed(store: Store, timepiece: Timepiece) -> None:
     owe(store, 5)
     channel = RecordingChannel(ONCALL.address)
-    policy = DeliveryPolicy(patience=HASTY.patience, largest_backlog=2)
-    deliverer = Deliverer(store, {"mail": channel}, a_letter_of, timepiece.now, policy)
+    policy = DeliveryPolicy(patience=HASTY.patience, lanes=Lanes(share=2))
+    deliverer = Deliverer(store, channel.sending, timepiece.now, timepiece.elapsed, policy)
 
     deliverer.deliver_due(take_office(store))
 

@@ -11,7 +11,7 @@ from dashboard.domain.notice import DeliveryResult, NoticeState
 from dashboard.errors import DeliveryBlocked, DeliveryDeferred
 from dashboard.store.engine import Store
 from dashboard.store.outbox import deliveries_of, recent_notices
-from tests.letters import ONCALL, RecordingChannel, a_letter_of
+from tests.letters import ONCALL, RecordingChannel
 from tests.owing import PATIENT, notices, owe, states, take_office
 from tests.timepiece import Timepiece
 
@@ -93,7 +93,7 @@ def test_nothing_is_given_up_without_attempts_of_its_own(
     channel.errors[ONCALL.address] = SILENT
     rule = RetryRule(patience=timedelta(days=1), fewest_attempts=4)
     policy = DeliveryPolicy(patience=PATIENT.patience, retry=rule)
-    deliverer = Deliverer(store, {"mail": channel}, a_letter_of, timepiece.now, policy)
+    deliverer = Deliverer(store, channel.sending, timepiece.now, timepiece.elapsed, policy)
 
     while states(store)[NoticeState.OWED]:
         deliverer.deliver_due(take_office(store))

@@ -81,7 +81,9 @@ class Scene:
         return [each.after for each in told(self.store)]
 
     def _term(self) -> Term:
-        term = Lease(self.store, "worker", "worker 1", timedelta(days=365)).acquire()
+        term = Lease(
+            self.store, "worker", "worker 1", timedelta(days=365), self.timepiece.elapsed
+        ).acquire()
         assert term is not None
         return term
 

@@ -32,7 +32,7 @@ NewPoll = Callable[[], ExclusionPoll]
 
 def a_poll(store: Store, upstream: ScriptedExclusion, timepiece: Timepiece) -> ExclusionPoll:
     """Return the poll of `A_NETWORK`, as a start of the worker makes it."""
-    term = Lease(store, "worker", "worker 1", LEASE).acquire()
+    term = Lease(store, "worker", "worker 1", LEASE, timepiece.elapsed).acquire()
     assert term is not None
     archive = ExclusionArchive(store, A_NETWORK, term, conditions_of(timepiece), uuid4)
     return ExclusionPoll(upstream, archive, Calendar(POLICY), timepiece.clocks)

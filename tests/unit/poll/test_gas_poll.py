@@ -30,7 +30,7 @@ def upstream() -> ScriptedGas:
 
 @pytest.fixture
 def poll(store: Store, upstream: ScriptedGas, timepiece: Timepiece) -> GasPoll:
-    term = Lease(store, "worker", "worker 1", LEASE).acquire()
+    term = Lease(store, "worker", "worker 1", LEASE, timepiece.elapsed).acquire()
     assert term is not None
     archive = GasArchive(store, A_NETWORK, term, conditions_of(timepiece), block_time=seconds(2))
     return GasPoll(upstream, archive, PERIODS, timepiece.clocks)

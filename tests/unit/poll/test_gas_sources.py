@@ -57,7 +57,7 @@ def node() -> ScriptedGas:
 def a_poll(
     store: Store, timepiece: Timepiece, api: GasAsker | None, node: GasAsker | None
 ) -> GasPoll:
-    term = Lease(store, "worker", "worker 1", timedelta(days=1)).acquire()
+    term = Lease(store, "worker", "worker 1", timedelta(days=1), timepiece.elapsed).acquire()
     assert term is not None
     archive = GasArchive(store, A_NETWORK, term, conditions_of(timepiece))
     return GasPoll(api, archive, PERIODS, timepiece.clocks, node)

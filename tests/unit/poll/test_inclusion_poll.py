@@ -75,7 +75,7 @@ def poll(store: Store, node: ScriptedNode, timepiece: Timepiece) -> InclusionPol
 
 def a_poll(store: Store, node: ScriptedNode, timepiece: Timepiece) -> InclusionPoll:
     """Return the follow-up of `A_NETWORK`, as a start of the worker makes it."""
-    term = Lease(store, "worker", "worker 1", LEASE).acquire()
+    term = Lease(store, "worker", "worker 1", LEASE, timepiece.elapsed).acquire()
     assert term is not None
     archive = InclusionArchive(store, A_NETWORK, term)
     return InclusionPoll(node, archive, Schedule(FOLLOW_UP_CADENCE), timepiece.clocks)

@@ -34,11 +34,12 @@ from dashboard.store.engine import Store
 from dashboard.store.failing import StandingFailure
 from dashboard.store.leases import Holder, acquire
 from dashboard.store.observations import save_gas
-from dashboard.store.outbox import bury, claim, defer, expand, unexpanded
+from dashboard.store.outbox import bury, defer, expand, unexpanded
 from dashboard.store.standing import PostStanding
 from dashboard.store.wellbeing import MailState, StoreState
 from tests.browser.seeded_store import HOSTILE, SILENT, SIMULATED, seed
 from tests.builders import a_transition
+from tests.owing import claim_for_all
 from tests.unit.show.visiting import UnreadableStore, visit, words_of
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
@@ -73,7 +74,7 @@ def owe(store: Store, *, dead: bool) -> None:
         token = acquire(connection, "worker", "host-1/77/abc", MINUTE) or 0
         change(connection, a_transition(at=NOW - 10 * MINUTE), None)
         expand(connection, unexpanded(connection, 1)[0], [OPERATOR], NOW - 10 * MINUTE)
-        (notice,) = claim(connection, token, NOW - MINUTE, 1)
+        (notice,) = claim_for_all(connection, token, NOW - MINUTE, 1)
         if dead:
             bury(connection, notice, f"550 {HOSTILE}", NOW)
         else:

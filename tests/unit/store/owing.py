@@ -10,9 +10,10 @@ from dashboard.domain.notice import Notice, Recipient
 from dashboard.store.conditions import change
 from dashboard.store.engine import Store
 from dashboard.store.leases import acquire
-from dashboard.store.outbox import claim, expand, unexpanded
+from dashboard.store.outbox import expand, unexpanded
 from dashboard.store.rejections import save_polled
 from tests.builders import A_MOMENT, A_NETWORK, a_hash, a_record, a_transition, seconds
+from tests.owing import claim_for_all
 
 OPS: Final = Recipient("mail", "ops@example.org")
 DEV: Final = Recipient("mail", "dev@example.org")
@@ -44,6 +45,6 @@ def take_lease(store: Store, name: str = "worker", who: str = "us") -> int:
 
 
 def claim_due(store: Store, token: int, now: datetime = A_MOMENT, limit: int = 10) -> list[Notice]:
-    """Claim what is due, and commit, as one must before sending."""
+    """Claim so much for everybody, and commit, as one must before sending."""
     with store.write() as connection:
-        return claim(connection, token, now, limit)
+        return claim_for_all(connection, token, now, limit)

@@ -43,7 +43,7 @@ from dashboard.store.follow_ups import follow_ups_of, inclusion_questions, open_
 from dashboard.store.leases import holder
 from dashboard.store.notice_search import NoticeFilter, how_many_notices, search_notices
 from dashboard.store.observations import base_fees, latest_gas, medium_priority_fees
-from dashboard.store.outbox import claim, deliveries_of, recent_notices, unexpanded
+from dashboard.store.outbox import Wanted, claim, deliveries_of, recent_notices, unexpanded
 from dashboard.store.reasons import unparsed_reasons
 from dashboard.store.rejection_counts import Grouping, count_by, rank_senders
 from dashboard.store.rejection_search import first_arrival, search
@@ -66,7 +66,7 @@ from tests.builders import (
     an_id,
     seconds,
 )
-from tests.unit.store.owing import owe, take_lease
+from tests.unit.store.owing import OPS, owe, take_lease
 
 MINUTES = Between(A_MOMENT - seconds(600), A_MOMENT, seconds(1))
 YEARS = Between(A_MOMENT - 3650 * seconds(86_400), A_MOMENT, seconds(86_400))
@@ -253,7 +253,7 @@ def test_claim_goes_by_the_index_of_what_is_owed(store: Store) -> None:
     owe(store)
     token = take_lease(store)
     with store.write() as connection:
-        steps = plan_of(connection, lambda it: claim(it, token, A_MOMENT, 5))
+        steps = plan_of(connection, lambda it: claim(it, token, [Wanted(OPS, 5)], A_MOMENT))
 
     assert scans(steps) == []
     assert any("ix_notices_owed" in step for step in steps)

@@ -4,23 +4,19 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-import pytest
-
 from dashboard.domain.notice import NoticeState, Recipient
 from dashboard.store.engine import Store
-from dashboard.store.leases import release
 from dashboard.store.outbox import (
-    LONGEST_PAUSE,
     bury,
     defer,
     deliveries_of,
     expand,
+    free,
     mark_sent,
-    put_off,
     recent_notices,
     unexpanded,
 )
-from tests.builders import A_MOMENT, a_record, a_transition, seconds
+from tests.builders import A_MOMENT, a_transition, seconds
 from tests.unit.store.machine import Machine
 from tests.unit.store.owing import DEV, OPS, claim_due, owe, reject, take_lease
 
@@ -91,66 +87,6 @@ def test_message_id_is_fixed_by_transition_channel_and_address(store: Store) -> 
     )
 
 
-def test_claimed_notice_tells_what_to_write_about(store: Store) -> None:
-    owe(store)
-    token = take_lease(store)
-
-    (notice,) = claim_due(store, token)
-
-    assert notice.transition == a_transition()
-    assert notice.rejection is not None
-    assert notice.rejection.record == a_record()
-    assert (notice.recipient, notice.attempts, notice.claimed_by) == (OPS, 0, token)
-
-
-def test_claims_are_limited_and_never_overlap(store: Store) -> None:
-    owe(store, count=5)
-    token = take_lease(store)
-
-    claims = [claim_due(store, token, limit=2) for _ in range(4)]
-
-    assert [len(each) for each in claims] == [2, 2, 1, 0]
-    assert len({notice.notice_id for each in claims for notice in each}) == 5
-
-
-def test_notice_claimed_under_a_living_lease_is_not_given_to_another(store: Store) -> None:
-    owe(store)
-    claim_due(store, take_lease(store, "worker"))
-
-    assert claim_due(store, take_lease(store, "another")) == []
-
-
-def test_notice_claimed_under_a_void_lease_is_claimable_again(
-    store: Store, machine: Machine
-) -> None:
-    owe(store)
-    (lost,) = claim_due(store, take_lease(store, "worker"))
-    machine.wait(seconds(60))
-
-    (found,) = claim_due(store, take_lease(store, "another"))
-
-    assert found.message_id == lost.message_id
-
-
-def test_notice_claimed_under_a_released_lease_is_claimable_again(store: Store) -> None:
-    owe(store)
-    token = take_lease(store)
-    claim_due(store, token)
-    with store.write() as connection:
-        release(connection, "worker", token)
-
-    assert len(claim_due(store, take_lease(store, who="the next"))) == 1
-
-
-def test_nothing_is_claimed_without_a_living_lease(store: Store, machine: Machine) -> None:
-    owe(store)
-    token = take_lease(store)
-    machine.wait(seconds(60))
-
-    assert claim_due(store, token) == []
-    assert claim_due(store, 999) == []
-
-
 def test_sent_notice_is_owed_no_more(store: Store, machine: Machine) -> None:
     owe(store)
     (notice,) = claim_due(store, take_lease(store))
@@ -162,46 +98,7 @@ def test_sent_notice_is_owed_no_more(store: Store, machine: Machine) -> None:
     assert (sent.state, sent.sent_at, sent.attempts) == ("sent", A_MOMENT + seconds(2), 1)
     assert (delivery.result, delivery.outcome) == ("sent", "250 queued")
     machine.wait(seconds(60))
-    assert claim_due(store, take_lease(store), A_MOMENT + LONGEST_PAUSE * 2) == []
-
-
-def test_deferred_notice_is_due_again_when_its_time_comes(store: Store) -> None:
-    owe(store)
-    token = take_lease(store)
-    (notice,) = claim_due(store, token)
-    with store.write() as connection:
-        assert defer(connection, notice, "451 later", A_MOMENT + seconds(30))
-
-    assert claim_due(store, token, A_MOMENT + seconds(29)) == []
-    (again,) = claim_due(store, token, A_MOMENT + seconds(30))
-    assert (again.attempts, again.outcome, again.notice_id) == (1, "451 later", notice.notice_id)
-
-
-def test_notice_that_is_put_off_was_not_tried(store: Store) -> None:
-    owe(store)
-    token = take_lease(store)
-    (notice,) = claim_due(store, token)
-    with store.write() as connection:
-        assert put_off(connection, notice, A_MOMENT + seconds(30))
-        assert deliveries_of(connection, notice.notice_id) == []
-
-    assert claim_due(store, token, A_MOMENT + seconds(29)) == []
-    (again,) = claim_due(store, token, A_MOMENT + seconds(30))
-    assert (again.attempts, again.outcome) == (0, "")
-
-
-def test_notice_that_was_tried_less_is_claimed_first(store: Store) -> None:
-    owe(store, count=3)
-    token = take_lease(store)
-    tried, *others = claim_due(store, token)
-    with store.write() as connection:
-        defer(connection, tried, "451", A_MOMENT + seconds(30))
-        for other in others:
-            put_off(connection, other, A_MOMENT + seconds(30))
-
-    first = claim_due(store, token, A_MOMENT + seconds(30), limit=2)
-
-    assert {each.notice_id for each in first} == {each.notice_id for each in others}
+    assert claim_due(store, take_lease(store), A_MOMENT + timedelta(days=2)) == []
 
 
 def test_refused_notice_becomes_a_dead_letter_that_is_kept(store: Store) -> None:
@@ -216,7 +113,7 @@ def test_refused_notice_becomes_a_dead_letter_that_is_kept(store: Store) -> None
     assert claim_due(store, token, A_MOMENT + timedelta(days=9)) == []
 
 
-def test_holder_that_lost_its_claim_can_neither_defer_nor_put_off_nor_bury(
+def test_holder_that_lost_its_claim_can_neither_defer_nor_free_nor_bury(
     store: Store, machine: Machine
 ) -> None:
     owe(store)
@@ -225,7 +122,7 @@ def test_holder_that_lost_its_claim_can_neither_defer_nor_put_off_nor_bury(
     (notice,) = claim_due(store, take_lease(store, who="the next"))
     with store.write() as connection:
         assert not defer(connection, stale, "late", A_MOMENT)
-        assert not put_off(connection, stale, A_MOMENT)
+        free(connection, stale.claimed_by or 0, OPS)
         assert not bury(connection, stale, "late", A_MOMENT)
         assert deliveries_of(connection, notice.notice_id) == []
         assert recent_notices(connection, 1) == [notice]
@@ -247,17 +144,6 @@ def test_holder_that_lost_its_claim_still_tells_what_it_sent(
 
     assert (sent.state, sent.sent_at) == (NoticeState.SENT, A_MOMENT + seconds(1))
     assert [delivery.outcome for delivery in log] == ["250 first", "250 second"]
-
-
-@pytest.mark.parametrize("pause", [LONGEST_PAUSE * 30, LONGEST_PAUSE + seconds(1)])
-def test_time_absurdly_far_ahead_does_not_put_a_notice_off(store: Store, pause: timedelta) -> None:
-    owe(store)
-    token = take_lease(store)
-    (notice,) = claim_due(store, token)
-    with store.write() as connection:
-        defer(connection, notice, "451", A_MOMENT + pause)
-
-    assert len(claim_due(store, token, A_MOMENT)) == 1
 
 
 def test_recent_notices_come_latest_first(store: Store) -> None:

@@ -11,7 +11,7 @@ from dashboard.domain.exclusion import SaveStatus
 from dashboard.store.conditions import change
 from dashboard.store.engine import Store, open_store
 from dashboard.store.leases import acquire
-from dashboard.store.outbox import claim, deliveries_of, expand, mark_sent, unexpanded
+from dashboard.store.outbox import deliveries_of, expand, mark_sent, unexpanded
 from dashboard.store.rejections import newest, save_polled
 from dashboard.store.reports import save_report
 from dashboard.store.transactions import TrackRequest, track
@@ -25,6 +25,7 @@ from tests.builders import (
     an_id,
     seconds,
 )
+from tests.owing import claim_for_all
 from tests.unit.store.owing import DEV, OPS, owe, reject
 from tests.unit.store.racing import CONTENDERS, Race, race_of_processes, race_of_threads
 
@@ -93,7 +94,7 @@ def deliver_all(store: Store, number: int) -> list[UUID]:
     assert token is not None
     while True:
         with store.write() as connection:
-            claimed = claim(connection, token, A_MOMENT, 2)
+            claimed = claim_for_all(connection, token, A_MOMENT, 2)
         if not claimed:
             return sent
         with store.write() as connection:

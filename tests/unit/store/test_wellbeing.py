@@ -8,7 +8,7 @@ from dashboard.store.answers import record_answers
 from dashboard.store.conditions import change
 from dashboard.store.engine import Store
 from dashboard.store.leases import Holder, acquire, holders
-from dashboard.store.outbox import claim, defer, expand, unexpanded
+from dashboard.store.outbox import defer, expand, unexpanded
 from dashboard.store.schema import REVISION
 from dashboard.store.transactions import TrackRequest, track
 from dashboard.store.wellbeing import (
@@ -18,6 +18,7 @@ from dashboard.store.wellbeing import (
     store_state,
 )
 from tests.builders import A_MOMENT, A_NETWORK, a_hash, a_transition, seconds
+from tests.owing import claim_for_all
 from tests.unit.store.machine import Machine
 
 SILENCE = Failure(FailureKind.UNAVAILABLE, "no answer within 5 s")
@@ -38,7 +39,7 @@ def test_last_attempt_is_told_with_the_word_of_the_server(store: Store) -> None:
         token = acquire(connection, "worker", "a", seconds(60)) or 0
         change(connection, a_transition(), None)
         expand(connection, unexpanded(connection, 1)[0], [OPERATOR], A_MOMENT)
-        (notice,) = claim(connection, token, A_MOMENT, 1)
+        (notice,) = claim_for_all(connection, token, A_MOMENT, 1)
         defer(connection, notice, "451 come back later", A_MOMENT + seconds(60))
 
     with store.read() as connection:

@@ -10,7 +10,7 @@ from typing import TypeAlias
 Task: TypeAlias = Callable[[], None]
 
 
-class Lanes:
+class Threads:
     """Runs tasks in at most `count` threads, which start when they are first needed.
 
     They are daemons: a letter that a silent server never takes must not keep the process from
@@ -25,11 +25,11 @@ class Lanes:
         self._started = 0
 
     def submit(self, task: Task) -> None:
-        """Run a task that never raises as soon as a lane is free; called from one thread only."""
+        """Run a task that never raises as soon as a thread is free; called from one thread only."""
         self._tasks.put(task)
         if self._started < self._count:
             self._started += 1
-            name = f"{self._name} lane {self._started}"
+            name = f"{self._name} {self._started}"
             threading.Thread(target=self._work, name=name, daemon=True).start()
 
     def _work(self) -> None:
