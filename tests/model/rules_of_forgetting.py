@@ -22,6 +22,7 @@ _ORDER: Final = (
     "notices",
     "rejections",
     "answers",
+    "saved look-ups",
     "follow-ups",
     "uses of keys",
     "audit log",
