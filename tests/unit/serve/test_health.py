@@ -132,7 +132,7 @@ async def test_store_that_cannot_be_written_ends_readiness_and_names_no_path(sto
 
     assert response.status_code == 503
     (reason,) = json.loads(bytes(response.body))["reasons"]
-    assert reason.startswith("The store cannot be written: it cannot be used now (")
+    assert reason.startswith("The store cannot be written: it cannot be used now: its disk is full")
     assert "linewatch.db" not in reason
 
 
