@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from uuid import UUID
 
@@ -27,6 +27,7 @@ from dashboard.domain.condition import State, Subject, SubjectKind
 from dashboard.domain.fee_windows import RankedFees
 from dashboard.domain.observation import GasObservation, GasSource, Operation
 from dashboard.domain.quantity import NetworkId
+from dashboard.poll.clocks import Clocks, SetClock
 from dashboard.store.conditions import change, condition, held, turn
 from dashboard.store.connection import Connection
 from dashboard.store.failing import failing
@@ -38,26 +39,29 @@ from dashboard.store.rolling_fees import RecentFees
 
 @dataclass(frozen=True, slots=True)
 class Conditions:
-    """The conditions of one network during one term, which began at `watching_since`.
+    """The conditions of one network during one term, which begins now.
 
     Everything is concluded from the store, so that a worker that begins, or begins again, knows
     what was told and what is too old. A conclusion about busyness needs fresh fees: while they
     are stale, or their source is silent, what is held stays held, and afterwards waiting begins
-    anew. The periods say how often suggested fees and the busy threshold are asked.
+    anew. So it does where the clock was set: that is no news of a network. The periods say how
+    often suggested fees and the busy threshold are asked.
     """
 
     network_id: NetworkId
     fees_period: timedelta
     threshold_period: timedelta
     rules: ConditionRules
-    watching_since: datetime
+    clocks: Clocks
     new_id: Callable[[], UUID]
     recent_fees: RecentFees = field(init=False)
+    set_clock: SetClock = field(init=False)
 
     def __post_init__(self) -> None:
         """Hold no fees yet."""
         recent = RecentFees(self.network_id, base_fees=FLAT_FOR, priority_fees=PRIORITY_WINDOW)
         object.__setattr__(self, "recent_fees", recent)
+        object.__setattr__(self, "set_clock", SetClock(self.clocks))
 
     def keep_gas(
         self, connection: Connection, observation: GasObservation, save: Callable[[], Arrivals]
@@ -81,12 +85,13 @@ class Conditions:
 
     def look_at_gas(self, connection: Connection, now: datetime) -> None:
         """Conclude whether the source of fees is silent, and whether fees are stale."""
-        unanswered = _unanswered(connection, self.network_id, Operation.SUGGESTED_GAS_FEES)
+        self.set_clock.look()
+        unanswered = self._unanswered(connection, Operation.SUGGESTED_GAS_FEES)
         told_at = fees_answered_at(connection, self.network_id, now)
         answered_at = told_at
         if unanswered is not None:
             answered_at = mark_answered_by_api_at(connection, self.network_id, now)
-        silence = see_silence(unanswered, answered_at, self.watching_since, now)
+        silence = see_silence(unanswered, answered_at, self.set_clock.since, now)
         self._settle(connection, SubjectKind.GAS_API, silence)
         silent_since = self._silent_since(connection, unanswered, silence)
         answered = self._answered(connection, told_at, now)
@@ -98,14 +103,15 @@ class Conditions:
         It may be asked rarely. So silence is told only where failures themselves span the pending
         time: after a single one, time that passes shows nothing.
         """
+        self.set_clock.look()
         kind = SubjectKind.EXCLUSION_API
-        unanswered = _unanswered(connection, self.network_id, Operation.EXCLUSION_STATUS)
+        unanswered = self._unanswered(connection, Operation.EXCLUSION_STATUS)
         sight = None
         if unanswered is None:
             if self._state(connection, kind) is not None:
                 sight = Sight(is_trouble=False, at=now)
         elif unanswered.failed_for >= self.rules.of(kind).pending:
-            sight = see_silence(unanswered, None, self.watching_since, now)
+            sight = see_silence(unanswered, None, self.set_clock.since, now)
         self._settle(connection, kind, sight)
 
     def _see_busyness(self, connection: Connection, observation: GasObservation) -> Sight | None:
@@ -137,14 +143,17 @@ class Conditions:
     ) -> list[Answered]:
         mark = latest_mark(connection, Asked(self.network_id, now), Operation.BUSY_THRESHOLD)
         found = []
+        trusted = self.set_clock.trusted
         if told_at is not None:
-            found.append(Answered(Operation.SUGGESTED_GAS_FEES, told_at, self.fees_period))
+            told = Answered(Operation.SUGGESTED_GAS_FEES, trusted(told_at), self.fees_period)
+            found.append(told)
         if mark is not None:
-            found.append(Answered(Operation.BUSY_THRESHOLD, mark.asked_at, self.threshold_period))
+            asked_at = trusted(mark.asked_at)
+            found.append(Answered(Operation.BUSY_THRESHOLD, asked_at, self.threshold_period))
         elif told_at is not None:
             waited = Answered(
                 Operation.BUSY_THRESHOLD,
-                self.watching_since,
+                self.set_clock.since,
                 self.threshold_period,
                 was_answered=False,
             )
@@ -166,23 +175,23 @@ class Conditions:
         """Write down what a sight changes, and since when the opposite of what is held is seen."""
         subject = Subject(kind, self.network_id)
         before = held(connection, subject)
-        concluded = conclude(subject, before, sight, self.rules.of(kind), self.new_id())
         noted = None if before is None else before.turning_since
+        if before is not None and noted is not None:
+            before = replace(before, turning_since=self.set_clock.trusted(noted))
+        concluded = conclude(subject, before, sight, self.rules.of(kind), self.new_id())
         if concluded.transition is not None:
             change(connection, concluded.transition, None)
             noted = None
         if concluded.turning_since != noted:
             turn(connection, subject, concluded.turning_since)
 
-
-def _unanswered(
-    connection: Connection, network_id: NetworkId, operation: Operation
-) -> Unanswered | None:
-    return next(
-        (
-            Unanswered(each.failing_since, each.last_failed_at, each.failure.message)
-            for each in failing(connection, network_id)
-            if each.operation is operation
-        ),
-        None,
-    )
+    def _unanswered(self, connection: Connection, operation: Operation) -> Unanswered | None:
+        trusted = self.set_clock.trusted
+        return next(
+            (
+                Unanswered(trusted(each.failing_since), each.last_failed_at, each.failure.message)
+                for each in failing(connection, self.network_id)
+                if each.operation is operation
+            ),
+            None,
+        )

@@ -160,7 +160,7 @@ def _conditions(watcher: Watcher, network_id: NetworkId, periods: GasPeriods) ->
         periods.suggested_gas_fees,
         periods.thresholds,
         watcher.rules,
-        watcher.clocks.now(),
+        watcher.clocks,
         watcher.new_id,
     )
 

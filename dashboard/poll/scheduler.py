@@ -14,12 +14,9 @@ from apscheduler.triggers.base import BaseTrigger
 
 from dashboard.errors import LinewatchError
 from dashboard.logs import get_logger
-from dashboard.poll.clocks import Clocks
+from dashboard.poll.clocks import Clocks, SetClock
 
 _LOOK_AT_CLOCK_EVERY: Final = 1.0
-_LARGEST_DRIFT: Final = timedelta(seconds=2)
-"""Between two looks; more is a clock that was set, not one that is being corrected."""
-
 _log = get_logger("scheduler")
 
 
@@ -43,7 +40,7 @@ class Scheduler:
         """Run nothing yet."""
         self._jobs = tuple(jobs)
         self._clocks = clocks
-        self._offset = self._clock_offset()
+        self._set_clock = SetClock(clocks)
         self._started_at = clocks.elapsed()
         self._succeeded_at: dict[str, timedelta] = {}
         self._running: set[asyncio.Task[None]] = set()
@@ -89,9 +86,8 @@ class Scheduler:
         APScheduler waits for times of day: one that was set back a week would let it sleep that
         long.
         """
-        before, self._offset = self._offset, self._clock_offset()
-        if abs(self._offset - before) > _LARGEST_DRIFT:
-            _log.warning("the clock was set", by=str(self._offset - before))
+        if by := self._set_clock.look():
+            _log.warning("the clock was set", by=str(by))
             for job in self._jobs:
                 self._scheduler.modify_job(job.name, next_run_time=_now())
 
@@ -99,9 +95,6 @@ class Scheduler:
         self.look_at_clock()
         loop = asyncio.get_running_loop()
         self._watchman = loop.call_later(_LOOK_AT_CLOCK_EVERY, self._keep_watch)
-
-    def _clock_offset(self) -> timedelta:
-        return self._clocks.now() - datetime.fromtimestamp(0, UTC) - self._clocks.elapsed()
 
     async def _run(self, job: Job) -> None:
         task = asyncio.current_task()

@@ -99,8 +99,8 @@ class Watching:
             self._store, "worker", "bench", timedelta(days=3650), self._timepiece.elapsed
         ).acquire()
         assert term is not None
-        now = self._timepiece.now()
-        conditions = Conditions(_NETWORK, _PERIOD, _PERIOD, ConditionRules(), now, uuid4)
+        clocks = self._timepiece.clocks
+        conditions = Conditions(_NETWORK, _PERIOD, _PERIOD, ConditionRules(), clocks, uuid4)
         archive = ExclusionArchive(self._store, _NETWORK, term, conditions, uuid4)
         calendar = Calendar(CadencePolicy(shortest_interval=timedelta(seconds=2)))
         return ExclusionPoll(self._upstream, archive, calendar, self._timepiece.clocks)

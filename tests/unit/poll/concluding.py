@@ -35,7 +35,7 @@ def conditions_of(timepiece: Timepiece) -> Conditions:
         PERIODS.suggested_gas_fees,
         PERIODS.thresholds,
         ConditionRules(),
-        timepiece.now(),
+        timepiece.clocks,
         uuid4,
     )
 

@@ -113,6 +113,38 @@ async def test_silence_is_told_though_the_clock_was_set_back(
     assert scene.told_states() == [State.SILENT]
 
 
+@pytest.mark.parametrize("by", [timedelta(hours=2), timedelta(days=7), timedelta(hours=-2)])
+async def test_clock_that_is_set_and_set_right_is_no_news_of_a_network(
+    scene: Scene, by: timedelta
+) -> None:
+    await scene.go_on(MINUTE)
+    set_fee(scene, 23)
+    await scene.go_on(seconds(20))
+    silence(scene)
+    await scene.go_on(seconds(20))
+
+    for jump in (by, -by):
+        scene.timepiece.set_clock(jump)
+        scene.look()
+        await scene.go_on(seconds(30))
+        scene.upstream.errors = {}
+
+    assert told(scene.store) == []
+
+
+async def test_silence_is_told_after_its_time_though_the_clock_was_set_in_it(scene: Scene) -> None:
+    await scene.go_on(MINUTE)
+    silence(scene)
+    await scene.go_on(MINUTE)
+    scene.timepiece.set_clock(timedelta(hours=2))
+    await scene.go_on(MINUTE)
+    too_early = scene.told_states()
+
+    await scene.go_on(2 * MINUTE)
+
+    assert (too_early, scene.told_states()) == ([], [State.SILENT])
+
+
 async def test_threshold_without_an_answer_makes_fees_stale_and_mutes_busyness(
     scene: Scene,
 ) -> None:
