@@ -10,7 +10,7 @@ from jinja2 import Template
 
 from dashboard.alert.incidents import tone_of, word
 from dashboard.alert.letter import Letter
-from dashboard.domain.condition import SubjectKind
+from dashboard.domain.condition import INSTALLATION, SubjectKind
 from dashboard.domain.exclusion import CLOCK_IS_WRONG, StoredRejection
 from dashboard.domain.foreign import visible
 from dashboard.domain.module_limits import ModuleLimits
@@ -52,9 +52,10 @@ class Links:
         return f"{base}/lookup?tx={tx_hash}" if base else ""
 
     def page(self, name: str, network_id: NetworkId) -> str:
-        """Return the address of a page about one network, or nothing."""
+        """Return the address of a page about one network, or about all, or nothing."""
         base = self.public_url.rstrip("/")
-        return f"{base}/{name}?network={network_id}" if base else ""
+        about = "" if network_id == INSTALLATION else f"?network={network_id}"
+        return f"{base}/{name}{about}" if base else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +84,8 @@ def compose(notice: Notice, stationery: Stationery) -> Letter:
     """
     subject = notice.transition.subject
     named = NetworkName(f"network {subject.network_id}")
+    if subject.network_id == INSTALLATION:
+        named = NetworkName("none: this is about Linewatch itself")
     network = stationery.networks.get(subject.network_id, named)
     if subject.kind is SubjectKind.TRANSACTION:
         form, facts = stationery.rejection, _facts(notice, network, stationery.links)

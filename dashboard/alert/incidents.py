@@ -7,8 +7,8 @@ from typing import Final, TypeAlias
 
 from dashboard.domain.condition import Incident, State, SubjectKind, Transition
 from dashboard.domain.foreign import visible
-from dashboard.domain.grounds import AgeGrounds, FeeGrounds, Signal, SilenceGrounds
-from dashboard.domain.printing import compared, moment, period, span
+from dashboard.domain.grounds import AgeGrounds, FeeGrounds, Signal, SilenceGrounds, SpaceGrounds
+from dashboard.domain.printing import compared, moment, period, size, span
 from dashboard.domain.quantity import format_gwei
 
 _MEASURES: Final = {
@@ -58,6 +58,15 @@ _LOOK_AFTER: Final = (
     "If Linewatch was stopped meanwhile, nothing needs to be done: it asks again by now.",
     "If it was not, the page Health says which question gets no answer, and why.",
 )
+_FULL: Final = (
+    "When it is full, nothing more is stored: reports of nodes are refused, and nobody is told of "
+    "anything, not even of that."
+)
+_MAKE_ROOM: Final = (
+    "Free some space there, or move the store to a larger disk.",
+    "Run `linewatch store`: it tells what takes the room; [store] says how long each is kept.",
+    "What is stored stays whole. `linewatch backup` onto another disk works meanwhile.",
+)
 _ENDS: Final = {State.ANSWERING: "answers again", State.FRESH: "are fresh again"}
 
 Rows: TypeAlias = tuple[tuple[str, str], ...]
@@ -90,6 +99,8 @@ def word(transition: Transition, incident: Incident | None, network: str) -> Wor
             return _of_silence(transition.subject.kind, grounds, network)
         case AgeGrounds() as grounds:
             return _of_age(grounds, network)
+        case SpaceGrounds() as grounds:
+            return _of_space(transition, grounds, _lasted(transition, incident))
         case _:
             return _of_figureless(transition, network, _lasted(transition, incident))
 
@@ -160,6 +171,20 @@ def _of_age(grounds: AgeGrounds, network: str) -> Wording:
         rows=(("Last answer", last), ("Due every", period(grounds.period))),
         explanation=_STALE,
         next_steps=_LOOK_AFTER,
+    )
+
+
+def _of_space(transition: Transition, grounds: SpaceGrounds, lasted: Rows) -> Wording:
+    is_low = transition.after is State.LOW_ON_SPACE
+    claim = "is low on space" if is_low else "has room again"
+    free, least = size(grounds.free), size(grounds.least)
+    return Wording(
+        headline=f"the disk of the store {claim}: {free} free",
+        opening=f"The disk of the store {claim}: {free} are free, {least} should be at least.",
+        page="health",
+        rows=(("Free", free), ("Low below", least), *lasted),
+        explanation=_FULL if is_low else "",
+        next_steps=_MAKE_ROOM if is_low else (),
     )
 
 

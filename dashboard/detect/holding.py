@@ -15,6 +15,7 @@ _STATES: Final = {
     SubjectKind.FEES: (State.FRESH, State.STALE),
     SubjectKind.GAS_API: (State.ANSWERING, State.SILENT),
     SubjectKind.EXCLUSION_API: (State.ANSWERING, State.SILENT),
+    SubjectKind.DISK: (State.ROOMY, State.LOW_ON_SPACE),
 }
 """The closed and the open state of each kind of subject that is held."""
 

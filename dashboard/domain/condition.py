@@ -13,13 +13,18 @@ from dashboard.domain.quantity import NetworkId, TxHash
 
 
 class SubjectKind(StrEnum):
-    """What a condition is about: one transaction, or one side of a network."""
+    """What a condition is about: one transaction, one side of a network, or our own disk."""
 
     TRANSACTION = "transaction"
     BUSYNESS = "busyness"
     FEES = "fees"
     GAS_API = "gas API"
     EXCLUSION_API = "exclusion API"
+    DISK = "disk"
+
+
+INSTALLATION: Final = NetworkId(0)
+"""Stands for a network in what is about no network but about the installation itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +51,7 @@ class State(StrEnum):
     UNREPORTED: asked at least once, no record seen; only older stores held that of a hash.
     REJECTED: a record was seen. BUSY: the fee was above its threshold for long enough. STALE: a
     fee is older than two of its own poll periods. SILENT: an API answers nothing. The others are
-    their opposites, as far as is known.
+    their opposites, as far as is known. LOW_ON_SPACE: the disk of the store has too little room.
     """
 
     UNREPORTED = "unreported"
@@ -57,6 +62,8 @@ class State(StrEnum):
     STALE = "stale"
     ANSWERING = "answering"
     SILENT = "silent"
+    ROOMY = "roomy"
+    LOW_ON_SPACE = "low on space"
 
     @property
     def is_open(self) -> bool:
@@ -64,7 +71,9 @@ class State(StrEnum):
         return self in _OPEN
 
 
-_OPEN: Final = frozenset({State.REJECTED, State.BUSY, State.STALE, State.SILENT})
+_OPEN: Final = frozenset(
+    {State.REJECTED, State.BUSY, State.STALE, State.SILENT, State.LOW_ON_SPACE}
+)
 
 
 @dataclass(frozen=True, slots=True)

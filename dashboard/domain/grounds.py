@@ -56,4 +56,12 @@ class AgeGrounds:
     period: timedelta
 
 
-Grounds: TypeAlias = FeeGrounds | SilenceGrounds | AgeGrounds
+@dataclass(frozen=True, slots=True)
+class SpaceGrounds:
+    """Bytes that are free on the disk of the store, beside how many there should be at least."""
+
+    free: int
+    least: int
+
+
+Grounds: TypeAlias = FeeGrounds | SilenceGrounds | AgeGrounds | SpaceGrounds

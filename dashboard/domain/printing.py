@@ -16,6 +16,7 @@ _FEW_DIGITS: Final = 3
 _SMALL_DECIMALS: Final = 6
 _UNITS: Final = ((10**9, "gwei", 10**6), (10**3, "kwei", 10**4), (1, "wei", 0))
 """Wei per unit, its name, and the least fee in wei that is shown in it."""
+_SIZES: Final = ((10**9, "GB"), (10**6, "MB"), (10**3, "kB"))
 
 
 def span(length: timedelta) -> str:
@@ -84,3 +85,11 @@ def _number(wei: Wei, wei_per_unit: int, digits: int) -> str:
 def _bare(number: str) -> str:
     """Drop the zeros that end decimals."""
     return number.rstrip("0").rstrip(".") if "." in number else number
+
+
+def size(octets: int) -> str:
+    """Print a number of bytes in the unit that fits."""
+    for unit, name in _SIZES:
+        if octets >= unit:
+            return f"{octets / unit:,.1f} {name}"
+    return f"{octets} bytes"

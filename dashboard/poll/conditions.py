@@ -15,7 +15,7 @@ from dashboard.detect.gas import (
     is_flat,
     weigh_fees,
 )
-from dashboard.detect.holding import ConditionRules, Sight, conclude
+from dashboard.detect.holding import ConditionRules, HoldRule, Sight, conclude
 from dashboard.detect.silence import (
     STALE_AFTER_PERIODS,
     Answered,
@@ -173,17 +173,8 @@ class Conditions:
 
     def _settle(self, connection: Connection, kind: SubjectKind, sight: Sight | None) -> None:
         """Write down what a sight changes, and since when the opposite of what is held is seen."""
-        subject = Subject(kind, self.network_id)
-        before = held(connection, subject)
-        noted = None if before is None else before.turning_since
-        if before is not None and noted is not None:
-            before = replace(before, turning_since=self.set_clock.trusted(noted))
-        concluded = conclude(subject, before, sight, self.rules.of(kind), self.new_id())
-        if concluded.transition is not None:
-            change(connection, concluded.transition, None)
-            noted = None
-        if concluded.turning_since != noted:
-            turn(connection, subject, concluded.turning_since)
+        subject, rule = Subject(kind, self.network_id), self.rules.of(kind)
+        settle(connection, subject, (sight, rule), self.new_id(), self.set_clock)
 
     def _unanswered(self, connection: Connection, operation: Operation) -> Unanswered | None:
         trusted = self.set_clock.trusted
@@ -195,3 +186,23 @@ class Conditions:
             ),
             None,
         )
+
+
+def settle(
+    connection: Connection,
+    subject: Subject,
+    seen: tuple[Sight | None, HoldRule],
+    new_id: UUID,
+    set_clock: SetClock,
+) -> None:
+    """Write down what a sight changes, and since when the opposite of what is held is seen."""
+    before = held(connection, subject)
+    noted = None if before is None else before.turning_since
+    if before is not None and noted is not None:
+        before = replace(before, turning_since=set_clock.trusted(noted))
+    concluded = conclude(subject, before, *seen, new_id)
+    if concluded.transition is not None:
+        change(connection, concluded.transition, None)
+        noted = None
+    if concluded.turning_since != noted:
+        turn(connection, subject, concluded.turning_since)

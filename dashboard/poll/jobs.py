@@ -13,6 +13,7 @@ import anyio
 from anyio.to_thread import run_sync
 
 from dashboard.detect.holding import ConditionRules
+from dashboard.domain.condition import SubjectKind
 from dashboard.domain.coverage import Watched
 from dashboard.domain.quantity import NetworkId
 from dashboard.domain.retention import Retention
@@ -23,6 +24,7 @@ from dashboard.poll.calendar import Calendar
 from dashboard.poll.clocks import Clocks
 from dashboard.poll.conditions import Conditions
 from dashboard.poll.coverage import CoverageWatch
+from dashboard.poll.disk_space import DiskSpace
 from dashboard.poll.exclusion import ExclusionAsker, ExclusionPoll
 from dashboard.poll.gas import GasArchive, GasPeriods, GasPoll
 from dashboard.poll.gas_question import GasAsker
@@ -98,7 +100,10 @@ class Periods:
 
 @dataclass(frozen=True, slots=True)
 class Watcher:
-    """All that a worker works with; `new_id` gives ids that nobody else has."""
+    """All that a worker works with; `new_id` gives ids that nobody else has.
+
+    With less than `low_space` bytes free on the disk of the store, people are told.
+    """
 
     store: Store
     lease: Lease
@@ -110,15 +115,19 @@ class Watcher:
     new_id: Callable[[], UUID]
     rules: ConditionRules = field(default_factory=ConditionRules)
     retention: Retention = field(default_factory=Retention)
+    low_space: int = 0
 
 
 def jobs_of(watcher: Watcher, term: Term, over: asyncio.Event) -> list[Job]:
     """Return the jobs of one term, with nothing left of an earlier one; `over` ends it."""
+    rule = watcher.rules.of(SubjectKind.DISK)
+    disk = DiskSpace(watcher.store, watcher.low_space, rule, watcher.clocks, watcher.new_id)
     housekeeping = Housekeeping(watcher.store, watcher.retention, watcher.clocks, anyio.sleep)
     return [
         Job("lease", watcher.lease.duration / 4, lambda: _renew(watcher.lease, term, over)),
         *(job for network in watcher.networks for job in _polls(watcher, term, network)),
         Job("delivery", watcher.periods.delivery, lambda: _deliver(watcher, term, over)),
+        Job("disk space", watcher.periods.conditions, lambda: run_sync(disk.look, term)),
         Job("housekeeping", watcher.periods.housekeeping, housekeeping.run),
     ]
 

@@ -25,6 +25,7 @@ class StoreSettings(Struct, frozen=True, forbid_unknown_fields=True):
     url: Secret
     allow_clear_text: bool
     backup_before_upgrade: bool
+    low_space: ByteSize
     keep_fees: KeptFor
     keep_fee_minutes: KeptFor
     keep_rejections: KeptFor

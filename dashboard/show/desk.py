@@ -49,17 +49,19 @@ class Desk:
         look_up: LookUp | None,
         clock: Clock,
         look_up_deadline: timedelta = LOOK_UP_DEADLINE,
+        low_space: int = 0,
     ) -> None:
         """Serve pages from `store`; `look_up` is the live question, None where nobody answers it.
 
-        `look_up_deadline` tells people how long it can take; `look_up` keeps it.
+        `look_up_deadline` tells people how long it can take; `look_up` keeps it. `low_space` is how
+        many bytes the disk of the store should have free at least.
         """
         self.networks = tuple(networks)
         self.look_up_deadline = look_up_deadline
         self._look_up = look_up
         self.now = clock
         self._store = store
-        self.source = source = Source(store, self.networks, clock)
+        self.source = source = Source(store, self.networks, clock, low_space=low_space)
         self.fees = FeeQuestions(source)
         self.health = HealthQuestions(source)
         self.rejections = RejectionQuestions(source)

@@ -10,7 +10,7 @@ from typing import Final
 
 from dashboard.domain.coverage import Gap
 from dashboard.domain.observation import FailureKind, Operation
-from dashboard.domain.printing import span
+from dashboard.domain.printing import size, span
 from dashboard.domain.store_size import StoreSize
 from dashboard.show.networks import Datum, NetworkCard
 from dashboard.show.spending import Spending
@@ -104,7 +104,8 @@ class Health:
     """All that tells whether Linewatch is well; `holders` hold its leases by name.
 
     `gaps` are the latest times in which something was not watched, the last one first;
-    `incidents` are what lasts on networks, as alerts go by it.
+    `incidents` are what lasts on networks, as alerts go by it. `low_space` is how many bytes the
+    disk should have free at least.
     """
 
     networks: Sequence[NetworkHealth]
@@ -113,11 +114,29 @@ class Health:
     store: StoreState
     gaps: Sequence[Gap] = ()
     incidents: Sequence[OpenIncident] = ()
+    low_space: int = 0
+
+    @property
+    def is_space_low(self) -> bool:
+        """Whether the disk of the store has too little room now."""
+        return is_space_low(self.store.free_on_disk, self.low_space)
+
+
+FREE_SPACE: Final = (
+    "Free some there, or move the store to a larger disk: when it is full nothing more is stored, "
+    "and nobody is told of anything."
+)
+_NO_WORKER: Final = "no worker runs, so nothing is asked and nothing is sent"
+NOT_RENEWED: Final = "whether a worker runs is not known: to say so takes room on that disk"
 
 
 def needs_of(health: Health, now: datetime) -> list[str]:
     """Say what needs a look, the worst first; nothing where all is well."""
-    needs = [] if health.holders else ["no worker runs, so nothing is asked and nothing is sent"]
+    needs = []
+    if health.is_space_low:
+        needs.append(f"the disk of the store has {size(health.store.free_on_disk or 0)} free")
+    if not health.holders:
+        needs.append(NOT_RENEWED if health.is_space_low else _NO_WORKER)
     for state, words in (
         (QuestionState.FAILING, "fails to answer"),
         (QuestionState.STALE, "is stale"),
@@ -136,6 +155,11 @@ def needs_of(health: Health, now: datetime) -> list[str]:
     if health.mail.standing.dead:
         needs.append(f"{_count(health.mail.standing.dead, 'mail')} given up")
     return needs
+
+
+def is_space_low(free: int | None, least: int) -> bool:
+    """Whether fewer bytes are free on a disk than should be; not where nobody knows."""
+    return free is not None and free < least
 
 
 def is_disk_short(measured: StoreSize) -> bool:

@@ -16,6 +16,8 @@ _TURNING: Final = {
     State.ANSWERING: ("not answered", "silent"),
     State.STALE: ("fresh", "over"),
     State.FRESH: ("too old", "stale"),
+    State.LOW_ON_SPACE: ("roomy", "over"),
+    State.ROOMY: ("short of space", "low on space"),
 }
 """What is seen while a state is about to end, and what follows if that lasts."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
-from dashboard.domain.printing import fee, moment, period, span, unit_of
+from dashboard.domain.printing import fee, moment, period, size, span, unit_of
 from dashboard.domain.quantity import TxHash, Wei, format_gwei
 
 __all__ = [
@@ -16,6 +16,7 @@ __all__ = [
     "period",
     "share",
     "short_hash",
+    "size",
     "span",
     "unit_of",
 ]

@@ -7,9 +7,14 @@ from typing import Any, Final
 
 import msgspec
 
-from dashboard.domain.grounds import AgeGrounds, FeeGrounds, Grounds, SilenceGrounds
+from dashboard.domain.grounds import AgeGrounds, FeeGrounds, Grounds, SilenceGrounds, SpaceGrounds
 
-_KINDS: Final = {"fee": FeeGrounds, "silence": SilenceGrounds, "age": AgeGrounds}
+_KINDS: Final = {
+    "fee": FeeGrounds,
+    "silence": SilenceGrounds,
+    "age": AgeGrounds,
+    "space": SpaceGrounds,
+}
 _NAMES: Final = {kind: name for name, kind in _KINDS.items()}
 
 
@@ -29,8 +34,10 @@ def grounds_of_row(row: dict[str, Any] | None) -> Grounds | None:
     return msgspec.convert(fields, _KINDS[row["kind"]])
 
 
-def _plain(value: object) -> timedelta:
-    """Take a length of time for one, though settings have a class of their own for it."""
+def _plain(value: object) -> timedelta | int:
+    """Take lengths of time and sizes for what they are: settings have classes of their own."""
     if isinstance(value, timedelta):
         return timedelta() + value
+    if isinstance(value, int):
+        return int(value)
     raise TypeError(f"{type(value).__name__} is no part of grounds")

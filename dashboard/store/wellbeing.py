@@ -23,6 +23,7 @@ from dashboard.store.schema import (
 )
 from dashboard.store.sizes import clock_leap, last_measured
 from dashboard.store.standing import PostStanding, post_standing
+from dashboard.store.table_sizes import room
 from dashboard.store.tallies import how_many
 
 _EVER: Final = datetime(1970, 1, 1, tzinfo=UTC)
@@ -54,7 +55,8 @@ class StoreState:
     """How large the store is, which schema it has, and what it holds.
 
     `measured` is by kinds, at most a day old; None where no worker measured it yet. While there
-    is a `clock_leap`, nothing is forgotten that became old by it.
+    is a `clock_leap`, nothing is forgotten that became old by it. `free_on_disk` is now, in bytes;
+    None where the database does not tell.
     """
 
     size: int
@@ -63,6 +65,7 @@ class StoreState:
     rejections: int
     measured: StoreSize | None = None
     clock_leap: ClockLeap | None = None
+    free_on_disk: int | None = None
 
 
 def mail_state(connection: Connection, since: datetime = _EVER) -> MailState:
@@ -81,6 +84,7 @@ def store_state(connection: Connection, now: datetime) -> StoreState:
         rejections=how_many(connection, RejectionFilter()),
         measured=last_measured(connection),
         clock_leap=clock_leap(connection, now),
+        free_on_disk=room(connection).on_disk,
     )
 
 

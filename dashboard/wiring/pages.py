@@ -111,7 +111,8 @@ def _desk(settings: Settings) -> Iterator[Desk]:
         live_question(settings, store, networks) as look_up,
     ):
         cards = tuple(card_of(network, settings) for network in networks)
-        yield Desk(store, cards, look_up, utc_now, settings.pages.lookup_deadline)
+        deadline, low_space = settings.pages.lookup_deadline, settings.store.low_space
+        yield Desk(store, cards, look_up, utc_now, deadline, low_space)
 
 
 @contextmanager

@@ -67,6 +67,7 @@ async def run_worker(settings: Settings, stop: asyncio.Event) -> None:
                 new_id=uuid4,
                 rules=condition_rules(settings),
                 retention=settings.store.retention,
+                low_space=settings.store.low_space,
             )
             await run_watch(watcher, stop)
 

@@ -12,7 +12,7 @@ from dashboard.show.asking.alerts import COUNTED
 from dashboard.show.asking.source import Source
 from dashboard.show.fresh import Fresh
 from dashboard.show.gaps import gaps_until
-from dashboard.show.health import Health, NetworkHealth, Question
+from dashboard.show.health import Health, NetworkHealth, Question, is_space_low
 from dashboard.show.networks import NetworkCard
 from dashboard.show.spending import Spending, spending
 from dashboard.store.connection import Connection
@@ -20,6 +20,7 @@ from dashboard.store.failing import StandingFailure
 from dashboard.store.leases import holders
 from dashboard.store.observations import LatestGas, latest_gas
 from dashboard.store.standing import open_incidents
+from dashboard.store.table_sizes import room
 from dashboard.store.wellbeing import (
     exclusion_answered_at,
     mail_state,
@@ -42,10 +43,20 @@ class HealthQuestions:
         """Ask nothing yet."""
         self._source = source
         self._health: Fresh[Health] = Fresh(_SHARED_FOR, source.now)
+        self._space: Fresh[int | None] = Fresh(_SHARED_FOR, source.now)
 
     def health(self) -> Health:
         """Return how every part of the installation fares."""
         return self._health.get((), self._read)
+
+    def low_space(self) -> int | None:
+        """Return the bytes that are free on the disk of the store, where they are too few."""
+        return self._space.get((), self._read_space)
+
+    def _read_space(self) -> int | None:
+        with self._source.store.read() as connection:
+            free = room(connection).on_disk
+        return free if is_space_low(free, self._source.low_space) else None
 
     def _read(self) -> Health:
         now, networks = self._source.now(), self._source.networks
@@ -70,6 +81,7 @@ class HealthQuestions:
                     MOST_GAPS,
                 ),
                 open_incidents(connection),
+                self._source.low_space,
             )
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from dashboard.detect.holding import ConditionRules, HoldRule
 from dashboard.domain.audit import Action, Detail
 from dashboard.domain.clock import Clock
-from dashboard.domain.condition import Subject
+from dashboard.domain.condition import INSTALLATION, Subject
 from dashboard.domain.exclusion import StoredRejection
 from dashboard.domain.quantity import NetworkId
 from dashboard.domain.reason import Reason, parse_reason
@@ -22,13 +22,15 @@ from dashboard.store.engine import Store
 class Source:
     """The store, the networks of this installation, and the clock; shared by all sessions.
 
-    `actor` is whom the audit log names for what is done through it.
+    `actor` is whom the audit log names for what is done through it. With less than `low_space`
+    bytes free on the disk of the store, people are told.
     """
 
     store: Store
     networks: tuple[NetworkCard, ...]
     now: Clock
     actor: str = "pages"
+    low_space: int = 0
 
     def note(
         self,
@@ -46,6 +48,8 @@ class Source:
 
     def network_name(self, network_id: NetworkId) -> str:
         """Return the name of a network; one that left the configuration is told by its id."""
+        if network_id == INSTALLATION:
+            return "this installation"
         card = self.card(network_id)
         return f"Network {network_id}" if card is None else card.name
 

@@ -11,7 +11,9 @@ from dashboard.domain.foreign import visible
 from dashboard.domain.notice import DeliveryResult
 from dashboard.domain.store_size import KindSize, StoreSize
 from dashboard.show.health import (
+    FREE_SPACE,
     GIVES,
+    NOT_RENEWED,
     REMEDIES,
     NetworkHealth,
     Question,
@@ -23,7 +25,7 @@ from dashboard.show.parts.badges import badge, simulated_badge
 from dashboard.show.parts.markup import Markup, element, join
 from dashboard.show.parts.table import table
 from dashboard.show.spending import in_words
-from dashboard.show.text import age, moment, moment_near, period, span
+from dashboard.show.text import age, moment, moment_near, period, sentence, size, span
 from dashboard.store.failing import StandingFailure
 from dashboard.store.leases import Holder
 from dashboard.store.wellbeing import MailState, StoreState
@@ -38,12 +40,16 @@ _COLUMNS: Final = ("Question", "Last answer", "Asked", "State")
 _KIND_COLUMNS: Final = ("Kind", "Size", "Growth")
 _TEN_YEARS: Final = timedelta(days=3650)
 _OUTCOME_LENGTH: Final = 300
-_SIZES: Final = ((10**9, "GB"), (10**6, "MB"), (10**3, "kB"))
 _PARTS_OF_HOLDER: Final = 3
 
 
-def worker_part(holders: Mapping[str, Holder]) -> Markup:
+def worker_part(holders: Mapping[str, Holder], *, is_space_low: bool = False) -> Markup:
     """Say who does the polling and the delivery, or what to do where nobody does."""
+    if not holders and is_space_low:
+        state = badge("busy", "?", "Not known")
+        return _part(
+            "Worker", state, _paragraph(f"{sentence(NOT_RENEWED.capitalize())} {FREE_SPACE}")
+        )
     if not holders:
         state = badge("bad", "✕", "Not running")
         what = (
@@ -102,7 +108,7 @@ def _mail_advice(mail: MailState, now: datetime) -> list[Markup]:
     return advice
 
 
-def store_part(store: StoreState, name: str) -> Markup:
+def store_part(store: StoreState, name: str, *, is_space_low: bool = False) -> Markup:
     """Say how large the store is and what it holds."""
     facts = [
         ("Size", size(store.size)),
@@ -112,12 +118,24 @@ def store_part(store: StoreState, name: str) -> Markup:
     ]
     measured = store.measured
     facts += [] if measured is None else _growth_facts(measured)
+    if store.free_on_disk is not None:
+        facts.append(("Free on its disk", size(store.free_on_disk)))
+    advice = [_paragraph(FREE_SPACE)] if is_space_low else []
     where = element("p", name.removeprefix("The store "), class_="lw-quiet lw-mono lw-path")
-    return _part("Store", _store_badge(store), _facts(facts), where, *_clock_advice(store))
+    return _part(
+        "Store",
+        _store_badge(store, is_space_low=is_space_low),
+        _facts(facts),
+        where,
+        *advice,
+        *_clock_advice(store),
+    )
 
 
-def _store_badge(store: StoreState) -> Markup:
+def _store_badge(store: StoreState, *, is_space_low: bool) -> Markup:
     measured = store.measured
+    if is_space_low:
+        return badge("bad", "!", "Little space")
     if store.clock_leap is not None:
         return badge("busy", "!", "Clock ahead")
     if measured is not None and is_disk_short(measured):
@@ -140,8 +158,6 @@ def _clock_advice(store: StoreState) -> list[Markup]:
 def _growth_facts(measured: StoreSize) -> Iterator[tuple[str, str]]:
     if measured.growth is not None:
         yield "Grows by", growth(measured.growth)
-    if measured.free_on_disk is not None:
-        yield "Free on its disk", size(measured.free_on_disk)
     if measured.full_in is not None:
         yield "Full in", until_full(measured.full_in)
 
@@ -262,11 +278,3 @@ def _holder_name(name: str) -> str:
     """Name a process by what a person can find it by; workers call themselves host/process/id."""
     parts = name.split("/")
     return f"process {parts[1]} on {parts[0]}" if len(parts) == _PARTS_OF_HOLDER else name
-
-
-def size(octets: int) -> str:
-    """Print a number of bytes in the unit that fits."""
-    for unit, name in _SIZES:
-        if octets >= unit:
-            return f"{octets / unit:,.1f} {name}"
-    return f"{octets} bytes"

@@ -28,6 +28,8 @@ _STATES: Final = {
     State.FRESH: ("calm", "●", "Fresh again"),
     State.SILENT: ("busy", "!", "Silent"),
     State.ANSWERING: ("calm", "●", "Answering again"),
+    State.LOW_ON_SPACE: ("bad", "!", "Low on space"),
+    State.ROOMY: ("calm", "●", "Room again"),
 }
 _POST: Final = {
     NoticeState.SENT: ("calm", "✓", "Sent"),
@@ -58,6 +60,7 @@ def about(kind: SubjectKind, network: str) -> str:
         SubjectKind.FEES: f"fees of {network}",
         SubjectKind.GAS_API: f"gas API of {network}",
         SubjectKind.EXCLUSION_API: f"exclusion API of {network}",
+        SubjectKind.DISK: f"disk of {network}",
     }
     return sides.get(kind, network)
 

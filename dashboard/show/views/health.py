@@ -46,11 +46,11 @@ def _live() -> None:
         heading("Health", f"{verdict(needs)} As of {moment(now)}.")
         worker, mail, store = st.columns(3, gap="small")
         with worker, st.container(key="card-worker", height="stretch"):
-            st.html(worker_part(health.holders))
+            st.html(worker_part(health.holders, is_space_low=health.is_space_low))
         with mail, st.container(key="card-mail", height="stretch"):
             st.html(mail_part(health.mail, now))
         with store, st.container(key="card-store", height="stretch"):
-            st.html(store_part(health.store, desk.store_name))
+            st.html(store_part(health.store, desk.store_name, is_space_low=health.is_space_low))
         if not health.networks:
             no_network()
         chosen = chosen_networks(desk.networks)

@@ -13,6 +13,7 @@ from dashboard.show.asking.fees import NAMES
 from dashboard.show.charts import CONFIG
 from dashboard.show.coverage import coverage
 from dashboard.show.desk import Desk
+from dashboard.show.health import FREE_SPACE
 from dashboard.show.networks import NetworkCard, NetworkStatus
 from dashboard.show.outlook import answer
 from dashboard.show.parts.chooser import NETWORK, chosen_networks
@@ -21,10 +22,10 @@ from dashboard.show.parts.heading import heading, section
 from dashboard.show.parts.markup import element
 from dashboard.show.parts.network import network_strip
 from dashboard.show.parts.rejection import RowFlags, rejection_row
-from dashboard.show.parts.states import empty, no_network, store_trouble_shown
+from dashboard.show.parts.states import empty, no_network, notice, store_trouble_shown
 from dashboard.show.spans import SPANS as FEE_SPANS
 from dashboard.show.spans import Span
-from dashboard.show.text import moment
+from dashboard.show.text import moment, size
 from dashboard.show.views import fees, health, lookup, rejections
 
 REFRESH: Final = timedelta(seconds=4)
@@ -55,6 +56,9 @@ def _live() -> None:
         chosen = chosen_networks(desk.networks)
         statuses = [each for each in desk.network_statuses() if each.card in chosen]
         heading("Overview", f"{answer(statuses)} As of {moment(now)}.")
+        free = desk.health.low_space()
+        if free is not None:
+            notice("bad", f"The disk of the store has {size(free)} free.", FREE_SPACE)
         networks, rejections = st.columns([8, 5], gap="medium")
         with networks:
             _networks(desk, statuses, now)

@@ -11,8 +11,15 @@ from hypothesis import strategies as st
 from dashboard.alert.compose import Links, NetworkName, compose
 from dashboard.alert.letter import Letter
 from dashboard.alert.stationery import load_stationery
-from dashboard.domain.condition import Incident, State, Subject, SubjectKind
-from dashboard.domain.grounds import AgeGrounds, FeeGrounds, Grounds, Signal, SilenceGrounds
+from dashboard.domain.condition import INSTALLATION, Incident, State, Subject, SubjectKind
+from dashboard.domain.grounds import (
+    AgeGrounds,
+    FeeGrounds,
+    Grounds,
+    Signal,
+    SilenceGrounds,
+    SpaceGrounds,
+)
 from dashboard.domain.notice import Notice
 from dashboard.domain.observation import Operation
 from dashboard.domain.quantity import NetworkId, Wei
@@ -28,6 +35,8 @@ PRIORITY = FeeGrounds(Signal.PRIORITY_FEE, Wei(300_000_000), Wei(200_000_000))
 MUTE = SilenceGrounds(A_MOMENT, "Linea gas endpoint did not answer within 5 s")
 OLD = AgeGrounds(Operation.BUSY_THRESHOLD, A_MOMENT, timedelta(minutes=1))
 MISSING = AgeGrounds(Operation.BUSY_THRESHOLD, None, timedelta(minutes=1))
+
+SPACE = SpaceGrounds(41_000, 500_000_000)
 
 BUSYNESS, FEES = SubjectKind.BUSYNESS, SubjectKind.FEES
 GAS, EXCLUSION = SubjectKind.GAS_API, SubjectKind.EXCLUSION_API
@@ -69,6 +78,18 @@ def letter(
         ),
         (GAS, State.SILENT, MUTE, "Linea: fee source is silent since 12:00 UTC"),
         (GAS, State.ANSWERING, None, "Linea: fee source answers again"),
+        (
+            SubjectKind.DISK,
+            State.LOW_ON_SPACE,
+            SPACE,
+            "the disk of the store is low on space: 41.0 kB free",
+        ),
+        (
+            SubjectKind.DISK,
+            State.ROOMY,
+            SPACE,
+            "the disk of the store has room again: 41.0 kB free",
+        ),
         (EXCLUSION, State.SILENT, MUTE, "Linea: exclusion API is silent since 12:00 UTC"),
         (EXCLUSION, State.ANSWERING, None, "Linea: exclusion API answers again"),
         (FEES, State.STALE, OLD, "Linea: fees are stale, told last at 12:00 UTC"),
@@ -228,3 +249,11 @@ def test_words_of_an_upstream_start_no_line_and_no_tag_of_their_own(words: str) 
     assert written.subject == calm.subject
     assert len(written.text.splitlines()) == len(calm.text.splitlines())
     assert written.html.count("<") == calm.html.count("<")
+
+
+def test_letter_about_the_disk_names_no_network() -> None:
+    written = letter(SubjectKind.DISK, State.LOW_ON_SPACE, SPACE, INSTALLATION)
+
+    assert "network 0" not in written.text
+    assert "41.0 kB are free, 500.0 MB should be at least" in written.text
+    assert "https://watch.example/health\n" in written.text

@@ -127,6 +127,7 @@ def test_beginning_after_the_sight_itself_does_not_hinder_the_waiting() -> None:
         (SubjectKind.FEES, State.STALE),
         (SubjectKind.GAS_API, State.SILENT),
         (SubjectKind.EXCLUSION_API, State.SILENT),
+        (SubjectKind.DISK, State.LOW_ON_SPACE),
     ],
 )
 def test_each_kind_has_a_state_for_trouble_and_a_rule(kind: SubjectKind, opened: State) -> None:

@@ -28,7 +28,7 @@ from dashboard.show.health import (
     QuestionState,
     needs_of,
 )
-from dashboard.show.parts.health import size
+from dashboard.show.text import size
 from dashboard.store.conditions import change
 from dashboard.store.engine import Store
 from dashboard.store.failing import StandingFailure

@@ -12,8 +12,8 @@ import pytest
 from dashboard.domain.clock_leap import ClockLeap
 from dashboard.domain.store_size import KindSize, StoreKind, StoreSize
 from dashboard.show.desk import Desk
-from dashboard.show.health import Health, needs_of
-from dashboard.show.parts.health import growth, store_part, until_full
+from dashboard.show.health import NOT_RENEWED, Health, needs_of
+from dashboard.show.parts.health import growth, store_part, until_full, worker_part
 from dashboard.store.engine import Store
 from dashboard.store.leases import Holder
 from dashboard.store.sizes import note_size
@@ -105,3 +105,32 @@ def test_clock_ahead_of_what_is_stored_shows_on_the_page(store: Store) -> None:
     words = words_of(visit("health", Desk(store, (SIMULATED, SILENT), None, lambda: NOW)))
 
     assert "Clock ahead" in words
+
+
+@pytest.mark.parametrize(
+    ("free", "said"),
+    [
+        (199, ["the disk of the store has 199 bytes free", NOT_RENEWED]),
+        (200, ["no worker runs, so nothing is asked and nothing is sent"]),
+        (None, ["no worker runs, so nothing is asked and nothing is sent"]),
+    ],
+)
+def test_lease_that_ran_out_proves_nothing_while_space_is_low(
+    free: int | None, said: list[str]
+) -> None:
+    state = StoreState(4096, "0001", 0, 0, free_on_disk=free)
+    health = Health((), {}, MailState(PostStanding(0, None, 0, None, 0)), state, low_space=200)
+
+    assert needs_of(health, NOW) == said
+    part = worker_part(health.holders, is_space_low=health.is_space_low)
+    assert ("Not running" in part) is not health.is_space_low
+
+
+@pytest.mark.parametrize("page", ["overview", "health"])
+@pytest.mark.parametrize("low_space", [0, 2**62])
+def test_page_tells_early_that_space_is_low(store: Store, page: str, low_space: int) -> None:
+    desk = Desk(store, (SIMULATED, SILENT), None, lambda: NOW, low_space=low_space)
+
+    words = words_of(visit(page, desk))
+
+    assert ("when it is full nothing more is stored" in words) is bool(low_space)

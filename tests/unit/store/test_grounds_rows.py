@@ -1,13 +1,20 @@
-"""Grounds come back as they were kept, whatever kind of length settings gave."""
+"""Grounds come back as they were kept, whatever kind of number settings gave."""
 
 from __future__ import annotations
 
 import pytest
 
-from dashboard.domain.grounds import AgeGrounds, FeeGrounds, Grounds, Signal, SilenceGrounds
+from dashboard.domain.grounds import (
+    AgeGrounds,
+    FeeGrounds,
+    Grounds,
+    Signal,
+    SilenceGrounds,
+    SpaceGrounds,
+)
 from dashboard.domain.observation import Operation
 from dashboard.domain.quantity import Wei
-from dashboard.settings.values import parse_duration
+from dashboard.settings.values import parse_duration, parse_size
 from dashboard.store.grounds_rows import grounds_of_row, row_of_grounds
 from tests.builders import A_MOMENT
 
@@ -15,6 +22,7 @@ GROUNDS = (
     FeeGrounds(Signal.BASE_FEE, Wei(10**30), Wei(7)),
     SilenceGrounds(A_MOMENT, "no answer"),
     AgeGrounds(Operation.SUGGESTED_GAS_FEES, A_MOMENT, parse_duration("4s")),
+    SpaceGrounds(41_000, parse_size("500MB")),
 )
 
 

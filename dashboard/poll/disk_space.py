@@ -1,0 +1,46 @@
+"""Watch the disk of the store, so that people hear of it while something can still be stored."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from uuid import UUID
+
+from dashboard.detect.holding import HoldRule, Sight
+from dashboard.domain.condition import INSTALLATION, Subject, SubjectKind
+from dashboard.domain.grounds import SpaceGrounds
+from dashboard.poll.clocks import Clocks, SetClock
+from dashboard.poll.conditions import settle
+from dashboard.poll.lease import Term
+from dashboard.store.engine import Store
+from dashboard.store.table_sizes import room
+
+DISK = Subject(SubjectKind.DISK, INSTALLATION)
+
+
+@dataclass(frozen=True, slots=True)
+class DiskSpace:
+    """The disk of the store during one term; fewer bytes free than `least` are too few."""
+
+    store: Store
+    least: int
+    rule: HoldRule
+    clocks: Clocks
+    new_id: Callable[[], UUID]
+    set_clock: SetClock = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Take the clock for right as it is now."""
+        object.__setattr__(self, "set_clock", SetClock(self.clocks))
+
+    def look(self, term: Term) -> None:
+        """Conclude whether space is low; nothing where the database does not tell."""
+        self.set_clock.look()
+        with self.store.write() as connection:
+            term.check(connection)
+            free = room(connection).on_disk
+            if free is None:
+                return
+            grounds = SpaceGrounds(free, self.least)
+            sight = Sight(free < self.least, self.clocks.now(), grounds=grounds)
+            settle(connection, DISK, (sight, self.rule), self.new_id(), self.set_clock)

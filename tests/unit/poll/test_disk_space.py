@@ -1,0 +1,54 @@
+"""Low space on the disk of the store is told once, while it lasts long enough, and its end too."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from uuid import uuid4
+
+import pytest
+
+from dashboard.detect.holding import ConditionRules
+from dashboard.domain.condition import State, SubjectKind
+from dashboard.poll.disk_space import DISK, DiskSpace
+from dashboard.poll.lease import Lease, LeaseLost
+from dashboard.store.engine import Store
+from tests.builders import seconds
+from tests.timepiece import Timepiece
+from tests.unit.poll.concluding import told
+from tests.unit.poll.exclusions import LEASE
+
+MORE_THAN_ANY_DISK = 2**62
+RULE = ConditionRules().of(SubjectKind.DISK)
+
+
+def watch_for(store: Store, timepiece: Timepiece, least: int, minutes: int) -> None:
+    """Look every ten seconds."""
+    term = Lease(store, "worker", "worker 1", LEASE, timepiece.elapsed).acquire()
+    assert term is not None
+    disk = DiskSpace(store, least, RULE, timepiece.clocks, uuid4)
+    for _ in range(6 * minutes):
+        timepiece.wait(seconds(10))
+        disk.look(term)
+
+
+@pytest.mark.parametrize("database", ["sqlite"])
+def test_low_space_is_told_once_and_so_is_its_end(store: Store, timepiece: Timepiece) -> None:
+    watch_for(store, timepiece, 0, minutes=1)
+    watch_for(store, timepiece, MORE_THAN_ANY_DISK, minutes=10)
+    watch_for(store, timepiece, 0, minutes=10)
+
+    assert [(each.subject, each.after) for each in told(store)] == [
+        (DISK, State.LOW_ON_SPACE),
+        (DISK, State.ROOMY),
+    ]
+
+
+def test_worker_that_lost_its_lease_concludes_nothing(store: Store, timepiece: Timepiece) -> None:
+    term = Lease(store, "worker", "worker 1", LEASE, timepiece.elapsed).acquire()
+    assert term is not None
+    disk = DiskSpace(store, MORE_THAN_ANY_DISK, RULE, timepiece.clocks, uuid4)
+
+    with pytest.raises(LeaseLost):
+        disk.look(replace(term, token=term.token + 1))
+
+    assert told(store) == []
