@@ -12,8 +12,8 @@ from dashboard.show.parts.wrong_parameters import wrong_parameters_told
 from dashboard.show.views import alerts, fees, health, lookup, overview, rejections, tracked
 
 PAGES: Final = (overview, fees, rejections, lookup, tracked, alerts, health)
+# What an address may hold beside the choices of a page; as a docstring Streamlit would show it.
 _OTHER_PARAMETERS: Final = frozenset({NETWORK, lookup.TX, lookup.LIST})
-"""What an address may hold beside the choices of a page."""
 
 _HERE: Final = Path(__file__).parent
 

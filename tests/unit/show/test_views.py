@@ -73,6 +73,12 @@ def test_overview_says_first_which_network_needs_a_look(store: Store) -> None:
     assert "Simulated data." in words
 
 
+def test_script_of_all_pages_shows_none_of_its_own_remarks(store: Store) -> None:
+    page = open_page(Desk(store, (SIMULATED,), None, lambda: NOW))
+
+    assert [each.value for each in page.markdown] == []
+
+
 def test_overview_shows_a_chart_for_each_network_that_has_fees(store: Store) -> None:
     page = open_page(Desk(store, (SIMULATED, SILENT), None, lambda: NOW))
 
