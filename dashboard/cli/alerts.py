@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from datetime import datetime
+from uuid import UUID
 
 import click
 
@@ -12,7 +13,8 @@ from dashboard.cli import options
 from dashboard.cli.output import FOUND, Json, instant, print_json, print_table, say
 from dashboard.cli.source import Opened, opened
 from dashboard.domain.notice import Notice, NoticeState
-from dashboard.domain.quantity import TxHash
+from dashboard.domain.quantity import TxHash, shorten
+from dashboard.errors import InputError
 from dashboard.show.asking.alerts import AlertQuestions, PostedNotice
 from dashboard.show.incidents import since_when
 from dashboard.show.text import moment
@@ -73,6 +75,32 @@ def alerts(  # noqa: PLR0913 - one for each option
             _print(here, lasting, found)
     if tells_by_status and found:
         sys.exit(FOUND)
+
+
+@click.command()
+@click.argument("notice_id", type=click.UUID, required=False)
+@click.option("--to", "address", help="All letters to this address that were given up.")
+@options.as_json
+def resend(*, notice_id: UUID | None, address: str | None, as_json: bool) -> None:
+    """Send again the letter NOTICE_ID that was given up, or all to an address.
+
+    `linewatch alerts --state dead --json` names each. The worker sends them, usually within
+    seconds, with the Message-ID that they had.
+    """
+    which = address if notice_id is None else notice_id
+    if which is None or None not in {notice_id, address}:
+        raise InputError("name one notice, or an address with --to")
+    with opened() as here:
+        many = AlertQuestions(here.source).send_again(which)
+    if not many:
+        raise InputError(
+            f"{shorten(str(which))}: no such letter was given up; "
+            "`linewatch alerts --state dead --json` lists those that were"
+        )
+    if as_json:
+        print_json({"notices": many})
+    else:
+        say("1 notice is owed again." if many == 1 else f"{many:,} notices are owed again.")
 
 
 def _print(here: Opened, lasting: Sequence[OpenIncident], found: Sequence[PostedNotice]) -> None:

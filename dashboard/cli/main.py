@@ -32,6 +32,7 @@ _COMMANDS: Final = {
     "rejections": "rejections",
     "fees": "fees",
     "alerts": "alerts",
+    "resend": "alerts",
     "keys": "keys",
     "audit": "audit",
     "export": "export",

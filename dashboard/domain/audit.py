@@ -32,6 +32,7 @@ class Action(StrEnum):
     MOVE = "move"
     JOIN = "join"
     RELEASE = "release"
+    RESEND = "resend"
     KEEP = "keep"
     FORGET = "forget"
 

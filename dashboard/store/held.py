@@ -1,9 +1,10 @@
-"""Notices that are held: a restored store cannot know whether they were sent meanwhile."""
+"""Notices that wait for a person: those held after a restore, and those that were given up."""
 
 from __future__ import annotations
 
 from datetime import datetime, timedelta
-from typing import Final
+from typing import Final, TypeAlias
+from uuid import UUID
 
 from sqlalchemy import Connection, func, literal_column, select, update
 
@@ -15,6 +16,9 @@ from dashboard.store.schema import installation, notices
 SETTLING: Final = timedelta(minutes=15)
 """How long after a restore what is concluded of a network may have been told before: it lasted
 already, and the backup does not know."""
+
+DeadLetters: TypeAlias = UUID | str
+"""One that was given up, by its notice, or all to an address."""
 
 _LET_GO: Final = "not sent: let go after a restore"
 # Written out, so that the planner sees that the partial index fits.
@@ -60,6 +64,24 @@ def release(connection: Connection, now: datetime) -> int:
     connection.execute(update(installation).values(restored_at=None))
     held = update(notices).where(_IS_HELD)
     owed = held.values(state=NoticeState.OWED, next_attempt_at=now)
+    return connection.execute(owed).rowcount
+
+
+def dead_by_address(connection: Connection, since: datetime) -> dict[str, int]:
+    """Count the notices by address that were given up, of those owed from `since` on."""
+    column = notices.c
+    dead = select(column.address, func.count()).where(
+        column.state == NoticeState.DEAD, column.created_at >= since
+    )
+    rows = connection.execute(dead.group_by(column.address).order_by(column.address))
+    return {address: count for address, count in rows}  # noqa: C416 - a Row is no pair for dict()
+
+
+def send_again(connection: Connection, which: DeadLetters, now: datetime) -> int:
+    """Owe again what was given up, as if it were not tried yet; return how many notices."""
+    column = notices.c.address if isinstance(which, str) else notices.c.notice_id
+    dead = update(notices).where(column == which, notices.c.state == NoticeState.DEAD)
+    owed = dead.values(state=NoticeState.OWED, attempts=0, claimed_by=None, next_attempt_at=now)
     return connection.execute(owed).rowcount
 
 

@@ -6,10 +6,12 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
 
-from dashboard.domain.notice import Delivery, Notice
+from dashboard.domain.audit import Action
+from dashboard.domain.notice import Delivery, Notice, NoticeState
 from dashboard.domain.quantity import TxHash
 from dashboard.show.asking.source import Source
 from dashboard.show.fresh import Fresh
+from dashboard.store.held import DeadLetters, dead_by_address, send_again
 from dashboard.store.notice_search import NoticeFilter, how_many_notices, search_notices
 from dashboard.store.outbox import deliveries_by_notice
 from dashboard.store.standing import OpenIncident, PostStanding, open_incidents, post_standing
@@ -19,6 +21,14 @@ COUNTED: Final = timedelta(days=30)
 """How far back letters are counted."""
 
 _SHARED_FOR: Final = timedelta(seconds=2)
+
+
+@dataclass(frozen=True, slots=True)
+class GivenUp:
+    """What was given up in the time that is counted: how much to whom, and the latest."""
+
+    by_address: dict[str, int]
+    latest: tuple[Notice, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +67,22 @@ class AlertQuestions:
             found = search_notices(connection, wanted, rows, (number - 1) * rows)
             attempts = deliveries_by_notice(connection, [each.notice_id for each in found])
             return tuple(PostedNotice(each, tuple(attempts[each.notice_id])) for each in found)
+
+    def given_up(self, limit: int) -> GivenUp:
+        """Return what was given up, the latest letters by name, at most `limit`."""
+        since = self._source.now() - COUNTED
+        wanted = NoticeFilter(state=NoticeState.DEAD, since=since)
+        with self._source.store.read() as connection:
+            latest = search_notices(connection, wanted, limit)
+            return GivenUp(dead_by_address(connection, since), tuple(latest))
+
+    def send_again(self, which: DeadLetters) -> int:
+        """Let what was given up be sent again, on record; return how many letters."""
+        with self._source.store.write() as connection:
+            many = send_again(connection, which, self._source.now())
+            if many:
+                self._source.note(connection, Action.RESEND, str(which), {"notices": many})
+        return many
 
     def is_tracked(self, tx_hash: TxHash) -> bool:
         """Whether a rejection of the hash would be told."""

@@ -22,6 +22,7 @@ from dashboard.show.parts.incident import incident_row
 from dashboard.show.parts.leaves import chosen_leaf
 from dashboard.show.parts.markup import join
 from dashboard.show.parts.notice_list import notice_table
+from dashboard.show.parts.resend import resend_form
 from dashboard.show.parts.states import empty, notice, store_trouble_shown
 from dashboard.show.text import age, moment, moment_near
 from dashboard.store.notice_search import NoticeFilter
@@ -62,6 +63,8 @@ def _live() -> None:
         lasting = _lasting(desk)
         _standing(standing, lasting, now)
         _open(desk, lasting, now)
+        if standing.dead:
+            resend_form(desk)
         _letters(desk, standing)
 
 

@@ -8,14 +8,16 @@ from pathlib import Path
 
 import pytest
 
+from dashboard.domain.audit import Action
 from dashboard.domain.condition import State, Subject, SubjectKind, Transition
 from dashboard.domain.grounds import SilenceGrounds
 from dashboard.show.desk import Desk
 from dashboard.show.views.alerts import answer
+from dashboard.store.audit import AuditFilter, audit_entries
 from dashboard.store.conditions import change, turn
 from dashboard.store.engine import Store, open_store
 from dashboard.store.migrate import migrate
-from dashboard.store.standing import PostStanding
+from dashboard.store.standing import PostStanding, post_standing
 from tests.browser.seeded_post import OPS, seed_post
 from tests.browser.seeded_store import SILENT, SIMULATED, seed, tx_hash
 from tests.builders import an_id
@@ -139,3 +141,24 @@ def test_page_before_the_first_letter_says_when_one_goes_out(empty_store: Store)
 )
 def test_answer_names_what_keeps_letters_from_going(standing: PostStanding, said: str) -> None:
     assert answer(standing, NOW + timedelta(seconds=12)) == said
+
+
+def test_letters_that_were_given_up_can_be_sent_again(desk: Desk, store: Store) -> None:
+    page = visit("alerts", desk)
+    [choice] = [each for each in page.selectbox if each.label == "What to send again"]
+
+    words = words_of(page.button[0].click().run())
+
+    assert choice.options[0].startswith("All 1 to ")
+    assert choice.options[1].startswith(f"rejected {tx_hash(4)}")
+    assert "1 letter waits again." in words
+    with store.read() as connection:
+        assert post_standing(connection, NOW - timedelta(days=30)).dead == 0
+        [act] = audit_entries(connection, AuditFilter(Action.RESEND))
+    assert (act.actor, act.details) == ("pages", {"notices": 1})
+
+
+def test_page_offers_to_send_nothing_again_where_nothing_was_given_up(empty_store: Store) -> None:
+    page = visit("alerts", Desk(empty_store, (SIMULATED,), None, lambda: NOW))
+
+    assert not page.button

@@ -12,8 +12,15 @@ from dashboard.domain.notice import NoticeState
 from dashboard.store.backup import back_up
 from dashboard.store.conditions import change
 from dashboard.store.engine import Store, open_store
-from dashboard.store.held import SETTLING, how_many_held, let_go, release
-from dashboard.store.outbox import expand, recent_notices, unexpanded
+from dashboard.store.held import (
+    SETTLING,
+    dead_by_address,
+    how_many_held,
+    let_go,
+    release,
+    send_again,
+)
+from dashboard.store.outbox import bury, expand, mark_sent, recent_notices, unexpanded
 from dashboard.store.rejections import save_polled
 from tests.builders import (
     A_MOMENT,
@@ -23,7 +30,8 @@ from tests.builders import (
     a_transition,
     seconds,
 )
-from tests.unit.store.owing import OPS, claim_due, reject, take_lease
+from tests.owing import claim_for_all
+from tests.unit.store.owing import DEV, OPS, claim_due, owe, reject, take_lease
 from tests.unit.store.restoring import AN_HOUR_LATER, restored
 
 
@@ -120,3 +128,34 @@ def _expand(store: Store) -> None:
     with store.write() as connection:
         for entry in unexpanded(connection, 10):
             expand(connection, entry, [OPS], AN_HOUR_LATER)
+
+
+def test_what_was_given_up_is_owed_again_and_tried_as_often_as_new(store: Store) -> None:
+    owe(store, 2, [OPS, DEV])
+    token = take_lease(store)
+    with store.write() as connection:
+        for notice in claim_for_all(connection, token, A_MOMENT, 10):
+            bury(connection, notice, "550 by mistake", A_MOMENT)
+        one = recent_notices(connection, 1)[0].notice_id
+
+        assert dead_by_address(connection, A_MOMENT) == {DEV.address: 2, OPS.address: 2}
+        assert send_again(connection, one, A_MOMENT) == 1
+        assert send_again(connection, one, A_MOMENT) == 0
+        assert (
+            send_again(connection, OPS.address, A_MOMENT)
+            + send_again(connection, DEV.address, A_MOMENT)
+            == 3
+        )
+
+    again = claim_due(store, token)
+    assert [(each.attempts, each.outcome) for each in again] == [(0, "550 by mistake")] * 4
+
+
+def test_what_was_sent_is_not_sent_again(store: Store) -> None:
+    owe(store)
+    (notice,) = claim_due(store, take_lease(store))
+    with store.write() as connection:
+        mark_sent(connection, notice.notice_id, "250", A_MOMENT)
+
+        assert send_again(connection, notice.notice_id, A_MOMENT) == 0
+        assert send_again(connection, OPS.address, A_MOMENT) == 0

@@ -1,0 +1,57 @@
+"""`linewatch resend` as people call it: on one letter, on an address, and on what is not dead."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from dashboard.store.outbox import bury
+from tests.builders import A_MOMENT
+from tests.installation import Installation, new_installation
+from tests.integration.storied import store_of
+from tests.letters import ONCALL
+from tests.owing import claim_for_all, owe, take_office
+
+
+@pytest.fixture
+def installation(tmp_path: Path) -> Installation:
+    """Plan an installation in which three letters were given up."""
+    planned = new_installation(tmp_path / "home")
+    assert planned.run("migrate").returncode == 0
+    with store_of(planned) as store:
+        owe(store, 3)
+        token = take_office(store)
+        with store.write() as connection:
+            for notice in claim_for_all(connection, token, A_MOMENT, 10):
+                bury(connection, notice, "550 by mistake", A_MOMENT)
+    return planned
+
+
+def test_one_letter_and_then_all_of_an_address_are_owed_again(installation: Installation) -> None:
+    listed = json.loads(installation.run("alerts", "--state", "dead", "--json").stdout)["alerts"]
+
+    one = installation.run("resend", listed[0]["noticeId"])
+    rest = installation.run("resend", "--to", ONCALL.address, "--json")
+
+    assert one.stdout == "1 notice is owed again.\n"
+    assert json.loads(rest.stdout) == {"notices": 2}
+    audit = json.loads(installation.run("audit", "--json").stdout)
+    assert [each["action"] for each in audit["entries"][:2]] == ["resend", "resend"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "remedy"),
+    [
+        ((), "name one notice, or an address"),
+        (("--to", "nobody@example.org"), "linewatch alerts --state dead"),
+    ],
+)
+def test_nothing_to_send_again_is_a_mistake_with_its_remedy(
+    installation: Installation, arguments: tuple[str, ...], remedy: str
+) -> None:
+    ended = installation.run("resend", *arguments)
+
+    assert ended.returncode == 2
+    assert remedy in ended.stderr
