@@ -13,7 +13,9 @@ from dashboard.cli import options
 from dashboard.cli.output import FOUND, Json, instant, print_json, print_table, say
 from dashboard.cli.source import Opened, opened
 from dashboard.domain.notice import Notice, NoticeState
-from dashboard.domain.quantity import TxHash, shorten
+from dashboard.domain.quantity import shorten
+from dashboard.domain.rejection_filter import HashRange
+from dashboard.domain.search import parse_search
 from dashboard.errors import InputError
 from dashboard.show.asking.alerts import AlertQuestions, PostedNotice
 from dashboard.show.incidents import since_when
@@ -29,7 +31,15 @@ from dashboard.store.standing import OpenIncident
     type=click.Choice([*NoticeState], case_sensitive=False),
     help="owed: not handed over yet; sent; dead: refused for good; held: since a restore.",
 )
-@click.option("--tx", "tx_hash", type=options.HASH, help="Only those about this transaction.")
+@click.option(
+    "--tx",
+    "tx_hashes",
+    type=options.HASH_RANGE,
+    help="Only those about this transaction, or about those whose hash begins so.",
+)
+@click.option(
+    "--search", default="", help="Only those in which this stands, as the page Alerts finds them."
+)
 @options.within
 @options.limit
 @options.exit_code
@@ -38,7 +48,8 @@ def alerts(  # noqa: PLR0913 - one for each option
     *,
     network_text: str | None,
     state: NoticeState | None,
-    tx_hash: TxHash | None,
+    tx_hashes: HashRange | None,
+    search: str,
     since: datetime | None,
     until: datetime | None,
     limit: int,
@@ -51,11 +62,13 @@ def alerts(  # noqa: PLR0913 - one for each option
     the latest first. With --exit-code the status is 3 where there are notices, so that
     --state dead --exit-code watches the mail.
     """
+    hashes = parse_search(search).tx_hashes
     with opened() as here:
         wanted = NoticeFilter(
             network_id=here.chosen_id(network_text),
             state=None if state is None else NoticeState(state),
-            tx_hash=tx_hash,
+            tx_hashes=tx_hashes or hashes,
+            search="" if hashes else search.strip(),
             since=since,
             until=until,
         )

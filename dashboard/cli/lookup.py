@@ -18,6 +18,7 @@ from dashboard.domain.paste import Paste, read_lookup
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.errors import InputError
 from dashboard.poll.lookup import AnswersUnsaved, Unsaved
+from dashboard.show.asking.lookups import LookupQuestions
 from dashboard.show.dossiers import Dossier, Finding, answer_to_pass_on, with_answer
 from dashboard.show.look_up import ask_in_portions
 from dashboard.show.reading import dossiers
@@ -42,12 +43,15 @@ def lookup(
 ) -> None:
     """Say what happened to transactions.
 
-    "-" reads them from standard input. The networks are asked now, unless --stored is given, and
-    what they say is stored. The status is 1 where a network does not answer about one of them or
-    an answer could not be stored, and with --exit-code 3 where a rejection is on record.
+    "-" reads them from standard input. A part of a hash, a label, a sender or words of a reason
+    stand for the known transactions that a page would find. The networks are asked now, unless
+    --stored is given, and what they say is stored. The status is 1 where a network does not answer
+    about one of them or an answer could not be stored, and with --exit-code 3 where a rejection is
+    on record.
     """
-    paste = _read(transactions)
+    text = _text(transactions)
     with opened() as here:
+        paste = _read(here, text)
         network_id = _network_id(here, network_text, stored=stored)
         asked_at = here.source.now()
         unsaved = [] if stored else _ask(here, paste.hashes, network_id)
@@ -64,12 +68,15 @@ def lookup(
         sys.exit(FAILED)
 
 
-def _read(texts: Sequence[str]) -> Paste:
-    """Read hashes and links; InputError names the first that is none."""
+def _text(texts: Sequence[str]) -> str:
     if not texts:
         raise InputError("lookup needs a transaction hash: linewatch lookup 0x…")
-    text = "\n".join(standard_input() if text == "-" else text for text in texts)
-    paste = read_lookup(text)
+    return "\n".join(standard_input() if text == "-" else text for text in texts)
+
+
+def _read(here: Opened, text: str) -> Paste:
+    """Read hashes, links, and what stands for known ones; InputError names the first other."""
+    paste = LookupQuestions(here.source).find(read_lookup(text))
     if paste.wrong:
         wrong = paste.wrong[0]
         raise InputError(f"“{visible(wrong.text, _SHOWN)}” {wrong.why}")

@@ -11,8 +11,9 @@ from typing import Any, Final, TypeVar, cast
 import click
 
 from dashboard.domain.attempt import parse_attempt
-from dashboard.domain.quantity import Address, NetworkId, TxHash, shorten
+from dashboard.domain.quantity import Address, NetworkId, shorten
 from dashboard.domain.rejection_filter import HashRange
+from dashboard.domain.search import bare_beginning, parse_search
 from dashboard.domain.track_list import LONGEST_LABEL, LONGEST_NOTE
 from dashboard.errors import InputError, WireError
 from dashboard.settings.values import parse_duration
@@ -24,8 +25,8 @@ _MODULE: Final = re.compile(r"[A-Za-z0-9_]{1,64}")
 
 
 def hash_range(text: str) -> HashRange:
-    """Read a hash, or how it begins, with or without 0x."""
-    return HashRange.parse(text if text[:2] in {"0x", "0X"} else f"0x{text}")
+    """Read a hash, or how it begins, with or without 0x, or a link to it."""
+    return parse_search(text).tx_hashes or bare_beginning(text) or HashRange.parse(text)
 
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -92,7 +93,6 @@ LABEL: Final = Parsed("label", _at_most(LONGEST_LABEL))
 NOTE: Final = Parsed("note", _at_most(LONGEST_NOTE))
 MOMENT: Final = Parsed("time", lambda text: moment(text, utc_now()))
 ATTEMPT: Final = Parsed("time", lambda text: parse_attempt(text, utc_now()))
-HASH: Final = Parsed("hash", TxHash.parse)
 HASH_RANGE: Final = Parsed("hash", hash_range)
 MODULE: Final = Parsed("module", prover_module)
 ADDRESS: Final = Parsed("address", Address.parse)

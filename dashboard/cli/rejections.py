@@ -16,6 +16,7 @@ from dashboard.domain.exclusion import RejectionStage, StoredRejection
 from dashboard.domain.quantity import Address
 from dashboard.domain.reason import Reason, ReasonKind, explain, overrun
 from dashboard.domain.rejection_filter import HashRange, RejectionFilter
+from dashboard.domain.search import parse_search
 from dashboard.show.text import moment
 from dashboard.store.rejection_search import search
 from dashboard.wire.exclusion import encode_record
@@ -43,6 +44,12 @@ from dashboard.wire.exclusion import encode_record
 @click.option(
     "--label", default="", help="Only those of transactions that were tracked under this label."
 )
+@click.option(
+    "--search",
+    "searched",
+    default="",
+    help="Only those in which these words stand, as the page Rejections finds them.",
+)
 @options.within
 @options.limit
 @options.exit_code
@@ -55,6 +62,7 @@ def rejections(  # noqa: PLR0913 - one for each option
     sender: Address | None,
     tx_hashes: HashRange | None,
     label: str,
+    searched: str,
     since: datetime | None,
     until: datetime | None,
     limit: int,
@@ -65,14 +73,16 @@ def rejections(  # noqa: PLR0913 - one for each option
 
     The latest arrival comes first. With --exit-code the status is 3 where there are any.
     """
+    found_by = parse_search(searched)
     with opened() as here:
         wanted = RejectionFilter(
             network_id=here.chosen_id(network_text),
             tx_rejection_stage=None if stage is None else RejectionStage(stage),
             module=module,
-            sender=sender,
-            tx_hashes=tx_hashes,
+            sender=sender or found_by.sender,
+            tx_hashes=tx_hashes or found_by.tx_hashes,
             label=label,
+            search=found_by.words,
             since=since,
             until=until,
         )

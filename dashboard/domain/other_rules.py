@@ -36,10 +36,10 @@ class RuleWords:
 
 
 _LISTED: Final = (
-    r"(?:sender|recipient|authorization authority|authorization address) 0x[0-9a-fA-F]{40}"
-    r" is blocked as appearing on the SDN or other legally prohibited list"
+    r"0x[0-9a-fA-F]{40} is blocked as appearing on the SDN or other legally prohibited list"
 )
 _PRECOMPILE: Final = r"destination address is a precompile address and cannot receive transactions"
+_LITERAL: Final = re.compile(r"[\w :-]*", re.ASCII)
 _FORMS: Final = tuple(
     (re.compile(form, re.ASCII | re.DOTALL), rule)
     for form, rule in (
@@ -50,7 +50,10 @@ _FORMS: Final = tuple(
         (r"TX_GAS_EXCEEDS_USER_MAX_BLOCK_GAS", Rule.GAS),
         (_PRECOMPILE, Rule.PRECOMPILE),
         (r"TransactionTypeValidation - (?:BLOB_TX|DELEGATE_CODE_TX)_NOT_ALLOWED", Rule.TYPE),
-        (_LISTED, Rule.DENIED),
+        (rf"sender {_LISTED}", Rule.DENIED),
+        (rf"recipient {_LISTED}", Rule.DENIED),
+        (rf"authorization authority {_LISTED}", Rule.DENIED),
+        (rf"authorization address {_LISTED}", Rule.DENIED),
         (r"DENIED_LOG_TOPIC", Rule.DENIED),
         (r"TX_FILTERED_ADDRESS_(?:FROM|TO|AUTHORIZATION)", Rule.DENIED),
         (r"CHAIN_SECURITY_RULE_VIOLATED", Rule.DENIED),
@@ -116,6 +119,12 @@ _WORDS: Final = {
 def rule_of(text: str) -> Rule | None:
     """Return the rule whose text this is, or None where no form fits."""
     return next((rule for form, rule in _FORMS if form.fullmatch(text)), None)
+
+
+def beginnings_of(rule: Rule) -> tuple[str, ...]:
+    """Return how the texts of a rule begin; no text of another rule begins so."""
+    begun = (_LITERAL.match(form.pattern) for form, of_form in _FORMS if of_form is rule)
+    return tuple(match[0] for match in begun if match)
 
 
 def words_of(rule: Rule) -> RuleWords:

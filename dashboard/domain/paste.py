@@ -18,7 +18,10 @@ LONGEST_PASTE: Final = 4_000_000
 
 _HASH: Final = re.compile(r"(?<![0-9a-zA-Z])(?:0[xX])?([0-9a-fA-F]{64})(?![0-9a-zA-Z])", re.ASCII)
 _ADDRESS: Final = re.compile(r"(?:0[xX])?[0-9a-fA-F]{40}", re.ASCII)
-_ATTEMPT: Final = re.compile(r"(?<![0-9a-zA-Z])0[xX][0-9a-zA-Z]*", re.ASCII)
+_ATTEMPT: Final = re.compile(
+    r"(?<![0-9a-zA-Z])0[xX][0-9a-zA-Z]*(?:(?:…|\.\.\.)[0-9a-fA-F]*)?", re.ASCII
+)
+_PART: Final = re.compile(r"[0-9a-fA-F]*(?:…|\.\.\.)[0-9a-fA-F]*", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +87,8 @@ def _why_no_hash(text: str) -> str:
     if _ADDRESS.fullmatch(text):
         return "is an address; give the transaction's hash, 0x and 64 hexadecimal digits"
     digits = text[2:]
+    if _PART.fullmatch(digits):
+        return "is a part of a hash, and of none that is known here; give all 64 digits"
     if not re.fullmatch(r"[0-9a-fA-F]*", digits, re.ASCII):
         return "holds a character that is no hexadecimal digit (0 to 9, a to f)"
     return f"has {len(digits)} hexadecimal digits; a transaction hash has 64"

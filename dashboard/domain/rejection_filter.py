@@ -12,15 +12,18 @@ from dashboard.domain.quantity import Address, NetworkId, TxHash, shorten
 from dashboard.domain.reason import ReasonKind, parse_reason
 from dashboard.errors import InputError
 
-_BEGINNING: Final = re.compile(r"0[xX]([0-9a-fA-F]{4,64})(?:…|\.\.\.)?")
-"""How a hash begins, the sign included that something was left out."""
+_BEGINNING: Final = re.compile(
+    r"0[xX]([0-9a-fA-F]{4,64})(?:(?:…|\.\.\.)((?:[0-9a-fA-F]{2}){0,30}))?"
+)
+"""How a hash begins, the sign included that something was left out, and how it ends."""
 
 
 class HashRange(NamedTuple):
-    """Hashes from `lowest` to `highest`, both included."""
+    """Hashes from `lowest` to `highest`, both included, of which those fit that end with `end`."""
 
     lowest: TxHash
     highest: TxHash
+    end: bytes = b""
 
     @classmethod
     def parse(cls, text: str) -> Self:
@@ -31,7 +34,23 @@ class HashRange(NamedTuple):
                 f"{shorten(text)} is no beginning of a hash: give 0x and at least four "
                 "hexadecimal digits"
             )
-        return cls.beginning_with(match[1])
+        return cls.beginning_with(match[1])._replace(end=bytes.fromhex(match[2] or ""))
+
+    @classmethod
+    def of(cls, tx_hash: TxHash) -> Self:
+        """Return the range of one hash."""
+        return cls(tx_hash, tx_hash)
+
+    @property
+    def only(self) -> TxHash | None:
+        """The one hash that it holds, None where there may be several."""
+        return self.lowest if self.lowest == self.highest else None
+
+    def __contains__(self, tx_hash: object) -> bool:
+        """Whether a hash lies in the range and ends so."""
+        if not isinstance(tx_hash, TxHash):
+            return False
+        return self.lowest <= tx_hash <= self.highest and tx_hash.endswith(self.end)
 
     @classmethod
     def beginning_with(cls, digits: str) -> Self:
@@ -49,7 +68,8 @@ class RejectionFilter:
     the reason names, as it is written there; an empty one finds reasons that name none. `text`
     stands in the reason as sent, in either case of ASCII letters. `network_ids` are the networks
     that may be seen at all. `label` is what people wrote at the transaction when they tracked it,
-    the whole of it; only the store knows that, so `fits` passes it over.
+    the whole of it. `search` is what a person types: all its words stand in what pages show of the
+    rejection, or it stands in the label. Only the store knows these two: `fits` passes them over.
     """
 
     network_id: NetworkId | None = None
@@ -66,6 +86,7 @@ class RejectionFilter:
     claimed_since: datetime | None = None
     claimed_until: datetime | None = None
     label: str = ""
+    search: str = ""
 
     def fits(self, rejection: StoredRejection) -> bool:
         """Whether this is what is looked for; the store's own search decides alike."""
@@ -80,14 +101,13 @@ class RejectionFilter:
     def _names(self, rejection: StoredRejection) -> bool:
         record = rejection.record
         is_visible = self.network_ids is None or rejection.network_id in self.network_ids
-        lowest, highest = self.tx_hashes or (record.tx_hash, record.tx_hash)
         return (
             is_visible
             and self.network_id in {None, rejection.network_id}
             and self.tx_rejection_stage in {None, record.tx_rejection_stage}
             and self.sender in {None, record.sender}
             and self.tx_hash in {None, record.tx_hash}
-            and lowest <= record.tx_hash <= highest
+            and (self.tx_hashes is None or record.tx_hash in self.tx_hashes)
         )
 
     def _fits_reason(self, message: str) -> bool:

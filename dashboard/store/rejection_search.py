@@ -17,6 +17,7 @@ from dashboard.domain.rejection_filter import RejectionFilter
 from dashboard.store.ascii_case import holds_text
 from dashboard.store.rejections import stored_rejection
 from dashboard.store.schema import rejections
+from dashboard.store.shown_search import is_among, is_found
 from dashboard.store.watching import hashes_labelled
 
 
@@ -86,10 +87,12 @@ def conditions_of(wanted: RejectionFilter) -> Iterator[ColumnElement[bool]]:
         yield column.tx_hash.in_(hashes_labelled(wanted.label))
     if wanted.text:
         yield holds_text(column.reason_message, wanted.text)
+    if wanted.search:
+        yield is_found(wanted.search)
     if wanted.network_ids is not None:
         yield column.network_id.in_(wanted.network_ids)
     if wanted.tx_hashes is not None:
-        yield column.tx_hash.between(*wanted.tx_hashes)
+        yield is_among(column.tx_hash, wanted.tx_hashes)
     arrived = by_row(column.first_seen_at) if _is_pointed(wanted) else column.first_seen_at
     yield from _between(arrived, wanted.since, wanted.until)
     yield from _between(column.timestamp, wanted.claimed_since, wanted.claimed_until)

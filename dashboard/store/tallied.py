@@ -40,6 +40,7 @@ _NOT_TALLIED: Final = (
     "claimed_since",
     "claimed_until",
     "label",
+    "search",
 )
 """Fields of a filter that tallies know nothing of."""
 

@@ -16,16 +16,28 @@ from sqlalchemy import (
     Connection,
     Select,
     SelectBase,
+    and_,
     exists,
+    false,
     func,
     literal_column,
+    or_,
     select,
     union_all,
 )
 
-from dashboard.domain.quantity import NetworkId, TxHash
+from dashboard.domain.quantity import NetworkId
+from dashboard.domain.rejection_filter import HashRange
+from dashboard.domain.search import bare_beginning
 from dashboard.store.rejection_search import by_row
-from dashboard.store.schema import cohorts, tracked_hashes, tracked_labels, watched_cohorts
+from dashboard.store.schema import (
+    cohorts,
+    rejections,
+    tracked_hashes,
+    tracked_labels,
+    watched_cohorts,
+)
+from dashboard.store.shown_search import is_among, tells_words
 from dashboard.store.transactions import TrackedTransaction, select_tracked, tracked_of
 
 _LOOKED_AT: Final = 3000
@@ -49,12 +61,12 @@ class TrackedFilter:
 
     With a network, `standing` is what is on record there. Without, a record of any network counts,
     also of one where the hash is not watched. `text` stands in the label or the note, in either
-    case.
+    case, or a rejection of the hash is shown with all its words, or the hash begins with it.
     """
 
     network_id: NetworkId | None = None
     standing: Standing | None = None
-    tx_hash: TxHash | None = None
+    tx_hashes: HashRange | None = None
     text: str = ""
 
 
@@ -73,11 +85,11 @@ def search_tracked(
 
 def how_many_tracked(connection: Connection, wanted: TrackedFilter) -> int:
     """Count what is tracked and fits: whole cohorts and whole labels, where that is possible."""
-    if wanted.tx_hash is None and not wanted.text:
+    if wanted.tx_hashes is None and not wanted.text:
         size = func.coalesce(func.sum(cohorts.c.size), 0)
         query = select(size).where(*_conditions_of_cohort(wanted))
         return int(connection.scalars(query).one())
-    if wanted.tx_hash is None and _is_of_any_cohort(wanted):
+    if wanted.tx_hashes is None and _is_of_any_cohort(wanted):
         return _how_many_hold(connection, wanted.text)
     found = _found(connection, wanted).subquery()
     return connection.scalars(select(func.count()).select_from(found)).one()
@@ -85,7 +97,7 @@ def how_many_tracked(connection: Connection, wanted: TrackedFilter) -> int:
 
 def _leaf(connection: Connection, wanted: TrackedFilter, limit: int, skipped: int) -> list[int]:
     """Return the numbers of the hashes of a leaf."""
-    if wanted.tx_hash is None and wanted != _ALL and skipped < _LOOKED_AT:
+    if wanted.tx_hashes is None and wanted != _ALL and skipped < _LOOKED_AT:
         latest = _at_one_end(connection, wanted, limit, skipped)
         if len(latest) == limit:
             return latest
@@ -96,7 +108,7 @@ def _leaf(connection: Connection, wanted: TrackedFilter, limit: int, skipped: in
     before = total - skipped - some
     if total == how_many_tracked(connection, _ALL):
         return _leaf_of_all(connection, some, skipped, before)
-    if wanted.tx_hash is None and before < _LOOKED_AT:
+    if wanted.tx_hashes is None and before < _LOOKED_AT:
         oldest = _at_one_end(connection, wanted, some, before, is_latest=False)
         if len(oldest) == some:
             return oldest
@@ -144,8 +156,8 @@ def _found(connection: Connection, wanted: TrackedFilter) -> SelectBase:
     fitting = select(cohorts.c.cohort_id).where(*_conditions_of_cohort(wanted))
     of_cohorts = column.cohort_id.in_(fitting)
     conditions = () if _is_of_any_cohort(wanted) else (of_cohorts,)
-    if wanted.tx_hash is not None:
-        of_hash = column.tx_hash == wanted.tx_hash
+    if wanted.tx_hashes is not None:
+        of_hash = is_among(column.tx_hash, wanted.tx_hashes)
         return select(place).where(of_hash, *_holds(wanted), *conditions)
     if not wanted.text:
         return select(place).where(*conditions)
@@ -156,7 +168,8 @@ def _found(connection: Connection, wanted: TrackedFilter) -> SelectBase:
         conditions = (by_row(column.cohort_id).in_(fitting),)
     by_label = select(place).where(column.label.in_(_labels(wanted.text)), column.label != _NONE)
     by_note = select(place).where(*_holds_in_note(wanted.text))
-    return union_all(by_label.where(*conditions), by_note.where(*conditions))
+    by_record = select(place).where(*_holds_in_record(wanted.text))
+    return union_all(*(each.where(*conditions) for each in (by_label, by_note, by_record)))
 
 
 def _is_of_any_cohort(wanted: TrackedFilter) -> bool:
@@ -164,11 +177,9 @@ def _is_of_any_cohort(wanted: TrackedFilter) -> bool:
 
 
 def _holds(wanted: TrackedFilter) -> Iterator[ColumnElement[bool]]:
-    """Demand that the text stands in the label or the note."""
-    column = tracked_hashes.c
+    """Demand that the text stands in the label, the note, a rejection or the hash."""
     if wanted.text:
-        in_label = column.label.icontains(wanted.text, autoescape=True)
-        yield in_label | column.note.icontains(wanted.text, autoescape=True)
+        yield or_(*_in_remarks(wanted.text), _in_record(wanted.text))
 
 
 def _how_many_hold(connection: Connection, text: str) -> int:
@@ -176,7 +187,9 @@ def _how_many_hold(connection: Connection, text: str) -> int:
     labelled = select(func.coalesce(func.sum(tracked_labels.c.many), 0))
     noted = select(func.count()).select_from(tracked_hashes).where(*_holds_in_note(text))
     in_labels = connection.scalars(labelled.where(label.icontains(text, autoescape=True))).one()
-    return int(in_labels) + connection.scalars(noted).one()
+    recorded = select(func.count()).select_from(tracked_hashes).where(*_holds_in_record(text))
+    found = (noted, recorded)
+    return int(in_labels) + sum(connection.scalars(query).one() for query in found)
 
 
 def _labels(text: str) -> Select[Any]:
@@ -190,6 +203,32 @@ def _holds_in_note(text: str) -> Iterator[ColumnElement[bool]]:
     yield column.note != _NONE
     yield column.note.icontains(text, autoescape=True)
     yield ~column.label.icontains(text, autoescape=True)
+
+
+def _holds_in_record(text: str) -> Iterator[ColumnElement[bool]]:
+    """Demand that a text stands in a rejection or the hash, and in no remark as well.
+
+    Only cohorts are looked at that have a record, or those whose hash begins so.
+    """
+    yield _in_record(text)
+    yield from (~each for each in _in_remarks(text))
+
+
+def _in_remarks(text: str) -> Iterator[ColumnElement[bool]]:
+    column = tracked_hashes.c
+    yield column.label.icontains(text, autoescape=True)
+    yield column.note.icontains(text, autoescape=True)
+
+
+def _in_record(text: str) -> ColumnElement[bool]:
+    column = tracked_hashes.c
+    rejected = select(cohorts.c.cohort_id).where(cohorts.c.is_rejected)
+    # A limit keeps PostgreSQL from reading all rejections ahead, as it does to tell what exists.
+    of_hash = select(rejections.c.rejection_id).where(rejections.c.tx_hash == column.tx_hash)
+    told = of_hash.where(tells_words(text)).limit(1).scalar_subquery().is_not(None)
+    hashes = bare_beginning(text)
+    by_hash = false() if hashes is None else is_among(column.tx_hash, hashes)
+    return or_(and_(column.cohort_id.in_(rejected), told), by_hash)
 
 
 def _conditions_of_cohort(wanted: TrackedFilter) -> Iterator[ColumnElement[bool]]:

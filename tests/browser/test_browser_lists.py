@@ -87,7 +87,7 @@ def test_csv_file_is_tracked_with_a_report_of_each_line(context: BrowserContext,
     )
     page.get_by_role("button", name="Track", exact=True).last.click()
 
-    expect(page.get_by_text("1 newly tracked.")).to_be_visible()
+    expect(page.get_by_text("2 newly tracked.")).to_be_visible()
     expect(page.get_by_role("alert")).to_contain_text("Line 3: 0x12 has 2 hexadecimal digits")
     page.get_by_text("What came of each line").click()
     told = page.get_by_role("table", name="What came of each line")
@@ -133,6 +133,26 @@ def test_alerts_answer_whether_a_letter_was_sent(context: BrowserContext, site: 
     expect(page.get_by_text(OPS.address).first).to_be_visible()
     page.get_by_text("1 attempt").click()
     expect(page.get_by_text("Message-ID")).to_be_visible()
+
+
+@pytest.mark.parametrize(
+    ("address", "text", "found"),
+    [
+        ("rejections", "0x02020202…020202", "2 rejections in the last 24 h"),
+        ("rejections", "prover module HUB", "1 rejection in the last 24 h"),
+        ("alerts", "prover module ADD", "0x01010101…010101"),
+    ],
+)
+def test_what_is_shown_can_be_searched(
+    context: BrowserContext, site: str, address: str, text: str, found: str
+) -> None:
+    page = visit(context, f"{site}/{address}")
+
+    page.get_by_label("Search").fill(text)
+    page.get_by_label("Search").press("Enter")
+
+    expect(page.get_by_text(found).first).to_be_visible()
+    expect(page.get_by_text("No letter fits")).to_have_count(0)
 
 
 def test_opened_attempts_stay_open_while_the_page_refreshes(

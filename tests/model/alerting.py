@@ -18,6 +18,7 @@ from dashboard.domain.condition import (
 )
 from dashboard.domain.exclusion import StoredRejection
 from dashboard.domain.notice import Delivery, DeliveryResult, Notice, NoticeState, Recipient
+from dashboard.domain.rejection_filter import HashRange
 from dashboard.store.conditions import held as held_now
 from dashboard.store.connection import Connection
 from dashboard.store.notice_search import NoticeFilter, how_many_notices, search_notices
@@ -36,8 +37,8 @@ SUBJECTS: Final = (
 )
 _WISHES: Final = (
     NoticeFilter(NETWORKS[0], state=NoticeState.OWED),
-    NoticeFilter(after=State.REJECTED, address="OPS@"),
-    NoticeFilter(tx_hash=HASHES[1]),
+    NoticeFilter(after=State.REJECTED, search="OPS@"),
+    NoticeFilter(tx_hashes=HashRange.of(HASHES[1])),
 )
 OPPOSITES: Final = {State.CALM: State.BUSY, State.BUSY: State.CALM, None: State.CALM}
 
@@ -263,8 +264,8 @@ def _fits(notice: Notice, wanted: NoticeFilter) -> bool:
         wanted.network_id in {None, transition.subject.network_id}
         and wanted.state in {None, notice.state}
         and wanted.after in {None, transition.after}
-        and wanted.tx_hash in {None, transition.subject.tx_hash}
-        and wanted.address.lower() in notice.recipient.address.lower()
+        and (wanted.tx_hashes is None or transition.subject.tx_hash in wanted.tx_hashes)
+        and wanted.search.lower() in notice.recipient.address.lower()
     )
 
 

@@ -184,7 +184,7 @@ class Tracking:
         where = [each for each in NETWORKS if wanted.network_id in {None, each}]
         texts = (transaction.label.lower(), transaction.note.lower())
         return (
-            wanted.tx_hash in {None, tx_hash}
+            (wanted.tx_hashes is None or tx_hash in wanted.tx_hashes)
             and any(wanted.text.lower() in text for text in texts)
             and (wanted.network_id is None or (tx_hash, wanted.network_id) in self.watches)
             and wanted.standing in {None, self._standing(archive, tx_hash, where)}

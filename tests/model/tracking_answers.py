@@ -10,6 +10,7 @@ from typing import Final
 
 from dashboard.domain.observation import Failure
 from dashboard.domain.quantity import NetworkId, TxHash
+from dashboard.domain.rejection_filter import HashRange
 from dashboard.domain.verdict import Evidence, VerdictKind, conclude
 from dashboard.store.answers import evidence
 from dashboard.store.cohorts import cohorts_of, watches
@@ -58,7 +59,7 @@ _WISHES: Final = (
     *(TrackedFilter(standing=each) for each in Standing),
     *(TrackedFilter(NETWORKS[0], standing=each) for each in Standing),
     TrackedFilter(NETWORKS[1]),
-    TrackedFilter(tx_hash=HASHES[0]),
+    TrackedFilter(tx_hashes=HashRange.of(HASHES[0])),
     TrackedFilter(text="0% OF"),
 )
 

@@ -10,11 +10,11 @@ from typing import Final
 
 from dashboard.domain.exclusion import RejectionStage, StoredRejection
 from dashboard.domain.quantity import NetworkId
+from dashboard.domain.reason_names import Named
 from dashboard.domain.rejection_filter import RejectionFilter
 from dashboard.show.asking.source import Source
 from dashboard.show.fresh import Fresh
 from dashboard.show.gaps import Stretch, overlap, unwatched
-from dashboard.show.reason_names import Named
 from dashboard.store.reasons import UnparsedReason, unparsed_reasons
 from dashboard.store.rejection_counts import Counted, rank_senders
 from dashboard.store.rejection_leaves import leaf

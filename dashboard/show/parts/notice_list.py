@@ -11,12 +11,12 @@ from dashboard.domain.foreign import visible
 from dashboard.domain.notice import Delivery, Notice, NoticeState
 from dashboard.domain.quantity import NetworkId
 from dashboard.domain.reason import parse_reason
+from dashboard.domain.reason_names import name_of
 from dashboard.show.asking.alerts import PostedNotice
 from dashboard.show.parts.badges import badge
 from dashboard.show.parts.links import lookup_link
 from dashboard.show.parts.markup import Markup, element, join
 from dashboard.show.parts.table import table
-from dashboard.show.reason_names import name_of
 from dashboard.show.text import moment
 
 _COLUMNS: Final = ("Since (UTC)", "What", "To", "Was it sent?", "Answer")

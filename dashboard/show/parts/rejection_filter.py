@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
 from typing import Final
@@ -11,11 +10,10 @@ from typing import Final
 import streamlit as st
 
 from dashboard.domain.exclusion import RejectionStage
-from dashboard.domain.quantity import Address, TxHash
-from dashboard.domain.rejection_filter import HashRange, RejectionFilter
-from dashboard.errors import InputError
+from dashboard.domain.reason_names import KIND_NAMES, name_of
+from dashboard.domain.rejection_filter import RejectionFilter
+from dashboard.domain.search import LONGEST_SEARCH, parse_search
 from dashboard.show.asking.rejections import Period, RejectionSummary
-from dashboard.show.reason_names import KIND_NAMES, name_of
 
 ANY: Final = "Any"
 LENGTH: Final = "length"
@@ -31,7 +29,6 @@ PERIODS: Final = {
 }
 _USUAL: Final = "24 h"
 _MOST_MODULES: Final = 100
-_LONGEST_TEXT: Final = 200
 _LABEL: Final = "label:"
 _MODULE: Final = re.compile(r"\w{1,64}", re.ASCII)
 
@@ -55,9 +52,9 @@ def filter_bar(everything: RejectionSummary) -> None:
             "Search",
             key=TEXT,
             bind="query-params",
-            max_chars=_LONGEST_TEXT,
+            max_chars=LONGEST_SEARCH,
             type="search",
-            placeholder="Reason, hash, sender, label:name",
+            placeholder="Reason, stage, hash, link, sender, label",
         )
 
 
@@ -84,13 +81,8 @@ def _modules(everything: RejectionSummary) -> list[str]:
 
 
 def _searched(text: str) -> RejectionFilter:
-    """Tell a hash, its beginning, an address and a label from words that stand in a reason."""
-    with suppress(InputError):
-        return RejectionFilter(tx_hash=TxHash.parse(text))
-    with suppress(InputError):
-        return RejectionFilter(sender=Address.parse(text))
-    with suppress(InputError):
-        return RejectionFilter(tx_hashes=HashRange.parse(text))
+    """Tell hashes, an address and a whole label from words that stand on the page."""
     if text.startswith(_LABEL):
         return RejectionFilter(label=text.removeprefix(_LABEL).strip())
-    return RejectionFilter(text=text)
+    found = parse_search(text)
+    return RejectionFilter(sender=found.sender, tx_hashes=found.tx_hashes, search=found.words)

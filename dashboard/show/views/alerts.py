@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -11,7 +10,8 @@ import streamlit as st
 from dashboard.domain.foreign import visible
 from dashboard.domain.notice import NoticeState
 from dashboard.domain.quantity import TxHash
-from dashboard.errors import InputError
+from dashboard.domain.rejection_filter import HashRange
+from dashboard.domain.search import LONGEST_SEARCH, parse_search
 from dashboard.show import desk as desks
 from dashboard.show.asking.alerts import PostedNotice
 from dashboard.show.desk import Desk
@@ -115,8 +115,8 @@ def _letters(desk: Desk, standing: PostStanding) -> None:
     total = desk.alerts.how_many(wanted)
     with st.container(key="card-letters", gap="small"):
         section("Letters", "Every letter that was owed, the latest first; none is forgotten.")
-        if wanted.tx_hash is not None:
-            _about_hash(desk, wanted.tx_hash)
+        if wanted.tx_hashes is not None and wanted.tx_hashes.only is not None:
+            _about_hash(desk, wanted.tx_hashes.only)
         if total:
             table = st.container()
             number = chosen_leaf(total, ROWS, LEAF)
@@ -146,20 +146,19 @@ def _filter(desk: Desk) -> NoticeFilter:
             "Search",
             key=ABOUT,
             bind="query-params",
-            max_chars=200,
+            max_chars=LONGEST_SEARCH,
             type="search",
-            placeholder="Transaction hash or recipient",
+            placeholder="Recipient, reason, hash, link, label or Message-ID",
         )
     text = (text or "").strip()
     network_id, state = chosen_network_id(desk.networks), _STATES[chosen or _ALL]
-    with suppress(InputError):
-        return NoticeFilter(network_id, state, tx_hash=TxHash.parse(text))
-    return NoticeFilter(network_id, state, address=text)
+    hashes = parse_search(text).tx_hashes
+    return NoticeFilter(network_id, state, tx_hashes=hashes, search="" if hashes else text)
 
 
 def _about_hash(desk: Desk, tx_hash: TxHash) -> None:
     """Answer for one transaction, whatever else is filtered."""
-    wanted = NoticeFilter(tx_hash=tx_hash)
+    wanted = NoticeFilter(tx_hashes=HashRange.of(tx_hash))
     posted = desk.alerts.leaf(wanted, 1, ROWS)
     if posted:
         notice(*sent_answer(posted))

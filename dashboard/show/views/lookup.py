@@ -104,7 +104,8 @@ def _paste_form(desk: Desk) -> None:
             "Transaction hashes or explorer links",
             height=132,
             key="paste_text",
-            placeholder="0x… one or many; commas, blanks, lines and links are fine",
+            placeholder="0x… one or many; commas, blanks, lines and links are fine. "
+            "Or a label, a sender, words of a reason",
         )
         if st.form_submit_button("Look up", type="primary"):
             _look_up(desk, text)
@@ -114,7 +115,7 @@ def _look_up(desk: Desk, text: str) -> None:
     """Make what was pasted the question of this page, and put it into the address."""
     st.session_state.pop(_OPENED, None)
     try:
-        paste = read_lookup(text)
+        paste = desk.lookups.find(read_lookup(text))
     except InputError as mistake:
         notice("bad", "Nothing was looked up:", sentence(str(mistake)))
         paste = _NOTHING

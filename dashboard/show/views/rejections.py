@@ -11,6 +11,7 @@ import streamlit as st
 
 from dashboard.domain.exclusion import RejectionStage
 from dashboard.domain.quantity import NetworkId
+from dashboard.domain.reason_names import name_of
 from dashboard.domain.rejection_filter import RejectionFilter
 from dashboard.show import desk as desks
 from dashboard.show.asking.rejections import MOST_EXPORTED, Period, RejectionSummary
@@ -33,7 +34,6 @@ from dashboard.show.parts.rejection_list import rejection_table
 from dashboard.show.parts.sender_ranking import sender_ranking
 from dashboard.show.parts.states import empty, store_trouble_shown
 from dashboard.show.parts.unknown_reasons import unknown_reason_table
-from dashboard.show.reason_names import name_of
 from dashboard.show.text import moment, span
 from dashboard.store.rejection_counts import LATEST_RANKED
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from datetime import timedelta
 from typing import Final
 
 import streamlit as st
 
-from dashboard.domain.quantity import NetworkId, TxHash
-from dashboard.errors import InputError
+from dashboard.domain.quantity import NetworkId
+from dashboard.domain.search import LONGEST_SEARCH, parse_search
 from dashboard.show import desk as desks
 from dashboard.show.asking.tracked import TrackedCounts
 from dashboard.show.desk import Desk
@@ -130,15 +129,15 @@ def _filter(network_id: NetworkId | None) -> TrackedFilter:
             "Search",
             key=SEARCH,
             bind="query-params",
-            max_chars=200,
+            max_chars=LONGEST_SEARCH,
             type="search",
-            placeholder="Label, note or hash",
+            placeholder="Label, note, reason, hash or link",
         )
     text = (text or "").strip()
     standing = _STANDINGS[chosen or _ALL]
-    with suppress(InputError):
-        return TrackedFilter(network_id, standing, tx_hash=TxHash.parse(text))
-    return TrackedFilter(network_id, standing, text=text)
+    found = parse_search(text)
+    words = "" if found.tx_hashes else text
+    return TrackedFilter(network_id, standing, found.tx_hashes, words)
 
 
 def _list(desk: Desk, wanted: TrackedFilter) -> None:

@@ -116,8 +116,8 @@ def _questions(
         ("all", NoticeFilter()),
         ("given up", NoticeFilter(state=NoticeState.DEAD)),
         ("of a network", NoticeFilter(CARDS[0].network_id)),
-        ("of a hash", NoticeFilter(tx_hash=stored_hash(0))),
-        ("to an address", NoticeFilter(address="ops7@")),
+        ("of a hash", NoticeFilter(tx_hashes=HashRange.of(stored_hash(0)))),
+        ("to an address", NoticeFilter(search="ops7@")),
     ):
         yield "Alerts", f"count, {words}", _asking_alerts_count(notice_filter)
         yield "Alerts", f"first leaf, {words}", _asking_alerts_leaf(notice_filter)
@@ -162,7 +162,7 @@ def _tracked_questions(paged: PagedStore) -> Iterator[tuple[str, str, Ask]]:
         ("rejected", TrackedFilter(standing=Standing.REJECTED)),
         ("unanswered", TrackedFilter(standing=Standing.UNANSWERED)),
         ("unreported", TrackedFilter(standing=Standing.UNREPORTED)),
-        ("of a hash", TrackedFilter(tx_hash=stored_hash(100))),
+        ("of a hash", TrackedFilter(tx_hashes=HashRange.of(stored_hash(100)))),
         ("by label", TrackedFilter(text="team 7")),
     ):
         yield "Tracked", f"how many, {words}", _asking_how_many(wanted)

@@ -20,7 +20,16 @@ def test_beginning_is_read_as_it_is_written(text: str) -> None:
 
 
 def test_whole_hash_is_a_range_of_one() -> None:
-    assert HashRange.parse(WHOLE) == (TxHash.parse(WHOLE), TxHash.parse(WHOLE))
+    assert HashRange.parse(WHOLE) == HashRange.of(TxHash.parse(WHOLE))
+    assert HashRange.parse(WHOLE).only == TxHash.parse(WHOLE)
+
+
+def test_beginning_with_an_end_stands_for_the_hashes_that_have_both() -> None:
+    found = HashRange.parse(f"{WHOLE[:10]}…{WHOLE[-6:]}")
+
+    assert found.only is None
+    assert TxHash.parse(WHOLE) in found
+    assert TxHash.parse(WHOLE[:-2] + "ff") not in found
 
 
 @pytest.mark.parametrize("text", ["", "0x", "0xabc", "ab12", "0xab1g", WHOLE + "0", "0x²²²²"])

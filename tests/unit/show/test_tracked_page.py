@@ -117,6 +117,10 @@ def test_chosen_network_is_the_only_one_watched(store: Store, desk: Desk) -> Non
         ({"standing": "Rejected"}, tx_hash(2), tx_hash(9)),
         ({"standing": "No record"}, tx_hash(9), tx_hash(2)),
         ({"search": str(tx_hash(9))}, tx_hash(9), tx_hash(2)),
+        ({"search": "0x09090909…090909"}, tx_hash(9), tx_hash(2)),
+        ({"search": "09090909"}, tx_hash(9), tx_hash(2)),
+        ({"search": f"https://explorer.example/tx/{tx_hash(9)}"}, tx_hash(9), tx_hash(2)),
+        ({"search": "prover module HUB"}, tx_hash(2), tx_hash(9)),
     ],
 )
 def test_filters_of_the_address_are_kept(

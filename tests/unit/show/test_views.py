@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from streamlit.testing.v1 import AppTest
 
 from dashboard.domain.observation import Failure, FailureKind, GasObservation, Operation
-from dashboard.domain.quantity import NetworkId, TxHash
-from dashboard.show import desk as desks
+from dashboard.domain.quantity import NetworkId
 from dashboard.show.desk import Desk
 from dashboard.show.networks import NetworkCard
 from dashboard.store.engine import Store, open_store
@@ -20,10 +18,10 @@ from dashboard.store.migrate import migrate
 from dashboard.store.observations import save_gas
 from dashboard.store.rejections import save_polled
 from tests.browser.seeded_store import FLAT, SILENT, SIMULATED, seed, tx_hash
-from tests.builders import a_hash, a_record
+from tests.builders import a_record
+from tests.unit.show.visiting import open_page, words_of
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
-SCRIPT = Path(desks.__file__).with_name("main.py")
 QUIET = NetworkCard(
     NetworkId(7),
     "Quiet",
@@ -45,23 +43,6 @@ def empty_store(tmp_path: Path) -> Iterator[Store]:
     migrate(url)
     with open_store(url) as opened:
         yield opened
-
-
-def open_page(desk: Desk, *hashes: str) -> AppTest:
-    """Run the script as a visitor of Overview or, with hashes in the address, of Lookup."""
-    desks.register(desk)
-    page = AppTest.from_file(str(SCRIPT), default_timeout=20)
-    if hashes:
-        page.query_params["tx"] = list(hashes)
-    return page.run()
-
-
-def words_of(page: AppTest) -> str:
-    """Return all the markup and code of a page that went well."""
-    assert not page.exception
-    return "\n".join(element.proto.body for element in page.get("html")) + "\n".join(
-        block.value for block in page.code
-    )
 
 
 def test_overview_says_first_which_network_needs_a_look(store: Store) -> None:
@@ -159,121 +140,3 @@ def test_page_without_a_store_says_what_to_look_at(store: Store, tmp_path: Path)
         leftover.unlink()
 
     assert "The store cannot be read." in words_of(open_page(desk))
-
-
-def test_address_with_a_hash_leads_to_its_lookup(store: Store) -> None:
-    words = words_of(open_page(Desk(store, (SIMULATED,), None, lambda: NOW), str(tx_hash(2))))
-
-    assert "2,402 lines in the prover module HUB" in words
-    assert "Transaction line count for module HUB=2402 is above the limit 70" in words
-
-
-def test_lookup_of_several_hashes_counts_their_verdicts(store: Store) -> None:
-    page = open_page(Desk(store, (SIMULATED,), None, lambda: NOW), str(tx_hash(2)), str(tx_hash(9)))
-
-    assert "2 transactions: 1 rejected; 1 no rejection on record." in words_of(page)
-
-
-def test_lookup_names_a_hash_that_is_none(store: Store) -> None:
-    page = open_page(Desk(store, (SIMULATED,), None, lambda: NOW), "0x1234")
-
-    assert "has 4 hexadecimal digits; a transaction hash has 64" in words_of(page)
-
-
-def test_lookup_asks_at_once_about_what_was_never_asked(store: Store) -> None:
-    asked: list[TxHash] = []
-    page = open_page(Desk(store, (SIMULATED,), recorder(asked), lambda: NOW), str(tx_hash(2)))
-
-    page.text_area(key="paste_text").input(f"{tx_hash(2)}, {tx_hash(80)}")
-    page.button[0].click().run()
-
-    assert asked == [tx_hash(80)]
-    assert page.query_params["tx"] == [str(tx_hash(2)), str(tx_hash(80))]
-
-
-def test_link_to_a_hash_that_was_never_asked_asks_once(store: Store) -> None:
-    asked: list[TxHash] = []
-    desk = Desk(store, (SIMULATED,), recorder(asked), lambda: NOW)
-
-    page = open_page(desk, str(tx_hash(2)), str(tx_hash(80))).run()
-
-    assert asked == [tx_hash(80)]
-    assert "Asked about 1 transaction just now: 0 answered." in words_of(page)
-
-
-def test_live_question_without_an_answer_says_so(store: Store) -> None:
-    asked: list[TxHash] = []
-    page = open_page(Desk(store, (SIMULATED,), recorder(asked), lambda: NOW), str(tx_hash(2)))
-
-    page.button(key="ask").click().run()
-
-    assert asked == [tx_hash(2)]
-    assert "Asked about 1 transaction just now: 0 answered." in words_of(page)
-
-
-def test_lookup_of_more_than_an_address_holds_has_a_link(store: Store) -> None:
-    asked: list[TxHash] = []
-    desk = Desk(store, (SIMULATED,), recorder(asked), lambda: NOW)
-    hashes = [a_hash(number) for number in range(1, 1271)]
-
-    page = look_up(desk, "\n".join(map(str, hashes)))
-    lookup_id = page.query_params["list"]
-
-    assert asked == hashes
-    assert "stands for all 1,270 transactions" in words_of(page)
-    assert "1,270 transactions: 1,270 not checked yet." in words_of(reopened(desk, lookup_id))
-
-
-def test_link_that_is_not_kept_any_more_says_so(store: Store) -> None:
-    desk = Desk(store, (SIMULATED,), None, lambda: NOW)
-
-    assert "This link leads to nothing." in words_of(reopened(desk, "0" * 32))
-
-
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        (" \n ", "Nothing to look up."),
-        ("\n".join(f"{number:064x}" for number in range(10_001)), "holds 10,001 transaction"),
-        ("x" * 4_000_001, "has 4,000,001 characters"),
-    ],
-)
-def test_lookup_of_nothing_or_too_much_says_so(store: Store, text: str, said: str) -> None:
-    desk = Desk(store, (SIMULATED,), None, lambda: NOW)
-
-    page = look_up(desk, text)
-
-    assert said in words_of(page)
-    assert "tx" not in page.query_params
-
-
-def test_track_button_tracks_what_was_looked_up(store: Store) -> None:
-    desk = Desk(store, (SIMULATED,), None, lambda: NOW)
-    page = open_page(desk, str(tx_hash(80)))
-
-    page.text_input[0].input("Case 9")
-    next(button for button in page.button if button.label == "Track").click().run()
-
-    assert "1 newly tracked." in words_of(page)
-    assert desk.dossiers([tx_hash(80)])[0].is_tracked
-
-
-def recorder(asked: list[TxHash]) -> Callable[[tuple[TxHash, ...], NetworkId | None], None]:
-    """Return a live question that only writes down what it was asked."""
-    return lambda hashes, _: asked.extend(hashes)
-
-
-def look_up(desk: Desk, text: str) -> AppTest:
-    """Paste a text on the page Lookup and press the button."""
-    page = open_page(desk, str(tx_hash(2)))
-    page.text_area(key="paste_text").input(text)
-    return page.button[0].click().run()
-
-
-def reopened(desk: Desk, lookup_id: str) -> AppTest:
-    """Follow the link to a saved look-up."""
-    desks.register(desk)
-    script = "from dashboard.show.views import lookup\nlookup.page()"
-    page = AppTest.from_string(script, default_timeout=20)
-    page.query_params["list"] = lookup_id
-    return page.run()

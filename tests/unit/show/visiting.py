@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Final
 
 from streamlit.testing.v1 import AppTest
@@ -14,6 +15,7 @@ from dashboard.show.desk import Desk
 from dashboard.store.connection import Connection
 from dashboard.store.engine import Store
 
+_ALL_PAGES: Final = Path(desks.__file__).with_name("main.py")
 _SCRIPT: Final = """
 import streamlit as st
 from dashboard.show import desk as desks
@@ -35,10 +37,20 @@ def visit(page: str, desk: Desk, **address: str) -> AppTest:
     return opened.run()
 
 
+def open_page(desk: Desk, *hashes: str) -> AppTest:
+    """Run the script as a visitor of Overview or, with hashes in the address, of Lookup."""
+    desks.register(desk)
+    page = AppTest.from_file(str(_ALL_PAGES), default_timeout=20)
+    if hashes:
+        page.query_params["tx"] = list(hashes)
+    return page.run()
+
+
 def words_of(page: AppTest) -> str:
-    """Return all the markup of a page that went well."""
+    """Return all the markup and code of a page that went well."""
     assert not page.exception
-    return "\n".join(element.proto.body for element in page.get("html"))
+    markup = [element.proto.body for element in page.get("html")]
+    return "\n".join([*markup, *(block.value for block in page.code)])
 
 
 class UnreadableStore(Store):

@@ -182,8 +182,12 @@ READS: dict[str, Read] = {
     "how_many_tracked by words": lambda it: how_many_tracked(it, TrackedFilter(text="team")),
     "how_many_tracked": lambda it: how_many_tracked(it, TrackedFilter(A_NETWORK)),
     "search_notices": lambda it: search_notices(it, NoticeFilter(since=A_MOMENT), 5),
-    "search_notices of a hash": lambda it: search_notices(it, NoticeFilter(tx_hash=a_hash()), 5),
-    "how_many_notices": lambda it: how_many_notices(it, NoticeFilter(tx_hash=a_hash())),
+    "search_notices of a hash": lambda it: search_notices(
+        it, NoticeFilter(tx_hashes=HashRange.of(a_hash())), 5
+    ),
+    "how_many_notices": lambda it: how_many_notices(
+        it, NoticeFilter(tx_hashes=HashRange.of(a_hash()))
+    ),
     "open_incidents": open_incidents,
     "post_standing": lambda it: post_standing(it, A_MOMENT),
     "find_key": lambda it: find_key(it, "wallet"),

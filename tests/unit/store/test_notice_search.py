@@ -6,21 +6,24 @@ import pytest
 
 from dashboard.domain.condition import State
 from dashboard.domain.notice import NoticeState
+from dashboard.domain.rejection_filter import HashRange
 from dashboard.store.engine import Store
 from dashboard.store.notice_search import NoticeFilter, search_notices
 from dashboard.store.outbox import mark_sent, recent_notices
+from dashboard.store.transactions import TrackRequest, track
 from tests.builders import A_MOMENT, A_NETWORK, ANOTHER_NETWORK, a_hash, seconds
 from tests.unit.store.owing import owe
 
 
 @pytest.fixture
 def store(store: Store) -> Store:
-    """Owe three notices, of which that of `a_hash(2)` was sent."""
+    """Owe three notices: that of `a_hash(1)` is of a labelled hash, that of `a_hash(2)` sent."""
     owe(store, count=3)
     with store.write() as connection:
         for notice in recent_notices(connection, 10):
             if notice.transition.subject.tx_hash == a_hash(2):
                 mark_sent(connection, notice.notice_id, "250 ok", A_MOMENT + seconds(1))
+        track(connection, TrackRequest(a_hash(1), (A_NETWORK,), None, "Case 1742"), A_MOMENT)
     return store
 
 
@@ -34,7 +37,15 @@ def store(store: Store) -> Store:
         (NoticeFilter(state=NoticeState.SENT), {2}),
         (NoticeFilter(after=State.REJECTED), {1, 2, 3}),
         (NoticeFilter(after=State.UNREPORTED), set()),
-        (NoticeFilter(tx_hash=a_hash(3)), {3}),
+        (NoticeFilter(tx_hashes=HashRange.of(a_hash(3))), {3}),
+        (NoticeFilter(search="OPS@"), {1, 2, 3}),
+        (NoticeFilter(search="nobody@"), set()),
+        (NoticeFilter(search="250 OK"), {2}),
+        (NoticeFilter(search="Rejected"), {1, 2, 3}),
+        (NoticeFilter(search="prover module"), {1, 2, 3}),
+        (NoticeFilter(search="00000000…000003"), {3}),
+        (NoticeFilter(search="case 17"), {1}),
+        (NoticeFilter(search="no such words"), set()),
         (NoticeFilter(since=A_MOMENT), {1, 2, 3}),
         (NoticeFilter(since=A_MOMENT + seconds(1)), set()),
         (NoticeFilter(until=A_MOMENT), {1, 2, 3}),

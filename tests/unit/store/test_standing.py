@@ -64,7 +64,7 @@ def settle(store: Store) -> None:
 @pytest.mark.parametrize(("address", "count"), [("OPS@", 2), ("example.org", 4), ("%", 0)])
 def test_notices_are_found_by_address(store: Store, address: str, count: int) -> None:
     owe(store, 2, (OPS, DEV))
-    wanted = NoticeFilter(address=address)
+    wanted = NoticeFilter(search=address)
 
     with store.read() as connection:
         assert how_many_notices(connection, wanted) == count

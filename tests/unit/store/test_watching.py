@@ -7,6 +7,7 @@ from sqlalchemy import Connection, select
 
 from dashboard.domain.observation import ExclusionAnswer, Failure, FailureKind
 from dashboard.domain.quantity import NetworkId, TxHash
+from dashboard.domain.rejection_filter import HashRange
 from dashboard.store.answers import evidence, record_answers
 from dashboard.store.cohorts import cohorts_of, note_rejected, watches
 from dashboard.store.engine import Store
@@ -47,7 +48,7 @@ def store(store: Store) -> Store:
         (TrackedFilter(standing=Standing.UNANSWERED), [4, 3]),
         (TrackedFilter(ANOTHER_NETWORK, Standing.REJECTED), []),
         (TrackedFilter(ANOTHER_NETWORK, Standing.UNANSWERED), [3, 2, 1]),
-        (TrackedFilter(tx_hash=a_hash(2)), [2]),
+        (TrackedFilter(tx_hashes=HashRange.of(a_hash(2))), [2]),
         (TrackedFilter(text="case"), [1]),
         (TrackedFilter(text="NOTE 4"), [4]),
         (TrackedFilter(text="c:\\"), [3]),
@@ -55,7 +56,7 @@ def store(store: Store) -> Store:
         (TrackedFilter(A_NETWORK, Standing.REJECTED, text="case"), [1]),
         (TrackedFilter(A_NETWORK, Standing.UNANSWERED, text="note"), [4, 3]),
         (TrackedFilter(standing=Standing.UNREPORTED, text="case"), []),
-        (TrackedFilter(tx_hash=a_hash(2), text="case"), []),
+        (TrackedFilter(tx_hashes=HashRange.of(a_hash(2)), text="case"), []),
     ],
 )
 def test_tracked_are_found_by_what_is_known_of_them(

@@ -1,0 +1,100 @@
+"""The words in which pages tell a reason, so that people find what they read there.
+
+Stored is the reason as it was sent. What is told of it follows from its form: so a word that only
+pages use stands for the forms that they tell with it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from typing import Final
+
+from dashboard.domain.other_rules import Rule, beginnings_of
+from dashboard.domain.reason import Reason, ReasonKind, explain
+from dashboard.domain.reason_names import KIND_NAMES
+
+_MOST_WORDS: Final = 40
+_AROUND: Final = ".,;:()[]“”\"'…×?!"
+_GROUPED: Final = re.compile(r"\d{1,3}(?:,\d{3})+", re.ASCII)
+_FACTOR: Final = re.compile(r"\d+\.\d\d", re.ASCII)
+_COUNTED: Final = ("Transaction ",)
+_UNCOUNTED: Final = ("TX_MODULE_LINE_COUNT_OVERFLOW",)
+_NO_LINE: Final = " above the limit 0"
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """Reasons that pages tell alike: `words` are those of the page, in lower case.
+
+    A reason is of the form that has this kind and names a module as `has_module` says, begins
+    with one of `beginnings`, if there are any, and ends with `ending` or, where that `is_barred`,
+    does not.
+    """
+
+    kind: ReasonKind
+    words: str
+    has_module: bool = False
+    beginnings: tuple[str, ...] = ()
+    ending: str = ""
+    is_barred: bool = False
+
+
+def words_of_search(text: str) -> tuple[str, ...]:
+    """Return the words to look for, all of them: in lower case, numbers without separators.
+
+    How many times the limit was exceeded is stored nowhere, so it is passed over.
+    """
+    words = [_GROUPED.sub(_ungrouped, word.strip(_AROUND)).lower() for word in text.split()]
+    told = [word for word in words if word and not _FACTOR.fullmatch(word)]
+    return tuple(dict.fromkeys(told))[:_MOST_WORDS]
+
+
+def forms_told_with(word: str) -> tuple[Form, ...]:
+    """Return the forms of reasons that pages tell with this word, or a part of a word."""
+    return tuple(form for form in _forms() if word in form.words)
+
+
+def _ungrouped(match: re.Match[str]) -> str:
+    return match[0].replace(",", "")
+
+
+@cache
+def _forms() -> tuple[Form, ...]:
+    return (*_line_limit_forms(), *_rule_forms(), *_other_forms())
+
+
+def _line_limit_forms() -> Iterator[Form]:
+    over = ReasonKind.OVER_LIMIT
+    yield Form(over, _told(Reason(over, "")))
+    counted = _told(Reason(over, "", "", 1, 1))
+    unprovable = _told(Reason(over, "", "", 1, 0))
+    yield Form(over, counted, True, _COUNTED, _NO_LINE, is_barred=True)  # noqa: FBT003 - the record's own order
+    yield Form(over, unprovable, True, _COUNTED, _NO_LINE)  # noqa: FBT003 - the record's own order
+    # Limits come from the network's table here, so any of the sentences may be told.
+    limited, unlimited = Reason(over, "", "", limit=1), Reason(over, "", "")
+    told = f"{_told(limited)} {_told(unlimited)} {unprovable}"
+    yield Form(over, told, True, _UNCOUNTED)  # noqa: FBT003 - the record's own order
+
+
+def _rule_forms() -> Iterator[Form]:
+    for rule in Rule:
+        told = _told(Reason(ReasonKind.OTHER_RULE, "", rule=rule))
+        yield Form(ReasonKind.OTHER_RULE, told, beginnings=beginnings_of(rule))
+
+
+def _other_forms() -> Iterator[Form]:
+    undefined = Reason(ReasonKind.MODULE_UNDEFINED, "", "")
+    yield Form(undefined.kind, _told(undefined), has_module=True)
+    for kind in (ReasonKind.INVALID_COUNT, ReasonKind.UNPARSED):
+        yield Form(kind, _told(Reason(kind, "")))
+
+
+def _told(reason: Reason) -> str:
+    """Return all the words of ours that pages tell a reason in, without its own."""
+    name = KIND_NAMES.get(reason.kind, "") if reason.module is None else "module"
+    quoted = "reason not known to linewatch" if reason.kind is ReasonKind.UNPARSED else ""
+    ours = re.sub(r"[\d,.;:()]+", " ", explain(reason))
+    return f"{ours} {name} {quoted}".lower()

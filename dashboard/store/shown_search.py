@@ -1,0 +1,84 @@
+"""Rejections found by what pages show of them: words of a reason, stage, label, or a hash."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from sqlalchemy import (
+    ColumnElement,
+    LargeBinary,
+    Select,
+    and_,
+    false,
+    func,
+    literal_column,
+    or_,
+    select,
+    type_coerce,
+)
+
+from dashboard.domain.exclusion import RejectionStage
+from dashboard.domain.quantity import TxHash
+from dashboard.domain.rejection_filter import HashRange
+from dashboard.domain.search import bare_beginning
+from dashboard.domain.shown_words import Form, forms_told_with, words_of_search
+from dashboard.store.ascii_case import holds_text
+from dashboard.store.schema import rejections, tracked_hashes, tracked_labels
+
+
+def is_found(text: str) -> ColumnElement[bool]:
+    """Demand that pages show the words at a rejection, in any order, or the text in its label."""
+    hashes = bare_beginning(text)
+    column = rejections.c.tx_hash
+    by_hash = false() if hashes is None else is_among(column, hashes)
+    return or_(tells_words(text), column.in_(hashes_labelled_with(text)), by_hash)
+
+
+def tells_words(text: str) -> ColumnElement[bool]:
+    """Demand that each word stands in the stage or the reason, as sent or as pages tell it."""
+    words = words_of_search(text)
+    return and_(*(or_(*_tells(word)) for word in words)) if words else false()
+
+
+def is_among(column: ColumnElement[TxHash], hashes: HashRange) -> ColumnElement[bool]:
+    """Demand that a hash lies in a range and ends as that says."""
+    among = column.between(hashes.lowest, hashes.highest)
+    if not hashes.end:
+        return among
+    octets = func.substr(type_coerce(column, LargeBinary), TxHash.LENGTH - len(hashes.end) + 1)
+    return and_(among, type_coerce(octets, LargeBinary) == hashes.end)
+
+
+def hashes_labelled_with(text: str) -> Select[Any]:
+    """Select the tracked hashes in whose label the text stands."""
+    label = tracked_labels.c.label
+    labels = select(label).where(label.icontains(text, autoescape=True))
+    column = tracked_hashes.c
+    return select(column.tx_hash).where(
+        column.label.in_(labels), column.label != literal_column("''")
+    )
+
+
+def _tells(word: str) -> Iterator[ColumnElement[bool]]:
+    column = rejections.c
+    stages = [stage for stage in RejectionStage if word in stage.lower()]
+    if stages:
+        yield column.tx_rejection_stage.in_(stages)
+    yield from map(_is_of, forms_told_with(word))
+    yield holds_text(column.reason_message, word)
+
+
+def _is_of(form: Form) -> ColumnElement[bool]:
+    column = rejections.c
+    of_form = [column.reason_kind == form.kind]
+    of_form.append(column.module.is_not(None) if form.has_module else column.module.is_(None))
+    if form.beginnings:
+        begun = (
+            column.reason_message.startswith(each, autoescape=True) for each in form.beginnings
+        )
+        of_form.append(or_(*begun))
+    if form.ending:
+        ends = column.reason_message.endswith(form.ending, autoescape=True)
+        of_form.append(~ends if form.is_barred else ends)
+    return and_(*of_form)

@@ -1,0 +1,139 @@
+"""What pages show of a rejection finds it: words of a reason, stage, a part of a label or hash."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import pytest
+
+from dashboard.domain.exclusion import RejectionStage
+from dashboard.domain.quantity import TxHash
+from dashboard.domain.reason import parse_reason
+from dashboard.domain.reason_names import name_of
+from dashboard.domain.rejection_filter import HashRange, RejectionFilter
+from dashboard.domain.search import parse_search
+from dashboard.show.parts.rejection import reason_words
+from dashboard.show.text import short_hash
+from dashboard.store.engine import Store
+from dashboard.store.rejection_search import search
+from dashboard.store.rejections import save_polled
+from dashboard.store.tallies import how_many
+from dashboard.store.tracked_search import TrackedFilter, how_many_tracked, search_tracked
+from dashboard.store.transactions import TrackRequest, track
+from tests.builders import A_MOMENT, A_NETWORK, a_record, seconds
+
+LABEL: Final = "Case 1742 of Zürich"
+REASONS: Final = (
+    "Transaction line count for module HUB=2402 is above the limit 70",
+    "Transaction line count for module MODEXP=6 is above the limit 0",
+    "TX_MODULE_LINE_COUNT_OVERFLOW(ADD)",
+    "TX_MODULE_LINE_COUNT_OVERFLOW_CACHED",
+    "Module FOO does not exist in the limits file.",
+    "Internal Error: do not know what to do with result: INVALID_LINE_COUNT",
+    "Gas price too low",
+    f"sender 0x{'cd' * 20} is blocked as appearing on the SDN or other legally prohibited list",
+    "Invalid transaction: nonce",
+    "BLOCK_CALLDATA_OVERFLOW",
+    "a text that nobody knows",
+)
+
+
+def a_mark(number: int) -> TxHash:
+    """Return a hash that begins and ends with its number, unlike every other."""
+    return TxHash(bytes([0xA0 + number % 0x60]) * 32)
+
+
+@pytest.fixture
+def store(store: Store) -> Store:
+    """Hold a rejection for each reason; the second is of the sequencer, the third tracked."""
+    with store.write() as connection:
+        track(connection, TrackRequest(a_mark(2), (A_NETWORK,), None, LABEL), A_MOMENT)
+        track(connection, TrackRequest(a_mark(60), (A_NETWORK,), None, "another"), A_MOMENT)
+        for number, reason in enumerate(REASONS):
+            stage = RejectionStage.SEQUENCER if number == 1 else RejectionStage.RPC
+            record = a_record(
+                tx_hash=a_mark(number), reason_message=reason, tx_rejection_stage=stage
+            )
+            save_polled(connection, A_NETWORK, record, A_MOMENT + seconds(number))
+    return store
+
+
+@pytest.mark.parametrize("number", range(len(REASONS)))
+def test_reason_is_found_by_the_sentence_that_pages_show(store: Store, number: int) -> None:
+    reason = parse_reason(REASONS[number])
+    shown = (reason_words(reason), name_of((reason.kind, reason.module)), REASONS[number])
+
+    assert [number in found_by(store, text) for text in shown] == [True, True, True]
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("2,402 lines", {0}),
+        ("SEQUENCER", {1}),
+        ("hub rpc", {0}),
+        ("hub sequencer", set()),
+        ("lower fee", {6}),
+        ("network's operator", {7}),
+        ("lines not counted", {5}),
+        ("one block may hold", {3}),
+        ("1742", {2}),
+        ("zürich", {2}),
+        ("case 1743", set()),
+        ("label: nothing", set()),
+        ("%", set()),
+        (a_mark(2).hex()[:8], {2}),
+        (a_mark(2).hex()[:8].upper(), {2}),
+        ("… × .", set()),
+    ],
+)
+def test_words_of_a_page_find_what_shows_them(store: Store, text: str, found: set[int]) -> None:
+    assert found_by(store, text) == found
+    with store.read() as connection:
+        assert how_many(connection, RejectionFilter(search=text)) == len(found)
+
+
+@pytest.mark.parametrize(
+    "text", [short_hash(a_mark(4)), f"https://explorer.example/tx/{a_mark(4)}?a=1", str(a_mark(4))]
+)
+def test_hash_is_found_as_pages_and_explorers_show_it(store: Store, text: str) -> None:
+    hashes = parse_search(text).tx_hashes
+    with store.read() as connection:
+        found = search(connection, RejectionFilter(tx_hashes=hashes))
+
+    assert [each.record.tx_hash for each in found] == [a_mark(4)]
+
+
+def test_hash_that_begins_alike_and_ends_otherwise_is_not_found(store: Store) -> None:
+    shown = f"{str(a_mark(4))[:10]}…{'00' * 3}"
+    with store.read() as connection:
+        assert search(connection, RejectionFilter(tx_hashes=HashRange.parse(shown))) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("module ADD", [2]),
+        ("1742", [2]),
+        (a_mark(2).hex()[:8], [2]),
+        (a_mark(60).hex()[:8], [60]),
+        ("HUB", []),
+    ],
+)
+def test_tracked_is_found_by_what_is_shown_of_its_rejection(
+    store: Store, text: str, found: list[int]
+) -> None:
+    wanted = TrackedFilter(text=text)
+    with store.read() as connection:
+        hashes = [each.tx_hash for each in search_tracked(connection, wanted, 10)]
+        assert how_many_tracked(connection, wanted) == len(found)
+
+    assert hashes == [a_mark(number) for number in found]
+
+
+def found_by(store: Store, text: str) -> set[int]:
+    """Return the numbers of the rejections that a search finds."""
+    with store.read() as connection:
+        found = search(connection, RejectionFilter(search=text))
+    hashes = [a_mark(number) for number in range(len(REASONS))]
+    return {hashes.index(each.record.tx_hash) for each in found}
