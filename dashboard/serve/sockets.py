@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Coroutine
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.protocols.utils import ClientDisconnected
-from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 from uvicorn.server import ServerState
 from websockets.protocol import OPEN
 
+from dashboard.serve.bounded_websocket import BoundedWebSocket
 from dashboard.serve.connections import ServeConfig, Unread, progress_in_reading
-from dashboard.serve.cork import Cork
 from dashboard.serve.doorman import Step
 from dashboard.serve.frames import BURSTS, end_of_frame, take_texts, text_frames
 from dashboard.serve.household import household
@@ -25,7 +24,7 @@ _CLOSE_HANDSHAKE: Final = 1.0
 """Seconds for which a client that is sent away may take its leave."""
 
 
-class GuardedWebSocket(WebSocketsSansIOProtocol):
+class GuardedWebSocket(BoundedWebSocket):
     """One WebSocket, which began as an HTTP connection and still counts as that one.
 
     Whole text messages are taken past websockets' parser and written past its frames, which
@@ -51,8 +50,7 @@ class GuardedWebSocket(WebSocketsSansIOProtocol):
         self.app = self._converse_to_the_end
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self._cork = Cork(cast("asyncio.Transport", transport))
-        super().connection_made(cast("asyncio.Transport", self._cork))
+        super().connection_made(transport)
         self._address = household(self.client[0]) if self.client else ""
         self._doorman.watch(self)
 
@@ -82,14 +80,9 @@ class GuardedWebSocket(WebSocketsSansIOProtocol):
             self._owed -= len(piece)
             super().data_received(piece)
 
-    def pause_writing(self) -> None:
-        super().pause_writing()
-        self._cork.fill()
-
     def resume_writing(self) -> None:
         self.resumed += 1
         super().resume_writing()
-        self._cork.drain()
 
     def send(self, message: Any) -> Coroutine[Any, Any, None]:  # noqa: ANN401 - as uvicorn types it
         """Send; to take leave, do not wait for a client that reads nothing."""

@@ -13,10 +13,16 @@ from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 from streamlit.runtime import get_instance
 from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
+from streamlit.runtime.runtime_util import get_max_widget_state_size_bytes
 
 _PATH: Final = re.compile(r"/_stcore/upload_file/(?P<session>[^/]+)/[^/]+")
 _LONGEST: Final = 60
 """Seconds that one upload may take: while it lasts, its bytes count as held."""
+
+
+def largest_message() -> int:
+    """Return how many bytes a browser may send in one message on its WebSocket."""
+    return get_max_widget_state_size_bytes()
 
 
 class UploadBound:

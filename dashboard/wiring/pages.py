@@ -24,10 +24,11 @@ from starlette.types import ASGIApp
 from dashboard.errors import RoleError
 from dashboard.logs import configure_logs, get_logger
 from dashboard.serve.bounded_http import BoundedHttp
+from dashboard.serve.bounded_websocket import BoundedWebSocket
 from dashboard.settings import Settings, load_settings
 from dashboard.show.desk import Desk, register
 from dashboard.show.framework_logs import join_framework_logs
-from dashboard.show.upload_bound import UploadBound
+from dashboard.show.upload_bound import UploadBound, largest_message
 from dashboard.show.warmth import warm_up
 from dashboard.wiring.cards import card_of
 from dashboard.wiring.clock import utc_now
@@ -60,6 +61,8 @@ async def run_pages(settings: Settings, stop: asyncio.Event) -> None:
         host=settings.pages.host,
         port=settings.pages.port,
         http=BoundedHttp,
+        ws=BoundedWebSocket,
+        ws_max_size=largest_message(),
         log_config=None,
         log_level="warning",
         access_log=False,
@@ -95,12 +98,31 @@ def pages_lifespan(
         if starts_the_rest:
             configure_logs("pages")
             join_framework_logs()
+            _bound_server_of_streamlit()
         with _background(settings) if starts_the_rest else nullcontext(), _desk(settings) as desk:
             register(desk)
             warm_up()
             yield
 
     return lifespan
+
+
+def _bound_server_of_streamlit() -> None:
+    """Give the server that runs here by now, with Streamlit's configuration, our connections.
+
+    `streamlit run` lets nobody choose them; uvicorn looks them up for each that it accepts.
+    """
+    chosen = {
+        "http_protocol_class": BoundedHttp,
+        "ws_protocol_class": BoundedWebSocket,
+        "ws_max_size": largest_message(),
+    }
+    for name, ours in chosen.items():
+        setattr(uvicorn.Config, name, _always(ours))
+
+
+def _always(value: object) -> property:
+    return property(lambda _: value, lambda _config, _given: None)
 
 
 @contextmanager

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import tracemalloc
 from typing import Any, cast
 
 import anyio
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from starlette.types import Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 from uvicorn.server import ServerState
 from websockets.frames import Frame, Opcode
@@ -46,8 +47,20 @@ class Line(asyncio.Transport):
         pass
 
 
+def configuration(app: ASGIApp, largest: int) -> ServeConfig:
+    config = ServeConfig(app, lifespan="off", log_config=None, ws_max_size=largest)
+    config.ws_per_message_deflate = False
+    config.doorman = Doorman(ConnectionLimits())
+    config.last_look = LastLook()
+    config.load()
+    return config
+
+
 async def heard(
-    kind: type[WebSocketsSansIOProtocol], pieces: list[bytes], bursts: list[int] | None = None
+    kind: type[WebSocketsSansIOProtocol],
+    pieces: list[bytes],
+    bursts: list[int] | None = None,
+    largest: int = 1_000,
 ) -> tuple[list[bytes], int, bytes]:
     """Return what an app hears, the code that ends it, and what its client is sent.
 
@@ -67,11 +80,7 @@ async def heard(
                 bursts.append(len(event.get("texts", ())))
         codes.append(event["code"])
 
-    config = ServeConfig(app, lifespan="off", log_config=None, ws_max_size=1_000)
-    config.ws_per_message_deflate = False
-    config.doorman = Doorman(ConnectionLimits())
-    config.last_look = LastLook()
-    config.load()
+    config = configuration(app, largest)
     line = Line()
     connection = cast("Any", kind)(config, ServerState(), {})
     connection.connection_made(line)
@@ -148,3 +157,17 @@ def test_messages_of_one_read_are_handed_on_together() -> None:
 
     assert messages == [b"%d" % number for number in range(600)]
     assert bursts == [256, 256, 88]
+
+
+def test_message_in_very_small_fragments_takes_no_more_memory_than_a_whole_one() -> None:
+    some = frame(Opcode.CONT, b"xx", fin=False) * 100
+    pieces = [frame(Opcode.TEXT, b"", fin=False), *[some] * 400, frame(Opcode.CONT, b"")]
+    tracemalloc.start()
+    try:
+        messages, _, _ = anyio.run(heard, GuardedWebSocket, pieces, None, 1_000_000)
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+
+    assert messages == [b"x" * 80_000]
+    assert most < 1_000_000
