@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -16,12 +17,12 @@ from dashboard.domain.gas import FeeSuggestion, SuggestedGasFees
 from dashboard.domain.quantity import Wei
 from dashboard.errors import InputError
 from dashboard.settings.values import parse_duration
+from dashboard.show.fee_steps import FeeStory, busy_in_words
 from dashboard.show.networks import Activity, Datum, NetworkCard, NetworkStatus, conclude_status
-from dashboard.show.reading import network_figures
+from dashboard.show.reading import fee_story, network_figures
 from dashboard.show.text import age, exact_fee, fee, moment, share
 from dashboard.store.connection import Connection
-from dashboard.store.fee_columns import FeeSteps
-from dashboard.store.fee_series import Between, FeeKind, fee_steps
+from dashboard.store.fee_series import Between, FeeKind
 from dashboard.store.observations import latest_gas
 
 
@@ -65,8 +66,14 @@ def fees(
                 _print_current(here, current, now, as_json=as_json)
             else:
                 between = _between(since, until or now, "1h" if step_text is None else step_text)
-                series = [_series(connection, each, between) for each in cards]
-                _print_series(here, list(zip(cards, series, strict=True)), as_json=as_json)
+                series = [
+                    (
+                        each.status.card,
+                        fee_story(connection, each.status.figures, FeeKind.BASE_FEE, between),
+                    )
+                    for each in current
+                ]
+                _print_series(here, series, as_json=as_json)
     is_busy = any(each.status.activity is Activity.BUSY for each in current)
     if tells_by_status and is_busy:
         sys.exit(FOUND)
@@ -84,10 +91,6 @@ def _current(connection: Connection, card: NetworkCard, now: datetime) -> Curren
     status = conclude_status(network_figures(connection, card, now), now)
     suggested = latest_gas(connection, card.network_id, now).suggested_gas_fees
     return Current(status, None if suggested is None else suggested.value)
-
-
-def _series(connection: Connection, card: NetworkCard, between: Between) -> FeeSteps:
-    return fee_steps(connection, card.network_id, FeeKind.BASE_FEE, between)
 
 
 def _print_current(
@@ -175,10 +178,10 @@ def _level_form(level: FeeSuggestion) -> Json:
 
 
 def _print_series(
-    here: Opened, series: Sequence[tuple[NetworkCard, FeeSteps]], *, as_json: bool
+    here: Opened, series: Sequence[tuple[NetworkCard, FeeStory | None]], *, as_json: bool
 ) -> None:
     if as_json:
-        print_json({"networks": [_series_form(card, steps) for card, steps in series]})
+        print_json({"networks": [_series_form(card, story) for card, story in series]})
         return
     rows = [
         (
@@ -190,24 +193,35 @@ def _print_series(
             " ".join(fee(step.p90)),
             exact_fee(step.highest),
             str(step.values),
+            "" if math.isnan(part) else share(part),
         )
-        for card, steps in series
-        for step in steps
+        for card, story in series
+        if story is not None
+        for step, part in zip(story.steps, story.busy_parts.tolist(), strict=True)
     ]
     if not rows:
         say("No base fee was seen in that time.")
         return
     print_table(
-        ("NETWORK", "FROM", "TO", "LOWEST", "MEDIAN", "90 % UP TO", "HIGHEST", "VALUES"), rows
+        ("NETWORK", "FROM", "TO", "LOWEST", "MEDIAN", "90 % UP TO", "HIGHEST", "VALUES", "BUSY"),
+        rows,
     )
+    for card, story in series:
+        said = None if story is None else busy_in_words(story)
+        if said is not None:
+            say(f"{here.label(card.network_id)}: {said}")
 
 
-def _series_form(card: NetworkCard, steps: FeeSteps) -> Json:
+def _series_form(card: NetworkCard, story: FeeStory | None) -> Json:
     return {
         "networkId": card.network_id,
         "network": card.name,
         "isSimulated": card.is_simulated,
-        "baseFees": [
+        "busyShare": None if story is None else story.busy_share(),
+        "judgedShare": None if story is None else story.judged_share(),
+        "baseFees": []
+        if story is None
+        else [
             {
                 "from": instant(step.first_at),
                 "to": instant(step.last_at),
@@ -218,7 +232,8 @@ def _series_form(card: NetworkCard, steps: FeeSteps) -> Json:
                 "values": step.values,
                 "valuesWithEstimatedTime": step.estimated,
                 "longestGap": step.longest_gap // timedelta(milliseconds=1),
+                "busyShare": None if math.isnan(part) else part,
             }
-            for step in steps
+            for step, part in zip(story.steps, story.busy_parts.tolist(), strict=True)
         ],
     }

@@ -81,6 +81,7 @@ class History:
 
     def days(self) -> Iterator[FeesOfDays]:
         """Yield all fees of some whole days at a time, oldest first."""
+        held = np.empty((2, 0), np.int64)
         for first in range(self._first_day, self._last_day, _DAYS_AT_ONCE):
             last = min(first + _DAYS_AT_ONCE, self._last_day)
             blocks = _multiples(first * _DAY, last * _DAY, BLOCK_SECONDS)
@@ -92,12 +93,11 @@ class History:
                 yield FeesOfDays(FeeSeries.MEDIUM_MAX_PRIORITY_FEE, seen * 1000, priority_fees)
             marks = _multiples(first * _DAY, last * _DAY, _MARK_SECONDS)
             is_seen = self._fees.seen(marks)
-            for series, fees in zip(
-                (FeeSeries.BASE_FEE_PERCENTILE, FeeSeries.BUSY_THRESHOLD),
-                self._levels(marks),
-                strict=True,
-            ):
-                yield FeesOfDays(series, marks[is_seen] * 1000, fees[is_seen])
+            marks, (usual, busy) = marks[is_seen], self._levels(marks)[:, is_seen]
+            yield FeesOfDays(FeeSeries.BASE_FEE_PERCENTILE, marks * 1000, usual)
+            yield FeesOfDays(FeeSeries.BUSY_THRESHOLD, marks * 1000, busy)
+            held = np.append(held[:, -1:], [marks, busy], axis=1)
+            yield _busy(seen, base_fees, held)
 
     def observations(self) -> Iterator[GasObservation]:
         """Yield what gas polls would have seen since the last whole day, oldest first."""
@@ -154,6 +154,15 @@ class History:
         fees = self._fees.base_fees(np.append(_before(marks), marks))
         ascending = np.sort(sliding_window_view(fees, _WINDOW), axis=1)
         return ascending[:, _RANKS].T
+
+
+def _busy(at: Integers, base_fees: Integers, thresholds: Integers) -> FeesOfDays:
+    """Judge base fees by the last threshold at or before each; rows are times and thresholds."""
+    places = np.searchsorted(thresholds[0], at, side="right")
+    is_known = places > 0
+    is_busy = base_fees > np.append(0, thresholds[1])[places]
+    busy = is_busy[is_known].astype(np.int64)
+    return FeesOfDays(FeeSeries.IS_BUSY, at[is_known] * 1000, busy)
 
 
 def _before(marks: Integers) -> Integers:

@@ -24,6 +24,8 @@ class FeeSeries(IntEnum):
     MEDIUM_MAX_PRIORITY_FEE = 2
     BASE_FEE_PERCENTILE = 3
     BUSY_THRESHOLD = 4
+    IS_BUSY = 5
+    """1 where a base fee lay above the threshold that held then, 0 where not."""
 
 
 class Level(IntEnum):

@@ -65,7 +65,7 @@ def fee_figure(story: FeeStory, since: datetime) -> DrawnFigure:
     ]
     traces = [
         *_shade("gaps", story.unseen_edges, top),
-        *_shade("busy", story.busy_edges, top),
+        *_busy(story, top),
         *_bands(story, wei_per_unit),
         *(_level(story, each, look, wei_per_unit) for each, look in levels),
         _line(story, wei_per_unit, unit),
@@ -149,6 +149,25 @@ def _shade(name: str, edges: Integers, top: float) -> Iterator[Part]:
         x = edges[:, [0, 0, 1, 1, 1]].astype(np.float64)
         y = np.tile([0.0, top, top, 0.0, np.nan], len(edges))
         yield _filled(name, x.ravel(), y)
+
+
+def _busy(story: FeeStory, top: float) -> Iterator[Part]:
+    """Fill each step as high as the part of it that was busy: over the whole height for all.
+
+    Parts are rounded to per cent, which is finer than a screen shows.
+    """
+    parts = np.nan_to_num(story.busy_parts).round(2)
+    if not parts.any():
+        return
+    edges = np.stack([story.steps.first_at, story.ends], axis=1).ravel()
+    heights = np.stack([parts * top, np.zeros_like(parts)], axis=1).ravel()
+    is_last = np.append(np.diff(edges) > 0, True)  # of several at one time
+    edges, heights = edges[is_last], heights[is_last]
+    changes = np.append(True, np.abs(np.diff(heights)) > 0)
+    yield _filled("busy", edges[changes].astype(np.float64), heights[changes]) | {
+        "line": {"width": 0, "shape": "hv"},
+        "fill": "tozeroy",
+    }
 
 
 def _filled(name: str, x: Floats, y: Floats) -> Part:

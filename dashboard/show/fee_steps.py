@@ -5,15 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cached_property
-from typing import Final, TypeAlias
+from typing import Final, NamedTuple, Self, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from dashboard.domain.quantity import Wei
+from dashboard.show.text import share
 from dashboard.store.columns import milliseconds_of, moment_of
 from dashboard.store.fee_arrays import Integers
-from dashboard.store.fee_columns import FeeStep, FeeSteps
+from dashboard.store.fee_columns import FeeStep, FeeSteps, Floats
 
 Stretch: TypeAlias = tuple[datetime, datetime]
 Mask: TypeAlias = npt.NDArray[np.bool_]
@@ -26,6 +27,23 @@ _MOST_HEIGHTS: Final = 20
 _MILLISECOND: Final = timedelta(milliseconds=1)
 
 
+class BusyCounts(NamedTuple):
+    """How many values of each step were judged, and how many of these were above the threshold."""
+
+    judged: Integers
+    above: Integers
+
+    @classmethod
+    def of(cls, steps: FeeSteps, busy: FeeSteps) -> Self:
+        """Count values of 1 (busy) and 0 within the steps of the fees that were judged."""
+        places = np.maximum(np.searchsorted(steps.first_at, busy.first_at, side="right") - 1, 0)
+        above = np.rint(busy.means * busy.values)
+        judged, above = (
+            np.bincount(places, each, len(steps)).astype(np.int64) for each in (busy.values, above)
+        )
+        return cls(judged, above)
+
+
 @dataclass(frozen=True)  # without slots: what is computed is kept beside the fields
 class FeeStory:
     """The steps of a fee until a moment, with the levels that held at each, None where unknown.
@@ -33,7 +51,8 @@ class FeeStory:
     A silence of more than `longest_step` is a gap; one of more than `longest_silence` is told
     where it lies inside of a step. What is shown begins at `since`, perhaps before the first step.
     `usual` and `threshold` are as long as `steps`; at least one. Where each block is seen, a value
-    comes every `value_time`, as far as that is known. Arrays have an element for each step.
+    comes every `value_time`, as far as that is known. `busy` is None where it is not counted.
+    Arrays have an element for each step.
     """
 
     steps: FeeSteps
@@ -44,6 +63,7 @@ class FeeStory:
     since: datetime
     until: datetime
     value_time: timedelta | None = None
+    busy: BusyCounts | None = None
 
     @property
     def is_flat(self) -> bool:
@@ -88,11 +108,12 @@ class FeeStory:
         return np.where(self.is_followed, self._following, self.steps.last_at)
 
     @cached_property
-    def is_busy(self) -> Mask:
-        """Whether all of a step lies above the threshold that held when it began."""
-        if self.threshold is None:
-            return np.zeros(len(self.steps), bool)
-        return self.steps.lowest > self.threshold
+    def busy_parts(self) -> Floats:
+        """Which part of each step was busy, of what was judged; not a number where nothing was."""
+        parts = np.full(len(self.steps), np.nan)
+        if self.busy is not None:
+            np.divide(self.busy.above, self.busy.judged, out=parts, where=self.busy.judged > 0)
+        return parts
 
     @cached_property
     def begins_late(self) -> bool:
@@ -111,22 +132,9 @@ class FeeStory:
         """When each gap begins and ends, oldest first, in rows of two; also the one that lasts."""
         return np.stack([self.steps.last_at, self._following], axis=1)[~self.is_followed]
 
-    @cached_property
-    def busy_edges(self) -> Integers:
-        """When each busy stretch begins and ends, in rows of two; steps that touch are joined."""
-        first = self.steps.first_at
-        touches = self.is_busy[:-1] & self.is_busy[1:] & (self.ends[:-1] == first[1:])
-        begins = self.is_busy & ~np.append(False, touches)
-        stops = self.is_busy & ~np.append(touches, False)
-        return np.stack([first[begins], self.ends[stops]], axis=1)
-
     def gaps(self) -> list[Stretch]:
         """Return the times of which nothing is known, oldest first."""
         return _stretches(self.gap_edges)
-
-    def busy_stretches(self) -> list[Stretch]:
-        """Return the times of busy steps, oldest first."""
-        return _stretches(self.busy_edges)
 
     def silences_inside(self) -> list[FeeStep]:
         """Return the steps within which nothing was seen for longer than usual, oldest first.
@@ -137,20 +145,16 @@ class FeeStory:
         is_silent = (self.longest_silence // _MILLISECOND < gaps) & (gaps <= lasted)
         return [self.steps[place] for place in np.flatnonzero(is_silent).tolist()]
 
-    def busy_share(self) -> tuple[float, float] | None:
-        """Return the least and the greatest share of busy time in the time that is known.
+    def judged_share(self) -> float:
+        """Return the share of the time that is known in which busy and calm were told apart."""
+        return float(self._judged_lengths.sum() / self._lengths.sum())
 
-        A step that lies on both sides of its threshold may have been busy for any part of it. None
-        where no level is known.
-        """
-        if self.threshold is None:
-            return None
-        lengths = self.ends - self.steps.first_at
+    def busy_share(self) -> float | None:
+        """Return the share of busy time in the time that was judged; None where none was."""
+        lengths = self._judged_lengths
         if not lengths.any():
-            lengths = np.ones_like(lengths)
-        may_be_busy = self.steps.highest > self.threshold
-        least, greatest = (lengths[mask].sum() for mask in (self.is_busy, may_be_busy))
-        return float(least / lengths.sum()), float(greatest / lengths.sum())
+            return None
+        return float((lengths * np.nan_to_num(self.busy_parts)).sum() / lengths.sum())
 
     def can_be_read(self, level: Integers) -> bool:
         """Whether a level is a line, not a noise that goes up and down the chart all the time."""
@@ -166,8 +170,39 @@ class FeeStory:
         return min(1.0, int(self.steps.values.sum()) / expected) if expected else 1.0
 
     @cached_property
+    def _lengths(self) -> Integers:
+        """How long each step is known; all the same where none lasts."""
+        lengths = self.ends - self.steps.first_at
+        return lengths if lengths.any() else np.ones_like(lengths)
+
+    @cached_property
+    def _judged_lengths(self) -> Floats:
+        """How long of each step was judged."""
+        if self.busy is None:
+            return np.zeros(len(self.steps))
+        parts = np.minimum(self.busy.judged / self.steps.values, 1.0)
+        judged: Floats = parts * self._lengths
+        return judged
+
+    @cached_property
     def _following(self) -> Integers:
         return np.append(self.steps.first_at[1:], milliseconds_of(self.until))
+
+
+def busy_in_words(story: FeeStory) -> str | None:
+    """Say how long it was busy, None where no threshold is known."""
+    if story.threshold is None:
+        return None
+    if story.busy is None:
+        return "How long it was busy is not counted where the base fee never moves."
+    busy, judged = story.busy_share(), story.judged_share()
+    if busy is None:
+        return "How long it was busy was not counted then."
+    of = "the time that was seen"
+    if share(judged) != share(1.0):
+        of = f"the time that was judged, which is {share(judged)} of {of}"
+    is_little = busy > 0 and share(busy) == share(0.0)
+    return f"Above the busy level for {'less than 1%' if is_little else share(busy)} of {of}."
 
 
 def longest_usual_silence(steps: FeeSteps, period: timedelta) -> timedelta:

@@ -12,7 +12,7 @@ import pandas as pd
 from dashboard.domain.quantity import NetworkId, Wei
 from dashboard.domain.spreadsheet import write_csv
 from dashboard.show.fee_steps import FeeStory
-from dashboard.show.text import unit_of
+from dashboard.show.text import share, unit_of
 from dashboard.store.fee_arrays import Integers
 
 CSV_COLUMNS: Final = (
@@ -29,7 +29,7 @@ CSV_COLUMNS: Final = (
     "longest_gap_seconds",
     "base_fee_percentile_wei",
     "busy_threshold_wei",
-    "busy",
+    "busy_share",
 )
 
 
@@ -51,7 +51,7 @@ def fee_table(story: FeeStory) -> pd.DataFrame:
         ("Busy above", story.threshold),
     ):
         columns[f"{name}, {unit}"] = np.nan if values is None else values / wei_per_unit
-    columns["Busy"] = np.where(story.is_busy, "busy", "")
+    columns["Busy"] = ["" if np.isnan(part) else share(part) for part in story.busy_parts.tolist()]
     return pd.DataFrame(columns).iloc[::-1].reset_index(drop=True)
 
 
@@ -74,13 +74,13 @@ def fee_csv(story: FeeStory, network_id: NetworkId) -> str:
                 f"{step.longest_gap.total_seconds():g}",
                 usual,
                 threshold,
-                "yes" if is_busy else "no",
+                "" if np.isnan(part) else f"{part:.6g}",
             )
-            for step, usual, threshold, is_busy in zip(
+            for step, usual, threshold, part in zip(
                 story.steps,
                 _each(story.usual),
                 _each(story.threshold),
-                story.is_busy.tolist(),
+                story.busy_parts.tolist(),
                 strict=False,
             )
         ),

@@ -7,6 +7,8 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Final, TypeVar
 
+import numpy as np
+
 from dashboard.detect.gas import (
     FLAT_FOR,
     PRIORITY_WINDOW,
@@ -19,14 +21,18 @@ from dashboard.domain.exclusion import StoredRejection
 from dashboard.domain.fee_windows import RankedFees
 from dashboard.domain.gas import SuggestedGasFees
 from dashboard.domain.grounds import FeeGrounds
+from dashboard.domain.observation import Operation
 from dashboard.domain.quantity import TxHash
 from dashboard.domain.verdict import Evidence, conclude
 from dashboard.show.dossiers import Dossier, Finding
+from dashboard.show.fee_steps import BusyCounts, FeeStory, longest_usual_silence
 from dashboard.show.networks import Datum, NetworkCard, NetworkFigures
 from dashboard.store.answers import evidence_among
 from dashboard.store.cohorts import portions
 from dashboard.store.conditions import held as held_condition
 from dashboard.store.connection import Connection
+from dashboard.store.fee_arrays import Integers
+from dashboard.store.fee_series import Between, FeeKind, fee_mark_steps, fee_steps
 from dashboard.store.fee_windows import priority_fee_window
 from dashboard.store.observations import Dated, base_fees, latest_gas
 from dashboard.store.rejections import versions_among
@@ -76,6 +82,49 @@ def _priority(
     window = RankedFees(base_fee for _, base_fee in figures.recent)
     readings = FeeReadings(fees.value.estimated_base_fee, None, window)
     return weigh_fees(readings, PriorityReadings(medium, stored))
+
+
+def fee_story(
+    connection: Connection, figures: NetworkFigures, kind: FeeKind, between: Between
+) -> FeeStory | None:
+    """Read what a fee of a network did, None where none was seen.
+
+    Busy time is counted by the base fee: where that never moves, it is not counted.
+    """
+    card = figures.card
+    steps = fee_steps(connection, card.network_id, kind, between)
+    if not len(steps):
+        return None
+    busy = None
+    if figures.priority is None:
+        counted = fee_steps(connection, card.network_id, FeeKind.IS_BUSY, between)
+        busy = BusyCounts.of(steps, counted)
+    usual, threshold = _levels(connection, figures, between, steps.first_at)
+    silence = longest_usual_silence(steps, card.gas_period)
+    return FeeStory(
+        steps,
+        usual,
+        threshold,
+        max(silence, between.step),
+        silence,
+        between.since,
+        between.until,
+        card.value_time,
+        busy,
+    )
+
+
+def _levels(
+    connection: Connection, figures: NetworkFigures, between: Between, moments: Integers
+) -> tuple[Integers | None, Integers | None]:
+    """Return the usual and the busy level at moments; of a priority fee, the level of now."""
+    if figures.priority is not None:
+        return None, np.full_like(moments, figures.priority.threshold)
+    usual, threshold = (
+        fee_mark_steps(connection, figures.card.network_id, operation, between).at(moments)
+        for operation in (Operation.BASE_FEE_PERCENTILE, Operation.BUSY_THRESHOLD)
+    )
+    return usual, threshold
 
 
 def dossiers(

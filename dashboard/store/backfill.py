@@ -17,9 +17,11 @@ from typing import Final, NamedTuple
 from sqlalchemy import Connection, select
 
 from dashboard.domain.alignment import Fit, fits
-from dashboard.domain.fee_rollup import SeenFee
+from dashboard.domain.fee_rollup import FeeSeries, SeenFee
 from dashboard.domain.quantity import NetworkId, Wei
+from dashboard.store.busy_fees import judge
 from dashboard.store.columns import milliseconds_of, moment_of
+from dashboard.store.fee_keeping import ESTIMATED
 from dashboard.store.fee_rollups import Arrival
 from dashboard.store.schema import base_fee_histories, estimated_base_fees, suggested_gas_fees
 from dashboard.store.upsert import insert_all_new
@@ -55,17 +57,17 @@ class Timed(NamedTuple):
 
 def backfill(
     connection: Connection, network_id: NetworkId, answer: Answer, block_time: timedelta
-) -> list[Arrival]:
+) -> dict[FeeSeries, list[Arrival]]:
     """Keep the base fees of those blocks of a history that nobody saw.
 
     `base_fee_histories` still holds the answer before this one: what that told too is not told
-    again. Return what was kept, for roll-ups.
+    again. Thresholds must be kept already. Return what was kept, for roll-ups.
     """
     answer = answer._replace(asked_at=_as_stored(answer.asked_at))
     earlier = _earlier(connection, network_id)
     told = list(_told(answer, earlier, block_time))
     if not told:
-        return []
+        return {}
     since = told[0].at - _leeway(answer.asked_at - told[0].at, block_time)
     if earlier is not None and earlier.asked_at < told[0].at:
         since = max(since, earlier.asked_at + _MILLISECOND)  # none of these blocks was there then
@@ -73,12 +75,19 @@ def backfill(
     if answer.observed is not None:
         seen.append(Timed(answer.asked_at, answer.observed))
     placed = dict(_apart(unseen(told, seen, block_time), {each.at for each in seen}))
-    rows = [{"network_id": network_id, "at": at, "base_fee": placed[at]} for at in placed]
-    insert_all_new(connection, estimated_base_fees, rows)
-    return [
-        Arrival(SeenFee(milliseconds_of(at), base_fee, is_estimated=True))
-        for at, base_fee in placed.items()
+    base_fees = [(milliseconds_of(at), base_fee) for at, base_fee in placed.items()]
+    judged = judge(connection, network_id, base_fees)
+    rows = [
+        {"network_id": network_id, "at": at, "base_fee": placed[at], "is_busy": is_busy}
+        for at, is_busy in zip(placed, judged, strict=True)
     ]
+    insert_all_new(connection, estimated_base_fees, rows)
+    kept = zip(base_fees, judged, strict=True)
+    busy = [(at, Wei(is_busy)) for (at, _), is_busy in kept if is_busy is not None]
+    return {
+        series: [Arrival(SeenFee(at, value, is_estimated=True)) for at, value in values]
+        for series, values in zip(ESTIMATED, (base_fees, busy), strict=True)
+    }
 
 
 def _earlier(connection: Connection, network_id: NetworkId) -> Answer | None:

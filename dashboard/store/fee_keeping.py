@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from datetime import datetime
 from typing import Any, Final
 
 from sqlalchemy import Connection, RowMapping, Table, select
@@ -11,6 +10,7 @@ from sqlalchemy import Connection, RowMapping, Table, select
 from dashboard.domain.fee_rollup import FeeSeries, SeenFee
 from dashboard.domain.observation import GasObservation, GasSource, Operation
 from dashboard.domain.quantity import NetworkId, Wei
+from dashboard.store.busy_fees import judge
 from dashboard.store.columns import milliseconds_of
 from dashboard.store.driver import read_rows
 from dashboard.store.fee_rollups import Arrival, Arrivals
@@ -18,11 +18,18 @@ from dashboard.store.fee_rows import row_of_fees
 from dashboard.store.schema import fee_marks, suggested_gas_fees
 from dashboard.store.upsert import insert_new, put
 
-SUGGESTED: Final = (FeeSeries.ESTIMATED_BASE_FEE, FeeSeries.MEDIUM_MAX_PRIORITY_FEE)
+SUGGESTED: Final = (
+    FeeSeries.ESTIMATED_BASE_FEE,
+    FeeSeries.MEDIUM_MAX_PRIORITY_FEE,
+    FeeSeries.IS_BUSY,
+)
 """What is rolled up of `suggestedGasFees`; each stands in the column of its name."""
 
+ESTIMATED: Final = (FeeSeries.ESTIMATED_BASE_FEE, FeeSeries.IS_BUSY)
+"""What is rolled up of an estimated base fee."""
+
 _FORGET_ESTIMATE: Final = (
-    "DELETE FROM estimated_base_fees WHERE network_id = ? AND at = ? RETURNING base_fee"
+    "DELETE FROM estimated_base_fees WHERE network_id = ? AND at = ? RETURNING base_fee, is_busy"
 )
 
 MARKS: Final = {
@@ -34,20 +41,32 @@ MARKS: Final = {
 def keep_suggested_fees(
     connection: Connection, observation: GasObservation, arrivals: Arrivals
 ) -> None:
-    """Keep the suggested fees of an observation, if any; add what that is for roll-ups."""
+    """Keep the suggested fees of an observation, if any; add what that is for roll-ups.
+
+    Its threshold must be kept already: the base fee is judged by it.
+    """
     row = suggested_row(observation)
     if row is None:
         return
+    network_id, at = observation.network_id, milliseconds_of(observation.asked_at)
+    [row["is_busy"]] = judge(connection, network_id, [(at, row["estimated_base_fee"])])
     is_kept, held = _keep(connection, suggested_gas_fees, row)
     if not is_kept:
         return
-    at = milliseconds_of(observation.asked_at)
+    if held is None:
+        replaced = _forget_estimate(connection, network_id, at)
+    else:
+        replaced = {series: SeenFee(at, fee) for series, fee in rolled_up_of(held)}
+    for series, fee in rolled_up_of(row):
+        arrivals[series].append(Arrival(SeenFee(at, fee), replaced.get(series)))
+
+
+def rolled_up_of(row: Mapping[str, Any] | RowMapping) -> Iterator[tuple[FeeSeries, Wei]]:
+    """Yield what a row of suggested fees tells of each series; one may not have been judged."""
     for series in SUGGESTED:
-        name = series.name.lower()
-        instead_of = None if held is None else SeenFee(at, held[name])
-        if instead_of is None and series is FeeSeries.ESTIMATED_BASE_FEE:
-            instead_of = _forget_estimate(connection, observation.network_id, observation.asked_at)
-        arrivals[series].append(Arrival(SeenFee(at, row[name]), instead_of))
+        fee = row[series.name.lower()]
+        if fee is not None:
+            yield series, fee
 
 
 def keep_marks(connection: Connection, observation: GasObservation, arrivals: Arrivals) -> None:
@@ -106,9 +125,14 @@ def _keep(
     return True, held
 
 
-def _forget_estimate(connection: Connection, network_id: NetworkId, at: datetime) -> SeenFee | None:
-    """Forget the base fee that was only estimated to be of this moment; return it."""
-    values = (network_id, milliseconds_of(at))
-    for (fee,) in read_rows(connection, _FORGET_ESTIMATE, values):
-        return SeenFee(milliseconds_of(at), fee, is_estimated=True)
-    return None
+def _forget_estimate(
+    connection: Connection, network_id: NetworkId, at: int
+) -> dict[FeeSeries, SeenFee]:
+    """Forget the base fee that was only estimated to be of this moment; return what it told."""
+    for values in read_rows(connection, _FORGET_ESTIMATE, (network_id, at)):
+        return {
+            series: SeenFee(at, value, is_estimated=True)
+            for series, value in zip(ESTIMATED, values, strict=True)
+            if value is not None
+        }
+    return {}

@@ -120,8 +120,8 @@ class Histograms:
         for octet in range(int(width.max(initial=0))):
             has = width > octet
             counts[has] |= octets[at[has] + octet] << 8 * octet
-        counts[parts >> _PART_BITS > 0] = 0  # no fee is as large
-        return cls(owners, parts & (1 << _PART_BITS) - 1, counts)
+        is_counted = (counts > 0) & (parts >> _PART_BITS == 0)  # no fee is larger
+        return cls(owners[is_counted], parts[is_counted], counts[is_counted])
 
     def owned_by(self, owner_of: Integers) -> Histograms:
         """Give each to another owner; those of one are added up where they are compared."""

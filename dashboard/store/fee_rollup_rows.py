@@ -186,8 +186,14 @@ def rollup_of(row: Row) -> FeeRollup:
 
 
 def rollup_of_whole(row: Row) -> FeeRollup:
-    """Read a roll-up back from a row with all columns; ValueError where its histogram is none."""
-    return rollup_of((*row[2:11], *row[13:]))
+    """Read a roll-up back from a row with all columns.
+
+    ValueError where its histogram is none, or counts nothing.
+    """
+    rollup = rollup_of((*row[2:11], *row[13:]))
+    if not rollup.histogram.count:
+        raise ValueError("the histogram of a roll-up counts nothing")
+    return rollup
 
 
 def _octets_of(total: int) -> bytes:

@@ -47,10 +47,11 @@ from dashboard.store.fee_values import SeriesOf, fee_values, last_mark_before
 
 
 class FeeKind(StrEnum):
-    """Which fee a series tells, by the name of its column."""
+    """Which fee a series tells, or whether it was busy (1 or 0), by the name of its column."""
 
     BASE_FEE = "estimated_base_fee"
     MEDIUM_PRIORITY_FEE = "medium_max_priority_fee"
+    IS_BUSY = "is_busy"
 
 
 class Between(NamedTuple):
@@ -74,6 +75,7 @@ class Between(NamedTuple):
 _SERIES: Final = {
     FeeKind.BASE_FEE: FeeSeries.ESTIMATED_BASE_FEE,
     FeeKind.MEDIUM_PRIORITY_FEE: FeeSeries.MEDIUM_MAX_PRIORITY_FEE,
+    FeeKind.IS_BUSY: FeeSeries.IS_BUSY,
 }
 
 

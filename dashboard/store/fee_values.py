@@ -16,8 +16,9 @@ _SEEN: Final = (
     "WHERE network_id = ? AND asked_at >= ? AND asked_at < ?"
 )
 _ESTIMATED: Final = (
-    "SELECT at, base_fee, -1 FROM estimated_base_fees WHERE network_id = ? AND at >= ? AND at < ?"
+    "SELECT at, {}, -1 FROM estimated_base_fees WHERE network_id = ? AND at >= ? AND at < ?"
 )
+_IS_JUDGED: Final = " AND is_busy IS NOT NULL"
 _MARKS: Final = (
     "SELECT asked_at AS at, fee, 0 AS is_estimated FROM fee_marks "
     "WHERE network_id = ? AND operation = '{}' AND asked_at >= ? AND asked_at < ?"
@@ -27,8 +28,15 @@ _OPERATIONS: Final = {
     FeeSeries.BUSY_THRESHOLD: Operation.BUSY_THRESHOLD,
 }
 _PARTS: Final = {
-    FeeSeries.ESTIMATED_BASE_FEE: (_SEEN.format("estimated_base_fee"), _ESTIMATED),
+    FeeSeries.ESTIMATED_BASE_FEE: (
+        _SEEN.format("estimated_base_fee"),
+        _ESTIMATED.format("base_fee"),
+    ),
     FeeSeries.MEDIUM_MAX_PRIORITY_FEE: (_SEEN.format("medium_max_priority_fee"),),
+    FeeSeries.IS_BUSY: (
+        _SEEN.format("is_busy") + _IS_JUDGED,
+        _ESTIMATED.format("is_busy") + _IS_JUDGED,
+    ),
     **{series: (_MARKS.format(operation),) for series, operation in _OPERATIONS.items()},
 }
 _QUERIES: Final = {
@@ -50,6 +58,7 @@ _FIRST_MARK: Final = (
 _FIRSTS: Final = {
     FeeSeries.ESTIMATED_BASE_FEE: (_FIRST_SEEN, _FIRST_ESTIMATED),
     FeeSeries.MEDIUM_MAX_PRIORITY_FEE: (_FIRST_SEEN,),
+    FeeSeries.IS_BUSY: (_FIRST_SEEN, _FIRST_ESTIMATED),
     **{series: (_FIRST_MARK.format(operation),) for series, operation in _OPERATIONS.items()},
 }
 _ALL: Final = 2**62

@@ -12,8 +12,9 @@ from sqlalchemy import Connection, Table, func, insert, or_, select
 from dashboard.domain.fee_rollup import MINUTE, FeeSeries, Level, SeenFee
 from dashboard.domain.observation import GasObservation, GasSource
 from dashboard.domain.quantity import NetworkId
+from dashboard.store.busy_fees import judge
 from dashboard.store.columns import milliseconds_of, moment_of
-from dashboard.store.fee_keeping import MARKS, SUGGESTED, mark_rows, suggested_row
+from dashboard.store.fee_keeping import MARKS, mark_rows, rolled_up_of, suggested_row
 from dashboard.store.fee_rollup_rows import begins_between
 from dashboard.store.fee_rollups import Arrival, roll_up_arrivals
 from dashboard.store.fee_values import SeriesOf
@@ -38,24 +39,24 @@ def keep_gas_history(connection: Connection, observations: Sequence[GasObservati
     for network_id in sorted({each.network_id for each in observations}):
         of_network = [each for each in observations if each.network_id == network_id]
         arrivals = defaultdict[FeeSeries, list[Arrival]](list)
-        fees = _beside_estimates(connection, network_id, of_network)
-        of_medium = SeriesOf(network_id, FeeSeries.MEDIUM_MAX_PRIORITY_FEE)
-        for at, row in _insert_unknown(connection, of_medium, suggested_gas_fees, fees).items():
-            for series in SUGGESTED:
-                arrivals[series].append(Arrival(SeenFee(at, row[series.name.lower()])))
         marks = [mark for each in of_network for mark in mark_rows(each)]
         for operation, series in MARKS.items():
             rows = [row for of_operation, row in marks if of_operation is operation]
             of_mark = SeriesOf(network_id, series)
             for at, row in _insert_unknown(connection, of_mark, fee_marks, rows).items():
                 arrivals[series].append(Arrival(SeenFee(at, row["fee"])))
+        fees = _beside_estimates(connection, network_id, of_network)
+        of_medium = SeriesOf(network_id, FeeSeries.MEDIUM_MAX_PRIORITY_FEE)
+        for at, row in _insert_unknown(connection, of_medium, suggested_gas_fees, fees).items():
+            for series, fee in rolled_up_of(row):
+                arrivals[series].append(Arrival(SeenFee(at, fee)))
         roll_up_arrivals(connection, network_id, arrivals)
 
 
 def _beside_estimates(
     connection: Connection, network_id: NetworkId, observations: Sequence[GasObservation]
 ) -> list[dict[str, Any]]:
-    """Return the rows of suggested fees of whose time no base fee was estimated."""
+    """Return the rows, judged, of suggested fees of whose time no base fee was estimated."""
     rows = [row for row in map(suggested_row, observations) if row is not None]
     times = [row["asked_at"] for row in rows]
     if not times:
@@ -65,7 +66,11 @@ def _beside_estimates(
         estimated_base_fees.c.network_id == network_id, at.between(min(times), max(times))
     )
     estimated = set(map(milliseconds_of, connection.scalars(query)))
-    return [row for row in rows if milliseconds_of(row["asked_at"]) not in estimated]
+    rows = [row for row in rows if milliseconds_of(row["asked_at"]) not in estimated]
+    fees = [(milliseconds_of(row["asked_at"]), row["estimated_base_fee"]) for row in rows]
+    for row, is_busy in zip(rows, judge(connection, network_id, fees), strict=True):
+        row["is_busy"] = is_busy
+    return rows
 
 
 def _insert_unknown(

@@ -83,16 +83,15 @@ def save_gas(
     network_id, asked_at = observation.network_id, observation.asked_at
     history = observation.base_fee_history
     arrivals: Arrivals = defaultdict[FeeSeries, list[Arrival]](list)
+    keep_marks(connection, observation, arrivals)
     if history is not None:
         if block_time is not None:
             fees = observation.suggested_gas_fees
             answer = Answer(history, asked_at, None if fees is None else fees.estimated_base_fee)
-            filled = backfill(connection, network_id, answer, block_time)
-            arrivals[FeeSeries.ESTIMATED_BASE_FEE] += filled
+            arrivals |= backfill(connection, network_id, answer, block_time)
         row = {"network_id": network_id, "asked_at": asked_at, "base_fees": list(history)}
         put(connection, base_fee_histories, [row])
     keep_suggested_fees(connection, observation, arrivals)
-    keep_marks(connection, observation, arrivals)
     roll_up_arrivals(connection, network_id, arrivals)
     for operation in _answered(observation):
         if observation.source_of(operation) is not GasSource.NODE_INSTEAD:

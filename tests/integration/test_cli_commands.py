@@ -127,6 +127,7 @@ def test_fees_over_a_time_are_told_step_by_step(installation: Installation) -> N
     (step,) = network["baseFees"]
     assert (step["lowest"], step["highest"], step["values"]) == (str(LARGEST), str(LARGEST), 1)
     assert (step["median"], step["p90"], step["longestGap"]) == (str(LARGEST), str(LARGEST), 0)
+    assert (step["busyShare"], network["busyShare"], network["judgedShare"]) == (1.0, 1.0, 1.0)
 
 
 def test_alerts_tell_whom_when_and_with_which_answer(installation: Installation) -> None:

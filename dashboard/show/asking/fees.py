@@ -6,26 +6,16 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
 
-import numpy as np
-
 from dashboard.domain.gas import SuggestedGasFees
-from dashboard.domain.observation import Operation
 from dashboard.show.asking.source import Source
 from dashboard.show.charts import Drawing
 from dashboard.show.fee_chart import fee_drawing
-from dashboard.show.fee_steps import FeeStory, longest_usual_silence
+from dashboard.show.fee_steps import FeeStory
 from dashboard.show.fresh import Fresh
-from dashboard.show.networks import Datum, NetworkCard, NetworkFigures, NetworkStatus
+from dashboard.show.networks import Datum, NetworkCard, NetworkStatus
+from dashboard.show.reading import fee_story
 from dashboard.show.spans import Span, spans_worth_offering
-from dashboard.store.connection import Connection
-from dashboard.store.fee_arrays import Integers
-from dashboard.store.fee_series import (
-    Between,
-    FeeKind,
-    fee_mark_steps,
-    fee_steps,
-    first_seen_at,
-)
+from dashboard.store.fee_series import Between, FeeKind, first_seen_at
 from dashboard.store.observations import latest_gas
 
 _SHARED_FOR: Final = timedelta(seconds=1)
@@ -94,33 +84,8 @@ class FeeQuestions:
         card, now = status.card, self._source.now()
         between = Between(span.begins_at(now), now, span.step)
         with self._source.store.read() as connection:
-            steps = fee_steps(connection, card.network_id, kind, between)
-            if not len(steps):
-                return None
-            usual, threshold = _levels(connection, status.figures, between, steps.first_at)
-        since, silence = between.since, longest_usual_silence(steps, card.gas_period)
-        story = FeeStory(
-            steps,
-            usual,
-            threshold,
-            max(silence, span.step),
-            silence,
-            since,
-            now,
-            card.value_time,
-        )
-        drawing = fee_drawing(story, since, card.name, NAMES[kind])
+            story = fee_story(connection, status.figures, kind, between)
+        if story is None:
+            return None
+        drawing = fee_drawing(story, between.since, card.name, NAMES[kind])
         return FeeView(kind, story, drawing)
-
-
-def _levels(
-    connection: Connection, figures: NetworkFigures, between: Between, moments: Integers
-) -> tuple[Integers | None, Integers | None]:
-    """Return the usual and the busy level at moments; of a priority fee, the level of now."""
-    if figures.priority is not None:
-        return None, np.full_like(moments, figures.priority.threshold)
-    usual, threshold = (
-        fee_mark_steps(connection, figures.card.network_id, operation, between).at(moments)
-        for operation in (Operation.BASE_FEE_PERCENTILE, Operation.BUSY_THRESHOLD)
-    )
-    return usual, threshold

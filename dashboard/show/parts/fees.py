@@ -4,21 +4,19 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
+import numpy as np
 import streamlit as st
 
 from dashboard.domain.foreign import visible
 from dashboard.domain.gas import FeeSuggestion, SuggestedGasFees
 from dashboard.domain.quantity import Wei
-from dashboard.show.fee_steps import FeeStory, Stretch
+from dashboard.show.fee_steps import FeeStory, Stretch, busy_in_words
 from dashboard.show.networks import Datum
 from dashboard.show.parts.markup import Markup, element, join
 from dashboard.show.spans import Span
 from dashboard.show.text import age, exact_fee, fee, share, span
 
 _TREND_LENGTH = 40
-_WIDE = 0.5
-"""How far apart the least and the greatest share may lie and still tell something."""
-
 _ALL = 0.995
 """The share of blocks that counts as all: their pace is never even."""
 
@@ -102,23 +100,20 @@ def _values(story: FeeStory, name: str) -> list[str]:
     if story.is_flat:
         return [f"{name}: {lowest} all the time."]
     said = [f"Lowest {lowest}, highest {highest}."]
-    busy = story.busy_share()
-    if busy is not None:
-        said.append(_busy(*busy))
-    return [*said, *_unread(story)]
+    return [*said, *_busy(story), *_unread(story)]
 
 
-def _busy(least: float, greatest: float) -> str:
-    """Say how long it was busy; where steps hold both, that is only known from and to."""
-    if greatest - least > _WIDE:
-        return "How long it was busy is not known from steps as long as these: choose less time."
-    from_to = [share(least), share(greatest)]
-    if from_to[0] == from_to[1]:
-        return f"Above the busy level for {from_to[0]} of the time that was seen (shaded)."
-    return (
-        f"Above the busy level for {' to '.join(from_to)} of the time that was seen (shaded: steps "
-        "that were all of it)."
-    )
+def _busy(story: FeeStory) -> list[str]:
+    """Say how long it was busy, and what is shaded for that."""
+    said = busy_in_words(story)
+    if said is None:
+        return []
+    parts = np.nan_to_num(story.busy_parts)
+    if not parts.any():
+        return [said]
+    if ((parts > 0) & (parts < 1)).any():
+        return [said, "Shaded: each step as high as the part of it that was busy."]
+    return [said, "Shaded: busy time."]
 
 
 def _unread(story: FeeStory) -> list[str]:

@@ -79,5 +79,5 @@ __all__ = [
     "watched_senders",
 ]
 
-REVISION: Final = "0022"
+REVISION: Final = "0023"
 """The schema that this code reads and writes; revisions count up."""

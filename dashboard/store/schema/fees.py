@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from sqlalchemy import JSON, Column, Float, String, Table
+from sqlalchemy import JSON, Column, Float, SmallInteger, String, Table
 
 from dashboard.domain.observation import GasSource
 from dashboard.store.columns import Duration, ForeignText, Moment, Network, WeiAmount
@@ -27,6 +27,14 @@ def source() -> Column[Any]:
     return Column("source", String(20), nullable=False, server_default=GasSource.GAS_API)
 
 
+def is_busy() -> Column[Any]:
+    """Return the column that tells a base fee above the threshold that held then.
+
+    1 or 0 as a roll-up adds them up, NULL where no threshold was known.
+    """
+    return Column("is_busy", SmallInteger)
+
+
 suggested_gas_fees = Table(
     "suggested_gas_fees",
     metadata,
@@ -45,6 +53,7 @@ suggested_gas_fees = Table(
     needed("base_fee_trend", ForeignText),
     Column("version", ForeignText),
     source(),
+    is_busy(),
     sqlite_with_rowid=False,
 )
 
@@ -55,6 +64,7 @@ estimated_base_fees = Table(
     key("network_id", Network),
     key("at", Moment),
     needed("base_fee", WeiAmount),
+    is_busy(),
     sqlite_with_rowid=False,
 )
 

@@ -105,6 +105,27 @@ def test_levels_are_the_percentiles_of_the_marks_before() -> None:
     assert busy.fees[-1] == window.percentile(90)
 
 
+def test_each_base_fee_is_judged_by_the_threshold_before_it() -> None:
+    base_fees, thresholds, busy = (
+        [
+            np.concatenate(column)
+            for column in zip(*((each.at, each.fees) for each in some), strict=True)
+        ]
+        for some in (
+            days_of(CALM, 60 * DAY, series)
+            for series in (
+                FeeSeries.ESTIMATED_BASE_FEE,
+                FeeSeries.BUSY_THRESHOLD,
+                FeeSeries.IS_BUSY,
+            )
+        )
+    )
+
+    held = thresholds[1][np.searchsorted(thresholds[0], base_fees[0], side="right") - 1]
+    assert np.array_equal(busy[0], base_fees[0])
+    assert np.array_equal(busy[1], (base_fees[1] > held).astype(int))
+
+
 def test_flat_chain_has_one_base_fee_and_priority_fees_that_move() -> None:
     (base_fees,) = days_of(FLAT, 3 * DAY, FeeSeries.ESTIMATED_BASE_FEE)
     (priority_fees,) = days_of(FLAT, 3 * DAY, FeeSeries.MEDIUM_MAX_PRIORITY_FEE)

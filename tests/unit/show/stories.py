@@ -10,7 +10,7 @@ import numpy as np
 
 from dashboard.domain.fee_windows import nearest_rank
 from dashboard.domain.quantity import Wei
-from dashboard.show.fee_steps import FeeStory
+from dashboard.show.fee_steps import BusyCounts, FeeStory
 from dashboard.store.columns import milliseconds_of
 from dashboard.store.fee_columns import FeeStep, FeeSteps
 from tests.builders import A_MOMENT, seconds
@@ -19,7 +19,7 @@ STEP: Final = timedelta(seconds=10)
 
 
 def a_step(
-    number: int,
+    number: float,
     *fees: int,
     lasts: timedelta = timedelta(0),
     **changes: Any,  # noqa: ANN401 - any field
@@ -54,6 +54,7 @@ def a_story(*fees: int | None, **changes: Any) -> FeeStory:  # noqa: ANN401 - an
         "longest_silence": seconds(15),
         "since": A_MOMENT,
         "until": A_MOMENT + (len(fees) or len(steps)) * STEP,
+        "busy": BusyCounts(steps.values, np.where(steps.lowest > 10, steps.values, 0)),
     }
     return FeeStory(**(fields | changes))
 

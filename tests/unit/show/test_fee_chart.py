@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -11,7 +12,7 @@ import plotly.graph_objects as go
 import pytest
 
 from dashboard.show.fee_chart import fee_drawing, fee_figure
-from dashboard.show.fee_steps import FeeStory
+from dashboard.show.fee_steps import BusyCounts, FeeStory
 from dashboard.show.spans import SPANS, Span
 from tests.builders import A_MOMENT, GWEI
 from tests.unit.show.figures import array
@@ -45,7 +46,11 @@ def long_story(span: Span) -> FeeStory:
     ]
     levels = 10 * GWEI + np.arange(count)
     until = steps[-1].last_at
-    return a_story(steps=steps, usual=levels, threshold=levels, longest_step=span.step, until=until)
+    story = a_story(
+        steps=steps, usual=levels, threshold=levels, longest_step=span.step, until=until
+    )
+    busy = BusyCounts(np.full(count, count), np.where(np.arange(count) % 4, 0, np.arange(count)))
+    return replace(story, busy=busy)
 
 
 def test_line_breaks_at_a_gap_right_after_its_last_value() -> None:
@@ -70,9 +75,20 @@ def test_gap_and_busy_time_are_shaded_over_the_whole_height() -> None:
     edges = array(gap["x"])[[0, 2]].tolist()
     assert edges == [milliseconds(A_MOMENT + STEP), milliseconds(A_MOMENT + 4 * STEP)]
     assert gap["fillpattern"]["shape"] == "/"
-    edges = array(busy["x"])[[0, 2]].tolist()
+    edges = array(busy["x"]).tolist()
     assert edges == [milliseconds(A_MOMENT), milliseconds(A_MOMENT + STEP)]
-    assert array(busy["y"])[1] == np.float32(11 * 1.12)
+    assert array(busy["y"]).tolist() == [np.float32(11 * 1.12), 0]
+
+
+def test_busy_time_is_shaded_in_each_step_as_high_as_its_share() -> None:
+    counts = BusyCounts(np.array([4, 4, 4, 0, 4]), np.array([1, 1, 4, 0, 2]))
+    steps = [a_step(each, 10) for each in (0, 1, 2, 3, 9)]
+
+    busy = sent(a_story(steps=steps, busy=counts, until=A_MOMENT + 10 * STEP))["busy"]
+
+    steps_at = (array(busy["x"]) - milliseconds(A_MOMENT)) / (STEP.total_seconds() * 1000)
+    assert steps_at.tolist() == [0, 2, 3, 9, 10]
+    assert (array(busy["y"]) / (10 * 1.12)).tolist() == pytest.approx([0.25, 1, 0, 0.5, 0])
 
 
 def test_band_goes_round_the_lowest_and_highest_of_each_step() -> None:

@@ -7,38 +7,35 @@ from datetime import timedelta
 import numpy as np
 import pytest
 
-from dashboard.show.fee_steps import longest_usual_silence
+from dashboard.show.fee_steps import BusyCounts, busy_in_words, longest_usual_silence
 from tests.builders import A_MOMENT, seconds
 from tests.unit.show.stories import STEP, a_step, a_story, in_columns
 
 
-def test_busy_is_strictly_above_the_threshold() -> None:
-    story = a_story(9, 10, 11)
+def test_busy_part_of_a_step_is_that_of_the_values_that_were_judged() -> None:
+    counts = BusyCounts(np.array([4, 2, 0]), np.array([1, 2, 0]))
+    story = a_story(steps=[a_step(each, 9, 9, 11, 12) for each in range(3)], busy=counts)
 
-    assert story.is_busy.tolist() == [False, False, True]
-
-
-def test_busy_steps_that_touch_are_one_stretch() -> None:
-    story = a_story(11, 12, 9, 13)
-
-    assert story.busy_stretches() == [
-        (A_MOMENT, A_MOMENT + 2 * STEP),
-        (A_MOMENT + 3 * STEP, A_MOMENT + 4 * STEP),
-    ]
+    assert story.busy_parts.tolist() == pytest.approx([0.25, 1.0, np.nan], nan_ok=True)
+    assert story.judged_share() == pytest.approx((1 + 0.5 + 0) / 3)
+    assert story.busy_share() == pytest.approx((1 * 0.25 + 0.5 * 1) / 1.5)
 
 
-def test_unknown_threshold_makes_nothing_busy() -> None:
-    story = a_story(99, threshold=None)
+def test_values_are_counted_in_the_step_of_the_fees_that_they_lie_in() -> None:
+    steps = in_columns([a_step(0, 1, 2, 3), a_step(1, 1, 2), a_step(2, 1)])
+    busy = in_columns([a_step(0, 0, 1, lasts=seconds(1)), a_step(0.5, 1), a_step(2, 0)])
 
-    assert story.busy_stretches() == []
-    assert story.busy_share() is None
+    counts = BusyCounts.of(steps, busy)
+
+    assert counts.judged.tolist() == [3, 0, 1]
+    assert counts.above.tolist() == [2, 0, 0]
 
 
-def test_gap_ends_what_was_busy() -> None:
-    story = a_story(11, None, None, 11)
+def test_gap_is_told_and_belongs_to_no_share() -> None:
+    story = a_story(11, 9, None, None, 11)
 
-    assert story.gaps() == [(A_MOMENT, A_MOMENT + 3 * STEP)]
-    assert story.busy_stretches()[0] == (A_MOMENT, A_MOMENT)
+    assert story.gaps() == [(A_MOMENT + STEP, A_MOMENT + 4 * STEP)]
+    assert story.busy_share() == pytest.approx(1.0)
 
 
 def test_silence_until_now_is_a_gap_too() -> None:
@@ -50,15 +47,7 @@ def test_silence_until_now_is_a_gap_too() -> None:
 def test_busy_share_counts_only_time_that_was_seen() -> None:
     story = a_story(11, 9, 9, 9, None, None, None, 9)
 
-    assert story.busy_share() == pytest.approx((1 / 4, 1 / 4))
-
-
-def test_step_on_both_sides_of_its_threshold_may_be_busy_for_any_part_of_it() -> None:
-    steps = [a_step(0, 9, 11), a_step(1, 11, 12), a_step(2, 3, 50), a_step(3, 4, 9)]
-    story = a_story(steps=steps)
-
-    assert story.busy_share() == pytest.approx((1 / 4, 3 / 4))
-    assert story.is_busy.tolist() == [False, True, False, False]
+    assert story.busy_share() == pytest.approx(1 / 4)
 
 
 def test_level_that_swings_all_the_time_is_noise() -> None:
@@ -79,7 +68,26 @@ def test_share_of_blocks_leaves_gaps_out_and_is_never_above_all() -> None:
 
 
 def test_share_of_one_moment_is_all_or_nothing() -> None:
-    assert a_story(11, until=A_MOMENT).busy_share() == (1.0, 1.0)
+    assert a_story(11, until=A_MOMENT).busy_share() == 1.0
+
+
+def test_words_tell_the_share_and_of_what_it_is() -> None:
+    part = BusyCounts(np.array([1, 0, 0, 0]), np.array([1, 0, 0, 0]))
+    nothing = BusyCounts(np.zeros(2, int), np.zeros(2, int))
+
+    assert (
+        busy_in_words(a_story(11, 9)) == "Above the busy level for 50% of the time that was seen."
+    )
+    assert busy_in_words(a_story(1, 1, 1, 1, busy=part)) == (
+        "Above the busy level for 100% of the time that was judged, which is 25% of the time that "
+        "was seen."
+    )
+    assert "less than 1%" in str(busy_in_words(a_story(11, *[9] * 400)))
+    assert (
+        busy_in_words(a_story(1, 2, busy=nothing)) == "How long it was busy was not counted then."
+    )
+    assert "where the base fee never moves" in str(busy_in_words(a_story(1, 2, busy=None)))
+    assert busy_in_words(a_story(1, 2, threshold=None)) is None
 
 
 def test_flat_story_has_one_value() -> None:

@@ -7,6 +7,7 @@ from io import StringIO
 
 import numpy as np
 
+from dashboard.show.fee_steps import BusyCounts
 from dashboard.show.fee_table import CSV_COLUMNS, fee_csv, fee_table
 from tests.builders import A_MOMENT, A_NETWORK, GWEI
 from tests.unit.show.stories import a_step, a_story
@@ -16,7 +17,7 @@ def test_table_shows_the_newest_step_first_in_the_fitting_unit() -> None:
     table = fee_table(a_story(2 * GWEI, 3 * GWEI, threshold=np.full(2, 2 * GWEI)))
 
     assert table["Mean, gwei"].tolist() == [3.0, 2.0]
-    assert table["Busy"].tolist() == ["busy", ""]
+    assert table["Busy"].tolist() == ["100%", "100%"]
 
 
 def test_csv_has_every_digit_in_wei() -> None:
@@ -30,4 +31,13 @@ def test_csv_has_every_digit_in_wei() -> None:
     assert row["longest_gap_seconds"] == "0"
     assert row["first_at"] == A_MOMENT.isoformat()
     assert (row["base_fee_percentile_wei"], row["busy_threshold_wei"]) == ("", "10")
-    assert row["busy"] == "yes"
+    assert row["busy_share"] == "1"
+
+
+def test_step_that_was_not_judged_has_no_share() -> None:
+    story = a_story(1, 2, 3, busy=BusyCounts(np.array([0, 3, 1]), np.array([0, 1, 0])))
+
+    rows = csv.DictReader(StringIO(fee_csv(story, A_NETWORK)))
+
+    assert [row["busy_share"] for row in rows] == ["", "0.333333", "0"]
+    assert fee_table(story)["Busy"].tolist() == ["0%", "33%", ""]

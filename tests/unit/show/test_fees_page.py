@@ -68,7 +68,7 @@ def test_page_says_what_the_chart_shows(desk: Desk) -> None:
     words = words_of(visit("fees", desk, network="Devnet"))
 
     assert "Base fee, last 1 h" in words
-    assert "of the time that was seen (shaded)" in words
+    assert re.search(r"Above the busy level for \d+% of the time that was", words)
     assert "1 gap (hatched): 5 min from 20 Nov 11:30 UTC." in words
 
 
@@ -145,6 +145,7 @@ def test_flat_chain_is_told_by_its_priority_fee(store: Store) -> None:
     assert "Medium priority fee, last 10 min" in words
     assert "Busy: Flat." in words
     assert "Flat fee" in words
+    assert "How long it was busy is not counted where the base fee never moves." in words
 
 
 def test_flat_chain_that_is_calm_is_called_calm(store: Store) -> None:

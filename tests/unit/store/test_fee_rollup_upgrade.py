@@ -15,6 +15,7 @@ from dashboard.store.engine import Store, open_store
 from dashboard.store.fee_rollup_rows import rollups_between
 from dashboard.store.fee_values import SeriesOf
 from dashboard.store.migrate import configuration, migrate
+from dashboard.store.verify_fees import wrong_rollups
 from tests.builders import A_NETWORK
 from tests.postgresql import empty_database
 
@@ -107,6 +108,29 @@ def test_marks_of_the_seventh_schema_are_rolled_up(url: str) -> None:
         percentiles = rolled_up(store, FeeSeries.BASE_FEE_PERCENTILE)
     assert thresholds == expected([SeenFee(at, Wei(fee)) for at, fee in marks])
     assert percentiles == expected([SeenFee(at, Wei(fee + 1)) for at, fee in marks])
+
+
+def test_base_fees_of_the_seventh_schema_are_judged_by_the_threshold_before_each(url: str) -> None:
+    seen = [(at * 40_000, at * 131 % 977) for at in range(3000)]
+    estimated = [(at * 40_000 + 1, at * 77 % 977) for at in range(3000)]
+    marks = [(at * 900_000, at * 389 % 977) for at in range(2, 134)]
+    fill(url, (OLD_FEES, seen), (OLD_ESTIMATE, estimated), (OLD_MARK, marks))
+
+    migrate(url)
+
+    thresholds = dict(marks)
+    judged = [
+        SeenFee(at, Wei(int(fee > thresholds[at - at % 900_000])), is_estimated)
+        for at, fee, is_estimated in sorted(
+            [(*each, False) for each in seen] + [(*each, True) for each in estimated]
+        )
+        if at >= 2 * 900_000
+    ]
+    with open_store(url) as store:
+        found = rolled_up(store, FeeSeries.IS_BUSY)
+        with store.read() as connection:
+            assert list(wrong_rollups(connection)) == []
+    assert found == expected(judged)
 
 
 def test_store_that_holds_no_fees_gets_no_rollups(url: str) -> None:

@@ -48,7 +48,7 @@ def upgrade() -> None:
     forget_estimates_of_what_was_seen()
     connection = op.get_bind()
     for network_id in stored_networks(connection):
-        for series in FeeSeries:
+        for series in _QUERIES:
             values = stored_values(connection, network_id, series)
             rest = (row_of(network_id, series, each) for each in roll_up(values))
             while rows := list(islice(rest, _STEP)):
