@@ -21,13 +21,21 @@ _FORMULA: Final = re.compile(r"\s*[=+\-@\uff1d\uff0b\uff0d\uff20|%]")
 
 def read_spreadsheet(octets: bytes) -> str:
     """Read text as spreadsheets save it, in UTF-8 or UTF-16; InputError for any other."""
-    is_wide = octets[:2] in {BOM_UTF16_LE, BOM_UTF16_BE}
     try:
-        return octets.decode("utf-16" if is_wide else "utf-8-sig")
+        return octets.decode(_encoding(octets))
     except UnicodeDecodeError as error:
         raise InputError(
             "it is text neither in UTF-8 nor in UTF-16: save it as “CSV UTF-8” and give it again"
         ) from error
+
+
+def _encoding(octets: bytes) -> str:
+    """Tell UTF-16 by its mark, or by the zero beside a first character that is ASCII."""
+    if octets[:2] in {BOM_UTF16_LE, BOM_UTF16_BE}:
+        return "utf-16"
+    if octets[:2].count(0) == 1:
+        return "utf-16-be" if octets[0] == 0 else "utf-16-le"
+    return "utf-8-sig"
 
 
 def cell(text: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import re
+from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -16,7 +17,10 @@ from dashboard.domain.paste import Paste, WrongText, read_paste
 from dashboard.domain.quantity import TxHash
 
 _COLUMNS: Final = {
-    "tx_hash": ("tx_hash", "txhash", "transaction_hash", "hash", "tx", "transaction"),
+    "tx_hash": (
+        *("tx_hash", "txhash", "transaction_hash", "txn_hash", "hash", "tx", "transaction"),
+        *("transactionhash", "txid"),
+    ),
     "attempted_at": (
         *("attempted_at", "datetime_(utc)", "datetime", "timestamp", "time", "date"),
         *("unixtimestamp", "unix_timestamp"),
@@ -26,7 +30,15 @@ _COLUMNS: Final = {
 }
 """What each column may be called in a header; blanks and hyphens stand for underscores."""
 
-_KNOWN: Final = frozenset(chain.from_iterable(_COLUMNS.values()))
+_SEPARATOR: Final = re.compile(r'"?sep=.?"?', re.IGNORECASE)
+"""What spreadsheets write above a header, to say which delimiter follows."""
+
+_LINES_TO_HEADER: Final = 5
+"""So many lines may stand above a header, such as a title, or nothing."""
+
+_LONGEST_ROW: Final = 20
+"""Lines of one row, where a quoted field holds line ends."""
+
 _DELIMITERS: Final = (",", ";", "\t")
 _QUOTED: Final = 40
 _MOST_NAMED: Final = 10
@@ -53,7 +65,7 @@ class ListedTransaction:
 
 @dataclass(frozen=True, slots=True)
 class UnusedColumns:
-    """The names of columns in a header that mean nothing here."""
+    """The names of columns in a header that mean nothing here, or what another one says."""
 
     names: tuple[str, ...]
 
@@ -88,9 +100,9 @@ _Read: TypeAlias = ListedTransaction | WrongText | UnusedColumns
 
 
 def read_track_list(text: str, now: datetime) -> TrackList:
-    """Read CSV where the first line names a column of hashes, else any text with hashes in it.
+    """Read CSV where a line above all hashes names their column, else any text with hashes in it.
 
-    A line that cannot be used is told and costs no other line; a field of CSV ends with its line.
+    A line that cannot be used is told and costs no other line, even where a quote never ends.
     """
     return next(track_lists(text, now, None))
 
@@ -135,29 +147,74 @@ def _lines(text: str) -> Iterator[str]:
         begin = end
 
 
+_Numbered: TypeAlias = tuple[int, str]
+
+
 def _read(lines: Iterator[str], now: datetime) -> Iterator[_Read]:
-    header = next(lines, "")
-    delimiter = max(_DELIMITERS, key=header.count)
+    numbered = enumerate(lines, start=1)
+    above = list(islice(numbered, _LINES_TO_HEADER))
+    place = _place_of_header([line for _, line in above])
+    if place is None:
+        yield from _read_text(chain(above, numbered))
+        return
+    title = [each for each in above[:place] if not _SEPARATOR.fullmatch(each[1].strip())]
+    yield from _read_text(title)
+    header = above[place][1]
+    delimiter = _delimiter(header)
     names = _fields(header, delimiter)
     columns = _columns(names)
-    if "tx_hash" not in columns:
-        yield from _read_text(chain([header], lines))
-        return
-    unused = [name for name in names if name and _plain(name) not in _KNOWN]
+    used = set(columns.values())
+    unused = [name for at, name in enumerate(names) if name and at not in used]
     if unused:
         yield UnusedColumns(tuple(unused))
-    for number, line in enumerate(lines, start=2):
-        fields = _fields(line, delimiter)
+    for number, row in _rows(chain(above[place + 1 :], numbered)):
+        fields = _fields(row, delimiter)
         if any(fields):
-            named = {
-                name: fields[place] if place < len(fields) else ""
-                for name, place in columns.items()
-            }
+            named = {name: fields[at] if at < len(fields) else "" for name, at in columns.items()}
             yield _read_row(number, named, now)
 
 
-def _read_text(lines: Iterable[str]) -> Iterator[ListedTransaction | WrongText]:
-    for number, line in enumerate(lines, start=1):
+def _place_of_header(lines: Sequence[str]) -> int | None:
+    """Return where a line names a column of hashes; None where a hash comes before it, or none."""
+    for place, line in enumerate(lines):
+        if "tx_hash" in _columns(_fields(line, _delimiter(line))):
+            return place
+        if read_paste(line).hashes:
+            return None
+    return None
+
+
+def _delimiter(header: str) -> str:
+    return max(_DELIMITERS, key=header.count)
+
+
+def _rows(lines: Iterator[_Numbered]) -> Iterator[_Numbered]:
+    """Join the lines of a row whose quoted field holds line ends; each is a blank then.
+
+    Lines are joined where that ends the quote and makes a row with one hash: a quote that somebody
+    forgot takes no other row with it.
+    """
+    waiting: deque[_Numbered] = deque()
+    while first := waiting.popleft() if waiting else next(lines, None):
+        number, row = first
+        if row.count('"') % 2:
+            waiting.extend(islice(lines, _LONGEST_ROW - len(waiting)))
+            following = _lines_to_end_of_quote([line for _, line in waiting])
+            joined = " ".join([row, *(waiting[at][1] for at in range(following))])
+            if following and len(read_paste(joined).hashes) == 1:
+                row = joined
+                for _ in range(following):
+                    waiting.popleft()
+        yield number, row
+
+
+def _lines_to_end_of_quote(lines: Sequence[str]) -> int:
+    """Count the lines until an odd quote ends; 0 where it does not."""
+    return next((count for count, line in enumerate(lines, start=1) if line.count('"') % 2), 0)
+
+
+def _read_text(lines: Iterable[_Numbered]) -> Iterator[ListedTransaction | WrongText]:
+    for number, line in lines:
         paste = read_paste(line)
         yield from (ListedTransaction(number, tx_hash) for tx_hash in paste.hashes)
         yield from (replace(each, line=number) for each in paste.wrong)

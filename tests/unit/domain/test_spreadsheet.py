@@ -23,6 +23,8 @@ _TEXT = "hash;Zürich\r\n"
         _TEXT.encode("utf-8-sig"),
         BOM_UTF16_LE + _TEXT.encode("utf-16-le"),
         BOM_UTF16_BE + _TEXT.encode("utf-16-be"),
+        _TEXT.encode("utf-16-le"),
+        _TEXT.encode("utf-16-be"),
     ],
 )
 def test_text_is_read_as_spreadsheets_save_it(octets: bytes) -> None:

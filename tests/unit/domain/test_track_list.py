@@ -123,6 +123,59 @@ def test_list_names_the_columns_that_mean_nothing() -> None:
     assert [each.label for each in listed.transactions] == ["x"]
 
 
+def test_column_that_says_again_what_another_says_is_named_too() -> None:
+    listed = read("hash,UnixTimestamp,DateTime (UTC)", f"{a_hash()},1763632800,2026-11-20 10:00")
+
+    assert listed.unused_columns == ("UnixTimestamp",)
+    assert [each.attempted_at for each in listed.transactions] == [ATTEMPT]
+
+
+@pytest.mark.parametrize("above", ["sep=;", '"sep=;"', "", "\n\n"])
+def test_list_finds_its_header_below_what_spreadsheets_write_above_it(above: str) -> None:
+    listed = read(above, "Txn Hash;timestamp;label", f"{a_hash()};2026-11-20 10:00;payout")
+
+    line = above.count("\n") + 3
+    assert listed.transactions == (ListedTransaction(line, a_hash(), ATTEMPT, "payout"),)
+    assert listed.wrong == ()
+
+
+def test_title_above_a_header_is_told_and_costs_no_time() -> None:
+    listed = read("Payouts of November", "", "hash,timestamp", f"{a_hash()},2026-11-20 10:00")
+
+    assert [(each.line, each.text) for each in listed.wrong] == [(1, "Payouts of November")]
+    assert listed.transactions == (ListedTransaction(4, a_hash(), ATTEMPT),)
+
+
+def test_header_below_a_hash_is_no_header() -> None:
+    listed = read(str(a_hash(1)), "hash,label", f"{a_hash(2)},x")
+
+    assert [each.label for each in listed.transactions] == ["", ""]
+
+
+def test_line_ends_in_a_quoted_field_become_blanks() -> None:
+    listed = read(
+        "note,hash,timestamp",
+        f'"first\nsecond\nthird",{a_hash(1)},2026-11-20 10:00',
+        f"fourth,{a_hash(2)},",
+    )
+
+    assert listed.transactions == (
+        ListedTransaction(2, a_hash(1), ATTEMPT, note="first second third"),
+        ListedTransaction(5, a_hash(2), note="fourth"),
+    )
+    assert listed.wrong == ()
+
+
+@pytest.mark.parametrize("label", ['5" pipe', '"open'])
+def test_quote_that_somebody_forgot_takes_no_other_row_with_it(label: str) -> None:
+    rows = [f"{a_hash(number)},{label if number % 2 else 'x'}" for number in range(60)]
+
+    listed = read("hash,label", *rows)
+
+    assert [each.tx_hash for each in listed.transactions] == [a_hash(at) for at in range(60)]
+    assert listed.wrong == ()
+
+
 def test_columns_that_mean_nothing_are_named_as_far_as_one_reads() -> None:
     assert in_words(["Amount", "Nonce"]) == "“Amount”, “Nonce”"
     assert in_words([str(number) for number in range(12)]).endswith("“9” and 2 more")
