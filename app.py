@@ -5,8 +5,8 @@ from pathlib import Path
 import streamlit as st
 from starlette.middleware import Middleware
 
-from dashboard.show.headers import StrictHeaders
-from dashboard.show.site_map import SiteMap
+from dashboard.show.web.headers import StrictHeaders
+from dashboard.show.web.site_map import SiteMap
 from dashboard.wiring.pages import (
     AS_A_ROLE,
     pages_host_check,

@@ -15,7 +15,7 @@ from dashboard.domain.exclusion import (
     StoredRejection,
 )
 from dashboard.domain.gas import FeeSuggestion, SuggestedGasFees
-from dashboard.domain.notice import Notice, Recipient
+from dashboard.domain.notification import Notice, Recipient
 from dashboard.domain.quantity import Address, NetworkId, TxHash, Wei
 
 A_MOMENT: Final = datetime(2026, 11, 20, 12, 0, 0, tzinfo=UTC)

@@ -16,11 +16,11 @@ from typing import Final
 
 from dashboard.alert.channels.maildir import MaildirChannel
 from dashboard.alert.deliver import Deliverer
-from dashboard.alert.letter import Channel, Envelope, Letter, MaySend, always
-from dashboard.alert.outcome import Sending
-from dashboard.alert.post import PostOffice
-from dashboard.store.connection import Connection
-from dashboard.store.engine import Store, open_store
+from dashboard.alert.delivery_result import Sending
+from dashboard.alert.dispatch import PostOffice
+from dashboard.alert.message import Channel, Envelope, Letter, MaySend, always
+from dashboard.store.engine.connection import Connection
+from dashboard.store.engine.engine import Store, open_store
 from dashboard.wiring.clock import elapsed
 from tests.letters import ONCALL, SENDER, a_letter_of
 from tests.owing import take_office

@@ -5,9 +5,9 @@ from __future__ import annotations
 import threading
 from uuid import UUID
 
-from dashboard.alert.letter import Envelope, Letter, MaySend, always
-from dashboard.alert.outcome import Sending
-from dashboard.domain.notice import Notice, Recipient
+from dashboard.alert.delivery_result import Sending
+from dashboard.alert.message import Envelope, Letter, MaySend, always
+from dashboard.domain.notification import Notice, Recipient
 from dashboard.errors import DeliveryError, DeliveryWithheld
 from tests.builders import A_MOMENT
 

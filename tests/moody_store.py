@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from dashboard.errors import StoreUnavailable
-from dashboard.store.connection import Connection
-from dashboard.store.engine import Store
+from dashboard.store.engine.connection import Connection
+from dashboard.store.engine.engine import Store
 
 
 class MoodyStore(Store):

@@ -8,13 +8,13 @@ from datetime import datetime, timedelta
 
 from dashboard.alert.deliver import DeliveryPolicy, expand_outbox
 from dashboard.domain.condition import Transition
-from dashboard.domain.notice import Notice, NoticeState, Recipient
-from dashboard.store.conditions import change
-from dashboard.store.connection import Connection
-from dashboard.store.engine import Store
-from dashboard.store.leases import acquire
-from dashboard.store.outbox import Wanted, claim, pending_recipients, recent_notices
-from dashboard.store.rejections import save_polled
+from dashboard.domain.notification import Notice, NoticeState, Recipient
+from dashboard.store.alerts.conditions import change
+from dashboard.store.alerts.outbox import Wanted, claim, pending_recipients, recent_notices
+from dashboard.store.engine.connection import Connection
+from dashboard.store.engine.engine import Store
+from dashboard.store.engine.leases import acquire
+from dashboard.store.rejections.versions import save_polled
 from tests.builders import A_MOMENT, A_NETWORK, a_hash, a_record, a_transition
 from tests.letters import ONCALL
 

@@ -15,7 +15,7 @@ from uuid import uuid4
 import psycopg
 from psycopg import sql
 
-from dashboard.store.migrate import migrate
+from dashboard.store.maintenance.migrate import migrate
 
 _TEMPLATE = "linewatch_template"
 _LOCK = 7_041_776

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import timedelta
 
-from dashboard.domain.notice import Notice, Recipient
+from dashboard.domain.notification import Notice, Recipient
 
 
 @dataclass(frozen=True, slots=True)

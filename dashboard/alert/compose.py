@@ -9,16 +9,16 @@ from typing import Final
 from jinja2 import Template
 
 from dashboard.alert.incidents import tone_of, word
-from dashboard.alert.letter import Letter
+from dashboard.alert.message import Letter
+from dashboard.domain.advice import advise
 from dashboard.domain.condition import INSTALLATION, SubjectKind
 from dashboard.domain.exclusion import CLOCK_IS_WRONG, StoredRejection
-from dashboard.domain.foreign import visible
+from dashboard.domain.foreign_text import visible
 from dashboard.domain.module_limits import ModuleLimits
-from dashboard.domain.notice import Notice
+from dashboard.domain.notification import Notice
 from dashboard.domain.printing import moment
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.reason import Reason, ReasonKind, explain, overrun, parse_reason
-from dashboard.domain.remedy import advise
 
 _LONGEST_REASON: Final = 1100
 """Characters of a reason that are quoted; the exclusion API takes at most 1024."""

@@ -12,16 +12,16 @@ from queue import Empty, SimpleQueue
 from typing import Final
 
 from dashboard.alert.backlog import Backlog, Lanes
-from dashboard.alert.letter import MaySend, always
-from dashboard.alert.outcome import Outcome, Sending, attempt, record, tell
-from dashboard.alert.retry import Elapsed, RetryRule, Waits
+from dashboard.alert.delivery_result import Outcome, Sending, attempt, record, tell
+from dashboard.alert.delivery_retry import Elapsed, RetryRule, Waits
+from dashboard.alert.message import MaySend, always
 from dashboard.alert.routing import recipients_of
 from dashboard.alert.threads import Threads
 from dashboard.domain.clock import Clock
-from dashboard.domain.notice import DeliveryResult, Notice, Recipient
-from dashboard.store import outbox
-from dashboard.store.engine import Store
-from dashboard.store.outbox import Wanted
+from dashboard.domain.notification import DeliveryResult, Notice, Recipient
+from dashboard.store.alerts import outbox
+from dashboard.store.alerts.outbox import Wanted
+from dashboard.store.engine.engine import Store
 
 _AT_ONCE: Final = 200
 """Entries that one transaction takes."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from dashboard.domain.condition import Incident, State, SubjectKind, Transition
-from dashboard.domain.foreign import visible
+from dashboard.domain.foreign_text import visible
 from dashboard.domain.grounds import AgeGrounds, FeeGrounds, Signal, SilenceGrounds, SpaceGrounds
 from dashboard.domain.printing import compared, moment, period, size, span
 from dashboard.domain.quantity import format_gwei

@@ -1,67 +1,52 @@
-"""A letter as an Internet message (RFC 5322), the same bytes at every attempt."""
+"""A letter, what is written on its envelope, and who carries it."""
 
 from __future__ import annotations
 
-from email.errors import HeaderParseError
-from email.headerregistry import Address
-from email.message import EmailMessage
-from email.policy import SMTP
-from email.utils import format_datetime
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol, TypeAlias
 
-from dashboard.alert.letter import Envelope, Letter
-from dashboard.domain.foreign import visible
-from dashboard.errors import DeliveryBlocked, InputError
+MaySend: TypeAlias = Callable[[], bool]
+"""Whether the worker may still hand letters over; asked at the last moment, in any thread."""
 
 
-def parse_sender(text: str) -> Address:
-    """Read the address that letters come from; InputError where it is none."""
-    try:
-        return _parse_address(text, "Linewatch")
-    except ValueError as error:
-        raise InputError(f"{text!a} is no mail address; correct sender in [mail]") from error
+@dataclass(frozen=True, slots=True)
+class Letter:
+    """What a notice says: one line of subject, plain text, and the same as HTML."""
+
+    subject: str
+    text: str
+    html: str
 
 
-def write_message(letter: Letter, envelope: Envelope, sender: Address) -> EmailMessage:
-    """Return the message: plain text with HTML as its alternative.
+@dataclass(frozen=True, slots=True)
+class Envelope:
+    """What makes a letter recognisable: the same `message_id` and `date` at every attempt.
 
-    `Auto-Submitted` keeps vacation responders quiet (RFC 3834). DeliveryBlocked where the
-    recipient's address is none: what is owed waits until the settings are corrected.
+    `in_reply_to` is the message that opened the thread, where this one does not.
     """
-    message = EmailMessage(policy=SMTP)
-    message["From"] = sender
-    message["To"] = _recipient(envelope.to)
-    message["Subject"] = visible(letter.subject)
-    message["Date"] = format_datetime(envelope.date)
-    message["Message-ID"] = envelope.message_id
-    if envelope.in_reply_to:
-        message["In-Reply-To"] = envelope.in_reply_to
-        message["References"] = envelope.in_reply_to
-    message["Auto-Submitted"] = "auto-generated"
-    message.set_content(letter.text, cte="quoted-printable")
-    message.add_alternative(letter.html, subtype="html", cte="quoted-printable")
-    message.set_boundary(f"=_{_token(envelope.message_id)}")
-    return message
+
+    message_id: str
+    to: str
+    date: datetime
+    in_reply_to: str = ""
 
 
-def _recipient(text: str) -> Address:
-    try:
-        return _parse_address(text)
-    except ValueError as error:
-        raise DeliveryBlocked(
-            f"{text!a} is no mail address; correct recipients in [mail]"
-        ) from error
+def always() -> bool:
+    """Let a letter go that nobody else could send."""
+    return True
 
 
-def _parse_address(text: str, display_name: str = "") -> Address:
-    """Read local@domain in ASCII; international addresses need a server that speaks SMTPUTF8."""
-    if not text.isascii():
-        raise ValueError(f"{text!a} is not ASCII")
-    try:
-        return Address(display_name, addr_spec=text)
-    except (IndexError, HeaderParseError) as error:
-        raise ValueError(f"{text!a} cannot be read") from error
+class Channel(Protocol):
+    """A way to hand letters over; called from several threads at once."""
 
+    def send(self, letter: Letter, envelope: Envelope, may_send: MaySend = always) -> str:
+        """Hand one letter over and return what the other side answered.
 
-def _token(message_id: str) -> str:
-    """Return the part of an id that may stand in a boundary."""
-    return "".join(character for character in message_id if character.isalnum())[:60]
+        DeliveryWithheld where it may not be sent any more just before it would be handed over.
+        Raises DeliveryDeferred where another attempt may succeed, DeliveryBlocked where that
+        holds for every letter to this address, DeliveryRefused where no attempt will succeed.
+        A letter may have arrived although this raises or the process dies in it.
+        """
+        ...

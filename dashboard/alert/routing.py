@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from dashboard.domain.condition import Transition
-from dashboard.domain.notice import Recipient
+from dashboard.domain.notification import Recipient
 
 
 def recipients_of(transition: Transition, everyone: Sequence[Recipient]) -> Sequence[Recipient]:

@@ -12,16 +12,16 @@ import click
 from dashboard.cli import options
 from dashboard.cli.output import FOUND, Json, instant, print_json, print_table, say
 from dashboard.cli.source import Opened, opened
-from dashboard.domain.notice import Notice, NoticeState
+from dashboard.domain.notification import Notice, NoticeState
 from dashboard.domain.quantity import shorten
 from dashboard.domain.rejection_filter import HashRange
 from dashboard.domain.search import parse_search
 from dashboard.errors import InputError
-from dashboard.show.asking.alerts import AlertQuestions, PostedNotice
-from dashboard.show.incidents import since_when
+from dashboard.show.queries.alerts import AlertQuestions, PostedNotice
+from dashboard.show.queries.incidents import since_when
 from dashboard.show.text import moment
-from dashboard.store.notice_search import NoticeFilter
-from dashboard.store.standing import OpenIncident
+from dashboard.store.alerts.alert_status import OpenIncident
+from dashboard.store.alerts.notification_search import NoticeFilter
 
 
 @click.command()

@@ -12,7 +12,7 @@ from dashboard.cli.output import Json, instant, print_json, print_table, say
 from dashboard.cli.source import opened
 from dashboard.domain.audit import Action, AuditEntry
 from dashboard.show.text import moment
-from dashboard.store.audit import AuditFilter, audit_entries
+from dashboard.store.access.audit_log import AuditFilter, audit_entries
 
 
 @click.command()

@@ -17,12 +17,12 @@ from dashboard.cli import options
 from dashboard.cli.output import say
 from dashboard.cli.source import opened
 from dashboard.errors import InputError, StoreUnavailable
-from dashboard.store.export import ExportKind, Wanted
-from dashboard.store.export import export as exported
-from dashboard.store.export_csv import write_csv_rows
-from dashboard.store.export_forms import Column, Field
-from dashboard.store.export_parquet import write_parquet_rows
-from dashboard.store.unfinished import is_of_database, unfinished_beside
+from dashboard.store.maintenance.export import ExportKind, Wanted
+from dashboard.store.maintenance.export import export as exported
+from dashboard.store.maintenance.export_csv import write_csv_rows
+from dashboard.store.maintenance.export_formats import Column, Field
+from dashboard.store.maintenance.export_parquet import write_parquet_rows
+from dashboard.store.maintenance.temporary_files import is_of_database, unfinished_beside
 
 _STANDARD_OUTPUT: Final = "-"
 _DATABASE: Final = b"SQLite format 3\0"

@@ -17,12 +17,18 @@ from dashboard.domain.gas import FeeSuggestion, SuggestedGasFees
 from dashboard.domain.quantity import Wei
 from dashboard.errors import InputError
 from dashboard.settings.values import parse_duration
-from dashboard.show.fee_steps import FeeStory, busy_in_words
-from dashboard.show.networks import Activity, Datum, NetworkCard, NetworkStatus, conclude_status
-from dashboard.show.reading import fee_story, network_figures
+from dashboard.show.charts.fee_story import FeeStory, busy_in_words
+from dashboard.show.queries.network_status import (
+    Activity,
+    Datum,
+    NetworkCard,
+    NetworkStatus,
+    conclude_status,
+)
+from dashboard.show.queries.store_reads import fee_story, network_figures
 from dashboard.show.text import age, exact_fee, fee, moment, share
-from dashboard.store.connection import Connection
-from dashboard.store.fee_series import Between, FeeKind
+from dashboard.store.engine.connection import Connection
+from dashboard.store.fees.series import Between, FeeKind
 from dashboard.store.observations import latest_gas
 
 

@@ -13,7 +13,7 @@ from dashboard.cli.options import Parsed, chosen
 from dashboard.domain.api_key import KeyLimits, parse_rate
 from dashboard.domain.quantity import NetworkId, shorten
 from dashboard.errors import InputError
-from dashboard.show.networks import NetworkCard
+from dashboard.show.queries.network_status import NetworkCard
 from dashboard.wire.method_names import METHODS, unfit
 
 ALL: Final = "all"

@@ -9,10 +9,10 @@ from datetime import datetime
 from dashboard.cli.output import Json, instant
 from dashboard.domain.api_key import UNLIMITED, format_rate
 from dashboard.domain.quantity import NetworkId
-from dashboard.serve.key_keeping import ConfiguredKeys
-from dashboard.serve.keys import ApiKey
+from dashboard.serve.keys.key_ring import ApiKey
+from dashboard.serve.keys.key_sync import ConfiguredKeys
 from dashboard.show.text import moment
-from dashboard.store.api_keys import Credential, KeyUse, StoredKey
+from dashboard.store.access.api_keys import Credential, KeyUse, StoredKey
 
 COLUMNS = (
     "NAME",

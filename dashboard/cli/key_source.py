@@ -12,13 +12,13 @@ from dashboard.domain.audit import Action, Detail
 from dashboard.domain.quantity import NetworkId, shorten
 from dashboard.errors import InputError
 from dashboard.logs import configure_logs
-from dashboard.serve.key_keeping import ConfiguredKeys
+from dashboard.serve.keys.key_sync import ConfiguredKeys
 from dashboard.settings import Settings, load_settings
-from dashboard.show.networks import NetworkCard
-from dashboard.store.api_keys import StoredKey, all_keys, find_key
-from dashboard.store.audit import note_action
-from dashboard.store.connection import Connection
-from dashboard.store.engine import Store
+from dashboard.show.queries.network_status import NetworkCard
+from dashboard.store.access.api_keys import StoredKey, all_keys, find_key
+from dashboard.store.access.audit_log import note_action
+from dashboard.store.engine.connection import Connection
+from dashboard.store.engine.engine import Store
 from dashboard.wiring.actor import os_user
 from dashboard.wiring.cards import card_of
 from dashboard.wiring.clock import utc_now

@@ -18,9 +18,9 @@ from dashboard.domain.api_key import KEY_PREFIX, SECRET_PREFIX, KeyLimits, parse
 from dashboard.domain.audit import Action, Detail
 from dashboard.domain.secret import Secret
 from dashboard.errors import InputError
-from dashboard.serve.keys import digest
+from dashboard.serve.keys.key_ring import digest
 from dashboard.settings.values import parse_duration
-from dashboard.store.api_keys import (
+from dashboard.store.access.api_keys import (
     Credential,
     all_keys,
     create_key,

@@ -13,15 +13,20 @@ from dashboard.cli.output import FAILED, FOUND, Json, instant, print_json, say, 
 from dashboard.cli.rejections import rejection_form
 from dashboard.cli.source import Opened, opened, standard_input
 from dashboard.domain.follow_up import FollowUp
-from dashboard.domain.foreign import visible
+from dashboard.domain.foreign_text import visible
 from dashboard.domain.paste import Paste, read_lookup
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.errors import InputError
 from dashboard.poll.lookup import AnswersUnsaved, Unsaved
-from dashboard.show.asking.lookups import LookupQuestions
-from dashboard.show.dossiers import Dossier, Finding, answer_to_pass_on, with_answer
-from dashboard.show.look_up import ask_in_portions
-from dashboard.show.reading import dossiers
+from dashboard.show.queries.live_lookup import ask_in_portions
+from dashboard.show.queries.lookups import LookupQuestions
+from dashboard.show.queries.store_reads import dossiers
+from dashboard.show.queries.transaction_summary import (
+    Dossier,
+    Finding,
+    answer_to_pass_on,
+    with_answer,
+)
 from dashboard.wiring.live import live_question
 
 _SHOWN = 80

@@ -17,7 +17,7 @@ from dashboard.domain.search import bare_beginning, parse_search
 from dashboard.domain.track_list import LONGEST_LABEL, LONGEST_NOTE
 from dashboard.errors import InputError, WireError
 from dashboard.settings.values import parse_duration
-from dashboard.show.networks import NetworkCard
+from dashboard.show.queries.network_status import NetworkCard
 from dashboard.wire.timestamp import format_timestamp, parse_timestamp
 from dashboard.wiring.clock import utc_now
 

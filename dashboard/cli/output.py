@@ -14,7 +14,7 @@ from typing import Final, TypeAlias
 
 import click
 
-from dashboard.domain.foreign import visible
+from dashboard.domain.foreign_text import visible
 from dashboard.wire.timestamp import format_timestamp
 
 Json: TypeAlias = dict[str, "Json"] | list["Json"] | str | int | float | bool | None

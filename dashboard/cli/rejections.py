@@ -18,7 +18,7 @@ from dashboard.domain.reason import Reason, ReasonKind, explain, overrun
 from dashboard.domain.rejection_filter import HashRange, RejectionFilter
 from dashboard.domain.search import parse_search
 from dashboard.show.text import moment
-from dashboard.store.rejection_search import search
+from dashboard.store.rejections.search import search
 from dashboard.wire.exclusion import encode_record
 
 

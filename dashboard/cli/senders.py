@@ -13,10 +13,10 @@ from dashboard.cli.output import WRONG_INPUT, Json, instant, print_json, print_t
 from dashboard.cli.source import Opened, opened
 from dashboard.domain.quantity import Address, NetworkId
 from dashboard.domain.rejection_filter import RejectionFilter
-from dashboard.show.asking.senders import SenderQuestions
+from dashboard.show.queries.senders import SenderQuestions
 from dashboard.show.text import moment
-from dashboard.store.rejection_counts import Grouping, count_by
-from dashboard.store.senders import WatchedSender
+from dashboard.store.rejections.counts import Grouping, count_by
+from dashboard.store.tracking.senders import WatchedSender
 
 _addresses = click.argument("senders", nargs=-1, required=True, type=options.ADDRESS)
 

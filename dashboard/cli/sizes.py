@@ -10,7 +10,7 @@ from dashboard.cli.source import opened
 from dashboard.domain.store_size import KindSize, StoreSize
 from dashboard.show.parts.health import growth, until_full
 from dashboard.show.text import size
-from dashboard.store.sizes import measure
+from dashboard.store.monitoring.sizes import measure
 
 
 @click.command()

@@ -17,11 +17,11 @@ from dashboard.domain.spreadsheet import read_spreadsheet
 from dashboard.errors import InputError
 from dashboard.logs import configure_logs
 from dashboard.settings import Settings, load_settings
-from dashboard.show.asking.source import Source
-from dashboard.store.notice_search import NoticeFilter, search_notices
+from dashboard.show.queries.source import Source
+from dashboard.store.alerts.alert_status import open_incidents
+from dashboard.store.alerts.notification_search import NoticeFilter, search_notices
 from dashboard.store.observations import LatestGas, latest_gas
-from dashboard.store.rejection_search import search
-from dashboard.store.standing import open_incidents
+from dashboard.store.rejections.search import search
 from dashboard.wiring.actor import os_user
 from dashboard.wiring.cards import card_of
 from dashboard.wiring.clock import utc_now

@@ -22,8 +22,8 @@ from dashboard.domain.quantity import NetworkId
 from dashboard.domain.spreadsheet import read_spreadsheet
 from dashboard.domain.track_list import ListedTransaction, TrackList, in_words, track_lists
 from dashboard.errors import InputError
-from dashboard.show.asking.tracked import TrackedQuestions
-from dashboard.store.transactions import Tracking
+from dashboard.show.queries.tracked import TrackedQuestions
+from dashboard.store.tracking.transactions import Tracking
 from dashboard.wiring.clock import utc_now
 
 _ARGUMENTS = "arguments"

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Final
 
-from dashboard.domain.fee_windows import RankedFees
+from dashboard.domain.fee_percentiles import RankedFees
 from dashboard.domain.grounds import FeeGrounds, Signal
 from dashboard.domain.quantity import Wei
 

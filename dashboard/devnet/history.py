@@ -18,8 +18,8 @@ from dashboard.devnet.chain import BLOCK_SECONDS
 from dashboard.devnet.demand import Integers
 from dashboard.devnet.networks import DEVNET, SimulatedNetwork
 from dashboard.devnet.past_fees import PastFees
+from dashboard.domain.fee_percentiles import FeeWindow
 from dashboard.domain.fee_rollup import FeeSeries
-from dashboard.domain.fee_windows import FeeWindow
 from dashboard.domain.fees import FeePolicy, suggest
 from dashboard.domain.gas import BlockFees
 from dashboard.domain.observation import GasObservation, GasSource, Operation

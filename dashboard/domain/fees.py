@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
 
-from dashboard.domain.fee_windows import FeeWindow
+from dashboard.domain.fee_percentiles import FeeWindow
 from dashboard.domain.gas import BlockFees, FeeSuggestion, SuggestedGasFees
 from dashboard.domain.quantity import WEI_PER_GWEI, Wei
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from io import StringIO
 from typing import Final
 
-from dashboard.domain.foreign import visible
+from dashboard.domain.foreign_text import visible
 from dashboard.errors import InputError
 
 _LONGEST_CELL: Final = 32_000

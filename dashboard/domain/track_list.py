@@ -12,7 +12,7 @@ from itertools import chain, islice
 from typing import Final, TypeAlias
 
 from dashboard.domain.attempt import read_attempt
-from dashboard.domain.foreign import visible
+from dashboard.domain.foreign_text import visible
 from dashboard.domain.paste import Paste, WrongText, read_paste
 from dashboard.domain.quantity import TxHash
 

@@ -24,17 +24,17 @@ from dashboard.detect.silence import (
     see_staleness,
 )
 from dashboard.domain.condition import State, Subject, SubjectKind
-from dashboard.domain.fee_windows import RankedFees
+from dashboard.domain.fee_percentiles import RankedFees
 from dashboard.domain.observation import GasObservation, GasSource, Operation
 from dashboard.domain.quantity import NetworkId
 from dashboard.poll.clocks import Clocks, SetClock
-from dashboard.store.conditions import change, condition, held, turn
-from dashboard.store.connection import Connection
-from dashboard.store.failing import failing
-from dashboard.store.fee_rollups import Arrivals
-from dashboard.store.fee_windows import fees_answered_at, mark_answered_by_api_at
+from dashboard.store.alerts.conditions import change, condition, held, turn
+from dashboard.store.engine.connection import Connection
+from dashboard.store.fees.latest import fees_answered_at, mark_answered_by_api_at
+from dashboard.store.fees.recent_fees import RecentFees
+from dashboard.store.fees.rollups import Arrivals
+from dashboard.store.monitoring.upstream_failures import failing
 from dashboard.store.observations import Asked, latest_mark
-from dashboard.store.rolling_fees import RecentFees
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
 
-from dashboard.poll.cadence import CadencePolicy, next_check
 from dashboard.poll.gas import GasPeriods
+from dashboard.poll.intervals import CadencePolicy, next_check
 
 CREDITS_PER_CALL: Final = 80
 """What the hosted gateway charges for one call of either API, as its price list has it."""

@@ -11,10 +11,10 @@ from dashboard.domain.coverage import CoverageChange, Covered, Watched
 from dashboard.domain.observation import Operation
 from dashboard.domain.quantity import NetworkId
 from dashboard.poll.clocks import Clocks
-from dashboard.store.connection import Connection
-from dashboard.store.coverage import covered, keep_coverage
-from dashboard.store.failing import StandingFailure, failing
-from dashboard.store.fee_windows import fees_answered_at
+from dashboard.store.engine.connection import Connection
+from dashboard.store.fees.latest import fees_answered_at
+from dashboard.store.monitoring.coverage import covered, keep_coverage
+from dashboard.store.monitoring.upstream_failures import StandingFailure, failing
 
 
 @dataclass(slots=True)

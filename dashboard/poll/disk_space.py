@@ -12,8 +12,8 @@ from dashboard.domain.grounds import SpaceGrounds
 from dashboard.poll.clocks import Clocks, SetClock
 from dashboard.poll.conditions import settle
 from dashboard.poll.lease import Term
-from dashboard.store.engine import Store
-from dashboard.store.table_sizes import room
+from dashboard.store.engine.engine import Store
+from dashboard.store.monitoring.table_sizes import room
 
 DISK = Subject(SubjectKind.DISK, INSTALLATION)
 

@@ -13,11 +13,11 @@ from anyio.to_thread import run_sync
 from dashboard.domain.observation import ExclusionAnswer, Failure, longest_wish
 from dashboard.domain.quantity import TxHash
 from dashboard.logs import get_logger
-from dashboard.poll.archive import ExclusionArchive
-from dashboard.poll.calendar import Calendar, Due, Question
 from dashboard.poll.clocks import Clocks
-from dashboard.store.asked import Asked, Outcome
-from dashboard.store.cohorts import Cohort, Watch
+from dashboard.poll.exclusion_records import ExclusionArchive
+from dashboard.poll.rejection_schedule import Calendar, Due, Question
+from dashboard.store.tracking.cohorts import Cohort, Watch
+from dashboard.store.tracking.poll_results import Asked, Outcome
 
 _LONGEST_REST: Final = timedelta(minutes=1)
 _SHORTEST_REST: Final = timedelta(seconds=1)

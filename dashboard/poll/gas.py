@@ -17,8 +17,8 @@ from dashboard.poll.clocks import Clocks
 from dashboard.poll.conditions import Conditions
 from dashboard.poll.gas_question import GasAnswer, GasAsker, GasQuestion, ask_of
 from dashboard.poll.lease import Term
-from dashboard.store.credit_ledger import note_spent
-from dashboard.store.engine import Store
+from dashboard.store.engine.engine import Store
+from dashboard.store.monitoring.credits import note_spent
 from dashboard.store.observations import save_gas
 from dashboard.upstream.meter import Meter
 

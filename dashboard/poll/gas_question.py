@@ -13,7 +13,7 @@ from dashboard.domain.gas import SuggestedGasFees
 from dashboard.domain.observation import Failure, GasSource, Operation, longest_wish
 from dashboard.domain.quantity import Wei
 from dashboard.errors import UpstreamError, UpstreamUnavailable
-from dashboard.upstream.refusal import failure_of
+from dashboard.upstream.errors import failure_of
 
 RETRY_AFTER: Final = timedelta(seconds=30)
 """How soon an operation that failed is asked again, unless its own period is shorter."""

@@ -13,10 +13,10 @@ from dashboard.domain.audit import Action
 from dashboard.domain.retention import Retention
 from dashboard.logs import get_logger
 from dashboard.poll.clocks import Clocks
-from dashboard.store.audit import last_details, note_action
-from dashboard.store.engine import Store
-from dashboard.store.retention import Step, keep_house
-from dashboard.store.sizes import clock_leap, last_measured, measure, note_size
+from dashboard.store.access.audit_log import last_details, note_action
+from dashboard.store.engine.engine import Store
+from dashboard.store.monitoring.sizes import clock_leap, last_measured, measure, note_size
+from dashboard.store.retention.apply import Step, keep_house
 
 Rest = Callable[[float], Awaitable[object]]
 

@@ -20,14 +20,14 @@ from dashboard.domain.follow_up import (
 from dashboard.domain.observation import Operation, longest_wish
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.logs import get_logger
-from dashboard.poll.cadence import CadencePolicy
 from dashboard.poll.clocks import Clocks
+from dashboard.poll.intervals import CadencePolicy
 from dashboard.poll.lease import Term
-from dashboard.poll.schedule import Cohort, Schedule, Watched
-from dashboard.store.credit_ledger import note_spent
-from dashboard.store.engine import Store
-from dashboard.store.failing import note_answer, note_failure
-from dashboard.store.follow_ups import (
+from dashboard.poll.receipt_schedule import Cohort, Schedule, Watched
+from dashboard.store.engine.engine import Store
+from dashboard.store.monitoring.credits import note_spent
+from dashboard.store.monitoring.upstream_failures import note_answer, note_failure
+from dashboard.store.tracking.follow_ups import (
     OpenFollowUp,
     inclusion_questions,
     keep_inclusion_answers,

@@ -18,14 +18,12 @@ from dashboard.domain.coverage import Watched
 from dashboard.domain.quantity import NetworkId
 from dashboard.domain.retention import Retention
 from dashboard.logs import get_logger
-from dashboard.poll.archive import ExclusionArchive
-from dashboard.poll.cadence import CadencePolicy
-from dashboard.poll.calendar import Calendar
 from dashboard.poll.clocks import Clocks
 from dashboard.poll.conditions import Conditions
 from dashboard.poll.coverage import CoverageWatch
 from dashboard.poll.disk_space import DiskSpace
 from dashboard.poll.exclusion import ExclusionAsker, ExclusionPoll
+from dashboard.poll.exclusion_records import ExclusionArchive
 from dashboard.poll.gas import GasArchive, GasPeriods, GasPoll
 from dashboard.poll.gas_question import GasAsker
 from dashboard.poll.housekeeping import Housekeeping
@@ -35,10 +33,12 @@ from dashboard.poll.inclusion import (
     InclusionAsker,
     InclusionPoll,
 )
+from dashboard.poll.intervals import CadencePolicy
 from dashboard.poll.lease import Lease, LeaseLost, Term
-from dashboard.poll.schedule import Schedule
+from dashboard.poll.receipt_schedule import Schedule
+from dashboard.poll.rejection_schedule import Calendar
 from dashboard.poll.scheduler import Job
-from dashboard.store.engine import Store
+from dashboard.store.engine.engine import Store
 from dashboard.upstream.meter import Meter
 
 _log = get_logger("lease")

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from dashboard.errors import LinewatchError
-from dashboard.store import leases
-from dashboard.store.connection import Connection
-from dashboard.store.engine import Store
+from dashboard.store.engine import leases
+from dashboard.store.engine.connection import Connection
+from dashboard.store.engine.engine import Store
 
 
 class LeaseLost(LinewatchError):

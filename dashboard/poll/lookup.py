@@ -18,16 +18,16 @@ from dashboard.domain.follow_up import InclusionAnswer, InclusionQuestion
 from dashboard.domain.observation import ExclusionAnswer, Failure, FailureKind
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.errors import StoreError, StoreUnavailable
-from dashboard.poll.archive import keep_news
 from dashboard.poll.exclusion import ExclusionAsker
+from dashboard.poll.exclusion_records import keep_news
 from dashboard.poll.inclusion import InclusionAsker
-from dashboard.store.answers import record_answers
-from dashboard.store.connection import Connection
-from dashboard.store.credit_ledger import note_spent
-from dashboard.store.engine import Store
-from dashboard.store.follow_ups import inclusion_questions, keep_inclusion_answers
-from dashboard.store.rejections import save_polled
-from dashboard.store.transactions import is_tracked
+from dashboard.store.engine.connection import Connection
+from dashboard.store.engine.engine import Store
+from dashboard.store.evidence.lookup_results import record_answers
+from dashboard.store.monitoring.credits import note_spent
+from dashboard.store.rejections.versions import save_polled
+from dashboard.store.tracking.follow_ups import inclusion_questions, keep_inclusion_answers
+from dashboard.store.tracking.transactions import is_tracked
 from dashboard.upstream.meter import Meter
 
 

@@ -10,18 +10,18 @@ from starlette.middleware.cors import CORSMiddleware
 from starlette.routing import Router
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from dashboard.serve.access import AccessLog
-from dashboard.serve.following import NetworkFees
-from dashboard.serve.gas import GasApi
-from dashboard.serve.health import Readiness
-from dashboard.serve.lookups import learn
-from dashboard.serve.methods import document_of
-from dashboard.serve.metrics_page import MetricsPage
-from dashboard.serve.openapi import openapi
+from dashboard.serve.documents.openapi import openapi
+from dashboard.serve.documents.try_it_page import try_it_page
+from dashboard.serve.gas.api import GasApi
+from dashboard.serve.gas.followed_networks import NetworkFees
+from dashboard.serve.monitoring.access_log import AccessLog
+from dashboard.serve.monitoring.health import Readiness
+from dashboard.serve.monitoring.metrics_page import MetricsPage
 from dashboard.serve.reply import Reply, json_reply
+from dashboard.serve.router import Switchboard
+from dashboard.serve.rpc.lookups import learn
+from dashboard.serve.rpc.methods import document_of
 from dashboard.serve.services import ServeServices
-from dashboard.serve.switchboard import Switchboard
-from dashboard.serve.try_it_page import try_it_page
 
 _CORS_HEADERS = ("Authorization", "X-Client-Id", "Content-Type", "Accept")
 

@@ -8,7 +8,7 @@ from typing import Any, cast
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 from websockets.frames import Frame
 
-from dashboard.serve.cork import Cork
+from dashboard.serve.transport.write_coalescing import Cork
 
 
 class BoundedWebSocket(WebSocketsSansIOProtocol):

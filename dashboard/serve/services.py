@@ -12,20 +12,20 @@ from dashboard.domain.allowed_hosts import AllowedHosts
 from dashboard.domain.clock import Clock
 from dashboard.domain.quantity import NetworkId
 from dashboard.domain.secret import Secret
-from dashboard.serve.conversation import Terms
-from dashboard.serve.doorman import ConnectionLimits
-from dashboard.serve.feed import Feed
-from dashboard.serve.gate import Gate
-from dashboard.serve.key_keeping import KeyKeeper
-from dashboard.serve.keys import ApiKey, KeyRing
-from dashboard.serve.last_look import LastLook
-from dashboard.serve.metrics import Counters
-from dashboard.serve.strangers import Strangers
-from dashboard.store.engine import Store
-from dashboard.store.known_hashes import KnownHashes
-from dashboard.store.rejection_reader import RejectionReader
+from dashboard.serve.counters import Counters
+from dashboard.serve.keys.authentication_throttle import Strangers
+from dashboard.serve.keys.key_ring import ApiKey, KeyRing
+from dashboard.serve.keys.key_sync import KeyKeeper
+from dashboard.serve.keys.rate_limits import Gate
+from dashboard.serve.rpc.conversation import Terms
+from dashboard.serve.subscriptions.feed import Feed
+from dashboard.serve.transport.connection_limits import ConnectionLimits
+from dashboard.serve.transport.last_look import LastLook
+from dashboard.store.engine.engine import Store
+from dashboard.store.rejections.fast_lookup import RejectionReader
+from dashboard.store.rejections.known_hashes import KnownHashes
 from dashboard.upstream.blocks import ChainFees
-from dashboard.upstream.standing import Standing
+from dashboard.upstream.node_status import Standing
 
 
 class Follower(Protocol):

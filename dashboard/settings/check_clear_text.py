@@ -13,7 +13,7 @@ from dashboard.settings.hosts import host_asked, is_loopback
 from dashboard.settings.locate import Path
 from dashboard.settings.partly import as_far_as_readable
 from dashboard.settings.schema import EndpointSettings, MailSettings, Settings, StoreSettings
-from dashboard.store.database import clear_text_hosts
+from dashboard.store.engine.database import clear_text_hosts
 
 Finding = tuple[Path, str]
 

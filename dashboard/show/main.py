@@ -5,10 +5,10 @@ from typing import Final
 
 import streamlit as st
 
-from dashboard.show import desk as desks
-from dashboard.show.parts.chooser import NETWORK, network_chooser
+from dashboard.show.parts.network_chooser import NETWORK, network_chooser
 from dashboard.show.parts.states import notice, simulated_mark
 from dashboard.show.parts.wrong_parameters import wrong_parameters_told
+from dashboard.show.queries import queries as desks
 from dashboard.show.views import alerts, fees, health, lookup, overview, rejections, tracked
 
 PAGES: Final = (overview, fees, rejections, lookup, tracked, alerts, health)

@@ -14,18 +14,23 @@ from dashboard.domain.fee_rollup import FeeSeries
 from dashboard.domain.gas import SuggestedGasFees
 from dashboard.domain.observation import GasObservation, GasSource, Operation
 from dashboard.domain.quantity import NetworkId, Wei
-from dashboard.store.backfill import Answer, backfill
-from dashboard.store.failing import StandingFailure, failing, note_answer, note_failure
-from dashboard.store.fee_keeping import keep_marks, keep_suggested_fees
-from dashboard.store.fee_rollups import Arrival, Arrivals, roll_up_arrivals
-from dashboard.store.fee_rows import fees_of_row
+from dashboard.store.engine.upsert import put
+from dashboard.store.fees.backfill import Answer, backfill
+from dashboard.store.fees.ingest import keep_marks, keep_suggested_fees
+from dashboard.store.fees.rollups import Arrival, Arrivals, roll_up_arrivals
+from dashboard.store.fees.suggested_fees_row import fees_of_row
+from dashboard.store.monitoring.upstream_failures import (
+    StandingFailure,
+    failing,
+    note_answer,
+    note_failure,
+)
 from dashboard.store.schema import (
     base_fee_histories,
     estimated_base_fees,
     fee_marks,
     suggested_gas_fees,
 )
-from dashboard.store.upsert import put
 
 T = TypeVar("T")
 

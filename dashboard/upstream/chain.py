@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from typing import Final
 
-from dashboard.domain.fee_windows import FeeWindow
+from dashboard.domain.fee_percentiles import FeeWindow
 from dashboard.domain.fees import FeePolicy, next_base_fee, suggest
 from dashboard.domain.gas import BlockFees, SuggestedGasFees
 from dashboard.domain.quantity import Wei

@@ -18,8 +18,8 @@ from dashboard.errors import (
     WireError,
 )
 from dashboard.upstream.endpoint import Asker, body_limit
+from dashboard.upstream.errors import rpc_error, unreadable
 from dashboard.upstream.matching import Batch, unanswered
-from dashboard.upstream.refusal import rpc_error, unreadable
 from dashboard.wire.exclusion import (
     GET_STATUS,
     SAVE_REJECTED,

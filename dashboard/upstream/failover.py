@@ -17,7 +17,7 @@ from dashboard.errors import (
 from dashboard.logs import get_logger
 from dashboard.upstream.blocks import ChainFees, ChainFollower
 from dashboard.upstream.node import NodeClient
-from dashboard.upstream.standing import Elapsed, FailoverPolicy, NodeState, Standing
+from dashboard.upstream.node_status import Elapsed, FailoverPolicy, NodeState, Standing
 from dashboard.wire.node import BlockHeader
 
 _log = get_logger(__name__)

@@ -14,8 +14,8 @@ from dashboard.domain.quantity import NetworkId, Wei
 from dashboard.domain.secret import Secret
 from dashboard.errors import WireError
 from dashboard.upstream.endpoint import body_limit
+from dashboard.upstream.errors import unreadable
 from dashboard.upstream.http import HttpAsker
-from dashboard.upstream.refusal import unreadable
 from dashboard.wire.gas import (
     decode_base_fee_history,
     decode_base_fee_percentile,

@@ -12,8 +12,8 @@ import httpx
 
 from dashboard.errors import UpstreamRefused, UpstreamUnavailable, UpstreamUnreadable
 from dashboard.upstream.endpoint import Endpoint
-from dashboard.upstream.refusal import http_error, is_untrusted, untrusted
-from dashboard.upstream.retry import RetryPolicy, persistently
+from dashboard.upstream.errors import http_error, is_untrusted, untrusted
+from dashboard.upstream.request_retry import RetryPolicy, persistently
 
 _CONNECTIONS: Final = 10
 

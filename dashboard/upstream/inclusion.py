@@ -9,8 +9,8 @@ from dashboard.domain.follow_up import Inclusion, InclusionAnswer, InclusionQues
 from dashboard.domain.observation import Failure, FailureKind
 from dashboard.domain.quantity import Address, NetworkId
 from dashboard.errors import UpstreamError
+from dashboard.upstream.errors import failure_of
 from dashboard.upstream.node import NodeClient
-from dashboard.upstream.refusal import failure_of
 from dashboard.wire.node import Receipt
 
 LARGEST_BATCH: Final = 50

@@ -12,7 +12,7 @@ from dashboard.domain.observation import ExclusionAnswer
 from dashboard.domain.quantity import TxHash
 from dashboard.errors import UpstreamError, UpstreamUnreadable, WireError
 from dashboard.upstream.endpoint import Endpoint
-from dashboard.upstream.refusal import failure_of, rpc_error, unreadable
+from dashboard.upstream.errors import failure_of, rpc_error, unreadable
 from dashboard.wire.exclusion import decode_record
 from dashboard.wire.jsonrpc import Reply
 

@@ -10,7 +10,7 @@ from msgspec import Raw
 from dashboard.domain.quantity import Address, NetworkId, TxHash
 from dashboard.errors import UpstreamRefused, UpstreamThrottled, UpstreamUnreadable, WireError
 from dashboard.upstream.endpoint import BODY_ALLOWANCE, Asker, body_limit
-from dashboard.upstream.refusal import rpc_error, unreadable
+from dashboard.upstream.errors import rpc_error, unreadable
 from dashboard.wire.jsonrpc import Reply, decode_replies, decode_reply, encode_batch, encode_call
 from dashboard.wire.node import (
     BlockHeader,

@@ -18,8 +18,8 @@ from websockets.protocol import State
 
 from dashboard.errors import UpstreamError, UpstreamRefused, UpstreamUnavailable, UpstreamUnreadable
 from dashboard.upstream.endpoint import Endpoint, body_limit
-from dashboard.upstream.refusal import http_error, is_untrusted, untrusted
-from dashboard.upstream.retry import RetryPolicy, persistently
+from dashboard.upstream.errors import http_error, is_untrusted, untrusted
+from dashboard.upstream.request_retry import RetryPolicy, persistently
 
 MOST_ITEMS: Final = 1000
 """For how many answered items one message may have room, whatever is asked."""

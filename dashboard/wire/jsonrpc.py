@@ -10,15 +10,15 @@ import msgspec
 from msgspec import UNSET, Raw, UnsetType
 
 from dashboard.errors import WireError
-from dashboard.wire.call import (
+from dashboard.wire.decoding import UNREADABLE, read
+from dashboard.wire.fault import RpcFault
+from dashboard.wire.jsonrpc_client import (
     Reply,
     decode_replies,
     decode_reply,
     encode_batch,
     encode_call,
 )
-from dashboard.wire.decoding import UNREADABLE, read
-from dashboard.wire.fault import RpcFault
 
 __all__ = [
     "NULL_ID",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dashboard.settings import Settings
-from dashboard.show.networks import NetworkCard
+from dashboard.show.queries.network_status import NetworkCard
 from dashboard.wiring.networks import (
     Network,
     gas_periods,

@@ -15,10 +15,14 @@ from dashboard.devnet.past_reports import PastReports
 from dashboard.domain.exclusion import RejectionSource, SaveStatus
 from dashboard.errors import InputError
 from dashboard.settings import Settings
-from dashboard.store.engine import Store
-from dashboard.store.fee_history import keep_fee_history
-from dashboard.store.history import first_observed_at, keep_gas_history, other_networks
-from dashboard.store.reports import LocatedReport, save_reports
+from dashboard.store.engine.engine import Store
+from dashboard.store.fees.import_observations import (
+    first_observed_at,
+    keep_gas_history,
+    other_networks,
+)
+from dashboard.store.fees.import_rollups import keep_fee_history
+from dashboard.store.rejections.reports import LocatedReport, save_reports
 from dashboard.wiring.clock import utc_now
 from dashboard.wiring.migration import migrate_store
 from dashboard.wiring.store import open_checked_store

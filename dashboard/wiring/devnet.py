@@ -18,10 +18,10 @@ from dashboard.devnet.ledger import Ledger
 from dashboard.devnet.reporter import Reporter, TrackTransaction
 from dashboard.domain.quantity import TxHash
 from dashboard.errors import SettingsError
-from dashboard.serve.bounded_http import BoundedHttp
+from dashboard.serve.transport.bounded_http import BoundedHttp
 from dashboard.settings import Settings
-from dashboard.store.engine import Store
-from dashboard.store.transactions import TrackRequest, track
+from dashboard.store.engine.engine import Store
+from dashboard.store.tracking.transactions import TrackRequest, track
 from dashboard.wiring.clock import utc_now
 from dashboard.wiring.host_check import HostCheck, allowed_hosts
 from dashboard.wiring.http import run_http

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from dashboard.domain.secret import Secret
-from dashboard.serve.key_keeping import ConfiguredKeys
-from dashboard.serve.keys import ApiKey
+from dashboard.serve.keys.key_ring import ApiKey
+from dashboard.serve.keys.key_sync import ConfiguredKeys
 from dashboard.settings import Settings
 from dashboard.settings.key_limits import limits_of_key
 

@@ -10,9 +10,9 @@ from uuid import UUID
 from dashboard.domain.audit import Doer
 from dashboard.errors import SchemaMismatch
 from dashboard.settings import Settings
-from dashboard.store.backup import copy_before_upgrade
-from dashboard.store.engine import installation_id, open_store
-from dashboard.store.migrate import migrate
+from dashboard.store.engine.engine import installation_id, open_store
+from dashboard.store.maintenance.backup import copy_before_upgrade
+from dashboard.store.maintenance.migrate import migrate
 from dashboard.store.schema import REVISION
 from dashboard.wiring.actor import os_user
 from dashboard.wiring.clock import utc_now

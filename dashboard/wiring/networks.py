@@ -35,8 +35,8 @@ from dashboard.upstream.http import HttpAsker, HttpClient, open_client
 from dashboard.upstream.inclusion import FirstThatAnswers, InclusionClient
 from dashboard.upstream.meter import Meter, Note, note_nothing
 from dashboard.upstream.node import NodeClient
-from dashboard.upstream.retry import RetryPolicy
-from dashboard.upstream.standing import FailoverPolicy
+from dashboard.upstream.node_status import FailoverPolicy
+from dashboard.upstream.request_retry import RetryPolicy
 from dashboard.upstream.websocket import WebSocketAsker
 from dashboard.wiring.clock import elapsed, utc_now
 from dashboard.wiring.rpc_address import key_advice, rpc_address

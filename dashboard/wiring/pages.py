@@ -23,13 +23,13 @@ from starlette.types import ASGIApp
 
 from dashboard.errors import RoleError
 from dashboard.logs import configure_logs, get_logger
-from dashboard.serve.bounded_http import BoundedHttp
 from dashboard.serve.bounded_websocket import BoundedWebSocket
+from dashboard.serve.transport.bounded_http import BoundedHttp
 from dashboard.settings import Settings, load_settings
-from dashboard.show.desk import Desk, register
-from dashboard.show.framework_logs import join_framework_logs
-from dashboard.show.upload_bound import UploadBound, largest_message
-from dashboard.show.warmth import warm_up
+from dashboard.show.preload import warm_up
+from dashboard.show.queries.queries import Desk, register
+from dashboard.show.web.framework_logs import join_framework_logs
+from dashboard.show.web.upload_bound import UploadBound, largest_message
 from dashboard.wiring.cards import card_of
 from dashboard.wiring.clock import utc_now
 from dashboard.wiring.host_check import HostCheck, allowed_hosts

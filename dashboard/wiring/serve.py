@@ -10,15 +10,15 @@ from typing import Final
 from starlette.types import ASGIApp
 
 from dashboard.serve.app import build_app
-from dashboard.serve.doorman import ConnectionLimits
-from dashboard.serve.gate import Gate
-from dashboard.serve.key_keeping import KeyKeeper
+from dashboard.serve.keys.authentication_throttle import Strangers
+from dashboard.serve.keys.key_sync import KeyKeeper
+from dashboard.serve.keys.rate_limits import Gate
 from dashboard.serve.server import server_config
 from dashboard.serve.services import Limits, ServedNetwork, ServeServices
-from dashboard.serve.strangers import Strangers
+from dashboard.serve.transport.connection_limits import ConnectionLimits
 from dashboard.settings import Settings
 from dashboard.settings.schema import ServeSettings
-from dashboard.store.engine import Store
+from dashboard.store.engine.engine import Store
 from dashboard.wiring.clock import utc_now
 from dashboard.wiring.host_check import HostCheck, allowed_hosts
 from dashboard.wiring.http import run_http

@@ -9,11 +9,11 @@ from typing import Final
 from dashboard.errors import ForeignStore, StoreError
 from dashboard.logs import get_logger
 from dashboard.settings import Settings
-from dashboard.store.backup_file import address_of
-from dashboard.store.database import database_at
-from dashboard.store.engine import Store, check_installation, installation_id, open_store
-from dashboard.store.leases import holder
-from dashboard.store.sqlite import SqliteFile
+from dashboard.store.engine.database import database_at
+from dashboard.store.engine.engine import Store, check_installation, installation_id, open_store
+from dashboard.store.engine.leases import holder
+from dashboard.store.engine.sqlite import SqliteFile
+from dashboard.store.maintenance.backup_file import address_of
 from dashboard.wiring.identity import belong_to, own_id
 from dashboard.wiring.worker_lease import WORKER_LEASE
 

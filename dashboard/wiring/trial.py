@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, replace
 
-from dashboard.poll.cadence import CadencePolicy
 from dashboard.poll.clocks import Clocks
 from dashboard.poll.cost import Cost, calls_per_transaction, gas_calls_per_day
+from dashboard.poll.intervals import CadencePolicy
 from dashboard.poll.trial import Finding, Trial
 from dashboard.settings import Settings
 from dashboard.wiring.clock import elapsed, utc_now

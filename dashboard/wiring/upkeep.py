@@ -13,17 +13,17 @@ from dashboard.domain.audit import Action, Detail, Doer
 from dashboard.errors import ForeignStore, InputError, StoreError
 from dashboard.settings import Settings
 from dashboard.settings.check_clear_text import clear_text_store
-from dashboard.store import held
-from dashboard.store.audit import note_action
-from dashboard.store.backup import back_up
-from dashboard.store.backup_file import reading
-from dashboard.store.connection import Connection
-from dashboard.store.engine import Store, installation_id, open_store
-from dashboard.store.finding import Finding
-from dashboard.store.mend import Tell, be_silent, mend
-from dashboard.store.move import Moved, give_up, move
-from dashboard.store.restore import Restored, restore
-from dashboard.store.verify import count_rows, verify
+from dashboard.store.access.audit_log import note_action
+from dashboard.store.alerts import held_notifications
+from dashboard.store.engine.connection import Connection
+from dashboard.store.engine.engine import Store, installation_id, open_store
+from dashboard.store.maintenance.backup import back_up
+from dashboard.store.maintenance.backup_file import reading
+from dashboard.store.maintenance.finding import Finding
+from dashboard.store.maintenance.move import Moved, give_up, move
+from dashboard.store.maintenance.rebuild import Tell, be_silent, mend
+from dashboard.store.maintenance.restore import Restored, restore
+from dashboard.store.maintenance.verify import count_rows, verify
 from dashboard.wiring.actor import os_user
 from dashboard.wiring.clock import utc_now
 from dashboard.wiring.identity import belong_to, own_id
@@ -122,7 +122,11 @@ def release_held(settings: Settings, *, lets_go: bool) -> int:
     """Send what a restore holds, or give it up; return how many notices that are."""
     by = _doer()
     with closing(open_checked_store(settings)) as store, store.write() as connection:
-        many = held.let_go(connection) if lets_go else held.release(connection, by.at)
+        many = (
+            held_notifications.let_go(connection)
+            if lets_go
+            else held_notifications.release(connection, by.at)
+        )
         details = {"notices": many, "sent": not lets_go}
         note_action(connection, by.at, by.name, Action.RELEASE, "held notices", details)
     return many
@@ -131,7 +135,7 @@ def release_held(settings: Settings, *, lets_go: bool) -> int:
 def count_held(settings: Settings) -> int:
     """Count the notices that a restore holds."""
     with closing(open_checked_store(settings)) as store, store.read() as connection:
-        return held.how_many_held(connection)
+        return held_notifications.how_many_held(connection)
 
 
 def move_store(settings: Settings, target: str) -> Moved:

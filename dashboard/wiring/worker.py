@@ -14,22 +14,22 @@ from dashboard.alert.channels.mail import Security, SmtpChannel, SmtpServer
 from dashboard.alert.channels.maildir import MaildirChannel
 from dashboard.alert.compose import Links, NetworkName, compose
 from dashboard.alert.deliver import Deliverer
-from dashboard.alert.letter import Channel
-from dashboard.alert.outcome import Sending
-from dashboard.alert.post import PostOffice
-from dashboard.alert.stationery import load_stationery
-from dashboard.domain.notice import Recipient
-from dashboard.poll.cadence import CadencePolicy
+from dashboard.alert.delivery_result import Sending
+from dashboard.alert.dispatch import PostOffice
+from dashboard.alert.message import Channel
+from dashboard.alert.template_loader import load_stationery
+from dashboard.domain.notification import Recipient
 from dashboard.poll.clocks import Clocks
 from dashboard.poll.gas import GasPeriods
 from dashboard.poll.gas_from_node import GasFromNode
+from dashboard.poll.intervals import CadencePolicy
 from dashboard.poll.jobs import Periods, WatchedNetwork, Watcher
 from dashboard.poll.lease import Lease
 from dashboard.poll.watch import run_watch
 from dashboard.settings import MailSettings, Settings
 from dashboard.settings.check import is_ehlo_name
 from dashboard.settings.trust import trust_of
-from dashboard.store.engine import Store
+from dashboard.store.engine.engine import Store
 from dashboard.wiring.clock import elapsed, utc_now
 from dashboard.wiring.networks import (
     Clients,

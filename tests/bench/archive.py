@@ -17,10 +17,10 @@ from typing import Any, Final
 from sqlalchemy import Table
 from sqlalchemy.dialects import sqlite
 
-from dashboard.store.engine import open_store
-from dashboard.store.migrate import migrate
+from dashboard.store.engine.engine import open_store
+from dashboard.store.maintenance.migrate import migrate
+from dashboard.store.rejections.counter_updates import rebuild_tallies
 from dashboard.store.schema import REVISION, rejections, signed_transactions
-from dashboard.store.tally_keeping import rebuild_tallies
 from tests.bench.truth import NETWORK, row_of, stored_hash
 
 FILE: Final = "linewatch.sqlite"

@@ -13,12 +13,12 @@ from dashboard.domain.fee_rollup import FeeSeries
 from dashboard.domain.gas import FeeSuggestion, SuggestedGasFees
 from dashboard.domain.observation import Operation
 from dashboard.domain.quantity import NetworkId, Wei
-from dashboard.store.columns import milliseconds_of, moment_of
-from dashboard.store.connection import Connection
-from dashboard.store.fee_arrays import Integers
-from dashboard.store.fee_history import keep_fee_history
-from dashboard.store.fee_rows import row_of_fees
+from dashboard.store.engine.connection import Connection
+from dashboard.store.fees.array_rollups import Integers
+from dashboard.store.fees.import_rollups import keep_fee_history
+from dashboard.store.fees.suggested_fees_row import row_of_fees
 from dashboard.store.schema import fee_marks, suggested_gas_fees
+from dashboard.store.schema.columns import milliseconds_of, moment_of
 from tests.bench.archive import insert_rows
 
 RAW: Final = timedelta(days=14)

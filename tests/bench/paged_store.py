@@ -15,15 +15,16 @@ from uuid import UUID
 
 from dashboard.domain.condition import State, Subject, Transition
 from dashboard.domain.exclusion import RejectedTransaction, RejectionStage
-from dashboard.domain.notice import NoticeState
+from dashboard.domain.notification import NoticeState
 from dashboard.domain.observation import ExclusionAnswer
 from dashboard.domain.quantity import Address, NetworkId, TxHash
-from dashboard.show.networks import NetworkCard
-from dashboard.store.answers import record_answers
-from dashboard.store.connection import Connection
-from dashboard.store.engine import Store, open_store
-from dashboard.store.migrate import migrate
-from dashboard.store.rejections import row_of_record
+from dashboard.show.queries.network_status import NetworkCard
+from dashboard.store.engine.connection import Connection
+from dashboard.store.engine.engine import Store, open_store
+from dashboard.store.evidence.lookup_results import record_answers
+from dashboard.store.maintenance.migrate import migrate
+from dashboard.store.rejections.counter_updates import rebuild_tallies
+from dashboard.store.rejections.versions import row_of_record
 from dashboard.store.schema import (
     REVISION,
     conditions,
@@ -33,8 +34,7 @@ from dashboard.store.schema import (
     rejections,
     transitions,
 )
-from dashboard.store.tally_keeping import rebuild_tallies
-from dashboard.store.transactions import TrackRequest, track_all
+from dashboard.store.tracking.transactions import TrackRequest, track_all
 from tests.bench.paged_fees import insert_all, keep_year_of_fees
 from tests.bench.truth import NETWORK
 

@@ -17,13 +17,18 @@ from dashboard.devnet.demand import Integers
 from dashboard.devnet.history import History
 from dashboard.devnet.networks import DEVNET
 from dashboard.domain.fee_rollup import FeeSeries
-from dashboard.show.asking.fees import FeeQuestions, FeeView
-from dashboard.show.asking.source import Source
-from dashboard.show.networks import NetworkCard, NetworkFigures, NetworkStatus, conclude_status
-from dashboard.show.spans import SPANS, Span
-from dashboard.store.engine import Store, open_store
-from dashboard.store.fee_history import keep_fee_history
-from dashboard.store.migrate import migrate
+from dashboard.show.queries.fees import FeeQuestions, FeeView
+from dashboard.show.queries.network_status import (
+    NetworkCard,
+    NetworkFigures,
+    NetworkStatus,
+    conclude_status,
+)
+from dashboard.show.queries.source import Source
+from dashboard.show.time_ranges import SPANS, Span
+from dashboard.store.engine.engine import Store, open_store
+from dashboard.store.fees.import_rollups import keep_fee_history
+from dashboard.store.maintenance.migrate import migrate
 
 T = TypeVar("T")
 

@@ -13,16 +13,16 @@ from typing import Final, NamedTuple
 
 from sqlalchemy import insert
 
+from dashboard.domain.fee_percentiles import RankedFees
 from dashboard.domain.fee_rollup import FeeSeries
-from dashboard.domain.fee_windows import RankedFees
 from dashboard.domain.observation import GasObservation
 from dashboard.domain.quantity import Wei
-from dashboard.store.engine import Store, open_store
-from dashboard.store.fee_keeping import suggested_row
-from dashboard.store.fee_windows import priority_fee_window
-from dashboard.store.migrate import migrate
+from dashboard.store.engine.engine import Store, open_store
+from dashboard.store.fees.ingest import suggested_row
+from dashboard.store.fees.latest import priority_fee_window
+from dashboard.store.fees.recent_fees import RollingFees
+from dashboard.store.maintenance.migrate import migrate
 from dashboard.store.observations import save_gas
-from dashboard.store.rolling_fees import RollingFees
 from dashboard.store.schema import suggested_gas_fees
 from tests.bench.rounds import WrongAnswerError
 from tests.builders import A_MOMENT, A_NETWORK, a_suggestion

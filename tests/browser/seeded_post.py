@@ -6,15 +6,15 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from dashboard.domain.condition import State, Subject, SubjectKind, Transition
-from dashboard.domain.notice import Recipient
+from dashboard.domain.notification import Recipient
 from dashboard.domain.quantity import TxHash
-from dashboard.store.conditions import change
-from dashboard.store.connection import Connection
-from dashboard.store.engine import Store
-from dashboard.store.leases import acquire
-from dashboard.store.outbox import bury, defer, expand, mark_sent, unexpanded
-from dashboard.store.rejections import versions
-from dashboard.store.transactions import TrackRequest, track
+from dashboard.store.alerts.conditions import change
+from dashboard.store.alerts.outbox import bury, defer, expand, mark_sent, unexpanded
+from dashboard.store.engine.connection import Connection
+from dashboard.store.engine.engine import Store
+from dashboard.store.engine.leases import acquire
+from dashboard.store.rejections.versions import versions
+from dashboard.store.tracking.transactions import TrackRequest, track
 from tests.browser.seeded_store import HOSTILE, SILENT, SIMULATED, tx_hash
 from tests.builders import an_id
 from tests.owing import claim_for_all

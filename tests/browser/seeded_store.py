@@ -21,16 +21,16 @@ from dashboard.domain.observation import (
     Operation,
 )
 from dashboard.domain.quantity import Address, NetworkId, TxHash, Wei
-from dashboard.show.networks import NetworkCard
-from dashboard.store.answers import record_answers
-from dashboard.store.connection import Connection
-from dashboard.store.coverage import keep_coverage
-from dashboard.store.engine import Store, open_store
-from dashboard.store.follow_ups import keep_inclusion_answers
-from dashboard.store.migrate import migrate
+from dashboard.show.queries.network_status import NetworkCard
+from dashboard.store.engine.connection import Connection
+from dashboard.store.engine.engine import Store, open_store
+from dashboard.store.evidence.lookup_results import record_answers
+from dashboard.store.maintenance.migrate import migrate
+from dashboard.store.monitoring.coverage import keep_coverage
 from dashboard.store.observations import save_gas
-from dashboard.store.rejections import save_polled
-from dashboard.store.transactions import TrackRequest, track
+from dashboard.store.rejections.versions import save_polled
+from dashboard.store.tracking.follow_ups import keep_inclusion_answers
+from dashboard.store.tracking.transactions import TrackRequest, track
 
 SIMULATED: Final = NetworkCard(
     NetworkId(424242),

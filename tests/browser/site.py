@@ -12,17 +12,17 @@ from starlette.middleware import Middleware
 
 from dashboard.domain.observation import ExclusionAnswer
 from dashboard.domain.quantity import NetworkId, TxHash
-from dashboard.show import desk as desks
-from dashboard.show.desk import Desk
-from dashboard.show.headers import StrictHeaders
-from dashboard.show.site_map import SiteMap
-from dashboard.store.answers import record_answers
-from dashboard.store.engine import Store
-from dashboard.store.sizes import measure, note_size
+from dashboard.show.queries import queries as desks
+from dashboard.show.queries.queries import Desk
+from dashboard.show.web.headers import StrictHeaders
+from dashboard.show.web.site_map import SiteMap
+from dashboard.store.engine.engine import Store
+from dashboard.store.evidence.lookup_results import record_answers
+from dashboard.store.monitoring.sizes import measure, note_size
 from tests.browser.seeded_post import seed_post
 from tests.browser.seeded_store import FLAT, SILENT, SIMULATED, seed, utc_now
 
-SCRIPT = Path(desks.__file__).with_name("main.py")
+SCRIPT = Path(desks.__file__).parents[1] / "main.py"
 
 
 def build() -> st.App:

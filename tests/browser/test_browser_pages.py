@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import Browser, BrowserContext, expect
 
-from dashboard.show.site_map import PAGES
+from dashboard.show.web.site_map import PAGES
 from tests.browser.seeded_store import tx_hash
 from tests.browser.visiting import (
     SCHEMES,

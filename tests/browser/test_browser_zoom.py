@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import BrowserContext, expect
 
-from dashboard.show.spans import SPANS
+from dashboard.show.time_ranges import SPANS
 from tests.browser.serving import serving
 from tests.browser.visiting import visit
 from tests.browser.zooming import zoom

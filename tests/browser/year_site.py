@@ -9,14 +9,14 @@ from pathlib import Path
 import streamlit as st
 
 from dashboard.settings import load_settings
-from dashboard.show import desk as desks
-from dashboard.show.desk import Desk
+from dashboard.show.queries import queries as desks
+from dashboard.show.queries.queries import Desk
 from dashboard.wiring.cards import card_of
 from dashboard.wiring.demo_history import fill_with_history
 from dashboard.wiring.networks import shown_networks
 from dashboard.wiring.store import open_checked_store
 
-SCRIPT = Path(desks.__file__).with_name("main.py")
+SCRIPT = Path(desks.__file__).parents[1] / "main.py"
 
 
 def build() -> st.App:

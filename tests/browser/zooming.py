@@ -7,7 +7,7 @@ from typing import Final
 
 from playwright.sync_api import Page
 
-from dashboard.show.spans import Span
+from dashboard.show.time_ranges import Span
 
 _IS_DRAWN: Final = """
 ([length, charts]) => {

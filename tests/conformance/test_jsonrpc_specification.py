@@ -14,10 +14,10 @@ import pytest
 from anyio import CapacityLimiter
 
 from dashboard.domain.secret import Secret
-from dashboard.serve.gate import Gate
-from dashboard.serve.jsonrpc import JsonRpc, Method, Outcome
-from dashboard.serve.keys import ApiKey
-from dashboard.serve.metrics import Counters
+from dashboard.serve.counters import Counters
+from dashboard.serve.keys.key_ring import ApiKey
+from dashboard.serve.keys.rate_limits import Gate
+from dashboard.serve.rpc.dispatch import JsonRpc, Method, Outcome
 
 pytestmark = pytest.mark.anyio
 

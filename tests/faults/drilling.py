@@ -13,11 +13,11 @@ from pathlib import Path
 
 from dashboard.alert.channels.maildir import MaildirChannel
 from dashboard.alert.deliver import Deliverer
-from dashboard.alert.letter import always
-from dashboard.alert.outcome import Sending
-from dashboard.alert.post import PostOffice
+from dashboard.alert.delivery_result import Sending
+from dashboard.alert.dispatch import PostOffice
+from dashboard.alert.message import always
 from dashboard.logs import configure_logs
-from dashboard.store.engine import Store, open_store
+from dashboard.store.engine.engine import Store, open_store
 from dashboard.wiring.clock import elapsed
 from tests.letters import ONCALL, SENDER, a_letter_of
 from tests.owing import reject, take_office

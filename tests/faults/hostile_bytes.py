@@ -20,7 +20,7 @@ from eth_account import Account
 from eth_hash.auto import keccak
 
 from dashboard.errors import WireError
-from dashboard.store.rejection_counts import Grouping
+from dashboard.store.rejections.counts import Grouping
 from dashboard.wire.cursor import decode_cursor
 from dashboard.wire.exclusion import decode_hash_param, decode_report
 from dashboard.wire.jsonrpc import parse_message

@@ -18,11 +18,11 @@ from sqlalchemy import create_engine, func, select, text
 from dashboard.domain.fee_rollup import Level
 from dashboard.domain.quantity import TxHash
 from dashboard.errors import LinewatchError
-from dashboard.store.api_keys import all_keys
-from dashboard.store.engine import Store, open_store, prove_writing, stored_revision
-from dashboard.store.migrate import configuration, migrate
+from dashboard.store.access.api_keys import all_keys
+from dashboard.store.engine.engine import Store, open_store, prove_writing, stored_revision
+from dashboard.store.maintenance.migrate import configuration, migrate
 from dashboard.store.schema import REVISION, fee_rollups, rejections
-from dashboard.store.tracked_search import TrackedFilter, how_many_tracked
+from dashboard.store.tracking.search import TrackedFilter, how_many_tracked
 from tests.faults.launching import Launcher, Process, Surroundings, last_lines, launching
 from tests.faults.owed import check_whole
 from tests.faults.rows import Chance, Play, Row

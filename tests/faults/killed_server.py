@@ -12,7 +12,7 @@ from typing import Final, TypeAlias
 
 from sqlalchemy.engine import make_url
 
-from dashboard.store.engine import open_store
+from dashboard.store.engine.engine import open_store
 from tests.faults.asked_disk import AskedDisk
 from tests.faults.killed_worker import check_life
 from tests.faults.launching import Process, launching

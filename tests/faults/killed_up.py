@@ -15,9 +15,9 @@ from random import Random
 from typing import Final
 
 from dashboard.domain.quantity import TxHash
-from dashboard.store.engine import Store, open_store
-from dashboard.store.migrate import migrate
-from dashboard.store.transactions import TrackRequest, track
+from dashboard.store.engine.engine import Store, open_store
+from dashboard.store.maintenance.migrate import migrate
+from dashboard.store.tracking.transactions import TrackRequest, track
 from dashboard.wiring.clock import utc_now
 from tests.builders import A_NETWORK
 from tests.faults.launching import Launcher, Process, Surroundings, launching

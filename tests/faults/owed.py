@@ -12,10 +12,10 @@ from uuid import UUID
 from sqlalchemy import Connection, func, select, text
 
 from dashboard.domain.exclusion import RejectedTransaction
-from dashboard.domain.notice import DeliveryResult, NoticeState, Recipient
+from dashboard.domain.notification import DeliveryResult, NoticeState, Recipient
 from dashboard.domain.observation import Operation
 from dashboard.domain.quantity import TxHash
-from dashboard.store.engine import Store
+from dashboard.store.engine.engine import Store
 from dashboard.store.schema import (
     conditions,
     deliveries,

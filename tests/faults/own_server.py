@@ -16,7 +16,7 @@ from uuid import uuid4
 import psycopg
 from psycopg import sql
 
-from dashboard.store.migrate import migrate
+from dashboard.store.maintenance.migrate import migrate
 from tests.faults.asked_disk import AskedDisk
 from tests.faults.launching import Launcher, Process, Surroundings
 from tests.waiting import eventually

@@ -17,8 +17,8 @@ import apsw
 from alembic import command
 from sqlalchemy import create_engine
 
-from dashboard.store.engine import Store, open_store, prove_writing
-from dashboard.store.migrate import configuration, migrate
+from dashboard.store.engine.engine import Store, open_store, prove_writing
+from dashboard.store.maintenance.migrate import configuration, migrate
 from tests.faults import fragile_driver
 from tests.faults.fragile_disk import FragileDisk, Image, keep
 from tests.faults.fragile_vfs import FragileVfs

@@ -9,9 +9,9 @@ from typing import Final, TypeAlias
 
 from dashboard.domain.fee_rollup import FeeRollup, FeeSeries, Level, SeenFee
 from dashboard.domain.quantity import NetworkId
-from dashboard.store.engine import Store
-from dashboard.store.fee_rollup_rows import rollups_between
-from dashboard.store.fee_values import SeriesOf
+from dashboard.store.engine.engine import Store
+from dashboard.store.fees.rollup_rows import rollups_between
+from dashboard.store.fees.values import SeriesOf
 from dashboard.store.observations import base_fees
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)

@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final
 
-from dashboard.store.migrate import migrate
+from dashboard.store.maintenance.migrate import migrate
 from tests.faults.launching import Launcher, Process, Surroundings, last_lines, launching
 from tests.installation import free_ports, new_installation
 from tests.waiting import eventually

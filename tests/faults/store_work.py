@@ -9,20 +9,20 @@ from typing import Final, TypeAlias
 
 from dashboard.domain.api_key import KeyLimits
 from dashboard.domain.condition import State, Subject, Transition
-from dashboard.domain.notice import Recipient
+from dashboard.domain.notification import Recipient
 from dashboard.domain.observation import ExclusionAnswer, Failure, FailureKind, GasObservation
 from dashboard.domain.quantity import TxHash, Wei
-from dashboard.store.answers import record_answers
-from dashboard.store.api_keys import Credential, create_key, revoke_key
-from dashboard.store.conditions import change, condition
-from dashboard.store.connection import Connection
-from dashboard.store.leases import acquire
+from dashboard.store.access.api_keys import Credential, create_key, revoke_key
+from dashboard.store.alerts.conditions import change, condition
+from dashboard.store.alerts.outbox import defer, expand, mark_sent, unexpanded
+from dashboard.store.engine.connection import Connection
+from dashboard.store.engine.leases import acquire
+from dashboard.store.evidence.lookup_results import record_answers
 from dashboard.store.observations import save_gas
-from dashboard.store.outbox import defer, expand, mark_sent, unexpanded
-from dashboard.store.rejections import save_polled
-from dashboard.store.reports import LocatedReport, save_reports
-from dashboard.store.transactions import TrackRequest, track_all
-from dashboard.store.watching import untrack
+from dashboard.store.rejections.reports import LocatedReport, save_reports
+from dashboard.store.rejections.versions import save_polled
+from dashboard.store.tracking.edit import untrack
+from dashboard.store.tracking.transactions import TrackRequest, track_all
 from tests.builders import (
     A_MOMENT,
     A_NETWORK,

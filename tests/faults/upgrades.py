@@ -12,14 +12,14 @@ from typing import Final
 from alembic import command
 from sqlalchemy import create_engine
 
-from dashboard.store.columns import milliseconds_of
-from dashboard.store.engine import open_store
-from dashboard.store.migrate import configuration
-from dashboard.store.rejections import version_digest
+from dashboard.store.engine.engine import open_store
+from dashboard.store.maintenance.migrate import configuration
+from dashboard.store.maintenance.verify import verify
+from dashboard.store.rejections.counter_levels import Level
+from dashboard.store.rejections.versions import version_digest
 from dashboard.store.schema import REVISION
-from dashboard.store.tally_levels import Level
-from dashboard.store.transactions import is_tracked
-from dashboard.store.verify import verify
+from dashboard.store.schema.columns import milliseconds_of
+from dashboard.store.tracking.transactions import is_tracked
 from tests.builders import A_MOMENT, A_NETWORK, a_hash, a_record, an_address, an_id
 from tests.faults.launching import Launcher, Surroundings, launching
 from tests.faults.rows import Chance, Play, Row

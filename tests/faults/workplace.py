@@ -13,11 +13,11 @@ from random import Random
 from typing import Final
 
 from dashboard.domain.exclusion import RejectedTransaction
-from dashboard.domain.notice import Recipient
+from dashboard.domain.notification import Recipient
 from dashboard.domain.quantity import TxHash
-from dashboard.store.engine import Store, open_store
-from dashboard.store.leases import holder, release
-from dashboard.store.transactions import TrackRequest, track
+from dashboard.store.engine.engine import Store, open_store
+from dashboard.store.engine.leases import holder, release
+from dashboard.store.tracking.transactions import TrackRequest, track
 from dashboard.wiring.worker_lease import WORKER_LEASE
 from tests.builders import A_NETWORK, a_record
 from tests.faults.hosted import Hosted, hosting, nothing

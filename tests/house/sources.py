@@ -16,7 +16,7 @@ PURE = (
     "dashboard/domain/",
     "dashboard/wire/",
     "dashboard/detect/",
-    "dashboard/poll/cadence.py",
+    "dashboard/poll/intervals.py",
     "dashboard/alert/compose.py",
     "dashboard/alert/incidents.py",
 )

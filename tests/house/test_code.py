@@ -7,7 +7,7 @@ import re
 
 from tests.house.sources import ROOT, all_sources, sources_of_decisions
 
-MODULE_LINES = 300
+MODULE_LINES = 400
 FUNCTION_LINES = 40
 REASONED = re.compile(
     r"# (noqa: [A-Z]+\d+(, ?[A-Z]+\d+)*|type: ignore\[[a-z, -]+\]|pragma: no (cover|branch))"
@@ -27,7 +27,7 @@ def test_module_opens_with_one_line_that_says_what_it_is_about() -> None:
     assert offences == []
 
 
-def test_module_fits_three_hundred_lines() -> None:
+def test_module_fits_four_hundred_lines() -> None:
     lengths = {source.path: source.text.count("\n") for source in all_sources()}
 
     assert {path: lines for path, lines in lengths.items() if lines > MODULE_LINES} == {}

@@ -14,10 +14,10 @@ from uuid import UUID
 from websockets.sync.client import ClientConnection, connect
 
 from dashboard.domain.quantity import NetworkId
-from dashboard.serve.openrpc_examples import NETWORK
+from dashboard.serve.documents.openrpc_examples import NETWORK
 from dashboard.serve.services import ServedNetwork
-from dashboard.store.engine import open_store
-from dashboard.store.migrate import migrate
+from dashboard.store.engine.engine import open_store
+from dashboard.store.maintenance.migrate import migrate
 from tests.integration.serving import KEY, services_of, serving
 
 INSTALLATION = UUID("4c494e45-5741-4743-8000-000000000001")

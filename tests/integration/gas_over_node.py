@@ -18,7 +18,7 @@ from dashboard.upstream.endpoint import Endpoint
 from dashboard.upstream.failover import FailoverFollower
 from dashboard.upstream.http import HttpAsker, open_client
 from dashboard.upstream.node import NodeClient
-from dashboard.upstream.retry import RetryPolicy
+from dashboard.upstream.request_retry import RetryPolicy
 from dashboard.wiring.clock import elapsed
 from tests.anvil import CHAIN_ID, Anvil
 from tests.integration.serving import KEY, a_store, services_of, serving_here, utc_now

@@ -9,12 +9,12 @@ from datetime import timedelta
 from pathlib import Path
 
 from dashboard.domain.api_key import KeyLimits
-from dashboard.serve.gate import Gate
-from dashboard.serve.key_keeping import ConfiguredKeys, KeyKeeper
-from dashboard.serve.keys import ApiKey, digest
-from dashboard.serve.strangers import Strangers
-from dashboard.store.api_keys import Credential, create_key, revoke_key
-from dashboard.store.engine import Store
+from dashboard.serve.keys.authentication_throttle import Strangers
+from dashboard.serve.keys.key_ring import ApiKey, digest
+from dashboard.serve.keys.key_sync import ConfiguredKeys, KeyKeeper
+from dashboard.serve.keys.rate_limits import Gate
+from dashboard.store.access.api_keys import Credential, create_key, revoke_key
+from dashboard.store.engine.engine import Store
 from dashboard.wire.exclusion import SAVE_REJECTED
 from tests.integration.serving import (
     NETWORK,

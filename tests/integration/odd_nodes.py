@@ -17,7 +17,7 @@ from dashboard.upstream.endpoint import Endpoint
 from dashboard.upstream.failover import FailoverFollower
 from dashboard.upstream.http import HttpAsker, open_client
 from dashboard.upstream.node import NodeClient
-from dashboard.upstream.retry import RetryPolicy
+from dashboard.upstream.request_retry import RetryPolicy
 from dashboard.wiring.clock import elapsed
 from tests.integration.serving import utc_now
 from tests.integration.upstreams import Behaviour, Upstream, an_upstream, replying

@@ -9,17 +9,17 @@ from typing import Final
 
 from dashboard.domain.condition import State, Subject, SubjectKind
 from dashboard.domain.exclusion import RejectionStage
-from dashboard.domain.notice import Recipient
+from dashboard.domain.notification import Recipient
 from dashboard.domain.observation import ExclusionAnswer, GasObservation
 from dashboard.domain.quantity import Wei
-from dashboard.store.answers import record_answers
-from dashboard.store.conditions import change
-from dashboard.store.connection import Connection
-from dashboard.store.engine import Store, open_store
-from dashboard.store.migrate import migrate
+from dashboard.store.alerts.conditions import change
+from dashboard.store.alerts.outbox import expand, mark_sent, recent_notices, unexpanded
+from dashboard.store.engine.connection import Connection
+from dashboard.store.engine.engine import Store, open_store
+from dashboard.store.evidence.lookup_results import record_answers
+from dashboard.store.maintenance.migrate import migrate
 from dashboard.store.observations import save_gas
-from dashboard.store.outbox import expand, mark_sent, recent_notices, unexpanded
-from dashboard.store.rejections import save_polled
+from dashboard.store.rejections.versions import save_polled
 from tests.builders import (
     A_NETWORK,
     a_hash,

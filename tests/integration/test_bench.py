@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from dashboard.store.engine import open_store
-from dashboard.store.migrate import migrate
-from dashboard.store.verify import verify
-from dashboard.store.verify_fees import wrong_rollups
+from dashboard.store.engine.engine import open_store
+from dashboard.store.maintenance.migrate import migrate
+from dashboard.store.maintenance.verify import verify
+from dashboard.store.maintenance.verify_fees import wrong_rollups
 from tests.bench.__main__ import CASES
 from tests.bench.archive import made_archive
 from tests.bench.judging import Truth

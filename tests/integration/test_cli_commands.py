@@ -10,7 +10,7 @@ from typing import Any
 import httpx
 import pytest
 
-from dashboard.store.transactions import tracked
+from dashboard.store.tracking.transactions import tracked
 from tests.builders import A_NETWORK, a_hash, an_address
 from tests.installation import Installation, free_ports, new_installation
 from tests.integration.serving import (

@@ -19,22 +19,22 @@ import pytest
 from dashboard.alert.channels.maildir import MaildirChannel
 from dashboard.alert.compose import Links, NetworkName, compose
 from dashboard.alert.deliver import Deliverer
-from dashboard.alert.outcome import Sending
-from dashboard.alert.post import PostOffice
-from dashboard.alert.stationery import load_stationery
+from dashboard.alert.delivery_result import Sending
+from dashboard.alert.dispatch import PostOffice
+from dashboard.alert.template_loader import load_stationery
 from dashboard.detect.holding import ConditionRules, HoldRule
 from dashboard.domain.gas import SuggestedGasFees
 from dashboard.domain.observation import Operation
 from dashboard.domain.quantity import Wei
 from dashboard.errors import UpstreamUnavailable
-from dashboard.poll.cadence import CadencePolicy
 from dashboard.poll.clocks import Clocks
 from dashboard.poll.gas import GasPeriods
+from dashboard.poll.intervals import CadencePolicy
 from dashboard.poll.jobs import Periods, WatchedNetwork, Watcher
 from dashboard.poll.lease import Lease
 from dashboard.poll.watch import run_watch
-from dashboard.store.engine import Store, open_store
-from dashboard.store.migrate import migrate
+from dashboard.store.engine.engine import Store, open_store
+from dashboard.store.maintenance.migrate import migrate
 from tests.askers import ScriptedGas
 from tests.builders import A_NETWORK, GWEI, suggested_gas_fees
 from tests.letters import ONCALL, SENDER

@@ -13,13 +13,13 @@ import pytest
 
 from dashboard.alert.channels.maildir import MaildirChannel
 from dashboard.alert.deliver import Deliverer, DeliveryPolicy
-from dashboard.alert.letter import always
-from dashboard.alert.outcome import Sending
-from dashboard.alert.post import PostOffice
-from dashboard.domain.notice import NoticeState
-from dashboard.store.boot import BootMoment, boot_clock
-from dashboard.store.engine import Store, open_store
-from dashboard.store.migrate import migrate
+from dashboard.alert.delivery_result import Sending
+from dashboard.alert.dispatch import PostOffice
+from dashboard.alert.message import always
+from dashboard.domain.notification import NoticeState
+from dashboard.store.engine.boot_clock import BootMoment, boot_clock
+from dashboard.store.engine.engine import Store, open_store
+from dashboard.store.maintenance.migrate import migrate
 from dashboard.wiring.clock import elapsed
 from tests.dying_worker import POINTS, utc_now
 from tests.installation import PROJECT

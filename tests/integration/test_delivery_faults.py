@@ -15,13 +15,13 @@ import pytest
 from dashboard.alert.channels.connection import Address, Deadline, open_line
 from dashboard.alert.channels.mail import Security, SmtpChannel, SmtpServer
 from dashboard.alert.deliver import Deliverer, DeliveryPolicy
-from dashboard.alert.letter import always
-from dashboard.alert.outcome import Sending
-from dashboard.alert.post import PostOffice
-from dashboard.domain.notice import NoticeState, Recipient
+from dashboard.alert.delivery_result import Sending
+from dashboard.alert.dispatch import PostOffice
+from dashboard.alert.message import always
+from dashboard.domain.notification import NoticeState, Recipient
 from dashboard.errors import DeliveryBlocked
-from dashboard.store.engine import Store, open_store
-from dashboard.store.migrate import migrate
+from dashboard.store.engine.engine import Store, open_store
+from dashboard.store.maintenance.migrate import migrate
 from dashboard.wiring.clock import elapsed, utc_now
 from tests.letters import LETTER, SENDER, a_letter_of, an_envelope
 from tests.mail_server import (

@@ -12,11 +12,11 @@ from dashboard.domain.observation import GasSource
 from dashboard.domain.rejection_filter import RejectionFilter
 from dashboard.errors import InputError
 from dashboard.settings import Settings, load_settings
+from dashboard.store.alerts.outbox import unexpanded
 from dashboard.store.observations import latest_gas
-from dashboard.store.outbox import unexpanded
-from dashboard.store.rejection_search import search
-from dashboard.store.rejections import save_polled
-from dashboard.store.transactions import tracked
+from dashboard.store.rejections.search import search
+from dashboard.store.rejections.versions import save_polled
+from dashboard.store.tracking.transactions import tracked
 from dashboard.wiring.cards import card_of
 from dashboard.wiring.clock import utc_now
 from dashboard.wiring.demo_history import fill_with_history

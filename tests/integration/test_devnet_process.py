@@ -12,7 +12,7 @@ from eth_account import Account
 from dashboard.devnet.app import LARGEST_BODY
 from dashboard.devnet.chain import DEVNET_ID, GAS_LIMIT, Chain
 from dashboard.devnet.genesis import open_genesis
-from dashboard.domain.fee_windows import FeeWindow
+from dashboard.domain.fee_percentiles import FeeWindow
 from dashboard.domain.fees import next_base_fee
 from dashboard.domain.quantity import NetworkId, TxHash, Wei
 from dashboard.domain.secret import Secret
@@ -20,7 +20,7 @@ from dashboard.upstream.blocks import ChainFollower, FollowPolicy
 from dashboard.upstream.endpoint import Endpoint
 from dashboard.upstream.http import HttpAsker, open_client
 from dashboard.upstream.node import NodeClient
-from dashboard.upstream.retry import RetryPolicy
+from dashboard.upstream.request_retry import RetryPolicy
 from tests.integration.devnet_process import DevnetProcess, running_devnet, utc_now
 from tests.waiting import eventually
 

@@ -18,7 +18,7 @@ from dashboard.domain.secret import Secret
 from dashboard.upstream.endpoint import Endpoint
 from dashboard.upstream.exclusion import ExclusionClient
 from dashboard.upstream.http import HttpAsker, open_client
-from dashboard.upstream.retry import RetryPolicy
+from dashboard.upstream.request_retry import RetryPolicy
 from tests.integration.serving import KEY, a_store, services_of, serving_here, utc_now
 
 pytestmark = pytest.mark.anyio

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from prometheus_client import CollectorRegistry, generate_latest
 
-from dashboard.serve.doorman import ConnectionLimits, Doorman
-from dashboard.serve.exposition import Exposition
-from dashboard.serve.metrics import Counters
+from dashboard.serve.counters import Counters
+from dashboard.serve.monitoring.exposition import Exposition
+from dashboard.serve.transport.connection_limits import ConnectionLimits, Doorman
 from tests.installation import PROJECT
 
 PAGE = (PROJECT / "docs/serve.md").read_text(encoding="utf-8")

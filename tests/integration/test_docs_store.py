@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from dashboard.domain.notice import NoticeState
-from dashboard.store.engine import open_store
+from dashboard.domain.notification import NoticeState
+from dashboard.store.engine.engine import open_store
 from tests.builders import a_hash
 from tests.databases import DATABASES
 from tests.installation import PROJECT, Installation, new_installation

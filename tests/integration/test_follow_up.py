@@ -28,18 +28,18 @@ from dashboard.poll.inclusion import (
     InclusionPoll,
 )
 from dashboard.poll.lease import Lease
-from dashboard.poll.schedule import Schedule
-from dashboard.store.answers import evidence
-from dashboard.store.engine import Store, open_store
-from dashboard.store.migrate import migrate
-from dashboard.store.rejections import save_polled
-from dashboard.store.reports import save_report
-from dashboard.store.transactions import TrackRequest, track
+from dashboard.poll.receipt_schedule import Schedule
+from dashboard.store.engine.engine import Store, open_store
+from dashboard.store.evidence.lookup_results import evidence
+from dashboard.store.maintenance.migrate import migrate
+from dashboard.store.rejections.reports import save_report
+from dashboard.store.rejections.versions import save_polled
+from dashboard.store.tracking.transactions import TrackRequest, track
 from dashboard.upstream.endpoint import Endpoint
 from dashboard.upstream.http import HttpAsker, open_client
 from dashboard.upstream.inclusion import InclusionClient
 from dashboard.upstream.node import NodeClient
-from dashboard.upstream.retry import RetryPolicy
+from dashboard.upstream.request_retry import RetryPolicy
 from tests.anvil import CHAIN_ID, Anvil, running_anvil
 from tests.builders import a_record, seconds
 from tests.timepiece import Timepiece

@@ -12,8 +12,8 @@ import psycopg
 import pytest
 
 from dashboard.domain.quantity import TxHash
-from dashboard.store.engine import Store, open_store
-from dashboard.store.rejections import save_polled
+from dashboard.store.engine.engine import Store, open_store
+from dashboard.store.rejections.versions import save_polled
 from tests.builders import a_record
 from tests.databases import DATABASES, new_store
 from tests.integration.documented import a_socket, exchange

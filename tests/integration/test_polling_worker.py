@@ -13,17 +13,17 @@ from structlog.testing import capture_logs
 from structlog.typing import EventDict
 
 from dashboard.alert.channels.mail import Security, SmtpChannel, SmtpServer
-from dashboard.alert.outcome import Sending
-from dashboard.domain.notice import NoticeState
+from dashboard.alert.delivery_result import Sending
+from dashboard.domain.notification import NoticeState
 from dashboard.domain.quantity import NetworkId
 from dashboard.errors import StoreUnavailable
 from dashboard.poll.jobs import WatchedNetwork
-from dashboard.store.engine import Store, open_store
-from dashboard.store.leases import Holder, acquire, holder, release
-from dashboard.store.migrate import migrate
+from dashboard.store.alerts.outbox import recent_notices
+from dashboard.store.engine.engine import Store, open_store
+from dashboard.store.engine.leases import Holder, acquire, holder, release
+from dashboard.store.maintenance.migrate import migrate
 from dashboard.store.observations import latest_gas
-from dashboard.store.outbox import recent_notices
-from dashboard.store.transactions import TrackRequest, track
+from dashboard.store.tracking.transactions import TrackRequest, track
 from tests.askers import ScriptedExclusion, ScriptedGas, SilentExclusion
 from tests.builders import A_NETWORK, ANOTHER_NETWORK, a_hash, a_record
 from tests.integration.workers import (

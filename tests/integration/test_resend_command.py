@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from dashboard.store.outbox import bury
+from dashboard.store.alerts.outbox import bury
 from tests.builders import A_MOMENT
 from tests.installation import Installation, new_installation
 from tests.integration.storied import store_of

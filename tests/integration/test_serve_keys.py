@@ -16,8 +16,8 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import ClientConnection, connect
 
 from dashboard.domain.api_key import KeyLimits
-from dashboard.serve.keys import digest
-from dashboard.store.api_keys import (
+from dashboard.serve.keys.key_ring import digest
+from dashboard.store.access.api_keys import (
     Credential,
     create_key,
     key_uses,

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from dashboard.serve.doorman import Step
+from dashboard.serve.transport.connection_limits import Step
 from tests.integration.raw_client import (
     raw_client,
     read_reply,

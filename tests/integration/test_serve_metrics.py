@@ -12,7 +12,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from websockets.sync.client import connect
 
 from dashboard.domain.secret import Secret
-from dashboard.store.engine import Store
+from dashboard.store.engine.engine import Store
 from tests.integration.serving import (
     KEY,
     NETWORK,

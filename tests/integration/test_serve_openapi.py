@@ -12,11 +12,11 @@ import schemathesis
 from jsonschema_rs import validator_for
 
 from dashboard.domain.secret import Secret
-from dashboard.serve.gas import OPERATIONS
-from dashboard.serve.openapi_schemas import EXAMPLES
+from dashboard.serve.documents.openapi_schemas import EXAMPLES
+from dashboard.serve.gas.api import OPERATIONS
 from dashboard.upstream.endpoint import Endpoint
 from dashboard.upstream.node import NodeClient
-from dashboard.upstream.standing import Standing
+from dashboard.upstream.node_status import Standing
 from tests.integration.serving import (
     KEY,
     NETWORK,

@@ -19,7 +19,7 @@ from websockets.sync.client import connect
 
 from dashboard.errors import UpstreamUnavailable
 from dashboard.serve.services import ServedNetwork
-from dashboard.store.engine import Store
+from dashboard.store.engine.engine import Store
 from tests.integration.serving import (
     KEY,
     LIMITS,

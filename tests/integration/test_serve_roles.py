@@ -11,8 +11,8 @@ import pytest
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 
-from dashboard.serve.lookups import Lookups
-from dashboard.serve.methods import served_methods
+from dashboard.serve.rpc.lookups import Lookups
+from dashboard.serve.rpc.methods import served_methods
 from dashboard.wire.method_names import FREE, METHODS
 from tests.integration.keyed import Keyed, key_of, keyed_apis, secret_of
 from tests.integration.serving import (

@@ -16,10 +16,10 @@ from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import ClientConnection, connect
 
 from dashboard.domain.quantity import NetworkId
-from dashboard.serve.doorman import ConnectionLimits
 from dashboard.serve.services import ServeServices
-from dashboard.store.engine import Store
-from dashboard.store.rejections import save_polled
+from dashboard.serve.transport.connection_limits import ConnectionLimits
+from dashboard.store.engine.engine import Store
+from dashboard.store.rejections.versions import save_polled
 from tests.builders import a_hash, a_record
 from tests.integration.documented import a_socket, exchange, hear
 from tests.integration.serving import (

@@ -19,7 +19,7 @@ from dashboard.upstream.blocks import ChainFollower, FollowPolicy
 from dashboard.upstream.endpoint import Endpoint
 from dashboard.upstream.http import HttpAsker, open_client
 from dashboard.upstream.node import NodeClient
-from dashboard.upstream.retry import RetryPolicy
+from dashboard.upstream.request_retry import RetryPolicy
 from tests.anvil import CHAIN_ID, Anvil, running_anvil
 
 pytestmark = pytest.mark.anyio

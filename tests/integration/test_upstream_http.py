@@ -19,7 +19,7 @@ from dashboard.errors import (
 from dashboard.upstream.endpoint import Endpoint
 from dashboard.upstream.exclusion import ExclusionClient
 from dashboard.upstream.http import HttpAsker, open_client
-from dashboard.upstream.retry import RetryPolicy
+from dashboard.upstream.request_retry import RetryPolicy
 from tests.builders import a_hash
 from tests.integration.misbehaviours import LIMIT, MISBEHAVIOURS, patience_with
 from tests.integration.upstreams import (

@@ -15,7 +15,7 @@ from websockets.asyncio.server import ServerConnection, serve
 from dashboard.domain.secret import Secret
 from dashboard.upstream.endpoint import Endpoint
 from dashboard.upstream.http import HttpAsker, open_client
-from dashboard.upstream.retry import RetryPolicy
+from dashboard.upstream.request_retry import RetryPolicy
 from dashboard.upstream.websocket import WebSocketAsker
 
 CANARY = "c4nary-k3y-0123456789abcdef"

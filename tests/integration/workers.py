@@ -13,16 +13,16 @@ from uuid import uuid4
 from dashboard.alert.channels.maildir import MaildirChannel
 from dashboard.alert.compose import Links, NetworkName, compose
 from dashboard.alert.deliver import Deliverer
-from dashboard.alert.outcome import Sending
-from dashboard.alert.post import PostOffice
-from dashboard.alert.stationery import load_stationery
-from dashboard.poll.cadence import CadencePolicy
+from dashboard.alert.delivery_result import Sending
+from dashboard.alert.dispatch import PostOffice
+from dashboard.alert.template_loader import load_stationery
 from dashboard.poll.clocks import Clocks
 from dashboard.poll.gas import GasPeriods
+from dashboard.poll.intervals import CadencePolicy
 from dashboard.poll.jobs import Delivery, Periods, WatchedNetwork, Watcher
 from dashboard.poll.lease import Lease
 from dashboard.poll.watch import run_watch
-from dashboard.store.engine import Store
+from dashboard.store.engine.engine import Store
 from tests.builders import A_NETWORK
 from tests.letters import ONCALL, SENDER
 

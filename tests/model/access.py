@@ -8,7 +8,7 @@ from itertools import product
 
 from dashboard.domain.api_key import KeyLimits
 from dashboard.domain.quantity import Address
-from dashboard.store.api_keys import (
+from dashboard.store.access.api_keys import (
     Credential,
     KeyUse,
     StoredKey,
@@ -18,8 +18,13 @@ from dashboard.store.api_keys import (
     keys_in_use,
     keys_version,
 )
-from dashboard.store.connection import Connection
-from dashboard.store.senders import Account, WatchedSender, labels_of_watched, senders_watched
+from dashboard.store.engine.connection import Connection
+from dashboard.store.tracking.senders import (
+    Account,
+    WatchedSender,
+    labels_of_watched,
+    senders_watched,
+)
 from tests.model.world import NETWORKS, SENDERS
 
 

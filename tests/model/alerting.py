@@ -17,14 +17,18 @@ from dashboard.domain.condition import (
     Transition,
 )
 from dashboard.domain.exclusion import StoredRejection
-from dashboard.domain.notice import Delivery, DeliveryResult, Notice, NoticeState, Recipient
+from dashboard.domain.notification import Delivery, DeliveryResult, Notice, NoticeState, Recipient
 from dashboard.domain.rejection_filter import HashRange
-from dashboard.store.conditions import held as held_now
-from dashboard.store.connection import Connection
-from dashboard.store.notice_search import NoticeFilter, how_many_notices, search_notices
-from dashboard.store.outbox import deliveries_of, recent_notices, unexpanded
-from dashboard.store.standing import open_incidents
-from dashboard.store.wellbeing import mail_state
+from dashboard.store.alerts.alert_status import open_incidents
+from dashboard.store.alerts.conditions import held as held_now
+from dashboard.store.alerts.notification_search import (
+    NoticeFilter,
+    how_many_notices,
+    search_notices,
+)
+from dashboard.store.alerts.outbox import deliveries_of, recent_notices, unexpanded
+from dashboard.store.engine.connection import Connection
+from dashboard.store.health import mail_state
 from tests.model.archive import Archive
 from tests.model.archive_answers import Numbers
 from tests.model.turns import Turn

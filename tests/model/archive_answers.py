@@ -16,14 +16,14 @@ from dashboard.domain.exclusion import (
 from dashboard.domain.quantity import TxHash
 from dashboard.domain.reason import ReasonKind, parse_reason
 from dashboard.domain.rejection_filter import HashRange, RejectionFilter
-from dashboard.store.archive import Page, every_arrival, last_place, page, versions_of
-from dashboard.store.connection import Connection
-from dashboard.store.engine import Store
-from dashboard.store.reasons import unparsed_reasons
-from dashboard.store.rejection_counts import Grouping, count_by
-from dashboard.store.rejection_search import search
-from dashboard.store.rejections import newest, versions, visible, visible_version
-from dashboard.store.tallies import arrivals, causes, how_many
+from dashboard.store.engine.connection import Connection
+from dashboard.store.engine.engine import Store
+from dashboard.store.rejections.arrivals import Page, every_arrival, last_place, page, versions_of
+from dashboard.store.rejections.counters import arrivals, causes, how_many
+from dashboard.store.rejections.counts import Grouping, count_by
+from dashboard.store.rejections.search import search
+from dashboard.store.rejections.unread_reasons import unparsed_reasons
+from dashboard.store.rejections.versions import newest, versions, visible, visible_version
 from tests.model.archive import Archive
 from tests.model.turns import Turn
 from tests.model.world import HASHES, NETWORKS, SENDERS

@@ -8,8 +8,8 @@ from typing import Final, NamedTuple, TypeAlias
 
 from dashboard.domain.coverage import Covered, Gap, GapCause, Watched
 from dashboard.domain.quantity import NetworkId
-from dashboard.store.connection import Connection
-from dashboard.store.coverage import covered, gaps
+from dashboard.store.engine.connection import Connection
+from dashboard.store.monitoring.coverage import covered, gaps
 from tests.model.turns import Turn
 from tests.model.world import NETWORKS
 

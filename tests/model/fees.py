@@ -11,7 +11,7 @@ from dashboard.domain.alignment import SMALLEST_OVERLAP
 from dashboard.domain.gas import SuggestedGasFees
 from dashboard.domain.observation import GasObservation, GasSource, Operation
 from dashboard.domain.quantity import NetworkId, Wei
-from dashboard.store.fee_series import FeeKind
+from dashboard.store.fees.series import FeeKind
 from dashboard.store.observations import Dated
 from tests.model.tracking import Silences
 from tests.model.world import NETWORKS

@@ -10,23 +10,23 @@ from typing import Final
 from dashboard.domain.fee_rollup import FeeSeries
 from dashboard.domain.observation import GasSource, Operation
 from dashboard.domain.quantity import NetworkId
-from dashboard.store.columns import milliseconds_of
-from dashboard.store.connection import Connection
-from dashboard.store.fee_columns import FeeSteps
-from dashboard.store.fee_series import (
+from dashboard.store.engine.connection import Connection
+from dashboard.store.fees.latest import (
+    fees_answered_at,
+    mark_answered_by_api_at,
+    priority_fee_window,
+)
+from dashboard.store.fees.recent_fees import RollingFees
+from dashboard.store.fees.series import (
     Between,
     FeeKind,
     fee_mark_steps,
     fee_steps,
     first_seen_at,
 )
-from dashboard.store.fee_windows import (
-    fees_answered_at,
-    mark_answered_by_api_at,
-    priority_fee_window,
-)
+from dashboard.store.fees.series_columns import FeeSteps
 from dashboard.store.observations import base_fees, latest_gas, medium_priority_fees
-from dashboard.store.rolling_fees import RollingFees
+from dashboard.store.schema.columns import milliseconds_of
 from tests.model.fees import A_MINUTE, MARKS, Fees, Value, begin_of, newest
 from tests.model.tracking import Silences
 from tests.model.turns import Turn

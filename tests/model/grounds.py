@@ -10,7 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
-from dashboard.store.migrate import migrate
+from dashboard.store.maintenance.migrate import migrate
 from tests.postgresql import migrated_database
 
 

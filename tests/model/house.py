@@ -7,7 +7,7 @@ from collections.abc import Callable
 from hypothesis import seed, settings
 from hypothesis.stateful import run_state_machine_as_test
 
-from dashboard.store.connection import Connection
+from dashboard.store.engine.connection import Connection
 from tests.model.access import check_keys, check_senders
 from tests.model.alerting import check_alerting
 from tests.model.archive_answers import check_archive, check_reader, numbers_of

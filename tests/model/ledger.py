@@ -9,8 +9,8 @@ from typing import Final
 
 from dashboard.domain.credit import Spent
 from dashboard.domain.quantity import NetworkId
-from dashboard.store.connection import Connection
-from dashboard.store.credit_ledger import LedgerLine, spent_since
+from dashboard.store.engine.connection import Connection
+from dashboard.store.monitoring.credits import LedgerLine, spent_since
 from tests.model.turns import Turn
 
 _AN_HOUR: Final = timedelta(hours=1)

@@ -9,9 +9,9 @@ from operator import attrgetter
 from typing import Final
 
 from dashboard.domain.audit import Action, AuditEntry
-from dashboard.store.audit import AuditFilter, audit_entries, last_details
-from dashboard.store.columns import milliseconds_of
-from dashboard.store.connection import Connection
+from dashboard.store.access.audit_log import AuditFilter, audit_entries, last_details
+from dashboard.store.engine.connection import Connection
+from dashboard.store.schema.columns import milliseconds_of
 from tests.model.turns import Turn
 
 ACTIONS: Final = (Action.TRACK, Action.KEEP, Action.REVOKE_KEY)

@@ -13,9 +13,9 @@ from uuid import UUID
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, rule
 
-from dashboard.domain.notice import Notice
+from dashboard.domain.notification import Notice
 from dashboard.domain.quantity import NetworkId
-from dashboard.store.connection import Connection
+from dashboard.store.engine.connection import Connection
 from tests.builders import A_MOMENT, an_id
 from tests.model.access import Keys, Senders
 from tests.model.alerting import Alerting

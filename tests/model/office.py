@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Final
 
-from dashboard.store.boot import BootMoment
-from dashboard.store.connection import Connection
-from dashboard.store.leases import Holder, holders, live_tokens
+from dashboard.store.engine.boot_clock import BootMoment
+from dashboard.store.engine.connection import Connection
+from dashboard.store.engine.leases import Holder, holders, live_tokens
 
 JOBS: Final = ("worker", "mail")
 

@@ -10,7 +10,7 @@ from uuid import UUID
 
 from dashboard.domain.condition import SubjectKind, Transition
 from dashboard.domain.exclusion import StoredRejection
-from dashboard.domain.notice import NoticeState
+from dashboard.domain.notification import NoticeState
 from tests.model.alerting import Alerting
 from tests.model.archive import Archive
 from tests.model.tracking import Tracking

@@ -14,14 +14,14 @@ from dashboard.domain.condition import State, Subject, Transition
 from dashboard.domain.exclusion import RejectedTransaction
 from dashboard.domain.observation import ExclusionAnswer, Failure
 from dashboard.domain.quantity import NetworkId, TxHash
-from dashboard.poll.archive import keep_news
-from dashboard.store.answers import record_answers, record_asked
-from dashboard.store.asked import Asked
-from dashboard.store.cohorts import cohorts_of, watches
-from dashboard.store.connection import Connection
-from dashboard.store.reports import LocatedReport, save_reports
-from dashboard.store.transactions import TrackRequest, track_all
-from dashboard.store.watching import Remarks, amend, untrack
+from dashboard.poll.exclusion_records import keep_news
+from dashboard.store.engine.connection import Connection
+from dashboard.store.evidence.lookup_results import record_answers, record_asked
+from dashboard.store.rejections.reports import LocatedReport, save_reports
+from dashboard.store.tracking.cohorts import cohorts_of, watches
+from dashboard.store.tracking.edit import Remarks, amend, untrack
+from dashboard.store.tracking.poll_results import Asked
+from dashboard.store.tracking.transactions import TrackRequest, track_all
 from tests.model.machine import Memory, Part, StoreMachine
 from tests.model.world import (
     NETWORKS,

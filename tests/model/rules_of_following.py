@@ -14,10 +14,10 @@ from dashboard.domain.credit import Spent
 from dashboard.domain.follow_up import Inclusion, InclusionAnswer, InclusionQuestion
 from dashboard.domain.observation import Failure, Operation
 from dashboard.domain.quantity import NetworkId, TxHash
-from dashboard.store.connection import Connection
-from dashboard.store.credit_ledger import note_spent
-from dashboard.store.failing import note_answer, note_failure
-from dashboard.store.follow_ups import (
+from dashboard.store.engine.connection import Connection
+from dashboard.store.monitoring.credits import note_spent
+from dashboard.store.monitoring.upstream_failures import note_answer, note_failure
+from dashboard.store.tracking.follow_ups import (
     inclusion_questions,
     keep_inclusion_answers,
     open_follow_ups,

@@ -11,8 +11,8 @@ from hypothesis.stateful import precondition, rule
 
 from dashboard.domain.quantity import NetworkId
 from dashboard.domain.retention import Before, Retention
-from dashboard.store.pace import Pace
-from dashboard.store.retention import keep_house
+from dashboard.store.engine.batching import Pace
+from dashboard.store.retention.apply import keep_house
 from tests.model.machine import ALL, Memory, Part
 from tests.model.retention import forget_answers, forget_ends, forget_notices, forget_rejections
 from tests.model.rules_of_telling import TellingMachine

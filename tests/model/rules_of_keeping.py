@@ -11,7 +11,7 @@ from hypothesis.stateful import rule
 from dashboard.domain.api_key import KeyLimits
 from dashboard.domain.observation import Failure, GasObservation, GasSource, Operation
 from dashboard.domain.quantity import Address, NetworkId, Wei
-from dashboard.store.api_keys import (
+from dashboard.store.access.api_keys import (
     Credential,
     KeyUse,
     add_uses,
@@ -22,10 +22,10 @@ from dashboard.store.api_keys import (
     revoke_key,
     rotate_key,
 )
-from dashboard.store.connection import Connection
-from dashboard.store.history import keep_gas_history
+from dashboard.store.engine.connection import Connection
+from dashboard.store.fees.import_observations import keep_gas_history
 from dashboard.store.observations import save_gas
-from dashboard.store.senders import WatchedSender, unwatch_sender, watch_sender
+from dashboard.store.tracking.senders import WatchedSender, unwatch_sender, watch_sender
 from tests.builders import GWEI, a_suggestion, suggested_gas_fees
 from tests.model.machine import Memory, Part, StoreMachine
 from tests.model.world import SENDERS, failures, labels, networks, some_networks

@@ -14,8 +14,8 @@ from dashboard.domain.audit import Action, AuditEntry, Detail
 from dashboard.domain.credit import Spent
 from dashboard.domain.quantity import NetworkId
 from dashboard.errors import StoreError
-from dashboard.store.audit import note_action
-from dashboard.store.credit_ledger import note_spent
+from dashboard.store.access.audit_log import note_action
+from dashboard.store.monitoring.credits import note_spent
 from dashboard.store.schema import audit_log, installation
 from tests.model.log import ACTIONS
 from tests.model.machine import Part, StoreMachine

@@ -12,8 +12,8 @@ from hypothesis.stateful import precondition, rule
 from dashboard.domain.observation import GasSource, Operation
 from dashboard.domain.quantity import NetworkId
 from dashboard.domain.retention import Before, Retention
-from dashboard.store.pace import Pace
-from dashboard.store.retention import keep_house
+from dashboard.store.engine.batching import Pace
+from dashboard.store.retention.apply import keep_house
 from tests.model.machine import ALL, Part
 from tests.model.rules_of_keeping import KeepingMachine, gas_seen
 from tests.model.world import networks

@@ -10,11 +10,20 @@ from hypothesis.stateful import precondition, rule
 
 from dashboard.domain.condition import State, Subject, SubjectKind, Transition
 from dashboard.domain.grounds import FeeGrounds, Signal
-from dashboard.domain.notice import DeliveryResult, Notice, Recipient
+from dashboard.domain.notification import DeliveryResult, Notice, Recipient
 from dashboard.domain.quantity import NetworkId, Wei
-from dashboard.store.conditions import change, turn
-from dashboard.store.leases import acquire, release, renew
-from dashboard.store.outbox import Wanted, bury, claim, defer, expand, free, mark_sent, unexpanded
+from dashboard.store.alerts.conditions import change, turn
+from dashboard.store.alerts.outbox import (
+    Wanted,
+    bury,
+    claim,
+    defer,
+    expand,
+    free,
+    mark_sent,
+    unexpanded,
+)
+from dashboard.store.engine.leases import acquire, release, renew
 from tests.model.alerting import OPPOSITES, SUBJECTS
 from tests.model.machine import Memory, Part, StoreMachine
 from tests.model.office import JOBS

@@ -14,8 +14,8 @@ from dashboard.domain.observation import Failure, Operation
 from dashboard.domain.quantity import NetworkId
 from dashboard.poll.clocks import Clocks
 from dashboard.poll.coverage import CoverageWatch
-from dashboard.store.connection import Connection
-from dashboard.store.failing import note_answer, note_failure
+from dashboard.store.engine.connection import Connection
+from dashboard.store.monitoring.upstream_failures import note_answer, note_failure
 from tests.builders import A_MOMENT
 from tests.model.coverage import Silence
 from tests.model.fees import newest

@@ -12,14 +12,19 @@ from dashboard.domain.observation import Failure
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.rejection_filter import HashRange
 from dashboard.domain.verdict import Evidence, VerdictKind, conclude
-from dashboard.store.answers import evidence
-from dashboard.store.cohorts import cohorts_of, watches
-from dashboard.store.connection import Connection
-from dashboard.store.failing import failing
-from dashboard.store.follow_ups import follow_ups_of, inclusion_questions, open_follow_ups
-from dashboard.store.reports import watched_among
-from dashboard.store.tracked_search import Standing, TrackedFilter, how_many_tracked, search_tracked
-from dashboard.store.transactions import TrackedTransaction, is_tracked, tracked
+from dashboard.store.engine.connection import Connection
+from dashboard.store.evidence.lookup_results import evidence
+from dashboard.store.monitoring.upstream_failures import failing
+from dashboard.store.rejections.reports import watched_among
+from dashboard.store.tracking.cohorts import cohorts_of, watches
+from dashboard.store.tracking.follow_ups import follow_ups_of, inclusion_questions, open_follow_ups
+from dashboard.store.tracking.search import (
+    Standing,
+    TrackedFilter,
+    how_many_tracked,
+    search_tracked,
+)
+from dashboard.store.tracking.transactions import TrackedTransaction, is_tracked, tracked
 from tests.model.archive import Archive
 from tests.model.following import question_of
 from tests.model.tracking import Check, Tracking

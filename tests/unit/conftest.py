@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from dashboard.store.engine import Store, open_store
+from dashboard.store.engine.engine import Store, open_store
 from tests.timepiece import Timepiece
 
 

@@ -13,8 +13,8 @@ from typing import Final
 
 from dashboard.alert.channels.connection import Connection, Deadline
 from dashboard.alert.channels.reply import Reply, is_agreed, is_no_mailbox, is_unfit_letter, said
-from dashboard.alert.letter import Envelope, Letter, MaySend, always
-from dashboard.alert.message import parse_sender, write_message
+from dashboard.alert.message import Envelope, Letter, MaySend, always
+from dashboard.alert.mime import parse_sender, write_message
 from dashboard.domain.secret import Secret
 from dashboard.errors import DeliveryBlocked, DeliveryDeferred, DeliveryRefused, DeliveryWithheld
 

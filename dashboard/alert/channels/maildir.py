@@ -6,8 +6,8 @@ import os
 import re
 from pathlib import Path
 
-from dashboard.alert.letter import Envelope, Letter, MaySend, always
-from dashboard.alert.message import parse_sender, write_message
+from dashboard.alert.message import Envelope, Letter, MaySend, always
+from dashboard.alert.mime import parse_sender, write_message
 from dashboard.errors import DeliveryBlocked, DeliveryWithheld
 
 _FOLDERS = ("tmp", "new", "cur")

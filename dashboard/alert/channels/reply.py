@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from typing import Final, TypeAlias
 
-from dashboard.domain.foreign import visible
+from dashboard.domain.foreign_text import visible
 
 Reply: TypeAlias = tuple[int, bytes | str]
 """The code and the text of an answer."""

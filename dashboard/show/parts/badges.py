@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 from dashboard.domain.verdict import VerdictKind
-from dashboard.show.networks import Activity
 from dashboard.show.parts.markup import Markup, element, join
+from dashboard.show.queries.network_status import Activity
 
 _ACTIVITIES: Final = {
     Activity.BUSY: ("busy", "▲", "Busy"),

@@ -7,14 +7,14 @@ from datetime import datetime, timedelta
 import numpy as np
 import streamlit as st
 
-from dashboard.domain.foreign import visible
+from dashboard.domain.foreign_text import visible
 from dashboard.domain.gas import FeeSuggestion, SuggestedGasFees
 from dashboard.domain.quantity import Wei
-from dashboard.show.fee_steps import FeeStory, Stretch, busy_in_words
-from dashboard.show.networks import Datum
+from dashboard.show.charts.fee_story import FeeStory, Stretch, busy_in_words
 from dashboard.show.parts.markup import Markup, element, join
-from dashboard.show.spans import Span
+from dashboard.show.queries.network_status import Datum
 from dashboard.show.text import age, exact_fee, fee, share, span
+from dashboard.show.time_ranges import Span
 
 _TREND_LENGTH = 40
 _ALL = 0.995

@@ -7,11 +7,11 @@ from datetime import datetime
 from typing import Final
 
 from dashboard.domain.coverage import Gap, GapCause, Watched
-from dashboard.domain.foreign import visible
-from dashboard.show.asking.source import Source
+from dashboard.domain.foreign_text import visible
 from dashboard.show.parts.badges import badge
 from dashboard.show.parts.markup import Markup, element
 from dashboard.show.parts.table import table
+from dashboard.show.queries.source import Source
 from dashboard.show.text import moment, span
 
 _COLUMNS: Final = ("Network", "What", "From (UTC)", "Until", "Length", "Why")

@@ -6,11 +6,15 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime, timedelta
 from typing import Final
 
-from dashboard.domain.clock_leap import CONFIRMED_BY
-from dashboard.domain.foreign import visible
-from dashboard.domain.notice import DeliveryResult
+from dashboard.domain.clock_jump import CONFIRMED_BY
+from dashboard.domain.foreign_text import visible
+from dashboard.domain.notification import DeliveryResult
 from dashboard.domain.store_size import KindSize, StoreSize
-from dashboard.show.health import (
+from dashboard.show.parts.badges import badge, simulated_badge
+from dashboard.show.parts.markup import Markup, element, join
+from dashboard.show.parts.table import table
+from dashboard.show.queries.credits import in_words
+from dashboard.show.queries.watcher_health import (
     FREE_SPACE,
     GIVES,
     NOT_RENEWED,
@@ -21,14 +25,10 @@ from dashboard.show.health import (
     is_disk_short,
     is_mail_late,
 )
-from dashboard.show.parts.badges import badge, simulated_badge
-from dashboard.show.parts.markup import Markup, element, join
-from dashboard.show.parts.table import table
-from dashboard.show.spending import in_words
 from dashboard.show.text import age, moment, moment_near, period, sentence, size, span
-from dashboard.store.failing import StandingFailure
-from dashboard.store.leases import Holder
-from dashboard.store.wellbeing import MailState, StoreState
+from dashboard.store.engine.leases import Holder
+from dashboard.store.health import MailState, StoreState
+from dashboard.store.monitoring.upstream_failures import StandingFailure
 
 _BADGES: Final = {
     QuestionState.ANSWERED: ("calm", "●", "Answered"),

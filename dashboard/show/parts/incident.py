@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from dashboard.show.asking.source import Source
-from dashboard.show.incidents import since_when
 from dashboard.show.parts.markup import Markup, element
-from dashboard.show.parts.notice_list import about, state_badge
-from dashboard.store.standing import OpenIncident
+from dashboard.show.parts.notification_list import about, state_badge
+from dashboard.show.queries.incidents import since_when
+from dashboard.show.queries.source import Source
+from dashboard.store.alerts.alert_status import OpenIncident
 
 
 def incident_row(incident: OpenIncident, source: Source, now: datetime) -> Markup:

@@ -8,11 +8,11 @@ from datetime import datetime
 import streamlit as st
 
 from dashboard.domain.quantity import Wei
-from dashboard.show.networks import Datum, NetworkFigures, NetworkStatus
 from dashboard.show.parts.badges import activity_badge, flat_badge, simulated_badge
 from dashboard.show.parts.markup import Markup, element, join
+from dashboard.show.queries.network_status import Datum, NetworkFigures, NetworkStatus
 from dashboard.show.text import age, exact_fee, fee, moment, moment_near, period, sentence, share
-from dashboard.store.failing import StandingFailure
+from dashboard.store.monitoring.upstream_failures import StandingFailure
 
 
 def network_strip(status: NetworkStatus, now: datetime) -> None:

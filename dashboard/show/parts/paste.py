@@ -6,7 +6,7 @@ from typing import Final
 
 import streamlit as st
 
-from dashboard.domain.foreign import visible
+from dashboard.domain.foreign_text import visible
 from dashboard.domain.paste import Paste, WrongText
 from dashboard.show.parts.markup import Markup, element, join
 

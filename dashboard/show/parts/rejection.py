@@ -10,7 +10,7 @@ from typing import Final
 import streamlit as st
 
 from dashboard.domain.exclusion import CLOCK_IS_WRONG, StoredRejection
-from dashboard.domain.foreign import visible
+from dashboard.domain.foreign_text import visible
 from dashboard.domain.reason import Reason, ReasonKind, explain, overrun
 from dashboard.show.parts.badges import badge
 from dashboard.show.parts.markup import Markup, element, join

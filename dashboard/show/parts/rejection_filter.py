@@ -13,7 +13,7 @@ from dashboard.domain.exclusion import RejectionStage
 from dashboard.domain.reason_names import KIND_NAMES, name_of
 from dashboard.domain.rejection_filter import RejectionFilter
 from dashboard.domain.search import LONGEST_SEARCH, parse_search
-from dashboard.show.asking.rejections import Period, RejectionSummary
+from dashboard.show.queries.rejections import Period, RejectionSummary
 
 ANY: Final = "Any"
 LENGTH: Final = "length"

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 from dashboard.domain.exclusion import CLOCK_IS_WRONG, StoredRejection
 from dashboard.domain.reason import Reason, overrun
-from dashboard.show.asking.source import Source
 from dashboard.show.parts.badges import badge
 from dashboard.show.parts.links import lookup_link
 from dashboard.show.parts.markup import Markup, element, join
 from dashboard.show.parts.rejection import dated_apart, reason_words
 from dashboard.show.parts.table import table
+from dashboard.show.queries.source import Source
 from dashboard.show.text import moment
 
 _COLUMNS = ("Seen (UTC)", "Network", "Stage", "Module", "Lines", "Why", "Transaction")

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import streamlit as st
 
-from dashboard.domain.foreign import visible
-from dashboard.domain.notice import Notice
+from dashboard.domain.foreign_text import visible
+from dashboard.domain.notification import Notice
 from dashboard.errors import StoreError
-from dashboard.show.asking.alerts import GivenUp
-from dashboard.show.desk import Desk
 from dashboard.show.parts.heading import section
 from dashboard.show.parts.states import notice
+from dashboard.show.queries.alerts import GivenUp
+from dashboard.show.queries.queries import Desk
 from dashboard.show.text import moment
-from dashboard.store.held import DeadLetters
+from dashboard.store.alerts.held_notifications import DeadLetters
 
 _LATEST = 50
 _LONGEST_ADDRESS = 80

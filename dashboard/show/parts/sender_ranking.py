@@ -8,7 +8,7 @@ from dashboard.domain.quantity import Address
 from dashboard.show.parts.markup import Markup, element
 from dashboard.show.parts.table import table
 from dashboard.show.text import share
-from dashboard.store.rejection_counts import Counted
+from dashboard.store.rejections.counts import Counted
 
 _COLUMNS: Final = ("Sender", "Rejections", "Share")
 

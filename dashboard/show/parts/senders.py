@@ -6,15 +6,15 @@ from collections.abc import Callable, Sequence
 
 import streamlit as st
 
-from dashboard.domain.foreign import visible
+from dashboard.domain.foreign_text import visible
 from dashboard.domain.quantity import Address, NetworkId
 from dashboard.domain.track_list import LONGEST_LABEL
 from dashboard.errors import InputError, StoreError
-from dashboard.show.desk import Desk
 from dashboard.show.parts.markup import Markup, element
 from dashboard.show.parts.states import notice
+from dashboard.show.queries.queries import Desk
 from dashboard.show.text import age, moment, sentence
-from dashboard.store.senders import WatchedSender
+from dashboard.store.tracking.senders import WatchedSender
 
 
 def senders_part(desk: Desk, network_ids: Sequence[NetworkId]) -> None:

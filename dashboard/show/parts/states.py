@@ -8,8 +8,8 @@ from contextlib import contextmanager
 import streamlit as st
 
 from dashboard.errors import StoreError
-from dashboard.show.networks import NetworkCard
 from dashboard.show.parts.markup import element, join
+from dashboard.show.queries.network_status import NetworkCard
 from dashboard.show.text import sentence
 
 

@@ -7,20 +7,20 @@ from datetime import datetime
 
 import streamlit as st
 
-from dashboard.domain.foreign import visible
+from dashboard.domain.foreign_text import visible
 from dashboard.domain.track_list import LONGEST_LABEL, LONGEST_NOTE
 from dashboard.domain.verdict import VerdictKind
 from dashboard.errors import StoreError
-from dashboard.show.asking.tracked import TrackedEntry
-from dashboard.show.desk import Desk
-from dashboard.show.dossiers import Finding
 from dashboard.show.parts.badges import verdict_badge
 from dashboard.show.parts.markup import Markup, element, join
 from dashboard.show.parts.rejection import reason_words
 from dashboard.show.parts.states import notice
-from dashboard.show.parts.tracking import attempt_input, is_future
+from dashboard.show.parts.track_button import attempt_input, is_future
+from dashboard.show.queries.queries import Desk
+from dashboard.show.queries.tracked import TrackedEntry
+from dashboard.show.queries.transaction_summary import Finding
 from dashboard.show.text import age, moment, moment_near, short_hash
-from dashboard.store.watching import Remarks
+from dashboard.store.tracking.edit import Remarks
 
 
 def tracked_list(

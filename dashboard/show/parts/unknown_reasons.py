@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from dashboard.domain.foreign import visible
+from dashboard.domain.foreign_text import visible
 from dashboard.show.parts.markup import Markup, element
 from dashboard.show.parts.table import table
 from dashboard.show.text import moment
-from dashboard.store.reasons import UnparsedReason
+from dashboard.store.rejections.unread_reasons import UnparsedReason
 
 _COLUMNS: Final = ("Reason as the network sent it", "Rejections", "Last seen (UTC)")
 _LONGEST_TEXT: Final = 400

@@ -7,26 +7,26 @@ from typing import Final
 
 import streamlit as st
 
-from dashboard.domain.foreign import visible
-from dashboard.domain.notice import NoticeState
+from dashboard.domain.foreign_text import visible
+from dashboard.domain.notification import NoticeState
 from dashboard.domain.quantity import TxHash
 from dashboard.domain.rejection_filter import HashRange
 from dashboard.domain.search import LONGEST_SEARCH, parse_search
-from dashboard.show import desk as desks
-from dashboard.show.asking.alerts import PostedNotice
-from dashboard.show.desk import Desk
-from dashboard.show.parts.chooser import chosen_network_id
 from dashboard.show.parts.figures import Tile, tiles
 from dashboard.show.parts.heading import heading, section
 from dashboard.show.parts.incident import incident_row
-from dashboard.show.parts.leaves import chosen_leaf
 from dashboard.show.parts.markup import join
-from dashboard.show.parts.notice_list import notice_table
+from dashboard.show.parts.network_chooser import chosen_network_id
+from dashboard.show.parts.notification_list import notice_table
+from dashboard.show.parts.pagination import chosen_leaf
 from dashboard.show.parts.resend import resend_form
 from dashboard.show.parts.states import empty, notice, store_trouble_shown
+from dashboard.show.queries import queries as desks
+from dashboard.show.queries.alerts import PostedNotice
+from dashboard.show.queries.queries import Desk
 from dashboard.show.text import age, moment, moment_near
-from dashboard.store.notice_search import NoticeFilter
-from dashboard.store.standing import OpenIncident, PostStanding
+from dashboard.store.alerts.alert_status import OpenIncident, PostStanding
+from dashboard.store.alerts.notification_search import NoticeFilter
 
 REFRESH: Final = timedelta(seconds=5)
 ROWS: Final = 20

@@ -7,22 +7,22 @@ from typing import Final
 
 import streamlit as st
 
-from dashboard.show import desk as desks
-from dashboard.show.asking.fees import NAMES, FeeView
-from dashboard.show.charts import CONFIG
-from dashboard.show.desk import Desk
-from dashboard.show.fee_chart import HEIGHT
-from dashboard.show.fee_table import fee_csv, fee_table
-from dashboard.show.networks import NetworkCard, NetworkStatus
-from dashboard.show.outlook import answer
-from dashboard.show.parts.chooser import chosen_networks
+from dashboard.show.charts.fee_chart import HEIGHT
+from dashboard.show.charts.fee_table import fee_csv, fee_table
+from dashboard.show.charts.line_charts import CONFIG
 from dashboard.show.parts.fees import story_in_words, suggestions
 from dashboard.show.parts.heading import heading
 from dashboard.show.parts.markup import element
 from dashboard.show.parts.network import network_strip
+from dashboard.show.parts.network_chooser import chosen_networks
 from dashboard.show.parts.states import empty, no_network, store_trouble_shown
-from dashboard.show.spans import Span
+from dashboard.show.queries import queries as desks
+from dashboard.show.queries.fees import NAMES, FeeView
+from dashboard.show.queries.network_status import NetworkCard, NetworkStatus
+from dashboard.show.queries.network_summary import answer
+from dashboard.show.queries.queries import Desk
 from dashboard.show.text import moment
+from dashboard.show.time_ranges import Span
 
 REFRESH: Final = timedelta(seconds=4)
 CHART: Final = "Chart"

@@ -9,19 +9,19 @@ from typing import Final
 import streamlit as st
 
 from dashboard.domain.coverage import Gap
-from dashboard.show import desk as desks
-from dashboard.show.desk import Desk
-from dashboard.show.health import needs_of
-from dashboard.show.networks import NetworkCard
-from dashboard.show.parts.chooser import chosen_networks
 from dashboard.show.parts.gaps import gap_table
 from dashboard.show.parts.heading import heading, section
 from dashboard.show.parts.health import kinds_part, mail_part, network_part, store_part, worker_part
 from dashboard.show.parts.incident import incident_row
 from dashboard.show.parts.markup import Markup, element, join
+from dashboard.show.parts.network_chooser import chosen_networks
 from dashboard.show.parts.states import no_network, store_trouble_shown
+from dashboard.show.queries import queries as desks
+from dashboard.show.queries.network_status import NetworkCard
+from dashboard.show.queries.queries import Desk
+from dashboard.show.queries.watcher_health import needs_of
 from dashboard.show.text import moment
-from dashboard.store.standing import OpenIncident
+from dashboard.store.alerts.alert_status import OpenIncident
 
 REFRESH: Final = timedelta(seconds=4)
 

@@ -13,15 +13,15 @@ import streamlit as st
 from dashboard.domain.paste import Paste, read_lookup, read_paste
 from dashboard.domain.quantity import TxHash
 from dashboard.errors import InputError, StoreError
-from dashboard.show import desk as desks
-from dashboard.show.desk import Desk
-from dashboard.show.dossiers import Dossier
-from dashboard.show.parts.asking import ask, outcome, transactions
-from dashboard.show.parts.dossier import dossier_card
 from dashboard.show.parts.heading import heading
+from dashboard.show.parts.lookup_progress import ask, outcome, transactions
 from dashboard.show.parts.paste import wrong_texts
 from dashboard.show.parts.states import empty, notice, store_trouble_shown
-from dashboard.show.parts.tracking import tracking_form
+from dashboard.show.parts.track_button import tracking_form
+from dashboard.show.parts.transaction_summary import dossier_card
+from dashboard.show.queries import queries as desks
+from dashboard.show.queries.queries import Desk
+from dashboard.show.queries.transaction_summary import Dossier
 from dashboard.show.text import sentence
 
 REFRESH: Final = timedelta(seconds=5)

@@ -8,24 +8,24 @@ from typing import Final
 
 import streamlit as st
 
-from dashboard.show import desk as desks
-from dashboard.show.asking.fees import NAMES
-from dashboard.show.charts import CONFIG
-from dashboard.show.coverage import coverage
-from dashboard.show.desk import Desk
-from dashboard.show.health import FREE_SPACE
-from dashboard.show.networks import NetworkCard, NetworkStatus
-from dashboard.show.outlook import answer
-from dashboard.show.parts.chooser import NETWORK, chosen_networks
+from dashboard.show.charts.line_charts import CONFIG
+from dashboard.show.parts.coverage_note import coverage
 from dashboard.show.parts.fees import caveats_in_words
 from dashboard.show.parts.heading import heading, section
 from dashboard.show.parts.markup import element
 from dashboard.show.parts.network import network_strip
+from dashboard.show.parts.network_chooser import NETWORK, chosen_networks
 from dashboard.show.parts.rejection import RowFlags, rejection_row
 from dashboard.show.parts.states import empty, no_network, notice, store_trouble_shown
-from dashboard.show.spans import SPANS as FEE_SPANS
-from dashboard.show.spans import Span
+from dashboard.show.queries import queries as desks
+from dashboard.show.queries.fees import NAMES
+from dashboard.show.queries.network_status import NetworkCard, NetworkStatus
+from dashboard.show.queries.network_summary import answer
+from dashboard.show.queries.queries import Desk
+from dashboard.show.queries.watcher_health import FREE_SPACE
 from dashboard.show.text import moment, size
+from dashboard.show.time_ranges import SPANS as FEE_SPANS
+from dashboard.show.time_ranges import Span
 from dashboard.show.views import fees, health, lookup, rejections
 
 REFRESH: Final = timedelta(seconds=4)

@@ -13,15 +13,11 @@ from dashboard.domain.exclusion import RejectionStage
 from dashboard.domain.quantity import NetworkId
 from dashboard.domain.reason_names import name_of
 from dashboard.domain.rejection_filter import RejectionFilter
-from dashboard.show import desk as desks
-from dashboard.show.asking.rejections import MOST_EXPORTED, Period, RejectionSummary
-from dashboard.show.coverage import coverage
-from dashboard.show.desk import Desk
-from dashboard.show.exports import rejections_csv
-from dashboard.show.parts.chooser import chosen_network_id
 from dashboard.show.parts.counts import Bar, bars, ranking
+from dashboard.show.parts.coverage_note import coverage
 from dashboard.show.parts.heading import heading, section
-from dashboard.show.parts.leaves import chosen_leaf
+from dashboard.show.parts.network_chooser import chosen_network_id
+from dashboard.show.parts.pagination import chosen_leaf
 from dashboard.show.parts.rejection_filter import (
     ANY,
     MODULE,
@@ -34,8 +30,12 @@ from dashboard.show.parts.rejection_list import rejection_table
 from dashboard.show.parts.sender_ranking import sender_ranking
 from dashboard.show.parts.states import empty, store_trouble_shown
 from dashboard.show.parts.unknown_reasons import unknown_reason_table
+from dashboard.show.queries import queries as desks
+from dashboard.show.queries.exports import rejections_csv
+from dashboard.show.queries.queries import Desk
+from dashboard.show.queries.rejections import MOST_EXPORTED, Period, RejectionSummary
 from dashboard.show.text import moment, span
-from dashboard.store.rejection_counts import LATEST_RANKED
+from dashboard.store.rejections.counts import LATEST_RANKED
 
 REFRESH: Final = timedelta(seconds=10)
 ROWS: Final = 25

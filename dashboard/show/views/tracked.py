@@ -9,19 +9,19 @@ import streamlit as st
 
 from dashboard.domain.quantity import NetworkId
 from dashboard.domain.search import LONGEST_SEARCH, parse_search
-from dashboard.show import desk as desks
-from dashboard.show.asking.tracked import TrackedCounts
-from dashboard.show.desk import Desk
-from dashboard.show.parts.chooser import chosen_network_id, chosen_networks
 from dashboard.show.parts.heading import heading, section
-from dashboard.show.parts.intake import intake
-from dashboard.show.parts.leaves import chosen_leaf
+from dashboard.show.parts.network_chooser import chosen_network_id, chosen_networks
+from dashboard.show.parts.pagination import chosen_leaf
 from dashboard.show.parts.senders import senders_part
 from dashboard.show.parts.states import empty, no_network, store_trouble_shown
+from dashboard.show.parts.track_form import intake
 from dashboard.show.parts.tracked_list import tracked_list
+from dashboard.show.queries import queries as desks
+from dashboard.show.queries.queries import Desk
+from dashboard.show.queries.tracked import TrackedCounts
 from dashboard.show.text import moment
 from dashboard.show.views import lookup
-from dashboard.store.tracked_search import Standing, TrackedFilter
+from dashboard.store.tracking.search import Standing, TrackedFilter
 
 REFRESH: Final = timedelta(seconds=10)
 ROWS: Final = 20

@@ -8,6 +8,12 @@ from dashboard.store.schema.alerts import conditions, deliveries, notices, outbo
 from dashboard.store.schema.api_keys import api_key_credentials, api_key_uses, api_keys
 from dashboard.store.schema.audit import audit_log
 from dashboard.store.schema.base import metadata
+from dashboard.store.schema.counters import (
+    rejection_modules,
+    rejection_senders,
+    rejection_tallies,
+    sender_tallies,
+)
 from dashboard.store.schema.coverage import coverage, coverage_gaps, credit_ledger
 from dashboard.store.schema.fee_rollups import fee_rollups
 from dashboard.store.schema.fees import (
@@ -18,14 +24,8 @@ from dashboard.store.schema.fees import (
     suggested_gas_fees,
 )
 from dashboard.store.schema.follow_ups import follow_ups
-from dashboard.store.schema.growth import store_growth
 from dashboard.store.schema.installation import installation, leases
-from dashboard.store.schema.tallies import (
-    rejection_modules,
-    rejection_senders,
-    rejection_tallies,
-    sender_tallies,
-)
+from dashboard.store.schema.sizes import store_growth
 from dashboard.store.schema.tracking import (
     checks,
     cohorts,

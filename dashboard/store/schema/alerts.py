@@ -16,8 +16,8 @@ from sqlalchemy import (
     Uuid,
 )
 
-from dashboard.store.columns import ForeignText, Hash, Moment, Network, RowId
 from dashboard.store.schema.base import key, metadata, needed
+from dashboard.store.schema.columns import ForeignText, Hash, Moment, Network, RowId
 
 conditions = Table(
     "conditions",

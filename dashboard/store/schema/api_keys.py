@@ -15,8 +15,8 @@ from sqlalchemy import (
     Table,
 )
 
-from dashboard.store.columns import Digest, Moment, RowId
 from dashboard.store.schema.base import key, metadata, needed
+from dashboard.store.schema.columns import Digest, Moment, RowId
 
 api_keys = Table(
     "api_keys",

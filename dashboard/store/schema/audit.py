@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from sqlalchemy import JSON, Column, Index, String, Table
 
-from dashboard.store.columns import ForeignText, Moment, RowId
 from dashboard.store.schema.base import key, metadata, needed
+from dashboard.store.schema.columns import ForeignText, Moment, RowId
 
 # The triggers let rows go that are older than `audit_log_kept_since` of the installation, and
 # write down themselves that this moment was moved.

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from sqlalchemy import BigInteger, Column, Index, String, Table
 
-from dashboard.store.columns import ForeignText, Moment, Network
 from dashboard.store.schema.base import key, metadata, needed
+from dashboard.store.schema.columns import ForeignText, Moment, Network
 
 # Since when a part of a network is watched without a pause, until when it surely was, and when that
 # began for the first time.

@@ -6,8 +6,8 @@ from typing import Final
 
 from sqlalchemy import BigInteger, Integer, LargeBinary, SmallInteger, Table
 
-from dashboard.store.columns import Exact, Network, WeiAmount
 from dashboard.store.schema.base import key, metadata, needed
+from dashboard.store.schema.columns import Exact, Network, WeiAmount
 
 Total: Final = Exact(
     LargeBinary(16),

@@ -7,8 +7,8 @@ from typing import Any, Final
 from sqlalchemy import JSON, Column, Float, SmallInteger, String, Table
 
 from dashboard.domain.observation import GasSource
-from dashboard.store.columns import Duration, ForeignText, Moment, Network, WeiAmount
 from dashboard.store.schema.base import key, metadata, needed
+from dashboard.store.schema.columns import Duration, ForeignText, Moment, Network, WeiAmount
 
 _LEVELS: Final = tuple(
     column

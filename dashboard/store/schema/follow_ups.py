@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from sqlalchemy import BigInteger, Boolean, Column, String, Table
 
-from dashboard.store.columns import Digest, ForeignText, Hash, Moment, Network, Unsigned
 from dashboard.store.schema.base import key, metadata, needed
+from dashboard.store.schema.columns import Digest, ForeignText, Hash, Moment, Network, Unsigned
 
 # Times are those of our asking; `settled_at` is set once nothing can change any more.
 follow_ups = Table(

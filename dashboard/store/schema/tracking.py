@@ -17,8 +17,8 @@ from sqlalchemy import (
     false,
 )
 
-from dashboard.store.columns import Account, ForeignText, Hash, Moment, Network, RowId
 from dashboard.store.schema.base import key, metadata, needed
+from dashboard.store.schema.columns import Account, ForeignText, Hash, Moment, Network, RowId
 
 COME_OF_ASKING: Final = (
     "last_asked_at",

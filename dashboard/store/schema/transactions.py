@@ -13,7 +13,8 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-from dashboard.store.columns import (
+from dashboard.store.schema.base import key, metadata, needed
+from dashboard.store.schema.columns import (
     Account,
     Digest,
     ForeignText,
@@ -23,7 +24,6 @@ from dashboard.store.columns import (
     RowId,
     Unsigned,
 )
-from dashboard.store.schema.base import key, metadata, needed
 
 # Digests stand in for texts in the unique keys: an index of PostgreSQL takes no long ones.
 rejections = Table(

@@ -17,14 +17,14 @@ import anyio
 from dashboard.detect.holding import ConditionRules
 from dashboard.domain.observation import ExclusionAnswer
 from dashboard.domain.quantity import NetworkId, TxHash
-from dashboard.poll.archive import ExclusionArchive
-from dashboard.poll.cadence import CadencePolicy
-from dashboard.poll.calendar import Calendar
 from dashboard.poll.conditions import Conditions
 from dashboard.poll.exclusion import ExclusionPoll
+from dashboard.poll.exclusion_records import ExclusionArchive
+from dashboard.poll.intervals import CadencePolicy
 from dashboard.poll.lease import Lease
-from dashboard.store.engine import Store, open_store
-from dashboard.store.migrate import migrate
+from dashboard.poll.rejection_schedule import Calendar
+from dashboard.store.engine.engine import Store, open_store
+from dashboard.store.maintenance.migrate import migrate
 from tests.bench.rounds import Median
 from tests.bench.scene import Scene
 from tests.bench.table import Promise, Result, spread

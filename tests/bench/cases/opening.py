@@ -15,9 +15,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final
 
-from dashboard.show.desk import Desk
-from dashboard.store.engine import open_store
-from dashboard.store.migrate import migrate
+from dashboard.show.queries.queries import Desk
+from dashboard.store.engine.engine import open_store
+from dashboard.store.maintenance.migrate import migrate
 from dashboard.store.schema import REVISION, signed_transactions
 from tests.bench.paged_fees import insert_all
 from tests.bench.paged_store import CARDS

@@ -10,16 +10,16 @@ from datetime import datetime, timedelta
 from typing import Final, NamedTuple
 
 from dashboard.domain.exclusion import RejectionStage
-from dashboard.domain.notice import NoticeState
+from dashboard.domain.notification import NoticeState
 from dashboard.domain.rejection_filter import HashRange, RejectionFilter
-from dashboard.show.asking.rejections import Period
-from dashboard.show.desk import Desk
-from dashboard.show.networks import NetworkStatus
 from dashboard.show.parts.rejection_filter import PERIODS
-from dashboard.show.spans import SPANS, Span
-from dashboard.store.engine import Store, open_store
-from dashboard.store.notice_search import NoticeFilter
-from dashboard.store.tracked_search import Standing, TrackedFilter
+from dashboard.show.queries.network_status import NetworkStatus
+from dashboard.show.queries.queries import Desk
+from dashboard.show.queries.rejections import Period
+from dashboard.show.time_ranges import SPANS, Span
+from dashboard.store.alerts.notification_search import NoticeFilter
+from dashboard.store.engine.engine import Store, open_store
+from dashboard.store.tracking.search import Standing, TrackedFilter
 from tests.bench.paged_store import CARDS, PagedStore, a_sender, made_paged_store, stored_hash
 from tests.bench.processes import cores
 from tests.bench.scene import Scene

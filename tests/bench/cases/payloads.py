@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
-from dashboard.show.spans import SPANS, Span
-from dashboard.store.engine import Store
+from dashboard.show.time_ranges import SPANS, Span
+from dashboard.store.engine.engine import Store
 from tests.bench.past_year import YEAR, asked_anew, past_year
 from tests.bench.scene import Scene
 from tests.bench.table import Promise, Result, number

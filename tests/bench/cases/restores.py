@@ -12,9 +12,9 @@ from tempfile import TemporaryDirectory
 from typing import Final
 
 from dashboard.domain.audit import Doer
-from dashboard.store.backup import back_up
-from dashboard.store.engine import open_store
-from dashboard.store.restore import restore
+from dashboard.store.engine.engine import open_store
+from dashboard.store.maintenance.backup import back_up
+from dashboard.store.maintenance.restore import restore
 from tests.bench.processes import cores, pin_to
 from tests.bench.scene import Scene
 from tests.bench.table import Promise, Result, number

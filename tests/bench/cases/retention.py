@@ -16,7 +16,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final, NamedTuple
 
-from dashboard.store.engine import Store, open_store
+from dashboard.store.engine.engine import Store, open_store
 from dashboard.store.schema import estimated_base_fees
 from tests.bench.paged_fees import insert_all
 from tests.bench.peers.writer import write_once

@@ -9,8 +9,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
-from dashboard.store.engine import Store, open_store
-from dashboard.store.migrate import migrate
+from dashboard.store.engine.engine import Store, open_store
+from dashboard.store.maintenance.migrate import migrate
 from tests.bench.scene import Scene
 from tests.bench.table import Promise, Result, number
 from tests.bench.tracked_store import FILE, Taken, answer_null, size_of, taken_by, track_many

@@ -17,7 +17,7 @@ import numpy as np
 
 from dashboard.devnet.networks import DEVNET
 from dashboard.devnet.past_fees import PastFees
-from dashboard.domain.fee_windows import FeeWindow
+from dashboard.domain.fee_percentiles import FeeWindow
 from dashboard.domain.quantity import Wei
 from tests.bench.past_year import SEED, UNTIL
 from tests.bench.rounds import Median, WrongAnswerError

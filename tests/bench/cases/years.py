@@ -15,8 +15,8 @@ import pandas as pd
 import plotly.io
 from plotly.tools import return_figure_from_figure_or_data
 
-from dashboard.show.asking.fees import FeeView
-from dashboard.store.fee_columns import FeeSteps
+from dashboard.show.queries.fees import FeeView
+from dashboard.store.fees.series_columns import FeeSteps
 from tests.bench.past_year import (
     YEAR,
     PastYear,

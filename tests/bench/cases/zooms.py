@@ -9,7 +9,7 @@ from typing import Final, Literal, TypeAlias
 
 from playwright.sync_api import Browser
 
-from dashboard.show.spans import SPANS, Span
+from dashboard.show.time_ranges import SPANS, Span
 from tests.bench.rounds import Median
 from tests.bench.scene import Scene
 from tests.bench.table import Promise, Result

@@ -10,12 +10,12 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from dashboard.cli.main import main
-from dashboard.serve import app, switchboard
-from dashboard.serve.gas import GasApi
-from dashboard.serve.jsonrpc import Answer, JsonRpc
-from dashboard.serve.keys import ApiKey
+from dashboard.serve import app, router
+from dashboard.serve.gas.api import GasApi
+from dashboard.serve.keys.key_ring import ApiKey
 from dashboard.serve.reply import json_reply
-from dashboard.serve.session import Session
+from dashboard.serve.rpc.dispatch import Answer, JsonRpc
+from dashboard.serve.subscriptions.session import Session
 from dashboard.wire.exclusion import GET_STATUS
 from tests.bench.truth import METHOD
 
@@ -51,6 +51,6 @@ class ConstantGas(GasApi):
 
 if __name__ == "__main__":
     # The product has no seam for this, and needs none.
-    vars(switchboard)["JsonRpc"] = Constant
+    vars(router)["JsonRpc"] = Constant
     vars(app)["GasApi"] = ConstantGas
     main()

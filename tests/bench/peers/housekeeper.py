@@ -14,9 +14,9 @@ from datetime import datetime
 from pathlib import Path
 
 from dashboard.domain.retention import Before
-from dashboard.store.engine import open_store
-from dashboard.store.pace import Pace
-from dashboard.store.retention import keep_house
+from dashboard.store.engine.batching import Pace
+from dashboard.store.engine.engine import open_store
+from dashboard.store.retention.apply import keep_house
 
 RESTS = 3
 """Times as long as a step took it is followed by rest, as in the worker."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dashboard.alert.deliver import Deliverer
-from dashboard.store.engine import Store
+from dashboard.store.engine.engine import Store
 from tests.letters import RecordingChannel
 from tests.owing import PATIENT
 from tests.timepiece import Timepiece

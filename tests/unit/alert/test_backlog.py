@@ -7,7 +7,7 @@ from datetime import timedelta
 from dashboard.alert.backlog import Backlog, Lanes
 from dashboard.alert.routing import recipients_of
 from dashboard.domain.condition import State
-from dashboard.domain.notice import Notice, Recipient
+from dashboard.domain.notification import Notice, Recipient
 from tests.builders import a_notice, a_transition, an_id
 from tests.letters import ONCALL, OTHERS
 

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dashboard.alert.compose import Links, NetworkName, Stationery, compose
-from dashboard.alert.letter import Letter
-from dashboard.alert.stationery import load_stationery
+from dashboard.alert.message import Letter
+from dashboard.alert.template_loader import load_stationery
 from dashboard.domain.condition import State, Subject, SubjectKind
 from dashboard.domain.exclusion import RejectedTransaction, RejectionStage
 from dashboard.domain.quantity import NetworkId, TxHash

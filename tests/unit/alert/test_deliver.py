@@ -6,15 +6,15 @@ from collections import Counter
 from datetime import timedelta
 
 from dashboard.alert.deliver import Deliverer, DeliveryPolicy, expand_outbox
-from dashboard.alert.letter import always
-from dashboard.alert.post import PostOffice
-from dashboard.alert.retry import RetryRule
+from dashboard.alert.delivery_retry import RetryRule
+from dashboard.alert.dispatch import PostOffice
+from dashboard.alert.message import always
 from dashboard.domain.condition import State
-from dashboard.domain.notice import DeliveryResult, NoticeState
+from dashboard.domain.notification import DeliveryResult, NoticeState
 from dashboard.errors import DeliveryDeferred, DeliveryRefused
-from dashboard.store.conditions import change
-from dashboard.store.engine import Store
-from dashboard.store.rejections import save_polled
+from dashboard.store.alerts.conditions import change
+from dashboard.store.engine.engine import Store
+from dashboard.store.rejections.versions import save_polled
 from tests.builders import A_MOMENT, A_NETWORK, a_record, a_transition, an_id
 from tests.letters import ONCALL, OTHERS, RecordingChannel
 from tests.owing import LEASE, notices, owe, reject, states, take_office

@@ -11,11 +11,11 @@ from structlog.testing import capture_logs
 
 from dashboard.alert.backlog import Lanes
 from dashboard.alert.deliver import Deliverer, DeliveryPolicy, expand_outbox
-from dashboard.alert.letter import Letter
-from dashboard.alert.outcome import Sending
-from dashboard.alert.retry import RetryRule
+from dashboard.alert.delivery_result import Sending
+from dashboard.alert.delivery_retry import RetryRule
+from dashboard.alert.message import Letter
 from dashboard.domain.condition import State
-from dashboard.domain.notice import DeliveryResult, Notice, NoticeState, Recipient
+from dashboard.domain.notification import DeliveryResult, Notice, NoticeState, Recipient
 from dashboard.errors import (
     DeliveryBlocked,
     DeliveryDeferred,
@@ -23,8 +23,8 @@ from dashboard.errors import (
     DeliveryRefused,
     StoreUnavailable,
 )
-from dashboard.store.engine import Store
-from dashboard.store.leases import renew
+from dashboard.store.engine.engine import Store
+from dashboard.store.engine.leases import renew
 from tests.builders import a_transition, an_id
 from tests.letters import ONCALL, OTHERS, RecordingChannel
 from tests.moody_store import MoodyStore

@@ -6,11 +6,11 @@ from collections import Counter
 from datetime import timedelta
 
 from dashboard.alert.deliver import Deliverer, DeliveryPolicy
-from dashboard.alert.retry import RetryRule
-from dashboard.domain.notice import DeliveryResult, NoticeState
+from dashboard.alert.delivery_retry import RetryRule
+from dashboard.domain.notification import DeliveryResult, NoticeState
 from dashboard.errors import DeliveryBlocked, DeliveryDeferred
-from dashboard.store.engine import Store
-from dashboard.store.outbox import deliveries_of, recent_notices
+from dashboard.store.alerts.outbox import deliveries_of, recent_notices
+from dashboard.store.engine.engine import Store
 from tests.letters import ONCALL, RecordingChannel
 from tests.owing import PATIENT, notices, owe, states, take_office
 from tests.timepiece import Timepiece

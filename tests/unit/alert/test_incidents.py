@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dashboard.alert.compose import Links, NetworkName, compose
-from dashboard.alert.letter import Letter
-from dashboard.alert.stationery import load_stationery
+from dashboard.alert.message import Letter
+from dashboard.alert.template_loader import load_stationery
 from dashboard.domain.condition import INSTALLATION, Incident, State, Subject, SubjectKind
 from dashboard.domain.grounds import (
     AgeGrounds,
@@ -20,7 +20,7 @@ from dashboard.domain.grounds import (
     SilenceGrounds,
     SpaceGrounds,
 )
-from dashboard.domain.notice import Notice
+from dashboard.domain.notification import Notice
 from dashboard.domain.observation import Operation
 from dashboard.domain.quantity import NetworkId, Wei
 from tests.builders import A_MOMENT, A_NETWORK, ANOTHER_NETWORK, a_notice, a_transition, an_id

@@ -9,7 +9,7 @@ import pytest
 from dashboard.cli.options import chosen, chosen_id, moment, prover_module
 from dashboard.domain.quantity import NetworkId
 from dashboard.errors import InputError
-from dashboard.show.networks import NetworkCard
+from dashboard.show.queries.network_status import NetworkCard
 from tests.builders import A_MOMENT, A_NETWORK, ANOTHER_NETWORK, seconds
 
 CARDS = (

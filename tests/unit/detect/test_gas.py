@@ -11,7 +11,7 @@ from dashboard.detect.gas import (
     is_flat,
     weigh_fees,
 )
-from dashboard.domain.fee_windows import RankedFees
+from dashboard.domain.fee_percentiles import RankedFees
 from dashboard.domain.grounds import FeeGrounds, Signal
 from dashboard.domain.quantity import Wei
 

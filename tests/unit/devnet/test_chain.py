@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dashboard.devnet.chain import GAS_LIMIT
-from dashboard.domain.fee_windows import FeeWindow
+from dashboard.domain.fee_percentiles import FeeWindow
 from dashboard.domain.fees import next_base_fee
 from dashboard.domain.quantity import WEI_PER_GWEI
 from tests.unit.devnet.devnets import BEGIN, a_chain

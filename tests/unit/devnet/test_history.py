@@ -13,8 +13,8 @@ import pytest
 from dashboard.devnet.chain import DEVNET_ID
 from dashboard.devnet.history import FeesOfDays, History
 from dashboard.devnet.networks import CALM, DEVNET, FLAT, SIMULATED, SimulatedNetwork
+from dashboard.domain.fee_percentiles import FeeWindow
 from dashboard.domain.fee_rollup import FeeSeries
-from dashboard.domain.fee_windows import FeeWindow
 from dashboard.domain.observation import GasSource, Operation
 from dashboard.domain.quantity import Wei
 from tests.builders import A_MOMENT

@@ -13,8 +13,8 @@ from dashboard.errors import UpstreamUnavailable
 from dashboard.poll.conditions import Conditions
 from dashboard.poll.gas import GasArchive, GasPeriods, GasPoll
 from dashboard.poll.lease import Lease, Term
-from dashboard.store.engine import Store
-from dashboard.store.outbox import unexpanded
+from dashboard.store.alerts.outbox import unexpanded
+from dashboard.store.engine.engine import Store
 from tests.askers import ScriptedGas
 from tests.builders import A_NETWORK, GWEI, seconds, suggested_gas_fees
 from tests.timepiece import Timepiece

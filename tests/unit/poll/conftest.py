@@ -6,7 +6,7 @@ import pytest
 
 from dashboard.domain.quantity import Wei
 from dashboard.poll.exclusion import ExclusionPoll
-from dashboard.store.engine import Store
+from dashboard.store.engine.engine import Store
 from tests.askers import ScriptedExclusion, ScriptedGas
 from tests.builders import GWEI, suggested_gas_fees
 from tests.timepiece import Timepiece

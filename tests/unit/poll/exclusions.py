@@ -9,16 +9,16 @@ from uuid import uuid4
 from dashboard.domain.condition import State, Subject
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.verdict import Evidence
-from dashboard.poll.archive import ExclusionArchive
-from dashboard.poll.cadence import CadencePolicy
-from dashboard.poll.calendar import Calendar
 from dashboard.poll.exclusion import ExclusionPoll
+from dashboard.poll.exclusion_records import ExclusionArchive
+from dashboard.poll.intervals import CadencePolicy
 from dashboard.poll.lease import Lease
-from dashboard.store.answers import evidence
-from dashboard.store.conditions import condition
-from dashboard.store.engine import Store
-from dashboard.store.outbox import unexpanded
-from dashboard.store.transactions import TrackRequest, track
+from dashboard.poll.rejection_schedule import Calendar
+from dashboard.store.alerts.conditions import condition
+from dashboard.store.alerts.outbox import unexpanded
+from dashboard.store.engine.engine import Store
+from dashboard.store.evidence.lookup_results import evidence
+from dashboard.store.tracking.transactions import TrackRequest, track
 from tests.askers import ScriptedExclusion
 from tests.builders import A_NETWORK, a_hash, seconds
 from tests.timepiece import Timepiece

@@ -12,7 +12,7 @@ from dashboard.domain.observation import Operation
 from dashboard.domain.quantity import Wei
 from dashboard.errors import UpstreamThrottled
 from dashboard.poll.lease import LeaseLost
-from dashboard.store.leases import release
+from dashboard.store.engine.leases import release
 from tests.askers import ScriptedGas
 from tests.builders import GWEI, a_suggestion, seconds, suggested_gas_fees
 from tests.unit.poll.concluding import (

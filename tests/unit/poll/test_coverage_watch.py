@@ -13,11 +13,11 @@ from dashboard.poll.coverage import CoverageWatch
 from dashboard.poll.gas import GasArchive
 from dashboard.poll.lease import LeaseLost
 from dashboard.poll.lookup import LiveQuestion
-from dashboard.store.coverage import gaps
-from dashboard.store.credit_ledger import spent_since
-from dashboard.store.engine import Store
-from dashboard.store.failing import note_answer, note_failure
-from dashboard.store.leases import release
+from dashboard.store.engine.engine import Store
+from dashboard.store.engine.leases import release
+from dashboard.store.monitoring.coverage import gaps
+from dashboard.store.monitoring.credits import spent_since
+from dashboard.store.monitoring.upstream_failures import note_answer, note_failure
 from dashboard.store.observations import save_gas
 from dashboard.upstream.meter import Meter
 from tests.askers import SILENCE, ScriptedExclusion

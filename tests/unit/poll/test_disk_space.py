@@ -11,7 +11,7 @@ from dashboard.detect.holding import ConditionRules
 from dashboard.domain.condition import State, SubjectKind
 from dashboard.poll.disk_space import DISK, DiskSpace
 from dashboard.poll.lease import Lease, LeaseLost
-from dashboard.store.engine import Store
+from dashboard.store.engine.engine import Store
 from tests.builders import seconds
 from tests.timepiece import Timepiece
 from tests.unit.poll.concluding import told

@@ -8,8 +8,8 @@ import pytest
 
 from dashboard.domain.condition import State
 from dashboard.poll.exclusion import ExclusionPoll
-from dashboard.store.engine import Store
-from dashboard.store.rejections import versions
+from dashboard.store.engine.engine import Store
+from dashboard.store.rejections.versions import versions
 from tests.askers import ScriptedExclusion
 from tests.builders import ANOTHER_NETWORK, a_hash, a_record
 from tests.timepiece import Timepiece

@@ -11,8 +11,8 @@ from dashboard.domain.observation import ExclusionAnswer, Failure, FailureKind
 from dashboard.errors import StoreUnavailable
 from dashboard.poll.exclusion import ExclusionPoll
 from dashboard.poll.lease import LeaseLost
-from dashboard.store.answers import record_answers
-from dashboard.store.engine import Store
+from dashboard.store.engine.engine import Store
+from dashboard.store.evidence.lookup_results import record_answers
 from tests.askers import SILENCE, ScriptedExclusion
 from tests.builders import A_NETWORK, a_hash, a_record, seconds
 from tests.moody_store import MoodyStore

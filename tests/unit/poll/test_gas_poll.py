@@ -10,7 +10,7 @@ from dashboard.domain.observation import FailureKind, Operation
 from dashboard.errors import UpstreamThrottled, UpstreamUnavailable
 from dashboard.poll.gas import GasArchive, GasPeriods, GasPoll
 from dashboard.poll.lease import Lease, LeaseLost
-from dashboard.store.engine import Store
+from dashboard.store.engine.engine import Store
 from dashboard.store.observations import LatestGas, latest_gas
 from tests.askers import ScriptedGas
 from tests.builders import A_MOMENT, A_NETWORK, seconds, suggested_gas_fees

@@ -8,17 +8,17 @@ import pytest
 from sqlalchemy import text
 
 from dashboard.domain.audit import Action
-from dashboard.domain.clock_leap import CONFIRMED_BY
+from dashboard.domain.clock_jump import CONFIRMED_BY
 from dashboard.domain.observation import GasObservation
 from dashboard.domain.retention import Retention
 from dashboard.errors import StoreError
 from dashboard.poll.clocks import Clocks
 from dashboard.poll.housekeeping import ROUND_EVERY, Housekeeping
-from dashboard.store.audit import AuditFilter, audit_entries
-from dashboard.store.engine import Store
+from dashboard.store.access.audit_log import AuditFilter, audit_entries
+from dashboard.store.engine.engine import Store
+from dashboard.store.health import store_state
+from dashboard.store.monitoring.sizes import last_measured
 from dashboard.store.observations import base_fees, save_gas
-from dashboard.store.sizes import last_measured
-from dashboard.store.wellbeing import store_state
 from tests.builders import A_MOMENT, A_NETWORK, seconds, suggested_gas_fees
 
 DAY = timedelta(days=1)

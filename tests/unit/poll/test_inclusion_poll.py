@@ -19,11 +19,11 @@ from dashboard.domain.verdict import VerdictKind, conclude
 from dashboard.errors import StoreError
 from dashboard.poll.inclusion import FOLLOW_UP_CADENCE, InclusionArchive, InclusionPoll
 from dashboard.poll.lease import Lease, LeaseLost
-from dashboard.poll.schedule import Schedule
-from dashboard.store.engine import Store
-from dashboard.store.failing import failing
-from dashboard.store.leases import release
-from dashboard.store.rejections import save_polled
+from dashboard.poll.receipt_schedule import Schedule
+from dashboard.store.engine.engine import Store
+from dashboard.store.engine.leases import release
+from dashboard.store.monitoring.upstream_failures import failing
+from dashboard.store.rejections.versions import save_polled
 from tests.askers import SILENCE
 from tests.builders import A_NETWORK, ANOTHER_NETWORK, a_hash, a_record, an_address, seconds
 from tests.moody_store import MoodyStore

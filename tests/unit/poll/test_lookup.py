@@ -13,11 +13,11 @@ from dashboard.domain.follow_up import Inclusion, InclusionAnswer, InclusionQues
 from dashboard.domain.observation import ExclusionAnswer, Failure
 from dashboard.domain.verdict import Evidence, VerdictKind, conclude
 from dashboard.poll.lookup import AnswersUnsaved, LiveQuestion
-from dashboard.store.answers import evidence, record_answers
-from dashboard.store.engine import Store
-from dashboard.store.failing import failing
-from dashboard.store.outbox import unexpanded
-from dashboard.store.transactions import TrackRequest, track
+from dashboard.store.alerts.outbox import unexpanded
+from dashboard.store.engine.engine import Store
+from dashboard.store.evidence.lookup_results import evidence, record_answers
+from dashboard.store.monitoring.upstream_failures import failing
+from dashboard.store.tracking.transactions import TrackRequest, track
 from tests.askers import SILENCE, ScriptedExclusion, SilentExclusion
 from tests.builders import A_MOMENT, A_NETWORK, ANOTHER_NETWORK, a_hash, a_record, seconds
 from tests.moody_store import MoodyStore

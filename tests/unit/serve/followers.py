@@ -10,7 +10,7 @@ from dashboard.domain.gas import FeeSuggestion, SuggestedGasFees
 from dashboard.domain.quantity import NetworkId, Wei
 from dashboard.errors import UpstreamUnavailable
 from dashboard.upstream.blocks import ChainFees
-from dashboard.upstream.standing import Standing
+from dashboard.upstream.node_status import Standing
 from dashboard.wire.node import BlockHeader
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)

@@ -9,8 +9,10 @@ from typing import Any
 import pytest
 
 from dashboard.domain.secret import Secret
-from dashboard.serve.gate import Gate
-from dashboard.serve.jsonrpc import (
+from dashboard.serve.counters import Counters
+from dashboard.serve.keys.key_ring import ApiKey
+from dashboard.serve.keys.rate_limits import Gate
+from dashboard.serve.rpc.dispatch import (
     LARGEST_ANSWER,
     Answer,
     AnyMethod,
@@ -19,9 +21,7 @@ from dashboard.serve.jsonrpc import (
     Outcome,
     SessionMethod,
 )
-from dashboard.serve.keys import ApiKey
-from dashboard.serve.metrics import Counters
-from dashboard.serve.session import Session
+from dashboard.serve.subscriptions.session import Session
 
 pytestmark = pytest.mark.anyio
 

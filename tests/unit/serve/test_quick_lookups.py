@@ -18,16 +18,16 @@ from hypothesis import strategies as st
 from dashboard.domain.exclusion import QUERYABLE_WINDOW
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.secret import Secret
-from dashboard.serve.exclusion import exclusion_methods
-from dashboard.serve.gate import Gate
-from dashboard.serve.jsonrpc import JsonRpc
-from dashboard.serve.keys import ApiKey, KeyRing
-from dashboard.serve.lookups import Lookups, learn
-from dashboard.serve.metrics import Counters
+from dashboard.serve.counters import Counters
+from dashboard.serve.keys.key_ring import ApiKey, KeyRing
+from dashboard.serve.keys.rate_limits import Gate
+from dashboard.serve.rpc.dispatch import JsonRpc
+from dashboard.serve.rpc.exclusion import exclusion_methods
+from dashboard.serve.rpc.lookups import Lookups, learn
 from dashboard.serve.services import ServedNetwork, ServeServices
-from dashboard.store.engine import Store, open_store
-from dashboard.store.migrate import migrate
-from dashboard.store.rejections import save_polled
+from dashboard.store.engine.engine import Store, open_store
+from dashboard.store.maintenance.migrate import migrate
+from dashboard.store.rejections.versions import save_polled
 from dashboard.wire.exclusion import SAVE_REJECTED
 from dashboard.wire.lookup import Lookup
 from tests.builders import A_MOMENT, A_NETWORK, ANOTHER_NETWORK, a_hash, a_record

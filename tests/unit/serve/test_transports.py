@@ -8,13 +8,13 @@ from datetime import timedelta
 import pytest
 
 from dashboard.domain.secret import Secret
-from dashboard.serve import websocket
-from dashboard.serve.conversation import Terms
-from dashboard.serve.gate import Gate
-from dashboard.serve.http import RpcOverHttp
-from dashboard.serve.jsonrpc import JsonRpc
-from dashboard.serve.keys import ApiKey, KeyRing
-from dashboard.serve.metrics import Counters
+from dashboard.serve.counters import Counters
+from dashboard.serve.keys.key_ring import ApiKey, KeyRing
+from dashboard.serve.keys.rate_limits import Gate
+from dashboard.serve.rpc import websocket
+from dashboard.serve.rpc.conversation import Terms
+from dashboard.serve.rpc.dispatch import JsonRpc
+from dashboard.serve.rpc.http import RpcOverHttp
 from tests.unit.serve.asgi import Connection
 
 pytestmark = pytest.mark.anyio

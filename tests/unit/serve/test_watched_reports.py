@@ -11,13 +11,13 @@ import pytest
 from dashboard.domain.condition import State, Subject
 from dashboard.domain.quantity import Address, NetworkId, TxHash
 from dashboard.domain.secret import Secret
-from dashboard.serve.keys import ApiKey
-from dashboard.serve.reports import Reports
+from dashboard.serve.keys.key_ring import ApiKey
+from dashboard.serve.rpc.reports import Reports
 from dashboard.serve.services import ServedNetwork, ServeServices
-from dashboard.store import outbox
-from dashboard.store.conditions import condition
-from dashboard.store.senders import WatchedSender, watch_sender
-from dashboard.store.transactions import TrackRequest, track, tracked
+from dashboard.store.alerts import outbox
+from dashboard.store.alerts.conditions import condition
+from dashboard.store.tracking.senders import WatchedSender, watch_sender
+from dashboard.store.tracking.transactions import TrackRequest, track, tracked
 from tests.builders import an_address
 from tests.integration.serving import (
     NETWORK,

@@ -8,11 +8,11 @@ from typing import Any, Final
 
 import numpy as np
 
-from dashboard.domain.fee_windows import nearest_rank
+from dashboard.domain.fee_percentiles import nearest_rank
 from dashboard.domain.quantity import Wei
-from dashboard.show.fee_steps import BusyCounts, FeeStory
-from dashboard.store.columns import milliseconds_of
-from dashboard.store.fee_columns import FeeStep, FeeSteps
+from dashboard.show.charts.fee_story import BusyCounts, FeeStory
+from dashboard.store.fees.series_columns import FeeStep, FeeSteps
+from dashboard.store.schema.columns import milliseconds_of
 from tests.builders import A_MOMENT, seconds
 
 STEP: Final = timedelta(seconds=10)

@@ -11,13 +11,13 @@ import pytest
 from dashboard.domain.audit import Action
 from dashboard.domain.condition import State, Subject, SubjectKind, Transition
 from dashboard.domain.grounds import SilenceGrounds
-from dashboard.show.desk import Desk
+from dashboard.show.queries.queries import Desk
 from dashboard.show.views.alerts import answer
-from dashboard.store.audit import AuditFilter, audit_entries
-from dashboard.store.conditions import change, turn
-from dashboard.store.engine import Store, open_store
-from dashboard.store.migrate import migrate
-from dashboard.store.standing import PostStanding, post_standing
+from dashboard.store.access.audit_log import AuditFilter, audit_entries
+from dashboard.store.alerts.alert_status import PostStanding, post_standing
+from dashboard.store.alerts.conditions import change, turn
+from dashboard.store.engine.engine import Store, open_store
+from dashboard.store.maintenance.migrate import migrate
 from tests.browser.seeded_post import OPS, seed_post
 from tests.browser.seeded_store import SILENT, SIMULATED, seed, tx_hash
 from tests.builders import an_id

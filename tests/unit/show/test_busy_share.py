@@ -9,13 +9,13 @@ import numpy.typing as npt
 
 from dashboard.domain.observation import GasObservation
 from dashboard.domain.quantity import Wei
-from dashboard.show.asking.fees import FeeQuestions
-from dashboard.show.asking.source import Source
-from dashboard.show.fee_steps import busy_in_words
-from dashboard.show.networks import NetworkCard, NetworkFigures, conclude_status
-from dashboard.show.spans import SPANS, Span
-from dashboard.store.engine import Store
-from dashboard.store.history import keep_gas_history
+from dashboard.show.charts.fee_story import busy_in_words
+from dashboard.show.queries.fees import FeeQuestions
+from dashboard.show.queries.network_status import NetworkCard, NetworkFigures, conclude_status
+from dashboard.show.queries.source import Source
+from dashboard.show.time_ranges import SPANS, Span
+from dashboard.store.engine.engine import Store
+from dashboard.store.fees.import_observations import keep_gas_history
 from tests.builders import A_MOMENT, A_NETWORK, suggested_gas_fees
 
 PERIOD = timedelta(minutes=30)

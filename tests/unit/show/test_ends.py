@@ -15,18 +15,18 @@ from dashboard.domain.follow_up import Inclusion, InclusionAnswer, InclusionQues
 from dashboard.domain.module_limits import ModuleLimits
 from dashboard.domain.quantity import Address, TxHash
 from dashboard.domain.verdict import VerdictKind
-from dashboard.show import desk as desks
-from dashboard.show.desk import Desk
-from dashboard.show.dossiers import Finding, answer_to_pass_on
-from dashboard.store.engine import Store
-from dashboard.store.follow_ups import keep_inclusion_answers
-from dashboard.store.rejections import save_polled
+from dashboard.show.queries import queries as desks
+from dashboard.show.queries.queries import Desk
+from dashboard.show.queries.transaction_summary import Finding, answer_to_pass_on
+from dashboard.store.engine.engine import Store
+from dashboard.store.rejections.versions import save_polled
+from dashboard.store.tracking.follow_ups import keep_inclusion_answers
 from tests.browser.seeded_store import SILENT, SIMULATED, seed, tx_hash
 from tests.builders import a_record
 
 NOW: Final = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 MINUTE: Final = timedelta(minutes=1)
-SCRIPT: Final = Path(desks.__file__).with_name("main.py")
+SCRIPT: Final = Path(desks.__file__).parents[1] / "main.py"
 LIMITS: Final = ModuleLimits("Devnet", "2026-05-12", "own", {"ADD": 524288})
 INCLUDED: Final = Inclusion(21_044, bytes(32), is_successful=True)
 

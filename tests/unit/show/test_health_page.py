@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from dashboard.domain.notice import Recipient
+from dashboard.domain.notification import Recipient
 from dashboard.domain.observation import (
     Failure,
     FailureKind,
@@ -18,8 +18,8 @@ from dashboard.domain.observation import (
     Operation,
 )
 from dashboard.domain.quantity import NetworkId, Wei
-from dashboard.show.desk import Desk
-from dashboard.show.health import (
+from dashboard.show.queries.queries import Desk
+from dashboard.show.queries.watcher_health import (
     GIVES,
     REMEDIES,
     Health,
@@ -29,14 +29,14 @@ from dashboard.show.health import (
     needs_of,
 )
 from dashboard.show.text import size
-from dashboard.store.conditions import change
-from dashboard.store.engine import Store
-from dashboard.store.failing import StandingFailure
-from dashboard.store.leases import Holder, acquire
+from dashboard.store.alerts.alert_status import PostStanding
+from dashboard.store.alerts.conditions import change
+from dashboard.store.alerts.outbox import bury, defer, expand, unexpanded
+from dashboard.store.engine.engine import Store
+from dashboard.store.engine.leases import Holder, acquire
+from dashboard.store.health import MailState, StoreState
+from dashboard.store.monitoring.upstream_failures import StandingFailure
 from dashboard.store.observations import save_gas
-from dashboard.store.outbox import bury, defer, expand, unexpanded
-from dashboard.store.standing import PostStanding
-from dashboard.store.wellbeing import MailState, StoreState
 from tests.browser.seeded_store import HOSTILE, SILENT, SIMULATED, seed
 from tests.builders import a_transition
 from tests.owing import claim_for_all

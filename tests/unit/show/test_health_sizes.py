@@ -9,16 +9,16 @@ from pathlib import Path
 
 import pytest
 
-from dashboard.domain.clock_leap import ClockLeap
+from dashboard.domain.clock_jump import ClockLeap
 from dashboard.domain.store_size import KindSize, StoreKind, StoreSize
-from dashboard.show.desk import Desk
-from dashboard.show.health import NOT_RENEWED, Health, needs_of
 from dashboard.show.parts.health import growth, store_part, until_full, worker_part
-from dashboard.store.engine import Store
-from dashboard.store.leases import Holder
-from dashboard.store.sizes import note_size
-from dashboard.store.standing import PostStanding
-from dashboard.store.wellbeing import MailState, StoreState
+from dashboard.show.queries.queries import Desk
+from dashboard.show.queries.watcher_health import NOT_RENEWED, Health, needs_of
+from dashboard.store.alerts.alert_status import PostStanding
+from dashboard.store.engine.engine import Store
+from dashboard.store.engine.leases import Holder
+from dashboard.store.health import MailState, StoreState
+from dashboard.store.monitoring.sizes import note_size
 from tests.browser.seeded_store import SILENT, SIMULATED, seed
 from tests.unit.show.visiting import visit, words_of
 

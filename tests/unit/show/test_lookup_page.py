@@ -10,9 +10,9 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from dashboard.domain.quantity import NetworkId, TxHash
-from dashboard.show import desk as desks
-from dashboard.show.desk import Desk
-from dashboard.store.engine import Store
+from dashboard.show.queries import queries as desks
+from dashboard.show.queries.queries import Desk
+from dashboard.store.engine.engine import Store
 from tests.browser.seeded_store import SIMULATED, seed, tx_hash
 from tests.builders import a_hash
 from tests.unit.show.visiting import open_page, words_of

@@ -15,16 +15,16 @@ import pytest
 from dashboard.domain.coverage import CoverageChange, Covered, Gap, GapCause, Watched
 from dashboard.domain.exclusion import RejectionStage
 from dashboard.domain.rejection_filter import RejectionFilter
-from dashboard.show.asking.rejections import Period, RejectionQuestions
-from dashboard.show.asking.source import Source
-from dashboard.show.desk import Desk
-from dashboard.show.exports import rejections_csv
 from dashboard.show.parts.rejection_filter import PERIODS
+from dashboard.show.queries.exports import rejections_csv
+from dashboard.show.queries.queries import Desk
+from dashboard.show.queries.rejections import Period, RejectionQuestions
+from dashboard.show.queries.source import Source
 from dashboard.show.views.rejections import answer
-from dashboard.store.coverage import covered, keep_coverage
-from dashboard.store.engine import Store, open_store
-from dashboard.store.migrate import migrate
-from dashboard.store.rejections import save_polled
+from dashboard.store.engine.engine import Store, open_store
+from dashboard.store.maintenance.migrate import migrate
+from dashboard.store.monitoring.coverage import covered, keep_coverage
+from dashboard.store.rejections.versions import save_polled
 from tests.browser.seeded_store import HOSTILE, SILENT, SIMULATED, seed, tx_hash
 from tests.builders import A_NETWORK, a_hash, a_record, an_address
 from tests.unit.show.visiting import UnreadableStore, visit, words_of

@@ -9,10 +9,10 @@ from typing import Final
 
 import pytest
 
-from dashboard.show.desk import Desk
-from dashboard.store.engine import Store, open_store
-from dashboard.store.migrate import migrate
-from dashboard.store.rejections import save_polled
+from dashboard.show.queries.queries import Desk
+from dashboard.store.engine.engine import Store, open_store
+from dashboard.store.maintenance.migrate import migrate
+from dashboard.store.rejections.versions import save_polled
 from tests.browser.seeded_store import SILENT, SIMULATED
 from tests.builders import a_hash, a_record
 from tests.unit.show.visiting import visit, words_of

@@ -10,16 +10,16 @@ from typing import Final
 from streamlit.testing.v1 import AppTest
 
 from dashboard.errors import StoreUnavailable
-from dashboard.show import desk as desks
-from dashboard.show.desk import Desk
-from dashboard.store.connection import Connection
-from dashboard.store.engine import Store
+from dashboard.show.queries import queries as desks
+from dashboard.show.queries.queries import Desk
+from dashboard.store.engine.connection import Connection
+from dashboard.store.engine.engine import Store
 
-_ALL_PAGES: Final = Path(desks.__file__).with_name("main.py")
+_ALL_PAGES: Final = Path(desks.__file__).parents[1] / "main.py"
 _SCRIPT: Final = """
 import streamlit as st
 from dashboard.show import desk as desks
-from dashboard.show.parts.chooser import network_chooser
+from dashboard.show.parts.network_chooser import network_chooser
 from dashboard.show.views import lookup, {page}
 
 st.navigation([{page}.place(), lookup.place()])

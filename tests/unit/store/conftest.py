@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from dashboard.store.backup import back_up
-from dashboard.store.engine import Store, open_store
+from dashboard.store.engine.engine import Store, open_store
+from dashboard.store.maintenance.backup import back_up
 from tests.databases import DATABASES, new_store
 from tests.postgresql import empty_database
 from tests.unit.store.lived_in import live_in

@@ -14,7 +14,7 @@ from itertools import count
 from sqlalchemy import Connection, Engine, Pool, event
 
 from dashboard.domain.audit import Doer
-from dashboard.store.move import move
+from dashboard.store.maintenance.move import move
 from tests.builders import A_MOMENT
 
 _WRITES = ("INSERT", "UPDATE", "COPY")

@@ -9,20 +9,20 @@ from itertools import count as count_up
 from sqlalchemy import func, select
 
 from dashboard.domain.fee_rollup import Level
-from dashboard.domain.notice import Recipient
+from dashboard.domain.notification import Recipient
 from dashboard.domain.observation import GasObservation
 from dashboard.domain.quantity import Wei
 from dashboard.domain.retention import Before
-from dashboard.store.conditions import change
-from dashboard.store.connection import Connection
-from dashboard.store.engine import Store
-from dashboard.store.notice_rows import notice_id_of
+from dashboard.store.alerts.conditions import change
+from dashboard.store.alerts.notification_rows import notice_id_of
+from dashboard.store.alerts.outbox import expand, mark_sent, unexpanded
+from dashboard.store.engine.batching import LONGEST_STEP, Pace
+from dashboard.store.engine.connection import Connection
+from dashboard.store.engine.engine import Store
 from dashboard.store.observations import save_gas
-from dashboard.store.outbox import expand, mark_sent, unexpanded
-from dashboard.store.pace import LONGEST_STEP, Pace
-from dashboard.store.rejections import versions
-from dashboard.store.reports import save_report
-from dashboard.store.retention import keep_house
+from dashboard.store.rejections.reports import save_report
+from dashboard.store.rejections.versions import versions
+from dashboard.store.retention.apply import keep_house
 from dashboard.store.schema import metadata
 from tests.builders import (
     A_NETWORK,

@@ -7,13 +7,13 @@ from typing import Any, Final
 
 from dashboard.domain.observation import GasObservation
 from dashboard.domain.quantity import TxHash
-from dashboard.store.connection import Connection
-from dashboard.store.engine import Store
+from dashboard.store.engine.connection import Connection
+from dashboard.store.engine.engine import Store
+from dashboard.store.maintenance.raw_rows import read_table
 from dashboard.store.observations import save_gas
-from dashboard.store.raw_rows import read_table
-from dashboard.store.reports import save_report
+from dashboard.store.rejections.reports import save_report
 from dashboard.store.schema import metadata
-from dashboard.store.transactions import TrackRequest, track
+from dashboard.store.tracking.transactions import TrackRequest, track
 from tests.builders import (
     A_MOMENT,
     A_NETWORK,

@@ -13,11 +13,11 @@ from collections.abc import Callable
 from itertools import count
 
 from dashboard.domain.observation import ExclusionAnswer
-from dashboard.store.answers import record_answers
-from dashboard.store.conditions import change
-from dashboard.store.connection import Connection
-from dashboard.store.engine import open_store
-from dashboard.store.rejections import save_polled
+from dashboard.store.alerts.conditions import change
+from dashboard.store.engine.connection import Connection
+from dashboard.store.engine.engine import open_store
+from dashboard.store.evidence.lookup_results import record_answers
+from dashboard.store.rejections.versions import save_polled
 from tests.builders import A_MOMENT, A_NETWORK, a_hash, a_record, a_transition
 
 ACKNOWLEDGED_FIRST = 3

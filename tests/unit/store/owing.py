@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Final
 
-from dashboard.domain.notice import Notice, Recipient
-from dashboard.store.conditions import change
-from dashboard.store.engine import Store
-from dashboard.store.leases import acquire
-from dashboard.store.outbox import expand, unexpanded
-from dashboard.store.rejections import save_polled
+from dashboard.domain.notification import Notice, Recipient
+from dashboard.store.alerts.conditions import change
+from dashboard.store.alerts.outbox import expand, unexpanded
+from dashboard.store.engine.engine import Store
+from dashboard.store.engine.leases import acquire
+from dashboard.store.rejections.versions import save_polled
 from tests.builders import A_MOMENT, A_NETWORK, a_hash, a_record, a_transition, seconds
 from tests.owing import claim_for_all
 

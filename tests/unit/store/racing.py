@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from multiprocessing.synchronize import Barrier
 from typing import Final, Protocol, TypeVar
 
-from dashboard.store.engine import Store, open_store
+from dashboard.store.engine.engine import Store, open_store
 
 T = TypeVar("T")
 

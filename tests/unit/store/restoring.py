@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from dashboard.domain.audit import Doer
-from dashboard.store.restore import Restored, restore
+from dashboard.store.maintenance.restore import Restored, restore
 from tests.builders import A_MOMENT, seconds
 
 AN_HOUR_LATER: Final = A_MOMENT + seconds(3600)

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from dashboard.domain.condition import State, Transition
-from dashboard.domain.notice import Recipient
-from dashboard.store.conditions import change
-from dashboard.store.engine import Store
-from dashboard.store.leases import release
-from dashboard.store.outbox import (
+from dashboard.domain.notification import Recipient
+from dashboard.store.alerts.conditions import change
+from dashboard.store.alerts.outbox import (
     Wanted,
     claim,
     defer,
@@ -18,7 +16,9 @@ from dashboard.store.outbox import (
     mark_sent,
     unexpanded,
 )
-from dashboard.store.rejections import save_polled
+from dashboard.store.engine.engine import Store
+from dashboard.store.engine.leases import release
+from dashboard.store.rejections.versions import save_polled
 from tests.builders import A_MOMENT, A_NETWORK, a_record, a_transition, an_id, seconds
 from tests.unit.store.machine import Machine
 from tests.unit.store.owing import DEV, OPS, claim_due, owe, take_lease

@@ -15,15 +15,20 @@ from sqlalchemy import Connection, func, select
 from dashboard.domain.observation import ExclusionAnswer, Failure, FailureKind
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.verdict import Evidence
-from dashboard.store.answers import evidence, record_answers, record_asked
-from dashboard.store.asked import Asked
-from dashboard.store.cohorts import Cohort, cohorts_of, watches
-from dashboard.store.engine import Store
-from dashboard.store.rejections import save_polled
+from dashboard.store.engine.engine import Store
+from dashboard.store.evidence.lookup_results import evidence, record_answers, record_asked
+from dashboard.store.rejections.versions import save_polled
 from dashboard.store.schema import checks, cohorts, tracked_hashes, tracked_labels, watched_cohorts
-from dashboard.store.tracked_search import Standing, TrackedFilter, how_many_tracked, search_tracked
-from dashboard.store.transactions import TrackRequest, track_all
-from dashboard.store.watching import Remarks, amend, untrack
+from dashboard.store.tracking.cohorts import Cohort, cohorts_of, watches
+from dashboard.store.tracking.edit import Remarks, amend, untrack
+from dashboard.store.tracking.poll_results import Asked
+from dashboard.store.tracking.search import (
+    Standing,
+    TrackedFilter,
+    how_many_tracked,
+    search_tracked,
+)
+from dashboard.store.tracking.transactions import TrackRequest, track_all
 from tests.builders import A_MOMENT, a_hash, a_record, seconds
 from tests.unit.store.tracking_model import NETWORKS, Model, Wish
 

@@ -19,11 +19,11 @@ from hypothesis import strategies as st
 from pyarrow import parquet
 from sqlalchemy import literal
 
-from dashboard.domain.foreign import visible
-from dashboard.store.columns import escape, milliseconds_of
-from dashboard.store.export_csv import write_csv_rows
-from dashboard.store.export_forms import Field, Form
-from dashboard.store.export_parquet import write_parquet_rows
+from dashboard.domain.foreign_text import visible
+from dashboard.store.maintenance.export_csv import write_csv_rows
+from dashboard.store.maintenance.export_formats import Field, Form
+from dashboard.store.maintenance.export_parquet import write_parquet_rows
+from dashboard.store.schema.columns import escape, milliseconds_of
 
 
 def octets(number: Any, length: int = 8) -> bytes:  # noqa: ANN401 - a number, or text of one

@@ -11,11 +11,11 @@ from sqlalchemy import create_engine, make_url, text
 
 from dashboard.domain.fee_rollup import FeeSeries, Level, SeenFee, roll_up
 from dashboard.domain.quantity import Wei
-from dashboard.store.engine import Store, open_store
-from dashboard.store.fee_rollup_rows import rollups_between
-from dashboard.store.fee_values import SeriesOf
-from dashboard.store.migrate import configuration, migrate
-from dashboard.store.verify_fees import wrong_rollups
+from dashboard.store.engine.engine import Store, open_store
+from dashboard.store.fees.rollup_rows import rollups_between
+from dashboard.store.fees.values import SeriesOf
+from dashboard.store.maintenance.migrate import configuration, migrate
+from dashboard.store.maintenance.verify_fees import wrong_rollups
 from tests.builders import A_NETWORK
 from tests.postgresql import empty_database
 

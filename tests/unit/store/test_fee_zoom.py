@@ -15,20 +15,20 @@ from sqlalchemy import Connection, text
 from dashboard.domain.fee_rollup import MINUTE, FeeRollup, FeeSeries, Level, SeenFee
 from dashboard.domain.observation import GasObservation, Operation
 from dashboard.domain.quantity import Wei
-from dashboard.store.columns import milliseconds_of, moment_of
-from dashboard.store.engine import Store
-from dashboard.store.fee_columns import FeeStep
-from dashboard.store.fee_history import keep_fee_history
-from dashboard.store.fee_levels import MOST_ROWS, Reach, fitting_level, level_for, whole_steps
-from dashboard.store.fee_series import (
+from dashboard.store.engine.engine import Store
+from dashboard.store.fees.import_rollups import keep_fee_history
+from dashboard.store.fees.resolution import MOST_ROWS, Reach, fitting_level, level_for, whole_steps
+from dashboard.store.fees.series import (
     Between,
     FeeKind,
     fee_mark_steps,
     fee_steps,
     first_seen_at,
 )
-from dashboard.store.fee_values import SeriesOf
+from dashboard.store.fees.series_columns import FeeStep
+from dashboard.store.fees.values import SeriesOf
 from dashboard.store.observations import save_gas
+from dashboard.store.schema.columns import milliseconds_of, moment_of
 from tests.builders import A_MOMENT, A_NETWORK, suggested_gas_fees
 
 HOUR, DAY = 60 * MINUTE, 24 * 60 * MINUTE

@@ -8,13 +8,13 @@ import pytest
 
 from dashboard.domain.condition import Condition, Incident, State, Subject, SubjectKind
 from dashboard.domain.grounds import AgeGrounds, FeeGrounds, Grounds, Signal, SilenceGrounds
-from dashboard.domain.notice import Notice
+from dashboard.domain.notification import Notice
 from dashboard.domain.observation import Operation
 from dashboard.domain.quantity import Wei
-from dashboard.store.conditions import change, held, turn
-from dashboard.store.engine import Store
-from dashboard.store.outbox import expand, recent_notices, unexpanded
-from dashboard.store.rejections import save_polled
+from dashboard.store.alerts.conditions import change, held, turn
+from dashboard.store.alerts.outbox import expand, recent_notices, unexpanded
+from dashboard.store.engine.engine import Store
+from dashboard.store.rejections.versions import save_polled
 from tests.builders import A_MOMENT, A_NETWORK, a_record, a_transition, an_id, seconds
 from tests.unit.store.owing import DEV, OPS
 

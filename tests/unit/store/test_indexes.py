@@ -18,44 +18,59 @@ from dashboard.domain.exclusion import RejectionStage
 from dashboard.domain.fee_rollup import FeeSeries
 from dashboard.domain.observation import ExclusionAnswer, Operation
 from dashboard.domain.rejection_filter import HashRange, RejectionFilter
-from dashboard.store.answers import evidence, record_answers
-from dashboard.store.api_keys import find_key, keys_version
-from dashboard.store.archive import Page, every_arrival, last_place, page, versions_of
-from dashboard.store.cohorts import cohorts_of, watches
-from dashboard.store.conditions import condition, held
-from dashboard.store.coverage import covered, gaps, watched_from
-from dashboard.store.credit_ledger import spent_since
-from dashboard.store.engine import Store
-from dashboard.store.failing import answered_at, failing
-from dashboard.store.fee_series import (
+from dashboard.store.access.api_keys import find_key, keys_version
+from dashboard.store.alerts.alert_status import open_incidents, post_standing
+from dashboard.store.alerts.conditions import condition, held
+from dashboard.store.alerts.notification_search import (
+    NoticeFilter,
+    how_many_notices,
+    search_notices,
+)
+from dashboard.store.alerts.outbox import Wanted, claim, deliveries_of, recent_notices, unexpanded
+from dashboard.store.engine.engine import Store
+from dashboard.store.engine.leases import holder
+from dashboard.store.evidence.lookup_results import evidence, record_answers
+from dashboard.store.fees.latest import (
+    fees_answered_at,
+    mark_answered_by_api_at,
+    priority_fee_window,
+)
+from dashboard.store.fees.recent_fees import RollingFees
+from dashboard.store.fees.series import (
     Between,
     FeeKind,
     fee_mark_steps,
     fee_steps,
     first_seen_at,
 )
-from dashboard.store.fee_windows import (
-    fees_answered_at,
-    mark_answered_by_api_at,
-    priority_fee_window,
-)
-from dashboard.store.follow_ups import follow_ups_of, inclusion_questions, open_follow_ups
-from dashboard.store.leases import holder
-from dashboard.store.notice_search import NoticeFilter, how_many_notices, search_notices
+from dashboard.store.health import exclusion_answered_at
+from dashboard.store.monitoring.coverage import covered, gaps, watched_from
+from dashboard.store.monitoring.credits import spent_since
+from dashboard.store.monitoring.upstream_failures import answered_at, failing
 from dashboard.store.observations import base_fees, latest_gas, medium_priority_fees
-from dashboard.store.outbox import Wanted, claim, deliveries_of, recent_notices, unexpanded
-from dashboard.store.reasons import unparsed_reasons
-from dashboard.store.rejection_counts import Grouping, count_by, rank_senders
-from dashboard.store.rejection_search import first_arrival, search
-from dashboard.store.rejections import newest, versions, visible
-from dashboard.store.reports import watched_among
-from dashboard.store.rolling_fees import RollingFees
-from dashboard.store.standing import open_incidents, post_standing
-from dashboard.store.tallies import arrivals, causes, how_many
-from dashboard.store.tracked_search import Standing, TrackedFilter, how_many_tracked, search_tracked
-from dashboard.store.transactions import TrackRequest, is_tracked, track, track_all, tracked
-from dashboard.store.watching import hashes_labelled
-from dashboard.store.wellbeing import exclusion_answered_at
+from dashboard.store.rejections.arrivals import Page, every_arrival, last_place, page, versions_of
+from dashboard.store.rejections.counters import arrivals, causes, how_many
+from dashboard.store.rejections.counts import Grouping, count_by, rank_senders
+from dashboard.store.rejections.reports import watched_among
+from dashboard.store.rejections.search import first_arrival, search
+from dashboard.store.rejections.unread_reasons import unparsed_reasons
+from dashboard.store.rejections.versions import newest, versions, visible
+from dashboard.store.tracking.cohorts import cohorts_of, watches
+from dashboard.store.tracking.edit import hashes_labelled
+from dashboard.store.tracking.follow_ups import follow_ups_of, inclusion_questions, open_follow_ups
+from dashboard.store.tracking.search import (
+    Standing,
+    TrackedFilter,
+    how_many_tracked,
+    search_tracked,
+)
+from dashboard.store.tracking.transactions import (
+    TrackRequest,
+    is_tracked,
+    track,
+    track_all,
+    tracked,
+)
 from tests.builders import (
     A_MOMENT,
     A_NETWORK,

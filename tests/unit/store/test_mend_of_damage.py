@@ -6,11 +6,11 @@ import pytest
 from sqlalchemy import text
 
 from dashboard.domain.audit import Doer
-from dashboard.store.connection import Connection
-from dashboard.store.engine import Store
-from dashboard.store.mend import mend, wrong_derived
-from dashboard.store.mender import Mender
-from dashboard.store.rejections import save_polled
+from dashboard.store.engine.connection import Connection
+from dashboard.store.engine.engine import Store
+from dashboard.store.maintenance.rebuild import mend, wrong_derived
+from dashboard.store.maintenance.rebuilder import Mender
+from dashboard.store.rejections.versions import save_polled
 from tests.builders import A_MOMENT, A_NETWORK, a_hash, a_record, seconds
 from tests.unit.store.test_verify_derived import derived, found_in, see_fees, spoil
 

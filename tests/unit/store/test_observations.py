@@ -7,9 +7,9 @@ from typing import Any
 
 from dashboard.domain.observation import Failure, FailureKind, GasObservation, Operation
 from dashboard.domain.quantity import LARGEST_FEE, Wei
-from dashboard.store.engine import Store
-from dashboard.store.failing import StandingFailure
-from dashboard.store.fee_windows import fees_answered_at, mark_answered_by_api_at
+from dashboard.store.engine.engine import Store
+from dashboard.store.fees.latest import fees_answered_at, mark_answered_by_api_at
+from dashboard.store.monitoring.upstream_failures import StandingFailure
 from dashboard.store.observations import (
     BaseFeePoint,
     Dated,

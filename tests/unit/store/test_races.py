@@ -8,13 +8,13 @@ from uuid import UUID
 import pytest
 
 from dashboard.domain.exclusion import SaveStatus
-from dashboard.store.conditions import change
-from dashboard.store.engine import Store, open_store
-from dashboard.store.leases import acquire
-from dashboard.store.outbox import deliveries_of, expand, mark_sent, unexpanded
-from dashboard.store.rejections import newest, save_polled
-from dashboard.store.reports import save_report
-from dashboard.store.transactions import TrackRequest, track
+from dashboard.store.alerts.conditions import change
+from dashboard.store.alerts.outbox import deliveries_of, expand, mark_sent, unexpanded
+from dashboard.store.engine.engine import Store, open_store
+from dashboard.store.engine.leases import acquire
+from dashboard.store.rejections.reports import save_report
+from dashboard.store.rejections.versions import newest, save_polled
+from dashboard.store.tracking.transactions import TrackRequest, track
 from tests.builders import (
     A_MOMENT,
     A_NETWORK,

@@ -13,20 +13,20 @@ from dashboard.domain.condition import State, Subject, SubjectKind, Transition
 from dashboard.domain.coverage import CoverageChange, Covered, Gap, GapCause, Watched
 from dashboard.domain.credit import Spent
 from dashboard.domain.follow_up import InclusionAnswer, InclusionQuestion
-from dashboard.domain.notice import NoticeState
+from dashboard.domain.notification import NoticeState
 from dashboard.domain.observation import ExclusionAnswer
-from dashboard.store.answers import evidence, record_answers
-from dashboard.store.api_keys import Credential, KeyUse, add_uses, create_key, key_uses
-from dashboard.store.audit import AuditFilter, audit_entries, note_action
-from dashboard.store.conditions import change
-from dashboard.store.coverage import gaps, keep_coverage
-from dashboard.store.credit_ledger import note_spent, spent_since
-from dashboard.store.engine import Store
-from dashboard.store.follow_ups import keep_inclusion_answers
-from dashboard.store.rejections import save_polled, versions
-from dashboard.store.saved_lookups import save_lookup, saved_lookup
+from dashboard.store.access.api_keys import Credential, KeyUse, add_uses, create_key, key_uses
+from dashboard.store.access.audit_log import AuditFilter, audit_entries, note_action
+from dashboard.store.alerts.conditions import change
+from dashboard.store.engine.engine import Store
+from dashboard.store.evidence.lookup_results import evidence, record_answers
+from dashboard.store.monitoring.coverage import gaps, keep_coverage
+from dashboard.store.monitoring.credits import note_spent, spent_since
+from dashboard.store.rejections.versions import save_polled, versions
 from dashboard.store.schema import notices
-from dashboard.store.transactions import TrackRequest, track
+from dashboard.store.tracking.follow_ups import keep_inclusion_answers
+from dashboard.store.tracking.saved_lookups import save_lookup, saved_lookup
+from dashboard.store.tracking.transactions import TrackRequest, track
 from tests.builders import (
     A_MOMENT,
     A_NETWORK,

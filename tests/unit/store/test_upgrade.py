@@ -13,25 +13,25 @@ from dashboard.domain.audit import Action, Doer
 from dashboard.domain.condition import Incident, State, Subject, SubjectKind
 from dashboard.domain.coverage import Watched
 from dashboard.domain.exclusion import RejectionSource
-from dashboard.domain.notice import Recipient
+from dashboard.domain.notification import Recipient
 from dashboard.domain.quantity import NetworkId
-from dashboard.store.api_keys import Credential, create_key, keys_version
-from dashboard.store.audit import (
+from dashboard.store.access.api_keys import Credential, create_key, keys_version
+from dashboard.store.access.audit_log import (
     AuditFilter,
     audit_entries,
     forget_let_go,
     let_go_before,
     note_action,
 )
-from dashboard.store.columns import milliseconds_of
-from dashboard.store.conditions import change
-from dashboard.store.coverage import watched_from
-from dashboard.store.engine import installation_id, open_store
-from dashboard.store.migrate import configuration, migrate
-from dashboard.store.outbox import expand, recent_notices, unexpanded
-from dashboard.store.reasons import unparsed_reasons
-from dashboard.store.rejections import versions
+from dashboard.store.alerts.conditions import change
+from dashboard.store.alerts.outbox import expand, recent_notices, unexpanded
+from dashboard.store.engine.engine import installation_id, open_store
+from dashboard.store.maintenance.migrate import configuration, migrate
+from dashboard.store.monitoring.coverage import watched_from
+from dashboard.store.rejections.unread_reasons import unparsed_reasons
+from dashboard.store.rejections.versions import versions
 from dashboard.store.schema import REVISION
+from dashboard.store.schema.columns import milliseconds_of
 from tests.builders import A_MOMENT, a_hash, a_transition, an_id, seconds
 
 OLD_ROW = """

@@ -14,14 +14,14 @@ from sqlalchemy import Connection, create_engine, text
 
 from dashboard.domain.observation import Failure, FailureKind
 from dashboard.domain.verdict import Evidence
-from dashboard.store.answers import evidence
-from dashboard.store.cohorts import watches
-from dashboard.store.columns import milliseconds_of
-from dashboard.store.engine import open_store
-from dashboard.store.migrate import configuration, migrate
-from dashboard.store.tracked_search import Standing, TrackedFilter, how_many_tracked
-from dashboard.store.transactions import TrackRequest, track, tracked
-from dashboard.store.wellbeing import exclusion_answered_at
+from dashboard.store.engine.engine import open_store
+from dashboard.store.evidence.lookup_results import evidence
+from dashboard.store.health import exclusion_answered_at
+from dashboard.store.maintenance.migrate import configuration, migrate
+from dashboard.store.schema.columns import milliseconds_of
+from dashboard.store.tracking.cohorts import watches
+from dashboard.store.tracking.search import Standing, TrackedFilter, how_many_tracked
+from dashboard.store.tracking.transactions import TrackRequest, track, tracked
 from tests.builders import A_MOMENT, A_NETWORK, ANOTHER_NETWORK, a_hash, an_id, seconds
 from tests.databases import DATABASES
 from tests.postgresql import empty_database

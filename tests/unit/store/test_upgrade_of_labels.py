@@ -7,9 +7,11 @@ from typing import Any
 from alembic import command
 from sqlalchemy import Connection, Table, column, create_engine, make_url, select, table
 
-from dashboard.store.engine import open_store
-from dashboard.store.migrate import configuration, migrate
-from dashboard.store.rejections import row_of_record
+from dashboard.store.engine.engine import open_store
+from dashboard.store.maintenance.migrate import configuration, migrate
+from dashboard.store.maintenance.verify_senders import wrong_senders
+from dashboard.store.rejections.sender_counters import MANY
+from dashboard.store.rejections.versions import row_of_record
 from dashboard.store.schema import (
     cohorts,
     rejection_senders,
@@ -19,9 +21,12 @@ from dashboard.store.schema import (
     tracked_labels,
     watched_cohorts,
 )
-from dashboard.store.sender_tallies import MANY
-from dashboard.store.tracked_search import Standing, TrackedFilter, how_many_tracked, search_tracked
-from dashboard.store.verify_senders import wrong_senders
+from dashboard.store.tracking.search import (
+    Standing,
+    TrackedFilter,
+    how_many_tracked,
+    search_tracked,
+)
 from tests.builders import A_MOMENT, A_NETWORK, ANOTHER_NETWORK, a_hash, a_record, an_address
 
 DERIVED = (rejection_senders, sender_tallies, tracked_labels)

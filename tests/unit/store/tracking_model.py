@@ -10,8 +10,8 @@ from typing import Final
 from dashboard.domain.observation import ExclusionAnswer
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.verdict import Evidence
-from dashboard.store.tracked_search import Standing
-from dashboard.store.transactions import Tracking, TrackRequest
+from dashboard.store.tracking.search import Standing
+from dashboard.store.tracking.transactions import Tracking, TrackRequest
 from tests.builders import A_NETWORK, ANOTHER_NETWORK
 
 NETWORKS: Final = (ANOTHER_NETWORK, A_NETWORK)

@@ -17,7 +17,7 @@ from dashboard.upstream.blocks import ChainFollower, FollowPolicy
 from dashboard.upstream.endpoint import Endpoint
 from dashboard.upstream.failover import FailoverFollower
 from dashboard.upstream.node import NodeClient
-from dashboard.upstream.standing import NodeState
+from dashboard.upstream.node_status import NodeState
 from tests.timepiece import Timepiece
 from tests.unit.upstream.askers import Call, ScriptedAsker
 from tests.unit.upstream.chains import FakeChain

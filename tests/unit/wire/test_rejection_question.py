@@ -13,7 +13,7 @@ from dashboard.domain.quantity import Address, NetworkId, TxHash
 from dashboard.domain.reason import ReasonKind
 from dashboard.domain.rejection_filter import HashRange, RejectionFilter
 from dashboard.errors import WireError
-from dashboard.store.rejection_counts import Grouping
+from dashboard.store.rejections.counts import Grouping
 from dashboard.wire.rejection_question import (
     CountQuestion,
     ListQuestion,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dashboard.store.columns import milliseconds_of, moment_of
+from dashboard.store.schema.columns import milliseconds_of, moment_of
 from dashboard.wiring.clock import utc_now
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from dashboard.errors import ForeignStore, InputError, SettingsError
 from dashboard.settings import Settings, load_settings
-from dashboard.store.migrate import migrate
+from dashboard.store.maintenance.migrate import migrate
 from dashboard.wiring.identity import own_id
 from dashboard.wiring.migration import migrate_store
 from dashboard.wiring.store import open_checked_store

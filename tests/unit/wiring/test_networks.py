@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from dashboard.domain.secret import Secret
-from dashboard.serve.keys import KeyRing
+from dashboard.serve.keys.key_ring import KeyRing
 from dashboard.settings import EndpointSettings, Settings, load_settings
 from dashboard.upstream.http import HttpAsker, open_client
 from dashboard.upstream.websocket import WebSocketAsker

@@ -6,7 +6,7 @@ import sqlalchemy as sa
 from alembic import op
 
 from dashboard.domain.reason import parse_reason
-from dashboard.store.columns import ForeignText
+from dashboard.store.schema.columns import ForeignText
 
 revision = "0002"
 down_revision = "0001"

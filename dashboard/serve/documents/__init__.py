@@ -1,0 +1,1 @@
+"""The documents of both APIs, and the page to try them."""

@@ -1,0 +1,1 @@
+"""The gas API: four operations, answered from replies that are kept ready."""

@@ -1,0 +1,1 @@
+"""API keys: who calls, what each key may do, and how often."""

@@ -1,0 +1,177 @@
+"""Keeps the key ring as the store has it, and in the store what every key did."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+import anyio
+from anyio import CapacityLimiter, to_thread
+
+from dashboard.domain.clock import Clock
+from dashboard.errors import InputError, StoreError
+from dashboard.logs import get_logger
+from dashboard.serve.keys.key_ring import ApiKey, KeyRing
+from dashboard.serve.keys.rate_limits import Gate, Use
+from dashboard.store.access.api_keys import (
+    KeyUse,
+    StoredKey,
+    add_uses,
+    keys_in_use,
+    keys_version,
+)
+from dashboard.store.engine.engine import Store
+
+_log = get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class ConfiguredKeys:
+    """The keys of the settings, and how often a stored key may call that has no rate of its own."""
+
+    keys: tuple[ApiKey, ...] = ()
+    default_rate: float = 0.0
+
+
+@dataclass(slots=True)
+class KeyKeeper:
+    """Looks for changed keys every `look_period`, and counts are written every `count_period`."""
+
+    store: Store
+    configured: ConfiguredKeys
+    gate: Gate
+    clock: Clock
+    look_period: timedelta = timedelta(milliseconds=500)
+    count_period: timedelta = timedelta(seconds=5)
+    ring: KeyRing = field(init=False, default_factory=lambda: KeyRing(()))
+    _version: int = field(init=False, default=-1)
+    _stored: Sequence[StoredKey] = field(init=False, default=())
+    _next_end: datetime | None = field(init=False, default=None)
+    _thread: CapacityLimiter = field(init=False, default_factory=lambda: CapacityLimiter(1))
+    _is_in_trouble: bool = field(init=False, default=False)
+
+    def load(self) -> None:
+        """Fill the ring; InputError where a stored key is like one of the settings."""
+        self._look()
+        for message in clashes(self.configured.keys, self._stored):
+            raise InputError(message)
+        self._fill()
+        if not self.ring:
+            _log.warning(
+                "No API key exists, so nobody can call",
+                remedy="make one: linewatch keys create NAME",
+            )
+
+    async def run(self) -> None:
+        """Keep both up to date until cancelled."""
+        counted_at = anyio.current_time()
+        while True:
+            await anyio.sleep(self.look_period.total_seconds())
+            await self._refresh()
+            if anyio.current_time() - counted_at >= self.count_period.total_seconds():
+                counted_at = anyio.current_time()
+                await self.write_counts()
+
+    async def write_counts(self) -> None:
+        """Add to the store what was done since the last time; what it refuses is kept for later."""
+        uses = self.gate.take_uses()
+        if not uses:
+            return
+        try:
+            await to_thread.run_sync(self._add, uses, limiter=self._thread)
+        except StoreError as error:
+            self.gate.give_back(uses)
+            _log.warning("Use of API keys could not be counted yet", error=str(error))
+        except BaseException:
+            self.gate.give_back(uses)
+            raise
+
+    async def _refresh(self) -> None:
+        has_changed = await self._look_if_possible()
+        if has_changed:
+            for message in clashes(self.configured.keys, self._stored):
+                _log.error("A stored API key is refused", why=message)
+        if has_changed or (self._next_end is not None and self._next_end <= self.clock()):
+            self._fill()
+            _log.info("API keys changed", accepted=len(self.ring))
+
+    async def _look_if_possible(self) -> bool:
+        try:
+            has_changed = await to_thread.run_sync(self._look, limiter=self._thread)
+        except StoreError as error:
+            if not self._is_in_trouble:
+                _log.warning("API keys stay as they were: no look at the store", error=str(error))
+            self._is_in_trouble = True
+            return False
+        self._is_in_trouble = False
+        return has_changed
+
+    def _look(self) -> bool:
+        """Read the stored keys where they have changed, and say whether."""
+        with self.store.read() as connection:
+            version = keys_version(connection)
+            if version == self._version:
+                return False
+            self._stored = keys_in_use(connection)
+        self._version = version
+        return True
+
+    def _fill(self) -> None:
+        now = self.clock()
+        accepted = [*self.configured.keys, *_accepted(self.configured, self._stored, now)]
+        self._next_end = min(_ends(self._stored, now), default=None)
+        self.ring.replace(accepted)
+
+    def _add(self, uses: dict[bytes, Use]) -> None:
+        now = self.clock()
+        with self.store.write() as connection:
+            add_uses(
+                connection,
+                {
+                    digest: KeyUse(
+                        now - timedelta(seconds=use.seconds_ago), use.calls, use.refusals
+                    )
+                    for digest, use in uses.items()
+                },
+            )
+
+
+def clashes(configured: Iterable[ApiKey], stored: Iterable[StoredKey]) -> Iterator[str]:
+    """Say of each stored key that has the name or the text of one in the settings what to do."""
+    names = {key.name for key in configured}
+    digests = {key.key_digest: key.name for key in configured}
+    for each in stored:
+        if each.name in names:
+            yield (
+                f"{each.name} is the name of an API key in the settings and of one in the store: "
+                f"run `linewatch keys rename {each.name} NEW`, or rename [serve.keys.{each.name}]"
+            )
+        for credential in each.credentials:
+            if credential.key_digest in digests:
+                yield (
+                    f"{each.name} in the store and {digests[credential.key_digest]} in the "
+                    f"settings are the same API key: revoke one (`linewatch keys revoke "
+                    f"{each.name}`), or take it out of the settings"
+                )
+
+
+def _accepted(
+    configured: ConfiguredKeys, stored: Iterable[StoredKey], now: datetime
+) -> Iterator[ApiKey]:
+    """Yield what callers may present now, without stored keys that clash with the settings."""
+    names = {key.name for key in configured.keys}
+    digests = {key.key_digest for key in configured.keys}
+    for each in stored:
+        for credential in each.credentials:
+            if each.name in names or credential.key_digest in digests or credential.is_over(now):
+                continue
+            key = ApiKey(each.name, credential.key_digest, credential.secret_digest)
+            yield key.limited(each.limits, configured.default_rate)
+
+
+def _ends(stored: Iterable[StoredKey], now: datetime) -> Iterator[datetime]:
+    for each in stored:
+        for credential in each.credentials:
+            if credential.ends_at is not None and credential.ends_at > now:
+                yield credential.ends_at

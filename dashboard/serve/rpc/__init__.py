@@ -1,0 +1,1 @@
+"""The exclusion RPC: dispatch, methods, and both ways to call them."""

@@ -1,0 +1,163 @@
+"""New rejections, read from the store once for all who subscribed, whoever saved them."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import timedelta
+from functools import partial
+from typing import Final, TypeAlias
+from uuid import UUID
+
+from anyio import CapacityLimiter, to_thread
+
+from dashboard.domain.exclusion import ArchivedRejection
+from dashboard.domain.rejection_filter import RejectionFilter
+from dashboard.errors import StoreError
+from dashboard.logs import get_logger
+from dashboard.serve.subscriptions.subscription import Subscription
+from dashboard.store.engine.engine import Store, installation_id
+from dashboard.store.rejections.arrivals import Page, every_arrival, last_place, page
+from dashboard.wire.rejection_archive import LARGEST_ANSWER, encode_rejection, within_bounds
+
+PERIOD: Final = timedelta(milliseconds=50)
+"""How often the store is asked for what other processes saved, while anybody listens."""
+
+_AT_ONCE: Final = 200
+_CATCHING_UP: Final = 2
+"""Threads that search for what subscriptions missed; the news has one of its own, as a search
+may read a million rows."""
+
+_HELD: Final = 100_000
+"""Bytes of rejections that are held for one subscription while its client has no room."""
+
+News: TypeAlias = Sequence[tuple[ArchivedRejection, bytes]]
+
+_log = get_logger(__name__)
+
+
+class Feed:
+    """Tells subscriptions of every rejection that arrives after their place, once and in order.
+
+    A subscription is first brought up to date from the store, at its client's pace, and joins
+    the live ones when it is where they are; between that comparison and joining, nothing else
+    runs on the event loop. `run` has to run.
+    """
+
+    def __init__(self, store: Store) -> None:
+        """Read from `store`, if anybody listens."""
+        self._store = store
+        self._place = 0
+        self._live: dict[Subscription, None] = {}
+        self._catching_up: dict[Subscription, asyncio.Task[None]] = {}
+        self._news = asyncio.Event()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._news_reader = CapacityLimiter(1)
+        self._searchers = CapacityLimiter(_CATCHING_UP)
+
+    def wake(self) -> None:
+        """Say, from any thread, that something was saved: it is told at once."""
+        if self._live and self._loop is not None:
+            with contextlib.suppress(RuntimeError):  # the loop has ended
+                self._loop.call_soon_threadsafe(self._news.set)
+
+    def join(self, subscription: Subscription) -> None:
+        """Begin to tell a subscription what came after its place."""
+        task = asyncio.get_running_loop().create_task(self._bring_up_to_date(subscription))
+        self._catching_up[subscription] = task
+        task.add_done_callback(partial(self._caught_up, subscription))
+
+    def leave(self, subscription: Subscription) -> None:
+        """Tell a subscription nothing more."""
+        self._live.pop(subscription, None)
+        if task := self._catching_up.pop(subscription, None):
+            task.cancel()
+
+    async def run(self) -> None:
+        """Tell the news until cancelled."""
+        self._loop = asyncio.get_running_loop()
+        is_failing = False
+        while True:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(PERIOD.total_seconds() if self._live else None):
+                    await self._news.wait()
+            self._news.clear()
+            try:
+                await self._tell_news()
+                is_failing = False
+            except StoreError as error:
+                if not is_failing:
+                    _log.warning("Subscribers wait: the store cannot be read", error=str(error))
+                is_failing = True
+                await asyncio.sleep(PERIOD.total_seconds())
+
+    async def _tell_news(self) -> None:
+        while self._live:
+            place = self._place
+            news = await to_thread.run_sync(self._read, place, limiter=self._news_reader)
+            for archived, item in news:
+                if self._place != place:
+                    break  # meanwhile all left and another began elsewhere: read on from there
+                place = self._place = archived.rejection.rejection_id
+                for subscription in self._live:
+                    subscription.tell(archived, item)
+                await asyncio.sleep(0)
+            for subscription in self._live:
+                subscription.own_up()
+            if not news and self._place == place:
+                return
+
+    async def _bring_up_to_date(self, subscription: Subscription) -> None:
+        while True:
+            try:
+                news, end, is_whole = await to_thread.run_sync(
+                    self._read_for, subscription.wanted, subscription.place, limiter=self._searchers
+                )
+            except StoreError:
+                await asyncio.sleep(PERIOD.total_seconds())
+                continue
+            for archived, item in news:
+                await subscription.tell_patiently(archived, item)
+            subscription.place = max(subscription.place, end)
+            if is_whole and (not self._live or subscription.place >= self._place):
+                self._go_live(subscription)
+                return
+
+    def _caught_up(self, subscription: Subscription, task: asyncio.Task[None]) -> None:
+        self._catching_up.pop(subscription, None)
+        if not task.cancelled() and (error := task.exception()):
+            _log.error("A subscription failed unexpectedly", exc_info=error)
+
+    def _go_live(self, subscription: Subscription) -> None:
+        if not self._live:
+            self._place = subscription.place
+        self._live[subscription] = None
+        self._news.set()
+
+    def _read(self, place: int) -> News:
+        with self._store.read() as connection:
+            installation = installation_id(connection)
+            found = every_arrival(connection, place, _AT_ONCE)
+        return _written(found, installation)
+
+    def _read_for(self, wanted: RejectionFilter, place: int) -> tuple[News, int, bool]:
+        """Return what fits after `place`, to which place that goes, and whether that is all."""
+        networks = wanted.network_ids or frozenset()
+        part = Page(_AT_ONCE, place, is_newest_first=False)
+        with self._store.read() as connection:
+            installation = installation_id(connection)
+            found = page(connection, replace(wanted, network_ids=None), networks, part)
+            end = last_place(connection)
+        news = _written(found, installation, _HELD)
+        is_whole = len(news) == len(found) < _AT_ONCE
+        return news, end if is_whole else news[-1][0].rejection.rejection_id, is_whole
+
+
+def _written(
+    found: Sequence[ArchivedRejection], installation: UUID, most: int = LARGEST_ANSWER
+) -> News:
+    """Write rejections once for all who get them, about `most` bytes of them."""
+    items = within_bounds((encode_rejection(each, installation) for each in found), most)
+    return list(zip(found, items, strict=False))

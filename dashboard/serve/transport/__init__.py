@@ -1,0 +1,1 @@
+"""Connections: HTTP and WebSocket with limits on every byte and second."""

@@ -1,0 +1,1 @@
+"""Charts: the values drawn, and the figures that draw them."""

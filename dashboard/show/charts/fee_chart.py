@@ -1,0 +1,200 @@
+"""The figure of the Fees page: a fee with its levels through time, busy times and gaps shaded.
+
+Levels are drawn as they were, not as they are now. `style.css` gives each part the colour that
+reads on the viewer's theme.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from dashboard.show.charts.fee_story import FeeStory, Mask
+from dashboard.show.charts.figure import DrawnFigure, Part, typed
+from dashboard.show.charts.line_charts import (
+    BUSY,
+    GAP,
+    HEADROOM,
+    LINE,
+    MEDIAN,
+    Drawing,
+    LevelLook,
+    level_name,
+    plain_layout,
+)
+from dashboard.show.text import fee, unit_of
+from dashboard.store.fees.array_rollups import Integers
+from dashboard.store.fees.series_columns import Floats
+
+HEIGHT: Final = 340
+_INSTANT: Final = 1
+_COLOURS: Final = {
+    "gaps": GAP,
+    "busy": "rgba(201,119,26,0.16)",
+    "lowest to highest": "rgba(20,144,138,0.16)",
+    "median to 90th percentile": "rgba(20,144,138,0.30)",
+}
+_HATCHED: Final = {"shape": "/", "size": 7, "fgopacity": 0.5}
+
+
+def fee_drawing(story: FeeStory, since: datetime, network: str, of: str = "Base fee") -> Drawing:
+    """Draw a fee from `since` on, and describe it."""
+    lowest, highest = (" ".join(fee(edge)) for edge in (story.lowest, story.highest))
+    values = f"always {lowest}" if story.is_flat else f"between {lowest} and {highest}"
+    words = (
+        f"{of} of {network} from {since:%d %b %Y %H:%M} to {story.until:%d %b %Y %H:%M} UTC, "
+        f"{values}."
+    )
+    return Drawing(fee_figure(story, since), words)
+
+
+def fee_figure(story: FeeStory, since: datetime) -> DrawnFigure:
+    """Draw shades, bands, levels and line, in this order; the line lies on top.
+
+    Times go out as typed milliseconds since 1970, fees as typed floats in the unit that fits.
+    """
+    wei_per_unit, unit = unit_of(story.largest)
+    top = story.largest / wei_per_unit * HEADROOM or 1.0
+    levels = [
+        (each if each is not None and story.can_be_read(each) else None, look)
+        for each, look in ((story.usual, MEDIAN), (story.threshold, BUSY))
+    ]
+    traces = [
+        *_shade("gaps", story.unseen_edges, top),
+        *_busy(story, top),
+        *_bands(story, wei_per_unit),
+        *(_level(story, each, look, wei_per_unit) for each, look in levels),
+        _line(story, wei_per_unit, unit),
+    ]
+    layout = plain_layout(top, unit, HEIGHT)
+    layout["xaxis"]["range"] = [since.timestamp() * 1000, story.until.timestamp() * 1000]
+    layout["annotations"] = [
+        level_name(int(each[-1]) / wei_per_unit, look) for each, look in levels if each is not None
+    ]
+    return DrawnFigure(traces, layout)
+
+
+def _line(story: FeeStory, wei_per_unit: int, unit: str) -> Part:
+    """Draw each step's mean until the next step; a gap follows its last value at once."""
+    times, rows = _broken(story)
+    said = [f"%{{x|%d %b %Y %H:%M:%S}} UTC<br>%{{y:,.9~f}} {unit}"]
+    beside: list[Integers] = []
+    if story.has_band:
+        said.append(f"%{{customdata[0]:,.6~f}} to %{{customdata[1]:,.6~f}} {unit}")
+        beside += [story.steps.lowest, story.steps.highest]
+    if story.holds_many:
+        said.append(f"median %{{customdata[2]:,.6~f}}, 90 % up to %{{customdata[3]:,.6~f}} {unit}")
+        beside += [story.steps.medians, story.steps.p90s]
+    trace = _lines("fee", times, _at(rows, story.steps.means) / wei_per_unit) | {
+        "line": {"color": LINE, "width": 1.75, "shape": "hv"},
+        "connectgaps": False,
+        "hovertemplate": f"{'<br>'.join(said)}<extra></extra>",
+    }
+    if beside:
+        columns = np.stack([_at(rows, each) for each in beside], axis=1)
+        trace["customdata"] = typed((columns / wei_per_unit).astype(np.float32))
+    return trace
+
+
+def _bands(story: FeeStory, wei_per_unit: int) -> Iterator[Part]:
+    """Fill the room from lowest to highest, and from median to 90th percentile."""
+    steps, (times, rows, is_back) = story.steps, _around(story)
+
+    def band(name: str, low: Integers, high: Integers) -> Part:
+        y = np.where(is_back, _at(rows, low), _at(rows, high)) / wei_per_unit
+        return _filled(name, times, y)
+
+    if story.has_band:
+        yield band("lowest to highest", steps.lowest, steps.highest)
+    if story.holds_many:
+        yield band("median to 90th percentile", steps.medians, steps.p90s)
+
+
+def _around(story: FeeStory) -> tuple[Floats, Integers, Mask]:
+    """Go round each part between gaps: there, back, and a hole; tell times, steps, ways back."""
+    times, rows = _broken(story)
+    parts = np.split(np.arange(len(rows)), np.flatnonzero(rows < 0) + 1)[:-1]
+    there_and_back = [np.concatenate([part[:-1], part[-2::-1], part[-1:]]) for part in parts]
+    lengths = [len(part) - 1 for part in parts]
+    is_back = [np.repeat([False, True, False], [length, length, 1]) for length in lengths]
+    places = np.concatenate(there_and_back)
+    return times[places], rows[places], np.concatenate(is_back)
+
+
+def _broken(story: FeeStory) -> tuple[Floats, Integers]:
+    """Return times and the number of the step at each; -1 where a gap or the end follows."""
+    breaks = ~story.is_followed
+    breaks[-1] = True
+    rows = np.repeat(np.arange(len(breaks)), np.where(breaks, 3, 1))
+    times = story.steps.first_at[rows].astype(np.float64)
+    holes = np.flatnonzero(breaks[rows])[2::3]
+    times[holes - 1] = story.ends[breaks]
+    times[holes] = story.ends[breaks] + _INSTANT
+    rows[holes] = -1
+    return times, rows
+
+
+def _at(rows: Integers, values: Integers | Floats) -> Floats:
+    """Return the value of the step at each row; not a number in a hole."""
+    return np.append(values, np.nan)[rows]
+
+
+def _shade(name: str, edges: Integers, top: float) -> Iterator[Part]:
+    """Fill stretches of time over the whole height, if there are any."""
+    if len(edges):
+        x = edges[:, [0, 0, 1, 1, 1]].astype(np.float64)
+        y = np.tile([0.0, top, top, 0.0, np.nan], len(edges))
+        yield _filled(name, x.ravel(), y)
+
+
+def _busy(story: FeeStory, top: float) -> Iterator[Part]:
+    """Fill each step as high as the part of it that was busy: over the whole height for all.
+
+    Parts are rounded to per cent, which is finer than a screen shows.
+    """
+    parts = np.nan_to_num(story.busy_parts).round(2)
+    if not parts.any():
+        return
+    edges = np.stack([story.steps.first_at, story.ends], axis=1).ravel()
+    heights = np.stack([parts * top, np.zeros_like(parts)], axis=1).ravel()
+    is_last = np.append(np.diff(edges) > 0, True)  # of several at one time
+    edges, heights = edges[is_last], heights[is_last]
+    changes = np.append(True, np.abs(np.diff(heights)) > 0)
+    yield _filled("busy", edges[changes].astype(np.float64), heights[changes]) | {
+        "line": {"width": 0, "shape": "hv"},
+        "fill": "tozeroy",
+    }
+
+
+def _filled(name: str, x: Floats, y: Floats) -> Part:
+    return _lines(name, x, y.astype(np.float32)) | {
+        "line": {"width": 0},
+        "fill": "toself",
+        "fillcolor": _COLOURS[name],
+        "fillpattern": _HATCHED if name == "gaps" else {"shape": ""},
+        "hoverinfo": "skip",
+    }
+
+
+def _level(story: FeeStory, level: Integers | None, look: LevelLook, wei_per_unit: int) -> Part:
+    """Draw a level as it was: where it changed, and to the end; one that is not known, as a hole.
+
+    `style.css` counts traces from the last one, so each level has one.
+    """
+    heights = np.full(len(story.steps), np.nan) if level is None else level
+    changes = np.append(True, np.abs(np.diff(heights)) > 0)
+    changes[-1] = True
+    x = np.append(story.steps.first_at[changes], story.until.timestamp() * 1000)
+    y = np.append(heights[changes], heights[-1])
+    return _lines(f"{look.name} level", x, y / wei_per_unit) | {
+        "line": {"color": look.colour, "width": 1.25, "dash": look.dash, "shape": "hv"},
+        "hoverinfo": "skip",
+    }
+
+
+def _lines(name: str, x: Floats, y: Floats | npt.NDArray[np.float32]) -> Part:
+    return {"type": "scatter", "mode": "lines", "name": name, "x": typed(x), "y": typed(y)}

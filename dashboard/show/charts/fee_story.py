@@ -1,0 +1,219 @@
+"""What a fee did during a span of time, step by step: levels, busy times, gaps."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import cached_property
+from typing import Final, NamedTuple, Self, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from dashboard.domain.quantity import Wei
+from dashboard.show.text import share
+from dashboard.store.fees.array_rollups import Integers
+from dashboard.store.fees.series_columns import FeeStep, FeeSteps, Floats
+from dashboard.store.schema.columns import milliseconds_of, moment_of
+
+Stretch: TypeAlias = tuple[datetime, datetime]
+Mask: TypeAlias = npt.NDArray[np.bool_]
+
+_GAP_AFTER_PERIODS: Final = 3
+_MANY: Final = 10
+_MOST_HEIGHTS: Final = 20
+"""How often a line may go the height of the highest fee, up or down, before it is noise."""
+
+_MILLISECOND: Final = timedelta(milliseconds=1)
+
+
+class BusyCounts(NamedTuple):
+    """How many values of each step were judged, and how many of these were above the threshold."""
+
+    judged: Integers
+    above: Integers
+
+    @classmethod
+    def of(cls, steps: FeeSteps, busy: FeeSteps) -> Self:
+        """Count values of 1 (busy) and 0 within the steps of the fees that were judged."""
+        places = np.maximum(np.searchsorted(steps.first_at, busy.first_at, side="right") - 1, 0)
+        above = np.rint(busy.means * busy.values)
+        judged, above = (
+            np.bincount(places, each, len(steps)).astype(np.int64) for each in (busy.values, above)
+        )
+        return cls(judged, above)
+
+
+@dataclass(frozen=True)  # without slots: what is computed is kept beside the fields
+class FeeStory:
+    """The steps of a fee until a moment, with the levels that held at each, None where unknown.
+
+    A silence of more than `longest_step` is a gap; one of more than `longest_silence` is told
+    where it lies inside of a step. What is shown begins at `since`, perhaps before the first step.
+    `usual` and `threshold` are as long as `steps`; at least one. Where each block is seen, a value
+    comes every `value_time`, as far as that is known. `busy` is None where it is not counted.
+    Arrays have an element for each step.
+    """
+
+    steps: FeeSteps
+    usual: Integers | None
+    threshold: Integers | None
+    longest_step: timedelta
+    longest_silence: timedelta
+    since: datetime
+    until: datetime
+    value_time: timedelta | None = None
+    busy: BusyCounts | None = None
+
+    @property
+    def is_flat(self) -> bool:
+        """Whether the fee had one value all the time."""
+        return self.lowest == self.highest
+
+    @cached_property
+    def lowest(self) -> Wei:
+        """The lowest fee seen."""
+        return Wei(int(self.steps.lowest.min()))
+
+    @cached_property
+    def highest(self) -> Wei:
+        """The highest fee seen."""
+        return Wei(int(self.steps.highest.max()))
+
+    @cached_property
+    def largest(self) -> Wei:
+        """The largest of the fees, and of the levels that can be read."""
+        known = (each for each in (self.usual, self.threshold) if each is not None)
+        levels = (Wei(int(each.max())) for each in known if self.can_be_read(each))
+        return max([self.highest, *levels])
+
+    @cached_property
+    def has_band(self) -> bool:
+        """Whether a step saw more than one fee."""
+        return bool((self.steps.lowest != self.steps.highest).any())
+
+    @cached_property
+    def holds_many(self) -> bool:
+        """Whether the steps hold so many values that percentiles say more than the mean."""
+        return self.has_band and bool(self.steps.values.mean() >= _MANY)
+
+    @cached_property
+    def is_followed(self) -> Mask:
+        """Whether no gap lies between a step and the next one, or now."""
+        return self._following - self.steps.last_at <= self.longest_step // _MILLISECOND
+
+    @cached_property
+    def ends(self) -> Integers:
+        """Until when a step says something: to the next one, or to its last value."""
+        return np.where(self.is_followed, self._following, self.steps.last_at)
+
+    @cached_property
+    def busy_parts(self) -> Floats:
+        """Which part of each step was busy, of what was judged; not a number where nothing was."""
+        parts = np.full(len(self.steps), np.nan)
+        if self.busy is not None:
+            np.divide(self.busy.above, self.busy.judged, out=parts, where=self.busy.judged > 0)
+        return parts
+
+    @cached_property
+    def begins_late(self) -> bool:
+        """Whether nothing was seen for longer than a gap before the first step."""
+        unseen = self.steps.first_at[0] - milliseconds_of(self.since)
+        return bool(unseen > self.longest_step // _MILLISECOND)
+
+    @cached_property
+    def unseen_edges(self) -> Integers:
+        """When nothing was seen: before the first step, if that is long, and in each gap."""
+        first = [[milliseconds_of(self.since), self.steps.first_at[0]]] if self.begins_late else []
+        return np.concatenate([np.array(first, np.int64).reshape(-1, 2), self.gap_edges])
+
+    @cached_property
+    def gap_edges(self) -> Integers:
+        """When each gap begins and ends, oldest first, in rows of two; also the one that lasts."""
+        return np.stack([self.steps.last_at, self._following], axis=1)[~self.is_followed]
+
+    def gaps(self) -> list[Stretch]:
+        """Return the times of which nothing is known, oldest first."""
+        return _stretches(self.gap_edges)
+
+    def silences_inside(self) -> list[FeeStep]:
+        """Return the steps within which nothing was seen for longer than usual, oldest first.
+
+        A silence that the first value of a step ended lies before it.
+        """
+        gaps, lasted = self.steps.longest_gaps, self.steps.last_at - self.steps.first_at
+        is_silent = (self.longest_silence // _MILLISECOND < gaps) & (gaps <= lasted)
+        return [self.steps[place] for place in np.flatnonzero(is_silent).tolist()]
+
+    def judged_share(self) -> float:
+        """Return the share of the time that is known in which busy and calm were told apart."""
+        return float(self._judged_lengths.sum() / self._lengths.sum())
+
+    def busy_share(self) -> float | None:
+        """Return the share of busy time in the time that was judged; None where none was."""
+        lengths = self._judged_lengths
+        if not lengths.any():
+            return None
+        return float((lengths * np.nan_to_num(self.busy_parts)).sum() / lengths.sum())
+
+    def can_be_read(self, level: Integers) -> bool:
+        """Whether a level is a line, not a noise that goes up and down the chart all the time."""
+        way = float(np.abs(np.diff(level)).sum(dtype=float))
+        return way <= _MOST_HEIGHTS * max(self.highest, 1)
+
+    def block_share(self) -> float | None:
+        """Return the share of blocks that was seen, gaps aside; None where no pace is known."""
+        if self.value_time is None:
+            return None
+        known = int((self.ends - self.steps.first_at).sum())
+        expected = known / (self.value_time / _MILLISECOND)
+        return min(1.0, int(self.steps.values.sum()) / expected) if expected else 1.0
+
+    @cached_property
+    def _lengths(self) -> Integers:
+        """How long each step is known; all the same where none lasts."""
+        lengths = self.ends - self.steps.first_at
+        return lengths if lengths.any() else np.ones_like(lengths)
+
+    @cached_property
+    def _judged_lengths(self) -> Floats:
+        """How long of each step was judged."""
+        if self.busy is None:
+            return np.zeros(len(self.steps))
+        parts = np.minimum(self.busy.judged / self.steps.values, 1.0)
+        judged: Floats = parts * self._lengths
+        return judged
+
+    @cached_property
+    def _following(self) -> Integers:
+        return np.append(self.steps.first_at[1:], milliseconds_of(self.until))
+
+
+def busy_in_words(story: FeeStory) -> str | None:
+    """Say how long it was busy, None where no threshold is known."""
+    if story.threshold is None:
+        return None
+    if story.busy is None:
+        return "How long it was busy is not counted where the base fee never moves."
+    busy, judged = story.busy_share(), story.judged_share()
+    if busy is None:
+        return "How long it was busy was not counted then."
+    of = "the time that was seen"
+    if share(judged) != share(1.0):
+        of = f"the time that was judged, which is {share(judged)} of {of}"
+    is_little = busy > 0 and share(busy) == share(0.0)
+    return f"Above the busy level for {'less than 1%' if is_little else share(busy)} of {of}."
+
+
+def longest_usual_silence(steps: FeeSteps, period: timedelta) -> timedelta:
+    """Return how long a silence is usual, where values are asked for every `period`.
+
+    It follows what was seen, since the period may have been another one then.
+    """
+    silences = np.sort(steps.first_at[1:] - steps.last_at[:-1])
+    usual = int(silences[len(silences) // 2]) * _MILLISECOND if len(silences) else period
+    return _GAP_AFTER_PERIODS * max(period, usual)
+
+
+def _stretches(edges: Integers) -> list[Stretch]:
+    return [(moment_of(begins), moment_of(ends)) for begins, ends in edges.tolist()]

@@ -1,0 +1,99 @@
+"""Figures, drawn as SVG in colours that read on light and on dark.
+
+One figure serves every viewer; `style.css` sharpens its text and lines for the theme of each.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+from dashboard.show.charts.figure import DrawnFigure
+
+CONFIG: Final = {"displayModeBar": False, "scrollZoom": False, "responsive": True}
+_FONT: Final = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Noto Sans', sans-serif"
+LINE: Final = "#14908a"
+GAP: Final = "rgba(122,136,148,0.16)"
+_THRESHOLD: Final = "#c9771a"
+_QUIET: Final = "#7a8894"
+_GRID: Final = "rgba(122,136,148,0.22)"
+_CLEAR: Final = "rgba(0,0,0,0)"
+HEADROOM: Final = 1.12
+
+
+@dataclass(frozen=True, slots=True)
+class LevelLook:
+    """How a level is drawn; the lower one's name hangs below it, so that names never meet."""
+
+    name: str
+    colour: str
+    dash: str
+    yanchor: str
+
+
+MEDIAN: Final = LevelLook("median", _QUIET, "dot", "top")
+BUSY: Final = LevelLook("busy", _THRESHOLD, "dash", "bottom")
+
+
+@dataclass(frozen=True, slots=True)
+class Drawing:
+    """A figure, and the words that say the same to someone who cannot see it."""
+
+    figure: DrawnFigure
+    words: str
+
+
+def plain_layout(top: float, unit: str, height: int) -> dict[str, Any]:
+    """Return what all fee charts share: a date axis, a fee axis from zero to `top`, no frills."""
+    return {
+        "height": height,
+        "margin": {"l": 0, "r": 52, "t": 8, "b": 0},
+        "paper_bgcolor": _CLEAR,
+        "plot_bgcolor": _CLEAR,
+        "font": {"family": _FONT, "size": 12, "color": _QUIET},
+        "showlegend": False,
+        "dragmode": False,
+        "hovermode": "x",
+        "hoverlabel": {"bgcolor": "#15222c", "font": {"color": "#ffffff"}},
+        "uirevision": "steady",
+        "xaxis": {
+            "type": "date",
+            "showgrid": False,
+            "linecolor": _GRID,
+            "automargin": True,
+            "nticks": 5,
+            "tickangle": 0,
+            "tickformatstops": [
+                {"dtickrange": [None, 60_000], "value": "%H:%M:%S"},
+                {"dtickrange": [60_000, 86_400_000], "value": "%H:%M"},
+                {"dtickrange": [86_400_000, "M1"], "value": "%d %b"},
+                {"dtickrange": ["M1", "M12"], "value": "%b\n%Y"},
+                {"dtickrange": ["M12", None], "value": "%Y"},
+            ],
+        },
+        "yaxis": {
+            "range": [0, top or 1],
+            "gridcolor": _GRID,
+            "zeroline": False,
+            "automargin": True,
+            "nticks": 5,
+            "ticklabelstandoff": 6,
+            "ticksuffix": f" {unit}",
+            "tickformat": ",~g",
+        },
+    }
+
+
+def level_name(height: float, look: LevelLook) -> dict[str, object]:
+    """Return the name of a level in the right margin, where no line can run through it."""
+    return {
+        "text": look.name,
+        "font": {"color": look.colour, "size": 12},
+        "x": 1,
+        "xref": "paper",
+        "y": height,
+        "xanchor": "left",
+        "xshift": 4,
+        "yanchor": look.yanchor,
+        "showarrow": False,
+    }

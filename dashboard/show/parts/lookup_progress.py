@@ -1,0 +1,80 @@
+"""The live question on a page: asked with its progress, stopped where wanted, and its outcome."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+import streamlit as st
+
+from dashboard.domain.quantity import TxHash
+from dashboard.errors import StoreError
+from dashboard.show.parts.states import notice
+from dashboard.show.queries.live_lookup import AT_ONCE
+from dashboard.show.queries.queries import Desk
+from dashboard.show.queries.transaction_summary import Dossier
+from dashboard.show.text import age, sentence
+
+_ASKED: Final = "asked"
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A live question of this session: which hashes, and when it was asked."""
+
+    hashes: frozenset[TxHash]
+    at: datetime
+
+
+def ask(desk: Desk, hashes: Sequence[TxHash]) -> None:
+    """Ask the network about the hashes; a click on Stop runs the page anew, which ends it."""
+    st.session_state[_ASKED] = Asked(frozenset(hashes), desk.now())
+    try:
+        _ask(desk, hashes)
+    except StoreError as trouble:
+        notice("bad", "What was answered could not be stored.", sentence(str(trouble)))
+
+
+def _ask(desk: Desk, hashes: Sequence[TxHash]) -> None:
+    seconds = f"{desk.look_up_deadline.total_seconds():.0f} s"
+    if len(hashes) <= AT_ONCE:
+        with st.spinner(f"Asking the network, for at most {seconds} …"):
+            list(desk.ask_now(hashes))
+        return
+    place = st.empty()
+    with place.container(horizontal=True, vertical_alignment="center"):
+        progress = st.progress(0.0, _so_far(0, len(hashes)))
+        st.button("Stop", icon=":material/stop:", key="stop_asking", help="Answers so far stay")
+        for done in desk.ask_now(hashes):
+            progress.progress(done / len(hashes), _so_far(done, len(hashes)))
+    place.empty()
+
+
+def _so_far(done: int, total: int) -> str:
+    return f"Asked about {done:,} of {total:,} transactions …"
+
+
+def outcome(dossiers: Sequence[Dossier], now: datetime) -> None:
+    """Say of the last question of this session how many of its hashes were answered."""
+    asked = st.session_state.get(_ASKED)
+    if not isinstance(asked, Asked):
+        return
+    about = [dossier for dossier in dossiers if dossier.tx_hash in asked.hashes]
+    if not about:
+        return
+    answered = sum(dossier.answered_since(asked.at) for dossier in about)
+    kind, headline = ("calm", "Answered.") if answered == len(about) else ("busy", "No answer.")
+    if 0 < answered < len(about):
+        headline = "Some answers are missing."
+    notice(
+        kind,
+        headline,
+        f"Asked about {transactions(len(about))} {age(asked.at, now)}: {answered:,} answered.",
+    )
+
+
+def transactions(count: int) -> str:
+    """Say how many."""
+    return "1 transaction" if count == 1 else f"{count:,} transactions"

@@ -1,0 +1,138 @@
+"""Letters as a table: what each told, to whom, whether it was sent, and with which answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from typing import Final
+
+from dashboard.domain.condition import State, SubjectKind, Transition
+from dashboard.domain.foreign_text import visible
+from dashboard.domain.notification import Delivery, Notice, NoticeState
+from dashboard.domain.quantity import NetworkId
+from dashboard.domain.reason import parse_reason
+from dashboard.domain.reason_names import name_of
+from dashboard.show.parts.badges import badge
+from dashboard.show.parts.links import lookup_link
+from dashboard.show.parts.markup import Markup, element, join
+from dashboard.show.parts.table import table
+from dashboard.show.queries.alerts import PostedNotice
+from dashboard.show.text import moment
+
+_COLUMNS: Final = ("Since (UTC)", "What", "To", "Was it sent?", "Answer")
+_STATES: Final = {
+    State.REJECTED: ("bad", "✕", "Rejected"),
+    State.BUSY: ("busy", "▲", "Busy"),
+    State.CALM: ("calm", "●", "Calm again"),
+    State.STALE: ("stale", "◌", "Stale"),
+    State.FRESH: ("calm", "●", "Fresh again"),
+    State.SILENT: ("busy", "!", "Silent"),
+    State.ANSWERING: ("calm", "●", "Answering again"),
+    State.LOW_ON_SPACE: ("bad", "!", "Low on space"),
+    State.ROOMY: ("calm", "●", "Room again"),
+}
+_POST: Final = {
+    NoticeState.SENT: ("calm", "✓", "Sent"),
+    NoticeState.OWED: ("busy", "…", "Waiting"),
+    NoticeState.DEAD: ("bad", "✕", "Given up"),
+    NoticeState.HELD: ("stale", "‖", "Held"),
+}
+_LONGEST_ANSWER: Final = 200
+_LONGEST_ADDRESS: Final = 120
+
+
+def notice_table(
+    notices: Sequence[PostedNotice], network_name: Callable[[NetworkId], str]
+) -> Markup:
+    """Build the table; times are absolute, so that a refresh changes nothing that stays true."""
+    rows = [_row(each, network_name(each.notice.transition.subject.network_id)) for each in notices]
+    return table(_COLUMNS, rows, "Letters")
+
+
+def state_badge(state: State) -> Markup:
+    """Build the badge of a condition."""
+    return badge(*_STATES.get(state, ("mute", "·", state.value.capitalize())))
+
+
+def about(kind: SubjectKind, network: str) -> str:
+    """Say what a condition is about, in words that follow its badge."""
+    sides = {
+        SubjectKind.FEES: f"fees of {network}",
+        SubjectKind.GAS_API: f"gas API of {network}",
+        SubjectKind.EXCLUSION_API: f"exclusion API of {network}",
+        SubjectKind.DISK: f"disk of {network}",
+    }
+    return sides.get(kind, network)
+
+
+def _row(posted: PostedNotice, network: str) -> tuple[Markup | str, ...]:
+    notice = posted.notice
+    owed = element("time", f"{notice.created_at:%d %b %H:%M:%S}", title=moment(notice.created_at))
+    return (
+        owed,
+        _what(notice, network),
+        visible(notice.recipient.address, _LONGEST_ADDRESS),
+        join(badge(*_POST[notice.state]), element("div", _when(notice), class_="lw-quiet")),
+        join(_answer(notice), _log(posted)),
+    )
+
+
+def _what(notice: Notice, network: str) -> Markup:
+    transition = notice.transition
+    head = element("div", _news(transition), element("span", _side(notice, network)))
+    tx_hash = transition.subject.tx_hash
+    return join(head, lookup_link(tx_hash) if tx_hash is not None else Markup())
+
+
+def _news(transition: Transition) -> Markup:
+    if transition.before is transition.after:
+        return badge("bad", "✕", "Record changed")
+    return state_badge(transition.after)
+
+
+def _side(notice: Notice, network: str) -> str:
+    """Say where it happened, and of a rejection what its reason names."""
+    said = f" {about(notice.transition.subject.kind, network)}"
+    if notice.rejection is None:
+        return said
+    reason = parse_reason(notice.rejection.record.reason_message)
+    return f" {name_of((reason.kind, reason.module))}, {network}"
+
+
+def _when(notice: Notice) -> str:
+    if notice.state is NoticeState.SENT:
+        return "" if notice.sent_at is None else _short(notice.sent_at)
+    if notice.state is NoticeState.DEAD:
+        return f"after {_attempts(notice.attempts)}"
+    if notice.state is NoticeState.HELD:
+        return "since a restore"
+    if not notice.attempts:
+        return "for its first attempt"
+    next_at = "" if notice.next_attempt_at is None else f", next {_short(notice.next_attempt_at)}"
+    return f"{_attempts(notice.attempts)}{next_at}"
+
+
+def _answer(notice: Notice) -> Markup:
+    words = visible(notice.outcome, _LONGEST_ANSWER)
+    return element("div", words or "none yet", class_=None if words else "lw-quiet")
+
+
+def _log(posted: PostedNotice) -> Markup:
+    """Offer every attempt with its answer, and the identity of the letter."""
+    rows = [_attempt(each) for each in posted.attempts]
+    attempts = table(("At (UTC)", "Result", "Answer"), rows, "Attempts") if rows else Markup()
+    identity = element("p", f"Message-ID {posted.notice.message_id}", class_="lw-quiet")
+    summary = element("summary", _attempts(len(rows)))
+    return element("details", summary, attempts, identity, class_="lw-more")
+
+
+def _attempt(attempt: Delivery) -> tuple[str, str, str]:
+    return _short(attempt.attempted_at), attempt.result.value, visible(attempt.outcome)
+
+
+def _attempts(count: int) -> str:
+    return "1 attempt" if count == 1 else f"{count} attempts"
+
+
+def _short(at: datetime) -> str:
+    return f"{at:%d %b %H:%M:%S}"

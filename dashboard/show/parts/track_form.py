@@ -1,0 +1,203 @@
+"""The forms that track many transactions at once, and a report of what came of each line."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+import streamlit as st
+
+from dashboard.domain.foreign_text import visible
+from dashboard.domain.paste import Paste
+from dashboard.domain.quantity import NetworkId
+from dashboard.domain.spreadsheet import read_spreadsheet, write_csv
+from dashboard.domain.track_list import (
+    LONGEST_LABEL,
+    LONGEST_NOTE,
+    ListedTransaction,
+    TrackList,
+    in_words,
+    read_track_list,
+)
+from dashboard.errors import InputError, StoreError
+from dashboard.show.parts.links import lookup_link
+from dashboard.show.parts.markup import Markup
+from dashboard.show.parts.paste import wrong_texts
+from dashboard.show.parts.states import notice
+from dashboard.show.parts.table import table
+from dashboard.show.parts.track_button import attempt_input, is_future, tracked_notice
+from dashboard.show.queries.queries import Desk
+from dashboard.show.text import sentence
+from dashboard.store.tracking.transactions import Tracking
+
+MOST_AT_ONCE: Final = 10_000
+"""Transactions of one list."""
+
+MOST_SHOWN: Final = 100
+_LARGEST_FILE: Final = 4
+"""Megabytes."""
+
+_LONGEST_TEXT: Final = 120
+_REPORT: Final = "intake_report"
+_EXAMPLE: Final = (
+    "tx_hash,attempted_at,label,note\r\n"
+    f"0x{'12' * 32},2026-11-20T09:30:00Z,Case 1742,Sent twice by the wallet\r\n"
+)
+
+_BECAME: Final = {
+    Tracking.NEW: "newly tracked",
+    Tracking.FILLED_IN: "was tracked already, and what was missing is filled in",
+    Tracking.KNOWN: "was tracked already",
+}
+
+_Line: TypeAlias = tuple[int, ListedTransaction | str, str]
+"""The number of a line, what stands there, and what came of it."""
+
+
+@dataclass(frozen=True)
+class Report:
+    """What came of a list: what it held, and what became of its transactions."""
+
+    listed: TrackList
+    became: tuple[Tracking, ...]
+
+    def lines(self) -> list[_Line]:
+        """Say of each line what came of it, in their order."""
+        taken = [
+            (each.line, each, ", ".join(filter(None, (_BECAME[became], each.remark))))
+            for each, became in zip(self.listed.transactions, self.became, strict=True)
+        ]
+        again = [(each.line, each, "stands there before") for each in self.listed.repeated]
+        wrong = [(each.line, each.text, each.why) for each in self.listed.wrong]
+        return sorted([*taken, *again, *wrong], key=lambda line: line[0])
+
+
+def intake(desk: Desk, network_ids: Sequence[NetworkId]) -> None:
+    """Show both forms, and below them what came of the last list."""
+    pasted, filed = st.tabs(["Paste", "CSV file"])
+    with pasted, st.form("track_paste", border=False, clear_on_submit=False):
+        text = st.text_area(
+            "Transaction hashes or explorer links",
+            height=132,
+            key="track_text",
+            placeholder="0x… one or many; commas, blanks, lines and links are fine",
+        )
+        label = st.text_input(
+            "Label (optional)", max_chars=LONGEST_LABEL, placeholder="Case or customer"
+        )
+        note = st.text_input("Note (optional)", max_chars=LONGEST_NOTE)
+        attempted_at = attempt_input(None)
+        if st.form_submit_button("Track", type="primary") and not is_future(
+            attempted_at, desk.now()
+        ):
+            common = (attempted_at, label.strip(), note.strip())
+            _take(desk, read_track_list(text, desk.now()).with_common(*common), network_ids)
+    with filed:
+        _file_form(desk, network_ids)
+    report = st.session_state.get(_REPORT)
+    if isinstance(report, Report):
+        show_report(report)
+
+
+def _file_form(desk: Desk, network_ids: Sequence[NetworkId]) -> None:
+    with st.form("track_file", border=False):
+        upload = st.file_uploader(
+            "CSV with a column tx_hash; attempted_at, label and note are optional",
+            ["csv", "txt"],
+            max_upload_size=_LARGEST_FILE,
+            key="track_csv",
+        )
+        if st.form_submit_button("Track", type="primary"):
+            st.session_state.pop(_REPORT, None)
+            if upload is None:
+                notice("busy", "No file was chosen.", "Choose a CSV file, then press Track.")
+            else:
+                _take_file(desk, upload.getvalue(), network_ids)
+    st.download_button(
+        "Example",
+        _EXAMPLE,
+        "transactions-to-track.csv",
+        "text/csv",
+        icon=":material/download:",
+        on_click="ignore",
+        type="tertiary",
+    )
+
+
+def _take_file(desk: Desk, octets: bytes, network_ids: Sequence[NetworkId]) -> None:
+    try:
+        text = read_spreadsheet(octets)
+    except InputError as mistake:
+        notice("bad", "The file cannot be read:", sentence(str(mistake)))
+        return
+    if not text.strip():
+        notice("busy", "The file is empty.", "Choose one that holds transaction hashes.")
+        return
+    _take(desk, read_track_list(text, desk.now()), network_ids)
+
+
+def _take(desk: Desk, listed: TrackList, network_ids: Sequence[NetworkId]) -> None:
+    st.session_state.pop(_REPORT, None)
+    if len(listed.transactions) > MOST_AT_ONCE:
+        said = f"It holds {len(listed.transactions):,}; give at most {MOST_AT_ONCE:,} at once."
+        notice("bad", "The list is too long.", said)
+        return
+    if not (listed.transactions or listed.wrong):
+        notice("busy", "Nothing to track.", "Give at least one transaction hash.")
+        return
+    try:
+        became = desk.tracked.track(listed.transactions, network_ids)
+    except StoreError as trouble:
+        notice("bad", "Not everything was tracked.", f"{trouble} Give the same list again.")
+        return
+    st.session_state[_REPORT] = Report(listed, became)
+
+
+def show_report(report: Report) -> None:
+    """Say what came of the list, name what is wrong, and offer a report of every line."""
+    if report.became:
+        tracked_notice(report.became)
+    else:
+        notice("bad", "Nothing was tracked.", "No line holds a transaction hash that can be used.")
+    _only_in_part(report.listed)
+    hashes = tuple(each.tx_hash for each in report.listed.transactions)
+    wrong_texts(Paste(hashes, len(report.listed.repeated), report.listed.wrong))
+    lines = report.lines()
+    with st.expander("What came of each line"):
+        rows = [(str(number), _shown(what), became) for number, what, became in lines[:MOST_SHOWN]]
+        st.html(table(("Line", "Text", "What came of it"), rows, "What came of each line"))
+        st.download_button(
+            f"All {len(lines):,} lines" if len(lines) > MOST_SHOWN else "CSV",
+            write_csv(
+                ("line", "text", "what_came_of_it"),
+                [(number, _plain(what), became) for number, what, became in lines],
+            ),
+            "tracking-report.csv",
+            "text/csv",
+            icon=":material/download:",
+            on_click="ignore",
+        )
+
+
+def _only_in_part(listed: TrackList) -> None:
+    """Say what of the list was left out although its transactions are tracked."""
+    if listed.unused_columns:
+        said = (
+            f"{in_words(listed.unused_columns)}. Known are tx_hash, attempted_at, label and note."
+        )
+        notice("busy", "These columns mean nothing here:", said)
+    remarks = [each for each in listed.transactions if each.remark]
+    if remarks:
+        first = remarks[0]
+        count = "1 line was" if len(remarks) == 1 else f"{len(remarks):,} lines were"
+        said = f"Line {first.line}: {first.remark}."
+        notice("busy", f"{count} taken only in part.", said)
+
+
+def _shown(what: ListedTransaction | str) -> Markup | str:
+    return visible(what, _LONGEST_TEXT) if isinstance(what, str) else lookup_link(what.tx_hash)
+
+
+def _plain(what: ListedTransaction | str) -> str:
+    return what if isinstance(what, str) else str(what.tx_hash)

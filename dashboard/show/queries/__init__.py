@@ -1,0 +1,1 @@
+"""What pages may ask: one file per page, and the values they share."""

@@ -1,0 +1,75 @@
+"""What the page Lookup asks beside what is known of each hash: saved look-ups, and known hashes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final
+
+from dashboard.domain.paste import Paste, WrongText
+from dashboard.domain.quantity import TxHash
+from dashboard.domain.rejection_filter import RejectionFilter
+from dashboard.domain.search import LONGEST_SEARCH, bare_beginning, parse_search
+from dashboard.show.queries.source import Source
+from dashboard.store.engine.connection import Connection
+from dashboard.store.rejections.search import search
+from dashboard.store.tracking.saved_lookups import save_lookup, saved_lookup
+from dashboard.store.tracking.search import TrackedFilter, search_tracked
+
+MOST_FOUND: Final = 25
+"""Transactions that words stand for, the latest, and pieces of a paste that are searched."""
+
+
+class LookupQuestions:
+    """Every answer may raise StoreError."""
+
+    def __init__(self, source: Source) -> None:
+        """Ask nothing yet."""
+        self._source = source
+
+    def save(self, hashes: Sequence[TxHash]) -> str:
+        """Keep the hashes for a link to pass on; return the id that it names."""
+        with self._source.store.write() as connection:
+            return save_lookup(connection, hashes, self._source.now())
+
+    def saved(self, lookup_id: str) -> tuple[TxHash, ...] | None:
+        """Return the hashes of a look-up; None where it is not kept, or not any more."""
+        with self._source.store.read() as connection:
+            return saved_lookup(connection, lookup_id)
+
+    def find(self, paste: Paste) -> Paste:
+        """Take up what is no hash but stands for rejected or tracked ones, as pages show them.
+
+        Each part of a hash stands for the one that is known with it; a text that is all there is
+        stands for whatever a search finds.
+        """
+        hashes, wrong = list(paste.hashes), list[WrongText]()
+        is_alone = not hashes and len(paste.wrong) == 1
+        with self._source.store.read() as connection:
+            for each in paste.wrong[:MOST_FOUND]:
+                known = _known(connection, each.text, is_alone=is_alone)
+                if len(known) == 1 or is_alone:
+                    hashes += known
+                if len(known) > 1 and not is_alone:
+                    why = f"stands for {len(known)} known transactions: give more digits"
+                    wrong.append(replace(each, why=why))
+                elif not known:
+                    wrong.append(each)
+        once = tuple(dict.fromkeys(hashes))
+        repeated = paste.repeated + len(hashes) - len(once)
+        return Paste(once, repeated, (*wrong, *paste.wrong[MOST_FOUND:]))
+
+
+def _known(connection: Connection, text: str, *, is_alone: bool) -> list[TxHash]:
+    """Return the hashes that a text stands for, the latest first; words count where `is_alone`."""
+    found = parse_search(text)
+    hashes = found.tx_hashes or bare_beginning(text)
+    if len(text) > LONGEST_SEARCH or not (hashes or is_alone):
+        return []
+    words = "" if hashes else found.words
+    rejected = RejectionFilter(tx_hashes=hashes, sender=found.sender, search=words)
+    known = [each.record.tx_hash for each in search(connection, rejected, MOST_FOUND)]
+    if found.sender is None:
+        tracked = TrackedFilter(tx_hashes=hashes, text=words)
+        known += [each.tx_hash for each in search_tracked(connection, tracked, MOST_FOUND)]
+    return list(dict.fromkeys(known))[:MOST_FOUND]

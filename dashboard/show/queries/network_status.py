@@ -1,0 +1,269 @@
+"""What a page says of a network: its figures, each with its age, and whether it is busy."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Final, Generic, TypeVar
+
+from dashboard.detect.gas import is_flat
+from dashboard.detect.holding import ConditionRules
+from dashboard.domain.condition import Condition, State
+from dashboard.domain.fee_percentiles import RankedFees
+from dashboard.domain.grounds import FeeGrounds, Signal
+from dashboard.domain.module_limits import ModuleLimits
+from dashboard.domain.observation import GasSource, Operation
+from dashboard.domain.quantity import NetworkId, Wei
+from dashboard.show.queries.incidents import since_when
+from dashboard.show.text import age, fee, moment_near, period, sentence
+from dashboard.store.monitoring.upstream_failures import StandingFailure
+
+T = TypeVar("T")
+
+_STALE_AFTER_PERIODS: Final = 2
+_LARGEST_LEAD: Final = timedelta(seconds=5)
+"""How far ahead of ours another process may read the time; more is a clock that was set."""
+
+_GAS_OPERATIONS: Final = set(Operation) - {
+    Operation.EXCLUSION_STATUS,
+    Operation.TRANSACTION_RECEIPT,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class NetworkCard:
+    """What wiring tells the pages of one network.
+
+    `gas_source` names who is asked first for fees; `gas_period` is how often fees are asked for,
+    `threshold_period` how often percentile and threshold are, `history_period` how often the
+    base fees of past blocks. `module_limits` tell the limit that a reason leaves out.
+    `sees_all_reports` is true where nodes report to our own serve, so
+    that rejections cover more than tracked hashes. `planned_credits` are what its fees cost a day,
+    `block_time` is the usual time between blocks, where it is known.
+    `rules` say how long a change is seen before it holds.
+    """
+
+    network_id: NetworkId
+    name: str
+    is_simulated: bool
+    gas_period: timedelta
+    threshold_period: timedelta
+    has_gas: bool = True
+    has_exclusion: bool = True
+    gas_source: str = "the gas API"
+    sees_all_reports: bool = False
+    module_limits: ModuleLimits | None = None
+    history_period: timedelta = timedelta(minutes=10)
+    planned_credits: int = 0
+    rules: ConditionRules = field(default_factory=ConditionRules)
+    block_time: timedelta | None = None
+
+    @property
+    def value_time(self) -> timedelta | None:
+        """How far apart base fees are where each block is seen; None where no pace is known."""
+        return None if self.block_time is None else min(self.block_time, self.gas_period)
+
+
+@dataclass(frozen=True, slots=True)
+class Datum(Generic[T]):
+    """One value with the moment it was asked for and the period in which it is asked anew."""
+
+    value: T
+    asked_at: datetime
+    period: timedelta
+
+    def is_stale(self, now: datetime) -> bool:
+        """Whether it is older than two of its own poll periods, or dated in the future."""
+        is_past = now - self.asked_at > _STALE_AFTER_PERIODS * self.period
+        return is_past or self.is_future(now)
+
+    def is_future(self, now: datetime) -> bool:
+        """Whether a clock that was ahead dated it, so that its true age is unknown."""
+        return self.asked_at - now > _LARGEST_LEAD
+
+
+class Activity(StrEnum):
+    """Whether a network is busy, as far as fresh data tells."""
+
+    BUSY = "busy"
+    CALM = "calm"
+    FLAT_FEE = "flat fee"
+    STALE = "stale"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class NetworkFigures:
+    """The latest value of each figure of a network; what was never seen is None.
+
+    `recent` are the base fees of the last hour with their times, oldest first. `failures` are
+    the questions that get no answer now; their messages are safe to show. `gas_source` is who
+    told the latest base fee. `priority` is the priority fee beside its usual highest, and tells
+    busyness where the base fee never moves. `busyness` is what is held true, as alerts go by it;
+    None where nothing was concluded yet.
+    """
+
+    card: NetworkCard
+    base_fee: Datum[Wei] | None = None
+    base_fee_percentile: Datum[Wei] | None = None
+    busy_threshold: Datum[Wei] | None = None
+    network_congestion: Datum[float] | None = None
+    recent: Sequence[tuple[datetime, Wei]] = ()
+    failures: Sequence[StandingFailure] = ()
+    gas_source: GasSource = GasSource.GAS_API
+    priority: FeeGrounds | None = None
+    busyness: Condition | None = None
+
+    @property
+    def has_flat_fee(self) -> bool:
+        """Whether the base fee never moves."""
+        return is_flat(RankedFees(each for _, each in self.recent))
+
+    def grounds(self) -> FeeGrounds | None:
+        """Return the fee that tells busyness beside its threshold, None where one is unknown."""
+        if self.has_flat_fee:
+            return self.priority
+        if self.base_fee is None or self.busy_threshold is None:
+            return None
+        return FeeGrounds(Signal.BASE_FEE, self.base_fee.value, self.busy_threshold.value)
+
+    def gas_source_name(self) -> str:
+        """Say who told the latest base fee."""
+        match self.gas_source:
+            case GasSource.GAS_API:
+                return self.card.gas_source
+            case GasSource.NODE:
+                return "the network's node"
+            case GasSource.NODE_INSTEAD:
+                return f"the network's node, since {self.card.gas_source} does not answer"
+            case GasSource.DEMO_HISTORY:
+                return "linewatch demo-history, which makes them up"
+
+    def gas_failure(self) -> StandingFailure | None:
+        """Return the gas question that was not answered for the longest time."""
+        return self._longest(_GAS_OPERATIONS)
+
+    def exclusion_failure(self) -> StandingFailure | None:
+        """Return why nothing is heard of rejections, or None where all is well."""
+        return self._longest({Operation.EXCLUSION_STATUS})
+
+    def _longest(self, operations: Collection[Operation]) -> StandingFailure | None:
+        of_kind = (failure for failure in self.failures if failure.operation in operations)
+        return min(of_kind, key=lambda failure: failure.failing_since, default=None)
+
+
+@dataclass(frozen=True, slots=True)
+class NetworkStatus:
+    """The figures of a network with what follows from them at one moment.
+
+    `activity_reason` says in one sentence what the activity rests on, or why there is none.
+    """
+
+    figures: NetworkFigures
+    activity: Activity
+    activity_reason: str
+
+    @property
+    def card(self) -> NetworkCard:
+        """The network that this is about."""
+        return self.figures.card
+
+
+def conclude_status(figures: NetworkFigures, now: datetime) -> NetworkStatus:
+    """Say whether a network is busy, or why that cannot be said."""
+    return NetworkStatus(figures, *_activity(figures, now))
+
+
+def _activity(figures: NetworkFigures, now: datetime) -> tuple[Activity, str]:
+    if not figures.card.has_gas:
+        return (
+            Activity.UNKNOWN,
+            "No gas API and no node is configured, so busyness is not watched here.",
+        )
+    if figures.base_fee is None:
+        return Activity.UNKNOWN, _never_seen("base fee", figures, Operation.SUGGESTED_GAS_FEES, now)
+    for datum in (figures.base_fee, figures.busy_threshold):
+        if datum is not None and datum.is_stale(now):
+            return Activity.STALE, f"{_stale_reason(datum, now)}{_held_until_fresh(figures, now)}"
+    grounds = figures.grounds()
+    if grounds is None:
+        return _not_judged(figures, figures.base_fee.value, now)
+    return _judged(figures, grounds, now)
+
+
+def _judged(figures: NetworkFigures, grounds: FeeGrounds, now: datetime) -> tuple[Activity, str]:
+    """Tell what is held, which alerts tell too, and on which side the fee is at this moment."""
+    held, side = figures.busyness, _side(grounds, figures)
+    if held is None:
+        return Activity.BUSY if grounds.is_busy else Activity.CALM, side
+    return Activity(held.state), f"{_held(held, figures, now)} {side}"
+
+
+def _not_judged(figures: NetworkFigures, base_fee: Wei, now: datetime) -> tuple[Activity, str]:
+    """Say why nothing tells busyness now; a network that is held busy stays so until then."""
+    if figures.has_flat_fee:
+        activity = Activity.FLAT_FEE
+        why = (
+            f"{_flat(base_fee)}. Busyness is told by priority fees, of which too few were seen yet."
+        )
+    else:
+        activity = Activity.UNKNOWN
+        why = _never_seen("busy threshold", figures, Operation.BUSY_THRESHOLD, now)
+        why += " Until it is, busy cannot be told."
+    held = figures.busyness
+    if held is None or held.state is not State.BUSY:
+        return activity, why
+    return Activity.BUSY, f"{_held(held, figures, now)} {why}"
+
+
+def _held(held: Condition, figures: NetworkFigures, now: datetime) -> str:
+    since = since_when(held, figures.card.rules.busy, now)
+    return f"{str(held.state).capitalize()} {since}."
+
+
+def _held_until_fresh(figures: NetworkFigures, now: datetime) -> str:
+    held = figures.busyness
+    if held is None or held.state is not State.BUSY:
+        return ""
+    since = moment_near(held.since, now)
+    return f" It was busy since {since}, and counts as busy until fresh fees tell otherwise."
+
+
+def _never_seen(name: str, figures: NetworkFigures, operation: Operation, now: datetime) -> str:
+    """Say that a figure was never seen, and what keeps it from coming."""
+    said = f"The {name} was not seen yet"
+    failed = next((each for each in figures.failures if each.operation is operation), None)
+    if failed is None:
+        return f"{said}; the first answer brings it."
+    since = f"{moment_near(failed.failing_since, now)} ({age(failed.failing_since, now)})"
+    return f"{said}: no answer since {since}. {sentence(failed.failure.message)}"
+
+
+def _flat(base_fee: Wei) -> str:
+    return f"The base fee never moves here: {' '.join(fee(base_fee))}"
+
+
+def _side(grounds: FeeGrounds, figures: NetworkFigures) -> str:
+    """Say on which side of its threshold the fee is that tells busyness."""
+    if grounds.signal is Signal.BASE_FEE or figures.base_fee is None:
+        side = "above" if grounds.is_busy else "at or below"
+        return f"The base fee is {side} the busy threshold."
+    side = "is above" if grounds.is_busy else "is not above"
+    return (
+        f"{_flat(figures.base_fee.value)}. So the medium suggested priority fee tells: "
+        f"{' '.join(fee(grounds.fee))} {side} {' '.join(fee(grounds.threshold))}, the 90th "
+        "percentile of its last 24 h."
+    )
+
+
+def _stale_reason(datum: Datum[Wei], now: datetime) -> str:
+    if datum.is_future(now):
+        said = "The last answer is dated in the future, so a clock was set"
+    else:
+        said = f"The last answer came {age(datum.asked_at, now)}"
+    return (
+        f"{said}; one is due every {period(datum.period)}. "
+        "What is shown may have changed, and busy cannot be told."
+    )

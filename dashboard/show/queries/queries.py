@@ -1,0 +1,170 @@
+"""The desk: the only thing a page asks.
+
+It reads the store and never waits for an upstream, but for the live question with its deadline.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime, timedelta
+from typing import Final
+
+from dashboard.domain.clock import Clock
+from dashboard.domain.exclusion import StoredRejection
+from dashboard.domain.quantity import NetworkId, TxHash
+from dashboard.domain.rejection_filter import RejectionFilter
+from dashboard.domain.track_list import ListedTransaction
+from dashboard.show.queries import store_reads
+from dashboard.show.queries.alerts import AlertQuestions
+from dashboard.show.queries.cache import Fresh
+from dashboard.show.queries.fees import FeeQuestions
+from dashboard.show.queries.health import HealthQuestions
+from dashboard.show.queries.live_lookup import LookUp, ask_in_portions
+from dashboard.show.queries.lookups import LookupQuestions
+from dashboard.show.queries.network_status import (
+    NetworkCard,
+    NetworkFigures,
+    NetworkStatus,
+    conclude_status,
+)
+from dashboard.show.queries.rejections import RejectionQuestions
+from dashboard.show.queries.senders import SenderQuestions
+from dashboard.show.queries.source import Source
+from dashboard.show.queries.tracked import TrackedQuestions
+from dashboard.show.queries.transaction_summary import Dossier
+from dashboard.store.engine.engine import Store
+from dashboard.store.rejections.search import search
+from dashboard.store.tracking.transactions import Tracking, is_tracked
+
+LOOK_UP_DEADLINE: Final = timedelta(seconds=8)
+_SHARED_FOR: Final = timedelta(seconds=1)
+
+
+class Desk:
+    """What pages may ask; one for the process, used by all sessions at once.
+
+    What only one page asks is asked through the attribute of its name. Every answer may raise
+    StoreError. Answers that all viewers share are kept for a second.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        networks: Sequence[NetworkCard],
+        look_up: LookUp | None,
+        clock: Clock,
+        look_up_deadline: timedelta = LOOK_UP_DEADLINE,
+        low_space: int = 0,
+    ) -> None:
+        """Serve pages from `store`; `look_up` is the live question, None where nobody answers it.
+
+        `look_up_deadline` tells people how long it can take; `look_up` keeps it. `low_space` is how
+        many bytes the disk of the store should have free at least.
+        """
+        self.networks = tuple(networks)
+        self.look_up_deadline = look_up_deadline
+        self._look_up = look_up
+        self.now = clock
+        self._store = store
+        self.source = source = Source(store, self.networks, clock, low_space=low_space)
+        self.fees = FeeQuestions(source)
+        self.health = HealthQuestions(source)
+        self.rejections = RejectionQuestions(source)
+        self.tracked = TrackedQuestions(source)
+        self.senders = SenderQuestions(source)
+        self.alerts = AlertQuestions(source)
+        self.lookups = LookupQuestions(source)
+        self._figures: Fresh[tuple[NetworkFigures, ...]] = Fresh(_SHARED_FOR, clock)
+        self._rejections: Fresh[tuple[StoredRejection, ...]] = Fresh(_SHARED_FOR, clock)
+
+    @property
+    def store_name(self) -> str:
+        """How messages name the store."""
+        return self._store.name
+
+    def network_name(self, network_id: NetworkId) -> str:
+        """Return the name of a network; one that left the configuration is told by its id."""
+        return self.source.network_name(network_id)
+
+    def network_statuses(self) -> tuple[NetworkStatus, ...]:
+        """Say of each network whether it is busy, with its figures and their ages."""
+        now = self.now()
+        figures = self._figures.get((), self._read_figures)
+        return tuple(conclude_status(each, now) for each in figures)
+
+    def newest_rejections(
+        self, limit: int, network_id: NetworkId | None = None
+    ) -> tuple[StoredRejection, ...]:
+        """Return the rejections of one network or all that arrived last, the latest first."""
+        key = (limit, network_id)
+        return self._rejections.get(key, lambda: self._read_rejections(limit, network_id))
+
+    def tracked_among(self, hashes: Sequence[TxHash]) -> frozenset[TxHash]:
+        """Return those of the hashes that somebody asked us to watch."""
+        with self._store.read() as connection:
+            return frozenset(each for each in hashes if is_tracked(connection, each))
+
+    def dossiers(self, hashes: Sequence[TxHash]) -> tuple[Dossier, ...]:
+        """Return what is known of each hash, in the order given, never from memory."""
+        with self._store.read() as connection:
+            return tuple(store_reads.dossiers(connection, self.networks, hashes))
+
+    @property
+    def can_watch(self) -> bool:
+        """Whether some network answers for a hash, so that tracking it leads to anything."""
+        return any(card.has_exclusion for card in self.networks)
+
+    @property
+    def can_ask(self) -> bool:
+        """Whether some network can be asked about a hash now."""
+        return self._look_up is not None and self.can_watch
+
+    def ask_now(self, hashes: Sequence[TxHash]) -> Iterator[int]:
+        """Ask every network with an exclusion endpoint about these hashes, and store it.
+
+        Yields after each portion how many are done; whoever takes no more asks no more.
+        """
+        if self._look_up is not None:
+            yield from ask_in_portions(self._look_up, hashes)
+
+    def track(
+        self, hashes: Sequence[TxHash], label: str, attempted_at: datetime | None
+    ) -> tuple[Tracking, ...]:
+        """Track hashes on every network that can be asked; say of each what became of it."""
+        network_ids = tuple(card.network_id for card in self.networks if card.has_exclusion)
+        listed = [
+            ListedTransaction(line, each, attempted_at, label)
+            for line, each in enumerate(hashes, start=1)
+        ]
+        return self.tracked.track(listed, network_ids)
+
+    def _read_figures(self) -> tuple[NetworkFigures, ...]:
+        now = self.now()
+        with self._store.read() as connection:
+            return tuple(
+                store_reads.network_figures(connection, card, now) for card in self.networks
+            )
+
+    def _read_rejections(
+        self, limit: int, network_id: NetworkId | None
+    ) -> tuple[StoredRejection, ...]:
+        with self._store.read() as connection:
+            return tuple(search(connection, RejectionFilter(network_id=network_id), limit))
+
+
+_registered: list[Desk] = []
+
+
+def register(desk: Desk) -> None:
+    """Make this the desk of every page of the process."""
+    _registered[:] = [desk]
+
+
+def is_registered() -> bool:
+    """Whether pages can be shown; false while the process is still starting."""
+    return bool(_registered)
+
+
+def current() -> Desk:
+    """Return the registered desk."""
+    return _registered[0]

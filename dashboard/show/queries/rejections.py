@@ -1,0 +1,171 @@
+"""What the page Rejections asks: how many, when, of which module, and one leaf of the list."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+from dashboard.domain.exclusion import RejectionStage, StoredRejection
+from dashboard.domain.quantity import NetworkId
+from dashboard.domain.reason_names import Named
+from dashboard.domain.rejection_filter import RejectionFilter
+from dashboard.show.queries.cache import Fresh
+from dashboard.show.queries.coverage_gaps import Stretch, overlap, unwatched
+from dashboard.show.queries.source import Source
+from dashboard.store.rejections.counters import Arrivals, arrivals, causes, how_many
+from dashboard.store.rejections.counts import Counted, rank_senders
+from dashboard.store.rejections.pagination import leaf
+from dashboard.store.rejections.unread_reasons import UnparsedReason, unparsed_reasons
+
+MOST_EXPORTED: Final = 20_000
+"""Rejections in one CSV file."""
+
+MOST_UNKNOWN: Final = 20
+"""Unknown texts that are listed."""
+
+MOST_SENDERS: Final = 10
+"""Senders that are ranked."""
+
+_SHARED_FOR: Final = timedelta(seconds=2)
+_ENOUGH: Final = 0.98
+_HALF: Final = 0.5
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class Period:
+    """A length of time that ends now, counted in steps of equal length; `words` tell its length."""
+
+    words: str
+    length: timedelta
+    step: timedelta
+
+    def steps(self, now: datetime) -> list[datetime]:
+        """Return where each step begins, oldest first; the last one holds the present."""
+        last = now - (now - _EPOCH) % self.step
+        count = self.length // self.step
+        return [last - self.step * (count - 1 - number) for number in range(count)]
+
+
+@dataclass(frozen=True, slots=True)
+class Watched:
+    """How much of a time was watched."""
+
+    length: timedelta
+    watched: timedelta
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it can be compared with another time; a restart or two do not matter."""
+        return self.watched >= _ENOUGH * self.length
+
+
+@dataclass(frozen=True, slots=True)
+class RejectionSummary:
+    """The rejections of a period, counted; `before` is how many the period before it had.
+
+    `steps` are the begins of all steps, oldest first, each with its count for each stage;
+    `unwatched` are those of which half or more was not watched. `now` and `earlier` say how much
+    of the period was watched, and of the one before.
+    """
+
+    total: int
+    before: int
+    steps: Sequence[tuple[datetime, Mapping[RejectionStage, int]]]
+    stages: Counter[RejectionStage]
+    named: Counter[Named]
+    unwatched: frozenset[datetime]
+    now: Watched
+    earlier: Watched
+
+
+class RejectionQuestions:
+    """Every answer may raise StoreError; summaries are kept for moments and shared."""
+
+    def __init__(self, source: Source) -> None:
+        """Ask nothing yet."""
+        self._source = source
+        self._summaries: Fresh[RejectionSummary] = Fresh(_SHARED_FOR, source.now)
+        self._senders: Fresh[Counted] = Fresh(_SHARED_FOR, source.now)
+
+    def summary(self, wanted: RejectionFilter, period: Period) -> RejectionSummary:
+        """Count what fits in the period that ends now."""
+        return self._summaries.get((wanted, period), lambda: self._summarise(wanted, period))
+
+    def leaf(
+        self, wanted: RejectionFilter, period: Period, number: int, rows: int
+    ) -> tuple[StoredRejection, ...]:
+        """Return one leaf of what fits in the period, counted from 1, the latest first."""
+        wanted = replace(wanted, since=period.steps(self._source.now())[0])
+        with self._source.store.read() as connection:
+            return tuple(leaf(connection, wanted, rows, (number - 1) * rows))
+
+    def senders(self, wanted: RejectionFilter, period: Period) -> Counted:
+        """Rank the senders of the latest that fit in the period, those rejected most first."""
+        return self._senders.get((wanted, period), lambda: self._rank(wanted, period))
+
+    def unknown_reasons(self, network_id: NetworkId | None) -> tuple[UnparsedReason, ...]:
+        """Return the texts of reasons that could not be read, ever, the commonest first."""
+        with self._source.store.read() as connection:
+            return tuple(unparsed_reasons(connection, MOST_UNKNOWN, network_id))
+
+    def _rank(self, wanted: RejectionFilter, period: Period) -> Counted:
+        within = replace(wanted, since=period.steps(self._source.now())[0])
+        with self._source.store.read() as connection:
+            return rank_senders(connection, within, MOST_SENDERS)
+
+    def _summarise(self, wanted: RejectionFilter, period: Period) -> RejectionSummary:
+        now = self._source.now()
+        steps = period.steps(now)
+        begins = steps[0] - period.step * len(steps)
+        within = replace(wanted, since=steps[0])
+        earlier = replace(wanted, since=begins, until=steps[0] - timedelta(milliseconds=1))
+        with self._source.store.read() as connection:
+            arrived = arrivals(connection, within, period.step)
+            named = Counter(
+                {(each.reason_kind, each.module): each.count for each in causes(connection, within)}
+            )
+            before = how_many(connection, earlier)
+            missed = unwatched(connection, self._asked(wanted), begins, now)
+        stages = Counter[RejectionStage]()
+        for each in arrived:
+            stages[each.tx_rejection_stage] += each.count
+        return RejectionSummary(
+            stages.total(),
+            before,
+            _by_step(steps, arrived),
+            stages,
+            named,
+            frozenset(each for each in steps if _is_missed(each, period.step, missed, now)),
+            _watched(missed, steps[0], now),
+            _watched(missed, begins, steps[0]),
+        )
+
+    def _asked(self, wanted: RejectionFilter) -> list[NetworkId]:
+        """Return the networks whose rejections are counted."""
+        if wanted.network_id is not None:
+            return [wanted.network_id]
+        return [each.network_id for each in self._source.networks if each.has_exclusion]
+
+
+def _watched(missed: Sequence[Stretch], since: datetime, until: datetime) -> Watched:
+    length = until - since
+    return Watched(length, length - overlap(missed, since, until))
+
+
+def _is_missed(begins: datetime, step: timedelta, missed: Sequence[Stretch], now: datetime) -> bool:
+    length = min(begins + step, now) - begins
+    missing = overlap(missed, begins, begins + length)
+    return missing > timedelta() and missing >= _HALF * length
+
+
+def _by_step(
+    steps: Sequence[datetime], arrived: Sequence[Arrivals]
+) -> list[tuple[datetime, Mapping[RejectionStage, int]]]:
+    counts = {begins: Counter[RejectionStage]() for begins in steps}
+    for each in arrived:
+        counts.setdefault(each.since, Counter())[each.tx_rejection_stage] += each.count
+    return [(begins, counts[begins]) for begins in sorted(counts)]

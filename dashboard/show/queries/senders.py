@@ -1,0 +1,65 @@
+"""What is asked of senders: which are watched, and whose transactions are rejected most."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from dashboard.domain.audit import Action, Detail
+from dashboard.domain.quantity import Address, NetworkId
+from dashboard.errors import InputError
+from dashboard.show.queries.source import Source
+from dashboard.store.tracking.senders import (
+    WatchedSender,
+    senders_watched,
+    unwatch_sender,
+    watch_sender,
+)
+
+
+class SenderQuestions:
+    """Every answer may raise StoreError."""
+
+    def __init__(self, source: Source) -> None:
+        """Ask nothing yet."""
+        self._source = source
+
+    def watched(self, network_id: NetworkId | None = None) -> tuple[WatchedSender, ...]:
+        """Return the addresses that are watched on a network, or on any, the latest first."""
+        with self._source.store.read() as connection:
+            found = senders_watched(connection)
+        return tuple(each for each in found if network_id in {None, *each.network_ids})
+
+    def watch(
+        self, senders: Sequence[Address], network_ids: Sequence[NetworkId], label: str = ""
+    ) -> tuple[bool, ...]:
+        """Watch addresses on those of the networks that can be; say of each whether that is new.
+
+        InputError where none can be: only nodes that report to our own serve tell of senders.
+        """
+        able = tuple(each for each in network_ids if self._tells_of_senders(each))
+        if not able:
+            raise InputError(
+                "senders can be watched only where nodes report to our own serve, and none of "
+                "these networks does: track transactions by hash, or "
+                "use the preset own-serve and point its nodes here"
+            )
+        now = self._source.now()
+        with self._source.store.write() as connection:
+            for each in senders:
+                details: dict[str, Detail] = {"networks": able, "label": label}
+                self._source.note(connection, Action.WATCH_SENDER, str(each), details)
+            return tuple(
+                watch_sender(connection, WatchedSender(each, able, now, label)) for each in senders
+            )
+
+    def unwatch(self, sender: Address) -> bool:
+        """Watch an address no more; False where nobody did. What is tracked stays tracked."""
+        with self._source.store.write() as connection:
+            was_watched = unwatch_sender(connection, sender)
+            if was_watched:
+                self._source.note(connection, Action.UNWATCH_SENDER, str(sender))
+        return was_watched
+
+    def _tells_of_senders(self, network_id: NetworkId) -> bool:
+        card = self._source.card(network_id)
+        return card is not None and card.sees_all_reports

@@ -1,0 +1,139 @@
+"""What the page Tracked asks, and what it changes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Final
+
+from dashboard.domain.audit import Action
+from dashboard.domain.quantity import NetworkId, TxHash
+from dashboard.domain.track_list import ListedTransaction
+from dashboard.show.queries import store_reads
+from dashboard.show.queries.cache import Fresh
+from dashboard.show.queries.source import Source
+from dashboard.show.queries.transaction_summary import Dossier
+from dashboard.store.engine.connection import Connection
+from dashboard.store.tracking.edit import Remarks, amend, untrack
+from dashboard.store.tracking.search import (
+    Standing,
+    TrackedFilter,
+    how_many_tracked,
+    search_tracked,
+)
+from dashboard.store.tracking.transactions import (
+    TrackedTransaction,
+    Tracking,
+    TrackRequest,
+    track_all,
+)
+
+_SHARED_FOR: Final = timedelta(seconds=2)
+_AT_ONCE: Final = 5000
+"""Transactions that one writing takes, a fifth of a second: pollers wait for no long list."""
+
+
+@dataclass(frozen=True, slots=True)
+class TrackedCounts:
+    """How many are tracked, and of how many of them what is on record."""
+
+    total: int
+    rejected: int
+    unanswered: int
+
+
+@dataclass(frozen=True, slots=True)
+class TrackedEntry:
+    """A tracked transaction with all that is known of it."""
+
+    transaction: TrackedTransaction
+    dossier: Dossier
+
+
+class TrackedQuestions:
+    """Every answer may raise StoreError."""
+
+    def __init__(self, source: Source) -> None:
+        """Ask nothing yet."""
+        self._source = source
+        self._counts: Fresh[TrackedCounts] = Fresh(_SHARED_FOR, source.now)
+
+    def counts(self, network_id: NetworkId | None) -> TrackedCounts:
+        """Count what is tracked on a network, or on any."""
+        return self._counts.get(network_id, lambda: self._count(network_id))
+
+    def how_many(self, wanted: TrackedFilter) -> int:
+        """Count what fits."""
+        with self._source.store.read() as connection:
+            return how_many_tracked(connection, wanted)
+
+    def leaf(self, wanted: TrackedFilter, number: int, rows: int) -> tuple[TrackedEntry, ...]:
+        """Return one leaf of what fits, counted from 1, the latest first."""
+        with self._source.store.read() as connection:
+            found = search_tracked(connection, wanted, rows, (number - 1) * rows)
+            hashes = [each.tx_hash for each in found]
+            known = store_reads.dossiers(connection, self._source.networks, hashes)
+            return tuple(map(TrackedEntry, found, known))
+
+    def track(
+        self, listed: Sequence[ListedTransaction], network_ids: Sequence[NetworkId]
+    ) -> tuple[Tracking, ...]:
+        """Track on these networks; say of each what became of it.
+
+        Of one that is tracked already, only what was unknown is filled in. StoreError: a part
+        of a long list may be tracked; the same list again tracks the rest.
+        """
+        self._counts.forget()
+        return tuple(self._track(listed, tuple(network_ids)))
+
+    def amend(self, tx_hash: TxHash, remarks: Remarks) -> bool:
+        """Write other remarks; False where somebody removed the hash meanwhile."""
+        with self._source.store.write() as connection:
+            is_amended = amend(connection, tx_hash, remarks)
+            if is_amended:
+                details = {"label": remarks.label, "note": remarks.note}
+                self._source.note(connection, Action.AMEND, str(tx_hash), details)
+        return is_amended
+
+    def remove(self, tx_hash: TxHash) -> bool:
+        """Track a hash no more; False where nobody did."""
+        self._counts.forget()
+        with self._source.store.write() as connection:
+            was_tracked = untrack(connection, tx_hash)
+            if was_tracked:
+                self._source.note(connection, Action.UNTRACK, str(tx_hash))
+        return was_tracked
+
+    def _track(
+        self, listed: Sequence[ListedTransaction], network_ids: tuple[NetworkId, ...]
+    ) -> Iterator[Tracking]:
+        now = self._source.now()
+        for start in range(0, len(listed), _AT_ONCE):
+            some = listed[start : start + _AT_ONCE]
+            requests = [
+                TrackRequest(each.tx_hash, network_ids, each.attempted_at, each.label, each.note)
+                for each in some
+            ]
+            with self._source.store.write() as connection:
+                became = track_all(connection, requests, now)
+                note_tracking(connection, self._source, [each.tx_hash for each in some], became)
+            yield from became
+
+    def _count(self, network_id: NetworkId | None) -> TrackedCounts:
+        with self._source.store.read() as connection:
+            return TrackedCounts(
+                how_many_tracked(connection, TrackedFilter(network_id)),
+                how_many_tracked(connection, TrackedFilter(network_id, Standing.REJECTED)),
+                how_many_tracked(connection, TrackedFilter(network_id, Standing.UNANSWERED)),
+            )
+
+
+def note_tracking(
+    connection: Connection, source: Source, hashes: Sequence[TxHash], became: Sequence[Tracking]
+) -> None:
+    """Write one line into the audit log for all that one transaction tracks."""
+    if hashes:
+        subject = str(hashes[0]) if len(hashes) == 1 else f"{len(hashes)} transactions"
+        ends = {"first": str(hashes[0]), "last": str(hashes[-1])}
+        source.note(connection, Action.TRACK, subject, {"new": became.count(Tracking.NEW), **ends})

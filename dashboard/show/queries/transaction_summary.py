@@ -1,0 +1,151 @@
+"""What a page says of a hash: verdict and versions per network, and an answer to pass on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Final
+
+from dashboard.domain.advice import advise
+from dashboard.domain.exclusion import StoredRejection
+from dashboard.domain.foreign_text import visible
+from dashboard.domain.observation import ExclusionAnswer
+from dashboard.domain.quantity import NetworkId, TxHash
+from dashboard.domain.reason import Reason, ReasonKind, explain, parse_reason
+from dashboard.domain.verdict import Evidence, Verdict, VerdictKind, conclude
+from dashboard.show.queries.network_status import NetworkCard
+from dashboard.show.text import moment
+
+_TELLING: Final = {
+    VerdictKind.REJECTED,
+    VerdictKind.REJECTED_THEN_INCLUDED,
+    VerdictKind.INCLUDED,
+    VerdictKind.REPLACED,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What is known of one hash on one network, with the verdict that follows from it.
+
+    `versions` are the records in our archive, newest claimed time first.
+    """
+
+    card: NetworkCard
+    evidence: Evidence
+    verdict: Verdict
+    versions: tuple[StoredRejection, ...] = ()
+
+    def reason_of(self, stored: StoredRejection) -> Reason:
+        """Read the reason of a version, with the limit that this network's table knows."""
+        return parse_reason(stored.record.reason_message, self.card.module_limits)
+
+    def next_steps(self) -> tuple[str, ...]:
+        """Return what the sender can do; nothing where the transaction has come to an end."""
+        if self.verdict.kind is not VerdictKind.REJECTED or not self.versions:
+            return ()
+        newest = self.versions[0]
+        return advise(self.reason_of(newest), newest.record.nonce, self.evidence.follow_up)
+
+    @property
+    def was_asked(self) -> bool:
+        """Whether the network was ever asked about the hash, with or without an answer."""
+        return not (self.evidence.last_answered_at is None and self.evidence.failing_since is None)
+
+
+@dataclass(frozen=True, slots=True)
+class Dossier:
+    """All that is known of one hash, one finding per network that can be asked."""
+
+    tx_hash: TxHash
+    findings: tuple[Finding, ...]
+    is_tracked: bool
+
+    @property
+    def was_asked(self) -> bool:
+        """Whether any network was ever asked about it, or a record is stored."""
+        return any(finding.was_asked or finding.versions for finding in self.findings)
+
+    def answered_since(self, moment_asked: datetime) -> bool:
+        """Whether some network answered at or after the moment."""
+        return any(
+            finding.evidence.last_answered_at is not None
+            and finding.evidence.last_answered_at >= moment_asked
+            for finding in self.findings
+        )
+
+    def silent_since(self, moment_asked: datetime) -> tuple[Finding, ...]:
+        """Return the networks with an exclusion endpoint that did not answer from then on."""
+        return tuple(
+            finding
+            for finding in self.findings
+            if finding.card.has_exclusion
+            and (
+                finding.evidence.last_answered_at is None
+                or finding.evidence.last_answered_at < moment_asked
+            )
+        )
+
+    def telling_findings(self) -> tuple[Finding, ...]:
+        """Return the networks that saw a record or an end; where none did, all of them."""
+        telling = tuple(each for each in self.findings if each.verdict.kind in _TELLING)
+        return telling or self.findings
+
+
+def with_answer(
+    dossier: Dossier, network_id: NetworkId, answer: ExclusionAnswer, asked_at: datetime
+) -> Dossier:
+    """Add what a network said just now and the store could not keep."""
+    findings = (
+        _with_answer(each, answer, asked_at) if each.card.network_id == network_id else each
+        for each in dossier.findings
+    )
+    return replace(dossier, findings=tuple(findings))
+
+
+def _with_answer(finding: Finding, answer: ExclusionAnswer, at: datetime) -> Finding:
+    known, versions = finding.evidence, finding.versions
+    if answer.failure is not None:
+        since = known.failing_since or at
+        known = replace(known, failing_since=since, failure=answer.failure)
+        return replace(finding, evidence=known, verdict=conclude(known))
+    first = known.first_answered_at or at
+    known = replace(known, first_answered_at=first, last_answered_at=at, failing_since=None)
+    if answer.record is not None and answer.record not in known.records:
+        seen = StoredRejection(0, known.network_id, answer.record, at)
+        versions = (seen, *versions)
+        known = replace(
+            known,
+            records=(answer.record, *known.records),
+            is_dated_ahead=seen.is_dated_ahead,
+        )
+    return replace(finding, evidence=known, verdict=conclude(known), versions=versions)
+
+
+def answer_to_pass_on(dossier: Dossier, now: datetime) -> str:
+    """Write what a support agent can paste to a customer: plain text, no jargon of ours.
+
+    It may quote a reason as the network sent it, so it is foreign text.
+    """
+    lines = [f"Transaction {dossier.tx_hash}"]
+    for finding in dossier.telling_findings():
+        lines += ["", *_paragraph(finding)]
+    return "\n".join([*lines, "", f"As of {moment(now)}."])
+
+
+def _paragraph(finding: Finding) -> list[str]:
+    simulated = " (simulated network)" if finding.card.is_simulated else ""
+    lines = [f"{finding.card.name}{simulated}: {finding.verdict.kind}.", finding.verdict.rests_on]
+    if finding.versions:
+        lines += _reason_lines(finding, finding.reason_of(finding.versions[0]))
+    return lines if finding.next_steps() else [*lines, finding.verdict.follows]
+
+
+def _reason_lines(finding: Finding, reason: Reason) -> list[str]:
+    lines = [explain(reason)]
+    steps = [f"{number}. {step}" for number, step in enumerate(finding.next_steps(), 1)]
+    if steps:
+        lines += ["", "What to do next:", *steps]
+    if reason.kind is ReasonKind.UNPARSED:
+        lines += ["", f"The reason as the network sent it: {visible(reason.text)}"]
+    return lines

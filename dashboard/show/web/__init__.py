@@ -1,0 +1,1 @@
+"""What stands between the browser and Streamlit: headers, addresses, uploads, logs."""

@@ -1,0 +1,111 @@
+"""Which addresses there are: pages know where they stand, and any other is answered in words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib.resources import files
+from typing import Final
+
+from starlette.responses import HTMLResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from dashboard.domain.foreign_text import visible
+from dashboard.show.parts.markup import Markup, element, join
+
+PAGES: Final[Mapping[str, str]] = {
+    "": "Overview",
+    "fees": "Fees",
+    "rejections": "Rejections",
+    "lookup": "Lookup",
+    "tracked": "Tracked",
+    "alerts": "Alerts",
+    "health": "Health",
+}
+"""The title of each page by its path."""
+
+_BASE: Final = (
+    '<script>window.__streamlit={BACKEND_BASE_URL:new URL(".",location.href).href}</script>'
+)
+"""Tells Streamlit's script where its server is; else it asks below the page first, for a 404."""
+
+_STYLE: Final = Markup(
+    "<style>:root{color-scheme:light dark}"
+    "body{font:1rem/1.5 system-ui,sans-serif;max-width:40rem;margin:4rem auto;padding:0 1rem}"
+    "code{overflow-wrap:anywhere}li{margin:.25rem 0}</style>"
+)
+
+
+def index_of_pages() -> str:
+    """Return the page of Streamlit that loads all others, for pages below the root."""
+    index = files("streamlit").joinpath("static/index.html").read_text(encoding="utf-8")
+    return index.replace("<head>", f"<head>{_BASE}", 1)
+
+
+class SiteMap:
+    """ASGI middleware that serves the pages' index, and says 404 where Streamlit would serve it.
+
+    Streamlit answers every address that it does not know with its index and 200; the script
+    then shows the first page, or cannot find its server.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        """Answer for what the app does not know."""
+        self._app = app
+        self._index = HTMLResponse(index_of_pages(), headers={"Cache-Control": "no-cache"})
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve a page below the root, and pass all else on."""
+        name = scope["path"][1:] if scope["type"] == "http" else ""
+        if name == "" or scope["method"] not in {"GET", "HEAD"}:
+            await self._app(scope, receive, send)
+        elif name in PAGES:
+            await self._index(scope, receive, send)
+        else:
+            await self._app(scope, receive, _Substitute(scope, receive, send))
+
+
+class _Substitute:
+    """Sends what an app sends, but for the index, in whose place it says that nothing is there."""
+
+    def __init__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        self._scope = scope
+        self._receive = receive
+        self._send = send
+        self._is_index = False
+
+    async def __call__(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            kind = dict(message["headers"]).get(b"content-type", b"")
+            self._is_index = kind.startswith(b"text/html")
+            if self._is_index:
+                response = HTMLResponse(not_found(self._scope["path"]), 404)
+                await response(self._scope, self._receive, self._send)
+                return
+        if not self._is_index:
+            await self._send(message)
+
+
+def not_found(path: str) -> str:
+    """Return the page that says so, with links that also work behind a proxy's own prefix."""
+    up = "../" * (path.count("/") - 1) or "./"
+    links = [
+        element("li", element("a", title, href=f"{up}{name}")) for name, title in PAGES.items()
+    ]
+    return "<!doctype html>" + element(
+        "html",
+        element(
+            "head",
+            Markup('<meta charset="utf-8">'),
+            Markup('<meta name="viewport" content="width=device-width, initial-scale=1">'),
+            element("title", "Page not found · Linewatch"),
+            _STYLE,
+        ),
+        element(
+            "body",
+            element("h1", "Page not found"),
+            element("p", "There is no page at ", element("code", visible(path, 200)), "."),
+            element("p", "These are the pages of Linewatch:"),
+            element("ul", join(*links)),
+        ),
+        lang="en",
+    )

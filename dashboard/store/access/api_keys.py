@@ -1,0 +1,226 @@
+"""API keys made by command line: made, limited, renamed, renewed, revoked, and counted."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Connection, Row, or_, select, update
+
+from dashboard.domain.api_key import KeyLimits
+from dashboard.domain.quantity import NetworkId
+from dashboard.store.engine.upsert import add_up, insert_new
+from dashboard.store.schema import api_key_credentials, api_key_uses, api_keys, installation
+
+
+@dataclass(frozen=True, slots=True)
+class Credential:
+    """The digests of one key and of its secret; refused from `ends_at` on, if that is set."""
+
+    key_digest: bytes
+    secret_digest: bytes
+    created_at: datetime
+    ends_at: datetime | None = None
+
+    def is_over(self, now: datetime) -> bool:
+        """Whether it is refused by now."""
+        return self.ends_at is not None and self.ends_at <= now
+
+
+@dataclass(frozen=True, slots=True)
+class StoredKey:
+    """One key with its credentials, the newest first; a revoked one keeps them, ended."""
+
+    name: str
+    limits: KeyLimits
+    created_at: datetime
+    revoked_at: datetime | None
+    credentials: tuple[Credential, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class KeyUse:
+    """What was done with one credential: calls that were let in, and those that were refused."""
+
+    last_used_at: datetime
+    calls: int
+    refusals: int
+
+
+def create_key(
+    connection: Connection, name: str, limits: KeyLimits, credential: Credential
+) -> bool:
+    """Keep a new key; False where a key in use has that name."""
+    row = {"name": name, "created_at": credential.created_at, **_limit_columns(limits)}
+    if not insert_new(connection, api_keys, row):
+        return False
+    _add_credential(connection, name, credential)
+    _note_change(connection)
+    return True
+
+
+def limit_key(connection: Connection, name: str, limits: KeyLimits) -> bool:
+    """Give the key in use other limits; False where there is none of that name."""
+    return _change(connection, name, _limit_columns(limits))
+
+
+def rename_key(connection: Connection, name: str, new_name: str) -> bool:
+    """Call the key in use otherwise; False where there is none of that name.
+
+    For the caller to see first that no key in use has the new name.
+    """
+    return _change(connection, name, {"name": new_name})
+
+
+def revoke_key(connection: Connection, name: str, at: datetime) -> bool:
+    """End the key in use and its credentials for good; False where there is none of that name."""
+    _end_credentials(connection, name, at)
+    return _change(connection, name, {"revoked_at": at})
+
+
+def rotate_key(
+    connection: Connection, name: str, credential: Credential, old_ends_at: datetime
+) -> bool:
+    """Add a credential to the key in use; those so far end then, if not before.
+
+    False where there is no key of that name.
+    """
+    if find_key(connection, name) is None:
+        return False
+    _end_credentials(connection, name, old_ends_at)
+    _add_credential(connection, name, credential)
+    _note_change(connection)
+    return True
+
+
+def find_key(connection: Connection, name: str) -> StoredKey | None:
+    """Return the key in use of this name."""
+    found = _keys(connection, name)
+    return found[0] if found else None
+
+
+def keys_in_use(connection: Connection) -> list[StoredKey]:
+    """Return the keys that were not revoked, by name."""
+    return [each for each in all_keys(connection) if each.revoked_at is None]
+
+
+def all_keys(connection: Connection) -> list[StoredKey]:
+    """Return every key that ever was, by name; of one name the latest first."""
+    return _keys(connection, None)
+
+
+def keys_version(connection: Connection) -> int:
+    """Return a number that is another one after each change of keys."""
+    version: int = connection.scalars(select(installation.c.api_keys_version)).one()
+    return version
+
+
+def add_uses(connection: Connection, uses: Mapping[bytes, KeyUse]) -> None:
+    """Add to what was done with credentials, by the digests of their keys."""
+    rows = [
+        {
+            "key_digest": digest,
+            "last_used_at": use.last_used_at,
+            "calls": use.calls,
+            "refusals": use.refusals,
+        }
+        for digest, use in uses.items()
+    ]
+    add_up(connection, api_key_uses, rows, latest="last_used_at")
+
+
+def key_uses(connection: Connection) -> dict[bytes, KeyUse]:
+    """Return what was done with each credential, by the digest of its key."""
+    return {
+        row.key_digest: KeyUse(row.last_used_at, row.calls, row.refusals)
+        for row in connection.execute(select(api_key_uses))
+    }
+
+
+def _keys(connection: Connection, name: str | None) -> list[StoredKey]:
+    """Return all keys, or the one in use of this name."""
+    query = select(api_keys).order_by(api_keys.c.name, api_keys.c.api_key_id.desc())
+    credentials = select(api_key_credentials).order_by(api_key_credentials.c.created_at.desc())
+    if name is not None:
+        query = query.where(*_in_use(name))
+        credentials = credentials.where(api_key_credentials.c.api_key_id.in_(_id_of(name)))
+    of_key: dict[int, list[Credential]] = defaultdict(list)
+    for row in connection.execute(credentials):
+        of_key[row.api_key_id].append(
+            Credential(row.key_digest, row.secret_digest, row.created_at, row.ends_at)
+        )
+    return [
+        StoredKey(
+            row.name,
+            _limits(row),
+            row.created_at,
+            row.revoked_at,
+            tuple(of_key[row.api_key_id]),
+        )
+        for row in connection.execute(query)
+    ]
+
+
+def _limit_columns(limits: KeyLimits) -> dict[str, Any]:
+    network_ids, methods = limits.network_ids, limits.methods
+    return {
+        "network_ids": None if network_ids is None else sorted(network_ids),
+        "methods": None if methods is None else sorted(methods),
+        "requests_per_second": limits.requests_per_second,
+        "burst": limits.burst,
+        "may_report": limits.may_report,
+    }
+
+
+def _limits(row: Row[Any]) -> KeyLimits:
+    limits = KeyLimits(
+        requests_per_second=row.requests_per_second, burst=row.burst, may_report=row.may_report
+    )
+    if row.network_ids is not None:
+        limits = replace(limits, network_ids=frozenset(map(NetworkId, row.network_ids)))
+    if row.methods is not None:
+        limits = replace(limits, methods=frozenset(row.methods))
+    return limits
+
+
+def _in_use(name: str) -> tuple[Any, ...]:
+    return (api_keys.c.name == name, api_keys.c.revoked_at.is_(None))
+
+
+def _id_of(name: str) -> Any:  # noqa: ANN401 - a subquery, as SQLAlchemy types it
+    return select(api_keys.c.api_key_id).where(*_in_use(name)).scalar_subquery()
+
+
+def _change(connection: Connection, name: str, columns: Mapping[str, Any]) -> bool:
+    changed = connection.execute(update(api_keys).where(*_in_use(name)).values(**columns))
+    if changed.rowcount == 1:
+        _note_change(connection)
+    return changed.rowcount == 1
+
+
+def _end_credentials(connection: Connection, name: str, at: datetime) -> None:
+    table = api_key_credentials
+    lasts = or_(table.c.ends_at.is_(None), table.c.ends_at > at)
+    connection.execute(
+        update(table).where(table.c.api_key_id == _id_of(name), lasts).values(ends_at=at)
+    )
+
+
+def _add_credential(connection: Connection, name: str, credential: Credential) -> None:
+    row = {
+        "key_digest": credential.key_digest,
+        "secret_digest": credential.secret_digest,
+        "api_key_id": _id_of(name),
+        "created_at": credential.created_at,
+        "ends_at": credential.ends_at,
+    }
+    connection.execute(api_key_credentials.insert().values(**row))
+
+
+def _note_change(connection: Connection) -> None:
+    """Let every serve process see, with its next look, that something is new."""
+    version = installation.c.api_keys_version
+    connection.execute(update(installation).values(api_keys_version=version + 1))

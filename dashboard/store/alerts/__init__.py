@@ -1,0 +1,1 @@
+"""Alerting: conditions, their changes, and the outbox of notifications."""

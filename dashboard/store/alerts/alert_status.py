@@ -1,0 +1,96 @@
+"""Where alerting stands: what is open on networks, and what is owed, sent and given up."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import Connection, case, func, or_, select
+
+from dashboard.domain.condition import Condition, State, Subject, SubjectKind
+from dashboard.domain.grounds import Grounds, SilenceGrounds
+from dashboard.domain.notification import NoticeState
+from dashboard.store.alerts.grounds_rows import grounds_of_row
+from dashboard.store.alerts.held_notifications import how_many_held
+from dashboard.store.alerts.outbox import IS_OWED
+from dashboard.store.schema import conditions, notices, transitions
+
+
+@dataclass(frozen=True, slots=True)
+class OpenIncident:
+    """A condition of a network that lasts, with what it rests on.
+
+    `turning_since` is when the opposite was seen first, while it was not seen for long enough.
+    """
+
+    subject: Subject
+    state: State
+    opened_at: datetime
+    turning_since: datetime | None = None
+    grounds: Grounds | None = None
+
+    def as_condition(self) -> Condition:
+        """Return what is held; silence begins with the first failure, as its letter says."""
+        failing = self.grounds.failing_since if isinstance(self.grounds, SilenceGrounds) else None
+        return Condition(self.state, failing or self.opened_at, self.turning_since)
+
+
+@dataclass(frozen=True, slots=True)
+class PostStanding:
+    """What is owed and held now, and what became of the notices of some time."""
+
+    owed: int
+    oldest_owed: datetime | None
+    sent: int
+    last_sent: datetime | None
+    dead: int
+    held: int = 0
+
+
+def open_incidents(connection: Connection) -> list[OpenIncident]:
+    """Return what lasts on networks, the oldest first; rejections are no matter of a network."""
+    column = conditions.c
+    of_networks = or_(
+        *(
+            column.subject.between(f"{kind}:", f"{kind};")
+            for kind in SubjectKind
+            if kind is not SubjectKind.TRANSACTION
+        )
+    )
+    opening = transitions.c.transition_id == column.incident_id
+    query = select(conditions, transitions.c.grounds).outerjoin(transitions, opening)
+    rows = connection.execute(query.where(of_networks).order_by(column.since))
+    return [
+        OpenIncident(
+            Subject(SubjectKind(row.kind), row.network_id),
+            State(row.state),
+            row.opened_at or row.since,
+            row.turning_since,
+            grounds_of_row(row.grounds),
+        )
+        for row in rows
+        if State(row.state).is_open
+    ]
+
+
+def post_standing(connection: Connection, since: datetime) -> PostStanding:
+    """Return what is owed now, and what became of notices that were owed from `since` on."""
+    column = notices.c
+    # A column that stands in no other index lets SQLite take the partial one, which is short.
+    owed = select(func.count(column.notice_id), func.min(column.created_at)).where(IS_OWED)
+    count, oldest = connection.execute(owed).one()
+    # One pass along an index; groups would be sorted first.
+    ended = select(
+        func.count(case((column.state == NoticeState.SENT, 1))).label("sent"),
+        func.max(case((column.state == NoticeState.SENT, column.sent_at))).label("last_sent"),
+        func.count(case((column.state == NoticeState.DEAD, 1))).label("dead"),
+    )
+    ends = connection.execute(ended.where(column.created_at >= since)).one()
+    return PostStanding(
+        owed=count,
+        oldest_owed=oldest,
+        sent=ends.sent,
+        last_sent=ends.last_sent,
+        dead=ends.dead,
+        held=how_many_held(connection),
+    )

@@ -1,0 +1,132 @@
+"""Conditions: what is held true of each subject, changed by one writer at a time."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Connection, RowMapping, select, update
+
+from dashboard.domain.condition import Condition, State, Subject, SubjectKind, Transition
+from dashboard.store.alerts.grounds_rows import grounds_of_row, row_of_grounds
+from dashboard.store.engine.upsert import insert_new
+from dashboard.store.schema import conditions, outbox, transitions
+
+
+def condition(connection: Connection, subject: Subject) -> State | None:
+    """Return the state that is held true of the subject, None where nothing was concluded yet."""
+    found = held(connection, subject)
+    return None if found is None else found.state
+
+
+def held(connection: Connection, subject: Subject) -> Condition | None:
+    """Return all that is held true of the subject, None where nothing was concluded yet."""
+    column = conditions.c
+    query = select(column.state, column.since, column.turning_since).where(
+        column.subject == subject.key()
+    )
+    row = connection.execute(query).one_or_none()
+    return None if row is None else Condition(State(row.state), row.since, row.turning_since)
+
+
+def turn(connection: Connection, subject: Subject, since: datetime | None) -> None:
+    """Note since when the opposite of what is held is seen, None where it is not."""
+    of_subject = update(conditions).where(conditions.c.subject == subject.key())
+    connection.execute(of_subject.values(turning_since=since))
+
+
+def change(connection: Connection, transition: Transition, rejection_id: int | None) -> bool:
+    """Change a condition, and owe the news of it, if the condition still is `before`.
+
+    The transition and its outbox row are written with it. False, and nothing is written, where
+    somebody else changed it first, this very transition is stored, or a transition to the same
+    state names a rejection that was told already.
+    """
+    if _is_stored(connection, transition, rejection_id):
+        return False
+    incident = _incident(connection, transition)
+    if not _compare_and_set(connection, transition, rejection_id, incident):
+        return False
+    row = _subject_row(transition.subject) | incident
+    row |= {
+        "transition_id": transition.transition_id,
+        "before": transition.before,
+        "after": transition.after,
+        "at": transition.at,
+        "grounds": row_of_grounds(transition.grounds),
+        "rejection_id": rejection_id,
+    }
+    connection.execute(transitions.insert().values(**row))
+    connection.execute(outbox.insert().values(transition_id=transition.transition_id))
+    return True
+
+
+def transition_of(row: RowMapping) -> Transition:
+    """Read a row that holds the columns of a transition."""
+    column = transitions.c
+    kind = SubjectKind(row[column.kind])
+    before = row[column.before]
+    return Transition(
+        row[column.transition_id],
+        Subject(kind, row[column.network_id], row[column.tx_hash]),
+        None if before is None else State(before),
+        State(row[column.after]),
+        row[column.at],
+        grounds_of_row(row[column.grounds]),
+    )
+
+
+def _is_stored(connection: Connection, transition: Transition, rejection_id: int | None) -> bool:
+    """Whether this very transition is stored, or an earlier one told the same version."""
+    column = transitions.c
+    same = select(column.transition_id).where(column.transition_id == transition.transition_id)
+    told = select(column.rejection_id).where(
+        column.subject == transition.subject.key(), column.rejection_id == rejection_id
+    )
+    last = select(conditions.c.rejection_id).where(
+        conditions.c.subject == transition.subject.key(), conditions.c.rejection_id == rejection_id
+    )
+    is_repeated = transition.before is transition.after
+    if is_repeated and connection.execute(told.union_all(last)).first() is not None:
+        return True
+    return connection.execute(same).first() is not None
+
+
+def _incident(connection: Connection, transition: Transition) -> dict[str, Any]:
+    """Return the incident that a transition opens, changes or closes, as columns."""
+    if transition.before is not None and transition.before.is_open:
+        column = conditions.c
+        mine = select(column.incident_id, column.opened_at).where(
+            column.subject == transition.subject.key()
+        )
+        return dict(connection.execute(mine).mappings().one_or_none() or {})
+    if transition.after.is_open:
+        return {"incident_id": transition.transition_id, "opened_at": transition.at}
+    return {}
+
+
+def _compare_and_set(
+    connection: Connection,
+    transition: Transition,
+    rejection_id: int | None,
+    incident: dict[str, Any],
+) -> bool:
+    subject = transition.subject
+    new = {"state": transition.after, "since": transition.at, "rejection_id": rejection_id}
+    new |= incident if transition.after.is_open else {"incident_id": None, "opened_at": None}
+    new["turning_since"] = None
+    if transition.before is None:
+        return insert_new(connection, conditions, _subject_row(subject) | new)
+    still = update(conditions).where(
+        conditions.c.subject == subject.key(), conditions.c.state == transition.before
+    )
+    return connection.execute(still.values(**new)).rowcount == 1
+
+
+def _subject_row(subject: Subject) -> dict[str, object]:
+    return {
+        "subject": subject.key(),
+        "kind": subject.kind,
+        "network_id": subject.network_id,
+        "tx_hash": subject.tx_hash,
+    }

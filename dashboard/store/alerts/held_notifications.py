@@ -1,0 +1,91 @@
+"""Notices that wait for a person: those held after a restore, and those that were given up."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Final, TypeAlias
+from uuid import UUID
+
+from sqlalchemy import Connection, func, literal_column, select, update
+
+from dashboard.domain.condition import SubjectKind, Transition
+from dashboard.domain.exclusion import StoredRejection
+from dashboard.domain.notification import NoticeState
+from dashboard.store.schema import installation, notices
+
+SETTLING: Final = timedelta(minutes=15)
+"""How long after a restore what is concluded of a network may have been told before: it lasted
+already, and the backup does not know."""
+
+DeadLetters: TypeAlias = UUID | str
+"""One that was given up, by its notice, or all to an address."""
+
+_LET_GO: Final = "not sent: let go after a restore"
+# Written out, so that the planner sees that the partial index fits.
+_IS_HELD: Final = notices.c.state == literal_column("'held'")
+
+
+def restored_at(connection: Connection) -> datetime | None:
+    """Return when a backup was restored, None where what was in doubt since was released."""
+    moment: datetime | None = connection.scalar(select(installation.c.restored_at))
+    return moment
+
+
+def is_uncertain(
+    transition: Transition, rejection: StoredRejection | None, restored: datetime | None
+) -> bool:
+    """Whether people may have been told of a change by the store that a backup replaced.
+
+    A rejection says itself when it was made, however late it is seen.
+    """
+    if restored is None:
+        return False
+    if transition.subject.kind is not SubjectKind.TRANSACTION:
+        return transition.at <= restored + SETTLING
+    happened_at = transition.at if rejection is None else rejection.record.timestamp
+    return happened_at <= restored
+
+
+def hold_what_is_owed(connection: Connection) -> int:
+    """Hold every notice that is owed; return how many."""
+    owed = update(notices).where(notices.c.state == NoticeState.OWED)
+    return connection.execute(owed.values(state=NoticeState.HELD, claimed_by=None)).rowcount
+
+
+def how_many_held(connection: Connection) -> int:
+    """Count what is held."""
+    # A column that stands in no other index lets SQLite take the partial one, which is short.
+    count = select(func.count(notices.c.notice_id)).where(_IS_HELD)
+    return connection.scalar(count) or 0
+
+
+def release(connection: Connection, now: datetime) -> int:
+    """Owe what is held, and let nothing be in doubt any more; return how many are owed again."""
+    connection.execute(update(installation).values(restored_at=None))
+    held = update(notices).where(_IS_HELD)
+    owed = held.values(state=NoticeState.OWED, next_attempt_at=now)
+    return connection.execute(owed).rowcount
+
+
+def dead_by_address(connection: Connection, since: datetime) -> dict[str, int]:
+    """Count the notices by address that were given up, of those owed from `since` on."""
+    column = notices.c
+    dead = select(column.address, func.count()).where(
+        column.state == NoticeState.DEAD, column.created_at >= since
+    )
+    rows = connection.execute(dead.group_by(column.address).order_by(column.address))
+    return {address: count for address, count in rows}  # noqa: C416 - a Row is no pair for dict()
+
+
+def send_again(connection: Connection, which: DeadLetters, now: datetime) -> int:
+    """Owe again what was given up, as if it were not tried yet; return how many notices."""
+    column = notices.c.address if isinstance(which, str) else notices.c.notice_id
+    dead = update(notices).where(column == which, notices.c.state == NoticeState.DEAD)
+    owed = dead.values(state=NoticeState.OWED, attempts=0, claimed_by=None, next_attempt_at=now)
+    return connection.execute(owed).rowcount
+
+
+def let_go(connection: Connection) -> int:
+    """Give up what is held, which keeps it on record; return how many. Later doubts are held."""
+    held = update(notices).where(_IS_HELD)
+    return connection.execute(held.values(state=NoticeState.DEAD, outcome=_LET_GO)).rowcount

@@ -1,0 +1,82 @@
+"""Notices and outbox entries as they are read: with the transition and rejection behind them."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID, uuid5
+
+from sqlalchemy import RowMapping, Select, select
+
+from dashboard.domain.condition import Incident, Transition
+from dashboard.domain.exclusion import StoredRejection
+from dashboard.domain.notification import Notice, NoticeState, Recipient
+from dashboard.store.alerts.conditions import transition_of
+from dashboard.store.rejections.versions import stored_rejection
+from dashboard.store.schema import notices, rejections, transitions
+
+
+def notice_id_of(transition_id: UUID, recipient: Recipient) -> UUID:
+    """Return the id of what a recipient is owed because of a transition, always the same."""
+    return uuid5(transition_id, f"{recipient.channel}:{recipient.address}")
+
+
+def message_id_of(notice_id: UUID) -> str:
+    """Return the Message-ID of a notice."""
+    return f"<{notice_id}@linewatch.invalid>"
+
+
+def select_causes() -> Select[Any]:
+    """Select transitions, each with the rejection that caused it, if one did."""
+    return (
+        select(transitions, rejections)
+        .select_from(transitions)
+        .outerjoin(rejections, rejections.c.rejection_id == transitions.c.rejection_id)
+    )
+
+
+def select_notices() -> Select[Any]:
+    """Select notices with their causes."""
+    of_transition = notices.c.transition_id == transitions.c.transition_id
+    return select_causes().add_columns(*notices.c).join(notices, of_transition)
+
+
+def cause_of(row: RowMapping) -> tuple[Transition, StoredRejection | None]:
+    """Read a row of `select_causes`."""
+    has_rejection = row[rejections.c.rejection_id] is not None
+    return transition_of(row), stored_rejection(row) if has_rejection else None
+
+
+def notice_of(row: RowMapping) -> Notice:
+    """Read a row of `select_notices`."""
+    transition, rejection = cause_of(row)
+    column = notices.c
+    recipient = Recipient(row[column.channel], row[column.address])
+    incident = _incident_of(row)
+    return Notice(
+        notice_id=row[column.notice_id],
+        message_id=row[column.message_id],
+        recipient=recipient,
+        transition=transition,
+        rejection=rejection,
+        created_at=row[column.created_at],
+        state=NoticeState(row[column.state]),
+        attempts=row[column.attempts],
+        next_attempt_at=row[column.next_attempt_at],
+        claimed_by=row[column.claimed_by],
+        sent_at=row[column.sent_at],
+        outcome=row[column.outcome],
+        incident=incident,
+        in_reply_to=_opening(incident, transition, recipient),
+    )
+
+
+def _incident_of(row: RowMapping) -> Incident | None:
+    incident_id = row[transitions.c.incident_id]
+    return None if incident_id is None else Incident(incident_id, row[transitions.c.opened_at])
+
+
+def _opening(incident: Incident | None, transition: Transition, recipient: Recipient) -> str:
+    """Return the message in which this recipient heard of the incident first, if another did."""
+    if incident is None or incident.incident_id == transition.transition_id:
+        return ""
+    return message_id_of(notice_id_of(incident.incident_id, recipient))

@@ -1,0 +1,120 @@
+"""Notices as people look for them: by what became of them, subject and time."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+from uuid import UUID
+
+from sqlalchemy import ColumnElement, Connection, exists, false, func, or_, select
+
+from dashboard.domain.condition import State
+from dashboard.domain.notification import Notice, NoticeState
+from dashboard.domain.quantity import NetworkId
+from dashboard.domain.rejection_filter import HashRange
+from dashboard.domain.search import bare_beginning
+from dashboard.store.alerts.notification_rows import notice_of, select_notices
+from dashboard.store.schema import conditions, notices, rejections, transitions
+from dashboard.store.shown_search import hashes_labelled_with, is_among, tells_words
+
+_IDENTITY: Final = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+
+
+@dataclass(frozen=True, slots=True)
+class NoticeFilter:
+    """What is looked for; what is None may be anything.
+
+    `since` and `until`, both included, bound the time from which the notice was owed. `after` is
+    the state that it tells of. `search` is what a person types: it stands in what the page shows
+    of a notice or the rejection behind it; with an @ it is an address or a Message-ID.
+    """
+
+    network_id: NetworkId | None = None
+    state: NoticeState | None = None
+    after: State | None = None
+    tx_hashes: HashRange | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+    search: str = ""
+
+
+def search_notices(
+    connection: Connection, wanted: NoticeFilter, limit: int | None = None, skipped: int = 0
+) -> list[Notice]:
+    """Return the notices that fit after the first `skipped`, the latest first, at most `limit`."""
+    query = (
+        select_notices()
+        .where(*_conditions(connection, wanted))
+        .order_by(notices.c.created_at.desc(), notices.c.notice_id)
+        .limit(limit)
+        .offset(skipped)
+    )
+    return [notice_of(row) for row in connection.execute(query).mappings()]
+
+
+def how_many_notices(connection: Connection, wanted: NoticeFilter) -> int:
+    """Count the notices that fit."""
+    of_transition = notices.c.transition_id == transitions.c.transition_id
+    query = select(func.count()).select_from(notices).join(transitions, of_transition)
+    return connection.scalars(query.where(*_conditions(connection, wanted))).one()
+
+
+def _conditions(connection: Connection, wanted: NoticeFilter) -> Iterator[ColumnElement[bool]]:
+    for column, value in (
+        (transitions.c.network_id, wanted.network_id),
+        (notices.c.state, wanted.state),
+        (transitions.c.after, wanted.after),
+    ):
+        if value is not None:
+            yield column == value
+    if wanted.tx_hashes is not None:
+        yield _is_about(is_among(conditions.c.tx_hash, wanted.tx_hashes))
+    if wanted.search:
+        yield or_(_is_to(connection, wanted.search), *_is_found(wanted.search))
+    if wanted.since is not None:
+        yield notices.c.created_at >= wanted.since
+    if wanted.until is not None:
+        yield notices.c.created_at <= wanted.until
+
+
+def _is_found(text: str) -> Iterator[ColumnElement[bool]]:
+    """Yield what each suffices: news, answer, identity, or the transaction behind a notice."""
+    typed = text.lower()
+    identity = _IDENTITY.search(text)
+    if identity is not None:
+        yield notices.c.notice_id == UUID(identity[0])
+    if "@" in text:
+        return
+    states = [state for state in State if typed in state.value or state.value in typed]
+    if states:
+        yield transitions.c.after.in_(states)
+    yield notices.c.outcome.icontains(text, autoescape=True)
+    hashes = bare_beginning(text)
+    if hashes is not None:
+        yield _is_about(is_among(conditions.c.tx_hash, hashes))
+    yield _is_about(conditions.c.tx_hash.in_(hashes_labelled_with(text)))
+    of_rejection = rejections.c.rejection_id == transitions.c.rejection_id
+    yield exists().where(of_rejection, tells_words(text)).correlate(transitions)
+
+
+def _is_about(of_condition: ColumnElement[bool]) -> ColumnElement[bool]:
+    return transitions.c.subject.in_(select(conditions.c.subject).where(of_condition))
+
+
+def _is_to(connection: Connection, words: str) -> ColumnElement[bool]:
+    addresses = _addresses_with(connection, words)
+    return notices.c.address.in_(addresses) if addresses else false()
+
+
+def _addresses_with(connection: Connection, words: str) -> list[str]:
+    """Return the addresses in which words stand.
+
+    They are few and all of them stand in one index, while the words would be looked for in each
+    notice: of 20,000 this took 11 ms of CPU, and takes 3.
+    """
+    known = select(notices.c.address).distinct().cte("known").prefix_with("MATERIALIZED")
+    found = select(known.c.address).where(known.c.address.icontains(words, autoescape=True))
+    return list(connection.scalars(found))

@@ -1,0 +1,268 @@
+"""The outbox: transitions become notices, and notices are claimed, sent and marked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+from uuid import UUID
+
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Select,
+    and_,
+    exists,
+    func,
+    insert,
+    literal,
+    literal_column,
+    or_,
+    select,
+    update,
+)
+
+from dashboard.domain.condition import Transition
+from dashboard.domain.exclusion import StoredRejection
+from dashboard.domain.notification import Delivery, DeliveryResult, Notice, NoticeState, Recipient
+from dashboard.store.alerts.held_notifications import is_uncertain, restored_at
+from dashboard.store.alerts.notification_rows import (
+    cause_of,
+    message_id_of,
+    notice_id_of,
+    notice_of,
+    select_causes,
+    select_notices,
+)
+from dashboard.store.engine.leases import live_tokens
+from dashboard.store.engine.upsert import insert_new
+from dashboard.store.schema import deliveries, notices, outbox, transitions
+from dashboard.store.schema.columns import ForeignText, Moment
+
+# Written out, so that the planner sees that the partial index fits.
+IS_OWED: Final = notices.c.state == literal_column("'owed'")
+
+
+@dataclass(frozen=True, slots=True)
+class OutboxEntry:
+    """A transition that nobody was told of yet, with the rejection behind it.
+
+    `is_held`: it is of a time of which a restored store does not know who was told of what.
+    """
+
+    transition: Transition
+    rejection: StoredRejection | None
+    is_held: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What is to be claimed for a recipient: at most `limit` notices, and none of `besides`."""
+
+    recipient: Recipient
+    limit: int
+    besides: Sequence[UUID] = ()
+
+
+def unexpanded(connection: Connection, limit: int) -> list[OutboxEntry]:
+    """Return what was not turned into notices yet, oldest first."""
+    query = (
+        select_causes()
+        .join(outbox, outbox.c.transition_id == transitions.c.transition_id)
+        .where(outbox.c.expanded_at.is_(None))
+        .order_by(outbox.c.outbox_id)
+        .limit(limit)
+    )
+    causes = [cause_of(row) for row in connection.execute(query).mappings()]
+    last_restored = restored_at(connection) if causes else None
+    return [OutboxEntry(*cause, is_uncertain(*cause, last_restored)) for cause in causes]
+
+
+def expand(
+    connection: Connection, entry: OutboxEntry, recipients: Sequence[Recipient], now: datetime
+) -> int:
+    """Owe one notice to each recipient; return how many are new, none the second time.
+
+    A notice's id and Message-ID follow from transition and recipient, so even a store that was
+    set back to a backup repeats them. What is held is not sent before somebody releases it.
+    """
+    transition_id = entry.transition.transition_id
+    mine = outbox.c.transition_id == transition_id
+    first = update(outbox).where(mine, outbox.c.expanded_at.is_(None)).values(expanded_at=now)
+    if connection.execute(first).rowcount == 0:
+        return 0
+    return sum(
+        insert_new(connection, notices, _new_notice(entry, recipient, now))
+        for recipient in recipients
+    )
+
+
+def pending_recipients(connection: Connection) -> list[Recipient]:
+    """Return everybody to whom something is owed, whether or not it is claimed."""
+    query = select(notices.c.channel, notices.c.address).where(IS_OWED).distinct()
+    return [Recipient(*row) for row in connection.execute(query)]
+
+
+def claim(
+    connection: Connection, holder_token: int, wanted: Sequence[Wanted], now: datetime
+) -> list[Notice]:
+    """Take notices to each of these recipients that no holder of a living lease has taken.
+
+    Those tried least come first, then the oldest; of one incident always the earliest that is
+    owed, and no other before that is marked. Nothing for a token whose own lease is void. What
+    was taken stays taken until it is marked or freed, or until the lease ends. Commit before
+    sending.
+    """
+    alive = live_tokens(connection)
+    if holder_token not in alive:
+        return []
+    ids = [each for wish in wanted for each in connection.scalars(_claimable(wish, alive))]
+    if not ids:
+        return []
+    taken = update(notices).where(notices.c.notice_id.in_(ids))
+    connection.execute(taken.values(claimed_by=holder_token, claimed_at=now))
+    rows = connection.execute(select_notices().where(notices.c.notice_id.in_(ids))).mappings()
+    found = {each.notice_id: each for each in map(notice_of, rows)}
+    return [found[each] for each in ids]
+
+
+def mark_sent(connection: Connection, notice_id: UUID, answer: str, at: datetime) -> None:
+    """Note that the channel took a notice, under whatever claim: what is sent is sent."""
+    sent = {
+        "state": NoticeState.SENT,
+        "sent_at": func.coalesce(notices.c.sent_at, literal(at, Moment)),
+    }
+    of_notice = notices.c.notice_id == notice_id
+    _finish(connection, of_notice, (DeliveryResult.SENT, answer), sent)
+
+
+def defer(connection: Connection, notice: Notice, error: str, next_attempt_at: datetime) -> bool:
+    """Owe a notice on; False where the claim was lost meanwhile.
+
+    `next_attempt_at` is for people: who claims waits by a clock that nobody sets.
+    """
+    later = {"next_attempt_at": next_attempt_at}
+    return _finish(connection, _is_claimed_as(notice), (DeliveryResult.DEFERRED, error), later)
+
+
+def free(connection: Connection, holder_token: int, recipient: Recipient) -> None:
+    """Free what is claimed under this token for a recipient, untried."""
+    mine = update(notices).where(IS_OWED, _is_to(recipient), notices.c.claimed_by == holder_token)
+    connection.execute(mine.values(claimed_by=None))
+
+
+def bury(connection: Connection, notice: Notice, error: str, at: datetime) -> bool:
+    """Give a notice up as a dead letter, which is kept; False where the claim was lost."""
+    dead = {"state": NoticeState.DEAD, "next_attempt_at": at}
+    return _finish(connection, _is_claimed_as(notice), (DeliveryResult.REFUSED, error), dead)
+
+
+def recent_notices(connection: Connection, limit: int) -> list[Notice]:
+    """Return the notices of whatever state that were owed last, the latest first."""
+    query = select_notices().order_by(notices.c.created_at.desc(), notices.c.notice_id).limit(limit)
+    return [notice_of(row) for row in connection.execute(query).mappings()]
+
+
+def deliveries_of(connection: Connection, notice_id: UUID) -> list[Delivery]:
+    """Return every finished attempt to hand a notice over, oldest first."""
+    return deliveries_by_notice(connection, [notice_id])[notice_id]
+
+
+def deliveries_by_notice(
+    connection: Connection, notice_ids: Sequence[UUID]
+) -> dict[UUID, list[Delivery]]:
+    """Return the same of each of these notices."""
+    found: dict[UUID, list[Delivery]] = {each: [] for each in notice_ids}
+    query = (
+        select(deliveries)
+        .where(deliveries.c.notice_id.in_(notice_ids))
+        .order_by(deliveries.c.delivery_id)
+    )
+    for row in connection.execute(query):
+        attempt = Delivery(row.attempted_at, DeliveryResult(row.result), row.outcome)
+        found[row.notice_id].append(attempt)
+    return found
+
+
+def _claimable(wanted: Wanted, alive: Sequence[int]) -> Select[Any]:
+    """Select what may be claimed, in its order."""
+    besides = [notices.c.notice_id.not_in(wanted.besides)] if wanted.besides else []
+    return (
+        select(notices.c.notice_id)
+        .join(transitions, transitions.c.transition_id == notices.c.transition_id)
+        .join(outbox, outbox.c.transition_id == notices.c.transition_id)
+        .where(IS_OWED, _is_to(wanted.recipient))
+        .where(or_(notices.c.claimed_by.is_(None), notices.c.claimed_by.not_in(alive)))
+        .where(~_has_an_earlier_one(), *besides)
+        .order_by(notices.c.attempts, notices.c.created_at, outbox.c.outbox_id)
+        .limit(wanted.limit)
+        .with_for_update(skip_locked=True, of=notices)
+    )
+
+
+def _has_an_earlier_one() -> ColumnElement[bool]:
+    """Whether the same recipient is owed a notice of an earlier event of the same incident."""
+    earlier, cause, entry = notices.alias(), transitions.alias(), outbox.alias()
+    return exists().where(
+        cause.c.incident_id == transitions.c.incident_id,
+        entry.c.transition_id == cause.c.transition_id,
+        entry.c.outbox_id < outbox.c.outbox_id,
+        earlier.c.transition_id == cause.c.transition_id,
+        earlier.c.channel == notices.c.channel,
+        earlier.c.address == notices.c.address,
+        earlier.c.state == NoticeState.OWED,
+    )
+
+
+def _is_to(recipient: Recipient) -> ColumnElement[bool]:
+    column = notices.c
+    return and_(column.channel == recipient.channel, column.address == recipient.address)
+
+
+def _is_claimed_as(notice: Notice) -> ColumnElement[bool]:
+    return and_(
+        notices.c.notice_id == notice.notice_id,
+        notices.c.claimed_by == notice.claimed_by,
+        IS_OWED,
+    )
+
+
+def _finish(
+    connection: Connection,
+    which: ColumnElement[bool],
+    attempt: tuple[DeliveryResult, str],
+    changed: dict[str, Any],
+) -> bool:
+    """Write an attempt down, with its result and outcome, and free the claim."""
+    result, outcome = attempt
+    log = select(
+        notices.c.notice_id,
+        func.coalesce(notices.c.claimed_at, notices.c.created_at),
+        literal(result),
+        literal(outcome, ForeignText),
+    )
+    columns = ["notice_id", "attempted_at", "result", "outcome"]
+    attempted = insert(deliveries).from_select(columns, log.where(which))
+    if connection.execute(attempted.returning(deliveries.c.delivery_id)).first() is None:
+        return False
+    freed = {"claimed_by": None, "outcome": outcome, "attempts": notices.c.attempts + 1}
+    connection.execute(update(notices).where(which).values(**freed, **changed))
+    return True
+
+
+def _new_notice(entry: OutboxEntry, recipient: Recipient, now: datetime) -> dict[str, Any]:
+    transition_id = entry.transition.transition_id
+    notice_id = notice_id_of(transition_id, recipient)
+    return {
+        "notice_id": notice_id,
+        "transition_id": transition_id,
+        "channel": recipient.channel,
+        "address": recipient.address,
+        "message_id": message_id_of(notice_id),
+        "created_at": now,
+        "state": NoticeState.HELD if entry.is_held else NoticeState.OWED,
+        "attempts": 0,
+        "next_attempt_at": now,
+        "outcome": "",
+    }

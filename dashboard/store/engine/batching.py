@@ -1,0 +1,80 @@
+"""Small steps: how many rows a transaction may touch so that nobody waits for it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Final, TypeVar
+
+from sqlalchemy import Connection
+
+from dashboard.store.engine.engine import Store
+
+T = TypeVar("T")
+
+LONGEST_STEP: Final = 0.010
+"""Seconds for which a step should hold the right to write."""
+
+_FEWEST: Final = 5
+_MOST: Final = 2000
+_FIRST: Final = 20
+
+
+class Pace:
+    """Finds how many rows a step may take on this machine; `elapsed` gives seconds.
+
+    One for each kind: a fee goes many times faster than a rejection. Steps await no disk, unless
+    it `awaits_disk`.
+    """
+
+    def __init__(
+        self,
+        elapsed: Callable[[], float] = time.perf_counter,
+        rows: int = _FIRST,
+        *,
+        awaits_disk: bool = False,
+    ) -> None:
+        """Begin with steps of so many rows."""
+        self.rows = rows
+        self.took = 0.0
+        self._elapsed = elapsed
+        self._rows_at_first = rows
+        self._awaits_disk = awaits_disk
+
+    def anew(self) -> Pace:
+        """Return one that knows nothing yet."""
+        return Pace(self._elapsed, self._rows_at_first, awaits_disk=self._awaits_disk)
+
+    @contextmanager
+    def writing(self, store: Store) -> Iterator[Connection]:
+        """Open a transaction that writes; afterwards `took` and `rows` are known anew.
+
+        What goes into the file after its end is no part of it: by then others write.
+        """
+        with store.write() if self._awaits_disk else store.write_idly() as connection:
+            began = self._elapsed()
+            yield connection
+            self.took = self._elapsed() - began
+        self.rows = next_rows(self.rows, self.took)
+
+    def in_steps(
+        self, store: Store, found: Sequence[T], act: Callable[[Connection, Sequence[T]], int]
+    ) -> Iterator[int]:
+        """Act on what was found, on so many rows in each transaction; yield what it returns."""
+        place = 0
+        while place < len(found):
+            some = found[place : place + self.rows]
+            place += len(some)
+            with self.writing(store) as connection:
+                done = act(connection, some)
+            yield done
+
+
+def next_rows(rows: int, took: float) -> int:
+    """Return how many rows the next step may take, given how long these took."""
+    if took > LONGEST_STEP:
+        return max(_FEWEST, min(rows // 2, int(rows * LONGEST_STEP / took)))
+    if took < LONGEST_STEP / 3:
+        return min(_MOST, rows * 3 // 2)
+    return rows

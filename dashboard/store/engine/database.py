@@ -1,0 +1,118 @@
+"""Which database a store lives in: a SQLite file, or a PostgreSQL server that machines share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from datetime import timedelta
+from typing import Any, Final, Protocol
+
+from sqlalchemy import URL, Connection, Engine
+from sqlalchemy.engine import make_url
+from sqlalchemy.exc import ArgumentError
+
+from dashboard.errors import StoreError, StoreUnavailable
+from dashboard.store.engine.boot_clock import BootMoment
+from dashboard.store.engine.postgresql import PostgresqlServer
+from dashboard.store.engine.sqlite import SqliteFile
+
+PATIENCE: Final = timedelta(seconds=20)
+"""How long a writer waits for the others before it gives up."""
+
+_EXAMPLES: Final = "sqlite:////folder/linewatch.db or postgresql://user:password@host/database"
+
+
+class Database(Protocol):
+    """What the store needs of a database beyond SQL; `name` stands in messages.
+
+    `parameter` marks a value in a statement for the driver, which raises `driver_error`.
+    `is_near`: small questions take microseconds, not the time to a server and back.
+
+    Both kinds let one transaction write at a time and show readers one moment. So the numbers
+    that rows are given count up in the order in which transactions end, and whoever reads "all
+    after the last one I saw" misses none.
+    """
+
+    name: str
+    parameter: str
+    driver_error: type[Exception]
+    is_near: bool
+
+    def exists(self) -> bool:
+        """Whether a store may be there; false where to connect would create one."""
+
+    def identity(self) -> object:
+        """Return what changes when another store is put into this one's place."""
+
+    def look_over(self, connection: Connection, longest: timedelta) -> None:
+        """Raise StoreError, naming the way out, for damage that shows at once or in `longest`."""
+
+    def prepare(self) -> None:
+        """Make what must be there before a store can be created."""
+
+    def create(self) -> None:
+        """Make an empty store, without a schema, where there is none."""
+
+    def reading_engine(self) -> Engine:
+        """Connect for reading."""
+
+    def writing_engine(self, patience: timedelta, *, awaits_disk: bool = True) -> Engine:
+        """Connect for writing; a writer waits for the others at most for `patience`.
+
+        Where nobody `awaits_disk`, a power cut may undo the last transactions, each whole.
+        """
+
+    def alone(self) -> AbstractContextManager[Connection]:
+        """Open a transaction while no other process uses the store; the driver's error otherwise.
+
+        Those who come meanwhile are refused.
+        """
+
+    def checkpoint(self, connection: Connection) -> None:
+        """Bring what was written to its final place, where the database puts that off."""
+
+    def let_ask_singly(self, connection: Any) -> None:  # noqa: ANN401 - the driver's own
+        """Let each statement of a driver's connection see all that was committed before it.
+
+        It does not wait for others.
+        """
+
+    def now(self, connection: Connection) -> BootMoment:
+        """Return the time by which leases run out, the same for every process."""
+
+    def check_room(self, connection: Connection) -> None:
+        """Raise StoreUnavailable where it shows without saving that nothing can be saved now."""
+
+    def size(self, connection: Connection) -> int:
+        """Return the bytes that the store takes."""
+
+    def unavailable(self, error: BaseException) -> StoreUnavailable | StoreError | None:
+        """Say an error of the driver with its remedy; None where it names no known trouble."""
+
+
+def database_at(text: str) -> Database:
+    """Read a store's address; StoreError tells what is wrong, without the address itself."""
+    try:
+        url = make_url(text)
+    except (ArgumentError, ValueError):  # which may name half of a password
+        raise StoreError(
+            f"The store's url is none: give {_EXAMPLES}, with %40 for @, %3A for : and %2F for / "
+            "in a password, and a number for a port"
+        ) from None
+    return _database(url)
+
+
+def clear_text_hosts(text: str) -> Sequence[str]:
+    """Return the hosts that would be talked to without TLS; StoreError as `database_at`."""
+    database = database_at(text)
+    return database.clear_text_hosts() if isinstance(database, PostgresqlServer) else ()
+
+
+def _database(url: URL) -> Database:
+    match url.get_backend_name():
+        case "sqlite":
+            return SqliteFile(url)
+        case "postgresql":
+            return PostgresqlServer(url)
+        case other:
+            raise StoreError(f"The store's url names {other}, which is not supported: {_EXAMPLES}")

@@ -1,0 +1,220 @@
+"""The store, opened: transactions that read and transactions that write."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from typing import Final, Self
+from uuid import UUID
+
+from sqlalchemy import Connection, Engine, inspect, select, text
+
+from dashboard.errors import ForeignStore, SchemaMismatch, StoreError, StoreUnavailable
+from dashboard.store.engine.boot_clock import BootClock, BootMoment
+from dashboard.store.engine.connection import DATABASE
+from dashboard.store.engine.database import PATIENCE, Database, database_at
+from dashboard.store.engine.errors import store_errors
+from dashboard.store.engine.move_mark import refuse_moving
+from dashboard.store.rejections.fast_lookup import RejectionReader
+from dashboard.store.schema import REVISION, installation
+
+_CLOCK: Final = "linewatch_clock"
+
+
+class Store:
+    """All that an installation remembers; used by many threads and processes at once."""
+
+    def __init__(self, database: Database, reader: Engine, writer: Engine, idler: Engine) -> None:
+        """Use three engines on one database; the `idler` awaits no disk."""
+        self.name = database.name
+        self._database = database
+        self._reader = reader
+        self._writer = writer
+        self._idler = idler
+        self._rejection_readers: list[RejectionReader] = []
+        self._has_failed = False
+
+    @contextmanager
+    def read(self) -> Iterator[Connection]:
+        """Open a transaction that sees one moment of the store and cannot write.
+
+        It waits for no writer. StoreUnavailable where the store cannot be read now.
+        """
+        with store_errors(self._database), self._reader.begin() as connection:
+            yield connection
+
+    @contextmanager
+    def write(self) -> Iterator[Connection]:
+        """Open the one transaction that may write now; it is on disk when this ends well.
+
+        An error inside undoes all of it. StoreUnavailable: nothing was saved, try again. Never
+        open a second one inside: it would wait for the first.
+        """
+        try:
+            with store_errors(self._database), self._writer.begin() as connection:
+                yield connection
+        except StoreError:
+            self._has_failed = True
+            raise
+        self._has_failed = False
+
+    def check_writing(self) -> None:
+        """Raise StoreError where nothing could be saved now; saves nothing to find out.
+
+        Where the last transaction that wrote failed, only another one tells: see `prove_writing`.
+        """
+        with self.read() as connection:
+            self._database.check_room(connection)
+        if self._has_failed:
+            prove_writing(self)
+
+    @contextmanager
+    def write_idly(self) -> Iterator[Connection]:
+        """Open a transaction like `write`, for what may as well be done again, such as forgetting.
+
+        It lets the others write as soon as it ends and awaits no disk: a power cut may undo it,
+        whole, and never anything that was saved after it.
+        """
+        with store_errors(self._database), self._idler.begin() as connection:
+            yield connection
+
+    def rejection_reader(self) -> RejectionReader:
+        """Return a way to the rejections that is meant for one question at a time, very fast."""
+        reader = RejectionReader(self._reader, self._database)
+        self._rejection_readers.append(reader)
+        return reader
+
+    def checkpoint(self) -> None:
+        """Keep what is written from piling up beside its final place; waits for nobody."""
+        with store_errors(self._database), self._reader.connect() as connection:
+            self._database.checkpoint(connection)
+
+    def close(self) -> None:
+        """Let go of every connection."""
+        for reader in self._rejection_readers:
+            reader.close()
+        self._reader.dispose()
+        self._writer.dispose()
+        self._idler.dispose()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def open_store(
+    url: str,
+    clock: BootClock | None = None,
+    patience: timedelta = PATIENCE,
+    look: timedelta = timedelta(0),
+) -> Store:
+    """Open a store that `migrate` has made; SchemaMismatch where it has another schema.
+
+    `clock` is the time by which leases run out, unless it is the database's own. A writer waits
+    for the others for `patience` before StoreUnavailable. Damage that shows at once is told as
+    StoreError; `look` is how long more of it is looked for. ForeignStore where all was moved.
+    """
+    database = database_at(url)
+    if not database.exists():
+        raise SchemaMismatch(
+            f"{database.name} does not exist yet: run `linewatch migrate` for a new one, or "
+            "`linewatch restore FILE` with a backup"
+        )
+    was = database.identity()
+    options = {DATABASE: database, _CLOCK: clock}
+    engines = (
+        database.reading_engine(),
+        database.writing_engine(patience),
+        database.writing_engine(patience, awaits_disk=False),
+    )
+    store = Store(database, *(each.execution_options(**options) for each in engines))
+    try:
+        check_store(store, look)
+        if database.identity() != was:
+            raise StoreUnavailable(f"{store.name} was replaced just now: try again")
+    except BaseException:
+        store.close()
+        raise
+    return store
+
+
+def check_store(store: Store, look: timedelta) -> None:
+    """Raise StoreError, naming the remedy, unless the store is whole, has our schema and is here.
+
+    `look` is how long damage is looked for that does not show at once.
+    """
+    with store.read() as connection:
+        database_of(connection).look_over(connection, look)
+        check_schema(connection)
+        refuse_moving(connection, store.name)
+
+
+def check_schema(connection: Connection) -> None:
+    """Raise SchemaMismatch, naming both schemas and the remedy, unless the store has ours."""
+    found, name = stored_revision(connection), database_of(connection).name
+    if found == REVISION:
+        return
+    if found is None:
+        raise SchemaMismatch(
+            f"{name} has no schema yet: run `linewatch migrate` if it is new; if it held "
+            "something, `linewatch restore FILE` with a backup"
+        )
+    remedy = "run `linewatch migrate`" if found < REVISION else "upgrade Linewatch"
+    raise SchemaMismatch(
+        f"{name} has schema {found}, this version of Linewatch uses {REVISION}: {remedy}"
+    )
+
+
+def database_of(connection: Connection) -> Database:
+    """Return the database that a transaction of the store works in."""
+    database: Database = connection.get_execution_options()[DATABASE]
+    return database
+
+
+def lease_time(connection: Connection) -> BootMoment:
+    """Return the time by which leases run out."""
+    clock: BootClock | None = connection.get_execution_options()[_CLOCK]
+    return database_of(connection).now(connection) if clock is None else clock()
+
+
+def prove_writing(store: Store) -> None:
+    """Save something that changes nothing; StoreError where the store would save nothing now.
+
+    Only a commit shows a full disk: until then the database writes into its memory.
+    """
+    with store.write() as connection:
+        connection.execute(text("UPDATE alembic_version SET version_num = version_num"))
+
+
+def stored_revision(connection: Connection) -> str | None:
+    """Return the schema that the store has, None where it has none."""
+    if not inspect(connection).has_table("alembic_version"):
+        return None
+    revision: str | None = connection.scalar(text("SELECT version_num FROM alembic_version"))
+    return revision
+
+
+def installation_id(connection: Connection) -> UUID:
+    """Return the id of the installation that this store belongs to."""
+    found: UUID = connection.scalars(select(installation.c.installation_id)).one()
+    return found
+
+
+def check_installation(store: Store, expected: UUID) -> None:
+    """Raise ForeignStore unless the store belongs to the installation that is expected."""
+    with store.read() as connection:
+        refuse_foreign(connection, store.name, expected)
+
+
+def refuse_foreign(connection: Connection, name: str, expected: UUID) -> None:
+    """Raise ForeignStore unless the store belongs to the installation that is expected."""
+    found = connection.scalars(select(installation.c.installation_id)).first()
+    if found not in {None, expected}:
+        raise ForeignStore(
+            f"{name} belongs to the installation {found}, and this "
+            f"LINEWATCH_HOME to {expected}: give each installation a store of its own; if this "
+            "machine is to work on that one, run `linewatch join --force`"
+        )

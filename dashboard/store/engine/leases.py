@@ -1,0 +1,106 @@
+"""Leases: which process does a job that only one may do, until when, under which token."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+
+from sqlalchemy import ColumnElement, Connection, and_, select, update
+
+from dashboard.store.engine.boot_clock import BootMoment
+from dashboard.store.engine.engine import lease_time
+from dashboard.store.engine.upsert import insert_new
+from dashboard.store.schema import installation, leases
+
+
+@dataclass(frozen=True, slots=True)
+class Holder:
+    """Who holds a lease, under which fencing token."""
+
+    name: str
+    token: int
+
+
+def acquire(connection: Connection, name: str, holder: str, duration: timedelta) -> int | None:
+    """Take the lease if nobody holds it; return its fencing token, None where somebody does.
+
+    Every grant has a larger token than all grants of all leases before it, whatever was released
+    or ran out. Who holds the lease already gets it prolonged, with the token it has. `holder`
+    names one process, never two.
+    """
+    now = lease_time(connection)
+    insert_new(connection, leases, _free(name))
+    row = connection.execute(
+        select(leases.c.holder, leases.c.token, _is_alive(now).label("is_alive"))
+        .where(leases.c.name == name)
+        .with_for_update()
+    ).one()
+    if row.is_alive and row.holder != holder:
+        return None
+    token: int = row.token if row.is_alive else next_token(connection)
+    grant = update(leases).where(leases.c.name == name)
+    connection.execute(grant.values(holder=holder, token=token, **_term(now, duration)))
+    return token
+
+
+def renew(connection: Connection, name: str, token: int, duration: timedelta) -> bool:
+    """Prolong a lease from now; False where it ran out or another was given it: stop the job."""
+    now = lease_time(connection)
+    mine = update(leases).where(leases.c.name == name, leases.c.token == token, _is_alive(now))
+    return connection.execute(mine.values(**_term(now, duration))).rowcount == 1
+
+
+def release(connection: Connection, name: str, token: int) -> None:
+    """Give a lease back, if it is still the one of this token."""
+    mine = update(leases).where(leases.c.name == name, leases.c.token == token)
+    connection.execute(mine.values(holder=None))
+
+
+def holder(connection: Connection, name: str) -> Holder | None:
+    """Return who holds the lease now, None where nobody does."""
+    alive = _is_alive(lease_time(connection))
+    query = select(leases.c.holder, leases.c.token).where(leases.c.name == name, alive)
+    row = connection.execute(query).one_or_none()
+    return None if row is None else Holder(row.holder, row.token)
+
+
+def holders(connection: Connection) -> dict[str, Holder]:
+    """Return who holds each lease that is held now, by the name of the lease."""
+    alive = _is_alive(lease_time(connection))
+    query = select(leases.c.name, leases.c.holder, leases.c.token).where(alive)
+    return {row.name: Holder(row.holder, row.token) for row in connection.execute(query)}
+
+
+def live_tokens(connection: Connection) -> Sequence[int]:
+    """Return the fencing tokens of the leases that are held now."""
+    return connection.scalars(select(leases.c.token).where(_is_alive(lease_time(connection)))).all()
+
+
+def _is_alive(now: BootMoment) -> ColumnElement[bool]:
+    return and_(
+        leases.c.holder.is_not(None),
+        leases.c.boot_id == now.boot_id,
+        leases.c.granted_at <= now.nanoseconds,
+        leases.c.expires_at > now.nanoseconds,
+    )
+
+
+def _free(name: str) -> dict[str, object]:
+    return {"name": name, "token": 0, "boot_id": "", "granted_at": 0, "expires_at": 0}
+
+
+def _term(now: BootMoment, duration: timedelta) -> dict[str, object]:
+    length = duration // timedelta(microseconds=1) * 1_000
+    return {
+        "boot_id": now.boot_id,
+        "granted_at": now.nanoseconds,
+        "expires_at": now.nanoseconds + length,
+    }
+
+
+def next_token(connection: Connection) -> int:
+    """Count on, so that who holds something in memory sees that another has been at work."""
+    counted = update(installation).values(last_token=installation.c.last_token + 1)
+    token: int = connection.scalars(counted.returning(installation.c.last_token)).one()
+    return token

@@ -1,0 +1,230 @@
+"""PostgreSQL as the store wants it: durable writers that take turns, readers that never wait.
+
+Writers take turns by an advisory lock that each holds until its transaction ends. The store's
+writers are few and short, and in return both databases keep the same promises: what a writer
+read is still so when it writes, and numbers given to rows count up in the order of commits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from datetime import timedelta
+from typing import Any, Final
+
+import psycopg
+from sqlalchemy import URL, Connection, Engine, create_engine, event, text
+from sqlalchemy.pool import NullPool
+
+from dashboard.errors import StoreError, StoreUnavailable
+from dashboard.store.engine.boot_clock import BootMoment
+from dashboard.store.engine.connection import DATABASE
+from dashboard.store.engine.exclusive_access import in_use
+
+WRITING_LOCK: Final = 0x6C696E6577617463
+"""The advisory lock of the one who writes: "linewatc" in ASCII."""
+
+USING_LOCK: Final = WRITING_LOCK + 1
+"""Each connection shares this one as long as it lasts, so that somebody can be alone."""
+
+_LONGEST_READ: Final = timedelta(minutes=2)
+_LONGEST_PAUSE: Final = timedelta(seconds=15)
+"""How long a writer that stopped (paused, cut off) may keep the others waiting."""
+
+_CONNECT_SECONDS: Final = 5
+_READERS_KEPT: Final = 16
+_CLOCK: Final = "postgresql"
+"""Stands for the boot: the server's clock is one for all machines."""
+
+_TLS_MODES: Final = frozenset({"require", "verify-ca", "verify-full"})
+
+_REMEDIES: Final = {
+    "08": "see that the server runs and can be reached",
+    "25006": "the server takes no writes now; name the primary one",
+    "25P03": "the transaction stood still for too long; try again",
+    "28": "see that user, password and the server's access rules agree",
+    "3D": "create the database first",
+    "42501": "give this user the right to use the tables",
+    "53": "give the server more room: disk, memory or connections",
+    "55P03": "somebody else has been writing for too long; try again",
+    "57": "the server ended it; try again",
+    "58": "look after the server's disk",
+}
+"""What helps, by SQLSTATE or its class (Appendix A of PostgreSQL's documentation)."""
+
+
+class PostgresqlServer:
+    """A store in a database of a PostgreSQL server."""
+
+    parameter = "%s"
+    is_near = False
+    driver_error: type[Exception] = psycopg.Error
+
+    def __init__(self, url: URL) -> None:
+        """Take the address with or without the driver's name; the driver is psycopg."""
+        if not url.database:
+            raise StoreError("The store's url names no database: give postgresql://host/database")
+        self._url = url.set(drivername="postgresql+psycopg")
+        if not self._option("connect_timeout", _CONNECT_SECONDS).isdecimal():
+            raise StoreError("The store's url says connect_timeout: give whole seconds there")
+        self.name = f"The store {url.database} at {url.host or 'the local server'}"
+
+    def clear_text_hosts(self) -> Sequence[str]:
+        """Return the hosts that the address names, where libpq may do without TLS.
+
+        By itself it does (`sslmode=prefer`) where a server, or somebody on the way, says so.
+        """
+        if self._option("sslmode", "prefer") in _TLS_MODES:
+            return ()
+        given = [self._url.host or "", *self._listed("host"), *self._listed("hostaddr")]
+        hosts = [host for text in given for host in text.split(",")]
+        return [_without_port(host) for host in hosts if host and not host.startswith(("/", "@"))]
+
+    def exists(self) -> bool:
+        """Leave it to the first connection to find out."""
+        return True
+
+    def identity(self) -> object:
+        """Leave it to the lock: nobody connects while another store is put in place."""
+        return None
+
+    def look_over(self, connection: Connection, longest: timedelta) -> None:
+        """Leave damage to the server, which has checksums and logs of its own."""
+
+    def prepare(self) -> None:
+        """Need nothing: whoever runs the server creates the database."""
+
+    def create(self) -> None:
+        """Need nothing, for the same reason."""
+
+    def reading_engine(self) -> Engine:
+        """Connect for reading: each transaction sees one moment and cannot write."""
+        engine = self._engine(
+            {"default_transaction_read_only": "on", "statement_timeout": _text(_LONGEST_READ)},
+            isolation_level="REPEATABLE READ",
+            pool_size=_READERS_KEPT,
+            max_overflow=-1,
+        )
+        event.listen(engine, "connect", _use)
+        return engine
+
+    def writing_engine(self, patience: timedelta, *, awaits_disk: bool = True) -> Engine:
+        """Connect for writing: one transaction at a time, on disk when it commits.
+
+        Where nobody `awaits_disk`, the server puts it there within a second.
+        """
+        engine = self._engine(
+            {
+                "synchronous_commit": "on" if awaits_disk else "off",
+                "lock_timeout": _text(patience),
+                "idle_in_transaction_session_timeout": _text(_LONGEST_PAUSE),
+            },
+            isolation_level="READ COMMITTED",
+            pool_size=1,
+            max_overflow=0,
+            pool_timeout=patience.total_seconds(),
+        )
+        event.listen(engine, "begin", _take_turns)
+        event.listen(engine, "connect", _use)
+        return engine
+
+    @contextmanager
+    def alone(self) -> Iterator[Connection]:
+        """Take the lock that every other connection shares."""
+        engine = self._engine({"synchronous_commit": "on"}, poolclass=NullPool)
+        with engine.begin() as connection:
+            query = f"SELECT pg_try_advisory_xact_lock({USING_LOCK})"
+            if not connection.exec_driver_sql(query).scalar_one():
+                raise in_use(self.name)
+            yield connection.execution_options(**{DATABASE: self})
+
+    def checkpoint(self, connection: Connection) -> None:
+        """Leave it to the server."""
+
+    def let_ask_singly(self, connection: psycopg.Connection) -> None:
+        """Leave no transaction open between questions."""
+        connection.rollback()
+        connection.autocommit = True
+
+    def now(self, connection: Connection) -> BootMoment:
+        """Return the server's clock as it is, not as it was when the transaction began."""
+        query = text("SELECT (extract(epoch FROM clock_timestamp()) * 1000000000)::bigint")
+        return BootMoment(_CLOCK, connection.execute(query).scalar_one())
+
+    def check_room(self, connection: Connection) -> None:
+        """Ask whether the server only follows another; its disk shows in what it refuses."""
+        if connection.execute(text("SELECT pg_is_in_recovery()")).scalar_one():
+            remedy = _REMEDIES["25006"]
+            raise StoreUnavailable(f"{self.name} cannot be used now (it only follows): {remedy}")
+
+    def size(self, connection: Connection) -> int:
+        """Ask the server, which counts tables, indexes and what is left of deleted rows."""
+        query = text("SELECT pg_database_size(current_database())")
+        size: int = connection.execute(query).scalar_one()
+        return size
+
+    def unavailable(self, error: BaseException) -> StoreUnavailable | StoreError | None:
+        """Read the SQLSTATE; an error without one comes from the connection itself."""
+        if not isinstance(error, psycopg.Error):
+            return None
+        state = error.sqlstate or "08000"
+        if state.startswith("XX"):
+            return StoreError(
+                f"{self.name} is damaged ({_line(error)}): "
+                "`linewatch verify` tells more, `linewatch restore FILE` brings a backup back"
+            )
+        remedy = _REMEDIES.get(state) or _REMEDIES.get(state[:2])
+        if remedy is None:
+            return None
+        return StoreUnavailable(f"{self.name} cannot be used now ({_line(error)}): {remedy}")
+
+    def _engine(self, settings: dict[str, str], **options: Any) -> Engine:  # noqa: ANN401 - as SQLAlchemy's create_engine takes them
+        """Connect with settings of the session; a connection that broke meanwhile is replaced."""
+        given = str(self._url.query.get("options", ""))
+        own = " ".join(f"-c {name}={value}" for name, value in settings.items())
+        return create_engine(
+            self._url.difference_update_query(["options"]),
+            pool_pre_ping=True,
+            connect_args={
+                "options": f"{given} {own}".strip(),
+                "connect_timeout": int(self._option("connect_timeout", _CONNECT_SECONDS)),
+                "application_name": self._option("application_name", "linewatch"),
+                "keepalives_idle": 10,
+                "keepalives_interval": 5,
+                "keepalives_count": 3,
+                "tcp_user_timeout": 30_000,
+            },
+            **options,
+        )
+
+    def _listed(self, name: str) -> Sequence[str]:
+        given = self._url.query.get(name, ())
+        return (given,) if isinstance(given, str) else given
+
+    def _option(self, name: str, default: str | int) -> str:
+        """Let the address decide where it says something."""
+        return str(self._url.query.get(name, default))
+
+
+def _take_turns(connection: Connection) -> None:
+    connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({WRITING_LOCK})")
+
+
+def _use(connection: psycopg.Connection, _record: object) -> None:
+    """Share the store with all others; this lasts as long as the connection."""
+    query = "SELECT pg_try_advisory_lock_shared(%s)"
+    if connection.execute(query, [USING_LOCK]).fetchone() != (True,):
+        raise StoreUnavailable("The store is being restored or moved: try again when that is done")
+    connection.rollback()
+
+
+def _without_port(host: str) -> str:
+    return host.partition(":")[0] if host.count(":") == 1 else host
+
+
+def _text(duration: timedelta) -> str:
+    return f"{duration // timedelta(milliseconds=1)}ms"
+
+
+def _line(error: BaseException) -> str:
+    return " ".join(str(error).split())

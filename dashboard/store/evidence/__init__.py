@@ -1,0 +1,1 @@
+"""What joins tracking and rejections: all that is known of one hash."""

@@ -1,0 +1,195 @@
+"""Answers: what came of asking a network about a hash, and the evidence that this makes."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Connection, Row, select
+
+from dashboard.domain.exclusion import StoredRejection
+from dashboard.domain.observation import ExclusionAnswer, Failure, FailureKind, Operation
+from dashboard.domain.quantity import NetworkId, TxHash
+from dashboard.domain.verdict import Evidence
+from dashboard.store.engine.upsert import put
+from dashboard.store.monitoring.upstream_failures import note_answer, note_failure
+from dashboard.store.rejections.versions import versions_among
+from dashboard.store.schema import (
+    checks,
+    cohorts,
+    tracked_hashes,
+    watched_cohorts,
+)
+from dashboard.store.tracking.cohorts import Cohort, portions
+from dashboard.store.tracking.follow_ups import follow_ups_among
+from dashboard.store.tracking.poll_results import (
+    NO_FAILURE,
+    Asked,
+    Outcome,
+    record_cohorts,
+    row_of_failure,
+)
+
+
+def record_answers(
+    connection: Connection,
+    network_id: NetworkId,
+    asked_at: datetime,
+    answers: Sequence[ExclusionAnswer],
+    *,
+    is_polled: bool = True,
+) -> None:
+    """Remember that these hashes were asked about, which were answered, and which not and why.
+
+    Only a poll asks again, so only its failures tell that the network does not answer; any answer
+    tells that it does. Records themselves are kept by `save_polled`.
+    """
+    of_hash = {answer.tx_hash: answer for answer in answers}
+    asked = []
+    for cohort, size in _cohorts_among(connection, network_id, list(of_hash)):
+        theirs = [of_hash.pop(each) for each in cohort.hashes]
+        asked.append(Asked(cohort, theirs, is_whole=len(theirs) == size))
+    record_cohorts(connection, network_id, asked_at, asked)
+    _record_unwatched(connection, network_id, asked_at, of_hash.values())
+    if is_polled or any(answer.failure is None for answer in answers):
+        _note_network(connection, network_id, asked_at, answers)
+
+
+def record_asked(
+    connection: Connection, network_id: NetworkId, asked_at: datetime, asked: Sequence[Asked]
+) -> dict[int, Outcome]:
+    """Remember what came of polling cohorts; return of each what came of those who stay in it.
+
+    The others left for new cohorts. Of a cohort about which there is no news one row is written,
+    however many its hashes are.
+    """
+    stayed = record_cohorts(connection, network_id, asked_at, asked)
+    _note_network(connection, network_id, asked_at, [a for each in asked for a in each.answers])
+    return stayed
+
+
+def evidence(
+    connection: Connection, network_id: NetworkId | None, tx_hash: TxHash
+) -> list[Evidence]:
+    """Return what is held about a hash on one network, or on all: one for each that knows it.
+
+    A network that never watched it, was never asked and holds no record is left out.
+    """
+    held = evidence_among(connection, [tx_hash])[tx_hash]
+    return [each for each in held if network_id in {None, each.network_id}]
+
+
+def evidence_among(
+    connection: Connection, hashes: Sequence[TxHash]
+) -> dict[TxHash, list[Evidence]]:
+    """Return what is held about each of these hashes on all networks, in order of their ids."""
+    ends, stored = follow_ups_among(connection, hashes), versions_among(connection, hashes)
+    query = select(tracked_hashes).where(tracked_hashes.c.tx_hash.in_(hashes))
+    tracked = {row.tx_hash: row for row in connection.execute(query)}
+    asked: defaultdict[TxHash, dict[NetworkId, Row[Any]]] = defaultdict(dict)
+    for row in connection.execute(select(checks).where(checks.c.tx_hash.in_(hashes))):
+        asked[row.tx_hash][row.network_id] = row
+    of_cohorts = watched_cohorts.c.cohort_id.in_({row.cohort_id for row in tracked.values()})
+    watched: defaultdict[int, dict[NetworkId, Row[Any]]] = defaultdict(dict)
+    for row in connection.execute(select(watched_cohorts).where(of_cohorts)):
+        watched[row.cohort_id][row.network_id] = row
+    found = {}
+    for tx_hash in ends:
+        wish = tracked.get(tx_hash)
+        rows = asked[tx_hash] | ({} if wish is None else watched[wish.cohort_id])
+        held = _by_network(stored[tx_hash])
+        known = Evidence(NetworkId(0), tx_hash, (), None if wish is None else wish.attempted_at)
+        found[tx_hash] = [
+            _evidence(
+                replace(
+                    known,
+                    network_id=each,
+                    records=tuple(version.record for version in held[each]),
+                    is_dated_ahead=any(version.is_dated_ahead for version in held[each][:1]),
+                    follow_up=ends[tx_hash].get(each),
+                ),
+                rows.get(each),
+            )
+            for each in sorted({*held, *rows, *ends[tx_hash]})
+        ]
+    return found
+
+
+def _by_network(
+    stored: Sequence[StoredRejection],
+) -> defaultdict[NetworkId, list[StoredRejection]]:
+    held: defaultdict[NetworkId, list[StoredRejection]] = defaultdict(list)
+    for each in stored:
+        held[each.network_id].append(each)
+    return held
+
+
+def _evidence(known: Evidence, check: Row[Any] | None) -> Evidence:
+    if check is None:
+        return known
+    failure = None
+    if check.failure_kind is not None:
+        failure = Failure(FailureKind(check.failure_kind), check.failure_message)
+    return replace(
+        known,
+        first_answered_at=check.first_answered_at,
+        last_answered_at=check.last_answered_at,
+        failing_since=check.failing_since,
+        failure=failure,
+    )
+
+
+def _cohorts_among(
+    connection: Connection, network_id: NetworkId, hashes: Sequence[TxHash]
+) -> list[tuple[Cohort, int]]:
+    """Return cohorts with those of the hashes that are in them, and how many all of them are."""
+    column, watched = tracked_hashes.c, watched_cohorts.c
+    found: defaultdict[tuple[int, bool, int], list[TxHash]] = defaultdict(list)
+    for some in portions(hashes):
+        query = (
+            select(cohorts.c.cohort_id, watched.is_rejected, cohorts.c.size, column.tx_hash)
+            .select_from(tracked_hashes)
+            .join(cohorts)
+            .join(watched_cohorts, watched.cohort_id == cohorts.c.cohort_id)
+            .where(column.tx_hash.in_(some), watched.network_id == network_id)
+        )
+        for *cohort, tx_hash in connection.execute(query):
+            found[tuple(cohort)].append(tx_hash)
+    return [(Cohort(*key[:2], each), key[2]) for key, each in found.items()]
+
+
+def _record_unwatched(
+    connection: Connection,
+    network_id: NetworkId,
+    asked_at: datetime,
+    answers: Iterable[ExclusionAnswer],
+) -> None:
+    """Write a row for each hash that nobody watches on the network."""
+    answered, failed = [], []
+    for answer in answers:
+        asked = {"tx_hash": answer.tx_hash, "network_id": network_id, "last_asked_at": asked_at}
+        if answer.failure is None:
+            at = {"first_answered_at": asked_at, "last_answered_at": asked_at}
+            answered.append(asked | at | NO_FAILURE)
+        else:
+            failed.append(asked | {"failing_since": asked_at} | row_of_failure(answer.failure))
+    put(connection, checks, answered, keep=frozenset({"first_answered_at"}))
+    put(connection, checks, failed, keep=frozenset({"failing_since"}))
+
+
+def _note_network(
+    connection: Connection,
+    network_id: NetworkId,
+    asked_at: datetime,
+    answers: Sequence[ExclusionAnswer],
+) -> None:
+    """Keep whether the network answers at all: one answer shows that it does."""
+    operation = Operation.EXCLUSION_STATUS
+    failures = [answer.failure for answer in answers if answer.failure is not None]
+    if len(failures) < len(answers):
+        note_answer(connection, network_id, operation, asked_at)
+    elif failures:
+        note_failure(connection, network_id, asked_at, (operation, failures[0]))

@@ -1,0 +1,190 @@
+"""Backfill: base fees of the blocks that no poll saw, at the time they probably had.
+
+A poll sees one block, while others come and go; `baseFeeHistory` tells of each. It names neither
+blocks nor times, so the times are counted back from the answer. Two answers in a row are aligned,
+so that each block gives one value at most; those that polls saw are found among them by fee, time
+and order, and are not told again. Where two answers fit in several ways, as on a flat chain, a time
+has a value only where it has the same one in all of them.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime, timedelta
+from typing import Final, NamedTuple
+
+from sqlalchemy import Connection, select
+
+from dashboard.domain.alignment import Fit, fits
+from dashboard.domain.fee_rollup import FeeSeries, SeenFee
+from dashboard.domain.quantity import NetworkId, Wei
+from dashboard.store.engine.upsert import insert_all_new
+from dashboard.store.fees.busy_fees import judge
+from dashboard.store.fees.ingest import ESTIMATED
+from dashboard.store.fees.rollups import Arrival
+from dashboard.store.schema import base_fee_histories, estimated_base_fees, suggested_gas_fees
+from dashboard.store.schema.columns import milliseconds_of, moment_of
+
+_BLOCKS_OFF: Final = 2
+_DRIFT: Final = 4
+"""A probable time is off by some blocks, and by one part in so many of its age: no pace is even."""
+
+_SLOWEST: Final = 2
+"""A mean time between blocks that is longer, in usual ones, is no pace: the chain stood still."""
+
+_MILLISECOND: Final = timedelta(milliseconds=1)
+_KNOWN: Final = (
+    (suggested_gas_fees.c.asked_at, suggested_gas_fees.c.estimated_base_fee),
+    (estimated_base_fees.c.at, estimated_base_fees.c.base_fee),
+)
+
+
+class Answer(NamedTuple):
+    """One `baseFeeHistory`, and the base fee that was observed at the same time, if one was."""
+
+    base_fees: Sequence[Wei]
+    asked_at: datetime
+    observed: Wei | None = None
+
+
+class Timed(NamedTuple):
+    """A base fee, and when it was seen or probably held."""
+
+    at: datetime
+    base_fee: Wei
+
+
+def backfill(
+    connection: Connection, network_id: NetworkId, answer: Answer, block_time: timedelta
+) -> dict[FeeSeries, list[Arrival]]:
+    """Keep the base fees of those blocks of a history that nobody saw.
+
+    `base_fee_histories` still holds the answer before this one: what that told too is not told
+    again. Thresholds must be kept already. Return what was kept, for roll-ups.
+    """
+    answer = answer._replace(asked_at=_as_stored(answer.asked_at))
+    earlier = _earlier(connection, network_id)
+    told = list(_told(answer, earlier, block_time))
+    if not told:
+        return {}
+    since = told[0].at - _leeway(answer.asked_at - told[0].at, block_time)
+    if earlier is not None and earlier.asked_at < told[0].at:
+        since = max(since, earlier.asked_at + _MILLISECOND)  # none of these blocks was there then
+    seen = _seen(connection, network_id, since, answer.asked_at)
+    if answer.observed is not None:
+        seen.append(Timed(answer.asked_at, answer.observed))
+    placed = dict(_apart(unseen(told, seen, block_time), {each.at for each in seen}))
+    base_fees = [(milliseconds_of(at), base_fee) for at, base_fee in placed.items()]
+    judged = judge(connection, network_id, base_fees)
+    rows = [
+        {"network_id": network_id, "at": at, "base_fee": placed[at], "is_busy": is_busy}
+        for at, is_busy in zip(placed, judged, strict=True)
+    ]
+    insert_all_new(connection, estimated_base_fees, rows)
+    kept = zip(base_fees, judged, strict=True)
+    busy = [(at, Wei(is_busy)) for (at, _), is_busy in kept if is_busy is not None]
+    return {
+        series: [Arrival(SeenFee(at, value, is_estimated=True)) for at, value in values]
+        for series, values in zip(ESTIMATED, (base_fees, busy), strict=True)
+    }
+
+
+def _earlier(connection: Connection, network_id: NetworkId) -> Answer | None:
+    query = select(base_fee_histories.c.base_fees, base_fee_histories.c.asked_at)
+    row = connection.execute(query.where(base_fee_histories.c.network_id == network_id)).first()
+    return None if row is None else Answer(row.base_fees, row.asked_at)
+
+
+def _told(answer: Answer, earlier: Answer | None, block_time: timedelta) -> Iterator[Timed]:
+    """Yield the base fees that may be placed, oldest first, and their times.
+
+    Where the answer fits onto the earlier one in one way, they are those of the blocks that came
+    since, at times since. Where it does not fit, they are all, the oldest first as the gas API
+    tells them.
+    """
+    fees, asked_at, _ = answer
+    found: list[Fit] = []
+    if earlier is not None and earlier.asked_at < asked_at:
+        elapsed = asked_at - earlier.asked_at
+        found = fits(earlier.base_fees, fees)
+        if len(found) > 1 or not all(fit.is_certain for fit in found):
+            yield from _agreed(found, asked_at, elapsed, block_time)
+            return
+        for fit in found:
+            fees = fit.base_fees[len(fees) - fit.most :]
+            block_time = min(_SLOWEST * block_time, elapsed / max(1, fit.most))
+    for age in range(len(fees) - 1, -1, -1):
+        yield Timed(_as_stored(asked_at - age * block_time), fees[len(fees) - 1 - age])
+
+
+def _agreed(
+    found: Sequence[Fit], asked_at: datetime, elapsed: timedelta, block_time: timedelta
+) -> Iterator[Timed]:
+    """Yield a base fee for each block time since the earlier answer in which all ways agree."""
+    blocks = min(max((fit.most for fit in found), default=0), elapsed // block_time)
+    for age in range(blocks - 1, -1, -1):
+        fees = {fit.common_fee(*_ages(fit, age, elapsed, block_time)) for fit in found}
+        if len(fees) == 1 and (base_fee := fees.pop()) is not None:
+            yield Timed(_as_stored(asked_at - age * block_time), base_fee)
+
+
+def _ages(fit: Fit, age: int, elapsed: timedelta, block_time: timedelta) -> tuple[int, int]:
+    """Return which blocks, by age, may have been the newest one so many block times ago.
+
+    With few new blocks it is the last one from before them, with many they came faster.
+    """
+    fastest = -(-age * fit.most * block_time // elapsed)
+    return min(age, fit.fewest), min(max(age, fastest), fit.most)
+
+
+def unseen(told: Sequence[Timed], seen: Sequence[Timed], block_time: timedelta) -> Iterator[Timed]:
+    """Yield what was told and not seen; both are in order of time.
+
+    What was seen is that block of its fee whose time is nearest, and not newer than the block that
+    was seen next.
+    """
+    times = [each.at for each in told]
+    is_seen, newest = [False] * len(told), len(told)
+    for at, base_fee in reversed(seen):
+        leeway = _leeway(times[-1] - at, block_time)
+        places = range(bisect_left(times, at - leeway), bisect_right(times, at + leeway))
+        alike = [
+            place
+            for place in places[: max(0, newest + 1 - places.start)]
+            if told[place].base_fee == base_fee
+        ]
+        if alike:
+            newest = min(alike, key=lambda place: abs(times[place] - at))
+            is_seen[newest] = True
+    yield from (each for each, was_seen in zip(told, is_seen, strict=True) if not was_seen)
+
+
+def _leeway(age: timedelta, block_time: timedelta) -> timedelta:
+    """Return how far a probable time of this age may be off."""
+    return _BLOCKS_OFF * block_time + max(age, timedelta()) / _DRIFT
+
+
+def _apart(values: Iterable[Timed], taken: set[datetime]) -> Iterator[Timed]:
+    """Yield each value at a time of its own: a moment earlier where another one has it."""
+    for at, base_fee in values:
+        own = at
+        while own in taken:
+            own -= _MILLISECOND
+        taken.add(own)
+        yield Timed(own, base_fee)
+
+
+def _seen(
+    connection: Connection, network_id: NetworkId, since: datetime, until: datetime
+) -> list[Timed]:
+    """Return the base fees that are known between two times, oldest first."""
+    found: list[Timed] = []
+    for at, base_fee in _KNOWN:
+        query = select(at, base_fee).where(at.table.c.network_id == network_id)
+        found += map(Timed._make, connection.execute(query.where(at.between(since, until))))
+    return sorted(found)
+
+
+def _as_stored(at: datetime) -> datetime:
+    return moment_of(milliseconds_of(at))

@@ -1,0 +1,138 @@
+"""Fees as they arrive: of each moment one answer is kept, the one from the better source."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from sqlalchemy import Connection, RowMapping, Table, select
+
+from dashboard.domain.fee_rollup import FeeSeries, SeenFee
+from dashboard.domain.observation import GasObservation, GasSource, Operation
+from dashboard.domain.quantity import NetworkId, Wei
+from dashboard.store.engine.driver import read_rows
+from dashboard.store.engine.upsert import insert_new, put
+from dashboard.store.fees.busy_fees import judge
+from dashboard.store.fees.rollups import Arrival, Arrivals
+from dashboard.store.fees.suggested_fees_row import row_of_fees
+from dashboard.store.schema import fee_marks, suggested_gas_fees
+from dashboard.store.schema.columns import milliseconds_of
+
+SUGGESTED: Final = (
+    FeeSeries.ESTIMATED_BASE_FEE,
+    FeeSeries.MEDIUM_MAX_PRIORITY_FEE,
+    FeeSeries.IS_BUSY,
+)
+"""What is rolled up of `suggestedGasFees`; each stands in the column of its name."""
+
+ESTIMATED: Final = (FeeSeries.ESTIMATED_BASE_FEE, FeeSeries.IS_BUSY)
+"""What is rolled up of an estimated base fee."""
+
+_FORGET_ESTIMATE: Final = (
+    "DELETE FROM estimated_base_fees WHERE network_id = ? AND at = ? RETURNING base_fee, is_busy"
+)
+
+MARKS: Final = {
+    Operation.BASE_FEE_PERCENTILE: FeeSeries.BASE_FEE_PERCENTILE,
+    Operation.BUSY_THRESHOLD: FeeSeries.BUSY_THRESHOLD,
+}
+
+
+def keep_suggested_fees(
+    connection: Connection, observation: GasObservation, arrivals: Arrivals
+) -> None:
+    """Keep the suggested fees of an observation, if any; add what that is for roll-ups.
+
+    Its threshold must be kept already: the base fee is judged by it.
+    """
+    row = suggested_row(observation)
+    if row is None:
+        return
+    network_id, at = observation.network_id, milliseconds_of(observation.asked_at)
+    [row["is_busy"]] = judge(connection, network_id, [(at, row["estimated_base_fee"])])
+    is_kept, held = _keep(connection, suggested_gas_fees, row)
+    if not is_kept:
+        return
+    if held is None:
+        replaced = _forget_estimate(connection, network_id, at)
+    else:
+        replaced = {series: SeenFee(at, fee) for series, fee in rolled_up_of(held)}
+    for series, fee in rolled_up_of(row):
+        arrivals[series].append(Arrival(SeenFee(at, fee), replaced.get(series)))
+
+
+def rolled_up_of(row: Mapping[str, Any] | RowMapping) -> Iterator[tuple[FeeSeries, Wei]]:
+    """Yield what a row of suggested fees tells of each series; one may not have been judged."""
+    for series in SUGGESTED:
+        fee = row[series.name.lower()]
+        if fee is not None:
+            yield series, fee
+
+
+def keep_marks(connection: Connection, observation: GasObservation, arrivals: Arrivals) -> None:
+    """Keep percentile and threshold of an observation, if any; add what that is for roll-ups."""
+    at = milliseconds_of(observation.asked_at)
+    for operation, row in mark_rows(observation):
+        is_kept, held = _keep(connection, fee_marks, row)
+        if is_kept:
+            instead_of = None if held is None else SeenFee(at, held["fee"])
+            arrivals[MARKS[operation]].append(Arrival(SeenFee(at, row["fee"]), instead_of))
+
+
+def suggested_row(observation: GasObservation) -> dict[str, Any] | None:
+    """Lay the suggested fees of an observation out as a row."""
+    if observation.suggested_gas_fees is None:
+        return None
+    return {
+        "network_id": observation.network_id,
+        "asked_at": observation.asked_at,
+        "source": observation.source_of(Operation.SUGGESTED_GAS_FEES),
+        **row_of_fees(observation.suggested_gas_fees),
+    }
+
+
+def mark_rows(observation: GasObservation) -> Iterator[tuple[Operation, dict[str, Any]]]:
+    """Lay percentile and threshold of an observation out as rows."""
+    marks: dict[Operation, Wei | None] = {
+        Operation.BASE_FEE_PERCENTILE: observation.base_fee_percentile,
+        Operation.BUSY_THRESHOLD: observation.busy_threshold,
+    }
+    for operation, fee in marks.items():
+        if fee is not None:
+            yield (
+                operation,
+                {
+                    "network_id": observation.network_id,
+                    "operation": operation,
+                    "asked_at": observation.asked_at,
+                    "fee": fee,
+                    "source": observation.source_of(operation),
+                },
+            )
+
+
+def _keep(
+    connection: Connection, table: Table, row: Mapping[str, Any]
+) -> tuple[bool, RowMapping | None]:
+    """Insert a row, or put it in the place of one from a worse source; say whether, and which."""
+    if insert_new(connection, table, row):
+        return True, None
+    same = (column == row[column.name] for column in table.primary_key)
+    held = connection.execute(select(table).where(*same)).mappings().one()
+    if not GasSource(row["source"]).is_better_than(GasSource(held["source"])):
+        return False, held
+    put(connection, table, [row])
+    return True, held
+
+
+def _forget_estimate(
+    connection: Connection, network_id: NetworkId, at: int
+) -> dict[FeeSeries, SeenFee]:
+    """Forget the base fee that was only estimated to be of this moment; return what it told."""
+    for values in read_rows(connection, _FORGET_ESTIMATE, (network_id, at)):
+        return {
+            series: SeenFee(at, value, is_estimated=True)
+            for series, value in zip(ESTIMATED, values, strict=True)
+            if value is not None
+        }
+    return {}

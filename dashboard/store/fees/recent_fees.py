@@ -1,0 +1,183 @@
+"""Rolling fees: the newest fees of a network, kept sorted in memory and equal to what is stored.
+
+Read once, they are brought on by what each transaction saves. One statement, which reads four
+numbers off the ends of indexes, tells whether anybody else has changed what is stored; then they
+are read anew. Of those who change it,
+
+- another worker has been given a lease, and has counted `last_token` on by that;
+- a history that is put in counts it on as well, and so does a restored backup;
+- retention forgets the oldest first, so the oldest one is not the same any more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import datetime, timedelta
+from threading import Lock
+from typing import Final, NamedTuple
+
+from sqlalchemy import Connection
+
+from dashboard.domain.fee_percentiles import RankedFees, TimedFees
+from dashboard.domain.fee_rollup import FeeSeries, SeenFee
+from dashboard.domain.quantity import NetworkId
+from dashboard.store.engine.driver import read_rows
+from dashboard.store.fees.rollups import Arrival
+from dashboard.store.schema.columns import milliseconds_of
+
+_FAR: Final = 10
+"""A window that moves by more than this part of its length is read anew: that costs less."""
+
+
+class _Place(NamedTuple):
+    """Where the fees of a series stand."""
+
+    table: str
+    at: str
+    fee: str
+
+
+_PLACES: Final = {
+    FeeSeries.ESTIMATED_BASE_FEE: (
+        _Place("suggested_gas_fees", "asked_at", "estimated_base_fee"),
+        _Place("estimated_base_fees", "at", "base_fee"),
+    ),
+    FeeSeries.MEDIUM_MAX_PRIORITY_FEE: (
+        _Place("suggested_gas_fees", "asked_at", "medium_max_priority_fee"),
+    ),
+}
+"""What is estimated stands in the second place."""
+
+_OLDEST: Final = (
+    "(SELECT min({0.at}) FROM {0.table} WHERE network_id = ? AND {0.at} BETWEEN ? AND ?)"
+)
+_SIGNS_OF: Final = "SELECT last_token, {} FROM installation"
+_SIGNS: Final = {
+    series: _SIGNS_OF.format(", ".join(map(_OLDEST.format, places)))
+    for series, places in _PLACES.items()
+}
+_VALUES: Final = (
+    "SELECT {0.at}, {0.fee} FROM {0.table} WHERE network_id = ? AND {0.at} BETWEEN ? AND ?"
+)
+
+
+class _Held(NamedTuple):
+    """What is in memory: up to `horizon` (milliseconds), under the signs of its being right."""
+
+    last_token: int
+    horizon: int
+    ranked: RankedFees
+    parts: tuple[TimedFees, ...]
+
+
+class RollingFees:
+    """One fee of one network over the last `length`."""
+
+    def __init__(self, network_id: NetworkId, series: FeeSeries, length: timedelta) -> None:
+        """Read nothing yet."""
+        self._network_id = network_id
+        self._series = series
+        self._length = length // timedelta(milliseconds=1)
+        self._held: _Held | None = None
+
+    def read(self, connection: Connection, now: datetime) -> RankedFees:
+        """Return what is stored from `length` before `now` to now, both included.
+
+        In a transaction that writes: what it saved before this must have been noted. The fees
+        are as told until the next call.
+        """
+        until = milliseconds_of(now)
+        since = until - self._length
+        values = [self._network_id, since, until] * len(_PLACES[self._series])
+        [(last_token, *oldest)] = read_rows(connection, _SIGNS[self._series], values)
+        held = self._held
+        if held is not None and _can_move(held, since, until):
+            for part in held.parts:
+                part.move(since, until)
+            if held.last_token == last_token and oldest == [each.first_at for each in held.parts]:
+                return held.ranked
+        self._held = held = self._read(connection, since, until, last_token)
+        return held.ranked
+
+    def note(self, arrivals: Sequence[Arrival]) -> None:
+        """Take in what the transaction under way saved."""
+        if self._held is None:
+            return
+        try:
+            for value, instead_of in arrivals:
+                _take_in(self._held, value, instead_of)
+        except ValueError:
+            self.forget()
+
+    def forget(self) -> None:
+        """Hold nothing, so that the next reading is of what is stored."""
+        self._held = None
+
+    def _read(self, connection: Connection, since: int, until: int, last_token: int) -> _Held:
+        """Read all, and as far ahead of `until`, for a clock that was set back since."""
+        horizon, ranked = until + self._length, RankedFees()
+        parts = []
+        for is_estimated, place in enumerate(_PLACES[self._series]):
+            span = (self._network_id, since, horizon)
+            rows = read_rows(connection, _VALUES.format(place), span)
+            values = [SeenFee(at, fee, bool(is_estimated)) for at, fee in rows]
+            parts.append(TimedFees(ranked, values, since, until))
+        return _Held(last_token, horizon, ranked, tuple(parts))
+
+
+def _take_in(held: _Held, value: SeenFee, instead_of: SeenFee | None) -> None:
+    """Do so; ValueError where others may have changed what is stored around it."""
+    if value.at > held.horizon:
+        return
+    if instead_of is not None:
+        held.parts[instead_of.is_estimated].remove(instead_of)
+    held.parts[value.is_estimated].add(value)
+
+
+def _can_move(held: _Held, since: int, until: int) -> bool:
+    """Whether the time went on, and neither far nor beyond what is held."""
+    part = held.parts[0]
+    step = since - part.since
+    return 0 <= step <= (until - since) // _FAR and until <= held.horizon
+
+
+class RecentFees:
+    """What a worker concludes busyness from: base fees and medium priority fees of a network.
+
+    The bound moves with the ticks of the poll, and each transaction that saves fees is one `turn`.
+    """
+
+    def __init__(
+        self, network_id: NetworkId, base_fees: timedelta, priority_fees: timedelta
+    ) -> None:
+        """Hold them over these lengths; read nothing yet."""
+        self._one_at_a_time = Lock()
+        self._base_fees = RollingFees(network_id, FeeSeries.ESTIMATED_BASE_FEE, base_fees)
+        self._priority_fees = RollingFees(
+            network_id, FeeSeries.MEDIUM_MAX_PRIORITY_FEE, priority_fees
+        )
+
+    @contextmanager
+    def turn(self) -> Iterator[None]:
+        """Enclose a transaction: unless this ends well, nothing of it is held."""
+        with self._one_at_a_time:
+            try:
+                yield
+            except BaseException:
+                self._base_fees.forget()
+                self._priority_fees.forget()
+                raise
+
+    def note(self, arrivals: Mapping[FeeSeries, Sequence[Arrival]]) -> None:
+        """Take in what the transaction under way saved."""
+        self._base_fees.note(arrivals.get(FeeSeries.ESTIMATED_BASE_FEE, ()))
+        self._priority_fees.note(arrivals.get(FeeSeries.MEDIUM_MAX_PRIORITY_FEE, ()))
+
+    def base_fees(self, connection: Connection, now: datetime) -> RankedFees:
+        """Return the base fees until now."""
+        return self._base_fees.read(connection, now)
+
+    def priority_fees(self, connection: Connection, now: datetime) -> RankedFees:
+        """Return the medium suggested priority fees until now."""
+        return self._priority_fees.read(connection, now)

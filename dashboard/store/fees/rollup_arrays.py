@@ -1,0 +1,183 @@
+"""Stored roll-ups as arrays, to see by the ten thousand which may be wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final, Self
+
+import numpy as np
+
+from dashboard.domain.fee_rollup import Level
+from dashboard.store.engine.driver import Row
+from dashboard.store.fees.array_rollups import Counted, Integers
+
+_WIDTHS: Final = (1, 2, 4, 8)
+_PART_BITS: Final = 12
+_LARGEST_SUM: Final = 2**53
+"""Up to which a float counts exactly."""
+
+
+class RollupArrays:
+    """Roll-ups of one series and level as rows with all columns, oldest first."""
+
+    def __init__(self, level: Level, rows: Sequence[Row]) -> None:
+        """Take rows; there must be one."""
+        columns = list(zip(*rows, strict=True))
+        self._level = level
+        self.begins, self.first, self.last = (_integers(columns[each]) for each in (3, 4, 5))
+        self.lowest, self.highest = (_integers(columns[each]) for each in (6, 7))
+        totals = [int.from_bytes(each, "big") for each in columns[8]]
+        self.totals = np.array(totals, dtype=object)
+        self.seen, self.estimated = (_integers(columns[each]) for each in (9, 10))
+        self.median, self.p90 = (_integers(columns[each]) for each in (11, 12))
+        self.last_fee, self.gap = (_integers(columns[each]) for each in (13, 14))
+        self.histograms = Histograms.decode(columns[15])
+
+    def odd(self) -> Integers:
+        """Return when those begin that contradict themselves."""
+        lasts_to = self.begins + self._level.length
+        wrong = (self.begins % self._level.length != 0) | (self.seen < 1) | (self.gap < 0)
+        wrong |= (self.first < self.begins) | (self.last < self.first) | (self.last >= lasts_to)
+        wrong |= (self.last_fee < self.lowest) | (self.last_fee > self.highest)
+        wrong |= (self.estimated < 0) | (self.estimated > self.seen)
+        seen = self.seen.astype(object)
+        wrong |= (self.totals < self.lowest * seen) | (self.totals > self.highest * seen)
+        counted = self.histograms
+        wrong |= counted.sums(len(self.begins)) != self.seen
+        for percent, told in ((50, self.median), (90, self.p90)):
+            quantile = counted.quantile(percent, len(self.begins))
+            wrong |= np.clip(quantile, self.lowest, self.highest) != told
+        odd: Integers = self.begins[wrong]
+        return odd
+
+    def unlike(self, parts: RollupArrays | None, *, keeps_all: bool) -> Integers:
+        """Return when those begin, or should, that may say something else than their parts do.
+
+        Those without any part are told where the parts `keeps_all`.
+        """
+        if parts is None:
+            return self.begins if keeps_all else self.begins[:0]
+        made = parts.rolled_up(self._level)
+        lacking = np.setdiff1d(made.begins, self.begins)
+        mine, theirs = np.isin(self.begins, made.begins), np.isin(made.begins, self.begins)
+        differs = np.zeros(int(mine.sum()), bool)
+        for name in ("first", "last", "lowest", "highest", "totals", "seen", "estimated"):
+            differs |= getattr(self, name)[mine] != getattr(made, name)[theirs]
+        for name in ("last_fee", "gap"):
+            differs |= getattr(self, name)[mine] != getattr(made, name)[theirs]
+        differs |= self.histograms.differ(made.histograms, mine, theirs)
+        alone = self.begins[~mine] if keeps_all else self.begins[:0]
+        return np.concatenate([lacking, self.begins[mine][differs], alone])
+
+    def rolled_up(self, level: Level) -> Self:
+        """Roll up to a longer level, but for percentiles."""
+        begins = self.begins - self.begins % level.length
+        starts = np.flatnonzero(np.diff(begins, prepend=begins[0] - 1))
+        ends = np.append(starts[1:], len(begins)) - 1
+        made = object.__new__(type(self))
+        made._level = level
+        made.begins, made.first, made.last = begins[starts], self.first[starts], self.last[ends]
+        made.lowest = np.minimum.reduceat(self.lowest, starts)
+        made.highest = np.maximum.reduceat(self.highest, starts)
+        made.totals = np.add.reduceat(self.totals, starts)
+        made.seen = np.add.reduceat(self.seen, starts)
+        made.estimated = np.add.reduceat(self.estimated, starts)
+        made.last_fee = self.last_fee[ends]
+        between = self.first - np.append(self.first[0], self.last[:-1])
+        between[starts] = 0
+        made.gap = np.maximum.reduceat(np.maximum(self.gap, between), starts)
+        stretch = np.repeat(np.arange(len(starts)), np.diff(starts, append=len(begins)))
+        made.histograms = self.histograms.owned_by(stretch)
+        return made
+
+
+class Histograms:
+    """Histograms of many roll-ups: `counts` of `parts`, each of the roll-up that it `owners`."""
+
+    def __init__(self, owners: Integers, parts: Integers, counts: Integers) -> None:
+        """Take them, those of one owner together and ascending."""
+        self.owners, self.parts, self.counts = owners, parts, counts
+
+    @classmethod
+    def decode(cls, blobs: Sequence[bytes]) -> Self:
+        """Read many; what cannot be read counts nothing."""
+        lengths = _integers([len(each) for each in blobs])
+        octets = np.frombuffer(b"".join(blobs), np.uint8).astype(np.int64)
+        begins = np.append(0, np.cumsum(lengths))[:-1]
+        widths = np.zeros_like(lengths)
+        widths[lengths > 0] = octets[begins[lengths > 0]]
+        of_entry = 2 + widths
+        is_read = np.isin(widths, _WIDTHS) & ((lengths - 1) % of_entry == 0)
+        entries = np.where(is_read, (lengths - 1) // of_entry, 0)
+        owners = np.repeat(np.arange(len(blobs)), entries)
+        place = np.arange(len(owners)) - np.repeat(np.cumsum(entries) - entries, entries)
+        first = begins[owners] + 1
+        at = first + 2 * place
+        parts = octets[at] | octets[at + 1] << 8
+        counts = np.zeros_like(parts)
+        width = widths[owners]
+        at = first + 2 * entries[owners] + width * place
+        for octet in range(int(width.max(initial=0))):
+            has = width > octet
+            counts[has] |= octets[at[has] + octet] << 8 * octet
+        is_counted = (counts > 0) & (parts >> _PART_BITS == 0)  # no fee is larger
+        return cls(owners[is_counted], parts[is_counted], counts[is_counted])
+
+    def owned_by(self, owner_of: Integers) -> Histograms:
+        """Give each to another owner; those of one are added up where they are compared."""
+        return Histograms(owner_of[self.owners], self.parts, self.counts)
+
+    def added_up(self) -> Histograms:
+        """Put those of one owner together, each part once."""
+        keys = self.owners << _PART_BITS | self.parts
+        order = np.argsort(keys, kind="stable")
+        ascending = keys[order]
+        firsts = np.flatnonzero(np.diff(ascending, prepend=-1))
+        owners, parts = ascending[firsts] >> _PART_BITS, self.parts[order][firsts]
+        return Histograms(owners, parts, np.add.reduceat(self.counts[order], firsts))
+
+    def sums(self, many: int) -> Integers:
+        """Return how much each of so many owners counts."""
+        sums: Integers = _summed(self.owners, self.counts, many)
+        return sums
+
+    def quantile(self, percent: int, many: int) -> Integers:
+        """Return the percentile of each of so many owners, 0 of those that count nothing."""
+        found = np.zeros(many, np.int64)
+        if len(self.owners):
+            starts = np.flatnonzero(np.diff(self.owners, prepend=-1))
+            told = Counted(starts, self.parts, self.counts)
+            found[self.owners[starts]] = told.quantile(percent)
+        return found
+
+    def differ(self, other: Histograms, mine: Any, theirs: Any) -> Any:  # noqa: ANN401 - arrays of bool
+        """Return of each chosen owner whether the other's chosen one counts something else."""
+        here, there = self._keyed(mine), other._keyed(theirs)
+        keys = np.concatenate([here[0], there[0]])
+        uniques, place = np.unique(keys, return_inverse=True)
+        left = _summed(place, np.concatenate([here[1], -there[1]]), len(uniques))
+        differs = np.zeros(int(mine.sum()), bool)
+        differs[uniques[left != 0] >> _PART_BITS] = True
+        return differs
+
+    def _keyed(self, chosen: Any) -> tuple[Integers, Integers]:  # noqa: ANN401 - an array of bool
+        """Return a number for each owner and part, among those chosen, and what is counted."""
+        number = np.cumsum(chosen) - 1
+        is_chosen = chosen[self.owners]
+        owners = number[self.owners[is_chosen]]
+        return owners << _PART_BITS | self.parts[is_chosen], self.counts[is_chosen]
+
+
+def _summed(places: Integers, numbers: Integers, many: int) -> Integers:
+    """Add numbers up by their places."""
+    if not len(places):
+        return np.zeros(many, np.int64)
+    if np.abs(numbers).max() * len(numbers) < _LARGEST_SUM:
+        return np.bincount(places, numbers, many).astype(np.int64)
+    sums = np.zeros(many, np.int64)
+    np.add.at(sums, places, numbers)
+    return sums
+
+
+def _integers(numbers: Sequence[int]) -> Integers:
+    return np.array(numbers, np.int64)

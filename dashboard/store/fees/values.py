@@ -1,0 +1,100 @@
+"""Single fees as they were seen, as bare numbers, since they are read by the thousand."""
+
+from __future__ import annotations
+
+from typing import Any, Final, NamedTuple
+
+from sqlalchemy import Connection
+
+from dashboard.domain.fee_rollup import FeeSeries, SeenFee
+from dashboard.domain.observation import Operation
+from dashboard.domain.quantity import NetworkId
+from dashboard.store.engine.driver import read_rows
+
+_SEEN: Final = (
+    "SELECT asked_at AS at, {}, 0 AS is_estimated FROM suggested_gas_fees "
+    "WHERE network_id = ? AND asked_at >= ? AND asked_at < ?"
+)
+_ESTIMATED: Final = (
+    "SELECT at, {}, -1 FROM estimated_base_fees WHERE network_id = ? AND at >= ? AND at < ?"
+)
+_IS_JUDGED: Final = " AND is_busy IS NOT NULL"
+_MARKS: Final = (
+    "SELECT asked_at AS at, fee, 0 AS is_estimated FROM fee_marks "
+    "WHERE network_id = ? AND operation = '{}' AND asked_at >= ? AND asked_at < ?"
+)
+_OPERATIONS: Final = {
+    FeeSeries.BASE_FEE_PERCENTILE: Operation.BASE_FEE_PERCENTILE,
+    FeeSeries.BUSY_THRESHOLD: Operation.BUSY_THRESHOLD,
+}
+_PARTS: Final = {
+    FeeSeries.ESTIMATED_BASE_FEE: (
+        _SEEN.format("estimated_base_fee"),
+        _ESTIMATED.format("base_fee"),
+    ),
+    FeeSeries.MEDIUM_MAX_PRIORITY_FEE: (_SEEN.format("medium_max_priority_fee"),),
+    FeeSeries.IS_BUSY: (
+        _SEEN.format("is_busy") + _IS_JUDGED,
+        _ESTIMATED.format("is_busy") + _IS_JUDGED,
+    ),
+    **{series: (_MARKS.format(operation),) for series, operation in _OPERATIONS.items()},
+}
+_QUERIES: Final = {
+    series: f"{' UNION ALL '.join(parts)} ORDER BY at, is_estimated LIMIT ?"
+    for series, parts in _PARTS.items()
+}
+_LAST: Final = (
+    "SELECT asked_at, fee FROM fee_marks WHERE network_id = ? AND operation = ? AND asked_at < ? "
+    "ORDER BY asked_at DESC LIMIT 1"
+)
+_FIRST_SEEN: Final = (
+    "SELECT min(asked_at) FROM suggested_gas_fees WHERE network_id = ? AND asked_at >= ?"
+)
+_FIRST_ESTIMATED: Final = "SELECT min(at) FROM estimated_base_fees WHERE network_id = ? AND at >= ?"
+_FIRST_MARK: Final = (
+    "SELECT min(asked_at) FROM fee_marks "
+    "WHERE network_id = ? AND operation = '{}' AND asked_at >= ?"
+)
+_FIRSTS: Final = {
+    FeeSeries.ESTIMATED_BASE_FEE: (_FIRST_SEEN, _FIRST_ESTIMATED),
+    FeeSeries.MEDIUM_MAX_PRIORITY_FEE: (_FIRST_SEEN,),
+    FeeSeries.IS_BUSY: (_FIRST_SEEN, _FIRST_ESTIMATED),
+    **{series: (_FIRST_MARK.format(operation),) for series, operation in _OPERATIONS.items()},
+}
+_ALL: Final = 2**62
+
+
+class SeriesOf(NamedTuple):
+    """One fee of one network."""
+
+    network_id: NetworkId
+    series: FeeSeries
+
+
+def fee_values(
+    connection: Connection, of: SeriesOf, since: int, until: int, limit: int = _ALL
+) -> list[SeenFee]:
+    """Return what was seen from `since` to before `until` (milliseconds), oldest first.
+
+    Of one moment, what is estimated comes first.
+    """
+    values: list[Any] = [of.network_id, since, until] * len(_PARTS[of.series])
+    return [
+        SeenFee(at, fee, is_estimated < 0)
+        for at, fee, is_estimated in read_rows(connection, _QUERIES[of.series], [*values, limit])
+    ]
+
+
+def last_mark_before(connection: Connection, of: SeriesOf, at: int) -> SeenFee | None:
+    """Return the last percentile or threshold from before a time, as far as it is kept."""
+    values = (of.network_id, str(_OPERATIONS[of.series]), at)
+    for asked_at, fee in read_rows(connection, _LAST, values):
+        return SeenFee(asked_at, fee)
+    return None
+
+
+def first_value_at(connection: Connection, of: SeriesOf, since: int = -_ALL) -> int | None:
+    """Return the time of the oldest single value that is kept from a time on."""
+    values = [of.network_id, since] * len(_FIRSTS[of.series])
+    found = read_rows(connection, " UNION ALL ".join(_FIRSTS[of.series]), values)
+    return min((at for (at,) in found if at is not None), default=None)

@@ -1,0 +1,110 @@
+"""How the installation itself fares: what is owed and sent, how large the store is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Final
+
+from sqlalchemy import Connection, Select, func, select
+
+from dashboard.domain.clock_jump import ClockLeap
+from dashboard.domain.notification import DeliveryResult
+from dashboard.domain.observation import Operation
+from dashboard.domain.quantity import NetworkId
+from dashboard.domain.rejection_filter import RejectionFilter
+from dashboard.domain.store_size import StoreSize
+from dashboard.store.alerts.alert_status import PostStanding, post_standing
+from dashboard.store.engine.engine import database_of, stored_revision
+from dashboard.store.monitoring.sizes import clock_leap, last_measured
+from dashboard.store.monitoring.table_sizes import room
+from dashboard.store.monitoring.upstream_failures import answered_at
+from dashboard.store.rejections.counters import how_many
+from dashboard.store.schema import (
+    cohorts,
+    deliveries,
+    outbox,
+)
+
+_EVER: Final = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class LastTry:
+    """The last finished attempt to hand a notice over; `outcome` is the channel's word."""
+
+    attempted_at: datetime
+    result: DeliveryResult
+    outcome: str
+
+
+@dataclass(frozen=True, slots=True)
+class MailState:
+    """What became of the notices of some time, and how it goes now.
+
+    `untold` are changes that are not turned into notices yet.
+    """
+
+    standing: PostStanding
+    untold: int = 0
+    last_try: LastTry | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StoreState:
+    """How large the store is, which schema it has, and what it holds.
+
+    `measured` is by kinds, at most a day old; None where no worker measured it yet. While there
+    is a `clock_leap`, nothing is forgotten that became old by it. `free_on_disk` is now, in bytes;
+    None where the database does not tell.
+    """
+
+    size: int
+    schema: str
+    tracked: int
+    rejections: int
+    measured: StoreSize | None = None
+    clock_leap: ClockLeap | None = None
+    free_on_disk: int | None = None
+
+
+def mail_state(connection: Connection, since: datetime = _EVER) -> MailState:
+    """Count what is owed, and what became of notices that were owed from `since` on."""
+    untold = select(func.count()).where(outbox.c.expanded_at.is_(None))
+    standing = post_standing(connection, since)
+    return MailState(standing, _count(connection, untold), _last_try(connection))
+
+
+def store_state(connection: Connection, now: datetime) -> StoreState:
+    """Tell how large the store is and what it holds, without reading it through."""
+    return StoreState(
+        size=database_of(connection).size(connection),
+        schema=stored_revision(connection) or "",
+        tracked=_count(connection, select(func.sum(cohorts.c.size))),
+        rejections=how_many(connection, RejectionFilter()),
+        measured=last_measured(connection),
+        clock_leap=clock_leap(connection, now),
+        free_on_disk=room(connection).on_disk,
+    )
+
+
+def exclusion_answered_at(connection: Connection, network_id: NetworkId) -> datetime | None:
+    """Return when a network last answered a question about a hash."""
+    return answered_at(connection, network_id, Operation.EXCLUSION_STATUS)
+
+
+def receipts_answered_at(connection: Connection, network_id: NetworkId) -> datetime | None:
+    """Return when the node of a network last told what became of transactions."""
+    return answered_at(connection, network_id, Operation.TRANSACTION_RECEIPT)
+
+
+def _last_try(connection: Connection) -> LastTry | None:
+    query = select(deliveries).order_by(deliveries.c.delivery_id.desc()).limit(1)
+    row = connection.execute(query).one_or_none()
+    if row is None:
+        return None
+    return LastTry(row.attempted_at, DeliveryResult(row.result), row.outcome)
+
+
+def _count(connection: Connection, query: Select[int]) -> int:
+    return connection.scalar(query) or 0

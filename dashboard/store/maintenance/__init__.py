@@ -1,0 +1,1 @@
+"""Maintenance: migrate, back up, restore, move, verify, rebuild and export a store."""

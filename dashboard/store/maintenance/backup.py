@@ -1,0 +1,136 @@
+"""Back a store up, while it is in use, into one file that is whole or is not there."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from sqlalchemy import Connection
+
+from dashboard.errors import InputError, StoreError, StoreUnavailable
+from dashboard.store.engine.database import Database, database_at
+from dashboard.store.engine.disk import force_to_disk, make_file
+from dashboard.store.engine.engine import Store, database_of, stored_revision
+from dashboard.store.engine.errors import store_errors, translated
+from dashboard.store.engine.sqlite import SqliteFile
+from dashboard.store.engine.sqlite_connections import connect_to_read
+from dashboard.store.maintenance.backup_file import address_of, reading
+from dashboard.store.maintenance.copy import copy_store
+from dashboard.store.maintenance.migrate import migrate
+from dashboard.store.maintenance.temporary_files import is_of_database, unfinished_beside
+from dashboard.store.maintenance.verify import verify
+from dashboard.store.schema import REVISION
+
+
+@dataclass(frozen=True, slots=True)
+class Backup:
+    """A backup that was made: where, and how many bytes."""
+
+    path: Path
+    size: int
+
+
+def back_up(store: Store, path: Path, *, overwrites: bool = False) -> Backup:
+    """Copy a store as it is at one moment; everybody goes on reading and writing it.
+
+    The file is one of SQLite, whatever the store is in. It is verified and on disk before it gets
+    its name. InputError where something has that name, or where the store itself lies, which others
+    write on; StoreError leaves nothing behind.
+    """
+    with finished_as(path, overwrites=overwrites) as unfinished:
+        with store.read() as connection:
+            database = database_of(connection)
+            _refuse_its_own_place(database, path)
+            if not isinstance(database, SqliteFile):
+                _copy_rows(connection, unfinished)
+        if isinstance(database, SqliteFile):
+            _copy_pages(database, unfinished)
+        _refuse_a_broken_one(unfinished)
+    return Backup(path, path.stat().st_size)
+
+
+def _refuse_its_own_place(database: Database, path: Path) -> None:
+    if isinstance(database, SqliteFile) and path.exists() and path.samefile(database.path):
+        raise InputError(f"{path} is the store itself: name another file for the backup")
+
+
+@contextmanager
+def finished_as(path: Path, *, overwrites: bool = False) -> Iterator[Path]:
+    """Yield the path of a new, empty file beside `path`; it gets that name if all goes well."""
+    if path.exists() and not path.is_file():
+        raise InputError(f"{path} is no plain file: name another one")
+    if is_of_database(path):
+        raise InputError(f"{path} belongs to the database beside it: name another file")
+    if not overwrites and path.exists():
+        raise InputError(f"{path} is there already: name another file, or overwrite with --force")
+    try:
+        with unfinished_beside(path) as unfinished:
+            make_file(unfinished)
+            yield unfinished
+            force_to_disk(unfinished)
+            unfinished.replace(path)
+            force_to_disk(path.parent)
+    except OSError as error:
+        raise StoreUnavailable(
+            f"{path} cannot be written ({error.strerror}): see that its folder is there, has room "
+            "and belongs to this user"
+        ) from error
+
+
+def copy_before_upgrade(url: str) -> Path | None:
+    """Copy a SQLite file of an older schema beside it; None where there is nothing to copy."""
+    database = database_at(url)
+    if not isinstance(database, SqliteFile) or not database.exists():
+        return None
+    with store_errors(database), database.reading_engine().connect() as connection:
+        found = stored_revision(connection)
+    if found is None or found >= REVISION:
+        return None
+    copy = database.path.with_name(f"{database.path.name}.schema-{found}")
+    with finished_as(copy, overwrites=True) as unfinished:
+        _copy_pages(database, unfinished)
+    return copy
+
+
+def _copy_pages(database: SqliteFile, path: Path) -> None:
+    """Let SQLite write every row into the file, which proves that each can be read.
+
+    It reads one moment for as long as that takes and waits for no writer, nor writers for it.
+    """
+    try:
+        own, _ = connect_to_read(lambda: sqlite3.connect(database.path))
+        with closing(own):
+            own.execute("VACUUM INTO ?", [str(path)])
+    except sqlite3.Error as error:
+        raise _named(error, database, path) from error
+
+
+def _named(error: sqlite3.Error, database: Database, path: Path) -> StoreError:
+    """Tell damage of the store; all else that can go wrong is the place of the copy."""
+    found = translated(database, error)
+    if isinstance(found, StoreUnavailable):
+        return StoreUnavailable(
+            f"The backup in {path.parent} cannot be written ({error}): see that its disk has room"
+        )
+    return found
+
+
+def _copy_rows(connection: Connection, path: Path) -> None:
+    """Copy table by table, in the one moment that the reading transaction sees."""
+    migrate(address_of(path))
+    target = database_at(address_of(path))
+    assert isinstance(target, SqliteFile)  # noqa: S101 - its address is that of a file
+    with store_errors(target), target.alone() as written:
+        copy_store(connection, written)
+
+
+def _refuse_a_broken_one(path: Path) -> None:
+    with reading(path) as connection:
+        for finding in verify(connection, is_quick=True):
+            raise StoreError(
+                f"The copy is not whole ({finding.what}), so nothing was kept: "
+                "look into the store with `linewatch verify`"
+            )

@@ -1,0 +1,220 @@
+"""Everything that is stored, kind by kind, as columns for a file: streamed, however much it is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Any, Final
+
+from sqlalchemy import ColumnElement, Connection, FromClause, Table, case, func, literal, select
+
+from dashboard.domain.exclusion import RejectionSource
+from dashboard.domain.quantity import NetworkId
+from dashboard.errors import InputError
+from dashboard.store.maintenance.export_formats import Column, Field, Form, field, moment_field
+from dashboard.store.schema import (
+    audit_log,
+    cohorts,
+    coverage_gaps,
+    credit_ledger,
+    deliveries,
+    estimated_base_fees,
+    fee_marks,
+    fee_rollups,
+    notices,
+    rejections,
+    signed_transactions,
+    suggested_gas_fees,
+    tracked_hashes,
+    transitions,
+    watched_cohorts,
+)
+from dashboard.store.schema.columns import Exact, milliseconds_of
+
+_AT_ONCE: Final = 10_000
+"""Rows of one batch: some megabytes."""
+
+
+class ExportKind(StrEnum):
+    """What can be exported."""
+
+    FEES = "fees"
+    FEE_MARKS = "fee-marks"
+    ESTIMATED_BASE_FEES = "estimated-base-fees"
+    FEE_ROLLUPS = "fee-rollups"
+    REJECTIONS = "rejections"
+    TRACKED = "tracked"
+    NOTICES = "notices"
+    DELIVERIES = "deliveries"
+    CREDITS = "credits"
+    COVERAGE_GAPS = "coverage-gaps"
+    AUDIT = "audit"
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What of a kind is exported; None is all. Both times are included."""
+
+    kind: ExportKind
+    since: datetime | None = None
+    until: datetime | None = None
+    network_id: NetworkId | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where the rows of a kind come from; `dated` bounds them, `order` is that of an index."""
+
+    fields: tuple[Field, ...]
+    rows: FromClause
+    dated: ColumnElement[Any]
+    network: ColumnElement[Any] | None
+    order: tuple[ColumnElement[Any], ...]
+
+
+def export(
+    connection: Connection, wanted: Wanted
+) -> tuple[tuple[Field, ...], Iterator[Sequence[Column]]]:
+    """Return the columns of a kind, and its rows in batches, each column by column.
+
+    All rows are of one moment. InputError where the kind knows no networks and one is asked for.
+    """
+    source = _SOURCES[wanted.kind]()
+    conditions = list(_conditions(source, wanted))
+    query = (
+        select(*(each.value.label(each.name) for each in source.fields))
+        .select_from(source.rows)
+        .where(*conditions)
+        .order_by(*source.order)
+    )
+    return source.fields, _batches(connection, query)
+
+
+def _batches(connection: Connection, query: Any) -> Iterator[Sequence[Column]]:  # noqa: ANN401 - a selection of any columns
+    result = connection.execute(query, execution_options={"yield_per": _AT_ONCE})
+    return (list(zip(*rows, strict=True)) for rows in result.partitions())
+
+
+def _conditions(source: Source, wanted: Wanted) -> Iterator[ColumnElement[bool]]:
+    if wanted.network_id is not None:
+        if source.network is None:
+            raise InputError(f"{wanted.kind} belong to no network: leave out --network")
+        yield source.network == wanted.network_id
+    for moment, compare in ((wanted.since, "__ge__"), (wanted.until, "__le__")):
+        if moment is not None:
+            is_exact = isinstance(source.dated.type, Exact)
+            bound = moment if is_exact else milliseconds_of(moment)
+            yield getattr(source.dated, compare)(bound)
+
+
+def _plain(table: Table, dated: str, *, without: frozenset[str] = frozenset()) -> Source:
+    """Export a table as it is."""
+    fields = tuple(field(each.name, each) for each in table.columns if each.name not in without)
+    network = table.c.get("network_id")
+    return Source(fields, table, table.c[dated], network, tuple(table.primary_key))
+
+
+def _fee_rollups() -> Source:
+    column = fee_rollups.c
+    times = {"begins_at", "first_at", "last_at"}
+    levels = {1: "minute", 2: "hour", 3: "day"}
+    series = {
+        1: "estimated_base_fee",
+        2: "medium_max_priority_fee",
+        3: "base_fee_percentile",
+        4: "busy_threshold",
+    }
+    named = {
+        "level": field("level", case(levels, value=column.level)),
+        "series": field("series", case(series, value=column.series)),
+        "longest_gap": field("longest_gap_ms", column.longest_gap),
+    }
+    fields = tuple(
+        moment_field(each.name, each)
+        if each.name in times
+        else named.get(each.name) or field(each.name, each)
+        for each in column
+        if each.name != "histogram"
+    )
+    order = tuple(fee_rollups.primary_key)
+    return Source(fields, fee_rollups, column.begins_at, column.network_id, order)
+
+
+def _rejections() -> Source:
+    column, signed = rejections.c, signed_transactions.c
+    is_reported = column.reported_at <= column.first_seen_at
+    source = case(
+        (column.source.is_not(None), column.source),
+        (is_reported, literal(RejectionSource.REPORTED.value)),
+        else_=literal(RejectionSource.POLLED.value),
+    )
+    last_seen = func.coalesce(
+        column.seen_again_at, column.first_seen_at, type_=column.first_seen_at.type
+    )
+    names = (
+        *("rejection_id", "network_id", "tx_hash", "sender", "nonce", "tx_rejection_stage"),
+        *("reason_message", "reason_kind", "timestamp", "block_number"),
+        *("overflows", "first_seen_at", "reported_at"),
+    )
+    fields = (
+        *(field(name, column[name]) for name in names),
+        field("module", column.module, Form.TEXT),
+        field("last_seen_at", last_seen),
+        field("source", source),
+        field("recipient", signed.recipient),
+    )
+    rows = rejections.outerjoin(signed_transactions, signed.tx_hash == column.tx_hash)
+    return Source(fields, rows, column.first_seen_at, column.network_id, (column.rejection_id,))
+
+
+def _tracked() -> Source:
+    """Export a row for each network on which a hash is watched."""
+    tracked, asked = tracked_hashes.c, watched_cohorts.c
+    names = ("last_asked_at", "first_answered_at", "last_answered_at", "failing_since")
+    fields = (
+        field("tx_hash", tracked.tx_hash),
+        field("network_id", asked.network_id),
+        field("tracked_at", cohorts.c.tracked_at),
+        field("attempted_at", tracked.attempted_at),
+        field("label", tracked.label),
+        field("note", tracked.note),
+        *(field(name, asked[name]) for name in names),
+    )
+    rows = tracked_hashes.join(cohorts, cohorts.c.cohort_id == tracked.cohort_id)
+    rows = rows.join(watched_cohorts, asked.cohort_id == tracked.cohort_id)
+    order = (tracked.tracked_id, asked.network_id)
+    return Source(fields, rows, cohorts.c.tracked_at, asked.network_id, order)
+
+
+def _notices() -> Source:
+    column, cause = notices.c, transitions.c
+    names = (
+        *("notice_id", "channel", "address", "message_id", "created_at", "state", "attempts"),
+        *("next_attempt_at", "sent_at", "outcome"),
+    )
+    of_cause = ("transition_id", "kind", "network_id", "tx_hash", "before", "after", "at")
+    fields = (
+        *(field(name, column[name]) for name in names),
+        *(field(name, cause[name]) for name in of_cause),
+        field("incident_id", cause.incident_id),
+    )
+    rows = notices.join(transitions, cause.transition_id == column.transition_id)
+    order = (column.created_at, column.notice_id)
+    return Source(fields, rows, column.created_at, cause.network_id, order)
+
+
+_SOURCES: Final[dict[ExportKind, Callable[[], Source]]] = {
+    ExportKind.FEES: lambda: _plain(suggested_gas_fees, "asked_at"),
+    ExportKind.FEE_MARKS: lambda: _plain(fee_marks, "asked_at"),
+    ExportKind.ESTIMATED_BASE_FEES: lambda: _plain(estimated_base_fees, "at"),
+    ExportKind.FEE_ROLLUPS: _fee_rollups,
+    ExportKind.REJECTIONS: _rejections,
+    ExportKind.TRACKED: _tracked,
+    ExportKind.NOTICES: _notices,
+    ExportKind.DELIVERIES: lambda: _plain(deliveries, "attempted_at"),
+    ExportKind.CREDITS: lambda: _plain(credit_ledger, "hour"),
+    ExportKind.COVERAGE_GAPS: lambda: _plain(coverage_gaps, "begins_at"),
+    ExportKind.AUDIT: lambda: _plain(audit_log, "at"),
+}

@@ -1,0 +1,186 @@
+"""Move a store to another database: all of it, compared, and the source says where it went."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from typing import Final
+from uuid import UUID
+
+from sqlalchemy import Connection, inspect
+
+from dashboard.domain.audit import Action, Doer
+from dashboard.errors import ForeignStore, InputError, LinewatchError, SchemaMismatch, StoreError
+from dashboard.store.access.audit_log import note_action
+from dashboard.store.engine.database import Database, database_at
+from dashboard.store.engine.engine import refuse_foreign, stored_revision
+from dashboard.store.engine.errors import store_errors
+from dashboard.store.engine.move_mark import MoveMark, MoveState, mark_of, refuse_moving, set_mark
+from dashboard.store.engine.sqlite import SqliteFile
+from dashboard.store.maintenance.backup import finished_as
+from dashboard.store.maintenance.backup_file import address_of, reading
+from dashboard.store.maintenance.copy import copy_store
+from dashboard.store.maintenance.migrate import bring_up
+from dashboard.store.maintenance.verify import count_rows
+from dashboard.store.schema import REVISION
+
+_NAMED: Final = "The store "
+_EMPTY: Final = "name an empty database, or a file that is not there yet"
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """Where a store is now, and how many rows of each table were copied."""
+
+    name: str
+    rows: dict[str, int]
+
+
+def move(source_url: str, target_url: str, by: Doer, expected: UUID | None = None) -> Moved:
+    """Copy everything into an empty database while nobody uses the store, then mark the store.
+
+    At most one of both takes workers, wherever this is killed; the same again completes it.
+    InputError where the target holds something; ForeignStore where the store is of an installation
+    other than the `expected` one.
+    """
+    source, target = database_at(source_url), database_at(target_url)
+    target.prepare()
+    mark = _begin(source, target, expected)
+    if mark.state is MoveState.LEAVES:
+        try:
+            _carry(source, target, mark, by)
+        except BaseException:
+            with suppress(LinewatchError):
+                _take_back(source, mark)
+            raise
+    return Moved(target.name, _finish(source, target))
+
+
+def give_up(source_url: str, by: Doer, expected: UUID | None = None) -> str:
+    """Stay with a store whose move did not come to its end; return where it was to go."""
+    source = database_at(source_url)
+    with _alone(source) as connection:
+        if expected is not None:
+            refuse_foreign(connection, source.name, expected)
+        mark = mark_of(connection)
+        if mark is None or mark.state is not MoveState.LEAVES:
+            refuse_moving(connection, source.name)
+            raise InputError(f"{source.name} is not being moved: there is nothing to give up")
+        set_mark(connection, None)
+        note_action(connection, by.at, by.name, Action.MOVE, "store", {"given up": mark.place})
+    return mark.place
+
+
+def _begin(source: Database, target: Database, expected: UUID | None) -> MoveMark:
+    """Let the source say that it leaves, unless it does; return what it says."""
+    place = _place(target)
+    with _alone(source) as connection:
+        if expected is not None:
+            refuse_foreign(connection, source.name, expected)
+        mark = mark_of(connection)
+        if mark is not None and (mark.place != place or mark.state is MoveState.ARRIVES):
+            refuse_moving(connection, source.name)
+        if mark is not None and mark.state is MoveState.GONE:
+            return mark
+        found = _arrived(target)
+        if mark is None:
+            mark = MoveMark.of_new_move(place)
+        if found is not None and found.move_id != mark.move_id:
+            raise InputError(f"{target.name} holds what an earlier move left: {_EMPTY}")
+        set_mark(connection, mark)
+    return mark
+
+
+def _carry(source: Database, target: Database, mark: MoveMark, by: Doer) -> None:
+    """Copy all, then let the source say that it is gone."""
+    with _alone(source) as reading_it:
+        if mark_of(reading_it) != mark:  # nobody held the source since it was set
+            refuse_moving(reading_it, source.name)
+            raise InputError(f"{source.name} stays: this move was given up meanwhile")
+        if _arrived(target) is None:
+            with store_errors(target), _made_empty(target) as writing:
+                copy_store(reading_it, writing)
+                set_mark(writing, mark.of_copy(_place(source)))
+                came_from = {"from": _place(source)}
+                note_action(writing, by.at, by.name, Action.MOVE, "store", came_from)
+        set_mark(reading_it, mark.at_its_end())
+        note_action(reading_it, by.at, by.name, Action.MOVE, "store", {"to": mark.place})
+
+
+def _take_back(source: Database, mark: MoveMark) -> None:
+    """Stay where all is after a move that failed; a copy that is there is never one to work on."""
+    with _alone(source) as connection:
+        if mark_of(connection) == mark:
+            set_mark(connection, None)
+
+
+def _finish(source: Database, target: Database) -> dict[str, int]:
+    """Let the copy be a store, which the source is no more; return the rows that it holds."""
+    with _alone(target) as connection:
+        mark = mark_of(connection)
+        if mark is None or (mark.state, mark.place) != (MoveState.ARRIVES, _place(source)):
+            raise ForeignStore(
+                f"{source.name} was moved to {_place(target)} before: nothing is left to move"
+            )
+        set_mark(connection, None)
+        return count_rows(connection)
+
+
+@contextmanager
+def _alone(database: Database) -> Iterator[Connection]:
+    """Open a transaction on a store of our schema that nobody else uses."""
+    if not database.exists():
+        raise SchemaMismatch(f"{database.name} does not exist: nothing is there to move")
+    with store_errors(database), database.alone() as connection:
+        found = stored_revision(connection)
+        if found != REVISION:
+            raise SchemaMismatch(
+                f"{database.name} has schema {found}: run `linewatch migrate` before you move"
+            )
+        yield connection
+
+
+def _arrived(target: Database) -> MoveMark | None:
+    """Return what a copy in the target says of itself, None where the target is empty.
+
+    InputError where it holds anything else.
+    """
+    if isinstance(target, SqliteFile):
+        if not target.exists():
+            return None
+        refusal = InputError(f"{target.name} is there already: name a file that is not there yet")
+        try:
+            with reading(target.path) as connection:
+                mark = mark_of(connection)
+        except StoreError as error:
+            raise refusal from error
+    else:
+        with store_errors(target), target.alone() as connection:
+            tables = inspect(connection).get_table_names()
+            if not tables:
+                return None
+            refusal = InputError(f"{target.name} holds tables already: name an empty database")
+            mark = mark_of(connection) if "installation" in tables else None
+    if mark is None or mark.state is not MoveState.ARRIVES:
+        raise refusal
+    return mark
+
+
+@contextmanager
+def _made_empty(target: Database) -> Iterator[Connection]:
+    """Yield a transaction on a new store without content; it is there only if all goes well."""
+    if isinstance(target, SqliteFile):
+        with finished_as(target.path) as unfinished:
+            inner = database_at(address_of(unfinished))
+            with inner.alone() as connection:
+                bring_up(connection, target.name)
+                yield connection
+        return
+    with target.alone() as connection:
+        bring_up(connection, target.name)
+        yield connection
+
+
+def _place(database: Database) -> str:
+    return database.name.removeprefix(_NAMED)

@@ -1,0 +1,178 @@
+"""Restore a backup: what it holds is verified first, and nobody is told anything twice."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+from uuid import UUID
+
+from sqlalchemy import Connection, func, select, update
+
+from dashboard.domain.audit import Action, Detail, Doer
+from dashboard.errors import ForeignStore, StoreError, StoreUnavailable
+from dashboard.store.access.audit_log import note_action
+from dashboard.store.alerts.held_notifications import hold_what_is_owed
+from dashboard.store.engine.database import Database, database_at
+from dashboard.store.engine.disk import force_to_disk
+from dashboard.store.engine.engine import installation_id, open_store
+from dashboard.store.engine.errors import store_errors
+from dashboard.store.engine.move_mark import MoveState, mark_of
+from dashboard.store.engine.sqlite import SqliteFile
+from dashboard.store.maintenance.atomic_replace import put_in_place
+from dashboard.store.maintenance.backup_file import address_of, reading
+from dashboard.store.maintenance.migrate import migrate
+from dashboard.store.maintenance.raw_rows import count_on_after, last_number
+from dashboard.store.maintenance.rebuild import mend, unreadable, wrong_derived
+from dashboard.store.maintenance.temporary_files import unfinished_beside
+from dashboard.store.maintenance.verify import Finding, broken_pages, count_rows, verify
+from dashboard.store.schema import installation, leases, outbox, rejections
+
+GAP: Final = 1_000_000_000
+"""How far numbers jump: further than any of them came in the time that the backup lacks. A worker
+of that time is fenced by its token, and a place in the order of arrivals is never given twice."""
+
+_JUMPING: Final = (rejections, outbox)
+
+
+@dataclass(frozen=True, slots=True)
+class Restored:
+    """What was restored: whose, how many rows of each table, and where the former store is.
+
+    `held` notices wait until a person decides whether they are sent. `mended` is what was wrong of
+    the data that is derived from others, and was made anew.
+    """
+
+    installation_id: UUID
+    rows: dict[str, int]
+    held: int
+    aside: str | None
+    mended: dict[str, int]
+
+
+def restore(
+    url: str,
+    path: Path,
+    by: Doer,
+    folder: Path,
+    expected: UUID | None = None,
+    *,
+    comes_back: bool = False,
+) -> Restored:
+    """Put what a backup holds into the place of the store at `url`, while nobody uses that.
+
+    `folder` is where a copy may be prepared. ForeignStore where the backup is of an installation
+    other than the `expected` one, and where the store was moved away, unless it `comes_back`. What
+    the backup holds as owed is held, since it may have been sent; so is later on what turns out to
+    have happened before now.
+    """
+    database = database_at(url)
+    database.prepare()
+    if not comes_back and database.exists():
+        _refuse_moved(database)
+    beside = database.path.parent if isinstance(database, SqliteFile) else folder
+    with _copied(path, beside) as copy:
+        migrate(address_of(copy), by=by)
+        held, owner = _set_right(copy, path, by, expected)
+        _refuse(_verified(copy), path)
+        mended = _mended(copy, path, by)
+        rows = _counted(copy)
+        force_to_disk(copy)
+        aside = put_in_place(copy, database, by.at)
+    return Restored(owner, rows, held, aside, mended)
+
+
+def _refuse_moved(database: Database) -> None:
+    """Refuse the place of a store that lives on elsewhere; one that says nothing lets itself go."""
+    try:
+        with store_errors(database), database.alone() as connection:
+            mark = mark_of(connection)
+    except StoreUnavailable:
+        raise
+    except StoreError:
+        return
+    if mark is not None and mark.state is MoveState.GONE:
+        raise ForeignStore(
+            f"{database.name} was moved to {mark.place}: set store.url, or LINEWATCH_STORE_URL, to "
+            "that, and restore there; with --force it is restored here, and there it must never "
+            "be used again"
+        )
+
+
+@contextmanager
+def _copied(path: Path, folder: Path) -> Iterator[Path]:
+    """Yield a copy of a backup that may be changed; it is gone afterwards."""
+    with reading(path) as connection:
+        _refuse(broken_pages(connection, is_quick=True), path)
+    try:
+        with unfinished_beside(folder / path.name, "restoring") as copy:
+            copy.touch(mode=0o600)
+            shutil.copyfile(path, copy)
+            yield copy
+    except OSError as error:
+        raise StoreUnavailable(
+            f"{folder} does not take a copy of {path} ({error.strerror}): make room there"
+        ) from error
+
+
+def _set_right(copy: Path, path: Path, by: Doer, expected: UUID | None) -> tuple[int, UUID]:
+    """Make a copy fit to go on from; return how many notices are held now, and whose it is."""
+    database = database_at(address_of(copy))
+    with store_errors(database), database.alone() as connection:
+        owner = installation_id(connection)
+        if expected not in {None, owner}:
+            raise ForeignStore(
+                f"{path} is a backup of the installation {owner}, and this one is {expected}: "
+                "with --force this installation becomes that one"
+            )
+        held = hold_what_is_owed(connection) + _untold(connection)
+        jump = installation.c.last_token + GAP
+        values = {"restored_at": by.at, "moved_to": None, "last_token": jump}
+        connection.execute(update(installation).values(**values))
+        connection.execute(update(leases).values(holder=None))
+        for table in _JUMPING:
+            count_on_after(connection, table, last_number(connection, table) + GAP)
+        details: dict[str, Detail] = {"backup": str(path), "held": held}
+        note_action(connection, by.at, by.name, Action.RESTORE, "store", details)
+    return held, owner
+
+
+def _untold(connection: Connection) -> int:
+    """Count what will be held as soon as a worker finds out who is to be told."""
+    query = select(func.count()).select_from(outbox).where(outbox.c.expanded_at.is_(None))
+    return connection.scalar(query) or 0
+
+
+def _verified(copy: Path) -> Iterator[Finding]:
+    with reading(copy) as connection:
+        yield from verify(connection, is_quick=True)
+
+
+def _mended(copy: Path, path: Path, by: Doer) -> dict[str, int]:
+    """Make anew what is derived and wrong; return how many of each kind that were."""
+    with reading(copy) as connection:
+        found = list(unreadable(connection)) or list(wrong_derived(connection))
+    _refuse((each for each in found if not each.is_mendable), path)
+    if not found:
+        return {}
+    with open_store(address_of(copy)) as store:
+        mended = mend(store, by)
+    with database_at(address_of(copy)).alone():  # so that nothing stays in a log
+        pass
+    return mended
+
+
+def _counted(copy: Path) -> dict[str, int]:
+    with reading(copy) as connection:
+        return count_rows(connection)
+
+
+def _refuse(findings: Iterable[Finding], path: Path) -> None:
+    for finding in findings:
+        raise StoreError(
+            f"The backup {path} is damaged, and nothing was changed: {finding.what}. Take an older "
+            "one; `linewatch verify FILE` tells all of it"
+        )

@@ -1,0 +1,122 @@
+"""Whether values have the form of their column: SQLite takes any in any, and no page shows it.
+
+Whoever reads such a value fails on it, so it is looked for before anything that is made of values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from sqlalchemy import (
+    JSON,
+    BigInteger,
+    Boolean,
+    Column,
+    ColumnElement,
+    Connection,
+    Float,
+    Integer,
+    LargeBinary,
+    String,
+    Table,
+    Text,
+    Uuid,
+    and_,
+    case,
+    delete,
+    func,
+    or_,
+    select,
+    type_coerce,
+)
+from sqlalchemy.types import TypeEngine
+
+from dashboard.domain.quantity import Address, TxHash
+from dashboard.store.maintenance.finding import RESTORE, Finding, mendable
+from dashboard.store.maintenance.rebuilder import Mender
+from dashboard.store.schema import (
+    fee_rollups,
+    metadata,
+    rejection_senders,
+    rejection_tallies,
+    sender_tallies,
+    tracked_labels,
+)
+from dashboard.store.schema.columns import Account, Exact, Hash, Moment, milliseconds_of
+
+_COUNTED: Final = (rejection_tallies, rejection_senders, sender_tallies, tracked_labels)
+"""What can be counted anew, whatever is lost of it."""
+
+_FIRST: Final = milliseconds_of(datetime(1, 1, 1, tzinfo=UTC))
+_AFTER_LAST: Final = milliseconds_of(datetime(9999, 12, 31, tzinfo=UTC))
+_LENGTHS: Final[dict[TypeEngine[Any], int]] = {Hash: TxHash.LENGTH, Account: Address.LENGTH}
+_KEPT_AS: Final[tuple[tuple[type[Any] | tuple[type[Any], ...], tuple[str, ...]], ...]] = (
+    ((Integer, Boolean), ("integer",)),
+    (Float, ("real", "integer")),
+    (LargeBinary, ("blob",)),
+    ((String, Uuid, JSON), ("text",)),
+)
+"""What SQLite's typeof says of the values of a column."""
+
+
+def wrong_values(connection: Connection) -> Iterator[Finding]:
+    """Tell which columns hold what cannot be read; on PostgreSQL few can."""
+    for table in metadata.sorted_tables:
+        for name, many in _wrong_in(connection, table).items():
+            what = f"{many:,} values of {table.name}.{name} have not the form of that column"
+            yield mendable(what) if table in _COUNTED else Finding(what, RESTORE)
+
+
+def mend_values(mender: Mender) -> int:
+    """Delete rows of counts that cannot be read, so that they are counted anew; return how many."""
+    with mender.looking() as connection:
+        found = [each for each in _COUNTED if _wrong_in(connection, each)]
+    return mender.mend("values", found, _delete_unreadable)
+
+
+def _delete_unreadable(connection: Connection, tables: Sequence[Table]) -> int:
+    name = connection.dialect.name
+    return sum(
+        connection.execute(delete(each).where(or_(*_wrong_ones(each, name).values()))).rowcount
+        for each in tables
+    )
+
+
+def _wrong_in(connection: Connection, table: Table) -> dict[str, int]:
+    """Return how many values are wrong in each column that has such, in one pass."""
+    wrong = _wrong_ones(table, connection.dialect.name)
+    if not wrong:
+        return {}
+    counts = (func.count(case((each, 1))) for each in wrong.values())
+    row = connection.execute(select(*counts).select_from(table)).one()
+    return {name: many for name, many in zip(wrong, row, strict=True) if many}
+
+
+def _wrong_ones(table: Table, dialect: str) -> dict[str, ColumnElement[bool]]:
+    """Return the condition of each column that a value of it can fulfil, and should not."""
+    found = {each.name: list(_faults(each, dialect)) for each in table.columns}
+    return {
+        name: and_(table.c[name].is_not(None), or_(*faults))
+        for name, faults in found.items()
+        if faults
+    }
+
+
+def _faults(column: Column[Any], dialect: str) -> Iterator[ColumnElement[bool]]:
+    kind = column.type
+    plain = kind.storage if isinstance(kind, Exact) else kind
+    if dialect == "sqlite":
+        forms = next(forms for kinds, forms in _KEPT_AS if isinstance(plain, kinds))
+        yield func.typeof(column, type_=Text()).not_in(forms)
+        if isinstance(plain, JSON):
+            yield func.json_valid(column, type_=Integer()) == 0
+        if isinstance(plain, Uuid):
+            yield type_coerce(column, Text).op("GLOB")("*[^0-9a-f]*")
+            yield func.length(column, type_=Integer()) != 32  # noqa: PLR2004 - its hexadecimal digits
+    if kind is Moment or (column.table is fee_rollups and column.name.endswith("_at")):
+        at = type_coerce(column, BigInteger)
+        yield or_(at < _FIRST, at >= _AFTER_LAST)
+    if kind in _LENGTHS:
+        yield func.length(column, type_=Integer()) != _LENGTHS[kind]

@@ -1,0 +1,1 @@
+"""The watcher itself: coverage, credits, failing upstreams, and sizes."""

@@ -1,0 +1,109 @@
+"""Coverage: until when each network was watched, and the gaps in which it was not."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+from sqlalchemy import Connection, Row, or_, select
+
+from dashboard.domain.coverage import CoverageChange, Covered, Gap, GapCause, Watched
+from dashboard.domain.quantity import NetworkId
+from dashboard.store.engine.upsert import put
+from dashboard.store.schema import coverage, coverage_gaps
+
+PRECISION: Final = timedelta(seconds=30)
+"""How often it is written down that a network is still watched; a gap begins so much too early."""
+
+
+def covered(connection: Connection, networks: Sequence[NetworkId]) -> list[Covered]:
+    """Return what is held of each part of networks that was ever watched."""
+    column = coverage_gaps.c
+    lasting = select(coverage_gaps).where(column.network_id.in_(networks), column.ends_at.is_(None))
+    silences = {(row.network_id, row.watched): _gap(row) for row in connection.execute(lasting)}
+    return [
+        Covered(
+            row.network_id,
+            Watched(row.watched),
+            row.since,
+            row.until,
+            silences.get((row.network_id, row.watched)),
+        )
+        for row in connection.execute(select(coverage).where(coverage.c.network_id.in_(networks)))
+    ]
+
+
+def watched_from(
+    connection: Connection, networks: Sequence[NetworkId], watched: Watched
+) -> dict[NetworkId, datetime]:
+    """Return when watching of each network began; one that never was watched is left out."""
+    column = coverage.c
+    query = select(column.network_id, column.began_at).where(
+        column.network_id.in_(networks), column.watched == watched
+    )
+    return {row.network_id: row.began_at for row in connection.execute(query)}
+
+
+def keep_coverage(connection: Connection, before: Covered | None, change: CoverageChange) -> None:
+    """Write down what a look changed, `before` being what was held until then."""
+    after = change.covered
+    ended, opened = list(change.ended), after.silence
+    if opened is not None and (before is None or opened != before.silence):
+        ended.append(opened)
+    put(connection, coverage_gaps, [_row(each) for each in ended])
+    is_fresh = before is not None and before.until <= after.until < before.until + PRECISION
+    if ended or before is None or not is_fresh or after.since != before.since:
+        _keep(connection, after)
+
+
+def gaps(
+    connection: Connection,
+    networks: Sequence[NetworkId],
+    since: datetime | None = None,
+    limit: int | None = None,
+) -> list[Gap]:
+    """Return the gaps of networks that lasted beyond `since`, the latest first, at most `limit`.
+
+    A worker writes them down; of the present without a worker, nobody does.
+    """
+    column = coverage_gaps.c
+    has_length = or_(column.ends_at.is_(None), column.ends_at > column.begins_at)
+    query = select(coverage_gaps).where(column.network_id.in_(networks), has_length)
+    if since is not None:
+        query = query.where(or_(column.ends_at.is_(None), column.ends_at > since))
+    query = query.order_by(column.begins_at.desc(), column.network_id, column.watched)
+    return [_gap(row) for row in connection.execute(query.limit(limit))]
+
+
+def _keep(connection: Connection, held: Covered) -> None:
+    row = {
+        "network_id": held.network_id,
+        "watched": held.watched,
+        "since": held.since,
+        "until": held.until,
+        "began_at": held.since,
+    }
+    put(connection, coverage, [row], keep=frozenset({"began_at"}))
+
+
+def _row(gap: Gap) -> dict[str, Any]:
+    return {
+        "network_id": gap.network_id,
+        "watched": gap.watched,
+        "begins_at": gap.begins_at,
+        "ends_at": gap.ends_at,
+        "cause": gap.cause,
+        "reason": gap.reason,
+    }
+
+
+def _gap(row: Row[Any]) -> Gap:
+    return Gap(
+        row.network_id,
+        Watched(row.watched),
+        row.begins_at,
+        row.ends_at,
+        GapCause(row.cause),
+        row.reason,
+    )

@@ -1,0 +1,84 @@
+"""Standing failures: which questions to a network get no answer, since when and why."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import Connection, delete, select
+
+from dashboard.domain.observation import Failure, FailureKind, Operation
+from dashboard.domain.quantity import NetworkId
+from dashboard.store.engine.upsert import put
+from dashboard.store.schema import last_answers, standing_failures
+
+
+@dataclass(frozen=True, slots=True)
+class StandingFailure:
+    """A question that failed and was not answered since; `failure` is the latest one."""
+
+    operation: Operation
+    failing_since: datetime
+    last_failed_at: datetime
+    failure: Failure
+
+
+def note_failure(
+    connection: Connection,
+    network_id: NetworkId,
+    asked_at: datetime,
+    failed: tuple[Operation, Failure],
+) -> None:
+    """Remember that a question failed; `failing_since` stays the first time."""
+    operation, failure = failed
+    row = {
+        "network_id": network_id,
+        "operation": operation,
+        "failing_since": asked_at,
+        "last_failed_at": asked_at,
+        "failure_kind": failure.kind,
+        "failure_message": failure.message,
+    }
+    put(connection, standing_failures, [row], keep=frozenset({"failing_since"}))
+
+
+def note_answer(
+    connection: Connection, network_id: NetworkId, operation: Operation, asked_at: datetime
+) -> None:
+    """Remember that a question was answered."""
+    row = {"network_id": network_id, "operation": operation, "answered_at": asked_at}
+    put(connection, last_answers, [row])
+    answered = delete(standing_failures).where(
+        standing_failures.c.network_id == network_id, standing_failures.c.operation == operation
+    )
+    connection.execute(answered)
+
+
+def answered_at(
+    connection: Connection, network_id: NetworkId, operation: Operation
+) -> datetime | None:
+    """Return when a network last answered a question."""
+    column = last_answers.c
+    query = select(column.answered_at).where(
+        column.network_id == network_id, column.operation == operation
+    )
+    found: datetime | None = connection.scalar(query)
+    return found
+
+
+def failing(connection: Connection, network_id: NetworkId) -> tuple[StandingFailure, ...]:
+    """Return what a network does not answer now, the longest silence first."""
+    query = (
+        select(standing_failures)
+        .where(standing_failures.c.network_id == network_id)
+        .order_by(standing_failures.c.failing_since, standing_failures.c.operation)
+    )
+    return tuple(
+        StandingFailure(
+            Operation(row.operation),
+            row.failing_since,
+            row.last_failed_at,
+            Failure(FailureKind(row.failure_kind), row.failure_message),
+        )
+        for row in connection.execute(query)
+    )

@@ -1,0 +1,1 @@
+"""Rejections: every version saved, counted as it arrives, and searched."""

@@ -1,0 +1,121 @@
+"""Rejections page by page in their order of arrival, which no later arrival disturbs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, RowMapping, Select, func, select
+
+from dashboard.domain.exclusion import ArchivedRejection
+from dashboard.domain.quantity import NetworkId, TxHash
+from dashboard.domain.rejection_filter import RejectionFilter
+from dashboard.store.rejections.search import by_row, conditions_of
+from dashboard.store.rejections.versions import NEWEST_CLAIM_FIRST, stored_rejection
+from dashboard.store.schema import rejections, signed_transactions
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Which part is wanted: at most `limit` rejections beyond the place `after`.
+
+    A place is the number of an arrival; numbers count up and are given in the order in which
+    rejections are committed. Without `after`, a page begins at the newest or oldest one.
+    """
+
+    limit: int
+    after: int | None = None
+    is_newest_first: bool = True
+
+
+def page(
+    connection: Connection, wanted: RejectionFilter, networks: frozenset[NetworkId], part: Page
+) -> list[ArchivedRejection]:
+    """Return rejections of `networks` that fit, in the order of their arrival or against it.
+
+    Who asks for a sender or a module is answered from that index, network by network; all else
+    is found by walking along the arrivals.
+    """
+    if wanted.sender is None and wanted.module is None:
+        return _found(connection, wanted, (may_be_seen(networks),), part)
+    found = [
+        each
+        for network_id in networks
+        for each in _found(connection, replace(wanted, network_id=network_id), (), part)
+        if wanted.network_id in {None, network_id}
+    ]
+    found.sort(key=lambda each: each.rejection.rejection_id, reverse=part.is_newest_first)
+    return found[: part.limit]
+
+
+def every_arrival(connection: Connection, after: int, limit: int) -> list[ArchivedRejection]:
+    """Return the rejections of all networks beyond the place `after`, oldest first."""
+    return _found(connection, RejectionFilter(), (), Page(limit, after, is_newest_first=False))
+
+
+def versions_of(
+    connection: Connection, tx_hash: TxHash, networks: frozenset[NetworkId], limit: int
+) -> list[ArchivedRejection]:
+    """Return the versions of one hash on `networks`, however old, newest claimed time first."""
+    column = rejections.c
+    query = (
+        _rows()
+        .where(column.tx_hash == tx_hash, may_be_seen(networks))
+        .order_by(*NEWEST_CLAIM_FIRST)
+        .limit(limit)
+    )
+    return [_archived(row) for row in connection.execute(query).mappings()]
+
+
+def last_place(connection: Connection) -> int:
+    """Return the place of the newest arrival, 0 where nothing arrived yet."""
+    return connection.scalar(select(func.max(rejections.c.rejection_id))) or 0
+
+
+def may_be_seen(networks: frozenset[NetworkId]) -> ColumnElement[bool]:
+    """Demand one of these networks, by looking at each row.
+
+    The plus keeps the planner from gathering every row of a network by index, to sort them.
+    """
+    return by_row(rejections.c.network_id).in_(networks)
+
+
+def _found(
+    connection: Connection,
+    wanted: RejectionFilter,
+    more: Sequence[ColumnElement[bool]],
+    part: Page,
+) -> list[ArchivedRejection]:
+    place = rejections.c.rejection_id
+    query = _rows().where(*conditions_of(wanted), *more, *_reach(wanted))
+    if part.after is not None:
+        query = query.where(place < part.after if part.is_newest_first else place > part.after)
+    query = query.order_by(place.desc() if part.is_newest_first else place).limit(part.limit)
+    return [_archived(row) for row in connection.execute(query).mappings()]
+
+
+def _reach(wanted: RejectionFilter) -> Iterator[ColumnElement[bool]]:
+    """Bound the places by the times of arrival, which come nearly but not quite in that order."""
+    column = rejections.c
+    times = RejectionFilter(since=wanted.since, until=wanted.until)
+    if wanted.since is not None:
+        first = select(func.min(column.rejection_id)).where(*conditions_of(times))
+        yield column.rejection_id >= first.scalar_subquery()
+    if wanted.until is not None:
+        last = select(func.max(column.rejection_id)).where(*conditions_of(times))
+        yield column.rejection_id <= last.scalar_subquery()
+
+
+def _rows() -> Select[Any]:
+    signed = signed_transactions
+    return select(rejections, signed.c.recipient, signed.c.tx_hash.label("signed")).join_from(
+        rejections, signed, signed.c.tx_hash == rejections.c.tx_hash, isouter=True
+    )
+
+
+def _archived(row: RowMapping) -> ArchivedRejection:
+    is_held = row["signed"] is not None
+    return ArchivedRejection(
+        stored_rejection(row), is_held, row[signed_transactions.c.recipient] if is_held else None
+    )

@@ -1,0 +1,161 @@
+"""Reports that nodes hand in, kept by the group: few statements, one transaction, no half ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, NamedTuple, TypeAlias
+
+from sqlalchemy import Connection, select, update
+
+from dashboard.domain.exclusion import (
+    RejectionReport,
+    RejectionSource,
+    SaveStatus,
+    SignedTransaction,
+)
+from dashboard.domain.quantity import NetworkId, TxHash
+from dashboard.store.engine.upsert import insert_all_new
+from dashboard.store.rejections.counter_updates import count_in
+from dashboard.store.rejections.versions import digest, row_of_record
+from dashboard.store.schema import (
+    rejections,
+    signed_transactions,
+    tracked_hashes,
+    watched_cohorts,
+)
+from dashboard.store.tracking.cohorts import note_rejected
+
+Place: TypeAlias = tuple[TxHash, NetworkId]
+"""A hash on a network."""
+
+
+class LocatedReport(NamedTuple):
+    """A report, the network that it belongs to, and when it came, where that is not now."""
+
+    report: RejectionReport
+    network_id: NetworkId
+    came_at: datetime | None = None
+
+
+def save_report(
+    connection: Connection,
+    report: RejectionReport,
+    network_id: NetworkId,
+    now: datetime,
+    source: RejectionSource = RejectionSource.REPORTED,
+) -> SaveStatus:
+    """Keep one report as `save_reports` keeps many."""
+    (status,) = save_reports(connection, [LocatedReport(report, network_id)], now, source)
+    return status
+
+
+def save_reports(
+    connection: Connection,
+    located: Sequence[LocatedReport],
+    now: datetime,
+    source: RejectionSource = RejectionSource.REPORTED,
+) -> list[SaveStatus]:
+    """Keep what nodes report, in this order; the same reason for the same hash changes nothing.
+
+    A version that was polled before it was reported is marked as reported.
+    """
+    rows = [_row(each, each.came_at or now) | {"source": source} for each in located]
+    group = _Group.among(connection, {row["tx_hash"] for row in rows})
+    statuses = [group.sort_in(row) for row in rows]
+    insert_all_new(connection, rejections, group.new)
+    count_in(connection, group.new)
+    for network_id in {row["network_id"] for row in group.new}:
+        named = [row["tx_hash"] for row in group.new if row["network_id"] == network_id]
+        note_rejected(connection, network_id, named)
+    for rejection_id, row in group.adopted.items():
+        marked = {name: row[name] for name in _REPORTED}
+        of_version = update(rejections).where(rejections.c.rejection_id == rejection_id)
+        connection.execute(of_version.values(**marked))
+    saved = {
+        each.report.transaction.tx_hash: each.report.transaction
+        for each, status in zip(located, statuses, strict=True)
+        if status is SaveStatus.SAVED
+    }
+    insert_all_new(connection, signed_transactions, [_signed(each) for each in saved.values()])
+    return statuses
+
+
+def watched_among(connection: Connection, places: Iterable[Place]) -> list[Place]:
+    """Return those hashes on networks where somebody asked us to watch them."""
+    wanted = set(places)
+    query = (
+        select(tracked_hashes.c.tx_hash, watched_cohorts.c.network_id)
+        .join(watched_cohorts, watched_cohorts.c.cohort_id == tracked_hashes.c.cohort_id)
+        .where(tracked_hashes.c.tx_hash.in_({tx_hash for tx_hash, _ in wanted}))
+    )
+    return [place for row in connection.execute(query) if (place := tuple(row)) in wanted]
+
+
+_REPORTED = ("reported_at", "reported_reason_digest", "overflows")
+
+
+@dataclass
+class _Group:
+    """What is on record of the hashes of a group, and what the group adds to it.
+
+    `reported` holds hash, network and reason of every report, `versions` the id of each version
+    that was only polled, None of the others.
+    """
+
+    reported: set[tuple[TxHash, NetworkId, bytes]] = field(default_factory=set)
+    versions: dict[tuple[TxHash, NetworkId, bytes], int | None] = field(default_factory=dict)
+    new: list[dict[str, Any]] = field(default_factory=list)
+    adopted: dict[int, dict[str, Any]] = field(default_factory=dict)
+
+    @classmethod
+    def among(cls, connection: Connection, hashes: set[TxHash]) -> _Group:
+        group = cls()
+        column = rejections.c
+        query = select(
+            column.tx_hash,
+            column.network_id,
+            column.reported_reason_digest,
+            column.version_digest,
+            column.rejection_id,
+        ).where(column.tx_hash.in_(hashes))
+        for tx_hash, network_id, reason, version, rejection_id in connection.execute(query):
+            group.versions[tx_hash, network_id, version] = None if reason else rejection_id
+            if reason:
+                group.reported.add((tx_hash, network_id, reason))
+        return group
+
+    def sort_in(self, row: dict[str, Any]) -> SaveStatus:
+        """Decide what becomes of a row, given those before it."""
+        place = row["tx_hash"], row["network_id"]
+        reason = *place, row["reported_reason_digest"]
+        version = *place, row["version_digest"]
+        polled_id = self.versions.get(version)
+        if reason in self.reported or (version in self.versions and polled_id is None):
+            return SaveStatus.DUPLICATE
+        if polled_id is None:
+            self.new.append(row)
+        else:
+            self.adopted[polled_id] = row
+        self.reported.add(reason)
+        self.versions[version] = None
+        return SaveStatus.SAVED
+
+
+def _row(located: LocatedReport, now: datetime) -> dict[str, Any]:
+    report, network_id, _ = located
+    return row_of_record(report.record(), network_id, now) | {
+        "reported_at": now,
+        "reported_reason_digest": digest(report.reason_message),
+        "overflows": [[each.module, each.count, each.limit] for each in report.overflows],
+    }
+
+
+def _signed(transaction: SignedTransaction) -> dict[str, Any]:
+    return {
+        "tx_hash": transaction.tx_hash,
+        "recipient": transaction.recipient,
+        "chain_id": transaction.chain_id,
+        "raw": transaction.raw,
+    }

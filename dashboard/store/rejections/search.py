@@ -1,0 +1,107 @@
+"""Rejections as people look for them: by network, stage, module, sender and time of arrival."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, Select, select
+from sqlalchemy.sql.expression import UnaryExpression
+from sqlalchemy.sql.operators import custom_op
+
+from dashboard.domain.exclusion import StoredRejection
+from dashboard.domain.quantity import NetworkId
+from dashboard.domain.rejection_filter import RejectionFilter
+from dashboard.store.engine.text_search import holds_text
+from dashboard.store.rejections.versions import stored_rejection
+from dashboard.store.schema import rejections
+from dashboard.store.shown_search import is_among, is_found
+from dashboard.store.tracking.edit import hashes_labelled
+
+
+def search(
+    connection: Connection, wanted: RejectionFilter, limit: int | None = None, skipped: int = 0
+) -> list[StoredRejection]:
+    """Return the rejections that fit after the first `skipped`, at most `limit`.
+
+    The latest arrival comes first.
+    """
+    query = latest_first(wanted, *rejections.c).limit(limit).offset(skipped)
+    return [stored_rejection(row) for row in connection.execute(query).mappings()]
+
+
+def first_arrival(connection: Connection, network_id: NetworkId) -> datetime | None:
+    """Return when the first rejection of a network arrived that is still held."""
+    column = rejections.c.first_seen_at
+    query = select(column).where(rejections.c.network_id == network_id).order_by(column).limit(1)
+    found: datetime | None = connection.scalar(query)
+    return found
+
+
+def latest_first(wanted: RejectionFilter, *columns: ColumnElement[Any]) -> Select[Any]:
+    """Select columns of the rejections that fit, the latest arrival first."""
+    arrived = rejections.c.first_seen_at
+    place = rejections.c.rejection_id.desc()
+    if _is_pointed(wanted):
+        order = (by_row(arrived).desc(), place)
+        return select(*columns).where(*conditions_of(wanted)).order_by(*order)
+    query = select(*columns).order_by(arrived.desc(), place)
+    if wanted.network_id is None or (wanted.module is None and wanted.sender is None):
+        return query.where(*conditions_of(wanted))
+    of_network = by_row(rejections.c.network_id) == wanted.network_id
+    return query.where(*conditions_of(replace(wanted, network_id=None)), of_network)
+
+
+def by_row(column: ColumnElement[Any]) -> ColumnElement[Any]:
+    """Return a column's value as the planner finds no index for it: each row is looked at.
+
+    Without statistics it would rather sort all rows of a network, or walk along all arrivals,
+    than go by the index that leads to few.
+    """
+    return UnaryExpression(column, operator=custom_op("+"), type_=column.type)
+
+
+def _is_pointed(wanted: RejectionFilter) -> bool:
+    """Whether a filter leads to few rows, whenever they arrived."""
+    return wanted.tx_hash is not None or wanted.tx_hashes is not None or bool(wanted.label)
+
+
+def conditions_of(wanted: RejectionFilter) -> Iterator[ColumnElement[bool]]:
+    """Yield what rows of the table must fulfil."""
+    column = rejections.c
+    for of_row, value in (
+        (column.network_id, wanted.network_id),
+        (column.tx_rejection_stage, wanted.tx_rejection_stage),
+        (column.module, wanted.module or None),
+        (column.reason_kind, wanted.reason_kind),
+        (column.sender, wanted.sender),
+        (column.tx_hash, wanted.tx_hash),
+    ):
+        if value is not None:
+            yield of_row == value
+    if wanted.module == "":
+        yield column.module.is_(None)
+    if wanted.label:
+        yield column.tx_hash.in_(hashes_labelled(wanted.label))
+    if wanted.text:
+        yield holds_text(column.reason_message, wanted.text)
+    if wanted.search:
+        yield is_found(wanted.search)
+    if wanted.network_ids is not None:
+        yield column.network_id.in_(wanted.network_ids)
+    if wanted.tx_hashes is not None:
+        yield is_among(column.tx_hash, wanted.tx_hashes)
+    arrived = by_row(column.first_seen_at) if _is_pointed(wanted) else column.first_seen_at
+    yield from _between(arrived, wanted.since, wanted.until)
+    yield from _between(column.timestamp, wanted.claimed_since, wanted.claimed_until)
+
+
+def _between(
+    column: ColumnElement[Any], since: datetime | None, until: datetime | None
+) -> Iterator[ColumnElement[bool]]:
+    if since is not None:
+        yield column >= since
+    if until is not None:
+        yield column <= until

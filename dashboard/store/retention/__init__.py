@@ -1,0 +1,1 @@
+"""Retention: what is purged when it is old, kind by kind."""

@@ -1,0 +1,94 @@
+"""What networks and nodes said of hashes that nobody tracks any more is forgotten."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+from sqlalchemy import Connection, Row, Table, and_, bindparam, delete, select
+
+from dashboard.store.engine.batching import Pace
+from dashboard.store.engine.engine import Store
+from dashboard.store.engine.keyset_scan import PORTION, beyond
+from dashboard.store.rejections.reports import watched_among
+from dashboard.store.schema import (
+    api_key_credentials,
+    api_key_uses,
+    checks,
+    follow_ups,
+    rejections,
+)
+
+_USES_STAY: Final = timedelta(days=400)
+"""How long the counts of a key stay that stands neither in the store nor, it seems, in settings."""
+
+
+def forget_checks(store: Store, before: datetime, pace: Pace) -> Iterator[int]:
+    """Forget what came of asking about hashes that nobody tracks, and nobody asked about since."""
+    return _forget(store, checks, before, pace, lambda _, found: found)
+
+
+def forget_follow_ups(store: Store, before: datetime, pace: Pace) -> Iterator[int]:
+    """Forget likewise what nodes said, except of hashes with a rejection on record."""
+    return _forget(store, follow_ups, before, pace, _without_rejection)
+
+
+def forget_key_uses(store: Store, before: datetime, pace: Pace) -> Iterator[int]:
+    """Forget the counts of keys that are gone: not in the store, and not used for a year."""
+    known = select(api_key_credentials.c.key_digest)
+    column = api_key_uses.c
+    gone = and_(column.last_used_at < before - _USES_STAY, column.key_digest.not_in(known))
+    with pace.writing(store) as connection:
+        forgotten = connection.execute(delete(api_key_uses).where(gone)).rowcount
+    yield forgotten
+
+
+def _forget(
+    store: Store,
+    table: Table,
+    before: datetime,
+    pace: Pace,
+    choose: Callable[[Connection, Sequence[Row[Any]]], Sequence[Row[Any]]],
+) -> Iterator[int]:
+    """Walk along the hashes; `choose` says in the writing transaction which may go."""
+    place: tuple[Any, ...] | None = None
+    of_row = delete(table).where(
+        table.c.tx_hash == bindparam("one"),
+        table.c.network_id == bindparam("other"),
+        table.c.last_asked_at < before,
+    )
+
+    def forget(connection: Connection, some: Sequence[Row[Any]]) -> int:
+        tracked = set(watched_among(connection, [tuple(row) for row in some]))
+        free = [row for row in some if tuple(row) not in tracked]
+        gone = [{"one": row.tx_hash, "other": row.network_id} for row in choose(connection, free)]
+        if gone:
+            connection.execute(of_row, gone)
+        return len(gone)
+
+    while found := _old(store, table, before, place):
+        place = tuple(found[-1])
+        yield from pace.in_steps(store, found, forget)
+
+
+def _old(
+    store: Store, table: Table, before: datetime, after: Sequence[Any] | None
+) -> Sequence[Row[Any]]:
+    order = tuple(table.c["tx_hash", "network_id"])
+    query = (
+        select(*order)
+        .where(table.c.last_asked_at < before, *beyond(order, after))
+        .order_by(*order)
+        .limit(PORTION)
+    )
+    with store.read() as connection:
+        return connection.execute(query).all()
+
+
+def _without_rejection(connection: Connection, found: Sequence[Row[Any]]) -> Sequence[Row[Any]]:
+    column = rejections.c.tx_hash
+    rejected = set(
+        connection.scalars(select(column).where(column.in_({row.tx_hash for row in found})))
+    )
+    return [row for row in found if row.tx_hash not in rejected]

@@ -1,0 +1,90 @@
+"""Rejections are forgotten with what rests on them alone, once nobody is owed news of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from functools import partial
+from typing import Any, Final
+
+from sqlalchemy import ColumnElement, Connection, Row, or_, select
+
+from dashboard.store.engine.batching import Pace
+from dashboard.store.engine.driver import one_of, read_rows, write_rows
+from dashboard.store.engine.engine import Store
+from dashboard.store.engine.keyset_scan import PORTION, beyond
+from dashboard.store.rejections.counter_updates import count_out
+from dashboard.store.retention.purge_notifications import OPEN_STATES
+from dashboard.store.schema import rejections
+from dashboard.store.schema.columns import milliseconds_of
+
+_FREE: Final = """
+SELECT rejection_id, tx_hash FROM rejections
+WHERE rejection_id IN {} AND (seen_again_at IS NULL OR seen_again_at < ?)
+AND NOT EXISTS (SELECT 1 FROM tracked_hashes WHERE tx_hash = rejections.tx_hash)
+AND NOT EXISTS (
+    SELECT 1 FROM transitions JOIN outbox USING (transition_id)
+    WHERE rejection_id = rejections.rejection_id AND expanded_at IS NULL)
+AND NOT EXISTS (
+    SELECT 1 FROM transitions JOIN notices USING (transition_id)
+    WHERE rejection_id = rejections.rejection_id AND state IN {})
+"""
+"""Those that are not seen again, nor tracked, and of which nobody is still to be told."""
+
+_FORGET_WHAT_REFERS: Final = (
+    "DELETE FROM conditions WHERE rejection_id IN {}",
+    "UPDATE transitions SET rejection_id = NULL WHERE rejection_id IN {}",
+    "DELETE FROM rejections WHERE rejection_id IN {}",
+)
+_FORGET_SIGNED: Final = (
+    "DELETE FROM signed_transactions WHERE tx_hash IN {} AND NOT EXISTS "
+    "(SELECT 1 FROM rejections WHERE tx_hash = signed_transactions.tx_hash)"
+)
+
+
+def forget_rejections(store: Store, before: datetime, pace: Pace) -> Iterator[int]:
+    """Forget versions that arrived before, and were seen last before.
+
+    What is tracked keeps its versions, of all networks, and so does what somebody is still to be
+    told. With a version goes the condition that it holds, and with the last of a hash the signed
+    transaction; notices about it stay, without what it said.
+    """
+    after: Row[Any] | None = None
+    while found := _old(store, before, after):
+        after = found[-1]
+        yield from pace.in_steps(store, found, partial(_forget, before=before))
+
+
+def _old(store: Store, before: datetime, after: Row[Any] | None) -> Sequence[Any]:
+    column = rejections.c
+    order = (column.first_seen_at, column.rejection_id)
+    query = (
+        select(*order, column.tx_hash, column.network_id)
+        .where(column.first_seen_at < before, _is_seen_no_more(before))
+        .where(*beyond(order, None if after is None else tuple(after)[:2]))
+        .order_by(*order)
+        .limit(PORTION)
+    )
+    with store.read() as connection:
+        return connection.execute(query).all()
+
+
+def _is_seen_no_more(before: datetime) -> ColumnElement[bool]:
+    column = rejections.c.seen_again_at
+    return or_(column.is_(None), column < before)
+
+
+def _forget(connection: Connection, found: Sequence[Any], before: datetime) -> int:
+    """Forget those that are still free to go: since they were found, time has passed."""
+    ids = [row.rejection_id for row in found]
+    values = [*ids, milliseconds_of(before), *OPEN_STATES]
+    free = read_rows(connection, _FREE.format(one_of(ids), one_of(OPEN_STATES)), values)
+    if not free:
+        return 0
+    ids = [rejection_id for rejection_id, _ in free]
+    hashes = [tx_hash for _, tx_hash in free]
+    count_out(connection, ids)
+    for statement in _FORGET_WHAT_REFERS:
+        write_rows(connection, statement.format(one_of(ids)), [tuple(ids)])
+    write_rows(connection, _FORGET_SIGNED.format(one_of(hashes)), [tuple(hashes)])
+    return len(ids)

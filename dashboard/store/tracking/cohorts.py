@@ -1,0 +1,212 @@
+"""Cohorts: tracked hashes of which all the same is known, and how some part from the others.
+
+A hash has no rows of its own for what came of asking: its cohort has one for each network. Where
+something else comes of asking about some of a cohort, they leave for a new one.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final, TypeVar
+
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    and_,
+    case,
+    delete,
+    insert,
+    literal,
+    or_,
+    select,
+    update,
+)
+
+from dashboard.domain.quantity import NetworkId, TxHash
+from dashboard.store.schema import cohorts, tracked_hashes, watched_cohorts
+from dashboard.store.schema.columns import Moment, RowId
+
+T = TypeVar("T")
+
+LARGEST: Final = 1000
+"""Hashes of one cohort, so that what is due can be asked in portions."""
+
+_AT_ONCE: Final = 500
+"""Values that one statement names; databases allow so many parameters and no more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Watch:
+    """A cohort of at most `size` hashes to ask one network about, and when that was done last.
+
+    `born_at` is when the age of its youngest hash began. `is_failing`: the last question got no
+    answer.
+    """
+
+    cohort_id: int
+    size: int
+    born_at: datetime
+    last_asked_at: datetime | None
+    is_failing: bool
+    is_rejected: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Cohort:
+    """The hashes of a cohort; `is_rejected`: of each of them a record is held."""
+
+    cohort_id: int
+    is_rejected: bool
+    hashes: Sequence[TxHash]
+
+
+def watches(connection: Connection, network_id: NetworkId, after: int) -> list[Watch]:
+    """Return what a network is to be asked about in cohorts after that id, the oldest first."""
+    column = watched_cohorts.c
+    query = (
+        select(*column["born_at", "last_asked_at", "failing_since", "is_rejected"])
+        .add_columns(cohorts.c.cohort_id, cohorts.c.size)
+        .join(cohorts)
+        .where(column.cohort_id > after, column.network_id == network_id)
+        .order_by(column.cohort_id)
+    )
+    return [
+        Watch(
+            row.cohort_id,
+            row.size,
+            row.born_at,
+            row.last_asked_at,
+            row.failing_since is not None,
+            row.is_rejected,
+        )
+        for row in connection.execute(query)
+    ]
+
+
+def cohorts_of(
+    connection: Connection, network_id: NetworkId, cohort_ids: Sequence[int]
+) -> list[Cohort]:
+    """Return those of the cohorts that still have hashes to ask the network about."""
+    watched: dict[int, bool] = {}
+    hashes: defaultdict[int, list[TxHash]] = defaultdict(list)
+    column = watched_cohorts.c
+    for some in portions(cohort_ids):
+        query = select(column.cohort_id, column.is_rejected)
+        query = query.where(column.cohort_id.in_(some), column.network_id == network_id)
+        watched |= {row.cohort_id: row.is_rejected for row in connection.execute(query)}
+        members = select(tracked_hashes.c.cohort_id, tracked_hashes.c.tx_hash)
+        for cohort_id, tx_hash in connection.execute(
+            members.where(tracked_hashes.c.cohort_id.in_(some))
+        ):
+            hashes[cohort_id].append(tx_hash)
+    return [Cohort(each, watched[each], hashes[each]) for each in cohort_ids if each in watched]
+
+
+def new_cohort(
+    connection: Connection, tracked_at: datetime, size: int, watched: Iterable[Mapping[str, Any]]
+) -> int:
+    """Make a cohort that is watched as these rows say, before its hashes are inserted."""
+    row = insert(cohorts).values(tracked_at=tracked_at, size=size)
+    cohort_id: int = connection.execute(row.returning(cohorts.c.cohort_id)).scalar_one()
+    watch_on(connection, cohort_id, watched)
+    return cohort_id
+
+
+def watch_on(connection: Connection, cohort_id: int, watched: Iterable[Mapping[str, Any]]) -> None:
+    """Watch a cohort that nobody else knows yet on further networks."""
+    begins = {"cohort_id": cohort_id, "watch_id": cohort_id, "is_rejected": False}
+    if rows := [begins | dict(each) for each in watched]:
+        connection.execute(insert(watched_cohorts), rows)
+
+
+def part(connection: Connection, cohort_id: int, hashes: Sequence[TxHash]) -> int | None:
+    """Let hashes leave a cohort for a new one of which the same is known; return its id.
+
+    Those that are elsewhere already stay there; None where that is all of them.
+    """
+    shared = cohorts.c["tracked_at", "is_rejected"]
+    old = select(literal(0), *shared).where(cohorts.c.cohort_id == cohort_id)
+    names = ["size", *(column.name for column in shared)]
+    begun = insert(cohorts).from_select(names, old).returning(cohorts.c.cohort_id)
+    new_id: int | None = connection.execute(begun).scalar_one_or_none()
+    if new_id is None:
+        return None
+    names = [column.name for column in watched_cohorts.c if column.name != "cohort_id"]
+    same = select(literal(new_id, RowId), *watched_cohorts.c[tuple(names)])
+    same = same.where(watched_cohorts.c.cohort_id == cohort_id)
+    connection.execute(insert(watched_cohorts).from_select(["cohort_id", *names], same))
+    column, moved = tracked_hashes.c, 0
+    for some in portions(hashes):
+        leaving = update(tracked_hashes).where(column.tx_hash.in_(some))
+        leaving = leaving.where(column.cohort_id == cohort_id)
+        moved += connection.execute(leaving.values(cohort_id=new_id)).rowcount
+    grow(connection, new_id, moved)
+    grow(connection, cohort_id, -moved)
+    return new_id if moved else None
+
+
+def grow(connection: Connection, cohort_id: int, hashes: int) -> None:
+    """Count the hashes of a cohort after some came or went; an empty one ends."""
+    of_cohort = cohorts.c.cohort_id == cohort_id
+    counted = update(cohorts).where(of_cohort).values(size=cohorts.c.size + hashes)
+    if connection.execute(counted.returning(cohorts.c.size)).scalar_one() == 0:
+        of_watched = watched_cohorts.c.cohort_id == cohort_id
+        connection.execute(delete(watched_cohorts).where(of_watched))
+        connection.execute(delete(cohorts).where(of_cohort))
+
+
+def watch_anew(connection: Connection, tx_hash: TxHash, attempted_at: datetime | None) -> int:
+    """Let pollers take a hash up again, with another age; return its new cohort."""
+    of_hash = select(tracked_hashes.c.cohort_id).where(tracked_hashes.c.tx_hash == tx_hash)
+    cohort_id = part(connection, connection.scalars(of_hash).one(), [tx_hash])
+    assert cohort_id is not None  # noqa: S101 - the hash was just found there
+    watched = watched_cohorts.c
+    began: ColumnElement[Any] = watched.watched_at
+    if attempted_at is not None:
+        attempt = literal(attempted_at, Moment)
+        began = case((attempt < watched.watched_at, attempt), else_=watched.watched_at)
+    of_cohort = update(watched_cohorts).where(watched.cohort_id == cohort_id)
+    connection.execute(of_cohort.values(born_at=began))
+    return cohort_id
+
+
+def note_rejected(connection: Connection, network_id: NetworkId, hashes: Sequence[TxHash]) -> None:
+    """Note that records of the network are held now of those of the hashes that are tracked.
+
+    Their cohorts know it, also where they are not watched on the network.
+    """
+    column, watched = tracked_hashes.c, watched_cohorts.c
+    is_watch = and_(watched.cohort_id == cohorts.c.cohort_id, watched.network_id == network_id)
+    is_unknown = or_(cohorts.c.is_rejected.is_(False), watched.is_rejected.is_(False))
+    found: defaultdict[tuple[int, int], list[TxHash]] = defaultdict(list)
+    # Each once: whether they are a whole cohort is told by their number.
+    for some in portions(sorted(set(hashes))):
+        query = (
+            select(column.tx_hash, cohorts.c.cohort_id, cohorts.c.size)
+            .select_from(tracked_hashes)
+            .join(cohorts)
+            .join(watched_cohorts, is_watch, isouter=True)
+            .where(column.tx_hash.in_(some), is_unknown)
+        )
+        for tx_hash, cohort_id, size in connection.execute(query):
+            found[cohort_id, size].append(tx_hash)
+    for (cohort_id, size), some in found.items():
+        theirs = cohort_id if len(some) == size else part(connection, cohort_id, some)
+        of_theirs = update(cohorts).where(cohorts.c.cohort_id == theirs)
+        connection.execute(of_theirs.values(is_rejected=True))
+        of_watch = update(watched_cohorts).where(watched.cohort_id == theirs)
+        of_network = of_watch.where(watched.network_id == network_id)
+        connection.execute(of_network.values(is_rejected=True))
+
+
+def portions(values: Sequence[T], size: int = _AT_ONCE) -> Iterator[Sequence[T]]:
+    """Cut a sequence so that a statement can name all values of a portion."""
+    return (values[start : start + size] for start in range(0, len(values), size))
+
+
+def age_begins_at(attempted_at: datetime | None, watched_at: datetime) -> datetime:
+    """Return when the age begins by which the cadence counts; an attempt is never in the future."""
+    return watched_at if attempted_at is None else min(attempted_at, watched_at)

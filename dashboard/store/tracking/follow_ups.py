@@ -1,0 +1,162 @@
+"""Follow-ups: what is held of each transaction's end, and which are still open."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Connection, Row, and_, select
+
+from dashboard.domain.follow_up import (
+    FollowUp,
+    Inclusion,
+    InclusionAnswer,
+    InclusionQuestion,
+    conclude_follow_up,
+)
+from dashboard.domain.quantity import NetworkId, TxHash
+from dashboard.store.engine.upsert import put
+from dashboard.store.schema import follow_ups, rejections, tracked_hashes, watched_cohorts
+from dashboard.store.tracking.cohorts import portions
+
+
+@dataclass(frozen=True, slots=True)
+class OpenFollowUp:
+    """A tracked hash whose end is not settled; `asked_at` is None where no node was asked yet."""
+
+    watch_id: int
+    tx_hash: TxHash
+    tracked_at: datetime
+    asked_at: datetime | None
+
+
+def open_follow_ups(
+    connection: Connection, network_id: NetworkId, after: int
+) -> list[OpenFollowUp]:
+    """Return what is tracked on a network under a larger watch id than `after`.
+
+    A hash keeps its watch id when its cohort parts.
+    """
+    watched, tx_hash = watched_cohorts.c, tracked_hashes.c.tx_hash
+    of_watch = and_(follow_ups.c.tx_hash == tx_hash, follow_ups.c.network_id == watched.network_id)
+    query = (
+        select(watched.watch_id, tx_hash, watched.watched_at, follow_ups.c.last_asked_at)
+        .join_from(watched_cohorts, tracked_hashes, tracked_hashes.c.cohort_id == watched.cohort_id)
+        .outerjoin(follow_ups, of_watch)
+        .where(watched.cohort_id > after, watched.watch_id > after)
+        .where(watched.network_id == network_id, follow_ups.c.settled_at.is_(None))
+        .order_by(watched.cohort_id)
+    )
+    return [
+        OpenFollowUp(row.watch_id, row.tx_hash, row.watched_at, row.last_asked_at)
+        for row in connection.execute(query)
+    ]
+
+
+def inclusion_questions(
+    connection: Connection, network_id: NetworkId, hashes: Sequence[TxHash]
+) -> list[InclusionQuestion]:
+    """Return what to ask of each hash, in order, with sender and nonce where a record names them.
+
+    All records of a hash name the same: the signature says it.
+    """
+    known: dict[TxHash, tuple[Any, ...]] = {}
+    for some in portions(hashes):
+        query = select(*rejections.c["tx_hash", "sender", "nonce"]).where(
+            rejections.c.tx_hash.in_(some), rejections.c.network_id == network_id
+        )
+        known |= {row.tx_hash: tuple(row)[1:] for row in connection.execute(query)}
+    return [InclusionQuestion(each, *known.get(each, ())) for each in hashes]
+
+
+def keep_inclusion_answers(
+    connection: Connection,
+    network_id: NetworkId,
+    asked_at: datetime,
+    answers: Iterable[tuple[InclusionQuestion, InclusionAnswer]],
+) -> dict[TxHash, FollowUp]:
+    """Write down what a node said; return what is now held of each hash that was answered."""
+    told = list(answers)
+    held = _held(connection, network_id, [question.tx_hash for question, _ in told])
+    concluded = {
+        answer.tx_hash: conclude_follow_up(
+            held.get(answer.tx_hash), answer, question.nonce, asked_at
+        )
+        for question, answer in told
+        if answer.failure is None
+    }
+    asked = {"network_id": network_id, "last_asked_at": asked_at}
+    put(connection, follow_ups, [asked | _row(*each) for each in concluded.items()])
+    failed = [
+        asked
+        | {"tx_hash": answer.tx_hash, "failing_since": asked_at}
+        | {"failure_kind": answer.failure.kind, "failure_message": answer.failure.message}
+        for _, answer in told
+        if answer.failure is not None
+    ]
+    put(connection, follow_ups, failed, keep=frozenset({"failing_since"}))
+    return concluded
+
+
+def follow_ups_of(connection: Connection, tx_hash: TxHash) -> dict[NetworkId, FollowUp]:
+    """Return what nodes said of a hash, by network; none that never answered."""
+    return follow_ups_among(connection, [tx_hash])[tx_hash]
+
+
+def follow_ups_among(
+    connection: Connection, hashes: Sequence[TxHash]
+) -> dict[TxHash, dict[NetworkId, FollowUp]]:
+    """Return the same of each of these hashes."""
+    found: dict[TxHash, dict[NetworkId, FollowUp]] = {each: {} for each in hashes}
+    query = select(follow_ups).where(follow_ups.c.tx_hash.in_(hashes))
+    for row in connection.execute(query.where(follow_ups.c.answered_at.is_not(None))):
+        found[row.tx_hash][row.network_id] = _follow_up(row)
+    return found
+
+
+def _held(
+    connection: Connection, network_id: NetworkId, hashes: Sequence[TxHash]
+) -> dict[TxHash, FollowUp]:
+    held: dict[TxHash, FollowUp] = {}
+    for some in portions(hashes):
+        query = select(follow_ups).where(
+            follow_ups.c.tx_hash.in_(some),
+            follow_ups.c.network_id == network_id,
+            follow_ups.c.answered_at.is_not(None),
+        )
+        held |= {row.tx_hash: _follow_up(row) for row in connection.execute(query)}
+    return held
+
+
+def _row(tx_hash: TxHash, held: FollowUp) -> dict[str, Any]:
+    inclusion = held.inclusion
+    return {
+        "tx_hash": tx_hash,
+        "answered_at": held.answered_at,
+        "block_number": None if inclusion is None else inclusion.block_number,
+        "block_hash": None if inclusion is None else inclusion.block_hash,
+        "is_successful": None if inclusion is None else inclusion.is_successful,
+        "included_since": held.included_since,
+        "next_nonce": held.next_nonce,
+        "replaced_since": held.replaced_since,
+        "settled_at": held.settled_at,
+        "failing_since": None,
+        "failure_kind": None,
+        "failure_message": None,
+    }
+
+
+def _follow_up(row: Row[Any]) -> FollowUp:
+    inclusion = None
+    if row.block_number is not None:
+        inclusion = Inclusion(row.block_number, row.block_hash, row.is_successful)
+    return FollowUp(
+        answered_at=row.answered_at,
+        inclusion=inclusion,
+        included_since=row.included_since,
+        replaced_since=row.replaced_since,
+        next_nonce=row.next_nonce,
+        settled_at=row.settled_at,
+    )

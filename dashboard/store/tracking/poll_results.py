@@ -1,0 +1,119 @@
+"""What came of asking about cohorts: a row for each, and partings where it is not the same."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final, NamedTuple
+
+from sqlalchemy import Connection, func, literal, update
+
+from dashboard.domain.observation import ExclusionAnswer, Failure, FailureKind
+from dashboard.domain.quantity import NetworkId
+from dashboard.store.schema import cohorts, watched_cohorts
+from dashboard.store.schema.columns import Moment
+from dashboard.store.tracking.cohorts import Cohort, part, portions
+
+NO_FAILURE: Final = {"failing_since": None, "failure_kind": None, "failure_message": None}
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A cohort with what was answered about all of its hashes, or about `is_whole` not all."""
+
+    cohort: Cohort
+    answers: Sequence[ExclusionAnswer]
+    is_whole: bool = True
+
+
+class Outcome(NamedTuple):
+    """What came of one question, as far as hashes must share it to stay together.
+
+    Failures of one kind that are told in different words part nobody.
+    """
+
+    failure: FailureKind | None
+    is_rejected: bool
+
+
+def record_cohorts(
+    connection: Connection, network_id: NetworkId, asked_at: datetime, asked: Iterable[Asked]
+) -> dict[int, Outcome]:
+    """Remember what came of asking cohorts; return of each what came of those who stay in it.
+
+    The others leave for new cohorts. Of a cohort about which there is no news one row is written,
+    however many its hashes are. Of those that failed alike the commonest words are kept.
+    """
+    stayed: dict[int, Outcome] = {}
+    came: defaultdict[tuple[Outcome, str], list[int]] = defaultdict(list)
+    for each in asked:
+        groups = _grouped(each)
+        cohort_id = each.cohort.cohort_id
+        if each.is_whole:
+            staying = max(groups, key=lambda outcome: len(groups[outcome]))
+            stayed[cohort_id] = staying
+            came[staying, _words(groups.pop(staying))].append(cohort_id)
+        for outcome, answers in groups.items():
+            left_for = part(connection, cohort_id, [answer.tx_hash for answer in answers])
+            if left_for is not None:
+                came[outcome, _words(answers)].append(left_for)
+    for (outcome, words), cohort_ids in came.items():
+        changed = _changed(asked_at, outcome, words)
+        _write(connection, network_id, changed, cohort_ids)
+        if outcome.is_rejected:
+            _note_records(connection, cohort_ids)
+    return stayed
+
+
+def _grouped(asked: Asked) -> dict[Outcome, list[ExclusionAnswer]]:
+    groups: defaultdict[Outcome, list[ExclusionAnswer]] = defaultdict(list)
+    was_rejected = asked.cohort.is_rejected
+    for answer in asked.answers:
+        kind = None if answer.failure is None else answer.failure.kind
+        groups[Outcome(kind, was_rejected or answer.record is not None)].append(answer)
+    return groups
+
+
+def _words(answers: Sequence[ExclusionAnswer]) -> str:
+    """Return what most of these failures say, nothing where they are none."""
+    told = Counter(each.failure.message for each in answers if each.failure is not None)
+    return told.most_common(1)[0][0] if told else ""
+
+
+def _changed(asked_at: datetime, outcome: Outcome, words: str) -> dict[str, Any]:
+    column, at = watched_cohorts.c, literal(asked_at, Moment)
+    values: dict[str, Any] = {"last_asked_at": asked_at}
+    if outcome.is_rejected:
+        values["is_rejected"] = True
+    if outcome.failure is None:
+        first = func.coalesce(column.first_answered_at, at)
+        return values | NO_FAILURE | {"last_answered_at": at, "first_answered_at": first}
+    values["failing_since"] = func.coalesce(column.failing_since, at)
+    return values | row_of_failure(Failure(outcome.failure, words))
+
+
+def _write(
+    connection: Connection,
+    network_id: NetworkId,
+    values: Mapping[str, Any],
+    cohort_ids: Sequence[int],
+) -> None:
+    column = watched_cohorts.c
+    for some in portions(cohort_ids):
+        of_cohorts = update(watched_cohorts).where(column.cohort_id.in_(some))
+        connection.execute(of_cohorts.where(column.network_id == network_id).values(**values))
+
+
+def _note_records(connection: Connection, cohort_ids: Sequence[int]) -> None:
+    """Let cohorts know, once, that each of their hashes has a record."""
+    column = cohorts.c
+    for some in portions(cohort_ids):
+        new = update(cohorts).where(column.cohort_id.in_(some), column.is_rejected.is_(False))
+        connection.execute(new.values(is_rejected=True))
+
+
+def row_of_failure(failure: Failure) -> dict[str, str]:
+    """Write a failure as columns."""
+    return {"failure_kind": failure.kind, "failure_message": failure.message}

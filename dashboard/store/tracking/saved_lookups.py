@@ -1,0 +1,46 @@
+"""Look-ups of many transactions, kept so that a link to them can be passed on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from hashlib import sha256
+
+from sqlalchemy import Connection, delete, select
+
+from dashboard.domain.quantity import TxHash
+from dashboard.store.engine.batching import Pace
+from dashboard.store.engine.engine import Store
+from dashboard.store.engine.upsert import put
+from dashboard.store.schema import saved_lookups
+
+
+def save_lookup(connection: Connection, hashes: Sequence[TxHash], now: datetime) -> str:
+    """Keep the hashes in their order; return their id, which is the same for the same hashes."""
+    octets = b"".join(hashes)
+    lookup_id = sha256(octets).hexdigest()[:32]
+    put(connection, saved_lookups, [{"lookup_id": lookup_id, "hashes": octets, "asked_at": now}])
+    return lookup_id
+
+
+def saved_lookup(connection: Connection, lookup_id: str) -> tuple[TxHash, ...] | None:
+    """Return the hashes, or None where nothing is kept under the id, or not any more."""
+    column = saved_lookups.c
+    octets = connection.scalar(select(column.hashes).where(column.lookup_id == lookup_id))
+    if octets is None:
+        return None
+    length = TxHash.LENGTH
+    return tuple(TxHash(octets[begin : begin + length]) for begin in range(0, len(octets), length))
+
+
+def forget_saved_lookups(store: Store, before: datetime, pace: Pace) -> Iterator[int]:
+    """Forget those that were looked up last before then."""
+    column = saved_lookups.c
+    oldest = select(column.lookup_id).where(column.asked_at < before).order_by(column.asked_at)
+    forgotten = 1
+    while forgotten:
+        with pace.writing(store) as connection:
+            found = oldest.limit(pace.rows)
+            gone = delete(saved_lookups).where(column.lookup_id.in_(found))
+            forgotten = connection.execute(gone).rowcount
+        yield forgotten

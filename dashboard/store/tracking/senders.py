@@ -1,0 +1,78 @@
+"""Watched senders: addresses of which people want to hear every rejection that nodes report."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TypeAlias
+
+from sqlalchemy import Connection, delete, func, select, update
+
+from dashboard.domain.quantity import Address, NetworkId
+from dashboard.store.engine.upsert import insert_new
+from dashboard.store.schema import watched_senders
+
+Account: TypeAlias = tuple[Address, NetworkId]
+"""An address on a network."""
+
+
+@dataclass(frozen=True, slots=True)
+class WatchedSender:
+    """An address that is watched, and on which networks; `label` is as people wrote it."""
+
+    sender: Address
+    network_ids: tuple[NetworkId, ...]
+    watched_at: datetime
+    label: str = ""
+
+
+def watch_sender(connection: Connection, wish: WatchedSender) -> bool:
+    """Track what is reported of an address from now on; False where that is done already.
+
+    What was reported before stays as it is. A label takes the place of the one that is there.
+    """
+    common = {"sender": wish.sender, "watched_at": wish.watched_at, "label": wish.label}
+    rows = [common | {"network_id": network_id} for network_id in wish.network_ids]
+    added = [insert_new(connection, watched_senders, row) for row in rows]
+    if wish.label:
+        of_sender = update(watched_senders).where(watched_senders.c.sender == wish.sender)
+        connection.execute(of_sender.values(label=wish.label))
+    return any(added)
+
+
+def unwatch_sender(connection: Connection, sender: Address) -> bool:
+    """Watch an address no more; False where nobody did. What is tracked stays tracked."""
+    of_sender = delete(watched_senders).where(watched_senders.c.sender == sender)
+    return connection.execute(of_sender).rowcount > 0
+
+
+def senders_watched(connection: Connection) -> list[WatchedSender]:
+    """Return every address that is watched, the latest first."""
+    column = watched_senders.c
+    since = func.min(column.watched_at).label("since")
+    senders = (
+        select(column.sender, since, func.max(column.label).label("label"))
+        .group_by(column.sender)
+        .order_by(since.desc(), column.sender)
+    )
+    networks: dict[Address, list[NetworkId]] = {}
+    for sender, network_id in connection.execute(
+        select(column.sender, column.network_id).order_by(column.network_id)
+    ):
+        networks.setdefault(sender, []).append(network_id)
+    return [
+        WatchedSender(row.sender, tuple(networks[row.sender]), row.since, row.label)
+        for row in connection.execute(senders)
+    ]
+
+
+def labels_of_watched(connection: Connection, accounts: Iterable[Account]) -> dict[Account, str]:
+    """Return those of the addresses that are watched on their network, with their labels."""
+    wanted = set(accounts)
+    column = watched_senders.c
+    query = select(column.sender, column.network_id, column.label).where(
+        column.sender.in_({sender for sender, _ in wanted})
+    )
+    found = {(row.sender, row.network_id): row.label for row in connection.execute(query)}
+    return {account: label for account, label in found.items() if account in wanted}

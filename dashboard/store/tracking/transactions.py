@@ -1,0 +1,247 @@
+"""Tracked transactions: the hashes that people asked us to watch, and on which networks."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import Enum, auto
+from operator import attrgetter
+from typing import Any, Final, TypeAlias
+
+from sqlalchemy import Connection, Row, Select, select, update
+
+from dashboard.domain.quantity import NetworkId, TxHash
+from dashboard.store.engine.bulk import insert_many
+from dashboard.store.schema import cohorts, tracked_hashes, watched_cohorts
+from dashboard.store.schema.columns import escape, milliseconds_of
+from dashboard.store.tracking.cohorts import (
+    LARGEST,
+    age_begins_at,
+    new_cohort,
+    portions,
+    watch_anew,
+    watch_on,
+)
+from dashboard.store.tracking.labels import count_labels
+from dashboard.store.tracking.unwatched import take_over
+
+_COLUMNS: Final = ("tx_hash", "cohort_id", "attempted_at", "label", "note")
+_HASH: Final = attrgetter("tx_hash")
+_FINEST_SHARE: Final = 6
+"""Ages are shared that differ by less than a 2^-6th: a tick asks no earlier for it."""
+
+
+@dataclass(frozen=True, slots=True)
+class TrackRequest:
+    """A wish to watch a hash on some networks; `attempted_at` is when it was sent, if known."""
+
+    tx_hash: TxHash
+    network_ids: tuple[NetworkId, ...]
+    attempted_at: datetime | None
+    label: str
+    note: str = ""
+
+
+class Tracking(Enum):
+    """What became of a wish. FILLED_IN: the hash is known, and a remark or its time was not."""
+
+    NEW = auto()
+    FILLED_IN = auto()
+    KNOWN = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class TrackedTransaction:
+    """A hash that is watched, and where; `label` and `note` are as people wrote them."""
+
+    tx_hash: TxHash
+    network_ids: tuple[NetworkId, ...]
+    tracked_at: datetime
+    attempted_at: datetime | None
+    label: str
+    note: str
+
+
+Known: TypeAlias = Mapping[TxHash, tuple[Row[Any], tuple[NetworkId, ...]]]
+"""Rows of tracked hashes, each with the networks on which it is watched."""
+
+
+def track(connection: Connection, request: TrackRequest, now: datetime) -> bool:
+    """Track one as `track_all` does many; True if the hash, or one of its networks, is new."""
+    return track_all(connection, [request], now) == [Tracking.NEW]
+
+
+def track_all(
+    connection: Connection, requests: Sequence[TrackRequest], now: datetime
+) -> list[Tracking]:
+    """Watch hashes on the networks asked for; say of each in turn what became of it.
+
+    Of a hash that is tracked already, only what was unknown is filled in; it counts as new where
+    a network is. The same wishes again change nothing.
+    """
+    known = _known(connection, {each.tx_hash for each in requests})
+    first: dict[TxHash, TrackRequest] = {}
+    for each in requests:
+        if each.tx_hash not in known:
+            first.setdefault(each.tx_hash, each)
+    _insert(connection, first.values(), now)
+    became = []
+    for each in requests:
+        if first.get(each.tx_hash) is each:
+            became.append(Tracking.NEW)
+        elif each.tx_hash in known and not _adds(each, *known[each.tx_hash]):
+            became.append(Tracking.KNOWN)
+        else:
+            became.append(_repeat(connection, each, now))
+    return became
+
+
+def is_tracked(connection: Connection, tx_hash: TxHash) -> bool:
+    """Whether somebody asked us to watch the hash."""
+    query = select(tracked_hashes.c.tracked_id).where(tracked_hashes.c.tx_hash == tx_hash)
+    return connection.execute(query).first() is not None
+
+
+def tracked_among(connection: Connection, hashes: Sequence[TxHash]) -> set[TxHash]:
+    """Return those of the hashes that somebody asked us to watch."""
+    column = tracked_hashes.c.tx_hash
+    return set(connection.scalars(select(column).where(column.in_(hashes))))
+
+
+def tracked(connection: Connection, limit: int) -> list[TrackedTransaction]:
+    """Return what is tracked, the latest first."""
+    return tracked_of(connection, select_tracked().limit(limit))
+
+
+def select_tracked() -> Select[Any]:
+    """Select what is tracked, the latest first, for `tracked_of`."""
+    query = select(tracked_hashes, cohorts.c.tracked_at).join(cohorts)
+    return query.order_by(tracked_hashes.c.tracked_id.desc())
+
+
+def tracked_of(connection: Connection, query: Select[Any]) -> list[TrackedTransaction]:
+    """Read the rows of a `select_tracked`, each with the networks on which it is watched."""
+    rows = connection.execute(query).all()
+    networks = _networks_of(connection, sorted({row.cohort_id for row in rows}))
+    return [
+        TrackedTransaction(
+            row.tx_hash,
+            networks[row.cohort_id],
+            row.tracked_at,
+            row.attempted_at,
+            row.label,
+            row.note,
+        )
+        for row in rows
+    ]
+
+
+def _networks_of(
+    connection: Connection, cohort_ids: Sequence[int]
+) -> dict[int, tuple[NetworkId, ...]]:
+    """Return the networks on which each of some cohorts is watched."""
+    column = watched_cohorts.c
+    found: dict[int, list[NetworkId]] = {each: [] for each in cohort_ids}
+    for some in portions(cohort_ids):
+        query = select(column.cohort_id, column.network_id).where(column.cohort_id.in_(some))
+        for cohort_id, network_id in connection.execute(query):
+            found[cohort_id].append(network_id)
+    return {cohort_id: tuple(sorted(network_ids)) for cohort_id, network_ids in found.items()}
+
+
+def _known(connection: Connection, hashes: Collection[TxHash]) -> Known:
+    """Look hashes up in their order, which spares the index most of its reads."""
+    rows: list[Row[Any]] = []
+    for some in portions(sorted(hashes)):
+        query = select(tracked_hashes).where(tracked_hashes.c.tx_hash.in_(some))
+        rows += connection.execute(query)
+    networks = _networks_of(connection, sorted({row.cohort_id for row in rows}))
+    return {row.tx_hash: (row, networks[row.cohort_id]) for row in rows}
+
+
+def _insert(connection: Connection, requests: Collection[TrackRequest], now: datetime) -> None:
+    """Insert hashes that nobody tracks, in cohorts of one age."""
+    cohort_ids: list[int] = []
+    rows: list[tuple[Any, ...]] = []
+    for network_ids, alike in _of_one_age(requests, now):
+        for some in portions(alike, LARGEST):
+            born_at = max(age_begins_at(each.attempted_at, now) for each in some)
+            watched = _watched(network_ids, born_at, now)
+            cohort_ids.append(new_cohort(connection, now, len(some), watched))
+            rows += (
+                (
+                    bytes(each.tx_hash),
+                    cohort_ids[-1],
+                    None if each.attempted_at is None else milliseconds_of(each.attempted_at),
+                    escape(each.label),
+                    escape(each.note),
+                )
+                for each in some
+            )
+    insert_many(connection, tracked_hashes, rows, _COLUMNS)
+    count_labels(connection, (each.label for each in requests))
+    take_over(connection, cohort_ids)
+
+
+def _of_one_age(
+    requests: Iterable[TrackRequest], now: datetime
+) -> Iterable[tuple[Sequence[NetworkId], Sequence[TrackRequest]]]:
+    """Sort wishes by their networks, by ages that are as good as the same, and by their hashes.
+
+    Hashes that come in their order spare the index of a large store most of its reads and writes;
+    what is listed with the latest first is in their order then, too.
+    """
+    alike: defaultdict[tuple[tuple[NetworkId, ...], tuple[int, int]], list[TrackRequest]]
+    alike = defaultdict(list)
+    for each in sorted(requests, key=_HASH, reverse=True):
+        alike[each.network_ids, _shared_age(each.attempted_at, now)].append(each)
+    return ((sorted(set(network_ids)), some) for (network_ids, _), some in alike.items())
+
+
+def _shared_age(attempted_at: datetime | None, now: datetime) -> tuple[int, int]:
+    if attempted_at is None:
+        return 0, 0
+    age = int((now - age_begins_at(attempted_at, now)).total_seconds())
+    coarse = max(0, age.bit_length() - _FINEST_SHARE)
+    return coarse, age >> coarse
+
+
+def _adds(request: TrackRequest, row: Row[Any], network_ids: Collection[NetworkId]) -> bool:
+    return bool(_unknown(request, row)) or not set(request.network_ids).issubset(network_ids)
+
+
+def _unknown(request: TrackRequest, row: Row[Any]) -> dict[str, Any]:
+    """Return what the wish knows and the row does not."""
+    wish = {
+        "attempted_at": request.attempted_at,
+        "label": request.label,
+        "note": request.note,
+    }
+    held = row._mapping  # noqa: SLF001 - the public name of a row's columns
+    return {name: value for name, value in wish.items() if value and not held[name]}
+
+
+def _repeat(connection: Connection, request: TrackRequest, now: datetime) -> Tracking:
+    """Fill in what was unknown, and watch on further networks."""
+    row, network_ids = _known(connection, [request.tx_hash])[request.tx_hash]
+    if filled := _unknown(request, row):
+        of_row = update(tracked_hashes).where(tracked_hashes.c.tracked_id == row.tracked_id)
+        connection.execute(of_row.values(**filled))
+        count_labels(connection, [filled.get("label", "")])
+    further = sorted(set(request.network_ids).difference(network_ids))
+    if further or "attempted_at" in filled:
+        attempted_at = row.attempted_at or request.attempted_at
+        cohort_id = watch_anew(connection, request.tx_hash, attempted_at)
+        watch_on(connection, cohort_id, _watched(further, age_begins_at(attempted_at, now), now))
+        take_over(connection, [cohort_id])
+    if further:
+        return Tracking.NEW
+    return Tracking.FILLED_IN if filled else Tracking.KNOWN
+
+
+def _watched(
+    network_ids: Iterable[NetworkId], born_at: datetime, now: datetime
+) -> list[dict[str, Any]]:
+    return [{"network_id": each, "watched_at": now, "born_at": born_at} for each in network_ids]

@@ -1,0 +1,116 @@
+"""When a letter or an address is tried again, and when a letter is given up."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from dashboard.alert.delivery_retry import IN_A_ROW, RetryRule, Waits, is_over
+from dashboard.domain.notification import Notice
+from tests.builders import A_MOMENT, a_notice, an_id, seconds
+from tests.letters import ONCALL, OTHERS
+from tests.timepiece import Timepiece
+
+RULE = RetryRule()
+
+
+@pytest.fixture
+def waits(timepiece: Timepiece) -> Waits:
+    return Waits(RULE, timepiece.elapsed)
+
+
+def tried(attempts: int, number: int = 1) -> Notice:
+    return a_notice(notice_id=an_id(number), recipient=ONCALL, attempts=attempts)
+
+
+@pytest.mark.parametrize(
+    ("attempts", "wait"), [(1, 30), (2, 60), (7, 1920), (8, 3600), (9, 3600), (10_000, 3600)]
+)
+def test_wait_of_a_letter_that_is_the_cause_doubles_up_to_an_hour(
+    waits: Waits, attempts: int, wait: int
+) -> None:
+    waits.succeeded(tried(0, number=2))
+
+    assert waits.failed(tried(attempts), is_blocked=False) == seconds(wait)
+    assert waits.resting(ONCALL) == [tried(0).notice_id]
+    assert not waits.is_paused(ONCALL)
+
+
+def test_address_pauses_ever_longer_up_to_a_minute(waits: Waits) -> None:
+    pauses = [waits.failed(tried(each), is_blocked=True) for each in range(5)]
+
+    assert pauses == [seconds(15), seconds(30), seconds(60), seconds(60), seconds(60)]
+    assert waits.is_paused(ONCALL)
+    assert not waits.is_paused(OTHERS)
+
+
+def test_pause_ends_by_the_time_that_nobody_sets(waits: Waits, timepiece: Timepiece) -> None:
+    waits.failed(tried(0), is_blocked=True)
+    timepiece.set_clock(timedelta(days=-7))
+
+    timepiece.wait(RULE.first_wait)
+
+    assert not waits.is_paused(ONCALL)
+
+
+def test_success_ends_the_pause_and_the_rest_of_all_but_those_that_are_the_cause(
+    waits: Waits,
+) -> None:
+    waits.succeeded(tried(0, number=9))
+    waits.failed(tried(1, number=1), is_blocked=False)
+    for number in range(2, 2 + IN_A_ROW):
+        waits.failed(tried(0, number), is_blocked=False)
+    was_paused = waits.is_paused(ONCALL)
+
+    waits.succeeded(tried(0, number=9))
+
+    assert was_paused
+    assert not waits.is_paused(ONCALL)
+    assert waits.resting(ONCALL) == [an_id(1)]
+
+
+def test_letter_that_is_deferred_among_others_that_arrive_rests_by_itself(
+    waits: Waits, timepiece: Timepiece
+) -> None:
+    waits.succeeded(tried(0, number=2))
+
+    assert waits.failed(tried(0), is_blocked=False) == RULE.first_wait
+    assert not waits.is_paused(ONCALL)
+    timepiece.wait(RULE.first_wait)
+    assert waits.resting(ONCALL) == []
+
+
+def test_letters_deferred_in_a_row_pause_their_address(waits: Waits) -> None:
+    for number in range(1, IN_A_ROW):
+        waits.failed(tried(0, number), is_blocked=False)
+    was_paused = waits.is_paused(ONCALL)
+
+    waits.failed(tried(0, IN_A_ROW), is_blocked=False)
+
+    assert (was_paused, waits.is_paused(ONCALL)) == (False, True)
+
+
+def test_letter_that_breaks_the_connection_where_another_just_arrived_rests_by_itself(
+    waits: Waits,
+) -> None:
+    waits.succeeded(tried(0, number=2))
+
+    waits.failed(tried(1), is_blocked=True)
+    rested = not waits.is_paused(ONCALL) and waits.resting(ONCALL) == [an_id(1)]
+    waits.failed(tried(1, number=3), is_blocked=True)
+
+    assert rested
+    assert waits.is_paused(ONCALL), "the second one shows that it is the server"
+
+
+def test_notice_is_given_up_after_seven_days() -> None:
+    assert is_over(tried(100), A_MOMENT + timedelta(days=7), RULE)
+
+
+def test_notice_is_tried_until_seven_days_are_over() -> None:
+    assert not is_over(tried(100), A_MOMENT + timedelta(days=7) - seconds(1), RULE)
+
+
+def test_clock_that_jumps_a_week_does_not_end_what_is_owed() -> None:
+    assert not is_over(tried(1), A_MOMENT + timedelta(days=7), RULE)

@@ -1,0 +1,115 @@
+"""The schedule of follow-ups in memory."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from dashboard.domain.quantity import TxHash
+from dashboard.poll.intervals import CadencePolicy
+from dashboard.poll.receipt_schedule import Cohort, Schedule, Watched
+from tests.builders import a_hash, seconds
+
+POLICY = CadencePolicy(shortest_interval=seconds(2))
+END = POLICY.last_age
+NOW = timedelta(days=30)
+
+
+def a_schedule(*watched: Watched, largest: int = 1000) -> Schedule:
+    schedule = Schedule(POLICY, largest)
+    schedule.add(watched, NOW)
+    return schedule
+
+
+def due_at(schedule: Schedule, now: timedelta, limit: int = 10_000) -> list[TxHash]:
+    return [each for cohort in schedule.take_due(now, limit) for each in cohort.hashes]
+
+
+def new(number: int, born: timedelta = NOW) -> Watched:
+    return Watched(a_hash(number), born)
+
+
+def test_hash_that_was_never_asked_about_is_due_at_once() -> None:
+    assert due_at(a_schedule(new(1)), NOW) == [a_hash(1)]
+
+
+def test_hashes_tracked_together_are_one_cohort() -> None:
+    schedule = a_schedule(*(new(number, NOW + seconds(number / 1000)) for number in range(5)))
+
+    assert len(schedule.take_due(NOW, 10_000)) == 1
+
+
+def test_question_is_put_again_at_its_pace() -> None:
+    schedule = a_schedule(new(1))
+    [cohort] = schedule.take_due(NOW, 10)
+
+    schedule.ask_again(cohort, NOW, is_answered=True)
+
+    assert due_at(schedule, NOW + seconds(1.9)) == []
+    assert due_at(schedule, NOW + seconds(2)) == [a_hash(1)]
+
+
+def test_failed_question_is_put_again_within_a_minute() -> None:
+    schedule = Schedule(POLICY)
+    old = Cohort(NOW - timedelta(days=6), [a_hash(1)])
+
+    schedule.ask_again(old, NOW, is_answered=False)
+
+    assert due_at(schedule, NOW + timedelta(minutes=1)) == [a_hash(1)]
+
+
+def test_nothing_is_asked_after_the_last_question() -> None:
+    schedule = a_schedule(new(1))
+    [cohort] = schedule.take_due(NOW, 10)
+
+    schedule.ask_again(cohort, NOW + END, is_answered=True)
+
+    assert len(schedule) == 0
+
+
+def test_restart_asks_when_the_next_question_would_have_come() -> None:
+    born, asked = NOW - seconds(10_000), NOW - seconds(100)
+    schedule = a_schedule(Watched(a_hash(1), born, asked))
+
+    assert due_at(schedule, NOW + seconds(390)) == []
+    assert due_at(schedule, NOW + seconds(400)) == [a_hash(1)]
+
+
+def test_restart_asks_at_once_what_fell_due_while_down() -> None:
+    born, asked = NOW - timedelta(days=8), NOW - timedelta(days=3)
+    schedule = a_schedule(Watched(a_hash(1), born, asked))
+
+    assert due_at(schedule, NOW) == [a_hash(1)]
+
+
+def test_restart_leaves_out_what_had_its_last_question() -> None:
+    born = NOW - timedelta(days=20)
+    schedule = a_schedule(Watched(a_hash(1), born, born + END))
+
+    assert len(schedule) == 0
+
+
+@pytest.mark.parametrize("jump", [timedelta(days=-7), timedelta(days=7)])
+def test_times_stored_by_a_wrong_clock_strand_nothing(jump: timedelta) -> None:
+    born, asked = NOW - seconds(60) + jump, NOW - seconds(1) + jump
+    schedule = a_schedule(Watched(a_hash(1), born, asked))
+
+    assert due_at(schedule, NOW + timedelta(hours=3)) == [a_hash(1)]
+
+
+def test_most_overdue_hashes_are_taken_first_and_in_portions() -> None:
+    schedule = a_schedule(*(new(number) for number in range(5)), largest=2)
+
+    first, second = due_at(schedule, NOW, limit=3), due_at(schedule, NOW)
+
+    assert (len(first), len(second)) == (4, 1)
+
+
+def test_cohort_that_was_put_back_is_as_it_was() -> None:
+    schedule = a_schedule(new(1))
+    cohorts = schedule.take_due(NOW, 10)
+
+    schedule.put_back(cohorts, NOW + seconds(1))
+
+    assert schedule.take_due(NOW + seconds(1), 10) == cohorts

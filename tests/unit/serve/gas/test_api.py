@@ -1,0 +1,137 @@
+"""The gas API: which address of a network is answered what, in the documented forms."""
+
+from __future__ import annotations
+
+import json
+from datetime import timedelta
+
+import pytest
+from starlette.responses import Response
+
+from dashboard.domain.quantity import NetworkId
+from dashboard.domain.secret import Secret
+from dashboard.serve.gas.api import OPERATIONS, GasApi
+from dashboard.serve.gas.followed_networks import NetworkFees
+from dashboard.serve.keys.key_ring import ApiKey
+from dashboard.serve.monitoring.health import trouble_of_node
+from tests.unit.serve.followers import Clock, ScriptedFollower
+
+pytestmark = pytest.mark.anyio
+
+CALLER = ApiKey.of("tests", Secret("key"))
+MINUTE = timedelta(minutes=1)
+
+
+class Desk:
+    """A gas API for network 1, read once, and the clock by which it answers."""
+
+    def __init__(self, seconds: float = 2.0) -> None:
+        self.clock = Clock()
+        self.follower = ScriptedFollower(self.clock, seconds)
+        self.fees = NetworkFees("testnet", self.follower, timedelta(seconds=1))
+        self.api = GasApi({NetworkId(1): self.fees}, self.clock, MINUTE)
+
+    async def read(self, *heads: int) -> Desk:
+        for self.follower.next_head in heads:
+            await self.fees.refresh()
+        return self
+
+    def ask(self, *segments: str, caller: ApiKey = CALLER) -> Response:
+        answer = self.api.answer(segments, caller)
+        headers = {name.decode(): value.decode() for name, value in answer.raw_headers}
+        return Response(bytes(answer.body), answer.status_code, headers)
+
+
+def error_of(response: Response) -> tuple[int, str]:
+    body = json.loads(bytes(response.body))
+    assert list(body) == ["statusCode", "message"]
+    assert body["statusCode"] == response.status_code
+    return body["statusCode"], body["message"]
+
+
+@pytest.mark.parametrize("operation", sorted(OPERATIONS))
+async def test_operation_is_answered_as_json(operation: str) -> None:
+    response = (await Desk().read(1)).ask("1", operation)
+
+    assert response.status_code == 200
+    assert response.headers["content-type"] == "application/json"
+    assert json.loads(bytes(response.body))
+
+
+async def test_doubled_slash_before_the_network_is_forgiven() -> None:
+    desk = await Desk().read(1)
+
+    assert desk.ask("", "1", "busyThreshold").body == desk.ask("1", "busyThreshold").body
+
+
+@pytest.mark.parametrize(
+    "text", ["2", "0x1", "01", "abc", "", "-1", "1.0", " 1", "1 ", "٣", "9" * 5_000]
+)
+async def test_text_that_is_no_served_chain_id_is_refused(text: str) -> None:
+    status, message = error_of((await Desk().read(1)).ask(text, "busyThreshold"))
+
+    assert status == 400
+    assert message.endswith(" is not a supported chain id.")
+
+
+async def test_unsupported_chain_is_named_as_the_hosted_api_names_it() -> None:
+    response = (await Desk().read(1)).ask("6001", "suggestedGasFees")
+
+    assert error_of(response) == (400, "'6001' is not a supported chain id.")
+
+
+async def test_network_that_a_key_does_not_open_is_not_supported_for_it() -> None:
+    stranger = ApiKey.of("stranger", Secret("other"), network_ids=[NetworkId(5)])
+
+    assert error_of((await Desk().read(1)).ask("1", "busyThreshold", caller=stranger))[0] == 400
+
+
+@pytest.mark.parametrize(
+    "segments",
+    [(), ("1",), ("1", ""), ("1", "gasPrices"), ("1", "busyThreshold", ""), ("1", "BUSYTHRESHOLD")],
+)
+async def test_unknown_operation_is_not_found(segments: tuple[str, ...]) -> None:
+    assert error_of((await Desk().read(1)).ask(*segments))[0] == 404
+
+
+async def test_network_whose_node_was_never_read_is_unavailable() -> None:
+    response = Desk().ask("1", "busyThreshold")
+
+    assert error_of(response)[0] == 503
+    assert int(response.headers["retry-after"]) > 0
+
+
+async def test_network_whose_window_is_being_read_says_how_far() -> None:
+    desk = Desk()
+    desk.follower.is_complete = False
+    desk.follower.blocks_held, desk.follower.window_blocks = 200, 20_000
+    response = (await desk.read(1)).ask("1", "suggestedGasFees")
+
+    said = "The window of testnet is being read: 200 of 20,000 blocks."
+    assert error_of(response) == (503, said)
+    assert response.headers["retry-after"] == "1"
+    assert trouble_of_node(desk.fees, desk.clock.now, MINUTE) == said
+
+
+async def test_fees_are_told_until_they_are_too_old() -> None:
+    desk = await Desk().read(1)
+
+    desk.clock.now += MINUTE
+    assert desk.ask("1", "busyThreshold").status_code == 200
+    desk.clock.now += timedelta(milliseconds=1)
+    assert desk.ask("1", "busyThreshold").status_code == 503
+
+
+@pytest.mark.parametrize(
+    ("seconds", "heads", "max_age"), [(2.0, (1, 2), 2), (12.0, (1, 3), 12), (0.25, (1, 2), 1)]
+)
+async def test_reply_may_be_cached_for_one_block_time(
+    seconds: float, heads: tuple[int, ...], max_age: int
+) -> None:
+    response = (await Desk(seconds).read(*heads)).ask("1", "busyThreshold")
+
+    assert response.headers["cache-control"] == f"max-age={max_age}"
+
+
+async def test_error_may_not_be_cached() -> None:
+    assert Desk().ask("7", "busyThreshold").headers["cache-control"] == "no-store"

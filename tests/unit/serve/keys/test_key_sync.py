@@ -1,0 +1,231 @@
+"""Keys of the store reach a running ring, and what was done with them reaches the store."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from datetime import datetime, timedelta
+
+import anyio
+import pytest
+from structlog.testing import capture_logs
+
+from dashboard.domain.api_key import KeyLimits
+from dashboard.domain.secret import Secret
+from dashboard.errors import InputError, StoreUnavailable
+from dashboard.serve.keys.key_ring import ApiKey, digest
+from dashboard.serve.keys.key_sync import ConfiguredKeys, KeyKeeper
+from dashboard.serve.keys.rate_limits import Gate
+from dashboard.store.access.api_keys import (
+    Credential,
+    create_key,
+    key_uses,
+    limit_key,
+    rename_key,
+    revoke_key,
+    rotate_key,
+)
+from dashboard.store.engine.connection import Connection
+from dashboard.store.engine.engine import Store
+from tests.builders import A_MOMENT, seconds
+from tests.moody_store import MoodyStore
+from tests.waiting import eventually_async
+
+pytestmark = pytest.mark.anyio
+
+SOON = timedelta(milliseconds=5)
+CONFIGURED = ApiKey.of("wallets", Secret("w"), Secret("ws"))
+
+
+class Day:
+    """The time of day, moved by a test."""
+
+    def __init__(self) -> None:
+        self.now = A_MOMENT
+
+    def __call__(self) -> datetime:
+        return self.now
+
+
+class DeafStore(Store):
+    """The same store, which answers nobody once it is deaf."""
+
+    def __init__(self, store: Store) -> None:
+        """Answer as the store does."""
+        self._store = store
+        self.is_deaf = False
+
+    @contextmanager
+    def read(self) -> Iterator[Connection]:
+        """Refuse, or read."""
+        if self.is_deaf:
+            raise StoreUnavailable("the disk is gone")
+        with self._store.read() as connection:
+            yield connection
+
+
+def a_credential(key: str, at: datetime = A_MOMENT) -> Credential:
+    return Credential(digest(key), digest(f"secret of {key}"), at)
+
+
+def a_keeper(store: Store, *keys: ApiKey, day: Day | None = None) -> KeyKeeper:
+    configured = ConfiguredKeys(keys, default_rate=50.0)
+    return KeyKeeper(store, configured, Gate(), day or Day(), SOON, SOON)
+
+
+@asynccontextmanager
+async def keeping(keeper: KeyKeeper) -> AsyncIterator[None]:
+    keeper.load()
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(keeper.run)
+        yield
+        tasks.cancel_scope.cancel()
+
+
+def test_ring_holds_the_keys_of_the_settings_and_of_the_store(store: Store) -> None:
+    with store.write() as connection:
+        create_key(connection, "made", KeyLimits(may_report=False), a_credential("m"))
+    keeper = a_keeper(store, CONFIGURED)
+
+    keeper.load()
+
+    made = keeper.ring.find_with_secret("m", "secret of m")
+    assert made is not None
+    assert (made.name, made.may_report) == ("made", False)
+    assert (made.requests_per_second, made.burst) == (50.0, 50)
+    assert keeper.ring.find("w") is CONFIGURED
+
+
+def test_nobody_who_could_call_is_said_with_the_remedy(store: Store) -> None:
+    with capture_logs() as lines:
+        a_keeper(store).load()
+
+    assert [line["remedy"] for line in lines] == ["make one: linewatch keys create NAME"]
+
+
+@pytest.mark.parametrize(
+    ("name", "key", "said"),
+    [
+        ("wallets", "other", "run `linewatch keys rename wallets NEW`"),
+        ("other", "w", "other in the store and wallets in the settings are the same API key"),
+    ],
+)
+def test_stored_key_that_clashes_with_the_settings_is_refused_at_the_start(
+    store: Store, name: str, key: str, said: str
+) -> None:
+    with store.write() as connection:
+        create_key(connection, name, KeyLimits(), a_credential(key))
+
+    with pytest.raises(InputError, match=said):
+        a_keeper(store, CONFIGURED).load()
+
+
+async def test_key_that_is_made_limited_renamed_and_revoked_changes_while_running(
+    store: Store,
+) -> None:
+    keeper = a_keeper(store)
+    async with keeping(keeper):
+        with store.write() as connection:
+            create_key(connection, "made", KeyLimits(), a_credential("m"))
+        await eventually_async(lambda: keeper.ring.find("m") is not None)
+
+        with store.write() as connection:
+            limit_key(connection, "made", KeyLimits(burst=3))
+            rename_key(connection, "made", "named")
+        await eventually_async(lambda: (keeper.ring.find("m") or CONFIGURED).burst == 3)
+        found = keeper.ring.find("m")
+        assert found is not None
+        assert found.name == "named"
+
+        with store.write() as connection:
+            revoke_key(connection, "named", A_MOMENT)
+        await eventually_async(lambda: keeper.ring.find("m") is None)
+        assert keeper.ring.current(found) is None
+
+
+async def test_old_key_works_until_its_grace_is_over(store: Store) -> None:
+    day = Day()
+    keeper = a_keeper(store, day=day)
+    with store.write() as connection:
+        create_key(connection, "made", KeyLimits(), a_credential("old"))
+        rotate_key(connection, "made", a_credential("new"), A_MOMENT + seconds(60))
+
+    async with keeping(keeper):
+        assert {bool(keeper.ring.find(key)) for key in ("old", "new")} == {True}
+        day.now += seconds(60)
+        await eventually_async(lambda: keeper.ring.find("old") is None)
+
+    assert keeper.ring.find("new") is not None
+
+
+async def test_grace_ends_while_the_store_cannot_be_read(store: Store) -> None:
+    day = Day()
+    with store.write() as connection:
+        create_key(connection, "made", KeyLimits(), a_credential("old"))
+        rotate_key(connection, "made", a_credential("new"), A_MOMENT + seconds(60))
+    deaf = DeafStore(store)
+    keeper = a_keeper(deaf, day=day)
+
+    async with keeping(keeper):
+        deaf.is_deaf = True
+        day.now += seconds(60)
+
+        await eventually_async(lambda: keeper.ring.find("old") is None, what="the end of the grace")
+        assert keeper.ring.find("new") is not None
+
+
+async def test_key_that_clashes_later_is_left_out_and_told(store: Store) -> None:
+    keeper = a_keeper(store, CONFIGURED)
+    with capture_logs() as lines:
+        async with keeping(keeper):
+            with store.write() as connection:
+                create_key(connection, "wallets", KeyLimits(), a_credential("m"))
+                create_key(connection, "fine", KeyLimits(), a_credential("f"))
+            await eventually_async(lambda: keeper.ring.find("f") is not None)
+
+    assert keeper.ring.find("m") is None
+    assert keeper.ring.find("w") is CONFIGURED
+    assert any("keys rename wallets NEW" in line.get("why", "") for line in lines)
+
+
+async def test_listener_hears_of_a_change_until_it_asks_no_more(store: Store) -> None:
+    keeper = a_keeper(store)
+    heard: list[str] = []
+    forget = keeper.ring.on_change(lambda: heard.append("changed"))
+    keeper.ring.replace([CONFIGURED])
+    forget()
+    keeper.ring.replace([])
+
+    assert heard == ["changed"]
+
+
+async def test_counts_are_written_while_running_and_added_up(store: Store) -> None:
+    keepers = [a_keeper(store, CONFIGURED), a_keeper(store, CONFIGURED)]
+    async with keeping(keepers[0]), keeping(keepers[1]):
+        for keeper in keepers:
+            keeper.gate.admit(CONFIGURED, 3)
+
+        def calls() -> int:
+            with store.read() as connection:
+                return sum(use.calls for use in key_uses(connection).values())
+
+        await eventually_async(lambda: calls() == 6)
+
+    with store.read() as connection:
+        assert list(key_uses(connection)) == [CONFIGURED.key_digest]
+
+
+async def test_counts_wait_for_a_store_that_refuses_them(store: Store) -> None:
+    moody = MoodyStore(store)
+    keeper = a_keeper(moody, CONFIGURED)
+    keeper.load()
+    keeper.gate.admit(CONFIGURED, 3)
+
+    moody.fail_after(0)
+    await keeper.write_counts()
+    assert moody.is_calm
+    keeper.gate.admit(CONFIGURED, 1)
+    await keeper.write_counts()
+
+    with store.read() as connection:
+        assert key_uses(connection)[CONFIGURED.key_digest].calls == 4

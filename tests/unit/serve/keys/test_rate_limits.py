@@ -1,0 +1,181 @@
+"""The gate: rates are kept exactly, rights are asked, and everything is counted once."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dashboard.domain.secret import Secret
+from dashboard.serve.keys.key_ring import ApiKey
+from dashboard.serve.keys.rate_limits import Gate
+from dashboard.wire.exclusion import GET_STATUS, SAVE_REJECTED
+
+FREE = ApiKey.of("free", Secret("free"))
+SLOW = replace(ApiKey.of("slow", Secret("slow")), requests_per_second=10.0, burst=20)
+
+
+class Clock:
+    """A time that a test moves."""
+
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def gate(clock: Clock) -> Gate:
+    return Gate(clock)
+
+
+def test_key_without_a_rate_is_always_admitted(gate: Gate) -> None:
+    assert {gate.admit(FREE, 1000) for _ in range(100)} == {0}
+
+
+def test_burst_is_admitted_at_once_and_the_next_call_waits(gate: Gate) -> None:
+    assert [gate.admit(SLOW, 1) for _ in range(21)] == [0] * 20 + [1]
+
+
+def test_batch_counts_as_its_calls(gate: Gate) -> None:
+    assert gate.admit(SLOW, 20) == 0
+    assert gate.admit(SLOW, 15) == 2
+
+
+def test_wait_that_is_told_suffices(gate: Gate, clock: Clock) -> None:
+    gate.admit(SLOW, 20)
+    clock.now += gate.admit(SLOW, 15)
+
+    assert gate.admit(SLOW, 15) == 0
+
+
+def test_refusal_costs_nothing_of_the_rate(gate: Gate, clock: Clock) -> None:
+    gate.admit(SLOW, 20)
+    for _ in range(50):
+        gate.admit(SLOW, 1)
+    clock.now += 0.1
+
+    assert [gate.admit(SLOW, 1), gate.admit(SLOW, 1)] == [0, 1]
+
+
+def test_burst_is_whole_again_after_a_rest_and_never_more(gate: Gate, clock: Clock) -> None:
+    gate.admit(SLOW, 20)
+    clock.now += 86_400
+
+    assert [gate.admit(SLOW, 20), gate.admit(SLOW, 1)] == [0, 1]
+
+
+def test_keys_of_one_name_share_their_rate_while_one_takes_over(gate: Gate) -> None:
+    rotated = replace(SLOW, key_digest=b"another")
+    gate.admit(SLOW, 20)
+
+    assert gate.admit(rotated, 1) == 1
+
+
+@given(st.lists(st.tuples(st.floats(0.0, 3.0), st.integers(1, 25)), min_size=1, max_size=8))
+def test_calls_admitted_together_would_each_have_been_admitted(
+    steps: list[tuple[float, int]],
+) -> None:
+    clock = Clock()
+    together, one_by_one = Gate(clock), Gate(clock)
+
+    for pause, calls in steps:
+        clock.now += pause
+        is_admitted = together.admit_together(SLOW, calls)
+        alone = [one_by_one.admit(SLOW, 1) for _ in range(calls)]
+        if not is_admitted:
+            assert [together.admit(SLOW, 1) for _ in range(calls)] == alone
+        assert is_admitted == (not any(alone))
+
+    assert together.take_uses() == one_by_one.take_uses()
+
+
+def test_callers_of_other_names_do_not_wait_for_each_other(gate: Gate) -> None:
+    gate.admit(SLOW, 20)
+
+    assert gate.admit(replace(SLOW, name="other", key_digest=b"other"), 20) == 0
+
+
+@given(st.lists(st.tuples(st.floats(0, 3), st.integers(1, 20)), max_size=60))
+def test_no_second_ever_holds_more_than_burst_and_rate(steps: list[tuple[float, int]]) -> None:
+    clock = Clock()
+    gate = Gate(clock)
+    admitted: list[tuple[float, int]] = []
+
+    for pause, calls in steps:
+        clock.now += pause
+        if gate.admit(SLOW, calls) == 0:
+            admitted.append((clock.now, calls))
+
+    for start, _ in admitted:
+        for end, _ in admitted:
+            inside = sum(calls for at, calls in admitted if start <= at <= end)
+            assert inside <= 20 + 10 * max(0.0, end - start) + 1e-6
+
+
+@pytest.mark.parametrize(
+    ("methods", "may_report", "allowed"),
+    [
+        (None, True, {GET_STATUS, SAVE_REJECTED, "busyThreshold", "rpc.discover", "unsubscribe"}),
+        (None, False, {GET_STATUS, "busyThreshold", "rpc.discover", "unsubscribe"}),
+        ({SAVE_REJECTED}, True, {SAVE_REJECTED, "rpc.discover", "unsubscribe"}),
+        ({"busyThreshold"}, False, {"busyThreshold", "rpc.discover", "unsubscribe"}),
+    ],
+)
+def test_key_may_call_what_its_methods_and_its_right_to_report_say(
+    gate: Gate,
+    methods: set[str] | None,
+    may_report: bool,  # noqa: FBT001 - a column of the table
+    allowed: set[str],
+) -> None:
+    names = None if methods is None else frozenset(methods)
+    caller = replace(FREE, methods=names, may_report=may_report)
+
+    asked = [GET_STATUS, SAVE_REJECTED, "busyThreshold", "rpc.discover", "unsubscribe"]
+
+    assert {name for name in asked if gate.allows(caller, name)} == allowed
+
+
+def test_calls_and_refusals_are_counted_once_with_the_time_of_the_last(
+    gate: Gate, clock: Clock
+) -> None:
+    gate.admit(SLOW, 20)
+    gate.admit(SLOW, 5)
+    gate.admit(FREE, 3)
+    gate.refused(FREE, 2)
+    clock.now += 4
+
+    uses = gate.take_uses()
+
+    assert uses == {SLOW.key_digest: (20, 5, 4.0), FREE.key_digest: (1, 2, 4.0)}
+    assert gate.take_uses() == {}
+
+
+def test_counts_that_could_not_be_kept_are_counted_again(gate: Gate) -> None:
+    gate.admit(FREE, 3)
+    taken = gate.take_uses()
+    gate.admit(FREE, 1)
+
+    gate.give_back(taken)
+
+    assert gate.take_uses()[FREE.key_digest].calls == 4
+
+
+def test_tallies_go_on_by_name_whatever_becomes_of_the_counts(gate: Gate) -> None:
+    gate.admit(FREE, 3)
+    gate.refused(FREE, 1)
+    taken = gate.take_uses()
+    gate.admit(replace(FREE, key_digest=b"renewed"), 4)
+    gate.give_back(taken)
+    gate.take_uses()
+    gate.admit(FREE, 1)
+
+    assert gate.tallies() == {FREE.name: (2 + 4 + 1, 1)}

@@ -1,0 +1,193 @@
+"""Readiness: what is wrong with a store or a node is said, and what is idle goes on serving."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from dashboard.domain.quantity import NetworkId
+from dashboard.domain.secret import Secret
+from dashboard.errors import StoreUnavailable
+from dashboard.serve.gas.api import GasApi
+from dashboard.serve.gas.followed_networks import NetworkFees
+from dashboard.serve.keys.key_ring import ApiKey
+from dashboard.serve.monitoring.health import Readiness, trouble_of_node
+from dashboard.serve.services import ServeServices
+from dashboard.store.engine.engine import Store, prove_writing
+from dashboard.store.rejections.known_hashes import load_heads
+from tests.disk import disk_that_takes_nothing
+from tests.integration.serving import a_store, services_of
+from tests.unit.serve.followers import Clock, ScriptedFollower
+
+pytestmark = pytest.mark.anyio
+
+CALLER = ApiKey.of("tests", Secret("key"))
+MINUTE = timedelta(minutes=1)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    with a_store(tmp_path) as opened:
+        yield opened
+
+
+def at_work(services: ServeServices) -> ServeServices:
+    """Return services that have learnt what is on record."""
+    services.known.adopt(load_heads(services.store))
+    return services
+
+
+class Node:
+    """A followed node with a block every `seconds`, and the clock by which it is judged."""
+
+    def __init__(self, seconds: float = 2.0) -> None:
+        self.clock = Clock()
+        self.follower = ScriptedFollower(self.clock, seconds)
+        self.fees = NetworkFees("testnet", self.follower, timedelta(seconds=1))
+
+    async def mine(self, number: int) -> None:
+        self.follower.next_head = number
+        await self.fees.refresh()
+
+    async def trouble_after(self, seconds: float) -> str | None:
+        """Let time pass without a block, and ask the node once more."""
+        self.clock.now += timedelta(seconds=seconds)
+        await self.fees.refresh()
+        return trouble_of_node(self.fees, self.clock.now, MINUTE)
+
+
+async def test_node_without_a_young_block_is_stalled_though_it_answers() -> None:
+    node = Node()
+    await node.mine(5)
+
+    assert await node.trouble_after(70) is None
+    assert await node.trouble_after(1) == ("The node of testnet is stalled: block 5 is 61 s old.")
+
+
+async def test_chain_of_slow_blocks_is_given_ten_of_them() -> None:
+    node = Node(seconds=600)
+    await node.mine(1)
+    await node.mine(2)
+
+    assert await node.trouble_after(2 * 600 + 10 * 600) is None
+    assert await node.trouble_after(1) is not None
+
+
+async def test_node_that_mines_again_is_well_again() -> None:
+    node = Node()
+    await node.mine(5)
+    await node.trouble_after(1_000)
+
+    await node.mine(500)
+
+    assert await node.trouble_after(0) is None
+
+
+async def test_node_that_is_silent_is_told_as_that_and_not_as_stalled() -> None:
+    node = Node()
+    await node.mine(5)
+    node.clock.now += 10 * MINUTE
+
+    trouble = trouble_of_node(node.fees, node.clock.now, MINUTE)
+
+    assert trouble == "The node of testnet last answered 10 min ago."
+
+
+async def test_fees_of_an_idle_chain_are_told_for_as_long_as_its_node_answers() -> None:
+    node = Node()
+    await node.mine(5)
+    await node.trouble_after(86_400)
+    api = GasApi({NetworkId(1): node.fees}, node.clock, MINUTE)
+
+    response = api.answer(["1", "busyThreshold"], CALLER)
+
+    assert response.status_code == 200
+
+
+async def test_stalled_node_ends_readiness(store: Store) -> None:
+    node = Node()
+    await node.mine(5)
+    await node.trouble_after(86_400)
+    services = at_work(replace(services_of(store), clock=node.clock))
+
+    response = await Readiness(services, [node.fees]).answer()
+
+    assert response.status_code == 503
+    (reason,) = json.loads(bytes(response.body))["reasons"]
+    assert "stalled" in reason
+
+
+async def test_store_that_cannot_be_written_ends_readiness_and_names_no_path(store: Store) -> None:
+    readiness = Readiness(at_work(services_of(store)), [])
+
+    with disk_that_takes_nothing():
+        response = await readiness.answer()
+
+    assert response.status_code == 503
+    (reason,) = json.loads(bytes(response.body))["reasons"]
+    assert reason.startswith("The store cannot be written: it cannot be used now: its disk is full")
+    assert "linewatch.db" not in reason
+
+
+async def test_store_is_not_looked_at_again_at_once(store: Store) -> None:
+    readiness = Readiness(at_work(services_of(store)), [])
+    before = await readiness.answer()
+
+    with disk_that_takes_nothing():
+        after = await readiness.answer()
+
+    assert (before.status_code, after.status_code) == (200, 200)
+
+
+async def test_whoever_asks_for_readiness_lets_nothing_be_written(store: Store) -> None:
+    services = at_work(services_of(store))
+    with closing(sqlite3.connect(store.name.removeprefix("The store "))) as other:
+        before = _version(other)
+        statuses = {(await Readiness(services, []).answer()).status_code for _ in range(3)}
+
+        assert (statuses, _version(other)) == ({200}, before)
+
+
+async def test_store_that_refused_to_write_is_ready_once_it_does_not(store: Store) -> None:
+    services = at_work(services_of(store))
+    with disk_that_takes_nothing(), pytest.raises(StoreUnavailable):
+        prove_writing(store)
+    with closing(sqlite3.connect(store.name.removeprefix("The store "))) as other:
+        before = _version(other)
+
+        status = (await Readiness(services, []).answer()).status_code
+
+        assert (status, _version(other) > before) == (200, True)
+
+
+def _version(connection: sqlite3.Connection) -> int:
+    """Return what SQLite counts up with each commit of somebody else."""
+    version: int = connection.execute("PRAGMA data_version").fetchone()[0]
+    return version
+
+
+async def test_store_that_can_be_written_again_is_ready_again(store: Store) -> None:
+    with disk_that_takes_nothing():
+        await Readiness(at_work(services_of(store)), []).answer()
+
+    assert (await Readiness(at_work(services_of(store)), []).answer()).status_code == 200
+
+
+async def test_serve_is_ready_once_it_knows_which_hashes_are_on_record(store: Store) -> None:
+    services = services_of(store)
+    readiness = Readiness(services, [])
+    before = await readiness.answer()
+
+    services.known.adopt(load_heads(store))
+    after = await readiness.answer()
+
+    assert (before.status_code, after.status_code) == (503, 200)
+    (reason,) = json.loads(bytes(before.body))["reasons"]
+    assert reason == "The hashes on record are being read: lookups are slow."

@@ -1,0 +1,198 @@
+"""JSON-RPC: what a message is answered, whatever transport it came by."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pytest
+from anyio import CapacityLimiter
+
+from dashboard.domain.secret import Secret
+from dashboard.errors import StoreError, StoreUnavailable
+from dashboard.serve.counters import Counters
+from dashboard.serve.keys.key_ring import ApiKey
+from dashboard.serve.keys.rate_limits import Gate
+from dashboard.serve.rpc.dispatch import AnyMethod, JsonRpc, Method, Outcome
+from dashboard.wire.jsonrpc import RpcFault
+
+pytestmark = pytest.mark.anyio
+
+CALLER = ApiKey.of("tests", Secret("key"))
+
+
+class Calls:
+    """Methods that note who called them, and how many calls came at once."""
+
+    def __init__(self) -> None:
+        self.seen: list[tuple[str, str, list[Any]]] = []
+        self.trouble: StoreError = StoreUnavailable("disk full")
+
+    def echo(self, params: Sequence[Any], caller: ApiKey) -> list[Outcome]:
+        self.seen.append(("echo", caller.name, list(params)))
+        return [json.dumps(each).encode() for each in params]
+
+    def refuse(self, params: Sequence[Any], _caller: ApiKey) -> list[Outcome]:
+        return [RpcFault.invalid_params("no") for _ in params]
+
+    def fail(self, _params: Sequence[Any], _caller: ApiKey) -> list[Outcome]:
+        raise self.trouble
+
+    def break_down(self, _params: Sequence[Any], _caller: ApiKey) -> list[Outcome]:
+        raise ZeroDivisionError("a mistake with details")
+
+
+def an_rpc(methods: Mapping[str, AnyMethod]) -> JsonRpc:
+    return JsonRpc(methods, Gate(), Counters(), largest_batch=5)
+
+
+async def answer(message: Any, calls: Calls | None = None) -> Any:  # noqa: ANN401 - any JSON value
+    calls = calls or Calls()
+    methods = {
+        "echo": Method(calls.echo, CapacityLimiter(1)),
+        "refuse": Method(calls.refuse, CapacityLimiter(1)),
+        "fail": Method(calls.fail, CapacityLimiter(1)),
+        "break": Method(calls.break_down, CapacityLimiter(1)),
+    }
+    body = message if isinstance(message, bytes) else json.dumps(message).encode()
+    reply = await an_rpc(methods).answer(body, CALLER)
+    return None if reply.body is None else json.loads(reply.body)
+
+
+def call(method: str, request_id: object = 1, params: object = ("a",)) -> dict[str, object]:
+    return {"jsonrpc": "2.0", "id": request_id, "method": method, "params": params}
+
+
+def notification(method: str) -> dict[str, object]:
+    return {"jsonrpc": "2.0", "method": method, "params": ["n"]}
+
+
+async def test_call_is_answered_with_its_result() -> None:
+    assert await answer(call("echo")) == {"jsonrpc": "2.0", "id": 1, "result": ["a"]}
+
+
+@pytest.mark.parametrize(
+    "request_id", ["1", '"text"', "1.5", "1.0", "1e3", "123456789012345678901234567890", "null"]
+)
+async def test_id_is_echoed_as_it_was_written(request_id: str) -> None:
+    calls = Calls()
+    rpc = an_rpc({"echo": Method(calls.echo, CapacityLimiter(1))})
+    body = f'{{"jsonrpc":"2.0","id":{request_id},"method":"echo","params":[]}}'.encode()
+
+    reply = await rpc.answer(body, CALLER)
+
+    assert reply.body is not None
+    assert f'"id":{request_id},'.encode() in reply.body
+
+
+async def test_unknown_method_is_named_in_the_data_even_without_params() -> None:
+    reply = await answer({"jsonrpc": "2.0", "id": 1, "method": "nope"})
+
+    assert reply["error"] == {"code": -32601, "message": "Method not found", "data": "nope"}
+
+
+async def test_fault_of_a_method_becomes_its_error() -> None:
+    assert (await answer(call("refuse")))["error"] == {"code": -32602, "message": "no"}
+
+
+@pytest.mark.parametrize(
+    ("trouble", "remedy"),
+    [(StoreUnavailable, "try again later"), (StoreError, "operator mends it")],
+)
+async def test_store_failure_tells_whether_to_try_again_and_no_path(
+    trouble: type[StoreError], remedy: str
+) -> None:
+    calls = Calls()
+    calls.trouble = trouble("The store /home/me/linewatch.sqlite cannot be used now (disk full)")
+
+    error = (await answer(call("fail"), calls))["error"]
+
+    assert (error["code"], error["message"]) == (-32000, "Server error")
+    assert remedy in error["data"]
+    assert "/home" not in error["data"]
+
+
+async def test_mistake_of_ours_is_an_internal_error_without_detail() -> None:
+    assert (await answer(call("break")))["error"] == {"code": -32603, "message": "Internal error"}
+
+
+@pytest.mark.parametrize(
+    ("body", "code"),
+    [
+        (b"", -32700),
+        (b"{", -32700),
+        (b"\xff", -32700),
+        (b"[" * 100_000, -32700),
+        (b"1", -32600),
+        (b"null", -32600),
+        (b"[]", -32600),
+        (b'{"jsonrpc":"1.0","id":1,"method":"echo","params":[]}', -32600),
+        (b'{"jsonrpc":"2.0","id":1,"params":[]}', -32600),
+        (b'{"jsonrpc":"2.0","id":1,"method":7}', -32600),
+        (b'{"jsonrpc":"2.0","id":{},"method":"echo","params":[]}', -32600),
+        (b'{"jsonrpc":"2.0","id":true,"method":"echo","params":[]}', -32600),
+    ],
+)
+async def test_message_that_is_no_request_gets_an_error_with_id_null(
+    body: bytes, code: int
+) -> None:
+    reply = await answer(body)
+
+    assert reply["error"]["code"] == code
+    assert reply["id"] is None
+
+
+async def test_batch_keeps_its_order_and_a_malformed_item_fails_alone() -> None:
+    replies = await answer([call("echo", 1), 7, call("nope", 2), call("echo", 3)])
+
+    outline = [(reply["id"], reply.get("error", {}).get("code")) for reply in replies]
+    assert outline == [(1, None), (None, -32600), (2, -32601), (3, None)]
+
+
+async def test_batch_of_one_is_answered_with_an_array_of_one() -> None:
+    assert await answer([call("echo")]) == [{"jsonrpc": "2.0", "id": 1, "result": ["a"]}]
+
+
+async def test_batch_over_the_limit_is_refused_whole_and_runs_nothing() -> None:
+    calls = Calls()
+
+    reply = await answer([call("echo")] * 6, calls)
+
+    assert reply["error"]["code"] == -32600
+    assert "5" in reply["error"]["data"]
+    assert calls.seen == []
+
+
+async def test_batch_at_the_limit_is_answered() -> None:
+    assert len(await answer([call("echo")] * 5)) == 5
+
+
+async def test_neighbours_of_one_method_share_one_run_for_the_caller() -> None:
+    calls = Calls()
+
+    await answer([call("echo", 1), call("echo", 2), call("refuse", 3), call("echo", 4)], calls)
+
+    assert calls.seen == [("echo", "tests", [["a"], ["a"]]), ("echo", "tests", [["a"]])]
+
+
+async def test_notification_runs_and_gets_no_reply() -> None:
+    calls = Calls()
+
+    assert await answer(notification("echo"), calls) is None
+    assert calls.seen == [("echo", "tests", [["n"]])]
+
+
+@pytest.mark.parametrize("method", ["nope", "refuse", "fail", "break"])
+async def test_notification_that_fails_gets_no_reply_either(method: str) -> None:
+    assert await answer(notification(method)) is None
+
+
+async def test_batch_of_notifications_gets_no_reply() -> None:
+    assert await answer([notification("echo"), notification("nope")]) is None
+
+
+async def test_batch_answers_only_its_calls() -> None:
+    replies = await answer([notification("echo"), call("echo", "x"), notification("nope")])
+
+    assert [reply["id"] for reply in replies] == ["x"]

@@ -1,0 +1,20 @@
+"""Addresses that one client has, and those that two have."""
+
+from __future__ import annotations
+
+import pytest
+
+from dashboard.serve.transport.client_prefix import household
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "is_same"),
+    [
+        ("10.0.0.1", "10.0.0.2", False),
+        ("2001:db8:1:2::1", "2001:db8:1:2:ffff::9", True),
+        ("2001:db8:1:2::1", "2001:db8:1:3::1", False),
+        ("no address", "no address", True),
+    ],
+)
+def test_household_is_one_client(one: str, other: str, is_same: bool) -> None:  # noqa: FBT001 - a column of the table
+    assert (household(one) == household(other)) is is_same

@@ -1,0 +1,82 @@
+"""The cork changes how many writes there are, and neither what is written nor its order."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import cast
+
+import pytest
+
+from dashboard.serve.transport.write_coalescing import Cork
+
+pytestmark = pytest.mark.anyio
+
+
+class Transport:
+    """Notes what is done to it."""
+
+    def __init__(self) -> None:
+        self.done: list[bytes | str] = []
+
+    def write(self, data: bytes) -> None:
+        self.done.append(data)
+
+    def close(self) -> None:
+        self.done.append("closed")
+
+    def pause_reading(self) -> None:
+        self.done.append("paused")
+
+    def resume_reading(self) -> None:
+        self.done.append("resumed")
+
+    def is_closing(self) -> bool:
+        return "closed" in self.done
+
+
+def corked() -> tuple[Transport, Cork]:
+    transport = Transport()
+    return transport, Cork(cast("asyncio.Transport", transport))
+
+
+async def test_writes_of_one_turn_leave_as_one() -> None:
+    transport, cork = corked()
+
+    cork.write(b"a")
+    cork.write(b"b")
+    await asyncio.sleep(0)
+    cork.write(b"c")
+    await asyncio.sleep(0)
+
+    assert transport.done == [b"ab", b"c"]
+
+
+async def test_much_leaves_at_once() -> None:
+    transport, cork = corked()
+
+    cork.write(b"x" * 65_537)
+
+    assert transport.done == [b"x" * 65_537]
+
+
+async def test_closing_sends_the_rest_first() -> None:
+    transport, cork = corked()
+
+    cork.write(b"last")
+    cork.close()
+
+    assert transport.done == [b"last", "closed"]
+    assert cork.is_closing()
+
+
+async def test_transport_whose_client_does_not_read_is_read_again_when_it_does() -> None:
+    transport, cork = corked()
+
+    cork.fill()
+    cork.resume_reading()
+    cork.drain()
+    cork.pause_reading()
+    cork.fill()
+    cork.drain()
+
+    assert transport.done == ["paused", "resumed", "paused", "paused"]

@@ -1,0 +1,177 @@
+"""The figure of the Fees page: what goes to the browser, in parts that lie in order."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+import pytest
+
+from dashboard.show.charts.fee_chart import fee_drawing, fee_figure
+from dashboard.show.charts.fee_story import BusyCounts, FeeStory
+from dashboard.show.time_ranges import SPANS, Span
+from tests.builders import A_MOMENT, GWEI
+from tests.unit.show.figures import array
+from tests.unit.show.stories import STEP, a_step, a_story
+
+YEAR = timedelta(days=365)
+MANY = (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12)
+
+
+def milliseconds(at: datetime) -> float:
+    """Return a moment as figures have it."""
+    return at.timestamp() * 1000
+
+
+def sent(story: FeeStory) -> dict[str, Any]:
+    """Return the traces that go to the browser, by name, after Plotly has validated them."""
+    figure = fee_figure(story, A_MOMENT).to_dict()
+    go.Figure(figure)
+    return {trace["name"]: trace for trace in figure["data"]}
+
+
+def long_story(span: Span) -> FeeStory:
+    """Return a story of full length, no two of whose values are the same."""
+    count = span.length // span.step + 1
+    steps = [
+        a_step(0, *(9 * GWEI + number * each for each in MANY))._replace(
+            first_at=A_MOMENT + number * span.step,
+            last_at=A_MOMENT + number * span.step + span.step * 0.9,
+        )
+        for number in range(count)
+    ]
+    levels = 10 * GWEI + np.arange(count)
+    until = steps[-1].last_at
+    story = a_story(
+        steps=steps, usual=levels, threshold=levels, longest_step=span.step, until=until
+    )
+    busy = BusyCounts(np.full(count, count), np.where(np.arange(count) % 4, 0, np.arange(count)))
+    return replace(story, busy=busy)
+
+
+def test_line_breaks_at_a_gap_right_after_its_last_value() -> None:
+    line = sent(a_story(1, 2, None, None, 3))["fee"]
+
+    hole = np.flatnonzero(np.isnan(array(line["y"])))[0]
+    assert line["connectgaps"] is False
+    assert array(line["x"])[hole] == milliseconds(A_MOMENT + STEP) + 1
+
+
+def test_line_goes_on_to_the_end_of_its_last_step() -> None:
+    line = sent(a_story(1, 2))["fee"]
+
+    assert array(line["x"])[-2] == milliseconds(A_MOMENT + 2 * STEP)
+    assert array(line["y"])[:-1].tolist() == [1, 2, 2]
+
+
+def test_gap_and_busy_time_are_shaded_over_the_whole_height() -> None:
+    traces = sent(a_story(11, 9, None, None, 9))
+
+    gap, busy = traces["gaps"], traces["busy"]
+    edges = array(gap["x"])[[0, 2]].tolist()
+    assert edges == [milliseconds(A_MOMENT + STEP), milliseconds(A_MOMENT + 4 * STEP)]
+    assert gap["fillpattern"]["shape"] == "/"
+    edges = array(busy["x"]).tolist()
+    assert edges == [milliseconds(A_MOMENT), milliseconds(A_MOMENT + STEP)]
+    assert array(busy["y"]).tolist() == [np.float32(11 * 1.12), 0]
+
+
+def test_busy_time_is_shaded_in_each_step_as_high_as_its_share() -> None:
+    counts = BusyCounts(np.array([4, 4, 4, 0, 4]), np.array([1, 1, 4, 0, 2]))
+    steps = [a_step(each, 10) for each in (0, 1, 2, 3, 9)]
+
+    busy = sent(a_story(steps=steps, busy=counts, until=A_MOMENT + 10 * STEP))["busy"]
+
+    steps_at = (array(busy["x"]) - milliseconds(A_MOMENT)) / (STEP.total_seconds() * 1000)
+    assert steps_at.tolist() == [0, 2, 3, 9, 10]
+    assert (array(busy["y"]) / (10 * 1.12)).tolist() == pytest.approx([0.25, 1, 0, 0.5, 0])
+
+
+def test_band_goes_round_the_lowest_and_highest_of_each_step() -> None:
+    steps = [a_step(0, 1, 5), a_step(1, 2, 8)]
+
+    band = sent(a_story(steps=steps))["lowest to highest"]
+
+    assert array(band["y"])[:-1].tolist() == [5, 8, 8, 2, 2, 1]
+
+
+def test_band_has_a_part_for_each_time_between_gaps() -> None:
+    steps = [a_step(0, 1, 5), a_step(4, 2, 8)]
+
+    band = sent(a_story(steps=steps, until=A_MOMENT + 5 * STEP))["lowest to highest"]
+
+    y = array(band["y"])
+    parts = [part[~np.isnan(part)].tolist() for part in np.split(y, np.flatnonzero(np.isnan(y)))]
+    assert parts == [[5, 5, 1, 1], [8, 8, 2, 2], []]
+
+
+def test_steps_of_many_values_show_median_and_percentile() -> None:
+    traces = sent(a_story(steps=[a_step(0, *MANY)]))
+
+    assert array(traces["median to 90th percentile"]["y"])[:-1].tolist() == [11, 11, 6, 6]
+    assert array(traces["fee"]["customdata"])[0].tolist() == [1, 12, 6, 11]
+
+
+def test_steps_of_few_values_show_no_percentile() -> None:
+    assert "median to 90th percentile" not in sent(a_story(steps=[a_step(0, 1, 5)]))
+
+
+def test_levels_are_drawn_as_they_were() -> None:
+    story = a_story(1, 1, 1, 1, threshold=np.array([10, 10, 12, 12]))
+
+    level = sent(story)["busy level"]
+
+    assert array(level["x"])[1] == milliseconds(A_MOMENT + 2 * STEP)
+    assert array(level["y"]).tolist() == [10, 12, 12, 12]
+
+
+def test_level_that_is_not_known_is_neither_drawn_nor_named() -> None:
+    figure = fee_figure(a_story(1, 1, usual=None), A_MOMENT).to_dict()
+
+    (level,) = (trace for trace in figure["data"] if trace["name"] == "median level")
+    assert np.isnan(array(level["y"])).all()
+    assert [annotation["text"] for annotation in figure["layout"]["annotations"]] == ["busy"]
+
+
+def test_level_that_is_noise_is_neither_drawn_nor_named() -> None:
+    figure = fee_figure(a_story(*[9] * 50, threshold=np.tile([1, 12], 25)), A_MOMENT).to_dict()
+
+    (level,) = (trace for trace in figure["data"] if trace["name"] == "busy level")
+    assert np.isnan(array(level["y"])).all()
+    assert [annotation["text"] for annotation in figure["layout"]["annotations"]] == ["median"]
+    assert figure["layout"]["yaxis"]["range"][1] == pytest.approx(9 * 1.12)
+
+
+def test_unit_fits_the_largest_of_fees_and_levels() -> None:
+    story = a_story(7, 7, threshold=np.full(2, 2 * GWEI))
+    figure = fee_figure(story, A_MOMENT).to_dict()
+
+    assert figure["layout"]["yaxis"]["ticksuffix"] == " gwei"
+    assert array(sent(story)["busy level"]["y"])[0] == 2.0
+
+
+@pytest.mark.parametrize("span", SPANS[2:], ids=lambda span: span.name)
+def test_payload_of_any_length_is_small_and_has_no_lists_of_numbers(span: Span) -> None:
+    payload = fee_figure(long_story(span), A_MOMENT).to_json()
+
+    assert len(payload) < (100_000 if span.length >= YEAR else 120_000)
+    for trace in json.loads(payload)["data"]:
+        arrays = [trace["x"], trace["y"], *([trace["customdata"]] if "customdata" in trace else [])]
+        assert {each["dtype"] for each in arrays} <= {"f4", "f8"}
+
+
+def test_words_say_what_the_figure_shows() -> None:
+    drawing = fee_drawing(a_story(5 * GWEI, 9 * GWEI), A_MOMENT, "Net")
+
+    assert drawing.words == (
+        "Base fee of Net from 20 Nov 2026 12:00 to 20 Nov 2026 12:00 UTC, "
+        "between 5.0000 gwei and 9.0000 gwei."
+    )
+
+
+def test_words_say_where_a_fee_never_moved() -> None:
+    assert fee_drawing(a_story(7, 7), A_MOMENT, "Net").words.endswith("UTC, always 7 wei.")

@@ -1,0 +1,43 @@
+"""The figures behind a chart: readable as a table, exact as CSV."""
+
+from __future__ import annotations
+
+import csv
+from io import StringIO
+
+import numpy as np
+
+from dashboard.show.charts.fee_story import BusyCounts
+from dashboard.show.charts.fee_table import CSV_COLUMNS, fee_csv, fee_table
+from tests.builders import A_MOMENT, A_NETWORK, GWEI
+from tests.unit.show.stories import a_step, a_story
+
+
+def test_table_shows_the_newest_step_first_in_the_fitting_unit() -> None:
+    table = fee_table(a_story(2 * GWEI, 3 * GWEI, threshold=np.full(2, 2 * GWEI)))
+
+    assert table["Mean, gwei"].tolist() == [3.0, 2.0]
+    assert table["Busy"].tolist() == ["100%", "100%"]
+
+
+def test_csv_has_every_digit_in_wei() -> None:
+    story = a_story(0, steps=[a_step(0, 1_234_567_890_123_456_789)], usual=None)
+
+    (row,) = csv.DictReader(StringIO(fee_csv(story, A_NETWORK)))
+
+    assert tuple(row) == CSV_COLUMNS
+    assert row["lowest_wei"] == row["mean_wei"] == "1234567890123456789"
+    assert row["median_wei"] == row["p90_wei"] == "1234567890123456789"
+    assert row["longest_gap_seconds"] == "0"
+    assert row["first_at"] == A_MOMENT.isoformat()
+    assert (row["base_fee_percentile_wei"], row["busy_threshold_wei"]) == ("", "10")
+    assert row["busy_share"] == "1"
+
+
+def test_step_that_was_not_judged_has_no_share() -> None:
+    story = a_story(1, 2, 3, busy=BusyCounts(np.array([0, 3, 1]), np.array([0, 1, 0])))
+
+    rows = csv.DictReader(StringIO(fee_csv(story, A_NETWORK)))
+
+    assert [row["busy_share"] for row in rows] == ["", "0.333333", "0"]
+    assert fee_table(story)["Busy"].tolist() == ["0%", "33%", ""]

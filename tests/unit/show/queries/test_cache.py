@@ -1,0 +1,71 @@
+"""Answers shared by all viewers: one question for many, never older than promised."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from itertools import count
+
+import pytest
+
+from dashboard.show.queries.cache import Fresh
+
+START = datetime(2026, 11, 20, tzinfo=UTC)
+
+
+class HandClock:
+    """A clock that stands still until it is moved."""
+
+    def __init__(self) -> None:
+        self.at = START
+
+    def __call__(self) -> datetime:
+        return self.at
+
+
+@pytest.fixture
+def clock() -> HandClock:
+    return HandClock()
+
+
+def test_answer_is_made_once_within_its_lifetime(clock: HandClock) -> None:
+    numbers = count(1)
+    fresh = Fresh[int](timedelta(seconds=1), clock)
+
+    answers = [fresh.get("key", lambda: next(numbers)) for _ in range(3)]
+
+    assert answers == [1, 1, 1]
+
+
+def test_answer_is_made_again_after_its_lifetime(clock: HandClock) -> None:
+    fresh = Fresh[str](timedelta(seconds=1), clock)
+    fresh.get("key", lambda: "old")
+
+    clock.at += timedelta(seconds=1)
+
+    assert fresh.get("key", lambda: "new") == "new"
+
+
+def test_answer_from_the_future_is_not_trusted_after_a_clock_jump(clock: HandClock) -> None:
+    fresh = Fresh[str](timedelta(seconds=1), clock)
+    fresh.get("key", lambda: "old")
+
+    clock.at -= timedelta(days=7)
+
+    assert fresh.get("key", lambda: "new") == "new"
+
+
+def test_failure_is_not_kept_for_the_next_viewer(clock: HandClock) -> None:
+    fresh = Fresh[str](timedelta(seconds=1), clock)
+
+    with pytest.raises(ZeroDivisionError):
+        fresh.get("key", lambda: str(1 // 0))
+
+    assert fresh.get("key", lambda: "fine") == "fine"
+
+
+def test_each_key_has_an_answer_of_its_own(clock: HandClock) -> None:
+    fresh = Fresh[str](timedelta(seconds=1), clock)
+
+    fresh.get("a", lambda: "of a")
+
+    assert fresh.get("b", lambda: "of b") == "of b"

@@ -1,0 +1,127 @@
+"""Gaps and costs as the page Health tells them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from dashboard.domain.coverage import CoverageChange, Covered, Gap, GapCause, Watched
+from dashboard.domain.credit import Spent
+from dashboard.domain.quantity import NetworkId
+from dashboard.show.queries.coverage_gaps import gaps_until
+from dashboard.show.queries.credits import Spending, in_words, spending
+from dashboard.show.queries.queries import Desk
+from dashboard.store.engine.engine import Store
+from dashboard.store.monitoring.coverage import keep_coverage
+from dashboard.store.monitoring.credits import note_spent
+from tests.browser.seeded_store import HOSTILE, SILENT, SIMULATED, seed
+from tests.unit.show.visiting import visit, words_of
+
+NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
+HOUR = timedelta(hours=1)
+NETWORK = SIMULATED.network_id
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    with seed(tmp_path, NOW) as seeded:
+        yield seeded
+
+
+@pytest.fixture
+def desk(store: Store) -> Desk:
+    return Desk(store, (SIMULATED, SILENT), None, lambda: NOW)
+
+
+def cover_until(store: Store, until: datetime, *ended: Gap, silence: Gap | None = None) -> None:
+    """Leave the store as a worker does whose last look was then."""
+    held = Covered(NETWORK, Watched.FEES, NOW - 9 * HOUR, until, silence)
+    with store.write() as connection:
+        keep_coverage(connection, None, CoverageChange(held, ended))
+
+
+def a_gap(begins_at: datetime, ends_at: datetime | None, cause: GapCause, reason: str = "") -> Gap:
+    return Gap(NETWORK, Watched.FEES, begins_at, ends_at, cause, reason)
+
+
+def found(store: Store, network_id: NetworkId = NETWORK) -> list[Gap]:
+    with store.read() as connection:
+        return gaps_until(connection, [network_id], NOW)
+
+
+def test_present_without_a_worker_is_a_gap_that_lasts(store: Store) -> None:
+    cover_until(store, NOW - HOUR)
+
+    assert found(store) == [a_gap(NOW - HOUR, None, GapCause.NOT_WATCHED)]
+    assert found(store, SILENT.network_id) == []
+
+
+def test_silence_ends_where_the_worker_did(store: Store) -> None:
+    silence = a_gap(NOW - 2 * HOUR, None, GapCause.NOT_ANSWERED, "no answer")
+    cover_until(store, NOW - HOUR, silence=silence)
+
+    assert [(gap.begins_at, gap.ends_at) for gap in found(store)] == [
+        (NOW - HOUR, None),
+        (NOW - 2 * HOUR, NOW - HOUR),
+    ]
+
+
+def test_silence_lasts_while_a_worker_looks(store: Store) -> None:
+    silence = a_gap(NOW - 2 * HOUR, None, GapCause.NOT_ANSWERED, "no answer")
+    cover_until(store, NOW, silence=silence)
+
+    assert found(store) == [silence]
+
+
+def test_page_lists_gaps_with_their_lengths_and_reasons(store: Store, desk: Desk) -> None:
+    missed = a_gap(NOW - 8 * HOUR, NOW - 5 * HOUR, GapCause.NOT_WATCHED)
+    silence = a_gap(NOW - 2 * HOUR, None, GapCause.NOT_ANSWERED, HOSTILE)
+    cover_until(store, NOW, missed, silence=silence)
+
+    words = words_of(visit("health", desk))
+
+    assert "Gaps" in words
+    assert "20 Nov 04:00:00" in words
+    assert "No worker ran" in words
+    assert "Lasts" in words
+
+
+def test_page_without_gaps_says_nothing_of_them(desk: Desk) -> None:
+    assert "No worker ran" not in words_of(visit("health", desk))
+
+
+def test_spending_is_told_of_today_and_of_this_month(store: Store, desk: Desk) -> None:
+    with store.write() as connection:
+        for days in (0, 1, 25):
+            at = NOW - timedelta(days=days)
+            note_spent(connection, NETWORK, at, {"busyThreshold": Spent(1000, 80_000)})
+
+    assert (
+        "Asked today: 1,000 calls, 80,000 credits; this month: 2,000 calls, 160,000 credits."
+        in (words_of(visit("health", desk)))
+    )
+    with store.read() as connection:
+        assert spending(connection, NOW)[NETWORK].operations == {
+            "busyThreshold": Spent(2000, 160_000)
+        }
+
+
+@pytest.mark.parametrize(
+    ("spent", "planned", "words"),
+    [
+        (Spent(1, 0), 0, "Asked today: 1 call; this month: 1 call."),
+        (
+            Spent(2, 160),
+            2_304_000,
+            (
+                "Asked today: 2 calls, 160 credits; this month: 2 calls, 160 credits. "
+                "Its fees are planned to take 2,304,000 credits a day."
+            ),
+        ),
+    ],
+)
+def test_costs_are_said_in_words(spent: Spent, planned: int, words: str) -> None:
+    assert in_words(Spending(spent, spent), planned) == words

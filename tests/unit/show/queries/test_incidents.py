@@ -1,0 +1,30 @@
+"""What lasts is worded for every kind of condition that is held."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from dashboard.detect.holding import ConditionRules, Sight, conclude
+from dashboard.domain.condition import Condition, Subject, SubjectKind
+from dashboard.show.queries.incidents import since_when
+from tests.builders import A_MOMENT, A_NETWORK, an_id, seconds
+
+HELD = [each for each in SubjectKind if each is not SubjectKind.TRANSACTION]
+
+
+@pytest.mark.parametrize("is_trouble", [True, False])
+@pytest.mark.parametrize("kind", HELD)
+def test_state_that_is_about_to_end_is_worded(kind: SubjectKind, *, is_trouble: bool) -> None:
+    rules, subject = ConditionRules(), Subject(kind, A_NETWORK)
+    long_ago = A_MOMENT - timedelta(hours=1)
+    sight = Sight(is_trouble, A_MOMENT, since=long_ago)
+    began = conclude(subject, None, sight, rules.of(kind), an_id()).transition
+    assert began is not None
+    held = Condition(began.after, A_MOMENT, A_MOMENT + seconds(10))
+
+    said = since_when(held, rules.of(kind), A_MOMENT + seconds(20))
+
+    assert said.startswith("since 12:00:00 UTC; ")
+    assert "for 10 s, " in said

@@ -1,0 +1,254 @@
+"""What a page says of a network: busy, calm, stale, or why it cannot say."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from dashboard.domain.condition import Condition, State
+from dashboard.domain.observation import Failure, FailureKind, GasSource, Operation
+from dashboard.domain.quantity import NetworkId, Wei
+from dashboard.show.queries.network_status import (
+    Activity,
+    Datum,
+    NetworkCard,
+    NetworkFigures,
+    conclude_status,
+)
+from dashboard.show.queries.network_summary import answer
+from dashboard.store.monitoring.upstream_failures import StandingFailure
+
+NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
+PERIOD = timedelta(seconds=4)
+MINUTE = timedelta(minutes=1)
+CARD = NetworkCard(
+    NetworkId(1), "Net", is_simulated=False, gas_period=PERIOD, threshold_period=15 * PERIOD
+)
+
+
+def seen(wei: int, age: timedelta = timedelta(0), period: timedelta = PERIOD) -> Datum[Wei]:
+    """Return a fee that was asked for some time ago."""
+    return Datum(Wei(wei), NOW - age, period)
+
+
+def recent(*fees: int) -> list[tuple[datetime, Wei]]:
+    """Return fees four seconds apart, the last one now."""
+    return [(NOW - PERIOD * i, Wei(fee)) for i, fee in enumerate(reversed(fees))][::-1]
+
+
+def figures(*fees: int, threshold: int = 10) -> NetworkFigures:
+    """Return the figures of a network that was just asked; the last fee is the present one."""
+    return NetworkFigures(
+        CARD, base_fee=seen(fees[-1]), busy_threshold=seen(threshold), recent=recent(*fees)
+    )
+
+
+@pytest.mark.parametrize(
+    ("fee", "activity", "words"),
+    [
+        (11, Activity.BUSY, "The base fee is above the busy threshold."),
+        (10, Activity.CALM, "The base fee is at or below the busy threshold."),
+    ],
+)
+def test_fee_tells_busyness_while_nothing_is_concluded(
+    fee: int, activity: Activity, words: str
+) -> None:
+    status = conclude_status(figures(fee), NOW)
+
+    assert (status.activity, status.activity_reason) == (activity, words)
+
+
+def test_network_is_as_busy_as_the_incident_says_while_its_fee_is_low() -> None:
+    held = Condition(State.BUSY, NOW - 20 * MINUTE, turning_since=NOW - 3 * MINUTE)
+
+    status = conclude_status(replace(figures(9), busyness=held), NOW)
+
+    assert status.activity is Activity.BUSY
+    assert status.activity_reason == (
+        "Busy since 11:40:00 UTC; at or below the threshold for 3 min, over at 12:02:00 UTC if "
+        "that lasts. The base fee is at or below the busy threshold."
+    )
+
+
+def test_network_is_calm_until_the_incident_opens() -> None:
+    held = Condition(State.CALM, NOW - 20 * MINUTE, turning_since=NOW - PERIOD)
+
+    status = conclude_status(replace(figures(11), busyness=held), NOW)
+
+    assert status.activity is Activity.CALM
+    assert "above the threshold for 4 s, busy at 12:00:56 UTC if that lasts." in (
+        status.activity_reason
+    )
+
+
+def test_change_that_is_due_comes_with_the_next_answer() -> None:
+    held = Condition(State.BUSY, NOW - 20 * MINUTE, turning_since=NOW - 5 * MINUTE)
+
+    status = conclude_status(replace(figures(9), busyness=held), NOW)
+
+    assert "for 5 min, over with the next answer." in status.activity_reason
+
+
+def test_stale_network_says_that_it_still_counts_as_busy() -> None:
+    held = Condition(State.BUSY, NOW - 20 * MINUTE)
+    old = replace(figures(11), base_fee=seen(11, 9 * PERIOD), busyness=held)
+
+    status = conclude_status(old, NOW)
+
+    assert status.activity is Activity.STALE
+    assert "It was busy since 11:40:00 UTC, and counts as busy until" in status.activity_reason
+
+
+def test_busy_network_stays_busy_while_its_threshold_is_missing() -> None:
+    held = Condition(State.BUSY, NOW - 20 * MINUTE)
+
+    status = conclude_status(replace(figures(11), busy_threshold=None, busyness=held), NOW)
+
+    assert status.activity is Activity.BUSY
+    assert "The busy threshold was not seen yet" in status.activity_reason
+
+
+def test_fee_of_two_periods_ago_is_still_fresh() -> None:
+    status = conclude_status(replace(figures(9), base_fee=seen(9, 2 * PERIOD)), NOW)
+
+    assert status.activity is Activity.CALM
+
+
+def test_fee_older_than_two_periods_is_stale_and_not_called_calm() -> None:
+    old = seen(9, 2 * PERIOD + timedelta(milliseconds=1))
+
+    status = conclude_status(replace(figures(9), base_fee=old), NOW)
+
+    assert status.activity is Activity.STALE
+    assert status.activity_reason.startswith("The last answer came 8 s ago; one is due every 4 s.")
+
+
+def test_fee_dated_in_the_future_is_stale_whatever_it_says() -> None:
+    ahead = replace(figures(9), base_fee=seen(9, -timedelta(days=3)))
+
+    status = conclude_status(ahead, NOW)
+
+    assert status.activity is Activity.STALE
+    assert status.activity_reason.startswith("The last answer is dated in the future")
+
+
+def test_fee_dated_a_moment_ahead_is_fresh() -> None:
+    status = conclude_status(replace(figures(9), base_fee=seen(9, -timedelta(seconds=5))), NOW)
+
+    assert status.activity is Activity.CALM
+
+
+def test_threshold_ages_by_its_own_period() -> None:
+    slow = seen(10, age=5 * PERIOD, period=15 * PERIOD)
+
+    status = conclude_status(replace(figures(9), busy_threshold=slow), NOW)
+
+    assert status.activity is Activity.CALM
+
+
+def test_stale_threshold_makes_busyness_stale() -> None:
+    old = seen(10, age=31 * PERIOD, period=15 * PERIOD)
+
+    status = conclude_status(replace(figures(9), busy_threshold=old), NOW)
+
+    assert status.activity is Activity.STALE
+
+
+def test_chain_with_a_constant_fee_is_said_to_be_one() -> None:
+    status = conclude_status(figures(*[7] * 30, threshold=7), NOW)
+
+    assert status.activity is Activity.FLAT_FEE
+
+
+def test_missing_threshold_is_named_as_the_reason() -> None:
+    status = conclude_status(replace(figures(9), busy_threshold=None), NOW)
+
+    assert status.activity is Activity.UNKNOWN
+    assert "threshold was not seen yet" in status.activity_reason
+
+
+def test_network_never_seen_waits_for_its_first_poll() -> None:
+    status = conclude_status(NetworkFigures(CARD), NOW)
+
+    assert status.activity is Activity.UNKNOWN
+    assert status.activity_reason == ("The base fee was not seen yet; the first answer brings it.")
+
+
+def test_network_that_never_answered_says_what_failed() -> None:
+    failure = Failure(FailureKind.UNAVAILABLE, "The gas endpoint gave no answer within 5 s.")
+    failing = StandingFailure(Operation.SUGGESTED_GAS_FEES, NOW - MINUTE, NOW, failure)
+
+    status = conclude_status(NetworkFigures(CARD, failures=[failing]), NOW)
+
+    assert status.activity is Activity.UNKNOWN
+    assert status.activity_reason == (
+        "The base fee was not seen yet: no answer since 11:59:00 UTC (1 min ago). "
+        "The gas endpoint gave no answer within 5 s."
+    )
+
+
+def test_network_without_a_gas_endpoint_says_so() -> None:
+    status = conclude_status(NetworkFigures(replace(CARD, has_gas=False)), NOW)
+
+    assert status.activity is Activity.UNKNOWN
+    assert "No gas API and no node is configured" in status.activity_reason
+
+
+def test_answer_names_a_network_that_gives_no_answer_before_all_others() -> None:
+    failure = Failure(FailureKind.REFUSED, "key refused")
+    silent = StandingFailure(Operation.EXCLUSION_STATUS, NOW - PERIOD, NOW, failure)
+    calm = conclude_status(figures(9), NOW)
+    unanswered = conclude_status(replace(figures(9), failures=[silent]), NOW)
+
+    assert answer([calm, unanswered]) == "No answer from: Net."
+
+
+def test_answer_waits_for_no_fees_where_none_are_watched() -> None:
+    without_gas = conclude_status(NetworkFigures(replace(CARD, has_gas=False)), NOW)
+
+    assert answer([without_gas]) == "No network is busy or stale."
+
+
+def test_longest_failure_of_each_kind_is_told_apart() -> None:
+    failures = [
+        StandingFailure(operation, NOW - age, NOW, Failure(FailureKind.UNAVAILABLE, "down"))
+        for operation, age in (
+            (Operation.BUSY_THRESHOLD, PERIOD),
+            (Operation.SUGGESTED_GAS_FEES, 2 * PERIOD),
+            (Operation.EXCLUSION_STATUS, 3 * PERIOD),
+        )
+    ]
+    silent = replace(figures(9), failures=failures)
+
+    assert silent.gas_failure() == failures[1]
+    assert silent.exclusion_failure() == failures[2]
+
+
+def test_overview_names_the_worst_first() -> None:
+    busy = conclude_status(figures(11), NOW)
+    stale = conclude_status(replace(figures(9), base_fee=seen(9, 9 * PERIOD)), NOW)
+
+    assert answer([busy, stale]) == "Stale: Net. Busy: Net."
+
+
+def test_overview_calls_all_calm_only_if_all_are() -> None:
+    calm = conclude_status(figures(9), NOW)
+    flat = conclude_status(figures(*[7] * 30, threshold=7), NOW)
+
+    assert answer([calm]) == "Every network is calm."
+    assert answer([calm, flat]) == "No network is busy or stale."
+
+
+def test_source_of_fees_is_named_by_who_told_them() -> None:
+    seen_last = figures(9)
+
+    real = (GasSource.GAS_API, GasSource.NODE, GasSource.NODE_INSTEAD)
+    told = [replace(seen_last, gas_source=each).gas_source_name() for each in real]
+
+    assert told == [
+        "the gas API",
+        "the network's node",
+        "the network's node, since the gas API does not answer",
+    ]

@@ -1,0 +1,62 @@
+"""Addresses of the pages: each known one is there, any other is answered in words."""
+
+from __future__ import annotations
+
+import re
+
+import httpx
+import pytest
+from starlette.responses import HTMLResponse, PlainTextResponse
+from starlette.types import Receive, Scope, Send
+
+from dashboard.show.web.site_map import PAGES, SiteMap, not_found
+
+pytestmark = pytest.mark.anyio
+
+
+async def streamlit(scope: Scope, receive: Receive, send: Send) -> None:
+    """Answer as Streamlit does: its index for every address but those of files."""
+    is_file = scope["path"] == "/favicon.png"
+    response = PlainTextResponse("a file") if is_file else HTMLResponse("the index")
+    await response(scope, receive, send)
+
+
+async def ask(path: str, method: str = "GET") -> httpx.Response:
+    transport = httpx.ASGITransport(SiteMap(streamlit))
+    async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
+        return await client.request(method, path)
+
+
+@pytest.mark.parametrize("name", [name for name in PAGES if name])
+async def test_page_below_the_root_knows_where_its_server_is(name: str) -> None:
+    response = await ask(f"/{name}?span=1+h")
+
+    assert response.status_code == 200
+    assert "BACKEND_BASE_URL" in response.text
+
+
+@pytest.mark.parametrize(
+    ("path", "link"),
+    [("/settings", "./fees"), ("/fees/now", "../fees"), ("/a/b/c", "../../fees")],
+)
+async def test_unknown_address_is_named_and_pages_are_linked(path: str, link: str) -> None:
+    response = await ask(path)
+
+    assert response.status_code == 404
+    assert f"<code>{path}</code>" in response.text
+    assert f'href="{link}"' in response.text
+    assert "the index" not in response.text
+
+
+async def test_files_and_the_root_are_left_as_they_are() -> None:
+    assert (await ask("/")).text == "the index"
+    assert (await ask("/favicon.png")).text == "a file"
+
+
+def test_address_is_inert_text() -> None:
+    page = not_found("/<script>alert(1)</script>\u202e\x1b" + "x" * 5_000)
+
+    assert re.findall("<script", page) == []
+    assert "\u202e" not in page
+    assert "\x1b" not in page
+    assert len(page) < 3_000

@@ -1,0 +1,170 @@
+"""The audit log: written with the act, and neither changed nor deleted by anybody."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from sqlalchemy import create_engine, text
+
+from dashboard.domain.audit import Action, AuditEntry, Detail
+from dashboard.domain.secret import Secret
+from dashboard.errors import StoreError
+from dashboard.store.access.audit_log import (
+    AuditFilter,
+    audit_entries,
+    forget_let_go,
+    last_details,
+    let_go_before,
+    note_action,
+)
+from dashboard.store.engine.engine import Store
+from tests.builders import A_MOMENT, seconds
+
+BY_HAND = (
+    "UPDATE audit_log SET actor = 'nobody'",
+    "DELETE FROM audit_log",
+    "DELETE FROM audit_log WHERE audit_id = 1",
+)
+
+
+def note(store: Store, number: int = 0, action: Action = Action.TRACK) -> None:
+    """Write down one act, so many seconds after `A_MOMENT`."""
+    with store.write() as connection:
+        note_action(connection, A_MOMENT + seconds(number), "ann", action, f"subject {number}")
+
+
+def subjects(store: Store, wanted: AuditFilter | None = None) -> list[str]:
+    """Return what was done to what, the latest first."""
+    with store.read() as connection:
+        return [each.subject for each in audit_entries(connection, wanted or AuditFilter())]
+
+
+def by_hand(url: str, statement: str) -> None:
+    """Do what somebody with a client of the database could do."""
+    engine = create_engine(url.replace("postgresql:", "postgresql+psycopg:"))
+    try:
+        with engine.begin() as connection:
+            connection.execute(text(statement))
+    finally:
+        engine.dispose()
+
+
+def test_act_is_told_as_it_was_written_down(store: Store) -> None:
+    hostile = "\x1b[31m\u202e\ud800 = \0"
+    details: dict[str, Detail] = {
+        "networks": [1, 2],
+        "label": "a\\b",
+        "rate": 0.5,
+        "report": False,
+        "methods": None,
+    }
+    with store.write() as connection:
+        note_action(connection, A_MOMENT, hostile, Action.CREATE_KEY, hostile, details)
+
+    with store.read() as connection:
+        found = audit_entries(connection, AuditFilter())
+
+    assert found == [AuditEntry(A_MOMENT, hostile, Action.CREATE_KEY, hostile, details)]
+
+
+def test_act_that_failed_is_not_on_record(store: Store) -> None:
+    def fail() -> None:
+        with store.write() as connection:
+            note_action(connection, A_MOMENT, "ann", Action.TRACK, "it")
+            raise StoreError("the act failed")
+
+    with pytest.raises(StoreError):
+        fail()
+
+    assert subjects(store) == []
+
+
+def test_acts_are_found_by_kind_and_time_the_latest_first(store: Store) -> None:
+    for number in range(5):
+        note(store, number, Action.AMEND if number == 2 else Action.TRACK)
+
+    between = AuditFilter(since=A_MOMENT + seconds(1), until=A_MOMENT + seconds(3))
+    assert subjects(store, between) == ["subject 3", "subject 2", "subject 1"]
+    assert subjects(store, AuditFilter(Action.AMEND)) == ["subject 2"]
+
+
+def test_last_act_of_a_kind_is_looked_for_among_the_latest(store: Store) -> None:
+    with store.write() as connection:
+        for at, told in ((A_MOMENT, "old"), (A_MOMENT + seconds(1), "new")):
+            note_action(connection, at, "worker", Action.KEEP, "store", {"fees": told})
+        note_action(connection, A_MOMENT + seconds(2), "ann", Action.TRACK, "a hash")
+
+    with store.read() as connection:
+        assert last_details(connection, Action.KEEP) == {"fees": "new"}
+        assert last_details(connection, Action.TRACK) == {}
+        assert last_details(connection, Action.KEEP, among=1) is None
+
+
+@pytest.mark.parametrize("statement", BY_HAND)
+def test_log_is_neither_changed_nor_deleted_by_hand(store: Store, url: str, statement: str) -> None:
+    note(store)
+
+    with pytest.raises(Exception, match="the audit log only grows"):
+        by_hand(url, statement)
+
+    assert subjects(store) == ["subject 0"]
+
+
+def test_row_cannot_be_replaced_on_sqlite(store: Store, url: str, database: str) -> None:
+    note(store)
+    words = "INSERT OR REPLACE" if database == "sqlite" else "INSERT"
+
+    with pytest.raises(Exception, match=r"only grows|duplicate key"):
+        by_hand(
+            url,
+            f"{words} INTO audit_log (audit_id, at, actor, action, subject) "
+            "VALUES (1, 1, 'x', 'track', 'x')",
+        )
+
+    assert subjects(store) == ["subject 0"]
+
+
+def test_log_cannot_be_emptied_on_postgresql(store: Store, url: str, database: str) -> None:
+    note(store)
+    statement = "TRUNCATE audit_log" if database == "postgresql" else "DELETE FROM audit_log"
+
+    with pytest.raises(Exception, match="the audit log only grows"):
+        by_hand(url, statement)
+
+
+def test_housekeeping_forgets_what_was_let_go_and_that_is_on_record(store: Store) -> None:
+    for number in range(4):
+        note(store, number)
+
+    with store.write() as connection:
+        assert forget_let_go(connection, 10) == 0
+        assert let_go_before(connection, A_MOMENT + seconds(2))
+        assert not let_go_before(connection, A_MOMENT + seconds(2))
+        assert [forget_let_go(connection, 1) for _ in range(3)] == [1, 1, 0]
+
+    assert sorted(subjects(store)) == ["audit log", "subject 2", "subject 3"]
+    with store.read() as connection:
+        moment = int((A_MOMENT + seconds(2)).timestamp() * 1000)
+        assert last_details(connection, Action.FORGET) == {"before": moment}
+
+
+@pytest.mark.parametrize("back", ["NULL", "5"])
+def test_moment_before_which_the_log_may_go_never_goes_back(
+    store: Store, url: str, back: str
+) -> None:
+    with store.write() as connection:
+        let_go_before(connection, A_MOMENT)
+        assert not let_go_before(connection, A_MOMENT - timedelta(days=1))
+
+    with pytest.raises(Exception, match="never goes back"):
+        by_hand(url, f"UPDATE installation SET audit_log_kept_since = {back}")  # noqa: S608 - two words of ours
+
+
+def test_secret_cannot_be_a_detail(store: Store) -> None:
+    canary = Secret("canary-secret")
+
+    with pytest.raises(TypeError), store.write() as connection:
+        note_action(connection, A_MOMENT, "ann", Action.KEEP, "it", {"url": canary})  # type: ignore[dict-item]  # what must not be possible
+
+    assert subjects(store) == []

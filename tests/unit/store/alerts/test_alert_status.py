@@ -1,0 +1,81 @@
+"""Where alerting stands, told from conditions and notices."""
+
+from __future__ import annotations
+
+import pytest
+
+from dashboard.domain.condition import State, Subject, SubjectKind
+from dashboard.store.alerts.alert_status import (
+    OpenIncident,
+    PostStanding,
+    open_incidents,
+    post_standing,
+)
+from dashboard.store.alerts.conditions import change
+from dashboard.store.alerts.notification_search import (
+    NoticeFilter,
+    how_many_notices,
+    search_notices,
+)
+from dashboard.store.alerts.outbox import bury, mark_sent
+from dashboard.store.engine.engine import Store
+from tests.builders import A_MOMENT, A_NETWORK, a_hash, a_transition, seconds
+from tests.unit.store.owing import DEV, OPS, claim_due, owe, reject, take_lease
+
+BUSYNESS = Subject(SubjectKind.BUSYNESS, A_NETWORK)
+GAS_API = Subject(SubjectKind.GAS_API, A_NETWORK)
+
+
+def test_what_lasts_on_networks_is_open_and_rejections_are_not(store: Store) -> None:
+    reject(store)
+    with store.write() as connection:
+        for number, subject, after in (
+            (20, GAS_API, State.SILENT),
+            (21, BUSYNESS, State.BUSY),
+            (22, Subject(SubjectKind.FEES, A_NETWORK), State.FRESH),
+        ):
+            news = a_transition(number, subject=subject, after=after, at=A_MOMENT + seconds(number))
+            assert change(connection, news, None)
+
+    with store.read() as connection:
+        assert open_incidents(connection) == [
+            OpenIncident(GAS_API, State.SILENT, A_MOMENT + seconds(20)),
+            OpenIncident(BUSYNESS, State.BUSY, A_MOMENT + seconds(21)),
+        ]
+
+
+def test_post_with_nothing_to_do_stands_at_nothing(store: Store) -> None:
+    with store.read() as connection:
+        assert post_standing(connection, A_MOMENT) == PostStanding(0, None, 0, None, 0)
+
+
+def test_post_stands_at_what_is_owed_sent_and_given_up(store: Store) -> None:
+    owe(store, 3)
+    settle(store)
+
+    with store.read() as connection:
+        standing = post_standing(connection, A_MOMENT)
+        later = post_standing(connection, A_MOMENT + seconds(1))
+
+    assert standing == PostStanding(1, A_MOMENT, 1, A_MOMENT + seconds(2), 1)
+    assert later == PostStanding(1, A_MOMENT, 0, None, 0)
+
+
+def settle(store: Store) -> None:
+    """Send the notice of the first hash and give that of the second up."""
+    token = take_lease(store)
+    claimed = {each.transition.subject.tx_hash: each for each in claim_due(store, token)}
+    with store.write() as connection:
+        mark_sent(connection, claimed[a_hash(1)].notice_id, "250 ok", A_MOMENT + seconds(2))
+        assert bury(connection, claimed[a_hash(2)], "550 no such user", A_MOMENT)
+
+
+@pytest.mark.parametrize(("address", "count"), [("OPS@", 2), ("example.org", 4), ("%", 0)])
+def test_notices_are_found_by_address(store: Store, address: str, count: int) -> None:
+    owe(store, 2, (OPS, DEV))
+    wanted = NoticeFilter(search=address)
+
+    with store.read() as connection:
+        assert how_many_notices(connection, wanted) == count
+        assert len(search_notices(connection, wanted)) == count
+        assert len(search_notices(connection, wanted, 10, 1)) == max(count - 1, 0)

@@ -1,0 +1,35 @@
+"""Grounds come back as they were kept, whatever kind of number settings gave."""
+
+from __future__ import annotations
+
+import pytest
+
+from dashboard.domain.grounds import (
+    AgeGrounds,
+    FeeGrounds,
+    Grounds,
+    Signal,
+    SilenceGrounds,
+    SpaceGrounds,
+)
+from dashboard.domain.observation import Operation
+from dashboard.domain.quantity import Wei
+from dashboard.settings.values import parse_duration, parse_size
+from dashboard.store.alerts.grounds_rows import grounds_of_row, row_of_grounds
+from tests.builders import A_MOMENT
+
+GROUNDS = (
+    FeeGrounds(Signal.BASE_FEE, Wei(10**30), Wei(7)),
+    SilenceGrounds(A_MOMENT, "no answer"),
+    AgeGrounds(Operation.SUGGESTED_GAS_FEES, A_MOMENT, parse_duration("4s")),
+    SpaceGrounds(41_000, parse_size("500MB")),
+)
+
+
+@pytest.mark.parametrize("grounds", GROUNDS, ids=lambda each: type(each).__name__)
+def test_grounds_come_back_as_they_were_kept(grounds: Grounds) -> None:
+    assert grounds_of_row(row_of_grounds(grounds)) == grounds
+
+
+def test_change_without_grounds_keeps_none() -> None:
+    assert grounds_of_row(row_of_grounds(None)) is None

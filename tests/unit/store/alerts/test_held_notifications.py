@@ -1,0 +1,161 @@
+"""After a restore, what may have been told already is held until somebody decides."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from dashboard.domain.condition import Subject, SubjectKind
+from dashboard.domain.notification import NoticeState
+from dashboard.store.alerts.conditions import change
+from dashboard.store.alerts.held_notifications import (
+    SETTLING,
+    dead_by_address,
+    how_many_held,
+    let_go,
+    release,
+    send_again,
+)
+from dashboard.store.alerts.outbox import bury, expand, mark_sent, recent_notices, unexpanded
+from dashboard.store.engine.engine import Store, open_store
+from dashboard.store.maintenance.backup import back_up
+from dashboard.store.rejections.versions import save_polled
+from tests.builders import (
+    A_MOMENT,
+    A_NETWORK,
+    a_hash,
+    a_record,
+    a_transition,
+    seconds,
+)
+from tests.owing import claim_for_all
+from tests.unit.store.owing import DEV, OPS, claim_due, owe, reject, take_lease
+from tests.unit.store.restoring import AN_HOUR_LATER, restored
+
+
+def test_notice_that_the_backup_owes_is_held(url: str, backup: Path) -> None:
+    done = restored(url, backup)
+
+    with open_store(url) as store:
+        token = take_lease(store)
+        assert claim_due(store, token, AN_HOUR_LATER) == []
+        with store.read() as connection:
+            assert how_many_held(connection) == done.held == 3
+
+
+def test_change_that_the_backup_had_not_told_yet_is_held(url: str, tmp_path: Path) -> None:
+    with open_store(url) as store:
+        reject(store, count=2)
+        backup = back_up(store, tmp_path / "backup.sqlite").path
+
+    done = restored(url, backup)
+
+    assert done.held == 2
+    with open_store(url) as store:
+        _expand(store)
+        assert claim_due(store, take_lease(store), AN_HOUR_LATER) == []
+
+
+@pytest.mark.parametrize(
+    ("rejected_at", "state"),
+    [
+        (AN_HOUR_LATER - seconds(1), NoticeState.HELD),
+        (AN_HOUR_LATER, NoticeState.HELD),
+        (AN_HOUR_LATER + seconds(1), NoticeState.OWED),
+    ],
+)
+def test_rejection_is_told_only_if_it_was_made_after_the_restore(
+    url: str, backup: Path, rejected_at: datetime, state: NoticeState
+) -> None:
+    restored(url, backup)
+
+    with open_store(url) as store:
+        with store.write() as connection:
+            record = a_record(tx_hash=a_hash(60), timestamp=rejected_at)
+            seen_at = AN_HOUR_LATER + seconds(60)
+            rejection_id = save_polled(connection, A_NETWORK, record, seen_at)
+            change(connection, a_transition(60, at=seen_at), rejection_id)
+        _expand(store)
+        with store.read() as connection:
+            assert recent_notices(connection, 1)[0].state is state
+
+
+@pytest.mark.parametrize(
+    ("after", "state"),
+    [(SETTLING, NoticeState.HELD), (SETTLING + seconds(1), NoticeState.OWED)],
+)
+def test_condition_of_a_network_is_told_again_when_all_has_settled(
+    url: str, backup: Path, after: timedelta, state: NoticeState
+) -> None:
+    restored(url, backup)
+
+    with open_store(url) as store:
+        with store.write() as connection:
+            busy = Subject(SubjectKind.BUSYNESS, A_NETWORK)
+            change(connection, a_transition(61, subject=busy, at=AN_HOUR_LATER + after), None)
+        _expand(store)
+        with store.read() as connection:
+            assert recent_notices(connection, 1)[0].state is state
+
+
+def test_released_notice_is_owed_and_nothing_is_in_doubt_any_more(url: str, backup: Path) -> None:
+    restored(url, backup)
+
+    with open_store(url) as store:
+        with store.write() as connection:
+            assert release(connection, AN_HOUR_LATER) == 3
+        with store.write() as connection:
+            save_polled(connection, A_NETWORK, a_record(tx_hash=a_hash(60)), AN_HOUR_LATER)
+            change(connection, a_transition(60, at=A_MOMENT), None)
+        _expand(store)
+        assert len(claim_due(store, take_lease(store), AN_HOUR_LATER)) == 4
+
+
+def test_notice_that_is_let_go_stays_on_record(url: str, backup: Path) -> None:
+    restored(url, backup)
+
+    with open_store(url) as store, store.write() as connection:
+        assert let_go(connection) == 3
+        assert how_many_held(connection) == 0
+        notices = recent_notices(connection, 10)
+    assert {each.state for each in notices} == {NoticeState.DEAD}
+    assert {each.outcome for each in notices} == {"not sent: let go after a restore"}
+
+
+def _expand(store: Store) -> None:
+    with store.write() as connection:
+        for entry in unexpanded(connection, 10):
+            expand(connection, entry, [OPS], AN_HOUR_LATER)
+
+
+def test_what_was_given_up_is_owed_again_and_tried_as_often_as_new(store: Store) -> None:
+    owe(store, 2, [OPS, DEV])
+    token = take_lease(store)
+    with store.write() as connection:
+        for notice in claim_for_all(connection, token, A_MOMENT, 10):
+            bury(connection, notice, "550 by mistake", A_MOMENT)
+        one = recent_notices(connection, 1)[0].notice_id
+
+        assert dead_by_address(connection, A_MOMENT) == {DEV.address: 2, OPS.address: 2}
+        assert send_again(connection, one, A_MOMENT) == 1
+        assert send_again(connection, one, A_MOMENT) == 0
+        assert (
+            send_again(connection, OPS.address, A_MOMENT)
+            + send_again(connection, DEV.address, A_MOMENT)
+            == 3
+        )
+
+    again = claim_due(store, token)
+    assert [(each.attempts, each.outcome) for each in again] == [(0, "550 by mistake")] * 4
+
+
+def test_what_was_sent_is_not_sent_again(store: Store) -> None:
+    owe(store)
+    (notice,) = claim_due(store, take_lease(store))
+    with store.write() as connection:
+        mark_sent(connection, notice.notice_id, "250", A_MOMENT)
+
+        assert send_again(connection, notice.notice_id, A_MOMENT) == 0
+        assert send_again(connection, OPS.address, A_MOMENT) == 0

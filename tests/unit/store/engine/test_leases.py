@@ -1,0 +1,140 @@
+"""One process holds a lease, for as long as the machine's own time says."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from dashboard.store.engine.boot_clock import boot_clock
+from dashboard.store.engine.engine import Store
+from dashboard.store.engine.leases import Holder, acquire, holder, release, renew
+from tests.builders import seconds
+from tests.unit.store.machine import Machine
+
+TERM = seconds(30)
+
+
+def take(store: Store, who: str, name: str = "worker") -> int | None:
+    """Try to take a lease, in a transaction of its own."""
+    with store.write() as connection:
+        return acquire(connection, name, who, TERM)
+
+
+def taken(store: Store, who: str, name: str = "worker") -> int:
+    """Take a lease that is free."""
+    token = take(store, who, name)
+    assert token is not None
+    return token
+
+
+def held(store: Store) -> Holder | None:
+    """Return who holds the lease."""
+    with store.read() as connection:
+        return holder(connection, "worker")
+
+
+def test_free_lease_is_given_and_its_holder_is_known(store: Store) -> None:
+    token = taken(store, "first")
+
+    assert held(store) == Holder("first", token)
+
+
+def test_lease_that_was_never_taken_has_no_holder(store: Store) -> None:
+    assert held(store) is None
+
+
+def test_held_lease_is_refused_to_another(store: Store) -> None:
+    taken(store, "first")
+
+    assert take(store, "second") is None
+
+
+def test_holder_that_asks_again_gets_the_same_token_and_a_full_term(
+    store: Store, machine: Machine
+) -> None:
+    token = taken(store, "first")
+    machine.wait(seconds(20))
+    assert take(store, "first") == token
+
+    machine.wait(seconds(20))
+    assert take(store, "second") is None
+
+
+def test_lease_runs_out_at_the_end_of_its_term(store: Store, machine: Machine) -> None:
+    taken(store, "first")
+    machine.wait(TERM - timedelta(milliseconds=1))
+    assert take(store, "second") is None
+
+    machine.wait(timedelta(milliseconds=1))
+    assert held(store) is None
+    assert take(store, "second") is not None
+
+
+def test_token_grows_after_release_expiry_and_across_leases(store: Store, machine: Machine) -> None:
+    tokens = [taken(store, "first")]
+    with store.write() as connection:
+        release(connection, "worker", tokens[0])
+    tokens.append(taken(store, "second"))
+    tokens.append(taken(store, "second", name="other"))
+    machine.wait(TERM)
+    tokens.append(taken(store, "first"))
+
+    assert tokens == sorted(set(tokens))
+
+
+def test_released_lease_is_free_at_once(store: Store) -> None:
+    token = taken(store, "first")
+    with store.write() as connection:
+        release(connection, "worker", token)
+
+    assert held(store) is None
+    assert take(store, "second") is not None
+
+
+def test_release_under_an_old_token_frees_nothing(store: Store, machine: Machine) -> None:
+    old = taken(store, "first")
+    machine.wait(TERM)
+    new = taken(store, "second")
+    with store.write() as connection:
+        release(connection, "worker", old)
+
+    assert held(store) == Holder("second", new)
+
+
+def test_renewed_lease_lasts_another_term(store: Store, machine: Machine) -> None:
+    token = taken(store, "first")
+    machine.wait(seconds(20))
+    with store.write() as connection:
+        assert renew(connection, "worker", token, TERM)
+
+    machine.wait(seconds(20))
+    assert held(store) == Holder("first", token)
+
+
+def test_lease_that_ran_out_cannot_be_renewed(store: Store, machine: Machine) -> None:
+    token = taken(store, "first")
+    machine.wait(TERM)
+    with store.write() as connection:
+        assert not renew(connection, "worker", token, TERM)
+
+
+def test_lease_that_went_to_another_cannot_be_renewed(store: Store, machine: Machine) -> None:
+    token = taken(store, "first")
+    machine.wait(TERM)
+    taken(store, "second")
+    with store.write() as connection:
+        assert not renew(connection, "worker", token, TERM)
+
+
+def test_lease_does_not_outlive_the_boot_of_its_machine(store: Store, machine: Machine) -> None:
+    taken(store, "first")
+    machine.boot()
+
+    assert held(store) is None
+    assert take(store, "second") is not None
+
+
+def test_own_clock_of_the_machine_goes_on_within_one_boot() -> None:
+    earlier, later = boot_clock(), boot_clock()
+
+    assert earlier.boot_id == later.boot_id != ""
+    assert earlier.nanoseconds <= later.nanoseconds

@@ -1,0 +1,129 @@
+"""What only a server can go through: lost connections, a writer that stalls, a time of its own."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import psycopg
+import pytest
+from sqlalchemy import text
+
+from dashboard.errors import StoreError, StoreUnavailable
+from dashboard.store.engine.connection import Connection
+from dashboard.store.engine.engine import Store, database_of, lease_time, open_store, prove_writing
+from dashboard.store.maintenance.migrate import migrate
+from dashboard.store.schema import REVISION
+from dashboard.store.tracking.transactions import TrackRequest, is_tracked, track
+from tests.builders import A_MOMENT, A_NETWORK, a_hash, seconds
+from tests.postgresql import address_of, empty_database, server_address
+
+A_WISH = TrackRequest(a_hash(), (A_NETWORK,), None, "")
+OTHERS = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s"
+
+
+@pytest.fixture
+def database() -> str:
+    """Run on the server only."""
+    return "postgresql"
+
+
+def name_of(connection: Connection) -> str:
+    name: str = connection.execute(text("SELECT current_database()")).scalar_one()
+    return name
+
+
+def cut_off(store: Store) -> None:
+    """End every connection to the store, as a restart of the server does."""
+    with store.read() as connection:
+        name = name_of(connection)
+    with psycopg.connect(server_address()) as administrator:
+        administrator.execute(OTHERS, [name])
+
+
+def test_new_database_is_migrated_and_opened() -> None:
+    with empty_database() as url:
+        assert migrate(url) == REVISION
+        with open_store(url) as store:
+            prove_writing(store)
+
+
+@pytest.mark.parametrize(
+    ("setting", "value"),
+    [("synchronous_commit", "on"), ("idle_in_transaction_session_timeout", "15s")],
+)
+def test_writer_is_durable_and_bounded(store: Store, setting: str, value: str) -> None:
+    with store.write() as connection:
+        assert connection.scalar(text(f"SHOW {setting}")) == value
+
+
+def test_lost_connections_are_replaced(store: Store) -> None:
+    prove_writing(store)
+
+    cut_off(store)
+
+    with store.write() as connection:
+        assert track(connection, A_WISH, A_MOMENT)
+    with store.read() as connection:
+        assert is_tracked(connection, a_hash())
+
+
+def test_transaction_whose_connection_is_lost_saves_nothing(store: Store) -> None:
+    def lose_it_half_way() -> None:
+        with store.write() as connection:
+            track(connection, A_WISH, A_MOMENT)
+            cut_off(store)
+
+    with pytest.raises(StoreUnavailable, match=r"try again|can be reached"):
+        lose_it_half_way()
+
+    with store.read() as connection:
+        assert not is_tracked(connection, a_hash())
+
+
+def test_writer_that_stalls_gives_way_to_the_others(url: str) -> None:
+    def stall(store: Store) -> None:
+        with store.write() as connection:
+            connection.execute(text("SET LOCAL idle_in_transaction_session_timeout = '50ms'"))
+            track(connection, A_WISH, A_MOMENT)
+            prove_writing(other)
+
+    with open_store(url) as store, open_store(url, patience=seconds(30)) as other:
+        with pytest.raises(StoreUnavailable, match="stood still for too long"):
+            stall(store)
+
+        with other.read() as connection:
+            assert not is_tracked(connection, a_hash())
+
+
+def test_server_that_is_not_there_is_told_with_the_remedy_and_without_the_password() -> None:
+    url = "postgresql://linewatch:pa55word@127.0.0.1:1/linewatch"
+
+    with pytest.raises(StoreUnavailable, match=r"linewatch at 127.0.0.1 .* runs") as caught:
+        open_store(url)
+
+    assert "pa55word" not in str(caught.value)
+
+
+def test_database_that_is_not_there_is_told_with_the_remedy() -> None:
+    with pytest.raises(StoreError, match="never_made"):
+        open_store(address_of("never_made"))
+
+
+def test_leases_run_by_the_time_of_the_server(url: str) -> None:
+    with open_store(url) as store, store.read() as connection:
+        moment = lease_time(connection)
+
+    told = datetime.fromtimestamp(moment.nanoseconds / 10**9, UTC)
+    assert abs(told - datetime.now(UTC)) < seconds(60)
+
+
+def test_size_counts_what_was_added(store: Store) -> None:
+    def size() -> int:
+        with store.read() as connection:
+            return database_of(connection).size(connection)
+
+    before = size()
+    with store.write() as connection:
+        connection.execute(text("CREATE TABLE filler AS SELECT generate_series(1, 50000)"))
+
+    assert size() > before + 1_000_000

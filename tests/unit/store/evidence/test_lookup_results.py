@@ -1,0 +1,162 @@
+"""What came of asking makes the evidence of a verdict."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from dashboard.domain.observation import (
+    ExclusionAnswer,
+    Failure,
+    FailureKind,
+    Operation,
+)
+from dashboard.domain.verdict import Evidence
+from dashboard.store.engine.engine import Store
+from dashboard.store.evidence.lookup_results import evidence, record_answers
+from dashboard.store.monitoring.upstream_failures import failing
+from dashboard.store.rejections.versions import save_polled
+from dashboard.store.tracking.transactions import TrackRequest, track
+from tests.builders import (
+    A_MOMENT,
+    A_NETWORK,
+    ANOTHER_NETWORK,
+    a_hash,
+    a_record,
+    seconds,
+)
+
+NULL = ExclusionAnswer(a_hash())
+SILENCE = Failure(FailureKind.UNAVAILABLE, "devnet exclusion endpoint: no answer")
+REFUSAL = Failure(FailureKind.REFUSED, "devnet exclusion endpoint: key refused")
+
+
+def failed(failure: Failure = SILENCE, number: int = 1) -> ExclusionAnswer:
+    """Return the answer that there was none."""
+    return ExclusionAnswer(a_hash(number), failure=failure)
+
+
+def record(store: Store, minute: int, *answers: ExclusionAnswer) -> datetime:
+    """Ask at that minute, and record what came of it."""
+    asked_at = A_MOMENT + seconds(60 * minute)
+    with store.write() as connection:
+        record_answers(connection, A_NETWORK, asked_at, answers)
+    return asked_at
+
+
+def the_evidence(store: Store) -> Evidence:
+    """Return what is known of the hash on the network."""
+    with store.read() as connection:
+        (found,) = evidence(connection, A_NETWORK, a_hash())
+    return found
+
+
+def test_nothing_is_known_of_a_hash_that_nobody_asked_about(store: Store) -> None:
+    with store.read() as connection:
+        assert evidence(connection, None, a_hash()) == []
+        assert evidence(connection, A_NETWORK, a_hash()) == []
+
+
+def test_hash_that_is_only_tracked_has_blank_evidence(store: Store) -> None:
+    with store.write() as connection:
+        track(connection, TrackRequest(a_hash(), (A_NETWORK,), A_MOMENT, ""), A_MOMENT)
+
+    assert the_evidence(store) == Evidence(A_NETWORK, a_hash(), attempted_at=A_MOMENT)
+
+
+def test_first_and_last_answer_are_remembered(store: Store) -> None:
+    first = record(store, 1, NULL)
+    record(store, 2, NULL)
+    last = record(store, 3, NULL)
+
+    found = the_evidence(store)
+
+    assert (found.first_answered_at, found.last_answered_at) == (first, last)
+    assert (found.failing_since, found.failure) == (None, None)
+
+
+def test_failing_begins_with_the_first_failure_after_an_answer(store: Store) -> None:
+    answered = record(store, 1, NULL)
+    since = record(store, 2, failed())
+    record(store, 3, failed(REFUSAL))
+
+    found = the_evidence(store)
+
+    assert (found.first_answered_at, found.last_answered_at) == (answered, answered)
+    assert (found.failing_since, found.failure) == (since, REFUSAL)
+
+
+def test_answer_ends_the_failing(store: Store) -> None:
+    record(store, 1, failed())
+    answered = record(store, 2, NULL)
+
+    found = the_evidence(store)
+
+    assert (found.failing_since, found.failure) == (None, None)
+    assert found.first_answered_at == answered
+
+
+def test_hash_that_was_never_answered_is_failing_since_the_first_question(store: Store) -> None:
+    since = record(store, 1, failed())
+
+    found = the_evidence(store)
+
+    assert (found.first_answered_at, found.failing_since) == (None, since)
+
+
+def test_answers_of_one_tick_are_told_apart(store: Store) -> None:
+    record(store, 1, NULL, failed(number=2), ExclusionAnswer(a_hash(3), a_record()))
+
+    with store.read() as connection:
+        failures = [evidence(connection, None, a_hash(n))[0].failure for n in (1, 2, 3)]
+
+    assert failures == [None, SILENCE, None]
+
+
+def test_evidence_holds_every_version_newest_claimed_time_first(store: Store) -> None:
+    old, new = a_record(), a_record(timestamp=A_MOMENT + seconds(9))
+    with store.write() as connection:
+        for each in (new, old):
+            save_polled(connection, A_NETWORK, each, A_MOMENT)
+
+    assert the_evidence(store).records == (new, old)
+
+
+def test_evidence_of_networks_is_kept_apart(store: Store) -> None:
+    record(store, 1, NULL)
+    with store.write() as connection:
+        save_polled(connection, ANOTHER_NETWORK, a_record(), A_MOMENT)
+        there, here = evidence(connection, None, a_hash())
+
+    assert (there.network_id, len(there.records), there.last_answered_at) == (
+        ANOTHER_NETWORK,
+        1,
+        None,
+    )
+    assert (here.network_id, here.records) == (A_NETWORK, ())
+
+
+def test_network_is_failing_when_no_hash_gets_an_answer(store: Store) -> None:
+    since = record(store, 1, failed(), failed(number=2))
+    record(store, 2, failed(REFUSAL))
+
+    with store.read() as connection:
+        (standing,) = failing(connection, A_NETWORK)
+
+    assert (standing.operation, standing.failing_since) == (Operation.EXCLUSION_STATUS, since)
+    assert standing.failure == REFUSAL
+
+
+def test_network_that_answers_one_hash_is_not_failing(store: Store) -> None:
+    record(store, 1, failed())
+    record(store, 2, failed(), ExclusionAnswer(a_hash(2)))
+
+    with store.read() as connection:
+        assert failing(connection, A_NETWORK) == ()
+
+
+def test_recording_no_answers_changes_nothing(store: Store) -> None:
+    record(store, 1, failed())
+    record(store, 2)
+
+    with store.read() as connection:
+        assert len(failing(connection, A_NETWORK)) == 1

@@ -1,0 +1,114 @@
+"""A history is put in at once, overwrites nothing, and is told apart from what was seen."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import pytest
+
+from dashboard.domain.observation import GasObservation, GasSource, Operation
+from dashboard.domain.quantity import Wei
+from dashboard.store.engine.engine import Store
+from dashboard.store.fees.import_observations import (
+    first_observed_at,
+    keep_gas_history,
+    other_networks,
+)
+from dashboard.store.observations import base_fees, latest_gas, save_gas
+from dashboard.store.rejections.versions import save_polled
+from dashboard.store.tracking.transactions import TrackRequest, track
+from tests.builders import (
+    A_MOMENT,
+    A_NETWORK,
+    ANOTHER_NETWORK,
+    a_hash,
+    a_record,
+    seconds,
+    suggested_gas_fees,
+)
+
+
+def made_up(at: datetime, base_fee: int = 5) -> GasObservation:
+    return GasObservation(
+        A_NETWORK,
+        at,
+        suggested_gas_fees(estimated_base_fee=Wei(base_fee)),
+        base_fee_percentile=Wei(3),
+        busy_threshold=Wei(4),
+        sources=dict.fromkeys(Operation, GasSource.DEMO_HISTORY),
+    )
+
+
+def test_history_is_read_back_with_its_source(store: Store) -> None:
+    with store.write() as connection:
+        keep_gas_history(connection, [made_up(A_MOMENT), made_up(A_MOMENT + seconds(1), 6)])
+        latest = latest_gas(connection, A_NETWORK, A_MOMENT + seconds(1))
+
+    assert latest.suggested_gas_fees is not None
+    assert latest.suggested_gas_fees.value.estimated_base_fee == 6
+    assert latest.suggested_gas_fees.source is GasSource.DEMO_HISTORY
+    assert latest.busy_threshold is not None
+    assert latest.busy_threshold.value == 4
+
+
+def test_history_leaves_what_was_seen_as_it_is(store: Store) -> None:
+    seen = GasObservation(A_NETWORK, A_MOMENT, suggested_gas_fees())
+    with store.write() as connection:
+        save_gas(connection, seen)
+        keep_gas_history(connection, [made_up(A_MOMENT)])
+        latest = latest_gas(connection, A_NETWORK, A_MOMENT + seconds(1)).suggested_gas_fees
+
+    assert latest is not None
+    assert (latest.value, latest.source) == (seen.suggested_gas_fees, GasSource.GAS_API)
+
+
+def test_history_leaves_a_time_alone_whose_base_fee_was_estimated(store: Store) -> None:
+    history = GasObservation(A_NETWORK, A_MOMENT, base_fee_history=(Wei(7), Wei(8)))
+    with store.write() as connection:
+        save_gas(connection, history, seconds(2))
+        keep_gas_history(connection, [made_up(A_MOMENT), made_up(A_MOMENT - seconds(1))])
+        found = base_fees(connection, A_NETWORK, A_MOMENT - seconds(9), A_MOMENT)
+
+    assert [fee for _, fee, _ in found] == [7, 5, 8]
+
+
+@pytest.mark.parametrize("later", [1, 600])
+def test_history_beside_what_was_seen_in_its_minute_or_hour_is_kept(
+    store: Store, later: int
+) -> None:
+    with store.write() as connection:
+        save_gas(connection, GasObservation(A_NETWORK, A_MOMENT, suggested_gas_fees()))
+        keep_gas_history(connection, [made_up(A_MOMENT + seconds(later), 6)])
+        latest = latest_gas(connection, A_NETWORK, A_MOMENT + seconds(later))
+
+    assert latest.suggested_gas_fees is not None
+    assert latest.suggested_gas_fees.value.estimated_base_fee == 6
+
+
+def test_first_observation_is_the_first_that_was_not_made_up(store: Store) -> None:
+    with store.write() as connection:
+        keep_gas_history(connection, [made_up(A_MOMENT)])
+        assert first_observed_at(connection, A_NETWORK) is None
+        for second in (9, 8):
+            at = A_MOMENT + seconds(second)
+            save_gas(connection, GasObservation(A_NETWORK, at, suggested_gas_fees()))
+
+        assert first_observed_at(connection, A_NETWORK) == A_MOMENT + seconds(8)
+        assert first_observed_at(connection, ANOTHER_NETWORK) is None
+
+
+def test_other_networks_are_told_by_any_kind_of_data(store: Store) -> None:
+    with store.write() as connection:
+        keep_gas_history(connection, [made_up(A_MOMENT)])
+        assert other_networks(connection, [A_NETWORK]) == []
+        assert other_networks(connection, [ANOTHER_NETWORK]) == [A_NETWORK]
+        save_polled(connection, ANOTHER_NETWORK, a_record(), A_MOMENT)
+        assert other_networks(connection, [A_NETWORK]) == [ANOTHER_NETWORK]
+
+
+def test_other_networks_are_told_by_what_is_only_tracked(store: Store) -> None:
+    request = TrackRequest(a_hash(), (ANOTHER_NETWORK,), None, "")
+    with store.write() as connection:
+        track(connection, request, A_MOMENT)
+
+        assert other_networks(connection, [A_NETWORK]) == [ANOTHER_NETWORK]

@@ -1,0 +1,53 @@
+"""Steps put together of roll-ups are those of their values, to the last wei and count."""
+
+from __future__ import annotations
+
+from itertools import groupby
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dashboard.domain.fee_rollup import FeeRollup, Level, SeenFee, roll_up
+from dashboard.domain.quantity import LARGEST_FEE, Wei
+from dashboard.store.fees.rollup_rows import part_of, summary_of
+from dashboard.store.fees.series_columns import FeeSteps
+from dashboard.store.fees.step_merging import merge_steps
+
+MINUTE = Level.MINUTE.length
+FEES = st.integers(0, 300) | st.integers(0, LARGEST_FEE)
+SERIES = st.dictionaries(st.integers(0, 20 * MINUTE), st.tuples(FEES, st.booleans()), max_size=40)
+
+
+def minutes_of(values: list[SeenFee]) -> list[FeeRollup]:
+    """Roll values up by the minute."""
+    return [each.rollup for each in roll_up(values) if each.level is Level.MINUTE]
+
+
+@given(series=SERIES, minutes=st.integers(1, 7))
+def test_steps_of_some_minutes_are_those_of_their_values(
+    series: dict[int, tuple[int, bool]], minutes: int
+) -> None:
+    length = minutes * MINUTE
+    values = [SeenFee(at, Wei(fee), guessed) for at, (fee, guessed) in sorted(series.items())]
+
+    merged = merge_steps([part_of(each) for each in minutes_of(values)], length)
+
+    steps = groupby(values, lambda value: value.at // length)
+    assert list(merged) == list(
+        FeeSteps.of(summary_of(FeeRollup.of_all(some)) for _, some in steps)
+    )
+
+
+@pytest.mark.parametrize("count", [255, 256, 65_536])
+def test_counts_of_any_width_are_added_up(count: int) -> None:
+    many = FeeRollup.of_all(SeenFee(at, Wei(7)) for at in range(count))
+    one = FeeRollup.of(SeenFee(MINUTE * 2, Wei(9)))
+
+    [step] = merge_steps([part_of(many), part_of(one)], 3 * MINUTE)
+
+    assert (step.values, step.median, step.p90, step.highest) == (count + 1, 7, 7, 9)
+
+
+def test_nothing_seen_makes_no_step() -> None:
+    assert list(merge_steps([], MINUTE)) == []

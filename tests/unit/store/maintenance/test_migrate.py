@@ -1,0 +1,176 @@
+"""A store is created and brought to this version's schema, and no other is opened."""
+
+from __future__ import annotations
+
+import stat
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from alembic.autogenerate import compare_metadata
+from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from sqlalchemy import create_engine, make_url, text
+from sqlalchemy.schema import CreateTable
+
+from dashboard.errors import ForeignStore, SchemaMismatch, StoreError, StoreUnavailable
+from dashboard.store.engine.engine import Store, check_installation, installation_id, open_store
+from dashboard.store.maintenance.migrate import migrate
+from dashboard.store.schema import REVISION, metadata
+from tests.builders import an_id
+
+POSTGRESQL = make_url("postgresql://").get_dialect()()
+VERSIONS = Path(migrate.__code__.co_filename).parent / "migrations"
+
+
+def set_schema(url: str, revision: str) -> None:
+    """Pretend that another version of Linewatch made the store."""
+    engine = create_engine(url)
+    with engine.begin() as connection:
+        connection.execute(text("UPDATE alembic_version SET version_num = :it"), {"it": revision})
+    engine.dispose()
+
+
+def test_migrations_lead_to_the_schema_that_the_code_uses(url: str) -> None:
+    engine = create_engine(url)
+    with engine.connect() as connection:
+        context = MigrationContext.configure(connection, opts={"compare_type": True})
+        differences = compare_metadata(context, metadata)
+    engine.dispose()
+
+    assert differences == []
+
+
+def test_newest_migration_is_the_schema_that_is_checked() -> None:
+    assert ScriptDirectory(str(VERSIONS)).get_current_head() == REVISION
+
+
+def test_schema_can_be_said_in_the_words_of_postgresql() -> None:
+    for table in metadata.sorted_tables:
+        assert str(CreateTable(table).compile(dialect=POSTGRESQL))
+
+
+def test_migrating_twice_changes_nothing(url: str, store: Store) -> None:
+    with store.read() as connection:
+        before = installation_id(connection)
+
+    assert migrate(url) == REVISION
+    with store.read() as connection:
+        assert installation_id(connection) == before
+
+
+def test_processes_that_migrate_at_once_agree(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path}/linewatch.db"
+    together = threading.Barrier(4)
+
+    def race(_: int) -> str:
+        together.wait()
+        return migrate(url)
+
+    with ThreadPoolExecutor(4) as threads:
+        assert list(threads.map(race, range(4))) == [REVISION] * 4
+
+
+def test_missing_folder_is_made_for_its_owner_only(tmp_path: Path) -> None:
+    folder = tmp_path / "state"
+
+    migrate(f"sqlite:///{folder}/linewatch.db")
+
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+
+
+def test_new_file_is_open_to_its_owner_only_with_all_that_lies_beside_it(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path}/store.sqlite"
+    migrate(url)
+    with open_store(url) as store, store.write() as connection:
+        connection.execute(text("UPDATE installation SET last_token = 7"))
+        modes = {each.name: stat.S_IMODE(each.stat().st_mode) for each in tmp_path.iterdir()}
+
+    assert set(modes) == {f"store.sqlite{end}" for end in ("", "-wal", "-shm")}
+    assert set(modes.values()) == {0o600}
+
+
+def test_file_that_is_there_keeps_its_mode(tmp_path: Path) -> None:
+    path = tmp_path / "store.sqlite"
+    path.touch()
+    path.chmod(0o640)
+
+    migrate(f"sqlite:///{path}")
+
+    assert stat.S_IMODE(path.stat().st_mode) == 0o640
+
+
+def test_folder_that_cannot_be_made_is_named_with_the_remedy(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+
+    with pytest.raises(StoreUnavailable, match=r"file/state .* LINEWATCH_HOME"):
+        migrate(f"sqlite:///{tmp_path}/file/state/linewatch.db")
+
+
+def test_store_that_does_not_exist_is_not_created_by_opening_it(tmp_path: Path) -> None:
+    with pytest.raises(SchemaMismatch, match="run `linewatch migrate`"):
+        open_store(f"sqlite:///{tmp_path}/linewatch.db")
+
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_store_without_schema_asks_for_migration(tmp_path: Path) -> None:
+    (tmp_path / "linewatch.db").touch()
+
+    with pytest.raises(SchemaMismatch, match="no schema yet: run `linewatch migrate`"):
+        open_store(f"sqlite:///{tmp_path}/linewatch.db")
+
+
+@pytest.mark.parametrize(
+    ("revision", "remedy"), [("0000", "run `linewatch migrate`"), ("9999", "upgrade Linewatch")]
+)
+def test_store_with_another_schema_is_refused_naming_both(
+    url: str, revision: str, remedy: str
+) -> None:
+    set_schema(url, revision)
+
+    with pytest.raises(SchemaMismatch, match=rf"schema {revision}, .* {REVISION}: {remedy}"):
+        open_store(url)
+
+
+def test_store_of_a_newer_version_is_not_migrated(url: str) -> None:
+    set_schema(url, "9999")
+
+    with pytest.raises(SchemaMismatch, match=r"schema 9999, .* upgrade Linewatch"):
+        migrate(url)
+
+
+def test_file_of_another_program_is_left_alone(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path}/photos.db"
+    engine = create_engine(url)
+    with engine.begin() as connection:
+        connection.execute(text("CREATE TABLE photos (name TEXT)"))
+    engine.dispose()
+
+    with pytest.raises(StoreError, match="tables of another program"):
+        migrate(url)
+
+
+def test_migration_that_fails_half_way_leaves_nothing_behind(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path}/linewatch.db"
+    engine = create_engine(url)
+    with engine.begin() as connection:
+        connection.execute(text("CREATE VIEW notices AS SELECT 1"))
+
+    with pytest.raises(StoreError, match="notices"):
+        migrate(url)
+
+    with engine.begin() as connection:
+        assert connection.scalars(text("SELECT name FROM sqlite_master")).all() == ["notices"]
+    engine.dispose()
+
+
+def test_store_of_another_installation_is_refused(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path}/linewatch.db"
+    migrate(url, an_id(1))
+
+    with open_store(url) as store:
+        check_installation(store, an_id(1))
+        with pytest.raises(ForeignStore, match=str(an_id(1))):
+            check_installation(store, an_id(2))

@@ -1,0 +1,270 @@
+"""A store moves to another database with everything, and the one it left says where it went."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+from sqlalchemy import Engine, event, text
+
+from dashboard.domain.audit import Action, Doer
+from dashboard.errors import (
+    ForeignStore,
+    InputError,
+    LinewatchError,
+    SchemaMismatch,
+    StoreUnavailable,
+)
+from dashboard.store.access.audit_log import AuditFilter, audit_entries
+from dashboard.store.engine.database import database_at
+from dashboard.store.engine.engine import Store, open_store
+from dashboard.store.engine.move_mark import MoveMark, mark_of, set_mark
+from dashboard.store.maintenance.backup import back_up
+from dashboard.store.maintenance.invariants import changed_rejections
+from dashboard.store.maintenance.move import give_up, move
+from dashboard.store.maintenance.raw_rows import last_number
+from dashboard.store.maintenance.restore import restore
+from dashboard.store.maintenance.verify import verify
+from dashboard.store.rejections.versions import newest
+from dashboard.store.schema import audit_log, outbox, rejections
+from tests.builders import A_MOMENT, a_hash, an_id
+from tests.installation import PROJECT
+from tests.postgresql import empty_database
+from tests.unit.store.lived_in import content_of, keep_report, live_in
+from tests.unit.store.machine import Machine
+from tests.unit.store.maintenance.test_migrate import set_schema
+from tests.unit.store.owing import claim_due, take_lease
+
+BY = Doer("operator", A_MOMENT)
+
+
+@pytest.fixture
+def target(database: str, tmp_path: Path) -> Iterator[str]:
+    """Yield the address of an empty database of the other kind."""
+    if database == "sqlite":
+        with empty_database() as address:
+            yield address
+    else:
+        yield f"sqlite:///{tmp_path}/moved.sqlite"
+
+
+@pytest.fixture
+def before(url: str) -> dict[str, list[tuple[object, ...]]]:
+    """Fill the store; return what it holds, but for what moving it adds."""
+    with open_store(url, Machine().clock) as store:
+        live_in(store)
+        return {**content_of(store), "audit_log": []}
+
+
+def test_store_moves_with_every_row(url: str, target: str, before: dict[str, object]) -> None:
+    moved = move(url, target, BY)
+
+    with open_store(target) as store:
+        assert {**content_of(store), "audit_log": []} == before
+        with store.read() as connection:
+            assert list(verify(connection)) == []
+    assert moved.rows["rejections"] == 7
+
+
+def test_store_goes_on_counting_where_it_was(url: str, target: str, before: object) -> None:
+    with open_store(url) as store, store.read() as connection:
+        last = {each: last_number(connection, each) for each in (rejections, outbox)}
+
+    move(url, target, BY)
+
+    with open_store(target) as store:
+        with store.read() as connection:
+            assert {each: last_number(connection, each) for each in last} == last
+        with store.write() as connection:
+            keep_report(connection, a_hash(90))
+            assert newest(connection, 1)[0].rejection_id == last[rejections] + 1
+    assert before
+
+
+def test_what_was_owed_is_owed_in_the_new_place_only(url: str, target: str, before: object) -> None:
+    move(url, target, BY)
+
+    with open_store(target) as store:
+        assert len(claim_due(store, take_lease(store))) == 3
+    with pytest.raises(ForeignStore, match=r"was moved to .*: set store\.url"):
+        open_store(url)
+    assert before
+
+
+def test_both_places_say_in_their_log_what_was_done(url: str, target: str) -> None:
+    move(url, target, BY)
+
+    with open_store(target) as store, store.read() as connection:
+        [entry] = audit_entries(connection, AuditFilter(Action.MOVE))
+    assert (entry.actor, list(entry.details)) == ("operator", ["from"])
+    assert audit_log.name
+
+
+def test_store_in_use_is_not_moved(url: str, target: str, store: Store) -> None:
+    with pytest.raises(StoreUnavailable, match="is in use: stop everything"):
+        move(url, target, BY)
+
+    with store.read() as connection:
+        assert list(changed_rejections(connection)) == []
+
+
+def test_target_that_holds_something_is_refused_and_the_store_stays(url: str, target: str) -> None:
+    move(url, target, BY)
+
+    with pytest.raises(
+        InputError, match=r"there already: name a file that is not|holds tables already"
+    ):
+        move(target, url, BY)
+
+    with open_store(target):
+        pass
+
+
+def test_store_of_an_older_schema_is_brought_on_first(url: str, target: str) -> None:
+    set_schema(url, "0007")
+
+    with pytest.raises(SchemaMismatch, match="run `linewatch migrate` before you move"):
+        move(url, target, BY)
+
+
+def test_store_that_moved_does_not_move_again(url: str, target: str, tmp_path: Path) -> None:
+    move(url, target, BY)
+
+    with pytest.raises(ForeignStore, match=r"was moved to .*: set store\.url"):
+        move(url, f"sqlite:///{tmp_path}/third.sqlite", BY)
+    with pytest.raises(ForeignStore, match=r"was moved to .* before: nothing is left to move"):
+        move(url, target, BY)
+
+
+def test_backup_is_not_restored_where_the_store_left_unless_it_is_meant(
+    url: str, target: str, tmp_path: Path
+) -> None:
+    backup = tmp_path / "backup.sqlite"
+    with open_store(url) as store:
+        back_up(store, backup)
+    move(url, target, BY)
+
+    with pytest.raises(ForeignStore, match=r"was moved to .*, and restore there; with --force"):
+        restore(url, backup, BY, tmp_path)
+    with pytest.raises(ForeignStore, match="was moved to"):
+        open_store(url)
+
+    restore(url, backup, BY, tmp_path, comes_back=True)
+    with open_store(url):
+        pass
+
+
+def test_move_that_fails_leaves_the_store_as_it_was(url: str, target: str) -> None:
+    with database_at(target).alone() as connection:
+        connection.execute(text("CREATE TABLE photos (name TEXT)"))
+
+    with pytest.raises(InputError, match=r"there already|holds tables already"):
+        move(url, target, BY)
+
+    with open_store(url):
+        pass
+
+
+def is_open(url: str) -> bool:
+    """Whether a worker would begin on a store."""
+    try:
+        open_store(url).close()
+    except LinewatchError:
+        return False
+    return True
+
+
+def killed(url: str, target: str, commit: int, when: str) -> None:
+    """Move, and die there."""
+    arguments = [url, target, str(commit), when]
+    command = [sys.executable, "-m", "tests.unit.store.dying_mover", *arguments]
+    ended = subprocess.run(command, cwd=PROJECT, capture_output=True, check=False, timeout=100)
+    assert ended.returncode == -signal.SIGKILL, ended.stderr.decode()
+
+
+def held(url: str) -> dict[str, object]:
+    """Return what a store holds, but for what moving it adds."""
+    with open_store(url) as store:
+        return {**content_of(store), "audit_log": []}
+
+
+KILLS = [(0, "inside"), *((commit, when) for commit in range(1, 5) for when in ("before", "after"))]
+
+
+@pytest.mark.parametrize(("commit", "when"), KILLS)
+def test_move_that_was_killed_leaves_one_store_at_most_and_the_same_again_completes_it(
+    url: str, target: str, before: dict[str, object], commit: int, when: str
+) -> None:
+    killed(url, target, commit, when)
+
+    open_ones = [address for address in (url, target) if is_open(address)]
+    assert open_ones == {(1, "before"): [url], (4, "after"): [target]}.get((commit, when), [])
+    if target not in open_ones:
+        move(url, target, BY)
+    assert (is_open(url), held(target)) == (False, before)
+
+
+def test_move_that_was_killed_can_be_given_up(
+    url: str, target: str, before: dict[str, object]
+) -> None:
+    killed(url, target, 3, "before")
+
+    give_up(url, BY)
+
+    assert before == held(url)
+    with pytest.raises(ForeignStore, match="is the copy of a move"):
+        open_store(target)
+    with pytest.raises(InputError, match="what an earlier move left"):
+        move(url, target, BY)
+    with pytest.raises(InputError, match="is not being moved"):
+        give_up(url, BY)
+
+
+def test_move_that_is_given_up_on_its_way_leaves_the_store_where_it_is(
+    url: str, target: str, before: dict[str, object]
+) -> None:
+    given_up: list[str] = []
+    trying: list[bool] = []
+
+    def give_up_once(*_: object) -> None:
+        if not trying and not given_up:
+            trying.append(True)
+            with suppress(LinewatchError):  # not begun yet, or the source is held
+                given_up.append(give_up(url, BY))
+            trying.clear()
+
+    event.listen(Engine, "do_connect", give_up_once)
+    try:
+        with pytest.raises(InputError, match="stays: this move was given up meanwhile"):
+            move(url, target, BY)
+    finally:
+        event.remove(Engine, "do_connect", give_up_once)
+
+    assert given_up
+    assert (held(url), is_open(target)) == (before, False)
+
+
+def test_move_of_another_installation_is_not_given_up(
+    url: str, target: str, before: dict[str, object]
+) -> None:
+    killed(url, target, 3, "before")
+
+    with pytest.raises(ForeignStore):
+        give_up(url, BY, an_id(1))
+
+    assert not is_open(url)
+    assert before
+
+
+def test_mark_of_a_move_is_read_as_it_was_set(store: Store) -> None:
+    mark = MoveMark.of_new_move("a\nfolder/linewatch.sqlite")
+
+    with store.write() as connection:
+        set_mark(connection, mark)
+        assert mark_of(connection) == mark
+        set_mark(connection, None)

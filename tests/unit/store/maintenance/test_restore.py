@@ -1,0 +1,195 @@
+"""A backup takes the place of a store: verified first, and nothing is deleted."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from sqlalchemy import create_engine, text
+
+from dashboard.domain.audit import Action
+from dashboard.errors import ForeignStore, SchemaMismatch, StoreError, StoreUnavailable
+from dashboard.store.access.audit_log import AuditFilter, audit_entries
+from dashboard.store.engine.engine import Store, installation_id, open_store
+from dashboard.store.engine.leases import holders
+from dashboard.store.maintenance.restore import GAP, restore
+from dashboard.store.rejections.arrivals import last_place
+from dashboard.store.rejections.versions import version_digest, versions
+from tests.builders import (
+    A_MOMENT,
+    a_hash,
+    a_record,
+    an_address,
+    an_id,
+)
+from tests.unit.store.lived_in import content_of, keep_report
+from tests.unit.store.maintenance.test_migrate import set_schema
+from tests.unit.store.owing import take_lease
+from tests.unit.store.restoring import BY, restored
+from tests.unit.store.test_upgrade import a_store_of_the_first_schema
+
+
+def test_restored_store_holds_what_the_backup_held(url: str, backup: Path) -> None:
+    with open_store(url) as store, store.write() as connection:
+        keep_report(connection, a_hash(50))
+
+    done = restored(url, backup)
+
+    assert done.rows["rejections"] == 7
+    with open_store(url) as store, store.read() as connection:
+        assert versions(connection, a_hash(50)) == []
+        assert versions(connection, a_hash(4)) != []
+        [entry] = audit_entries(connection, AuditFilter(Action.RESTORE))
+    assert (entry.actor, entry.details["held"]) == ("operator", 3)
+
+
+def test_store_that_was_there_is_put_aside_whole(url: str, backup: Path) -> None:
+    with open_store(url) as store:
+        before = content_of(store)
+
+    done = restored(url, backup)
+
+    assert done.aside is not None
+    assert _content_aside(url, done.aside) == len(before["rejections"])
+
+
+@pytest.mark.parametrize("database", ["sqlite"])
+def test_store_can_be_restored_into_an_empty_place(backup: Path, tmp_path: Path) -> None:
+    place = f"sqlite:///{tmp_path}/new/linewatch.db"
+
+    done = restore(place, backup, BY, tmp_path)
+
+    assert done.aside is None
+    with open_store(place) as store, store.read() as connection:
+        assert installation_id(connection) == done.installation_id
+
+
+def test_worker_of_the_lost_time_is_fenced(url: str, backup: Path) -> None:
+    with open_store(url) as store:
+        lost = [take_lease(store, f"job {number}") for number in range(5)]
+
+    restored(url, backup)
+
+    with open_store(url) as store:
+        with store.read() as connection:
+            assert holders(connection) == {}
+        assert take_lease(store) > GAP > max(lost)
+
+
+def test_place_of_the_lost_time_is_never_given_again(url: str, backup: Path) -> None:
+    with open_store(url) as store:
+        with store.write() as connection:
+            keep_report(connection, a_hash(50))
+        with store.read() as connection:
+            lost = last_place(connection)
+
+    restored(url, backup)
+
+    with open_store(url) as store:
+        with store.write() as connection:
+            keep_report(connection, a_hash(51))
+        with store.read() as connection:
+            assert last_place(connection) > GAP > lost
+
+
+def test_store_in_use_is_not_replaced(url: str, store: Store, backup: Path) -> None:
+    before = content_of(store)
+
+    with pytest.raises(StoreUnavailable, match="is in use: stop everything"):
+        restored(url, backup)
+
+    assert content_of(store) == before
+
+
+def test_backup_that_is_damaged_changes_nothing(url: str, backup: Path) -> None:
+    octets = bytearray(backup.read_bytes())
+    octets[len(octets) // 2 : len(octets) // 2 + 8192] = bytes(8192)
+    backup.write_bytes(octets)
+
+    with pytest.raises(StoreError, match=r"backup\.sqlite is damaged"):
+        restored(url, backup)
+
+    with open_store(url) as store, store.read() as connection:
+        assert audit_entries(connection, AuditFilter(Action.RESTORE)) == []
+
+
+def test_backup_that_lost_a_row_changes_nothing(url: str, backup: Path) -> None:
+    with closing(sqlite3.connect(backup)) as connection, connection:
+        connection.execute("DELETE FROM outbox WHERE outbox_id = 2")
+
+    with pytest.raises(StoreError, match="nothing was changed: 1 changes of a condition"):
+        restored(url, backup)
+
+
+def test_backup_of_a_newer_version_is_refused(url: str, backup: Path) -> None:
+    set_schema(f"sqlite:///{backup}", "9999")
+
+    with pytest.raises(SchemaMismatch, match=r"has schema 9999, .* upgrade Linewatch"):
+        restored(url, backup)
+
+
+def test_backup_of_another_installation_is_refused_unless_it_is_meant(
+    url: str, backup: Path
+) -> None:
+    with pytest.raises(ForeignStore, match="with --force this installation becomes that one"):
+        restore(url, backup, BY, backup.parent, an_id(77))
+
+    with open_store(url) as store, store.read() as connection:
+        assert audit_entries(connection, AuditFilter(Action.RESTORE)) == []
+
+
+def test_copies_that_were_prepared_are_gone_afterwards(url: str, backup: Path) -> None:
+    restored(url, backup)
+
+    assert [each for each in backup.parent.iterdir() if "restoring" in each.name] == []
+
+
+@pytest.mark.parametrize("database", ["sqlite"])
+@pytest.mark.parametrize("content", [b"Dear diary, " * 1000, None])
+def test_damaged_store_is_replaced_and_kept(
+    url: str, backup: Path, tmp_path: Path, content: bytes | None
+) -> None:
+    path = tmp_path / "linewatch.db"
+    damaged = path.read_bytes()[: 3 * 4096] if content is None else content
+    path.write_bytes(damaged)
+    path.with_name("linewatch.db-wal").write_bytes(b"a log that nobody can read")
+
+    done = restored(url, backup)
+
+    assert done.aside is not None
+    assert Path(done.aside).read_bytes() == damaged
+    with open_store(url) as store, store.read() as connection:
+        assert versions(connection, a_hash(4)) != []
+
+
+@pytest.mark.parametrize("database", ["sqlite"])
+def test_backup_of_an_older_schema_is_brought_to_ours(url: str, tmp_path: Path) -> None:
+    (tmp_path / "old").mkdir()
+    a_store_of_the_first_schema(tmp_path / "old", "MMU")
+    old = tmp_path / "old" / "linewatch.db"
+    record = a_record(
+        tx_hash=a_hash(1), sender=an_address(0), nonce=0, reason_message="MMU", timestamp=A_MOMENT
+    )
+    with closing(sqlite3.connect(old)) as driver, driver:
+        driver.execute("UPDATE rejections SET version_digest = ?", [version_digest(record)])
+
+    restored(url, old)
+
+    with open_store(url) as store, store.read() as connection:
+        assert versions(connection, a_hash(1)) != []
+
+
+def _content_aside(url: str, aside: str) -> int:
+    """Count the rejections of a store that was put aside."""
+    if url.startswith("sqlite"):
+        with closing(sqlite3.connect(aside)) as connection:
+            (count,) = connection.execute("SELECT count(*) FROM rejections").fetchone()
+            return int(count)
+    schema = aside.split()[2]
+    engine = create_engine(url.replace("postgresql:", "postgresql+psycopg:"))
+    with engine.connect() as connected:
+        found = connected.scalar(text(f'SELECT count(*) FROM "{schema}".rejections'))  # noqa: S608 - a schema that the test named
+    engine.dispose()
+    return int(found or 0)

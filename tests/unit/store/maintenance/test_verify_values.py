@@ -1,0 +1,128 @@
+"""Values that have not the form of their column are told, and counted anew where they can be."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from dashboard.domain.audit import Doer
+from dashboard.errors import StoreError
+from dashboard.store.engine.engine import Store, open_store
+from dashboard.store.maintenance.backup import back_up
+from dashboard.store.maintenance.rebuild import mend
+from dashboard.store.maintenance.restore import restore
+from dashboard.store.maintenance.verify import verify
+from dashboard.store.rejections.versions import save_polled
+from dashboard.store.tracking.transactions import TrackRequest, track_all
+from tests.builders import A_MOMENT, A_NETWORK, a_hash, a_record
+from tests.unit.store.lived_in import live_in
+from tests.unit.store.test_verify_derived import derived, see_fees, spoil
+
+BY = Doer("operator", A_MOMENT)
+OF_ANY = {
+    "rejections.first_seen_at": "UPDATE rejections SET first_seen_at = 9223372036854775807",
+    "fee_rollups.begins_at": "UPDATE fee_rollups SET begins_at = begins_at * 1000 WHERE level = 3",
+    "tracked_hashes.tx_hash": "UPDATE tracked_hashes SET tx_hash = substr(tx_hash, 1, 3) "
+    "WHERE tracked_id = (SELECT min(tracked_id) FROM tracked_hashes)",
+}
+OF_SQLITE = {
+    "fee_rollups.total": "UPDATE fee_rollups SET total = 'much' WHERE level = 1",
+    "rejections.overflows": "UPDATE rejections SET overflows = '{'",
+    "installation.installation_id": "UPDATE installation SET installation_id = 'one'",
+    "suggested_gas_fees.network_congestion": "UPDATE suggested_gas_fees "
+    "SET network_congestion = 'little'",
+}
+COUNTED = {
+    "tracked_labels.many": "INSERT INTO tracked_labels (label, many) VALUES ('ghost', 'some')",
+    "rejection_tallies.begins_at": "UPDATE rejection_tallies SET begins_at = 'now' WHERE level = 0",
+    "rejection_tallies.many": "UPDATE rejection_tallies SET many = 1.5 WHERE level = 3",
+    "rejection_senders.sender": "INSERT INTO rejection_senders (sender, many) VALUES (x'01', 1)",
+    "sender_tallies.level": "INSERT INTO sender_tallies VALUES "
+    "(zeroblob(20), 'low', 0, '', '', '', 1, 1)",
+}
+
+
+@pytest.fixture
+def lived(store: Store) -> Store:
+    """Return a store with fees, a tracked hash under a label, and a rejection of it."""
+    live_in(store)
+    with store.write() as connection:
+        see_fees(connection, 0)
+        track_all(connection, [TrackRequest(a_hash(7), (A_NETWORK,), None, "case")], A_MOMENT)
+        save_polled(connection, A_NETWORK, a_record(tx_hash=a_hash(7)), A_MOMENT)
+    return store
+
+
+def told_of(store: Store) -> list[tuple[str, bool]]:
+    """Return the column that each finding names, and whether it is mended."""
+    with store.read() as connection:
+        found = list(verify(connection))
+    return [(each.what.split()[3], each.is_mendable) for each in found]
+
+
+def test_values_as_the_store_writes_them_have_the_form_of_their_columns(lived: Store) -> None:
+    assert told_of(lived) == []
+
+
+@pytest.mark.parametrize("place", OF_ANY)
+def test_value_that_cannot_be_read_is_told_and_left(lived: Store, place: str) -> None:
+    spoil(lived, OF_ANY[place])
+
+    assert mend(lived, BY) == {}
+    assert told_of(lived) == [(place, False)]
+
+
+def test_rejection_at_a_stage_that_nobody_knows_is_told(lived: Store) -> None:
+    spoil(lived, "UPDATE rejections SET tx_rejection_stage = 'NOWHERE'")
+
+    mend(lived, BY)
+
+    with lived.read() as connection:
+        (found,) = verify(connection)
+    assert "rejections say something else than when they were kept" in found.what
+
+
+@pytest.mark.parametrize("database", ["sqlite"])
+@pytest.mark.parametrize("place", OF_SQLITE)
+def test_value_that_only_sqlite_takes_is_told_and_left(lived: Store, place: str) -> None:
+    spoil(lived, OF_SQLITE[place])
+
+    assert mend(lived, BY) == {}
+    assert told_of(lived) == [(place, False)]
+
+
+@pytest.mark.parametrize("database", ["sqlite"])
+@pytest.mark.parametrize("place", COUNTED)
+def test_count_that_cannot_be_read_is_told_and_made_anew(lived: Store, place: str) -> None:
+    before = derived(lived)
+    spoil(lived, COUNTED[place])
+
+    assert told_of(lived) == [(place, True)]
+    assert mend(lived, BY)
+    assert told_of(lived) == []
+    assert derived(lived) == before
+
+
+@pytest.mark.parametrize("database", ["sqlite"])
+def test_restore_counts_anew_what_cannot_be_read(lived: Store, url: str, tmp_path: Path) -> None:
+    before = derived(lived)
+    spoil(lived, *COUNTED.values())
+    backup = back_up(lived, tmp_path / "backup.sqlite").path
+    lived.close()
+
+    restore(url, backup, BY, tmp_path)
+
+    with open_store(url) as restored:
+        assert told_of(restored) == []
+        assert derived(restored) == before
+
+
+@pytest.mark.parametrize("database", ["sqlite"])
+def test_restore_refuses_what_cannot_be_read(lived: Store, url: str, tmp_path: Path) -> None:
+    spoil(lived, OF_SQLITE["fee_rollups.total"])
+    backup = back_up(lived, tmp_path / "backup.sqlite").path
+    lived.close()
+
+    with pytest.raises(StoreError, match=r"nothing was changed: .* of fee_rollups\.total"):
+        restore(url, backup, BY, tmp_path)

@@ -1,0 +1,115 @@
+"""Coverage and gaps are held as they were concluded, and found again by network and time."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+
+from dashboard.domain.coverage import CoverageChange, Covered, Gap, GapCause, Watched
+from dashboard.domain.quantity import NetworkId
+from dashboard.store.engine.engine import Store
+from dashboard.store.monitoring.coverage import (
+    PRECISION,
+    covered,
+    gaps,
+    keep_coverage,
+    watched_from,
+)
+from tests.builders import A_MOMENT, A_NETWORK, ANOTHER_NETWORK, seconds
+
+HOUR = timedelta(hours=1)
+HELD = Covered(A_NETWORK, Watched.FEES, A_MOMENT, A_MOMENT)
+MISSED = Gap(A_NETWORK, Watched.FEES, A_MOMENT, A_MOMENT + HOUR, GapCause.NOT_WATCHED)
+SILENCE = Gap(
+    A_NETWORK, Watched.FEES, A_MOMENT + HOUR, None, GapCause.NOT_ANSWERED, "did not\\answer\0"
+)
+
+
+def keep(store: Store, before: Covered | None, change: CoverageChange) -> Covered:
+    """Write a change down and return what is held then."""
+    with store.write() as connection:
+        keep_coverage(connection, before, change)
+        [held] = covered(connection, [A_NETWORK])
+        return held
+
+
+def stored_gaps(store: Store, *networks: NetworkId) -> list[Gap]:
+    with store.read() as connection:
+        return gaps(connection, networks)
+
+
+def test_what_was_never_watched_is_not_covered(store: Store) -> None:
+    with store.read() as connection:
+        assert covered(connection, [A_NETWORK]) == []
+
+
+def test_parts_and_networks_are_covered_each_for_itself(store: Store) -> None:
+    silent = replace(HELD, silence=SILENCE)
+    others = [
+        replace(HELD, watched=Watched.REJECTIONS),
+        replace(HELD, network_id=ANOTHER_NETWORK),
+    ]
+    with store.write() as connection:
+        for each in (silent, *others):
+            keep_coverage(connection, None, CoverageChange(each))
+        found = covered(connection, [A_NETWORK, ANOTHER_NETWORK])
+        assert covered(connection, [ANOTHER_NETWORK]) == [others[1]]
+
+    assert len(found) == 3
+    assert {(each.network_id, each.watched): each for each in found} == {
+        (each.network_id, each.watched): each for each in (silent, *others)
+    }
+
+
+def test_first_moment_of_watching_is_held_through_gaps(store: Store) -> None:
+    again = replace(HELD, since=A_MOMENT + HOUR, until=A_MOMENT + HOUR)
+    keep(store, None, CoverageChange(HELD))
+    keep(store, HELD, CoverageChange(again, (MISSED,)))
+
+    with store.read() as connection:
+        assert watched_from(connection, [A_NETWORK, ANOTHER_NETWORK], Watched.FEES) == {
+            A_NETWORK: A_MOMENT
+        }
+        assert watched_from(connection, [A_NETWORK], Watched.REJECTIONS) == {}
+
+
+def test_coverage_is_held_to_the_half_minute(store: Store) -> None:
+    first = keep(store, None, CoverageChange(HELD))
+    soon = keep(store, HELD, CoverageChange(replace(HELD, until=A_MOMENT + PRECISION / 2)))
+    later = keep(store, HELD, CoverageChange(replace(HELD, until=A_MOMENT + PRECISION)))
+    back = keep(store, later, CoverageChange(replace(HELD, until=A_MOMENT - HOUR)))
+
+    assert first == soon == HELD
+    assert later == replace(HELD, until=A_MOMENT + PRECISION)
+    assert back == replace(HELD, until=A_MOMENT - HOUR)
+
+
+def test_open_gap_is_held_and_ends_in_its_own_row(store: Store) -> None:
+    open_, ended = replace(HELD, silence=SILENCE), replace(SILENCE, ends_at=A_MOMENT + 2 * HOUR)
+
+    assert keep(store, HELD, CoverageChange(open_, (MISSED,))) == open_
+    assert keep(store, open_, CoverageChange(HELD, (ended,))) == HELD
+    assert stored_gaps(store, A_NETWORK) == [ended, MISSED]
+
+
+def test_same_change_again_adds_nothing(store: Store) -> None:
+    for _ in range(2):
+        keep(store, HELD, CoverageChange(replace(HELD, silence=SILENCE), (MISSED,)))
+
+    assert stored_gaps(store, A_NETWORK) == [SILENCE, MISSED]
+
+
+def test_gaps_are_those_of_the_networks_that_are_asked_for(store: Store) -> None:
+    keep(store, HELD, CoverageChange(HELD, (MISSED,)))
+
+    assert stored_gaps(store, ANOTHER_NETWORK) == []
+    assert stored_gaps(store, ANOTHER_NETWORK, A_NETWORK) == [MISSED]
+
+
+def test_gaps_that_ended_before_a_time_are_left_out(store: Store) -> None:
+    keep(store, HELD, CoverageChange(replace(HELD, silence=SILENCE), (MISSED,)))
+
+    with store.read() as connection:
+        found = gaps(connection, [A_NETWORK], since=A_MOMENT + HOUR)
+        first = gaps(connection, [A_NETWORK], since=A_MOMENT + HOUR - seconds(1))
+    assert (found, first) == ([SILENCE], [SILENCE, MISSED])

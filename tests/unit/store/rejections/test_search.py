@@ -1,0 +1,94 @@
+"""Rejections are found by what people know of them, the latest arrival first."""
+
+from __future__ import annotations
+
+import pytest
+
+from dashboard.domain.exclusion import RejectionStage
+from dashboard.domain.reason import ReasonKind
+from dashboard.domain.rejection_filter import RejectionFilter
+from dashboard.store.engine.engine import Store
+from dashboard.store.rejections.counters import how_many
+from dashboard.store.rejections.search import search
+from dashboard.store.rejections.versions import save_polled
+from dashboard.store.tracking.transactions import TrackRequest, track
+from tests.builders import (
+    A_MOMENT,
+    A_NETWORK,
+    ANOTHER_NETWORK,
+    a_hash,
+    a_record,
+    an_address,
+    seconds,
+)
+
+HUB = "TX_MODULE_LINE_COUNT_OVERFLOW(HUB)"
+SHAKIRA = "TX_MODULE_LINE_COUNT_OVERFLOW(HUB_SHAKIRA)"
+
+
+@pytest.fixture
+def store(store: Store) -> Store:
+    """Hold three rejections, a second after another."""
+    saved = (
+        (A_NETWORK, a_record(tx_hash=a_hash(1))),
+        (
+            A_NETWORK,
+            a_record(
+                tx_hash=a_hash(2),
+                tx_rejection_stage=RejectionStage.SEQUENCER,
+                reason_message=HUB,
+                sender=an_address(9),
+            ),
+        ),
+        (ANOTHER_NETWORK, a_record(tx_hash=a_hash(3), reason_message=SHAKIRA)),
+    )
+    with store.write() as connection:
+        for second, (network_id, record) in enumerate(saved):
+            save_polled(connection, network_id, record, A_MOMENT + seconds(second))
+    return store
+
+
+@pytest.mark.parametrize(
+    ("wanted", "found"),
+    [
+        (RejectionFilter(), [3, 2, 1]),
+        (RejectionFilter(network_id=A_NETWORK), [2, 1]),
+        (RejectionFilter(tx_rejection_stage=RejectionStage.RPC), [3, 1]),
+        (RejectionFilter(module="HUB"), [2]),
+        (RejectionFilter(module="hub"), []),
+        (RejectionFilter(reason_kind=ReasonKind.OVER_LIMIT, module="HUB"), [2]),
+        (RejectionFilter(reason_kind=ReasonKind.UNPARSED), []),
+        (RejectionFilter(module="%"), []),
+        (RejectionFilter(sender=an_address(9)), [2]),
+        (RejectionFilter(tx_hash=a_hash(1)), [1]),
+        (RejectionFilter(since=A_MOMENT + seconds(1)), [3, 2]),
+        (RejectionFilter(until=A_MOMENT + seconds(1)), [2, 1]),
+        (RejectionFilter(network_id=ANOTHER_NETWORK, module="HUB"), []),
+    ],
+)
+def test_search_finds_what_fits_and_nothing_else(
+    store: Store, wanted: RejectionFilter, found: list[int]
+) -> None:
+    with store.read() as connection:
+        hashes = [each.record.tx_hash for each in search(connection, wanted)]
+
+    assert hashes == [a_hash(number) for number in found]
+
+
+def test_search_counts_what_fits_against_the_limit(store: Store) -> None:
+    with store.read() as connection:
+        found = search(connection, RejectionFilter(module="ADD"), limit=1)
+
+    assert [each.record.tx_hash for each in found] == [a_hash(1)]
+
+
+def test_rejections_are_found_by_the_label_of_what_is_tracked(store: Store) -> None:
+    with store.write() as connection:
+        for number, label in ((1, "payout bot"), (2, "payout bot"), (3, "payout"), (4, "")):
+            request = TrackRequest(a_hash(number), (A_NETWORK,), None, label)
+            track(connection, request, A_MOMENT)
+        found = search(connection, RejectionFilter(label="payout bot"))
+        many = how_many(connection, RejectionFilter(label="payout bot", module="HUB"))
+
+    assert [each.record.tx_hash for each in found] == [a_hash(2), a_hash(1)]
+    assert many == 1

@@ -1,0 +1,266 @@
+"""Every version of a record is kept once, and the right one is shown."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+import pytest
+
+from dashboard.domain.exclusion import (
+    QUERYABLE_WINDOW,
+    ModuleOverflow,
+    RejectionSource,
+    RejectionStage,
+    SaveStatus,
+)
+from dashboard.store.engine.engine import Store
+from dashboard.store.rejections.reports import save_report
+from dashboard.store.rejections.versions import (
+    newest,
+    row_of_record,
+    save_polled,
+    versions,
+    visible,
+)
+from dashboard.store.schema import rejections
+from tests.builders import (
+    A_MOMENT,
+    A_NETWORK,
+    ANOTHER_NETWORK,
+    a_hash,
+    a_record,
+    a_report,
+    seconds,
+)
+
+SEQUENCER = RejectionStage.SEQUENCER
+
+
+def test_report_is_shown_as_it_was_sent(store: Store) -> None:
+    report = a_report(tx_rejection_stage=SEQUENCER, block_number=12)
+    with store.write() as connection:
+        assert save_report(connection, report, A_NETWORK, A_MOMENT) is SaveStatus.SAVED
+
+    with store.read() as connection:
+        assert visible(connection, (A_NETWORK,), a_hash(), A_MOMENT) == report.record()
+
+
+def test_report_with_the_same_reason_is_a_duplicate_and_changes_nothing(store: Store) -> None:
+    again = a_report(tx_rejection_stage=SEQUENCER, block_number=9, timestamp=A_MOMENT + seconds(60))
+    with store.write() as connection:
+        save_report(connection, a_report(), A_NETWORK, A_MOMENT)
+        assert save_report(connection, again, A_NETWORK, A_MOMENT) is SaveStatus.DUPLICATE
+
+    with store.read() as connection:
+        assert [each.record for each in versions(connection, a_hash())] == [a_record()]
+
+
+def test_report_with_another_reason_is_another_version(store: Store) -> None:
+    other = a_report(reason_message="TX_MODULE_LINE_COUNT_OVERFLOW(ADD)")
+    with store.write() as connection:
+        save_report(connection, a_report(), A_NETWORK, A_MOMENT)
+        assert save_report(connection, other, A_NETWORK, A_MOMENT) is SaveStatus.SAVED
+
+    with store.read() as connection:
+        assert len(versions(connection, a_hash())) == 2
+
+
+def test_report_on_another_network_is_no_duplicate(store: Store) -> None:
+    with store.write() as connection:
+        save_report(connection, a_report(), A_NETWORK, A_MOMENT)
+        status = save_report(connection, a_report(), ANOTHER_NETWORK, A_MOMENT)
+
+    assert status is SaveStatus.SAVED
+
+
+def test_version_that_was_polled_first_becomes_a_report_when_it_is_reported(store: Store) -> None:
+    overflow = ModuleOverflow("ADD", 600_000, 524_288)
+    with store.write() as connection:
+        save_polled(connection, A_NETWORK, a_record(), A_MOMENT)
+        report = a_report(overflows=(overflow,))
+        assert save_report(connection, report, A_NETWORK, A_MOMENT + seconds(1)) == "SAVED"
+        assert save_report(connection, report, A_NETWORK, A_MOMENT) is SaveStatus.DUPLICATE
+        (stored,) = versions(connection, a_hash())
+
+    assert stored.first_seen_at == A_MOMENT
+    assert stored.reported_at == A_MOMENT + seconds(1)
+    assert stored.overflows == (overflow,)
+
+
+def test_report_repeated_as_a_polled_version_stays_a_duplicate(store: Store) -> None:
+    later = a_record(timestamp=A_MOMENT + seconds(60))
+    with store.write() as connection:
+        save_report(connection, a_report(), A_NETWORK, A_MOMENT)
+        save_polled(connection, A_NETWORK, later, A_MOMENT)
+        status = save_report(connection, a_report(timestamp=later.timestamp), A_NETWORK, A_MOMENT)
+
+    assert status is SaveStatus.DUPLICATE
+
+
+def test_polled_version_is_stored_once_under_one_id(store: Store) -> None:
+    with store.write() as connection:
+        first = save_polled(connection, A_NETWORK, a_record(), A_MOMENT)
+        again = save_polled(connection, A_NETWORK, a_record(), A_MOMENT + seconds(5))
+
+    assert first == again
+
+
+def test_polled_version_of_a_report_is_that_report(store: Store) -> None:
+    # Our own serve hides the block number of a stage that has none.
+    with store.write() as connection:
+        save_report(connection, a_report(block_number=7), A_NETWORK, A_MOMENT)
+        rejection_id = save_polled(connection, A_NETWORK, a_record(), A_MOMENT)
+        (stored,) = versions(connection, a_hash())
+
+    assert stored.rejection_id == rejection_id
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"tx_rejection_stage": RejectionStage.P2P},
+        {"reason_message": "another"},
+        {"timestamp": A_MOMENT + seconds(1)},
+        {"tx_rejection_stage": SEQUENCER, "block_number": 3},
+        {"nonce": 6},
+    ],
+)
+def test_polled_record_that_changed_is_a_new_version(
+    store: Store, changes: dict[str, object]
+) -> None:
+    with store.write() as connection:
+        first = save_polled(connection, A_NETWORK, a_record(), A_MOMENT)
+        second = save_polled(connection, A_NETWORK, a_record(**changes), A_MOMENT)
+
+    assert first != second
+
+
+def test_visible_record_is_the_one_with_the_newest_claimed_time(store: Store) -> None:
+    late, early = A_MOMENT, A_MOMENT - seconds(60)
+    with store.write() as connection:
+        save_report(connection, a_report(reason_message="new", timestamp=late), A_NETWORK, late)
+        save_report(connection, a_report(reason_message="old", timestamp=early), A_NETWORK, late)
+        seen = visible(connection, (A_NETWORK,), a_hash(), late)
+
+    assert seen is not None
+    assert seen.reason_message == "new"
+
+
+@pytest.mark.parametrize(
+    ("age", "is_seen"),
+    [(QUERYABLE_WINDOW, True), (QUERYABLE_WINDOW + timedelta(milliseconds=1), False)],
+)
+def test_record_is_visible_for_seven_days_inclusive(
+    store: Store, age: timedelta, is_seen: object
+) -> None:
+    with store.write() as connection:
+        save_report(connection, a_report(), A_NETWORK, A_MOMENT)
+        seen = visible(connection, (A_NETWORK,), a_hash(), A_MOMENT + age)
+
+    assert (seen is not None) is is_seen
+
+
+def test_record_that_became_invisible_stays_in_the_archive(store: Store) -> None:
+    with store.write() as connection:
+        save_report(connection, a_report(), A_NETWORK, A_MOMENT)
+        assert visible(connection, (A_NETWORK,), a_hash(), A_MOMENT + timedelta(days=30)) is None
+        assert len(versions(connection, a_hash())) == 1
+
+
+def test_visible_record_is_looked_for_on_the_networks_asked_for_only(store: Store) -> None:
+    with store.write() as connection:
+        save_report(connection, a_report(), A_NETWORK, A_MOMENT)
+
+    with store.read() as connection:
+        assert visible(connection, (ANOTHER_NETWORK,), a_hash(), A_MOMENT) is None
+        assert visible(connection, (), a_hash(), A_MOMENT) is None
+        assert visible(connection, (ANOTHER_NETWORK, A_NETWORK), a_hash(), A_MOMENT) is not None
+
+
+@pytest.mark.parametrize("nonce", [0, 2**63 - 1, 2**63, 2**64 - 2])
+def test_nonce_is_kept_exactly(store: Store, nonce: int) -> None:
+    with store.write() as connection:
+        save_report(connection, a_report(nonce=nonce), A_NETWORK, A_MOMENT)
+        (stored,) = versions(connection, a_hash())
+
+    assert stored.record.nonce == nonce
+
+
+def test_hostile_reason_is_kept_exactly(store: Store) -> None:
+    reason = "\0<script>\u202e'; DROP TABLE rejections;--\\u0000\n" + "é" * 900
+    with store.write() as connection:
+        save_report(connection, a_report(reason_message=reason), A_NETWORK, A_MOMENT)
+        (stored,) = versions(connection, a_hash())
+
+    assert stored.record.reason_message == reason
+
+
+def test_newest_rejections_come_in_the_order_of_their_arrival(store: Store) -> None:
+    with store.write() as connection:
+        for number, claimed in ((1, 0), (2, -3600), (3, 10**6)):
+            record = a_record(tx_hash=a_hash(number), timestamp=A_MOMENT + seconds(claimed))
+            network = ANOTHER_NETWORK if number == 3 else A_NETWORK
+            save_polled(connection, network, record, A_MOMENT + seconds(number))
+
+        everywhere = newest(connection, 2)
+        here = newest(connection, 5, A_NETWORK)
+
+    assert [each.record.tx_hash for each in everywhere] == [a_hash(3), a_hash(2)]
+    assert [each.record.tx_hash for each in here] == [a_hash(2), a_hash(1)]
+
+
+@pytest.mark.parametrize(
+    ("polls", "last_seen"),
+    [
+        ((0,), 0),
+        ((0, 3599), 0),
+        ((0, 3600), 3600),
+        ((0, 3600, 7199), 3600),
+        ((0, 3600, 7200), 7200),
+        ((0, -86400), 0),
+    ],
+)
+def test_version_that_upstream_shows_again_is_seen_again_to_the_hour(
+    store: Store, polls: tuple[int, ...], last_seen: int
+) -> None:
+    with store.write() as connection:
+        for poll in polls:
+            save_polled(connection, A_NETWORK, a_record(), A_MOMENT + seconds(poll))
+
+    with store.read() as connection:
+        [stored] = versions(connection, a_hash())
+    assert stored.first_seen_at == A_MOMENT
+    assert stored.last_seen_at == A_MOMENT + seconds(last_seen)
+
+
+def test_version_knows_how_it_came_here_first(store: Store) -> None:
+    made_up = RejectionSource.DEMO_HISTORY
+    with store.write() as connection:
+        save_polled(connection, A_NETWORK, a_record(), A_MOMENT)
+        save_report(connection, a_report(), A_NETWORK, A_MOMENT + seconds(1))
+        save_report(connection, a_report(tx_hash=a_hash(2)), A_NETWORK, A_MOMENT)
+        save_report(connection, a_report(tx_hash=a_hash(3)), A_NETWORK, A_MOMENT, made_up)
+
+    with store.read() as connection:
+        sources = [versions(connection, a_hash(number))[0].source for number in (1, 2, 3)]
+    assert sources == [RejectionSource.POLLED, RejectionSource.REPORTED, made_up]
+
+
+@pytest.mark.parametrize(
+    ("reported_at", "source"),
+    [
+        (None, RejectionSource.POLLED),
+        (A_MOMENT, RejectionSource.REPORTED),
+        (A_MOMENT + seconds(1), RejectionSource.POLLED),
+    ],
+)
+def test_source_of_a_row_without_one_follows_from_its_times(
+    store: Store, reported_at: datetime | None, source: RejectionSource
+) -> None:
+    old = row_of_record(a_record(), A_NETWORK, A_MOMENT) | {"reported_at": reported_at}
+    with store.write() as connection:
+        connection.execute(rejections.insert().values(**old))
+
+    with store.read() as connection:
+        [stored] = versions(connection, a_hash())
+    assert (stored.source, stored.last_seen_at) == (source, A_MOMENT)

@@ -1,0 +1,82 @@
+"""How the installation fares: what was tried last, how large the store is, who answered when."""
+
+from __future__ import annotations
+
+from dashboard.domain.notification import DeliveryResult, Recipient
+from dashboard.domain.observation import ExclusionAnswer, Failure, FailureKind
+from dashboard.store.alerts.conditions import change
+from dashboard.store.alerts.outbox import defer, expand, unexpanded
+from dashboard.store.engine.engine import Store
+from dashboard.store.engine.leases import Holder, acquire, holders
+from dashboard.store.evidence.lookup_results import record_answers
+from dashboard.store.health import (
+    exclusion_answered_at,
+    mail_state,
+    receipts_answered_at,
+    store_state,
+)
+from dashboard.store.schema import REVISION
+from dashboard.store.tracking.transactions import TrackRequest, track
+from tests.builders import A_MOMENT, A_NETWORK, a_hash, a_transition, seconds
+from tests.owing import claim_for_all
+from tests.unit.store.machine import Machine
+
+SILENCE = Failure(FailureKind.UNAVAILABLE, "no answer within 5 s")
+OPERATOR = Recipient("mail", "ops@example.org")
+
+
+def test_change_that_nobody_was_told_of_is_counted(store: Store) -> None:
+    with store.write() as connection:
+        change(connection, a_transition(), None)
+
+    with store.read() as connection:
+        state = mail_state(connection)
+    assert (state.untold, state.standing.owed) == (1, 0)
+
+
+def test_last_attempt_is_told_with_the_word_of_the_server(store: Store) -> None:
+    with store.write() as connection:
+        token = acquire(connection, "worker", "a", seconds(60)) or 0
+        change(connection, a_transition(), None)
+        expand(connection, unexpanded(connection, 1)[0], [OPERATOR], A_MOMENT)
+        (notice,) = claim_for_all(connection, token, A_MOMENT, 1)
+        defer(connection, notice, "451 come back later", A_MOMENT + seconds(60))
+
+    with store.read() as connection:
+        state = mail_state(connection)
+    assert state.last_try is not None
+    assert state.last_try.result is DeliveryResult.DEFERRED
+    assert state.last_try.outcome == "451 come back later"
+    assert (state.untold, state.standing.owed) == (0, 1)
+
+
+def test_store_tells_its_size_schema_and_contents(store: Store) -> None:
+    with store.write() as connection:
+        track(connection, TrackRequest(a_hash(), (A_NETWORK,), None, ""), A_MOMENT)
+
+    with store.read() as connection:
+        state = store_state(connection, A_MOMENT)
+    assert (state.schema, state.tracked, state.rejections) == (REVISION, 1, 0)
+    assert state.size > 10_000
+
+
+def test_network_answers_when_it_last_did_not_when_it_was_last_asked(store: Store) -> None:
+    with store.write() as connection:
+        answers = [ExclusionAnswer(a_hash(1))]
+        record_answers(connection, A_NETWORK, A_MOMENT, answers)
+        failed = [ExclusionAnswer(a_hash(2), failure=SILENCE)]
+        record_answers(connection, A_NETWORK, A_MOMENT + seconds(9), failed)
+
+    with store.read() as connection:
+        assert exclusion_answered_at(connection, A_NETWORK) == A_MOMENT
+        assert receipts_answered_at(connection, A_NETWORK) is None
+
+
+def test_holders_are_those_of_living_leases(store: Store, machine: Machine) -> None:
+    with store.write() as connection:
+        acquire(connection, "worker", "a", seconds(20))
+        acquire(connection, "reports", "b", seconds(60))
+    machine.wait(seconds(30))
+
+    with store.read() as connection:
+        assert holders(connection) == {"reports": Holder("b", 2)}

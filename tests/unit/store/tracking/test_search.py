@@ -1,0 +1,71 @@
+"""Leaves of long lists of what is tracked, whatever is looked for and however many are skipped."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from dashboard.store.engine.engine import Store
+from dashboard.store.tracking.cohorts import note_rejected
+from dashboard.store.tracking.search import (
+    Standing,
+    TrackedFilter,
+    how_many_tracked,
+    search_tracked,
+)
+from dashboard.store.tracking.transactions import TrackRequest, track_all
+from tests.builders import A_MOMENT, A_NETWORK, a_hash
+
+MANY = 7000
+"""More than are looked at one by one."""
+
+
+def is_labelled(number: int) -> bool:
+    return number % 7 == 0
+
+
+def is_rejected(number: int) -> bool:
+    return number % 500 == 100
+
+
+@pytest.mark.parametrize(
+    ("wanted", "fits"),
+    [
+        (TrackedFilter(), lambda _: True),
+        (TrackedFilter(A_NETWORK), lambda _: True),
+        (TrackedFilter(text="TEAM"), is_labelled),
+        (TrackedFilter(standing=Standing.REJECTED), is_rejected),
+        (TrackedFilter(standing=Standing.UNANSWERED), lambda number: not is_rejected(number)),
+        (TrackedFilter(standing=Standing.UNREPORTED), lambda _: False),
+        (
+            TrackedFilter(standing=Standing.REJECTED, text="team"),
+            lambda number: is_rejected(number) and is_labelled(number),
+        ),
+        (
+            TrackedFilter(standing=Standing.UNANSWERED, text="team"),
+            lambda number: is_labelled(number) and not is_rejected(number),
+        ),
+    ],
+)
+def test_every_leaf_of_a_long_list_is_found(
+    store: Store, wanted: TrackedFilter, fits: Callable[[int], bool]
+) -> None:
+    with store.write() as connection:
+        wishes = [
+            TrackRequest(
+                a_hash(number), (A_NETWORK,), None, "team 1" if is_labelled(number) else ""
+            )
+            for number in range(MANY)
+        ]
+        track_all(connection, wishes, A_MOMENT)
+        hashes = [a_hash(number) for number in filter(is_rejected, range(MANY))]
+        note_rejected(connection, A_NETWORK, hashes)
+
+        expected = list(filter(fits, range(MANY)))  # tracked in the order of falling hashes
+        assert how_many_tracked(connection, wanted) == len(expected)
+        for skipped in {0, 5, 40, len(expected) // 2, max(0, len(expected) - 3), len(expected)}:
+            found = search_tracked(connection, wanted, 25, skipped)
+            assert [int.from_bytes(each.tx_hash, "big") for each in found] == expected[
+                skipped : skipped + 25
+            ]

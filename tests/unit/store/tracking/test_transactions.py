@@ -1,0 +1,147 @@
+"""Tracking a hash is a wish that can be repeated."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from dashboard.store.engine.engine import Store
+from dashboard.store.tracking.transactions import (
+    TrackedTransaction,
+    Tracking,
+    TrackRequest,
+    is_tracked,
+    track,
+    track_all,
+    tracked,
+)
+from tests.builders import A_MOMENT, A_NETWORK, ANOTHER_NETWORK, a_hash, seconds
+
+LATER = A_MOMENT + seconds(60)
+
+
+def a_wish(number: int = 1, **changes: Any) -> TrackRequest:  # noqa: ANN401 - any field
+    """Return the wish to watch a hash on one network."""
+    fields: dict[str, Any] = {
+        "tx_hash": a_hash(number),
+        "network_ids": (A_NETWORK,),
+        "attempted_at": None,
+        "label": "",
+    }
+    return TrackRequest(**(fields | changes))
+
+
+def wish(store: Store, request: TrackRequest, now: datetime = A_MOMENT) -> bool:
+    """Track, in a transaction of its own."""
+    with store.write() as connection:
+        return track(connection, request, now)
+
+
+def the_tracked(store: Store) -> TrackedTransaction:
+    """Return the one transaction that is tracked."""
+    with store.read() as connection:
+        (found,) = tracked(connection, 10)
+    return found
+
+
+def test_tracked_hash_is_known_with_what_people_said_of_it(store: Store) -> None:
+    networks = (ANOTHER_NETWORK, A_NETWORK)
+    request = a_wish(
+        network_ids=networks, attempted_at=A_MOMENT, label="payout\0", note="C:\\u0041"
+    )
+    wish(store, request, LATER)
+
+    assert the_tracked(store) == TrackedTransaction(
+        a_hash(), networks, LATER, A_MOMENT, "payout\0", "C:\\u0041"
+    )
+
+
+def test_hash_is_new_the_first_time_only(store: Store) -> None:
+    assert [wish(store, a_wish()), wish(store, a_wish(), LATER)] == [True, False]
+    assert the_tracked(store).tracked_at == A_MOMENT
+
+
+def test_further_network_of_a_tracked_hash_is_new(store: Store) -> None:
+    wish(store, a_wish())
+
+    assert wish(store, a_wish(network_ids=(A_NETWORK, ANOTHER_NETWORK)))
+    assert the_tracked(store).network_ids == (ANOTHER_NETWORK, A_NETWORK)
+
+
+def test_wish_repeated_fills_in_what_was_unknown(store: Store) -> None:
+    wish(store, a_wish(note="first"))
+    wish(store, a_wish(attempted_at=A_MOMENT, label="back\\slash", note="second"))
+
+    found = the_tracked(store)
+    assert (found.attempted_at, found.label, found.note) == (A_MOMENT, "back\\slash", "first")
+
+
+def test_wish_repeated_changes_nothing_that_was_known(store: Store) -> None:
+    wish(store, a_wish(attempted_at=A_MOMENT, label="mine"))
+    wish(store, a_wish(attempted_at=LATER, label="yours"))
+
+    found = the_tracked(store)
+    assert (found.attempted_at, found.label) == (A_MOMENT, "mine")
+
+
+def test_hash_is_tracked_once_somebody_wished_it(store: Store) -> None:
+    wish(store, a_wish(1))
+
+    with store.read() as connection:
+        assert is_tracked(connection, a_hash(1))
+        assert not is_tracked(connection, a_hash(2))
+
+
+def test_tracked_hashes_come_latest_first_and_limited(store: Store) -> None:
+    for number in (1, 2, 3):
+        wish(store, a_wish(number), A_MOMENT + seconds(number))
+
+    with store.read() as connection:
+        assert [each.tx_hash for each in tracked(connection, 2)] == [a_hash(3), a_hash(2)]
+
+
+def test_each_of_many_wishes_is_told_what_became_of_it(store: Store) -> None:
+    wish(store, a_wish(1))
+    wishes = [
+        a_wish(3),
+        a_wish(1),
+        a_wish(1, label="Case 1"),
+        a_wish(1, network_ids=(ANOTHER_NETWORK,)),
+        a_wish(2, attempted_at=A_MOMENT),
+        a_wish(2, attempted_at=LATER),
+        a_wish(3, attempted_at=A_MOMENT),
+    ]
+
+    with store.write() as connection:
+        became = track_all(connection, wishes, LATER)
+        again = track_all(connection, wishes, LATER)
+
+    new, filled_in, known = Tracking.NEW, Tracking.FILLED_IN, Tracking.KNOWN
+    assert became == [new, known, filled_in, new, new, known, filled_in]
+    assert again == [known] * len(wishes)
+
+
+def test_many_are_listed_as_if_they_had_come_one_by_one(store: Store) -> None:
+    wishes = [
+        a_wish(number, attempted_at=A_MOMENT - seconds(number**3), label=f"Case {number % 3}")
+        for number in range(1, 51)
+    ]
+
+    with store.write() as connection:
+        track_all(connection, wishes, LATER)
+        listed = tracked(connection, 100)
+
+    assert sorted(each.tx_hash for each in listed) == [each.tx_hash for each in wishes]
+    assert {each.tx_hash: each.attempted_at for each in listed} == {
+        each.tx_hash: each.attempted_at for each in wishes
+    }
+    assert {each.tracked_at for each in listed} == {LATER}
+
+
+def test_more_than_one_statement_can_name_are_tracked(store: Store) -> None:
+    wishes = [a_wish(number) for number in range(1, 2102)]
+
+    with store.write() as connection:
+        track_all(connection, wishes, A_MOMENT)
+        assert set(track_all(connection, wishes, LATER)) == {Tracking.KNOWN}
+        assert len(tracked(connection, 10_000)) == 2101
