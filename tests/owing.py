@@ -14,7 +14,7 @@ from dashboard.store.alerts.outbox import Wanted, claim, pending_recipients, rec
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store
 from dashboard.store.engine.leases import acquire
-from dashboard.store.rejections.versions import save_polled
+from dashboard.store.evidence.save_rejections import save_polled
 from tests.builders import A_MOMENT, A_NETWORK, a_hash, a_record, a_transition
 from tests.letters import ONCALL
 

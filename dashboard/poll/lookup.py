@@ -24,8 +24,8 @@ from dashboard.poll.inclusion import InclusionAsker
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store
 from dashboard.store.evidence.lookup_results import record_answers
+from dashboard.store.evidence.save_rejections import save_polled
 from dashboard.store.monitoring.credits import note_spent
-from dashboard.store.rejections.versions import save_polled
 from dashboard.store.tracking.follow_ups import inclusion_questions, keep_inclusion_answers
 from dashboard.store.tracking.transactions import is_tracked
 from dashboard.upstream.meter import Meter

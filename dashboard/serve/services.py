@@ -17,8 +17,8 @@ from dashboard.serve.keys.authentication_throttle import Strangers
 from dashboard.serve.keys.key_ring import ApiKey, KeyRing
 from dashboard.serve.keys.key_sync import KeyKeeper
 from dashboard.serve.keys.rate_limits import Gate
-from dashboard.serve.rpc.conversation import Terms
 from dashboard.serve.subscriptions.feed import Feed
+from dashboard.serve.subscriptions.session import Terms
 from dashboard.serve.transport.connection_limits import ConnectionLimits
 from dashboard.serve.transport.last_look import LastLook
 from dashboard.store.engine.engine import Store
@@ -141,9 +141,9 @@ class ServeServices:
     def __post_init__(self) -> None:
         """Make what reads the store all the time."""
         object.__setattr__(self, "feed", Feed(self.store))
-        reader = self.store.rejection_reader()
+        reader = RejectionReader(self.store)
         object.__setattr__(self, "rejections", reader)
-        more = reader if reader.is_near else self.store.rejection_reader()
+        more = reader if reader.is_near else RejectionReader(self.store)
         object.__setattr__(self, "records", more)
         object.__setattr__(self, "known", KnownHashes(self.rejections))
 

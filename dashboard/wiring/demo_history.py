@@ -16,13 +16,14 @@ from dashboard.domain.exclusion import RejectionSource, SaveStatus
 from dashboard.errors import InputError
 from dashboard.settings import Settings
 from dashboard.store.engine.engine import Store
+from dashboard.store.evidence.save_rejections import save_reports
 from dashboard.store.fees.import_observations import (
     first_observed_at,
     keep_gas_history,
     other_networks,
 )
 from dashboard.store.fees.import_rollups import keep_fee_history
-from dashboard.store.rejections.reports import LocatedReport, save_reports
+from dashboard.store.rejections.reports import LocatedReport
 from dashboard.wiring.clock import utc_now
 from dashboard.wiring.migration import migrate_store
 from dashboard.wiring.store import open_checked_store

@@ -25,10 +25,10 @@ from dashboard.show.queries.network_status import NetworkCard
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store, open_store
 from dashboard.store.evidence.lookup_results import record_answers
+from dashboard.store.evidence.save_rejections import save_polled
 from dashboard.store.maintenance.migrate import migrate
 from dashboard.store.monitoring.coverage import keep_coverage
 from dashboard.store.observations import save_gas
-from dashboard.store.rejections.versions import save_polled
 from dashboard.store.tracking.follow_ups import keep_inclusion_answers
 from dashboard.store.tracking.transactions import TrackRequest, track
 

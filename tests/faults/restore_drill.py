@@ -21,10 +21,10 @@ from dashboard.domain.quantity import TxHash
 from dashboard.store.alerts.conditions import change
 from dashboard.store.alerts.held_notifications import how_many_held, release
 from dashboard.store.engine.engine import Store, open_store
+from dashboard.store.evidence.save_rejections import save_polled
 from dashboard.store.maintenance.backup import back_up
 from dashboard.store.maintenance.restore import restore
 from dashboard.store.maintenance.verify import verify
-from dashboard.store.rejections.versions import save_polled
 from dashboard.store.schema import rejections
 from tests.builders import A_MOMENT, A_NETWORK, a_hash, a_record, a_transition, an_id
 from tests.databases import new_store

@@ -18,9 +18,9 @@ from dashboard.store.alerts.outbox import defer, expand, mark_sent, unexpanded
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.leases import acquire
 from dashboard.store.evidence.lookup_results import record_answers
+from dashboard.store.evidence.save_rejections import save_polled, save_reports
 from dashboard.store.observations import save_gas
-from dashboard.store.rejections.reports import LocatedReport, save_reports
-from dashboard.store.rejections.versions import save_polled
+from dashboard.store.rejections.reports import LocatedReport
 from dashboard.store.tracking.edit import untrack
 from dashboard.store.tracking.transactions import TrackRequest, track_all
 from tests.builders import (

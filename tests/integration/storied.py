@@ -17,9 +17,9 @@ from dashboard.store.alerts.outbox import expand, mark_sent, recent_notices, une
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store, open_store
 from dashboard.store.evidence.lookup_results import record_answers
+from dashboard.store.evidence.save_rejections import save_polled
 from dashboard.store.maintenance.migrate import migrate
 from dashboard.store.observations import save_gas
-from dashboard.store.rejections.versions import save_polled
 from tests.builders import (
     A_NETWORK,
     a_hash,

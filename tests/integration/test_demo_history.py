@@ -13,9 +13,9 @@ from dashboard.domain.rejection_filter import RejectionFilter
 from dashboard.errors import InputError
 from dashboard.settings import Settings, load_settings
 from dashboard.store.alerts.outbox import unexpanded
+from dashboard.store.evidence.save_rejections import save_polled
 from dashboard.store.observations import latest_gas
 from dashboard.store.rejections.search import search
-from dashboard.store.rejections.versions import save_polled
 from dashboard.store.tracking.transactions import tracked
 from dashboard.wiring.cards import card_of
 from dashboard.wiring.clock import utc_now

@@ -31,9 +31,8 @@ from dashboard.poll.lease import Lease
 from dashboard.poll.receipt_schedule import Schedule
 from dashboard.store.engine.engine import Store, open_store
 from dashboard.store.evidence.lookup_results import evidence
+from dashboard.store.evidence.save_rejections import save_polled, save_report
 from dashboard.store.maintenance.migrate import migrate
-from dashboard.store.rejections.reports import save_report
-from dashboard.store.rejections.versions import save_polled
 from dashboard.store.tracking.transactions import TrackRequest, track
 from dashboard.upstream.endpoint import Endpoint
 from dashboard.upstream.http import HttpAsker, open_client

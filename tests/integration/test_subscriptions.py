@@ -19,7 +19,7 @@ from dashboard.domain.quantity import NetworkId
 from dashboard.serve.services import ServeServices
 from dashboard.serve.transport.connection_limits import ConnectionLimits
 from dashboard.store.engine.engine import Store
-from dashboard.store.rejections.versions import save_polled
+from dashboard.store.evidence.save_rejections import save_polled
 from tests.builders import a_hash, a_record
 from tests.integration.documented import a_socket, exchange, hear
 from tests.integration.serving import (

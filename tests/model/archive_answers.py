@@ -21,6 +21,7 @@ from dashboard.store.engine.engine import Store
 from dashboard.store.rejections.arrivals import Page, every_arrival, last_place, page, versions_of
 from dashboard.store.rejections.counters import arrivals, causes, how_many
 from dashboard.store.rejections.counts import Grouping, count_by
+from dashboard.store.rejections.fast_lookup import RejectionReader
 from dashboard.store.rejections.search import search
 from dashboard.store.rejections.unread_reasons import unparsed_reasons
 from dashboard.store.rejections.versions import newest, versions, visible, visible_version
@@ -157,7 +158,7 @@ def _check_reasons(connection: Connection, held: Archive) -> None:
 
 def check_reader(store: Store, held: Archive, now: datetime) -> None:
     """See that the fast way to single records tells the same."""
-    reader = store.rejection_reader()
+    reader = RejectionReader(store)
     try:
         assert sorted(reader.hashes()) == sorted(each.record.tx_hash for each in held.rejections)
         arrived = [tx_hash for _, tx_hash in reader.arrivals(0, _MANY)]

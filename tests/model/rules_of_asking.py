@@ -17,7 +17,8 @@ from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.poll.exclusion_records import keep_news
 from dashboard.store.engine.connection import Connection
 from dashboard.store.evidence.lookup_results import record_answers, record_asked
-from dashboard.store.rejections.reports import LocatedReport, save_reports
+from dashboard.store.evidence.save_rejections import save_reports
+from dashboard.store.rejections.reports import LocatedReport
 from dashboard.store.tracking.cohorts import cohorts_of, watches
 from dashboard.store.tracking.edit import Remarks, amend, untrack
 from dashboard.store.tracking.poll_results import Asked

@@ -7,7 +7,6 @@ import contextlib
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
 from typing import Final
 
 from starlette.types import Message, Receive, Send
@@ -16,6 +15,7 @@ from dashboard.logs import get_logger
 from dashboard.serve.counters import Counters
 from dashboard.serve.keys.key_ring import ApiKey
 from dashboard.serve.rpc.dispatch import JsonRpc
+from dashboard.serve.subscriptions.session import Terms
 
 MOST_AT_ONCE: Final = 128
 """Messages that may wait to be answered in one go; the rest stays with the client."""
@@ -24,21 +24,6 @@ _CHUNK: Final = 65_536
 _SECONDS_TO_CLOSE: Final = 1
 
 _log = get_logger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class Terms:
-    """What a conversation is held to.
-
-    `largest_message`: bytes of one message. `queue`: bytes of pushes that wait for the client.
-    `patience`: a client that takes nothing for so long is dropped. `idle`: a client that says
-    nothing for so long and subscribed to nothing is sent away.
-    """
-
-    largest_message: int
-    queue: int
-    patience: timedelta
-    idle: timedelta
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,8 @@ from dashboard.serve.rpc.dispatch import Outcome
 from dashboard.serve.rpc.group_commit import GroupCommit, TooManyWaiting
 from dashboard.serve.rpc.watched import tell_of_watched, track_of_watched_senders
 from dashboard.serve.services import ServeServices
-from dashboard.store.rejections.reports import LocatedReport, save_reports
+from dashboard.store.evidence.save_rejections import save_reports
+from dashboard.store.rejections.reports import LocatedReport
 from dashboard.wire.exclusion import decode_report, encode_saved
 from dashboard.wire.fault import RpcFault, store_fault
 

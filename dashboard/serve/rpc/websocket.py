@@ -11,9 +11,10 @@ from starlette.types import Message, Receive, Scope, Send
 from dashboard.logs import get_logger
 from dashboard.serve.counters import Counters
 from dashboard.serve.keys.key_ring import ApiKey, KeyRing
-from dashboard.serve.rpc.conversation import Conversation, Ending, Terms
+from dashboard.serve.rpc.conversation import Conversation, Ending
 from dashboard.serve.rpc.dispatch import JsonRpc
 from dashboard.serve.rpc.http import INVALID_PROJECT_ID
+from dashboard.serve.subscriptions.session import Terms
 from dashboard.serve.transport.frames import BURSTS
 from dashboard.wire.jsonrpc import NULL_ID, RpcFault, error_reply
 

@@ -3,9 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import timedelta
 from typing import Protocol
 
 from dashboard.serve.keys.key_ring import ApiKey
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """What a conversation is held to.
+
+    `largest_message`: bytes of one message. `queue`: bytes of pushes that wait for the client.
+    `patience`: a client that takes nothing for so long is dropped. `idle`: a client that says
+    nothing for so long and subscribed to nothing is sent away.
+    """
+
+    largest_message: int
+    queue: int
+    patience: timedelta
+    idle: timedelta
 
 
 class Session(Protocol):

@@ -29,13 +29,13 @@ from dashboard.show.queries.network_status import Datum, NetworkCard, NetworkFig
 from dashboard.show.queries.transaction_summary import Dossier, Finding
 from dashboard.store.alerts.conditions import held as held_condition
 from dashboard.store.engine.connection import Connection
+from dashboard.store.engine.portions import portions
 from dashboard.store.evidence.lookup_results import evidence_among
 from dashboard.store.fees.array_rollups import Integers
 from dashboard.store.fees.latest import priority_fee_window
 from dashboard.store.fees.series import Between, FeeKind, fee_mark_steps, fee_steps
 from dashboard.store.observations import Dated, base_fees, latest_gas
 from dashboard.store.rejections.versions import versions_among
-from dashboard.store.tracking.cohorts import portions
 from dashboard.store.tracking.transactions import tracked_among
 
 T = TypeVar("T")

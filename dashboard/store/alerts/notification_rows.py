@@ -11,8 +11,8 @@ from dashboard.domain.condition import Incident, Transition
 from dashboard.domain.exclusion import StoredRejection
 from dashboard.domain.notification import Notice, NoticeState, Recipient
 from dashboard.store.alerts.conditions import transition_of
-from dashboard.store.rejections.versions import stored_rejection
 from dashboard.store.schema import notices, rejections, transitions
+from dashboard.store.schema.rejection_rows import stored_rejection
 
 
 def notice_id_of(transition_id: UUID, recipient: Recipient) -> UUID:

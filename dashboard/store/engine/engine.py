@@ -14,9 +14,9 @@ from dashboard.errors import ForeignStore, SchemaMismatch, StoreError, StoreUnav
 from dashboard.store.engine.boot_clock import BootClock, BootMoment
 from dashboard.store.engine.connection import DATABASE
 from dashboard.store.engine.database import PATIENCE, Database, database_at
+from dashboard.store.engine.driver_reader import DriverReader
 from dashboard.store.engine.errors import store_errors
 from dashboard.store.engine.move_mark import refuse_moving
-from dashboard.store.rejections.fast_lookup import RejectionReader
 from dashboard.store.schema import REVISION, installation
 
 _CLOCK: Final = "linewatch_clock"
@@ -32,7 +32,7 @@ class Store:
         self._reader = reader
         self._writer = writer
         self._idler = idler
-        self._rejection_readers: list[RejectionReader] = []
+        self._driver_readers: list[DriverReader] = []
         self._has_failed = False
 
     @contextmanager
@@ -79,10 +79,10 @@ class Store:
         with store_errors(self._database), self._idler.begin() as connection:
             yield connection
 
-    def rejection_reader(self) -> RejectionReader:
-        """Return a way to the rejections that is meant for one question at a time, very fast."""
-        reader = RejectionReader(self._reader, self._database)
-        self._rejection_readers.append(reader)
+    def driver_reader(self) -> DriverReader:
+        """Return a way below SQLAlchemy, very fast, meant for one question at a time."""
+        reader = DriverReader(self._reader, self._database)
+        self._driver_readers.append(reader)
         return reader
 
     def checkpoint(self) -> None:
@@ -92,7 +92,7 @@ class Store:
 
     def close(self) -> None:
         """Let go of every connection."""
-        for reader in self._rejection_readers:
+        for reader in self._driver_readers:
             reader.close()
         self._reader.dispose()
         self._writer.dispose()

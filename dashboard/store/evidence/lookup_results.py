@@ -14,6 +14,7 @@ from dashboard.domain.exclusion import StoredRejection
 from dashboard.domain.observation import ExclusionAnswer, Failure, FailureKind, Operation
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.verdict import Evidence
+from dashboard.store.engine.portions import portions
 from dashboard.store.engine.upsert import put
 from dashboard.store.monitoring.upstream_failures import note_answer, note_failure
 from dashboard.store.rejections.versions import versions_among
@@ -23,7 +24,7 @@ from dashboard.store.schema import (
     tracked_hashes,
     watched_cohorts,
 )
-from dashboard.store.tracking.cohorts import Cohort, portions
+from dashboard.store.tracking.cohorts import Cohort
 from dashboard.store.tracking.follow_ups import follow_ups_among
 from dashboard.store.tracking.poll_results import (
     NO_FAILURE,

@@ -11,9 +11,11 @@ from sqlalchemy import ColumnElement, Connection, RowMapping, Select, func, sele
 from dashboard.domain.exclusion import ArchivedRejection
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.rejection_filter import RejectionFilter
-from dashboard.store.rejections.search import by_row, conditions_of
-from dashboard.store.rejections.versions import NEWEST_CLAIM_FIRST, stored_rejection
+from dashboard.store.engine.planner_hints import by_row
+from dashboard.store.rejections.search import conditions_of
+from dashboard.store.rejections.versions import NEWEST_CLAIM_FIRST
 from dashboard.store.schema import rejections, signed_transactions
+from dashboard.store.schema.rejection_rows import stored_rejection
 
 
 @dataclass(frozen=True, slots=True)

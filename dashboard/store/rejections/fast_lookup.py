@@ -14,8 +14,6 @@ from collections.abc import Collection, Iterator
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from sqlalchemy import Engine
-
 from dashboard.domain.exclusion import (
     LARGEST_LEAD,
     QUERYABLE_WINDOW,
@@ -23,9 +21,7 @@ from dashboard.domain.exclusion import (
     RejectionStage,
 )
 from dashboard.domain.quantity import Address, NetworkId, TxHash
-from dashboard.errors import StoreError
-from dashboard.store.engine.database import Database
-from dashboard.store.engine.errors import store_errors, translated
+from dashboard.store.engine.engine import Store
 from dashboard.store.schema.columns import milliseconds_of, moment_of, unescape
 
 _NEWEST: Final = "SELECT coalesce(max(rejection_id), 0) FROM rejections"
@@ -55,44 +51,39 @@ class TooManyVersions(Exception):
 class RejectionReader:
     """Asks from one thread at a time, and never waits: it fails where others would."""
 
-    def __init__(self, engine: Engine, database: Database) -> None:
-        """Take a connection from `engine` at the first question."""
-        self._engine = engine
-        self._database = database
-        self._cursor: Any = None
-        mark = database.parameter
+    def __init__(self, store: Store) -> None:
+        """Take a connection of its own at the first question."""
+        self._reader = store.driver_reader()
+        mark = self._reader.parameter
         self._arrivals = _ARRIVALS.replace("?", mark)
         self._versions = _VERSIONS.replace("?", mark)
-        self.is_near = database.is_near
+        self.is_near = self._reader.is_near
 
     def newest(self) -> int:
         """Return the highest id on record, 0 where there is none."""
-        newest: int = self._rows(_NEWEST, ())[0][0]
+        newest: int = self._reader.rows(_NEWEST, ())[0][0]
         return newest
 
     def hashes(self) -> Iterator[bytes]:
         """Return the hash of every rejection, some of them several times."""
-        try:
-            cursor = self._cursor or self._open()
-            cursor.execute(_HASHES)
-            for (tx_hash,) in cursor:
-                yield tx_hash
-        except self._database.driver_error as error:
-            raise self._lost(error) from error
+        for (tx_hash,) in self._reader.stream(_HASHES):
+            yield tx_hash
 
     def arrivals(self, after: int, limit: int) -> list[tuple[int, bytes]]:
         """Return id and hash of at most `limit` rejections that came after the id `after`.
 
         No rejection that was committed before this call is ever passed over.
         """
-        return self._rows(self._arrivals, (after, limit))
+        return self._reader.rows(self._arrivals, (after, limit))
 
     def visible(
         self, networks: Collection[NetworkId], tx_hash: TxHash, now: datetime
     ) -> RejectedTransaction | None:
         """Answer as `versions.visible` does, or raise TooManyVersions."""
         since = milliseconds_of(now - QUERYABLE_WINDOW)
-        rows = self._rows(self._versions, (bytes(tx_hash), since, _LEAD, since, _MOST_VERSIONS))
+        rows = self._reader.rows(
+            self._versions, (bytes(tx_hash), since, _LEAD, since, _MOST_VERSIONS)
+        )
         if len(rows) == _MOST_VERSIONS:
             raise TooManyVersions
         own = [row for row in rows if row[0] in networks]
@@ -107,7 +98,7 @@ class RejectionReader:
             return {tx_hash: record for tx_hash, record in found if record is not None}
         since, limit = milliseconds_of(now - QUERYABLE_WINDOW), _MOST_VERSIONS * len(hashes)
         one_of = [bytes(tx_hash) for tx_hash in set(hashes)]
-        rows = self._rows(_VERSIONS_OF_MANY, (one_of, since, _LEAD, since, limit))
+        rows = self._reader.rows(_VERSIONS_OF_MANY, (one_of, since, _LEAD, since, limit))
         if len(rows) == limit:
             raise TooManyVersions
         last: dict[TxHash, tuple[Any, ...]] = {}
@@ -117,39 +108,8 @@ class RejectionReader:
         return {tx_hash: record_of(row) for tx_hash, row in last.items()}
 
     def close(self) -> None:
-        """Let go of the connection; the next question takes another."""
-        if self._cursor is not None:
-            self._cursor.connection.close()
-            self._cursor = None
-
-    def _rows(self, statement: str, values: tuple[object, ...]) -> list[Any]:
-        cursor = self._cursor or self._open()
-        try:
-            cursor.execute(statement, values)
-            rows: list[Any] = cursor.fetchall()
-        except self._database.driver_error as error:
-            raise self._lost(error) from error
-        return rows
-
-    def _open(self) -> Any:  # noqa: ANN401 - each driver has a cursor of its own
-        """Take a connection that only this reader has, and that no pool gets back."""
-        # One stays with the pool: SQLite's last connection to go takes the log along.
-        # A new connection is prepared below SQLAlchemy, so the driver's own errors come through.
-        try:
-            with store_errors(self._database):
-                stays, pooled = self._engine.raw_connection(), self._engine.raw_connection()
-                stays.close()
-            connection: Any = pooled.driver_connection
-            pooled.detach()
-            self._database.let_ask_singly(connection)
-        except self._database.driver_error as error:
-            raise self._lost(error) from error
-        self._cursor = connection.cursor()
-        return self._cursor
-
-    def _lost(self, error: Exception) -> StoreError:
-        self.close()
-        return translated(self._database, error)
+        """Close the connection; the next question takes another."""
+        self._reader.close()
 
 
 def _rank(row: tuple[Any, ...]) -> tuple[bool, int, int]:

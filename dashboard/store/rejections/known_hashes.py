@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from typing import Final, NamedTuple, Protocol, TypeAlias
 
 from dashboard.store.engine.engine import Store
+from dashboard.store.rejections.fast_lookup import RejectionReader
 
 _CATCHING_UP: Final = 2_000
 """Rejections that one look takes in: a millisecond, for which all other callers wait."""
@@ -36,7 +37,7 @@ class Loaded(NamedTuple):
 
 def load_heads(store: Store) -> Loaded:
     """Read the whole archive: 1 M rejections take two seconds of a core."""
-    reader = store.rejection_reader()
+    reader = RejectionReader(store)
     try:
         newest = reader.newest()  # first, so that what arrives meanwhile is read twice, not never
         return Loaded({head_of(each) for each in reader.hashes()}, newest)

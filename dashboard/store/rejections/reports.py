@@ -25,7 +25,6 @@ from dashboard.store.schema import (
     tracked_hashes,
     watched_cohorts,
 )
-from dashboard.store.tracking.cohorts import note_rejected
 
 Place: TypeAlias = tuple[TxHash, NetworkId]
 """A hash on a network."""
@@ -39,16 +38,18 @@ class LocatedReport(NamedTuple):
     came_at: datetime | None = None
 
 
-def save_report(
-    connection: Connection,
-    report: RejectionReport,
-    network_id: NetworkId,
-    now: datetime,
-    source: RejectionSource = RejectionSource.REPORTED,
-) -> SaveStatus:
-    """Keep one report as `save_reports` keeps many."""
-    (status,) = save_reports(connection, [LocatedReport(report, network_id)], now, source)
-    return status
+class SavedReports(NamedTuple):
+    """What became of each report, and the hashes of the versions that are new."""
+
+    statuses: list[SaveStatus]
+    new: list[Place]
+
+    def new_hashes(self) -> dict[NetworkId, list[TxHash]]:
+        """Return the same hashes by network."""
+        of_network: dict[NetworkId, list[TxHash]] = {}
+        for tx_hash, network_id in self.new:
+            of_network.setdefault(network_id, []).append(tx_hash)
+        return of_network
 
 
 def save_reports(
@@ -56,7 +57,7 @@ def save_reports(
     located: Sequence[LocatedReport],
     now: datetime,
     source: RejectionSource = RejectionSource.REPORTED,
-) -> list[SaveStatus]:
+) -> SavedReports:
     """Keep what nodes report, in this order; the same reason for the same hash changes nothing.
 
     A version that was polled before it was reported is marked as reported.
@@ -66,9 +67,6 @@ def save_reports(
     statuses = [group.sort_in(row) for row in rows]
     insert_all_new(connection, rejections, group.new)
     count_in(connection, group.new)
-    for network_id in {row["network_id"] for row in group.new}:
-        named = [row["tx_hash"] for row in group.new if row["network_id"] == network_id]
-        note_rejected(connection, network_id, named)
     for rejection_id, row in group.adopted.items():
         marked = {name: row[name] for name in _REPORTED}
         of_version = update(rejections).where(rejections.c.rejection_id == rejection_id)
@@ -79,7 +77,7 @@ def save_reports(
         if status is SaveStatus.SAVED
     }
     insert_all_new(connection, signed_transactions, [_signed(each) for each in saved.values()])
-    return statuses
+    return SavedReports(statuses, [(row["tx_hash"], row["network_id"]) for row in group.new])
 
 
 def watched_among(connection: Connection, places: Iterable[Place]) -> list[Place]:

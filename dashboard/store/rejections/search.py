@@ -7,18 +7,16 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Select, select
-from sqlalchemy.sql.expression import UnaryExpression
-from sqlalchemy.sql.operators import custom_op
+from sqlalchemy import ColumnElement, Connection, Select, literal_column, select
 
 from dashboard.domain.exclusion import StoredRejection
 from dashboard.domain.quantity import NetworkId
 from dashboard.domain.rejection_filter import RejectionFilter
+from dashboard.store.engine.planner_hints import by_row
 from dashboard.store.engine.text_search import holds_text
-from dashboard.store.rejections.versions import stored_rejection
-from dashboard.store.schema import rejections
+from dashboard.store.schema import rejections, tracked_hashes
+from dashboard.store.schema.rejection_rows import stored_rejection
 from dashboard.store.shown_search import is_among, is_found
-from dashboard.store.tracking.edit import hashes_labelled
 
 
 def search(
@@ -52,15 +50,6 @@ def latest_first(wanted: RejectionFilter, *columns: ColumnElement[Any]) -> Selec
         return query.where(*conditions_of(wanted))
     of_network = by_row(rejections.c.network_id) == wanted.network_id
     return query.where(*conditions_of(replace(wanted, network_id=None)), of_network)
-
-
-def by_row(column: ColumnElement[Any]) -> ColumnElement[Any]:
-    """Return a column's value as the planner finds no index for it: each row is looked at.
-
-    Without statistics it would rather sort all rows of a network, or walk along all arrivals,
-    than go by the index that leads to few.
-    """
-    return UnaryExpression(column, operator=custom_op("+"), type_=column.type)
 
 
 def _is_pointed(wanted: RejectionFilter) -> bool:
@@ -105,3 +94,9 @@ def _between(
         yield column >= since
     if until is not None:
         yield column <= until
+
+
+def hashes_labelled(label: str) -> Select[Any]:
+    """Select the hashes that carry exactly this label, which is not empty."""
+    column = tracked_hashes.c
+    return select(column.tx_hash).where(column.label == label, column.label != literal_column("''"))

@@ -12,6 +12,7 @@ from typing import Any, Final
 from sqlalchemy import Connection, delete, func, insert, select, true, update
 
 from dashboard.domain.quantity import Address
+from dashboard.store.engine.portions import portions
 from dashboard.store.engine.upsert import add_up
 from dashboard.store.rejections.counter_rows import (
     Key,
@@ -21,7 +22,6 @@ from dashboard.store.rejections.counter_rows import (
     take_counts,
 )
 from dashboard.store.schema import rejection_senders, rejections, sender_tallies
-from dashboard.store.tracking.cohorts import portions
 
 MANY: Final = 500
 """Rejections from which on a sender is tallied: so many are counted one by one in milliseconds."""

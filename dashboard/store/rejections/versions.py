@@ -11,7 +11,6 @@ from sqlalchemy import (
     BigInteger,
     ColumnElement,
     Connection,
-    RowMapping,
     Select,
     case,
     select,
@@ -22,7 +21,6 @@ from sqlalchemy import (
 from dashboard.domain.exclusion import (
     LARGEST_LEAD,
     QUERYABLE_WINDOW,
-    ModuleOverflow,
     RejectedTransaction,
     RejectionSource,
     RejectionStage,
@@ -34,7 +32,7 @@ from dashboard.store.engine.upsert import insert_new
 from dashboard.store.rejections.counter_updates import count_in
 from dashboard.store.schema import rejections
 from dashboard.store.schema.columns import Moment, milliseconds_of
-from dashboard.store.tracking.cohorts import note_rejected
+from dashboard.store.schema.rejection_rows import record_of, stored_rejection
 
 SEEN_TO_THE: Final = timedelta(hours=1)
 """A poll that shows what is known writes nothing more often: `seen_again_at` is that exact."""
@@ -56,7 +54,6 @@ def save_polled(
 
     One that is there already is marked as seen again, at most once in `SEEN_TO_THE`.
     """
-    note_rejected(connection, network_id, [record.tx_hash])
     column = rejections.c
     row = row_of_record(record, network_id, now) | {"source": RejectionSource.POLLED}
     if insert_new(connection, rejections, row):
@@ -118,45 +115,6 @@ def newest(
     if network_id is not None:
         query = query.where(rejections.c.network_id == network_id)
     return _stored(connection, query)
-
-
-def stored_rejection(row: RowMapping) -> StoredRejection:
-    """Read a whole row of the table."""
-    column = rejections.c
-    return StoredRejection(
-        row[column.rejection_id],
-        row[column.network_id],
-        record_of(row),
-        row[column.first_seen_at],
-        row[column.reported_at],
-        tuple(ModuleOverflow(*each) for each in row[column.overflows] or ()),
-        row[column.seen_again_at],
-        _source_of(row),
-    )
-
-
-def _source_of(row: RowMapping) -> RejectionSource:
-    """Return what is written down, or what follows where an earlier version did not."""
-    column = rejections.c
-    if row[column.source] is not None:
-        return RejectionSource(row[column.source])
-    reported_at = row[column.reported_at]
-    is_reported = reported_at is not None and reported_at <= row[column.first_seen_at]
-    return RejectionSource.REPORTED if is_reported else RejectionSource.POLLED
-
-
-def record_of(row: RowMapping) -> RejectedTransaction:
-    """Read the columns of a row that make the record."""
-    column = rejections.c
-    return RejectedTransaction(
-        row[column.tx_hash],
-        row[column.sender],
-        row[column.nonce],
-        RejectionStage(row[column.tx_rejection_stage]),
-        row[column.reason_message],
-        row[column.timestamp],
-        row[column.block_number],
-    )
 
 
 def _visible(network_ids: Sequence[NetworkId], tx_hash: TxHash, now: datetime) -> Select[Any]:

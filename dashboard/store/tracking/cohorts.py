@@ -7,7 +7,7 @@ something else comes of asking about some of a cohort, they leave for a new one.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final, TypeVar
@@ -26,6 +26,7 @@ from sqlalchemy import (
 )
 
 from dashboard.domain.quantity import NetworkId, TxHash
+from dashboard.store.engine.portions import portions
 from dashboard.store.schema import cohorts, tracked_hashes, watched_cohorts
 from dashboard.store.schema.columns import Moment, RowId
 
@@ -34,7 +35,6 @@ T = TypeVar("T")
 LARGEST: Final = 1000
 """Hashes of one cohort, so that what is due can be asked in portions."""
 
-_AT_ONCE: Final = 500
 """Values that one statement names; databases allow so many parameters and no more."""
 
 
@@ -200,11 +200,6 @@ def note_rejected(connection: Connection, network_id: NetworkId, hashes: Sequenc
         of_watch = update(watched_cohorts).where(watched.cohort_id == theirs)
         of_network = of_watch.where(watched.network_id == network_id)
         connection.execute(of_network.values(is_rejected=True))
-
-
-def portions(values: Sequence[T], size: int = _AT_ONCE) -> Iterator[Sequence[T]]:
-    """Cut a sequence so that a statement can name all values of a portion."""
-    return (values[start : start + size] for start in range(0, len(values), size))
 
 
 def age_begins_at(attempted_at: datetime | None, watched_at: datetime) -> datetime:

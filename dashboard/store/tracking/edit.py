@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
 from sqlalchemy import (
     Connection,
-    Select,
     delete,
-    literal_column,
     select,
     update,
 )
@@ -67,9 +64,3 @@ def untrack(connection: Connection, tx_hash: TxHash) -> bool:
     grow(connection, row.cohort_id, -1)
     count_labels(connection, gone=[row.label])
     return True
-
-
-def hashes_labelled(label: str) -> Select[Any]:
-    """Select the hashes that carry exactly this label, which is not empty."""
-    column = tracked_hashes.c
-    return select(column.tx_hash).where(column.label == label, column.label != literal_column("''"))

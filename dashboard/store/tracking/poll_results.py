@@ -12,9 +12,10 @@ from sqlalchemy import Connection, func, literal, update
 
 from dashboard.domain.observation import ExclusionAnswer, Failure, FailureKind
 from dashboard.domain.quantity import NetworkId
+from dashboard.store.engine.portions import portions
 from dashboard.store.schema import cohorts, watched_cohorts
 from dashboard.store.schema.columns import Moment
-from dashboard.store.tracking.cohorts import Cohort, part, portions
+from dashboard.store.tracking.cohorts import Cohort, part
 
 NO_FAILURE: Final = {"failing_since": None, "failure_kind": None, "failure_message": None}
 

@@ -14,13 +14,13 @@ from sqlalchemy import Connection, Row, Select, select, update
 
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.store.engine.bulk import insert_many
+from dashboard.store.engine.portions import portions
 from dashboard.store.schema import cohorts, tracked_hashes, watched_cohorts
 from dashboard.store.schema.columns import escape, milliseconds_of
 from dashboard.store.tracking.cohorts import (
     LARGEST,
     age_begins_at,
     new_cohort,
-    portions,
     watch_anew,
     watch_on,
 )

@@ -9,10 +9,11 @@ from typing import Any, Final, TypeAlias
 from sqlalchemy import ColumnElement, Connection, and_, delete, insert, literal, select, update
 
 from dashboard.domain.quantity import NetworkId, TxHash
+from dashboard.store.engine.portions import portions
 from dashboard.store.schema import checks, rejections, tracked_hashes, watched_cohorts
 from dashboard.store.schema.columns import Hash
 from dashboard.store.schema.tracking import COME_OF_ASKING
-from dashboard.store.tracking.cohorts import note_rejected, part, portions
+from dashboard.store.tracking.cohorts import note_rejected, part
 
 Came: TypeAlias = tuple[tuple[NetworkId, tuple[Any, ...]], ...]
 """What came of asking networks, in the order of `COME_OF_ASKING`."""

@@ -12,7 +12,7 @@ from typing import Final
 from dashboard.domain.exclusion import RejectedTransaction, RejectionStage
 from dashboard.domain.quantity import Address, TxHash
 from dashboard.store.engine.engine import Store, open_store
-from dashboard.store.rejections.versions import save_polled
+from dashboard.store.evidence.save_rejections import save_polled
 from tests.bench.truth import NETWORK
 
 AT_ONCE: Final = 20

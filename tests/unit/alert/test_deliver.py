@@ -14,7 +14,7 @@ from dashboard.domain.notification import DeliveryResult, NoticeState
 from dashboard.errors import DeliveryDeferred, DeliveryRefused
 from dashboard.store.alerts.conditions import change
 from dashboard.store.engine.engine import Store
-from dashboard.store.rejections.versions import save_polled
+from dashboard.store.evidence.save_rejections import save_polled
 from tests.builders import A_MOMENT, A_NETWORK, a_record, a_transition, an_id
 from tests.letters import ONCALL, OTHERS, RecordingChannel
 from tests.owing import LEASE, notices, owe, reject, states, take_office

@@ -22,8 +22,8 @@ from dashboard.poll.lease import Lease, LeaseLost
 from dashboard.poll.receipt_schedule import Schedule
 from dashboard.store.engine.engine import Store
 from dashboard.store.engine.leases import release
+from dashboard.store.evidence.save_rejections import save_polled
 from dashboard.store.monitoring.upstream_failures import failing
-from dashboard.store.rejections.versions import save_polled
 from tests.askers import SILENCE
 from tests.builders import A_NETWORK, ANOTHER_NETWORK, a_hash, a_record, an_address, seconds
 from tests.moody_store import MoodyStore

@@ -26,8 +26,8 @@ from dashboard.serve.rpc.exclusion import exclusion_methods
 from dashboard.serve.rpc.lookups import Lookups, learn
 from dashboard.serve.services import ServedNetwork, ServeServices
 from dashboard.store.engine.engine import Store, open_store
+from dashboard.store.evidence.save_rejections import save_polled
 from dashboard.store.maintenance.migrate import migrate
-from dashboard.store.rejections.versions import save_polled
 from dashboard.wire.exclusion import SAVE_REJECTED
 from dashboard.wire.lookup import Lookup
 from tests.builders import A_MOMENT, A_NETWORK, ANOTHER_NETWORK, a_hash, a_record

@@ -12,9 +12,9 @@ from dashboard.serve.counters import Counters
 from dashboard.serve.keys.key_ring import ApiKey, KeyRing
 from dashboard.serve.keys.rate_limits import Gate
 from dashboard.serve.rpc import websocket
-from dashboard.serve.rpc.conversation import Terms
 from dashboard.serve.rpc.dispatch import JsonRpc
 from dashboard.serve.rpc.http import RpcOverHttp
+from dashboard.serve.subscriptions.session import Terms
 from tests.unit.serve.asgi import Connection
 
 pytestmark = pytest.mark.anyio

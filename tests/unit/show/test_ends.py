@@ -19,7 +19,7 @@ from dashboard.show.queries import queries as desks
 from dashboard.show.queries.queries import Desk
 from dashboard.show.queries.transaction_summary import Finding, answer_to_pass_on
 from dashboard.store.engine.engine import Store
-from dashboard.store.rejections.versions import save_polled
+from dashboard.store.evidence.save_rejections import save_polled
 from dashboard.store.tracking.follow_ups import keep_inclusion_answers
 from tests.browser.seeded_store import SILENT, SIMULATED, seed, tx_hash
 from tests.builders import a_record

@@ -22,9 +22,9 @@ from dashboard.show.queries.rejections import Period, RejectionQuestions
 from dashboard.show.queries.source import Source
 from dashboard.show.views.rejections import answer
 from dashboard.store.engine.engine import Store, open_store
+from dashboard.store.evidence.save_rejections import save_polled
 from dashboard.store.maintenance.migrate import migrate
 from dashboard.store.monitoring.coverage import covered, keep_coverage
-from dashboard.store.rejections.versions import save_polled
 from tests.browser.seeded_store import HOSTILE, SILENT, SIMULATED, seed, tx_hash
 from tests.builders import A_NETWORK, a_hash, a_record, an_address
 from tests.unit.show.visiting import UnreadableStore, visit, words_of

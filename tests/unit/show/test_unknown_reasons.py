@@ -11,8 +11,8 @@ import pytest
 
 from dashboard.show.queries.queries import Desk
 from dashboard.store.engine.engine import Store, open_store
+from dashboard.store.evidence.save_rejections import save_polled
 from dashboard.store.maintenance.migrate import migrate
-from dashboard.store.rejections.versions import save_polled
 from tests.browser.seeded_store import SILENT, SIMULATED
 from tests.builders import a_hash, a_record
 from tests.unit.show.visiting import visit, words_of

@@ -14,9 +14,9 @@ from dashboard.domain.quantity import NetworkId
 from dashboard.show.queries.network_status import NetworkCard
 from dashboard.show.queries.queries import Desk
 from dashboard.store.engine.engine import Store, open_store
+from dashboard.store.evidence.save_rejections import save_polled
 from dashboard.store.maintenance.migrate import migrate
 from dashboard.store.observations import save_gas
-from dashboard.store.rejections.versions import save_polled
 from tests.browser.seeded_store import FLAT, SILENT, SIMULATED, seed, tx_hash
 from tests.builders import a_record
 from tests.unit.show.visiting import open_page, words_of

@@ -19,8 +19,8 @@ from dashboard.store.alerts.outbox import expand, mark_sent, unexpanded
 from dashboard.store.engine.batching import LONGEST_STEP, Pace
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store
+from dashboard.store.evidence.save_rejections import save_report
 from dashboard.store.observations import save_gas
-from dashboard.store.rejections.reports import save_report
 from dashboard.store.rejections.versions import versions
 from dashboard.store.retention.apply import keep_house
 from dashboard.store.schema import metadata

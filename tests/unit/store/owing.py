@@ -11,7 +11,7 @@ from dashboard.store.alerts.conditions import change
 from dashboard.store.alerts.outbox import expand, unexpanded
 from dashboard.store.engine.engine import Store
 from dashboard.store.engine.leases import acquire
-from dashboard.store.rejections.versions import save_polled
+from dashboard.store.evidence.save_rejections import save_polled
 from tests.builders import A_MOMENT, A_NETWORK, a_hash, a_record, a_transition, seconds
 from tests.owing import claim_for_all
 

@@ -18,7 +18,7 @@ from dashboard.store.alerts.outbox import (
 )
 from dashboard.store.engine.engine import Store
 from dashboard.store.engine.leases import release
-from dashboard.store.rejections.versions import save_polled
+from dashboard.store.evidence.save_rejections import save_polled
 from tests.builders import A_MOMENT, A_NETWORK, a_record, a_transition, an_id, seconds
 from tests.unit.store.machine import Machine
 from tests.unit.store.owing import DEV, OPS, claim_due, owe, take_lease

@@ -17,7 +17,7 @@ from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.verdict import Evidence
 from dashboard.store.engine.engine import Store
 from dashboard.store.evidence.lookup_results import evidence, record_answers, record_asked
-from dashboard.store.rejections.versions import save_polled
+from dashboard.store.evidence.save_rejections import save_polled
 from dashboard.store.schema import checks, cohorts, tracked_hashes, tracked_labels, watched_cohorts
 from dashboard.store.tracking.cohorts import Cohort, cohorts_of, watches
 from dashboard.store.tracking.edit import Remarks, amend, untrack

@@ -14,7 +14,7 @@ from dashboard.domain.quantity import Wei
 from dashboard.store.alerts.conditions import change, held, turn
 from dashboard.store.alerts.outbox import expand, recent_notices, unexpanded
 from dashboard.store.engine.engine import Store
-from dashboard.store.rejections.versions import save_polled
+from dashboard.store.evidence.save_rejections import save_polled
 from tests.builders import A_MOMENT, A_NETWORK, a_record, a_transition, an_id, seconds
 from tests.unit.store.owing import DEV, OPS
 

@@ -52,11 +52,10 @@ from dashboard.store.rejections.arrivals import Page, every_arrival, last_place,
 from dashboard.store.rejections.counters import arrivals, causes, how_many
 from dashboard.store.rejections.counts import Grouping, count_by, rank_senders
 from dashboard.store.rejections.reports import watched_among
-from dashboard.store.rejections.search import first_arrival, search
+from dashboard.store.rejections.search import first_arrival, hashes_labelled, search
 from dashboard.store.rejections.unread_reasons import unparsed_reasons
 from dashboard.store.rejections.versions import newest, versions, visible
 from dashboard.store.tracking.cohorts import cohorts_of, watches
-from dashboard.store.tracking.edit import hashes_labelled
 from dashboard.store.tracking.follow_ups import follow_ups_of, inclusion_questions, open_follow_ups
 from dashboard.store.tracking.search import (
     Standing,

@@ -8,9 +8,9 @@ from sqlalchemy import text
 from dashboard.domain.audit import Doer
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store
+from dashboard.store.evidence.save_rejections import save_polled
 from dashboard.store.maintenance.rebuild import mend, wrong_derived
 from dashboard.store.maintenance.rebuilder import Mender
-from dashboard.store.rejections.versions import save_polled
 from tests.builders import A_MOMENT, A_NETWORK, a_hash, a_record, seconds
 from tests.unit.store.test_verify_derived import derived, found_in, see_fees, spoil
 

@@ -12,8 +12,8 @@ from dashboard.store.alerts.conditions import change
 from dashboard.store.alerts.outbox import deliveries_of, expand, mark_sent, unexpanded
 from dashboard.store.engine.engine import Store, open_store
 from dashboard.store.engine.leases import acquire
-from dashboard.store.rejections.reports import save_report
-from dashboard.store.rejections.versions import newest, save_polled
+from dashboard.store.evidence.save_rejections import save_polled, save_report
+from dashboard.store.rejections.versions import newest
 from dashboard.store.tracking.transactions import TrackRequest, track
 from tests.builders import (
     A_MOMENT,

@@ -16,11 +16,11 @@ from dashboard.domain.retention import Before
 from dashboard.store.access.audit_log import AuditFilter, audit_entries
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store
+from dashboard.store.evidence.save_rejections import save_polled
 from dashboard.store.maintenance.rebuild import mend, wrong_derived
 from dashboard.store.maintenance.verify import verify
 from dashboard.store.observations import save_gas
 from dashboard.store.rejections.counter_rows import make_of_rejections
-from dashboard.store.rejections.versions import save_polled
 from dashboard.store.retention.apply import keep_house
 from dashboard.store.schema import sender_tallies, tracked_hashes
 from dashboard.store.tracking.transactions import TrackRequest, track_all

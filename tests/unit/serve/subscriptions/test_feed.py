@@ -20,7 +20,7 @@ from dashboard.serve.subscriptions.feed import Feed, News
 from dashboard.serve.subscriptions.subscription import Subscription
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store
-from dashboard.store.rejections.versions import save_polled
+from dashboard.store.evidence.save_rejections import save_polled
 from tests.builders import a_hash, a_record
 from tests.integration.serving import NETWORK, a_store, utc_now
 from tests.waiting import eventually_async

@@ -6,7 +6,7 @@ from dashboard.domain.condition import State, Subject, SubjectKind
 from dashboard.store.alerts.conditions import change, condition
 from dashboard.store.alerts.outbox import unexpanded
 from dashboard.store.engine.engine import Store
-from dashboard.store.rejections.versions import save_polled
+from dashboard.store.evidence.save_rejections import save_polled
 from tests.builders import A_MOMENT, A_NETWORK, a_hash, a_record, a_transition, an_id, seconds
 
 SUBJECT = Subject.transaction(A_NETWORK, a_hash())

@@ -20,8 +20,8 @@ from dashboard.store.alerts.held_notifications import (
 )
 from dashboard.store.alerts.outbox import bury, expand, mark_sent, recent_notices, unexpanded
 from dashboard.store.engine.engine import Store, open_store
+from dashboard.store.evidence.save_rejections import save_polled
 from dashboard.store.maintenance.backup import back_up
-from dashboard.store.rejections.versions import save_polled
 from tests.builders import (
     A_MOMENT,
     A_NETWORK,

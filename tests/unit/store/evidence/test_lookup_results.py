@@ -13,8 +13,8 @@ from dashboard.domain.observation import (
 from dashboard.domain.verdict import Evidence
 from dashboard.store.engine.engine import Store
 from dashboard.store.evidence.lookup_results import evidence, record_answers
+from dashboard.store.evidence.save_rejections import save_polled
 from dashboard.store.monitoring.upstream_failures import failing
-from dashboard.store.rejections.versions import save_polled
 from dashboard.store.tracking.transactions import TrackRequest, track
 from tests.builders import (
     A_MOMENT,

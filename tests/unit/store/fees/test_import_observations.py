@@ -9,13 +9,13 @@ import pytest
 from dashboard.domain.observation import GasObservation, GasSource, Operation
 from dashboard.domain.quantity import Wei
 from dashboard.store.engine.engine import Store
+from dashboard.store.evidence.save_rejections import save_polled
 from dashboard.store.fees.import_observations import (
     first_observed_at,
     keep_gas_history,
     other_networks,
 )
 from dashboard.store.observations import base_fees, latest_gas, save_gas
-from dashboard.store.rejections.versions import save_polled
 from dashboard.store.tracking.transactions import TrackRequest, track
 from tests.builders import (
     A_MOMENT,

@@ -17,11 +17,10 @@ from dashboard.errors import InputError
 from dashboard.store.access.audit_log import note_action
 from dashboard.store.engine.engine import Store
 from dashboard.store.evidence.lookup_results import record_answers
+from dashboard.store.evidence.save_rejections import save_polled, save_report
 from dashboard.store.maintenance.export import ExportKind, Wanted, export
 from dashboard.store.maintenance.export_csv import write_csv_rows
 from dashboard.store.observations import save_gas
-from dashboard.store.rejections.reports import save_report
-from dashboard.store.rejections.versions import save_polled
 from dashboard.store.tracking.transactions import TrackRequest, track
 from tests.builders import (
     A_MOMENT,

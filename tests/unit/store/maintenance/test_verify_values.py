@@ -9,11 +9,11 @@ import pytest
 from dashboard.domain.audit import Doer
 from dashboard.errors import StoreError
 from dashboard.store.engine.engine import Store, open_store
+from dashboard.store.evidence.save_rejections import save_polled
 from dashboard.store.maintenance.backup import back_up
 from dashboard.store.maintenance.rebuild import mend
 from dashboard.store.maintenance.restore import restore
 from dashboard.store.maintenance.verify import verify
-from dashboard.store.rejections.versions import save_polled
 from dashboard.store.tracking.transactions import TrackRequest, track_all
 from tests.builders import A_MOMENT, A_NETWORK, a_hash, a_record
 from tests.unit.store.lived_in import live_in

@@ -14,10 +14,9 @@ from dashboard.domain.reason import ReasonKind
 from dashboard.domain.rejection_filter import HashRange, RejectionFilter
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store
+from dashboard.store.evidence.save_rejections import save_polled, save_report
 from dashboard.store.rejections.arrivals import Page, every_arrival, last_place, page, versions_of
 from dashboard.store.rejections.counts import Counted, Group, Grouping, count_by
-from dashboard.store.rejections.reports import save_report
-from dashboard.store.rejections.versions import save_polled
 from tests.builders import (
     A_MOMENT,
     A_NETWORK,

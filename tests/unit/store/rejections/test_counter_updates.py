@@ -18,12 +18,12 @@ from dashboard.domain.rejection_filter import RejectionFilter
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store
 from dashboard.store.engine.upsert import insert_all_new
+from dashboard.store.evidence.save_rejections import save_polled, save_report
 from dashboard.store.rejections.counter_updates import MOST_MODULES, count_out, rebuild_tallies
 from dashboard.store.rejections.counters import arrivals, causes, how_many
 from dashboard.store.rejections.counts import Grouping, count_by
-from dashboard.store.rejections.reports import save_report
 from dashboard.store.rejections.sender_counters import MANY
-from dashboard.store.rejections.versions import newest, save_polled
+from dashboard.store.rejections.versions import newest
 from dashboard.store.schema import (
     rejection_modules,
     rejection_senders,

@@ -10,9 +10,9 @@ from dashboard.domain.exclusion import RejectionStage
 from dashboard.domain.reason import ReasonKind
 from dashboard.domain.rejection_filter import RejectionFilter
 from dashboard.store.engine.engine import Store
+from dashboard.store.evidence.save_rejections import save_polled
 from dashboard.store.rejections.counters import Arrivals, NamedCause, arrivals, causes, how_many
 from dashboard.store.rejections.search import search
-from dashboard.store.rejections.versions import save_polled
 from tests.builders import A_MOMENT, A_NETWORK, a_hash, a_record, seconds
 
 HOUR = timedelta(hours=1)

@@ -14,9 +14,10 @@ from hypothesis import strategies as st
 
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.store.engine.engine import Store, open_store
+from dashboard.store.evidence.save_rejections import save_polled
 from dashboard.store.rejections.fast_lookup import RejectionReader, TooManyVersions
 from dashboard.store.rejections.known_hashes import KnownHashes, head_of, load_heads
-from dashboard.store.rejections.versions import save_polled, visible
+from dashboard.store.rejections.versions import visible
 from tests.builders import A_MOMENT, A_NETWORK, ANOTHER_NETWORK, a_hash, a_record, seconds
 from tests.databases import new_store
 
@@ -41,7 +42,7 @@ def knows(known: KnownHashes, number: int) -> bool:
 
 @pytest.fixture
 def reader(store: Store) -> Iterator[RejectionReader]:
-    reader = store.rejection_reader()
+    reader = RejectionReader(store)
     yield reader
     reader.close()
 
@@ -93,7 +94,7 @@ def test_known_hashes_agree_with_a_plain_set(steps: list[tuple[str, int]]) -> No
         open_store(url) as store,
         open_store(url) as other,
     ):
-        reader = store.rejection_reader()
+        reader = RejectionReader(store)
         known, model = KnownHashes(reader), set[int]()
         known.adopt(load_heads(store))
         for step, number in steps:

@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 from dashboard.domain.exclusion import RejectionStage
 from dashboard.domain.rejection_filter import RejectionFilter
 from dashboard.store.engine.engine import Store
+from dashboard.store.evidence.save_rejections import save_reports
 from dashboard.store.rejections.counts import rank_senders
 from dashboard.store.rejections.pagination import leaf
-from dashboard.store.rejections.reports import LocatedReport, save_reports
+from dashboard.store.rejections.reports import LocatedReport
 from dashboard.store.rejections.search import search
 from tests.builders import A_MOMENT, A_NETWORK, ANOTHER_NETWORK, a_hash, a_report, an_address
 

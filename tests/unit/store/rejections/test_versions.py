@@ -14,14 +14,8 @@ from dashboard.domain.exclusion import (
     SaveStatus,
 )
 from dashboard.store.engine.engine import Store
-from dashboard.store.rejections.reports import save_report
-from dashboard.store.rejections.versions import (
-    newest,
-    row_of_record,
-    save_polled,
-    versions,
-    visible,
-)
+from dashboard.store.evidence.save_rejections import save_polled, save_report
+from dashboard.store.rejections.versions import newest, row_of_record, versions, visible
 from dashboard.store.schema import rejections
 from tests.builders import (
     A_MOMENT,

@@ -13,11 +13,12 @@ from dashboard.store.alerts.conditions import change, condition
 from dashboard.store.alerts.outbox import recent_notices
 from dashboard.store.engine.batching import LONGEST_STEP, Pace, next_rows
 from dashboard.store.engine.engine import Store
+from dashboard.store.evidence.save_rejections import save_polled, save_report
 from dashboard.store.observations import base_fees
 from dashboard.store.rejections.counters import how_many
+from dashboard.store.rejections.fast_lookup import RejectionReader
 from dashboard.store.rejections.known_hashes import KnownHashes, head_of, load_heads
-from dashboard.store.rejections.reports import save_report
-from dashboard.store.rejections.versions import save_polled, versions, visible
+from dashboard.store.rejections.versions import versions, visible
 from dashboard.store.retention.apply import keep_house
 from dashboard.store.schema import fee_rollups
 from dashboard.store.schema.columns import milliseconds_of
@@ -143,12 +144,12 @@ def test_rejection_that_is_seen_again_while_others_are_forgotten_stays(store: St
 
 def test_serve_answers_null_of_a_rejection_that_was_forgotten(store: Store) -> None:
     reject(store, 1, A_MOMENT - DAY)
-    known = KnownHashes(store.rejection_reader())
+    known = KnownHashes(RejectionReader(store))
     known.adopt(load_heads(store))
 
     forget(store, rejections=A_MOMENT)
 
-    reader = store.rejection_reader()
+    reader = RejectionReader(store)
     assert known.is_current()
     assert known.among([head_of(a_hash(1))])  # asked for, not answered for
     assert reader.visible([A_NETWORK], a_hash(1), A_MOMENT) is None

@@ -10,10 +10,11 @@ from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.rejection_filter import HashRange
 from dashboard.store.engine.engine import Store
 from dashboard.store.evidence.lookup_results import evidence, record_answers
-from dashboard.store.rejections.versions import save_polled
+from dashboard.store.evidence.save_rejections import save_polled
+from dashboard.store.rejections.search import hashes_labelled
 from dashboard.store.schema import tracked_labels
 from dashboard.store.tracking.cohorts import cohorts_of, note_rejected, watches
-from dashboard.store.tracking.edit import Remarks, amend, hashes_labelled, untrack
+from dashboard.store.tracking.edit import Remarks, amend, untrack
 from dashboard.store.tracking.search import (
     Standing,
     TrackedFilter,

@@ -1,0 +1,55 @@
+"""Save rejections, so that the cohorts of tracked hashes know in the same transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from sqlalchemy import Connection
+
+from dashboard.domain.exclusion import (
+    RejectedTransaction,
+    RejectionReport,
+    RejectionSource,
+    SaveStatus,
+)
+from dashboard.domain.quantity import NetworkId
+from dashboard.store.rejections import reports, versions
+from dashboard.store.rejections.reports import LocatedReport
+from dashboard.store.tracking.cohorts import note_rejected
+
+
+def save_polled(
+    connection: Connection, network_id: NetworkId, record: RejectedTransaction, now: datetime
+) -> int:
+    """Keep a version that upstream showed; return its id, the same for the same version."""
+    note_rejected(connection, network_id, [record.tx_hash])
+    return versions.save_polled(connection, network_id, record, now)
+
+
+def save_report(
+    connection: Connection,
+    report: RejectionReport,
+    network_id: NetworkId,
+    now: datetime,
+    source: RejectionSource = RejectionSource.REPORTED,
+) -> SaveStatus:
+    """Keep one report as `save_reports` keeps many."""
+    (status,) = save_reports(connection, [LocatedReport(report, network_id)], now, source)
+    return status
+
+
+def save_reports(
+    connection: Connection,
+    located: Sequence[LocatedReport],
+    now: datetime,
+    source: RejectionSource = RejectionSource.REPORTED,
+) -> list[SaveStatus]:
+    """Keep what nodes report, in this order; the same reason for the same hash changes nothing.
+
+    A version that was polled before it was reported is marked as reported.
+    """
+    saved = reports.save_reports(connection, located, now, source)
+    for network_id, hashes in saved.new_hashes().items():
+        note_rejected(connection, network_id, hashes)
+    return saved.statuses
