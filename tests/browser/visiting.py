@@ -9,7 +9,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from tests.browsing import SETTLED
 
-WIDTHS = pytest.mark.parametrize("width", [360, 1280])
+WIDTHS = pytest.mark.parametrize("width", [360, 768, 1280])
 SCHEMES = pytest.mark.parametrize("scheme", ["light", "dark"])
 _TEXT_CUT_OR_OUTSIDE: Final = """
 () => [...document.querySelector('[data-testid="stMain"]')

@@ -18,6 +18,7 @@ from dashboard.show.charts.figure import DrawnFigure, Part, typed
 from dashboard.show.charts.line_charts import (
     BUSY,
     GAP,
+    HATCH,
     HEADROOM,
     LINE,
     MEDIAN,
@@ -38,7 +39,7 @@ _COLOURS: Final = {
     "lowest to highest": "rgba(20,144,138,0.16)",
     "median to 90th percentile": "rgba(20,144,138,0.30)",
 }
-_HATCHED: Final = {"shape": "/", "size": 7, "fgopacity": 0.5}
+_HATCHED: Final = {"shape": "/", "size": 7, "fgcolor": HATCH, "fgopacity": 1}
 
 
 def fee_drawing(story: FeeStory, since: datetime, network: str, of: str = "Base fee") -> Drawing:
@@ -73,7 +74,8 @@ def fee_figure(story: FeeStory, since: datetime) -> DrawnFigure:
     layout = plain_layout(top, unit, HEIGHT)
     layout["xaxis"]["range"] = [since.timestamp() * 1000, story.until.timestamp() * 1000]
     layout["annotations"] = [
-        level_name(int(each[-1]) / wei_per_unit, look) for each, look in levels if each is not None
+        level_name(None if each is None else int(each[-1]) / wei_per_unit, look)
+        for each, look in levels
     ]
     return DrawnFigure(traces, layout)
 

@@ -14,6 +14,7 @@ CONFIG: Final = {"displayModeBar": False, "scrollZoom": False, "responsive": Tru
 _FONT: Final = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Noto Sans', sans-serif"
 LINE: Final = "#14908a"
 GAP: Final = "rgba(122,136,148,0.16)"
+HATCH: Final = "rgba(122,136,148,0.55)"
 _THRESHOLD: Final = "#c9771a"
 _QUIET: Final = "#7a8894"
 _GRID: Final = "rgba(122,136,148,0.22)"
@@ -84,14 +85,18 @@ def plain_layout(top: float, unit: str, height: int) -> dict[str, Any]:
     }
 
 
-def level_name(height: float, look: LevelLook) -> dict[str, object]:
-    """Return the name of a level in the right margin, where no line can run through it."""
+def level_name(height: float | None, look: LevelLook) -> dict[str, object]:
+    """Return the name of a level in the right margin, where no line can run through it.
+
+    A level that is not drawn, of height None, keeps its place: `style.css` knows names by that.
+    """
     return {
         "text": look.name,
         "font": {"color": look.colour, "size": 12},
         "x": 1,
         "xref": "paper",
-        "y": height,
+        "y": height or 0,
+        "visible": height is not None,
         "xanchor": "left",
         "xshift": 4,
         "yanchor": look.yanchor,

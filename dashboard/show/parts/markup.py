@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from html import escape
+from typing import Final
+
+_JOINTS: Final = re.compile(r"(?<=[_@])(?=.)")
 
 
 class Markup(str):
@@ -28,3 +32,8 @@ def element(tag: str, *children: str, **attributes: str | None) -> Markup:
 def join(*children: str) -> Markup:
     """Put pieces one after the other, each foreign one escaped."""
     return Markup("".join(c if isinstance(c, Markup) else escape(c) for c in children))
+
+
+def breakable(name: str) -> Markup:
+    """Let a long name or address break where its parts meet, and only else inside of them."""
+    return Markup("<wbr>".join(escape(part) for part in _JOINTS.split(name)))

@@ -14,7 +14,7 @@ from dashboard.domain.reason import parse_reason
 from dashboard.domain.reason_names import name_of
 from dashboard.show.parts.badges import badge
 from dashboard.show.parts.links import lookup_link
-from dashboard.show.parts.markup import Markup, element, join
+from dashboard.show.parts.markup import Markup, breakable, element, join
 from dashboard.show.parts.table import table
 from dashboard.show.queries.alerts import PostedNotice
 from dashboard.show.text import moment
@@ -71,7 +71,7 @@ def _row(posted: PostedNotice, network: str) -> tuple[Markup | str, ...]:
     return (
         owed,
         _what(notice, network),
-        visible(notice.recipient.address, _LONGEST_ADDRESS),
+        breakable(visible(notice.recipient.address, _LONGEST_ADDRESS)),
         join(badge(*_POST[notice.state]), element("div", _when(notice), class_="lw-quiet")),
         join(_answer(notice), _log(posted)),
     )

@@ -51,16 +51,16 @@ def _row_head(stored: StoredRejection, flags: RowFlags, now: datetime) -> Markup
     dated = dated_apart(stored)
     claimed = element("span", dated, title=moment(record.timestamp)) if dated else Markup()
     when = element("time", age(seen_at, now), title=f"seen {moment(seen_at)}")
-    return element(
+    head = element(
         "div",
         badge("bad", "✕", record.tx_rejection_stage),
         tracked,
         element("span", flags.network),
-        module,
-        claimed,
         element("span", when, class_="lw-end"),
         class_="lw-row",
     )
+    about = join(module, claimed)
+    return join(head, element("div", about, class_="lw-row lw-about")) if about else head
 
 
 def dated_apart(stored: StoredRejection) -> str:

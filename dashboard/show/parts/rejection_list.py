@@ -8,7 +8,7 @@ from dashboard.domain.exclusion import CLOCK_IS_WRONG, StoredRejection
 from dashboard.domain.reason import Reason, overrun
 from dashboard.show.parts.badges import badge
 from dashboard.show.parts.links import lookup_link
-from dashboard.show.parts.markup import Markup, element, join
+from dashboard.show.parts.markup import Markup, breakable, element, join
 from dashboard.show.parts.rejection import dated_apart, reason_words
 from dashboard.show.parts.table import table
 from dashboard.show.queries.source import Source
@@ -36,7 +36,7 @@ def _row(stored: StoredRejection, source: Source) -> tuple[Markup | str, ...]:
         seen,
         source.network_name(stored.network_id),
         badge("bad", "✕", record.tx_rejection_stage),
-        reason.module or "",
+        breakable(reason.module or ""),
         _lines(reason),
         reason_words(reason),
         lookup_link(record.tx_hash),

@@ -29,7 +29,7 @@ _BASE: Final = (
 """Tells Streamlit's script where its server is; else it asks below the page first, for a 404."""
 
 _STYLE: Final = Markup(
-    "<style>:root{color-scheme:light dark}"
+    "<style>:root{color-scheme:light dark;background:Canvas;color:CanvasText}"
     "body{font:1rem/1.5 system-ui,sans-serif;max-width:40rem;margin:4rem auto;padding:0 1rem}"
     "code{overflow-wrap:anywhere}li{margin:.25rem 0}</style>"
 )
@@ -102,10 +102,13 @@ def not_found(path: str) -> str:
         ),
         element(
             "body",
-            element("h1", "Page not found"),
-            element("p", "There is no page at ", element("code", visible(path, 200)), "."),
-            element("p", "These are the pages of Linewatch:"),
-            element("ul", join(*links)),
+            element(
+                "main",
+                element("h1", "Page not found"),
+                element("p", "There is no page at ", element("code", visible(path, 200)), "."),
+                element("p", "These are the pages of Linewatch:"),
+                element("ul", join(*links)),
+            ),
         ),
         lang="en",
     )

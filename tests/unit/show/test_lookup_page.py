@@ -85,7 +85,7 @@ def test_lookup_of_more_than_an_address_holds_has_a_link(store: Store) -> None:
     lookup_id = page.query_params["list"]
 
     assert asked == hashes
-    assert "stands for all 1,270 transactions" in words_of(page)
+    assert "To pass on all 1,270 transactions, copy the address" in words_of(page)
     assert "1,270 transactions: 1,270 not checked yet." in words_of(reopened(desk, lookup_id))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dashboard.show.parts.markup import element, join
+from dashboard.show.parts.markup import breakable, element, join
 
 
 def test_foreign_text_inside_an_element_is_escaped() -> None:
@@ -27,3 +27,10 @@ def test_attribute_without_a_value_is_left_out() -> None:
     assert element("p", class_="a", title=None, aria_hidden="true") == (
         '<p class="a" aria-hidden="true"></p>'
     )
+
+
+def test_long_name_breaks_where_its_parts_meet() -> None:
+    assert breakable("BLAKE_<b>") == "BLAKE_<wbr>&lt;b&gt;"
+    assert breakable("gone@example.org") == "gone@<wbr>example.org"
+    assert breakable("HUB") == "HUB"
+    assert breakable("") == ""

@@ -129,12 +129,17 @@ def test_levels_are_drawn_as_they_were() -> None:
     assert array(level["y"]).tolist() == [10, 12, 12, 12]
 
 
+def names_in(figure: dict[str, Any]) -> dict[str, bool]:
+    """Return the name of each level in its place, and whether it is shown."""
+    return {each["text"]: each["visible"] for each in figure["layout"]["annotations"]}
+
+
 def test_level_that_is_not_known_is_neither_drawn_nor_named() -> None:
     figure = fee_figure(a_story(1, 1, usual=None), A_MOMENT).to_dict()
 
     (level,) = (trace for trace in figure["data"] if trace["name"] == "median level")
     assert np.isnan(array(level["y"])).all()
-    assert [annotation["text"] for annotation in figure["layout"]["annotations"]] == ["busy"]
+    assert names_in(figure) == {"median": False, "busy": True}
 
 
 def test_level_that_is_noise_is_neither_drawn_nor_named() -> None:
@@ -142,7 +147,7 @@ def test_level_that_is_noise_is_neither_drawn_nor_named() -> None:
 
     (level,) = (trace for trace in figure["data"] if trace["name"] == "busy level")
     assert np.isnan(array(level["y"])).all()
-    assert [annotation["text"] for annotation in figure["layout"]["annotations"]] == ["median"]
+    assert names_in(figure) == {"median": True, "busy": False}
     assert figure["layout"]["yaxis"]["range"][1] == pytest.approx(9 * 1.12)
 
 

@@ -45,6 +45,7 @@ async def test_unknown_address_is_named_and_pages_are_linked(path: str, link: st
     assert response.status_code == 404
     assert f"<code>{path}</code>" in response.text
     assert f'href="{link}"' in response.text
+    assert "<main>" in response.text
     assert "the index" not in response.text
 
 
