@@ -10,19 +10,19 @@ from dashboard.domain.printing import moment
 from dashboard.domain.reason import Reason, ReasonKind
 
 _UNKNOWN: Final = (
-    "Ask a node which nonce it expects of this sender next (eth_getTransactionCount), which is not "
-    "known here. If that is {nonce}, the sender's later transactions wait behind it: send another "
-    "transaction with nonce {nonce}, if only a transfer of nothing to itself."
+    "Which nonce the node expects next from this sender is not known here: ask a node "
+    "(eth_getTransactionCount). If it is {nonce}, the sender's later transactions wait for it: "
+    "send another transaction with nonce {nonce}; a transfer of zero to the sender itself will do."
 )
 _STUCK: Final = (
-    "The node expected just this nonce {nonce} of the sender next ({at}), so the sender's later "
-    "transactions wait behind it: send another transaction with nonce {nonce}, if only a transfer "
-    "of nothing to itself."
+    "At {at} the node expected nonce {nonce} next from this sender, which is the nonce of this "
+    "transaction. The sender's later transactions wait for it: send another transaction with nonce "
+    "{nonce}; a transfer of zero to the sender itself will do."
 )
 _BEHIND: Final = (
-    "The node expected nonce {next_nonce} of this sender next ({at}), so nonce {nonce} is not yet "
-    "what holds things up: use the nonces before it first, then send another transaction with "
-    "nonce {nonce}, if only a transfer of nothing to itself."
+    "At {at} the node expected nonce {next_nonce} next from this sender, so an earlier nonce than "
+    "{nonce} is missing. Use the nonces before {nonce} first, then send another transaction with "
+    "nonce {nonce}; a transfer of zero to the sender itself will do."
 )
 _PASSED: Final = "Nonce {nonce} of this sender is used by now, so nothing waits behind it."
 _NOT_FINAL: Final = (

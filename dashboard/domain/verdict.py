@@ -145,7 +145,7 @@ def _record_seen(evidence: Evidence) -> str:
 
 def _no_receipt(evidence: Evidence) -> str:
     end = evidence.follow_up
-    return "" if end is None else f" No receipt for it {_moment(end.answered_at)}."
+    return "" if end is None else f" At {_moment(end.answered_at)} there was no receipt for it."
 
 
 def _unanswered(evidence: Evidence) -> Verdict:

@@ -44,8 +44,12 @@ them up, 2,200 at most, and never value by value.
 """
 
 
+_ALWAYS: Final = timedelta(days=7)
+"""Offered from the first day, so that Fees never offers less than the Overview that leads to it."""
+
+
 def spans_worth_offering(first_seen_at: datetime | None, now: datetime) -> tuple[Span, ...]:
-    """Return the lengths up to the first that shows all that is kept; the shortest always."""
-    kept = timedelta() if first_seen_at is None else now - first_seen_at
+    """Return the lengths up to the first that shows all that is kept, and always up to a week."""
+    kept = _ALWAYS if first_seen_at is None else max(now - first_seen_at, _ALWAYS)
     needed = next((i for i, span in enumerate(SPANS) if span.length >= kept), len(SPANS) - 1)
     return SPANS[: needed + 1]

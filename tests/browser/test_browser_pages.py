@@ -56,7 +56,7 @@ def test_messy_paste_is_answered_and_shareable(context: BrowserContext, site: st
         page.get_by_text("2 transactions: 1 rejected; 1 no rejection on record.")
     ).to_be_visible()
     expect(page.get_by_role("alert")).to_contain_text("0x12ab has 4 hexadecimal digits")
-    expect(page.get_by_text("left out once")).to_be_visible()
+    expect(page.get_by_text("1 duplicate was left out")).to_be_visible()
     assert page.url.endswith(f"/lookup?tx={tx_hash(2)}&tx={tx_hash(120)}")
 
 

@@ -202,7 +202,7 @@ def busy_in_words(story: FeeStory) -> str | None:
     if share(judged) != share(1.0):
         of = f"the time that was judged, which is {share(judged)} of {of}"
     is_little = busy > 0 and share(busy) == share(0.0)
-    return f"Above the busy level for {'less than 1%' if is_little else share(busy)} of {of}."
+    return f"Above the busy threshold for {'less than 1%' if is_little else share(busy)} of {of}."
 
 
 def longest_usual_silence(steps: FeeSteps, period: timedelta) -> timedelta:

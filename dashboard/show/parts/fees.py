@@ -117,17 +117,19 @@ def _busy(story: FeeStory) -> list[str]:
 
 
 def _unread(story: FeeStory) -> list[str]:
-    """Say between what the busy level moved, where it cannot be drawn."""
+    """Say between what the busy threshold moved, where it cannot be drawn."""
     level = story.threshold
     if level is None or story.can_be_read(level):
         return []
     lowest, highest = (" ".join(fee(Wei(int(edge)))) for edge in (level.min(), level.max()))
-    return [f"The busy level moved between {lowest} and {highest}, too often to be drawn."]
+    return [f"The busy threshold moved between {lowest} and {highest}, too often to be drawn."]
 
 
 def _gaps(story: FeeStory) -> list[str]:
     gaps = story.gaps()
-    said = ["No gaps since." if story.begins_late else "No gaps."]
+    said = (
+        [] if story.silences_inside() else ["No gaps since." if story.begins_late else "No gaps."]
+    )
     if gaps:
         longest = max(gaps, key=_length)
         many = f"{len(gaps)} gaps (hatched), the longest:" if gaps[1:] else "1 gap (hatched):"
@@ -139,7 +141,9 @@ def _blocks(story: FeeStory) -> list[str]:
     """Say how many of the blocks the extremes are of, where that is not all of them."""
     seen = story.block_share()
     if seen is None:
-        return ["How many of the blocks that are is not known: the network names no block_time."]
+        return [
+            "Which share of all blocks was seen is not known: the network has no block_time set."
+        ]
     if seen >= _ALL:
         return []
     return [f"{share(seen)} of the blocks were seen; the others may lie above or below."]
@@ -151,9 +155,9 @@ def _silences(story: FeeStory) -> list[str]:
     if not inside:
         return []
     longest = max(inside, key=lambda step: step.longest_gap)
-    many = "1 step holds" if len(inside) == 1 else f"{len(inside)} steps hold"
+    many = "1 step has a gap" if len(inside) == 1 else f"{len(inside)} steps have gaps"
     said = (
-        f"{many} a shorter gap that is not drawn, the longest: {span(longest.longest_gap)} "
+        f"{many} too short to be drawn, the longest: {span(longest.longest_gap)} "
         f"between {longest.first_at:%d %b %H:%M} and {longest.last_at:%d %b %H:%M} UTC."
     )
     return [said]

@@ -24,8 +24,8 @@ def wrong_texts(paste: Paste) -> None:
         listed = element("ul", *named, rest)
         st.html(element("div", headline, listed, class_="lw-notice bad", role="alert"))
     if paste.repeated:
-        times = "once" if paste.repeated == 1 else f"{paste.repeated} times"
-        said = f"A hash that was given before was left out {times}."
+        many = "1 duplicate was" if paste.repeated == 1 else f"{paste.repeated:,} duplicates were"
+        said = f"{many} left out."
         st.html(element("p", said, class_="lw-quiet"))
 
 

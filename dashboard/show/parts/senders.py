@@ -32,6 +32,9 @@ def senders_part(desk: Desk, network_ids: Sequence[NetworkId]) -> None:
 
 
 def _watch(desk: Desk, text: str, label: str, network_ids: Sequence[NetworkId]) -> None:
+    if not text.strip():
+        notice("busy", "Nobody was added.", "Give the address of the sender: 0x and 40 digits.")
+        return
     try:
         sender = Address.parse(text.strip())
         (is_new,) = desk.senders.watch([sender], network_ids, label)

@@ -22,7 +22,7 @@ from dashboard.store.monitoring.upstream_failures import StandingFailure
 GIVES: Final = {
     Operation.SUGGESTED_GAS_FEES: "Base fee, congestion, suggested fees",
     Operation.BASE_FEE_HISTORY: "Base fees of past blocks",
-    Operation.BASE_FEE_PERCENTILE: "Usual base fee",
+    Operation.BASE_FEE_PERCENTILE: "Median base fee",
     Operation.BUSY_THRESHOLD: "Busy threshold",
     Operation.EXCLUSION_STATUS: "Rejections of tracked transactions",
     Operation.TRANSACTION_RECEIPT: "Inclusion of tracked transactions",

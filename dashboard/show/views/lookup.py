@@ -88,8 +88,10 @@ def page() -> None:
         paste = _asked_for(desk)
         wrong_texts(paste)
         if paste.hashes and Address.current().lookup_id:
-            said = f"The address of this page stands for all {transactions(len(paste.hashes))}."
-            st.html(f'<p class="lw-quiet">{said} Pass it on.</p>')
+            said = (
+                f"To pass on all {transactions(len(paste.hashes))}, copy the address of this page."
+            )
+            st.html(f'<p class="lw-quiet">{said}</p>')
     with answers:
         if paste.hashes:
             _ask_on_opening(desk, paste.hashes)

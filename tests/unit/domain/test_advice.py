@@ -37,9 +37,15 @@ def test_advice_names_the_nonce_that_is_stuck() -> None:
 @pytest.mark.parametrize(
     ("next_nonce", "step"),
     [
-        (None, "Ask a node which nonce it expects of this sender next"),
-        (7, "The node expected just this nonce 7 of the sender next (2026-11-20 12:00:00 UTC)"),
-        (5, "The node expected nonce 5 of this sender next (2026-11-20 12:00:00 UTC), so nonce 7 "),
+        (None, "Which nonce the node expects next from this sender is not known here"),
+        (
+            7,
+            "At 2026-11-20 12:00:00 UTC the node expected nonce 7 next from this sender, which is ",
+        ),
+        (
+            5,
+            "At 2026-11-20 12:00:00 UTC the node expected nonce 5 next from this sender, so an ",
+        ),
         (8, "Nonce 7 of this sender is used by now"),
     ],
 )
@@ -52,8 +58,8 @@ def test_advice_knows_whose_turn_it_is(next_nonce: int | None, step: str) -> Non
 def test_advice_without_a_word_of_the_node_claims_nothing_about_the_nonce() -> None:
     step = advise(parse_reason(MMU_OVER), 340)[1]
 
-    assert step.startswith("Ask a node which nonce it expects")
-    assert "If that is 340, the sender's later transactions wait behind it" in step
+    assert step.startswith("Which nonce the node expects next from this sender is not known here")
+    assert "If it is 340, the sender's later transactions wait for it" in step
 
 
 def test_operation_that_a_table_shows_as_unsupported_is_told_to_be_avoided() -> None:

@@ -233,7 +233,7 @@ def test_nonce_seen_as_used_only_once_does_not_make_it_replaced() -> None:
 
 
 def test_missing_receipt_is_told_with_its_time() -> None:
-    said = "No receipt for it 2026-11-20 12:00:00 UTC."
+    said = "At 2026-11-20 12:00:00 UTC there was no receipt for it."
 
     assert concluded(records=(a_record(),), follow_up=NO_RECEIPT).rests_on.endswith(said)
     assert answered(follow_up=NO_RECEIPT).rests_on.endswith(said)

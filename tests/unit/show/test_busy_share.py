@@ -66,6 +66,6 @@ def test_told_share_is_the_true_one_at_every_length(store: Store) -> None:
     true = {span.name: true_share(fees > thresholds, span) for span in LONG}
     assert len({f"{each:.0%}" for each in true.values()}) > 2
     assert {name: view and busy_in_words(view.story) for name, view in views.items()} == {
-        name: f"Above the busy level for {share:.0%} of the time that was seen."
+        name: f"Above the busy threshold for {share:.0%} of the time that was seen."
         for name, share in true.items()
     }

@@ -112,7 +112,7 @@ def test_nonce_behind_others_is_told_so(desk: Desk, store: Store) -> None:
     assert (
         finding_of(desk, tx_hash(2))
         .next_steps()[1]
-        .startswith("The node expected nonce 0 of this sender next (2026-11-20 11:59:00 UTC)")
+        .startswith("At 2026-11-20 11:59:00 UTC the node expected nonce 0 next from this sender")
     )
 
 

@@ -68,14 +68,14 @@ def test_page_says_what_the_chart_shows(desk: Desk) -> None:
     words = words_of(visit("fees", desk, network="Devnet"))
 
     assert "Base fee, last 1 h" in words
-    assert re.search(r"Above the busy level for \d+% of the time that was", words)
+    assert re.search(r"Above the busy threshold for \d+% of the time that was", words)
     assert "1 gap (hatched): 5 min from 20 Nov 11:30 UTC." in words
 
 
 def test_page_says_of_how_many_blocks_its_extremes_are(desk: Desk, store: Store) -> None:
     fast = replace(SIMULATED, block_time=SIMULATED.gas_period / 2)
 
-    assert "How many of the blocks that are is not known" in words_of(visit("fees", desk))
+    assert "Which share of all blocks was seen is not known" in words_of(visit("fees", desk))
     words = words_of(visit("fees", Desk(store, (fast,), None, lambda: NOW)))
     assert re.search(r"\d+% of the blocks were seen; the others may lie above or below.", words)
 
@@ -142,7 +142,7 @@ def test_flat_chain_is_told_by_its_priority_fee(store: Store) -> None:
 
     assert "The base fee never moves here: 7 wei." in words
     assert "3.0000 gwei is above 1.0000 gwei, the 90th percentile of its last 24 h." in words
-    assert "Medium priority fee, last 10 min" in words
+    assert "Medium priority fee, last 1 h" in words
     assert "Busy: Flat." in words
     assert "Flat fee" in words
     assert "How long it was busy is not counted where the base fee never moves." in words

@@ -7,6 +7,7 @@ from datetime import timedelta
 import pytest
 
 from dashboard.show.time_ranges import SPANS, Span, spans_worth_offering
+from dashboard.show.views.overview import SPANS as OVERVIEW_SPANS
 from tests.builders import A_MOMENT
 
 MINUTE, HOUR, DAY = (timedelta(**{unit: 1}) for unit in ("minutes", "hours", "days"))
@@ -15,9 +16,8 @@ MINUTE, HOUR, DAY = (timedelta(**{unit: 1}) for unit in ("minutes", "hours", "da
 @pytest.mark.parametrize(
     ("kept", "longest"),
     [
-        (timedelta(0), "10 min"),
-        (10 * MINUTE, "10 min"),
-        (11 * MINUTE, "1 h"),
+        (timedelta(0), "7 d"),
+        (7 * DAY, "7 d"),
         (8 * DAY, "30 d"),
         (900 * DAY, "3 y"),
         (9000 * DAY, "10 y"),
@@ -29,8 +29,10 @@ def test_lengths_are_offered_as_far_as_data_reaches(kept: timedelta, longest: st
     assert spans[-1].name == longest
 
 
-def test_network_without_data_has_the_shortest_length() -> None:
-    assert spans_worth_offering(None, A_MOMENT) == SPANS[:1]
+def test_network_without_data_has_more_lengths_than_the_overview() -> None:
+    offered = spans_worth_offering(None, A_MOMENT)
+
+    assert set(offered) > set(OVERVIEW_SPANS.values())
 
 
 @pytest.mark.parametrize("span", SPANS, ids=lambda span: span.name)

@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 from dashboard.show.charts.fee_story import BusyCounts, busy_in_words, longest_usual_silence
+from dashboard.show.parts.fees import story_in_words
+from dashboard.show.time_ranges import SPANS
 from tests.builders import A_MOMENT, seconds
 from tests.unit.show.stories import STEP, a_step, a_story, in_columns
 
@@ -76,11 +78,12 @@ def test_words_tell_the_share_and_of_what_it_is() -> None:
     nothing = BusyCounts(np.zeros(2, int), np.zeros(2, int))
 
     assert (
-        busy_in_words(a_story(11, 9)) == "Above the busy level for 50% of the time that was seen."
+        busy_in_words(a_story(11, 9))
+        == "Above the busy threshold for 50% of the time that was seen."
     )
     assert busy_in_words(a_story(1, 1, 1, 1, busy=part)) == (
-        "Above the busy level for 100% of the time that was judged, which is 25% of the time that "
-        "was seen."
+        "Above the busy threshold for 100% of the time that was judged, which is 25% of the time "
+        "that was seen."
     )
     assert "less than 1%" in str(busy_in_words(a_story(11, *[9] * 400)))
     assert (
@@ -101,6 +104,16 @@ def test_silence_inside_of_a_step_is_told_where_it_is_longer_than_usual() -> Non
     silent = a_step(1, 1, 2, lasts=hour, longest_gap=seconds(16))
 
     assert a_story(steps=[quiet, silent]).silences_inside() == [silent]
+
+
+def test_words_never_say_that_there_are_no_gaps_beside_one() -> None:
+    hour = timedelta(hours=1)
+    silent = a_step(0, 1, 2, lasts=hour, longest_gap=seconds(30))
+
+    words = story_in_words(a_story(steps=[silent, a_step(1, 1, 2, lasts=hour)]), "Fee", SPANS[5])
+
+    assert "1 step has a gap too short to be drawn, the longest: 30 s between" in words
+    assert "No gaps" not in words
 
 
 def test_silence_before_a_step_is_not_one_inside_of_it() -> None:
