@@ -54,7 +54,7 @@ class AllowedHosts:
         if match is None:
             return False
         name = _plain(match["host"])
-        return name == "localhost" or name in self.names or _is_address(name)
+        return name in self.names or needs_no_permission(name)
 
     def _allows_origin(self, text: str, host: str) -> bool:
         """Whether a page may call: our own, or one under a name that is ours whatever its port.
@@ -67,6 +67,14 @@ class AllowedHosts:
         if match is None:
             return False
         return match["authority"].lower() == host.lower() or _plain(match["host"]) in self.names
+
+
+def needs_no_permission(host: str) -> bool:
+    """Whether no web site can have this host, in lower case, point at us: ours whatever listens.
+
+    That holds for requests to it alone: what else listens there, on another port, is not ours.
+    """
+    return host == "localhost" or _is_address(host)
 
 
 def origin_authority(origin: str) -> str | None:

@@ -6,7 +6,12 @@ from typing import Final
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from dashboard.domain.allowed_hosts import AllowedHosts, host_of, origin_authority
+from dashboard.domain.allowed_hosts import (
+    AllowedHosts,
+    host_of,
+    needs_no_permission,
+    origin_authority,
+)
 from dashboard.logs import get_logger
 from dashboard.settings import Settings
 
@@ -22,8 +27,9 @@ _log = get_logger("host check")
 
 def allowed_hosts(settings: Settings, *, with_cors: bool = False) -> AllowedHosts:
     """Return the names of this machine; `with_cors`: with the origins that may call serve."""
-    bound = (settings.pages.host, settings.serve.host, settings.devnet.host)
-    names = {name.lower() for name in (*settings.http.allowed_hosts, *bound)}
+    bound = {settings.pages.host, settings.serve.host, settings.devnet.host}
+    named = {host for host in bound if not needs_no_permission(host)}
+    names = {name.lower() for name in (*settings.http.allowed_hosts, *named)}
     if public := host_of(settings.pages.public_url):
         names.add(public)
     return AllowedHosts(

@@ -70,6 +70,8 @@ def ask(installation: Installation, door: str, host: str, origin: str | None = N
         ("evil.example:PORT", "http://evil.example:PORT"),
         ("127.0.0.1:PORT", "http://evil.example"),
         ("127.0.0.1:PORT", "null"),
+        ("127.0.0.1:PORT", "http://127.0.0.1:9"),
+        ("localhost:PORT", "http://127.0.0.1:PORT"),
     ],
 )
 def test_foreign_site_is_refused_in_words(
