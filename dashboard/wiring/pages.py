@@ -29,7 +29,7 @@ from dashboard.settings import Settings, load_settings
 from dashboard.show.preload import warm_up
 from dashboard.show.queries.queries import Desk, register
 from dashboard.show.web.framework_logs import join_framework_logs
-from dashboard.show.web.upload_bound import UploadBound, largest_message
+from dashboard.show.web.upload_bound import UploadBound, UploadLimits, largest_message
 from dashboard.wiring.cards import card_of
 from dashboard.wiring.clock import utc_now
 from dashboard.wiring.host_check import HostCheck, allowed_hosts
@@ -80,7 +80,7 @@ def pages_host_check(app: ASGIApp) -> HostCheck:
 def pages_upload_bound(app: ASGIApp) -> UploadBound:
     """Bound what browsers may upload to the pages."""
     pages = load_settings().pages
-    return UploadBound(app, pages.uploads_per_session, pages.uploads_in_all)
+    return UploadBound(app, UploadLimits(pages.uploads_per_session, pages.uploads_in_all))
 
 
 def pages_lifespan(

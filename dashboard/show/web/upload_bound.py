@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import timedelta
 from typing import Final
 
 from starlette.datastructures import Headers
@@ -16,8 +18,18 @@ from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileMan
 from streamlit.runtime.runtime_util import get_max_widget_state_size_bytes
 
 _PATH: Final = re.compile(r"/_stcore/upload_file/(?P<session>[^/]+)/[^/]+")
-_LONGEST: Final = 60
-"""Seconds that one upload may take: while it lasts, its bytes count as held."""
+
+
+@dataclass(frozen=True, slots=True)
+class UploadLimits:
+    """How many bytes one session may hold, how many all may, and what one upload may take.
+
+    While an upload lasts, its bytes count as held.
+    """
+
+    per_session: int
+    in_all: int
+    longest: timedelta = timedelta(minutes=1)
 
 
 def largest_message() -> int:
@@ -31,11 +43,16 @@ class UploadBound:
     Streamlit itself bounds each file only, and keeps it in memory as long as its session lasts.
     """
 
-    def __init__(self, app: ASGIApp, per_session: int, in_all: int) -> None:
-        """Let so many bytes through to the app."""
+    def __init__(
+        self,
+        app: ASGIApp,
+        limits: UploadLimits,
+        held: Callable[[], Mapping[str, int]] | None = None,
+    ) -> None:
+        """Let so many bytes through to the app; `held`: how many it keeps of each session."""
         self._app = app
-        self._per_session = per_session
-        self._in_all = in_all
+        self._limits = limits
+        self._held = held or held_by_streamlit
         self._coming: Counter[str] = Counter()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -51,7 +68,7 @@ class UploadBound:
             return
         self._coming[match["session"]] += length
         try:
-            async with asyncio.timeout(_LONGEST):
+            async with asyncio.timeout(self._limits.longest.total_seconds()):
                 await self._app(scope, receive, send)
         except TimeoutError:
             await PlainTextResponse("The upload did not come in time.", 408)(scope, receive, send)
@@ -60,17 +77,17 @@ class UploadBound:
             self._coming += Counter()  # forgets sessions of which nothing comes any more
 
     def _refusal(self, session: str, length: int | None) -> PlainTextResponse | None:
-        held = _held()
+        held, limits = self._held(), self._limits
         size = length or 0
-        if held.get(session, 0) + self._coming[session] + size > self._per_session:
+        if held.get(session, 0) + self._coming[session] + size > limits.per_session:
             return PlainTextResponse(
-                f"A session may hold {self._per_session} bytes of uploads "
+                f"A session may hold {limits.per_session} bytes of uploads "
                 "(pages.uploads_per_session): upload less, or reload the page.",
                 413,
             )
-        if sum(held.values()) + self._coming.total() + size > self._in_all:
+        if sum(held.values()) + self._coming.total() + size > limits.in_all:
             return PlainTextResponse(
-                f"All uploads together may hold {self._in_all} bytes (pages.uploads_in_all): "
+                f"All uploads together may hold {limits.in_all} bytes (pages.uploads_in_all): "
                 "try again when others have left.",
                 413,
             )
@@ -94,7 +111,7 @@ def _length(scope: Scope) -> int | None:
     return int(text) if re.fullmatch(r"\d{1,15}", text, re.ASCII) else None
 
 
-def _held() -> Mapping[str, int]:
+def held_by_streamlit() -> Mapping[str, int]:
     """Return how many bytes each session holds."""
     manager = get_instance().uploaded_file_mgr
     assert isinstance(manager, MemoryUploadedFileManager)  # noqa: S101 - the app of Streamlit makes no other
