@@ -77,8 +77,9 @@ def _overlap(one: str, other: str) -> bool:
 def _check_public_url(settings: Settings) -> Iterator[Finding]:
     url = settings.pages.public_url
     if url and not (_PUBLIC_URL.fullmatch(url) and host_of(url)):
+        named = "holds a login" if "@" in url else f"is {shorten(url)}"  # never quote a password
         said = (
-            f"is {shorten(url)}, which no browser opens: write an address such as "
+            f"{named}, which no browser opens: write an address such as "
             "https://linewatch.example, or leave it empty"
         )
         yield ("pages", "public_url"), said

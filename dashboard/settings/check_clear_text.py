@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Final
 from urllib.parse import urlsplit
@@ -20,6 +21,9 @@ Finding = tuple[Path, str]
 _CLEAR: Final = ("http://", "ws://")
 _SHORTEST_KEY: Final = 16
 """Characters of a part of an address from which on it may be a key."""
+
+_CALLED_KEY: Final = re.compile(r"(?:key|token|secret|auth|pass\w*|pwd)=[^&]", re.IGNORECASE)
+"""A parameter that by its name holds a key, however short."""
 
 
 def check_clear_text(settings: Settings) -> Iterator[Finding]:
@@ -92,7 +96,8 @@ def _check_endpoint(
 
 
 def _may_hold_key(url: str) -> bool:
-    """Whether an address holds a login, or anything as long as a key."""
+    """Whether an address holds a login, anything as long as a key, or what is called one."""
     address = urlsplit(url)
     parts = [*address.path.split("/"), *address.query.replace("=", "&").split("&")]
-    return "@" in address.netloc or any(len(part) >= _SHORTEST_KEY for part in parts)
+    is_long = any(len(part) >= _SHORTEST_KEY for part in parts)
+    return "@" in address.netloc or is_long or _CALLED_KEY.search(address.query) is not None

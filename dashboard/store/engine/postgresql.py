@@ -13,6 +13,7 @@ from datetime import timedelta
 from typing import Any, Final
 
 import psycopg
+from psycopg.pq import Conninfo
 from sqlalchemy import URL, Connection, Engine, create_engine, event, text
 from sqlalchemy.pool import NullPool
 
@@ -70,13 +71,15 @@ class PostgresqlServer:
         self.name = f"The store {url.database} at {url.host or 'the local server'}"
 
     def clear_text_hosts(self) -> Sequence[str]:
-        """Return the hosts that the address names, where libpq may do without TLS.
+        """Return the hosts that the address or PGHOST names, where libpq may do without TLS.
 
         By itself it does (`sslmode=prefer`) where a server, or somebody on the way, says so.
         """
-        if self._option("sslmode", "prefer") in _TLS_MODES:
+        if self._option("sslmode", _of_environment("sslmode")) in _TLS_MODES:
             return ()
-        given = [self._url.host or "", *self._listed("host"), *self._listed("hostaddr")]
+        named = [self._url.host or "", *self._listed("host")]
+        addresses = self._listed("hostaddr") or [_of_environment("hostaddr")]
+        given = [*(named if any(named) else [_of_environment("host")]), *addresses]
         hosts = [host for text in given for host in text.split(",")]
         return [_without_port(host) for host in hosts if host and not host.startswith(("/", "@"))]
 
@@ -216,6 +219,12 @@ def _use(connection: psycopg.Connection, _record: object) -> None:
     if connection.execute(query, [USING_LOCK]).fetchone() != (True,):
         raise StoreUnavailable("The store is being restored or moved: try again when that is done")
     connection.rollback()
+
+
+def _of_environment(keyword: str) -> str:
+    """Return what libpq takes where an address says nothing, from PGHOST and its kin."""
+    values = {option.keyword: option.val or b"" for option in Conninfo.get_defaults()}
+    return values.get(keyword.encode(), b"").decode()
 
 
 def _without_port(host: str) -> str:

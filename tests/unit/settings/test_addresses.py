@@ -17,7 +17,7 @@ MISTAKES = {
     ),
     "an address of the pages with a login": (
         "[pages]\npublic_url = 'https://me:pw@linewatch.example'\n",
-        ("pages.public_url", "no browser opens"),
+        ("pages.public_url", "holds a login, which no browser opens"),
     ),
     "two roles on one port": (
         "[pages]\nport = 8502\n",

@@ -39,6 +39,11 @@ CLEAR = {
         "networks.mine.node.url",
         "its key could be read",
     ),
+    "a short key that is called one": (
+        NETWORK + "node = { url = 'http://node.example/?apikey=c4nary' }\n",
+        "networks.mine.node.url",
+        "its key could be read",
+    ),
     "a login in the address of a second node": (
         NETWORK + "nodes = [{ url = 'ws://me:c4nary@node.example' }]\n",
         "networks.mine.nodes.0.url",
@@ -102,3 +107,15 @@ def test_store_is_not_moved_to_where_it_could_be_read_on_the_way(tmp_path: Path)
 
     with pytest.raises(InputError, match=r"The new address lets 'db\.example' do without TLS"):
         move_store(settings, "postgresql://me:c4nary@db.example/lw")
+
+
+@pytest.mark.parametrize(("sslmode", "mistakes"), [("prefer", ["store.url"]), ("verify-full", [])])
+def test_what_the_environment_tells_libpq_counts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sslmode: str, mistakes: list[str]
+) -> None:
+    monkeypatch.setenv("PGHOST", "db.example")
+    monkeypatch.setenv("PGSSLMODE", sslmode)
+
+    found = read(tmp_path, "[store]\nurl = 'postgresql://me:c4nary@/lw'\n").mistakes()
+
+    assert [each.setting for each in found] == mistakes
