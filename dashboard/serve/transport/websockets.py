@@ -11,7 +11,7 @@ from uvicorn.protocols.utils import ClientDisconnected
 from uvicorn.server import ServerState
 from websockets.protocol import OPEN
 
-from dashboard.serve.bounded_websocket import BoundedWebSocket
+from dashboard.serve.transport.bounded_websocket import BoundedWebSocket
 from dashboard.serve.transport.client_prefix import household
 from dashboard.serve.transport.connection_limits import Step
 from dashboard.serve.transport.connections import ServeConfig, Unread, progress_in_reading
