@@ -18,7 +18,7 @@ from dashboard.store.engine.engine import Store
 _ALL_PAGES: Final = Path(desks.__file__).parents[1] / "main.py"
 _SCRIPT: Final = """
 import streamlit as st
-from dashboard.show import desk as desks
+from dashboard.show.queries import queries as desks
 from dashboard.show.parts.network_chooser import network_chooser
 from dashboard.show.views import lookup, {page}
 
