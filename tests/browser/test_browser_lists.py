@@ -124,7 +124,7 @@ def test_leaf_of_the_tracked_is_in_the_address_and_filters_lead_back(
 
 def test_alerts_answer_whether_a_letter_was_sent(context: BrowserContext, site: str) -> None:
     page = visit(context, f"{site}/alerts")
-    expect(page.locator("h1 + p")).to_contain_text("1 letter waits. 1 was given up.")
+    expect(page.locator("h1 + p")).to_contain_text("1 mail waits. 1 mail was given up.")
 
     page.get_by_label("Search").fill(str(tx_hash(1)))
     page.get_by_label("Search").press("Enter")
@@ -152,7 +152,7 @@ def test_what_is_shown_can_be_searched(
     page.get_by_label("Search").press("Enter")
 
     expect(page.get_by_text(found).first).to_be_visible()
-    expect(page.get_by_text("No letter fits")).to_have_count(0)
+    expect(page.get_by_text("No mail fits")).to_have_count(0)
 
 
 def test_opened_attempts_stay_open_while_the_page_refreshes(

@@ -200,9 +200,13 @@ def busy_in_words(story: FeeStory) -> str | None:
         return "How long it was busy was not counted then."
     of = "the time that was seen"
     if share(judged) != share(1.0):
-        of = f"the time that was judged, which is {share(judged)} of {of}"
-    is_little = busy > 0 and share(busy) == share(0.0)
-    return f"Above the busy threshold for {'less than 1%' if is_little else share(busy)} of {of}."
+        of = f"the time that was judged, which is {_at_least_little(judged)} of {of}"
+    return f"Above the busy threshold for {_at_least_little(busy)} of {of}."
+
+
+def _at_least_little(part: float) -> str:
+    """Print a share; only none at all is 0 %."""
+    return "less than 1%" if part > 0 and share(part) == share(0.0) else share(part)
 
 
 def longest_usual_silence(steps: FeeSteps, period: timedelta) -> timedelta:

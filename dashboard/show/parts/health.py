@@ -69,7 +69,7 @@ def mail_part(mail: MailState, now: datetime) -> Markup:
     post = mail.standing
     figures = element(
         "dl",
-        _figure("Owed", post.owed + mail.untold, post.oldest_owed, "oldest", now),
+        _figure("Waiting", post.owed + mail.untold, post.oldest_owed, "oldest", now),
         _figure("Sent", post.sent, post.last_sent, "last", now),
         _figure("Given up", post.dead, None, "", now),
         class_="lw-figures lw-counts",
@@ -85,7 +85,7 @@ def _mail_badge(mail: MailState, now: datetime) -> Markup:
         return badge("busy", "!", "Late")
     if mail.standing.owed or mail.untold:
         return badge("calm", "…", "On its way")
-    return badge("calm", "●", "Nothing owed")
+    return badge("calm", "●", "Nothing waits")
 
 
 def _mail_advice(mail: MailState, now: datetime) -> list[Markup]:

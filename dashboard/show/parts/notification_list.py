@@ -46,7 +46,7 @@ def notice_table(
 ) -> Markup:
     """Build the table; times are absolute, so that a refresh changes nothing that stays true."""
     rows = [_row(each, network_name(each.notice.transition.subject.network_id)) for each in notices]
-    return table(_COLUMNS, rows, "Letters")
+    return table(_COLUMNS, rows, "Mails")
 
 
 def state_badge(state: State) -> Markup:
@@ -108,7 +108,11 @@ def _when(notice: Notice) -> str:
         return "since a restore"
     if not notice.attempts:
         return "for its first attempt"
-    next_at = "" if notice.next_attempt_at is None else f", next {_short(notice.next_attempt_at)}"
+    next_at = (
+        ""
+        if notice.next_attempt_at is None
+        else f", next not before {_short(notice.next_attempt_at)}"
+    )
     return f"{_attempts(notice.attempts)}{next_at}"
 
 

@@ -13,7 +13,7 @@ from dashboard.domain.exclusion import CLOCK_IS_WRONG, StoredRejection
 from dashboard.domain.foreign_text import visible
 from dashboard.domain.reason import Reason, ReasonKind, explain, overrun
 from dashboard.show.parts.badges import badge
-from dashboard.show.parts.markup import Markup, element, join
+from dashboard.show.parts.markup import Markup, breakable, element, join
 from dashboard.show.text import age, moment, short_hash, span
 
 _ROW_REASON_LENGTH: Final = 160
@@ -47,7 +47,11 @@ def _row_head(stored: StoredRejection, flags: RowFlags, now: datetime) -> Markup
     """Build the head; its age is that of the arrival, by which lists of the newest are sorted."""
     record, seen_at = stored.record, stored.first_seen_at
     tracked = badge("mute", "◉", "Tracked") if flags.is_tracked else Markup()
-    module = element("span", f"module {flags.reason.module}") if flags.reason.module else Markup()
+    module = (
+        element("span", breakable(f"module {flags.reason.module}"))
+        if flags.reason.module
+        else Markup()
+    )
     dated = dated_apart(stored)
     claimed = element("span", dated, title=moment(record.timestamp)) if dated else Markup()
     when = element("time", age(seen_at, now), title=f"seen {moment(seen_at)}")

@@ -55,5 +55,5 @@ def _send_again(desk: Desk, which: DeadLetters) -> None:
     except StoreError as trouble:
         notice("bad", "Nothing is sent again.", f"{trouble} Try again in a moment.")
         return
-    waits = "1 letter waits" if many == 1 else f"{many:,} letters wait"
+    waits = "1 mail waits" if many == 1 else f"{many:,} mails wait"
     notice("calm", f"{waits} again.", "The worker sends what waits, usually within seconds.")

@@ -72,17 +72,18 @@ def answer(standing: PostStanding, now: datetime) -> str:
     """Say whether everything owed was sent, and if not, how much waits or was given up."""
     said = []
     if standing.owed:
-        said.append("1 letter waits." if standing.owed == 1 else f"{standing.owed:,} letters wait.")
+        said.append("1 mail waits." if standing.owed == 1 else f"{standing.owed:,} mails wait.")
     if standing.dead:
-        said.append(f"{standing.dead:,} {'was' if standing.dead == 1 else 'were'} given up.")
+        given_up = "1 mail was" if standing.dead == 1 else f"{standing.dead:,} mails were"
+        said.append(f"{given_up} given up.")
     if standing.held:
-        were = "1 letter is" if standing.held == 1 else f"{standing.held:,} letters are"
+        were = "1 mail is" if standing.held == 1 else f"{standing.held:,} mails are"
         said.append(f"{were} held since a backup was restored: `linewatch release` decides.")
     if said:
         return " ".join(said)
     if standing.last_sent is None:
-        return "No letter was owed in the last 30 days."
-    return f"Everything owed was sent, the last letter {age(standing.last_sent, now)}."
+        return "There was nothing to send in the last 30 days."
+    return f"No mail waits; the last was sent {age(standing.last_sent, now)}."
 
 
 def _lasting(desk: Desk) -> tuple[OpenIncident, ...]:
@@ -114,7 +115,7 @@ def _letters(desk: Desk, standing: PostStanding) -> None:
     wanted = _filter(desk)
     total = desk.alerts.how_many(wanted)
     with st.container(key="card-letters", gap="small"):
-        section("Letters", "Every letter that was owed, the latest first; none is forgotten.")
+        section("Mails", "Every mail, sent or not, the latest first.")
         if wanted.tx_hashes is not None and wanted.tx_hashes.only is not None:
             _about_hash(desk, wanted.tx_hashes.only)
         if total:
@@ -123,11 +124,11 @@ def _letters(desk: Desk, standing: PostStanding) -> None:
             found = desk.alerts.leaf(wanted, number, ROWS)
             table.html(notice_table(found, desk.network_name))
         elif standing.last_sent or standing.owed or standing.dead:
-            empty("No letter fits these filters", "Take one away to see what was sent.")
+            empty("No mail fits these filters", "Take one away to see what was sent.")
         else:
             empty(
-                "No letter was owed yet",
-                "Letters go to the recipients under [mail] in linewatch.toml when a tracked "
+                "There was nothing to send yet",
+                "Mails go to the recipients under [mail] in linewatch.toml when a tracked "
                 "transaction is rejected or a network changes.",
             )
 
@@ -164,10 +165,10 @@ def _about_hash(desk: Desk, tx_hash: TxHash) -> None:
         notice(*sent_answer(posted))
         return
     if desk.alerts.is_tracked(tx_hash):
-        why = "It is tracked; a letter goes out when a rejection of it is seen."
+        why = "It is tracked; a mail goes out when a rejection of it is seen."
     else:
         why = "It is not tracked, so nobody is told of it."
-    notice("empty", "No letter about this transaction was owed.", why)
+    notice("empty", "There is no mail about this transaction.", why)
 
 
 def sent_answer(posted: tuple[PostedNotice, ...]) -> tuple[str, str, str]:

@@ -50,7 +50,7 @@ def empty_store(tmp_path: Path) -> Iterator[Store]:
 def test_page_says_first_what_waits_and_what_was_given_up(desk: Desk) -> None:
     words = words_of(visit("alerts", desk))
 
-    assert "1 letter waits. 1 was given up. As of 2026-11-20 12:00:00 UTC." in words
+    assert "1 mail waits. 1 mail was given up. As of 2026-11-20 12:00:00 UTC." in words
 
 
 def test_page_names_what_lasts_on_networks(desk: Desk) -> None:
@@ -110,7 +110,7 @@ def test_transaction_without_a_letter_says_why(desk: Desk) -> None:
     tracked = words_of(visit("alerts", desk, about=str(tx_hash(9))))
     unknown = words_of(visit("alerts", desk, about=str(tx_hash(99))))
 
-    assert "a letter goes out when a rejection of it is seen" in tracked
+    assert "a mail goes out when a rejection of it is seen" in tracked
     assert "It is not tracked, so nobody is told of it." in unknown
 
 
@@ -120,23 +120,23 @@ def test_letters_are_found_by_recipient_and_network(desk: Desk) -> None:
     linea = words_of(visit("alerts", desk, network="Linea"))
 
     assert everyone.count("Message-ID") == 6
-    assert "No letter fits these filters" in nobody
+    assert "No mail fits these filters" in nobody
     assert linea.count("Message-ID") == 1
 
 
 def test_page_before_the_first_letter_says_when_one_goes_out(empty_store: Store) -> None:
     words = words_of(visit("alerts", Desk(empty_store, (SIMULATED,), None, lambda: NOW)))
 
-    assert "No letter was owed in the last 30 days." in words
-    assert "Letters go to the recipients under [mail]" in words
+    assert "There was nothing to send in the last 30 days." in words
+    assert "Mails go to the recipients under [mail]" in words
 
 
 @pytest.mark.parametrize(
     ("standing", "said"),
     [
-        (PostStanding(0, None, 3, NOW, 0), "Everything owed was sent, the last letter 12 s ago."),
-        (PostStanding(2, NOW, 0, None, 0), "2 letters wait."),
-        (PostStanding(0, None, 9, NOW, 2), "2 were given up."),
+        (PostStanding(0, None, 3, NOW, 0), "No mail waits; the last was sent 12 s ago."),
+        (PostStanding(2, NOW, 0, None, 0), "2 mails wait."),
+        (PostStanding(0, None, 9, NOW, 2), "2 mails were given up."),
     ],
 )
 def test_answer_names_what_keeps_letters_from_going(standing: PostStanding, said: str) -> None:
@@ -151,7 +151,7 @@ def test_letters_that_were_given_up_can_be_sent_again(desk: Desk, store: Store) 
 
     assert choice.options[0].startswith("All 1 to ")
     assert choice.options[1].startswith(f"rejected {tx_hash(4)}")
-    assert "1 letter waits again." in words
+    assert "1 mail waits again." in words
     with store.read() as connection:
         assert post_standing(connection, NOW - timedelta(days=30)).dead == 0
         [act] = audit_entries(connection, AuditFilter(Action.RESEND))

@@ -136,3 +136,13 @@ def test_silence_is_measured_by_what_was_usual_then() -> None:
 
 def test_single_value_leaves_the_poll_period() -> None:
     assert longest_usual_silence(in_columns([a_step(0, 1)]), seconds(4)) == seconds(12)
+
+
+def test_little_time_that_was_judged_is_not_none() -> None:
+    steps = [1] * 1_000
+    counted = BusyCounts(np.array([0] * 999 + [1]), np.array([0] * 999 + [1]))
+
+    words = busy_in_words(a_story(*steps, busy=counted))
+
+    assert words is not None
+    assert "which is less than 1% of the time that was seen" in words
