@@ -33,7 +33,8 @@ class Endpoint:
     `url` is a secret, since addresses hold API keys. `timeout` bounds one attempt as a whole,
     from the connection to the last byte, so that a slow drip ends too. `note` is told of each
     question that is put, batches by their questions; one that is put again since nobody answered
-    is not told again. `key_advice` is what helps where a key is missing or wrong.
+    is not told again. `key_advice` is what helps where a key is missing or wrong,
+    `forbidden_advice` where it is not said what may not be asked.
     """
 
     name: str
@@ -41,6 +42,7 @@ class Endpoint:
     timeout: timedelta = timedelta(seconds=10)
     note: Note = field(default=note_nothing, compare=False, repr=False)
     key_advice: str = "check the API key and its secret"
+    forbidden_advice: str = "the settings of the API key do not allow this"
 
     def mask(self, text: str) -> str:
         """Return `text`, which an upstream may have made, without any part of the address."""

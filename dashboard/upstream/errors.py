@@ -31,7 +31,6 @@ LONGEST_RETRY_AFTER: Final = timedelta(hours=24)
 _REMEDIES: Final[Mapping[int, str]] = {
     HTTPStatus.BAD_REQUEST: "it does not support this network or this question",
     HTTPStatus.PAYMENT_REQUIRED: "the quota of the API key is used up",
-    HTTPStatus.FORBIDDEN: "the settings of the API key do not allow this",
     HTTPStatus.NOT_FOUND: "check the address",
 }
 _RPC_THROTTLED: Final = -32005
@@ -46,16 +45,18 @@ _RPC_NOT_UNDERSTOOD: Final = frozenset({-32700, -32600, -32602})
 def http_error(endpoint: Endpoint, status: int, headers: Mapping[str, str]) -> UpstreamError:
     """Return the error for an answer whose status is not 2xx; header names are lower case."""
     name = endpoint.name
-    if status == HTTPStatus.UNAUTHORIZED:
-        return UpstreamRefused(f"{name}: refused (HTTP {status}): {endpoint.key_advice}")
     if status == HTTPStatus.TOO_MANY_REQUESTS:
         wish = retry_after(headers)
-        pause = f", and wants no question for {span(wish)}" if wish else ""
+        pause = f", and wanted no question for {span(wish)}" if wish else ""
         return UpstreamThrottled(f"{name}: asked too often (HTTP 429){pause}", wish)
     if status >= HTTPStatus.INTERNAL_SERVER_ERROR or status == HTTPStatus.REQUEST_TIMEOUT:
         return UpstreamUnavailable(f"{name}: the server failed (HTTP {status})")
     if status >= HTTPStatus.BAD_REQUEST:
-        remedy = _REMEDIES.get(status, "check the address")
+        of_key: Mapping[int, str] = {
+            HTTPStatus.UNAUTHORIZED: endpoint.key_advice,
+            HTTPStatus.FORBIDDEN: endpoint.forbidden_advice,
+        }
+        remedy = of_key.get(status) or _REMEDIES.get(status, "check the address")
         return UpstreamRefused(f"{name}: refused (HTTP {status}): {remedy}")
     if status >= HTTPStatus.MULTIPLE_CHOICES:
         return UpstreamRefused(

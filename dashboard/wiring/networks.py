@@ -39,7 +39,7 @@ from dashboard.upstream.node_status import FailoverPolicy
 from dashboard.upstream.request_retry import RetryPolicy
 from dashboard.upstream.websocket import WebSocketAsker
 from dashboard.wiring.clock import elapsed, utc_now
-from dashboard.wiring.rpc_address import key_advice, rpc_address
+from dashboard.wiring.rpc_address import forbidden_advice, key_advice, rpc_address
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,7 +265,11 @@ class Clients:
 
     def _asker(self, name: str, settings: EndpointSettings, note: Note = note_nothing) -> Asker:
         url = rpc_address(settings)
-        endpoint = replace(self._endpoint(name, url, note), key_advice=key_advice(settings))
+        endpoint = replace(
+            self._endpoint(name, url, note),
+            key_advice=key_advice(settings),
+            forbidden_advice=forbidden_advice(settings),
+        )
         if url.reveal().startswith(("ws://", "wss://")):
             return WebSocketAsker(endpoint, self._policy(), self.trust)
         return HttpAsker(self.http, endpoint, self._policy())

@@ -34,5 +34,17 @@ def key_advice(settings: EndpointSettings) -> str:
     return f"check the API key, and that it belongs at /{folder}/KEY below url"
 
 
+def forbidden_advice(settings: EndpointSettings) -> str:
+    """Say what helps where a question is forbidden.
+
+    Servers of WebSockets say that of every path that they do not have, so of a wrong address too.
+    """
+    if settings.key is None:
+        return "check the address; no key stands beside it, and one inside it may not ask this"
+    if settings.url.reveal().startswith(_WEBSOCKET):
+        return f"the settings of the API key do not allow this, or {key_advice(settings)}"
+    return "the settings of the API key do not allow this"
+
+
 def _folder(base: str) -> str:
     return "ws/v3" if base.startswith(_WEBSOCKET) else "v3"

@@ -249,7 +249,7 @@ def _trouble(question: Question, now: datetime) -> Markup:
         return Markup()
     since = moment_near(failure.failing_since, now)
     headline = f"{question.operation}: no answer since {since} ({age(failure.failing_since, now)})."
-    text = f" {failure.failure.message} {REMEDIES[failure.failure.kind]}"
+    text = f" {sentence(failure.failure.message)} {REMEDIES[failure.failure.kind]}"
     if question.is_told_by_node:
         text += " Meanwhile the network's node tells it instead."
     return element("p", element("strong", headline), text, class_="lw-notice busy lw-spaced")

@@ -37,7 +37,7 @@ REMEDIES: Final = {
     FailureKind.THROTTLED: (
         "It asks for fewer calls: lengthen the periods under [poll], or raise the plan."
     ),
-    FailureKind.REFUSED: "Look at its key and at what the key is allowed to ask.",
+    FailureKind.REFUSED: "Look at its address, at its key, and at what the key is allowed to ask.",
     FailureKind.UNREADABLE: "What answers there is not this API: look at the address.",
 }
 """What to do about a failure that lasts."""

@@ -18,6 +18,7 @@ from dashboard.domain.observation import (
     Operation,
 )
 from dashboard.domain.quantity import NetworkId, Wei
+from dashboard.show.parts.health import network_part
 from dashboard.show.queries.queries import Desk
 from dashboard.show.queries.watcher_health import (
     GIVES,
@@ -192,6 +193,14 @@ def test_question_is_stale_after_two_of_its_periods(
     question: Question, state: QuestionState
 ) -> None:
     assert question.state(NOW) is state
+
+
+def test_why_a_question_fails_ends_as_a_sentence_before_what_to_do() -> None:
+    asked = replace(DUE, failure=failing(FailureKind.THROTTLED))
+
+    said = str(network_part(NetworkHealth(SIMULATED, [asked]), NOW))
+
+    assert f"no answer. {REMEDIES[FailureKind.THROTTLED]}" in said
 
 
 def test_well_installation_needs_nothing() -> None:

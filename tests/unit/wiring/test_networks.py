@@ -9,6 +9,7 @@ import pytest
 from dashboard.domain.secret import Secret
 from dashboard.serve.keys.key_ring import KeyRing
 from dashboard.settings import EndpointSettings, Settings, load_settings
+from dashboard.upstream.errors import http_error
 from dashboard.upstream.http import HttpAsker, open_client
 from dashboard.upstream.websocket import WebSocketAsker
 from dashboard.wiring.keys import configured_keys
@@ -81,6 +82,24 @@ def test_advice_where_a_key_is_refused_is_about_the_address_that_was_written(
     url: str, key: str | None, said: str
 ) -> None:
     assert said in key_advice(at(url, key))
+
+
+@pytest.mark.parametrize(
+    ("url", "key", "said"),
+    [
+        ("ws://h/ws", None, "check the address; no key stands beside it"),
+        ("https://h", None, "check the address; no key stands beside it"),
+        ("wss://h/ws", "k", "do not allow this, or url ends in /ws, and /ws/v3/KEY is added"),
+        ("https://h", "k", "the settings of the API key do not allow this"),
+    ],
+)
+async def test_advice_where_a_question_is_forbidden_blames_no_key_that_is_not_there(
+    url: str, key: str | None, said: str, tmp_path: Path
+) -> None:
+    async with open_client() as http:
+        asker = Clients(http, settings_with(tmp_path, "").poll)._asker("x", at(url, key))  # noqa: SLF001 - what this promises is inside
+
+    assert said in str(http_error(asker.endpoint, 403, {}))
 
 
 async def test_clients_choose_the_transport_by_the_address(tmp_path: Path) -> None:
