@@ -8,6 +8,7 @@ from typing import Final, TypeAlias
 from dashboard.domain.condition import Incident, State, SubjectKind, Transition
 from dashboard.domain.foreign_text import visible
 from dashboard.domain.grounds import AgeGrounds, FeeGrounds, Signal, SilenceGrounds, SpaceGrounds
+from dashboard.domain.observation import Operation
 from dashboard.domain.printing import compared, moment, period, size, span
 from dashboard.domain.quantity import format_gwei
 
@@ -45,6 +46,14 @@ _SOURCES: Final = {
     SubjectKind.EXCLUSION_API: ("exclusion API", _SILENT_REJECTIONS),
 }
 """What people call an API, and what its silence means."""
+
+_SILENCES: Final = {
+    SubjectKind.GAS_API: (
+        f"has told no fees since {{}}: {Operation.SUGGESTED_GAS_FEES} is not answered"
+    ),
+    SubjectKind.EXCLUSION_API: "has answered nothing since {}",
+}
+"""What an API does not do since a moment: thresholds may come from a fee source without fees."""
 
 _ASK_ONCE: Final = (
     "Run `linewatch config try`: it asks each endpoint once and says what it found.",
@@ -149,7 +158,7 @@ def _of_silence(kind: SubjectKind, grounds: SilenceGrounds, network: str) -> Wor
     since = grounds.failing_since
     return Wording(
         headline=f"{network}: {source} is silent since {since:%H:%M} UTC",
-        opening=f"The {source} of {network} has answered nothing since {moment(since)}.",
+        opening=f"The {source} of {network} {_SILENCES[kind].format(moment(since))}.",
         page="health",
         rows=(("Silent since", moment(since)),),
         explanation=consequence,

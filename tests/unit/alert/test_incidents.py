@@ -135,7 +135,16 @@ def test_subject_says_what_changed(
             GAS,
             State.SILENT,
             MUTE,
-            "The fee source of Linea has answered nothing since 2026-11-20 12:00:00 UTC.",
+            (
+                "The fee source of Linea has told no fees since 2026-11-20 12:00:00 UTC: "
+                "suggestedGasFees is not answered."
+            ),
+        ),
+        (
+            SubjectKind.EXCLUSION_API,
+            State.SILENT,
+            MUTE,
+            "The exclusion API of Linea has answered nothing since 2026-11-20 12:00:00 UTC.",
         ),
         (
             FEES,
