@@ -128,7 +128,7 @@ def test_network_that_never_answered_says_once_what_failed(empty_store: Store) -
 
     words = words_of(open_page(Desk(empty_store, (QUIET,), None, lambda: NOW)))
 
-    assert "No answer from: Quiet." in words
+    assert "No answer from: Quiet (the gas API)." in words
     assert "not seen yet: no answer since 11:59:00 UTC (1 min ago)." in words
     assert words.count("The gas endpoint gave no answer within 5 s.") == 1
 

@@ -196,13 +196,27 @@ def test_network_without_a_gas_endpoint_says_so() -> None:
     assert "No gas API and no node is configured" in status.activity_reason
 
 
-def test_answer_names_a_network_that_gives_no_answer_before_all_others() -> None:
+@pytest.mark.parametrize(
+    ("operations", "named"),
+    [
+        ([Operation.EXCLUSION_STATUS], "Net (the exclusion API)"),
+        ([Operation.BUSY_THRESHOLD, Operation.SUGGESTED_GAS_FEES], "Net (the gas API)"),
+        ([Operation.TRANSACTION_RECEIPT], "Net (the network's node)"),
+        (
+            [Operation.EXCLUSION_STATUS, Operation.BASE_FEE_HISTORY],
+            "Net (the exclusion API, the gas API)",
+        ),
+    ],
+)
+def test_answer_names_each_api_that_gives_no_answer(
+    operations: list[Operation], named: str
+) -> None:
     failure = Failure(FailureKind.REFUSED, "key refused")
-    silent = StandingFailure(Operation.EXCLUSION_STATUS, NOW - PERIOD, NOW, failure)
+    silent = [StandingFailure(each, NOW - PERIOD, NOW, failure) for each in operations]
     calm = conclude_status(figures(9), NOW)
-    unanswered = conclude_status(replace(figures(9), failures=[silent]), NOW)
+    unanswered = conclude_status(replace(figures(9), failures=silent), NOW)
 
-    assert answer([calm, unanswered]) == "No answer from: Net."
+    assert answer([calm, unanswered]) == f"No answer from: {named}."
 
 
 def test_answer_waits_for_no_fees_where_none_are_watched() -> None:
