@@ -17,7 +17,6 @@ from dashboard.domain.foreign_text import visible
 from dashboard.domain.paste import Paste, read_lookup
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.errors import InputError
-from dashboard.poll.lookup import AnswersUnsaved, Unsaved
 from dashboard.show.queries.live_lookup import ask_in_portions
 from dashboard.show.queries.lookups import LookupQuestions
 from dashboard.show.queries.store_reads import dossiers
@@ -25,8 +24,9 @@ from dashboard.show.queries.transaction_summary import (
     Dossier,
     Finding,
     answer_to_pass_on,
-    with_answer,
+    with_unsaved,
 )
+from dashboard.store.evidence.lookup_results import AnswersUnsaved, Unsaved
 from dashboard.wiring.live import live_question
 
 _SHOWN = 80
@@ -60,7 +60,7 @@ def lookup(
         network_id = _network_id(here, network_text, stored=stored)
         asked_at = here.source.now()
         unsaved = [] if stored else _ask(here, paste.hashes, network_id)
-        dossiers = _with_unsaved(_dossiers(here, paste.hashes, network_id), unsaved)
+        dossiers = with_unsaved(_dossiers(here, paste.hashes, network_id), unsaved)
     now = here.source.now()
     _print(dossiers, now, as_json=as_json)
     is_unanswered = not stored and _warn_of_silence(dossiers, asked_at)
@@ -115,16 +115,6 @@ def _ask(here: Opened, hashes: tuple[TxHash, ...], network_id: NetworkId | None)
         except AnswersUnsaved as error:
             return list(error.unsaved)
     return []
-
-
-def _with_unsaved(dossiers: Sequence[Dossier], unsaved: Sequence[Unsaved]) -> list[Dossier]:
-    """Add what was answered and could not be stored."""
-    found = {each.tx_hash: each for each in dossiers}
-    for said in unsaved:
-        for answer in said.answers:
-            before = found[answer.tx_hash]
-            found[answer.tx_hash] = with_answer(before, said.network_id, answer, said.asked_at)
-    return [found[each.tx_hash] for each in dossiers]
 
 
 def _dossiers(

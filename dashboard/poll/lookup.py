@@ -17,37 +17,18 @@ from dashboard.domain.condition import Subject
 from dashboard.domain.follow_up import InclusionAnswer, InclusionQuestion
 from dashboard.domain.observation import ExclusionAnswer, Failure, FailureKind
 from dashboard.domain.quantity import NetworkId, TxHash
-from dashboard.errors import StoreError, StoreUnavailable
+from dashboard.errors import StoreError
 from dashboard.poll.exclusion import ExclusionAsker
 from dashboard.poll.exclusion_records import keep_news
 from dashboard.poll.inclusion import InclusionAsker
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store
-from dashboard.store.evidence.lookup_results import record_answers
+from dashboard.store.evidence.lookup_results import AnswersUnsaved, Unsaved, record_answers
 from dashboard.store.evidence.save_rejections import save_polled
 from dashboard.store.monitoring.credits import note_spent
 from dashboard.store.tracking.follow_ups import inclusion_questions, keep_inclusion_answers
 from dashboard.store.tracking.transactions import is_tracked
 from dashboard.upstream.meter import Meter
-
-
-@dataclass(frozen=True, slots=True)
-class Unsaved:
-    """What a network said that could not be stored, and why."""
-
-    network_id: NetworkId
-    asked_at: datetime
-    answers: Sequence[ExclusionAnswer]
-    why: StoreError
-
-
-class AnswersUnsaved(StoreUnavailable):
-    """Networks answered, and the store could not keep all that they said."""
-
-    def __init__(self, unsaved: Sequence[Unsaved]) -> None:
-        """Hand the answers on; the text is that of the store."""
-        super().__init__(str(unsaved[0].why))
-        self.unsaved = unsaved
 
 
 @dataclass(frozen=True, slots=True)

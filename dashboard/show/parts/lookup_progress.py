@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 
@@ -14,25 +14,30 @@ from dashboard.errors import StoreError
 from dashboard.show.parts.states import notice
 from dashboard.show.queries.live_lookup import AT_ONCE
 from dashboard.show.queries.queries import Desk
-from dashboard.show.queries.transaction_summary import Dossier
+from dashboard.show.queries.transaction_summary import Dossier, with_unsaved
 from dashboard.show.text import age, sentence
+from dashboard.store.evidence.lookup_results import AnswersUnsaved, Unsaved
 
 _ASKED: Final = "asked"
 
 
 @dataclass(frozen=True)
 class Asked:
-    """A live question of this session: which hashes, and when it was asked."""
+    """A live question of this session: which hashes, when, and the answers not stored."""
 
     hashes: frozenset[TxHash]
     at: datetime
+    unsaved: tuple[Unsaved, ...] = ()
 
 
 def ask(desk: Desk, hashes: Sequence[TxHash]) -> None:
     """Ask the network about the hashes; a click on Stop runs the page anew, which ends it."""
-    st.session_state[_ASKED] = Asked(frozenset(hashes), desk.now())
+    asked = Asked(frozenset(hashes), desk.now())
+    st.session_state[_ASKED] = asked
     try:
         _ask(desk, hashes)
+    except AnswersUnsaved as trouble:
+        st.session_state[_ASKED] = replace(asked, unsaved=tuple(trouble.unsaved))
     except StoreError as trouble:
         notice("bad", "What was answered could not be stored.", sentence(str(trouble)))
 
@@ -56,8 +61,14 @@ def _so_far(done: int, total: int) -> str:
     return f"Asked about {done:,} of {total:,} transactions …"
 
 
+def with_last_answers(dossiers: Sequence[Dossier]) -> Sequence[Dossier]:
+    """Add what the last question of this session was answered and the store could not keep."""
+    asked = st.session_state.get(_ASKED)
+    return with_unsaved(dossiers, asked.unsaved) if isinstance(asked, Asked) else dossiers
+
+
 def outcome(dossiers: Sequence[Dossier], now: datetime) -> None:
-    """Say of the last question of this session how many of its hashes were answered."""
+    """Say of the last question of this session how many of its hashes were answered, and kept."""
     asked = st.session_state.get(_ASKED)
     if not isinstance(asked, Asked):
         return
@@ -73,6 +84,9 @@ def outcome(dossiers: Sequence[Dossier], now: datetime) -> None:
         headline,
         f"Asked about {transactions(len(about))} {age(asked.at, now)}: {answered:,} answered.",
     )
+    for why in dict.fromkeys(str(each.why) for each in asked.unsaved):
+        kept = "It is shown here until you ask again or leave this page."
+        notice("bad", "What was answered could not be stored.", f"{sentence(why)} {kept}")
 
 
 def transactions(count: int) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
@@ -15,6 +16,7 @@ from dashboard.domain.reason import Reason, ReasonKind, explain, parse_reason
 from dashboard.domain.verdict import Evidence, Verdict, VerdictKind, conclude
 from dashboard.show.queries.network_status import NetworkCard
 from dashboard.show.text import moment
+from dashboard.store.evidence.lookup_results import Unsaved
 
 _TELLING: Final = {
     VerdictKind.REJECTED,
@@ -92,10 +94,20 @@ class Dossier:
         return telling or self.findings
 
 
-def with_answer(
+def with_unsaved(dossiers: Sequence[Dossier], unsaved: Sequence[Unsaved]) -> list[Dossier]:
+    """Add what networks answered and the store could not keep, unless it knows of later answers."""
+    found = {each.tx_hash: each for each in dossiers}
+    for said in unsaved:
+        for answer in said.answers:
+            before = found.get(answer.tx_hash)
+            if before is not None:
+                found[answer.tx_hash] = _of_one(before, said.network_id, answer, said.asked_at)
+    return [found[each.tx_hash] for each in dossiers]
+
+
+def _of_one(
     dossier: Dossier, network_id: NetworkId, answer: ExclusionAnswer, asked_at: datetime
 ) -> Dossier:
-    """Add what a network said just now and the store could not keep."""
     findings = (
         _with_answer(each, answer, asked_at) if each.card.network_id == network_id else each
         for each in dossier.findings
@@ -105,6 +117,8 @@ def with_answer(
 
 def _with_answer(finding: Finding, answer: ExclusionAnswer, at: datetime) -> Finding:
     known, versions = finding.evidence, finding.versions
+    if known.last_answered_at is not None and known.last_answered_at > at:
+        return finding
     if answer.failure is not None:
         since = known.failing_since or at
         known = replace(known, failing_since=since, failure=answer.failure)

@@ -14,7 +14,7 @@ from dashboard.domain.paste import Paste, read_lookup, read_paste
 from dashboard.domain.quantity import TxHash
 from dashboard.errors import InputError, StoreError
 from dashboard.show.parts.heading import heading
-from dashboard.show.parts.lookup_progress import ask, outcome, transactions
+from dashboard.show.parts.lookup_progress import ask, outcome, transactions, with_last_answers
 from dashboard.show.parts.paste import wrong_texts
 from dashboard.show.parts.states import empty, notice, store_trouble_shown
 from dashboard.show.parts.track_button import tracking_form
@@ -202,7 +202,7 @@ def _answers(paste: Paste) -> None:
         )
         return
     with store_trouble_shown():
-        dossiers = desk.dossiers(paste.hashes)
+        dossiers = with_last_answers(desk.dossiers(paste.hashes))
         now = desk.now()
         outcome(dossiers, now)
         if len(dossiers) > 1 and desk.networks:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -14,6 +14,7 @@ from dashboard.domain.exclusion import StoredRejection
 from dashboard.domain.observation import ExclusionAnswer, Failure, FailureKind, Operation
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.verdict import Evidence
+from dashboard.errors import StoreError, StoreUnavailable
 from dashboard.store.engine.portions import portions
 from dashboard.store.engine.upsert import put
 from dashboard.store.monitoring.upstream_failures import note_answer, note_failure
@@ -33,6 +34,25 @@ from dashboard.store.tracking.poll_results import (
     record_cohorts,
     row_of_failure,
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Unsaved:
+    """What a network said that could not be stored, and why."""
+
+    network_id: NetworkId
+    asked_at: datetime
+    answers: Sequence[ExclusionAnswer]
+    why: StoreError
+
+
+class AnswersUnsaved(StoreUnavailable):
+    """Networks answered, and the store could not keep all that they said."""
+
+    def __init__(self, unsaved: Sequence[Unsaved]) -> None:
+        """Hand the answers on; the text is that of the store."""
+        super().__init__(str(unsaved[0].why))
+        self.unsaved = unsaved
 
 
 def record_answers(

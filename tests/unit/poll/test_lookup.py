@@ -12,10 +12,10 @@ import pytest
 from dashboard.domain.follow_up import Inclusion, InclusionAnswer, InclusionQuestion
 from dashboard.domain.observation import ExclusionAnswer, Failure
 from dashboard.domain.verdict import Evidence, VerdictKind, conclude
-from dashboard.poll.lookup import AnswersUnsaved, LiveQuestion
+from dashboard.poll.lookup import LiveQuestion
 from dashboard.store.alerts.outbox import unexpanded
 from dashboard.store.engine.engine import Store
-from dashboard.store.evidence.lookup_results import evidence, record_answers
+from dashboard.store.evidence.lookup_results import AnswersUnsaved, evidence, record_answers
 from dashboard.store.monitoring.upstream_failures import failing
 from dashboard.store.tracking.transactions import TrackRequest, track
 from tests.askers import SILENCE, ScriptedExclusion, SilentExclusion

@@ -9,12 +9,15 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from dashboard.domain.observation import ExclusionAnswer
 from dashboard.domain.quantity import NetworkId, TxHash
+from dashboard.errors import StoreUnavailable
 from dashboard.show.queries import queries as desks
 from dashboard.show.queries.queries import Desk
 from dashboard.store.engine.engine import Store
+from dashboard.store.evidence.lookup_results import AnswersUnsaved, Unsaved
 from tests.browser.seeded_store import SIMULATED, seed, tx_hash
-from tests.builders import a_hash
+from tests.builders import a_hash, a_record
 from tests.unit.show.visiting import open_page, words_of
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
@@ -74,6 +77,26 @@ def test_live_question_without_an_answer_says_so(store: Store) -> None:
 
     assert asked == [tx_hash(2)]
     assert "Asked about 1 transaction just now: 0 answered." in words_of(page)
+
+
+def test_lookup_shows_what_was_answered_and_could_not_be_stored(store: Store) -> None:
+    rejected, unreported = (tx_hash(80), tx_hash(81)), tx_hash(82)
+    answers = [ExclusionAnswer(each, a_record(tx_hash=each)) for each in rejected]
+    full = StoreUnavailable("The store cannot be used now: its disk is full")
+    told = [*answers, ExclusionAnswer(unreported)]
+
+    def look_up(hashes: tuple[TxHash, ...], _: NetworkId | None) -> None:
+        assert hashes == (*rejected, unreported)
+        raise AnswersUnsaved([Unsaved(SIMULATED.network_id, NOW, told, full)])
+
+    desk = Desk(store, (SIMULATED,), look_up, lambda: NOW)
+    page = open_page(desk, *map(str, (*rejected, unreported)))
+
+    for words in (words_of(page), words_of(page.run())):
+        assert "3 transactions: 2 rejected; 1 no rejection on record." in words
+        assert "Asked about 3 transactions just now: 3 answered." in words
+        assert words.count("What was answered could not be stored.") == 1
+        assert "its disk is full." in words
 
 
 def test_lookup_of_more_than_an_address_holds_has_a_link(store: Store) -> None:
