@@ -64,8 +64,16 @@ def _check_origins(settings: Settings) -> Iterator[Finding]:
     """Browsers send origins in one form only: what is written otherwise would never fit."""
     for origin in settings.serve.cors_origins:
         if not _ORIGIN.fullmatch(origin):
-            said = f"holds {origin!r}, which no browser sends: write it as https://wallet.example"
+            said = (
+                f"holds {_without_login(origin)}, which no browser sends: write it as "
+                "https://wallet.example"
+            )
             yield ("serve", "cors_origins"), said
+
+
+def _without_login(address: str) -> str:
+    """Quote an address, but for one that may hold a password."""
+    return "an address with a login" if "@" in address else shorten(address)
 
 
 @as_far_as_readable
@@ -73,7 +81,7 @@ def _check_names(settings: Settings) -> Iterator[Finding]:
     for name in settings.http.allowed_hosts:
         if not HOST_NAME.fullmatch(name):
             said = (
-                f"holds {shorten(name)}, which is no name of a machine: write it without scheme "
+                f"holds {_without_login(name)}, which is no name of a machine: write it without scheme "
                 "and port, as watch.example"
             )
             yield ("http", "allowed_hosts"), said

@@ -84,6 +84,20 @@ def test_origin_that_no_browser_sends_is_refused(tmp_path: Path, origin: str) ->
     assert f"holds {origin!r}, which no browser sends: write it as https://wallet.example" in said
 
 
+@pytest.mark.parametrize("setting", ["serve.cors_origins", "http.allowed_hosts"])
+@pytest.mark.parametrize("address", ["https://me:c4nary@wallet.example", "me:c4nary@wallet"])
+def test_login_in_an_address_is_named_and_not_quoted(
+    tmp_path: Path, setting: str, address: str
+) -> None:
+    section, _, name = setting.partition(".")
+
+    [mistake] = read(tmp_path, f"[{section}]\n{name} = ['{address}']\n").mistakes()
+
+    assert mistake.setting == setting
+    assert "holds an address with a login, which " in str(mistake)
+    assert "c4nary" not in str(mistake)
+
+
 @pytest.mark.parametrize(
     "origin", ["*", "null", "http://localhost:3000", "https://[::1]:8443", "chrome-extension://abc"]
 )
