@@ -66,6 +66,7 @@ def _config(app: ASGIApp, settings: Settings) -> uvicorn.Config:
         host=settings.devnet.host,
         port=settings.devnet.port,
         http=BoundedHttp,
+        ws="none",
         log_config=None,
         log_level="warning",
         access_log=False,

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
+import httpx
 import pytest
 from eth_account import Account
 
@@ -21,7 +23,9 @@ from dashboard.upstream.endpoint import Endpoint
 from dashboard.upstream.http import HttpAsker, open_client
 from dashboard.upstream.node import NodeClient
 from dashboard.upstream.request_retry import RetryPolicy
+from tests.installation import Installation, command, new_installation
 from tests.integration.devnet_process import DevnetProcess, running_devnet, utc_now
+from tests.integration.raw_client import raw_client, status_of, upgrade_head
 from tests.waiting import eventually
 
 WALLET = Account.from_key("0x" + "77" * 32)
@@ -37,6 +41,19 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def devnet(folder: Path) -> Iterator[DevnetProcess]:
     with running_devnet(folder) as process:
         yield process
+
+
+def answers(url: str) -> bool:
+    with contextlib.suppress(httpx.TransportError):
+        return httpx.get(url, trust_env=False).status_code > 0
+    return False
+
+
+def upgrade_from(installation: Installation, host: str) -> int | None:
+    """Ask for a WebSocket under the name of that host; return the status."""
+    with raw_client(installation.devnet.removeprefix("http://")) as client:
+        client.sendall(upgrade_head("/").replace(b"Host: x", f"Host: {host}".encode()))
+        return status_of(client.recv(65_536))
 
 
 def a_payment(nonce: int) -> str:
@@ -110,6 +127,18 @@ def test_batch_is_answered_in_its_order(devnet: DevnetProcess) -> None:
 
     assert [reply["id"] for reply in replies] == [0, 1, 2]
     assert replies[1]["result"] == hex(DEVNET_ID)
+
+
+def test_websocket_that_devnet_refuses_is_no_error_in_its_log(tmp_path: Path) -> None:
+    installation, log = new_installation(tmp_path / "home"), tmp_path / "log"
+    assert installation.run("migrate").returncode == 0
+
+    with installation.start(command("devnet"), log):
+        eventually(lambda: answers(installation.devnet), 30, "the start")
+        statuses = [upgrade_from(installation, host) for host in ("127.0.0.1", "evil.example")]
+
+    assert statuses == [405, 403]
+    assert "uvicorn" not in log.read_text()
 
 
 @pytest.mark.anyio

@@ -104,6 +104,9 @@ class BoundedHttp(HttpToolsProtocol):
         else:
             super().handle_websocket_upgrade()
 
+    def _unsupported_upgrade_warning(self) -> None:
+        """Log nothing: the request is answered as if it asked for no upgrade, as HTTP wants it."""
+
     def go_on(self) -> None:
         """Forget the request that was answered, and read on where none waits."""
         if self.cycle.response_complete:

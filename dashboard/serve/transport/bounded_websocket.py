@@ -34,6 +34,12 @@ class BoundedWebSocket(WebSocketsSansIOProtocol):
         super().resume_writing()
         self._cork.drain()
 
+    async def send(self, message: Any) -> None:  # noqa: ANN401 - as uvicorn types it
+        """Send; a refusal in words ends the handshake, which uvicorn would log as an error."""
+        await super().send(message)
+        if self.close_sent:
+            self.handshake_complete = True
+
     def handle_cont(self, event: Frame) -> None:
         """Join the fragments behind the first one as they come."""
         self._fragments += event.data

@@ -59,7 +59,7 @@ class Reading:
 
 
 def connection(app: Any) -> tuple[BoundedHttp, Line]:  # noqa: ANN401 - as uvicorn types it
-    config = Config(app, lifespan="off", log_config=None)
+    config = Config(app, ws="none", lifespan="off", log_config=None)
     config.load()
     line = Line()
     http = BoundedHttp(config, ServerState(), {})
@@ -103,6 +103,26 @@ async def test_connection_reads_no_more_while_its_client_does_not() -> None:
     http.resume_writing()
 
     assert (is_reading_when_full, line.is_reading_now) == (False, True)
+
+
+@pytest.mark.parametrize("protocol", ["websocket", "h2c"])
+async def test_upgrade_to_what_is_not_spoken_is_answered_without_a_line_in_the_log(
+    caplog: pytest.LogCaptureFixture, protocol: str
+) -> None:
+    async def app(_scope: Scope, _receive: Receive, send: Send) -> None:
+        head = [(b"content-length", b"0")]
+        await send({"type": "http.response.start", "status": 405, "headers": head})
+        await send({"type": "http.response.body"})
+
+    http, line = connection(app)
+    http.data_received(
+        f"GET / HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: {protocol}\r\n\r\n".encode()
+    )
+    for _ in range(12):
+        await asyncio.sleep(0)
+
+    assert line.written.startswith(b"HTTP/1.1 405 ")
+    assert caplog.records == []
 
 
 @pytest.mark.parametrize(

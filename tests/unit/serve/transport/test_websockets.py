@@ -7,6 +7,7 @@ import tracemalloc
 from typing import Any, cast
 
 import anyio
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -101,6 +102,24 @@ async def heard(
 
 def frame(opcode: Opcode, text: bytes, *, fin: bool = True) -> bytes:
     return Frame(opcode, text, fin).serialize(mask=True)
+
+
+async def test_refusal_in_words_is_no_error_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
+    async def app(_scope: Scope, receive: Receive, send: Send) -> None:
+        await receive()
+        await send({"type": "websocket.http.response.start", "status": 403, "headers": []})
+        await send({"type": "websocket.http.response.body", "body": b"not from there"})
+
+    line = Line()
+    connection = cast("Any", GuardedWebSocket)(configuration(app, 1_000), ServerState(), {})
+    connection.connection_made(line)
+    connection.data_received(upgrade_head("/"))
+    for _ in range(TURNS):
+        await asyncio.sleep(0)
+
+    assert line.written.startswith(b"HTTP/1.1 403 ")
+    assert line.written.endswith(b"not from there")
+    assert [each.getMessage() for each in caplog.records if each.levelname == "ERROR"] == []
 
 
 TEXTS = st.text(max_size=200).map(lambda text: frame(Opcode.TEXT, text.encode()))
