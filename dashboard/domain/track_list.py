@@ -172,6 +172,8 @@ def _read(lines: Iterator[str], now: datetime) -> Iterator[_Read]:
         if any(fields):
             named = {name: fields[at] if at < len(fields) else "" for name, at in columns.items()}
             yield _read_row(number, named, now)
+        elif not fields and row:
+            yield _read_refused(number, row)
 
 
 def _place_of_header(lines: Sequence[str]) -> int | None:
@@ -221,11 +223,11 @@ def _read_text(lines: Iterable[_Numbered]) -> Iterator[ListedTransaction | Wrong
 
 
 def _fields(line: str, delimiter: str) -> list[str]:
-    """Split a line of CSV; what even the most patient reader refuses is one field."""
+    """Split a line of CSV; empty where even the most patient reader refuses it."""
     try:
         fields = next(csv.reader([line], delimiter=delimiter), [])
     except csv.Error:
-        fields = [line]
+        fields = []
     return [field.strip() for field in fields]
 
 
@@ -241,13 +243,16 @@ def in_words(unused_columns: Sequence[str]) -> str:
 
 
 def _columns(header: Sequence[str]) -> dict[str, int]:
-    """Return where each known column stands."""
+    """Return where each known column stands; a date counts where a time of day is beside it."""
     names = [_plain(name) for name in header]
     found = {
         ours: [names.index(theirs) for theirs in words if theirs in names]
         for ours, words in _COLUMNS.items()
     }
-    return {ours: places[0] for ours, places in found.items() if places}
+    columns = {ours: places[0] for ours, places in found.items() if places}
+    if "date" in names and names[columns["attempted_at"]] == "time":
+        columns["date"] = names.index("date")
+    return columns
 
 
 def _read_row(
@@ -257,11 +262,23 @@ def _read_row(
     paste = read_paste(text)
     if len(paste.hashes) != 1 or paste.wrong:
         return WrongText(number, text, _why_not_one(paste))
-    moment, remarks = _attempt(fields.get("attempted_at", ""), now)
+    date, time = fields.get("date", ""), fields.get("attempted_at", "")
+    is_whole = isinstance(read_attempt(time, now), datetime)
+    moment, remarks = _attempt(time if is_whole else f"{date} {time}".strip(), now)
     label, of_label = _cut("label", fields.get("label", ""), LONGEST_LABEL)
     note, of_note = _cut("note", fields.get("note", ""), LONGEST_NOTE)
     remark = "; ".join(filter(None, (remarks, of_label, of_note)))
     return ListedTransaction(number, paste.hashes[0], moment, label, note, remark)
+
+
+def _read_refused(number: int, row: str) -> ListedTransaction | WrongText:
+    """Take the hash out of a row whose cells cannot be told apart."""
+    paste = read_paste(row)
+    if len(paste.hashes) != 1:
+        return WrongText(number, row, _why_not_one(paste))
+    longest = csv.field_size_limit()
+    remark = f"without time, label and note, since a cell has more than {longest:,} characters"
+    return ListedTransaction(number, paste.hashes[0], remark=remark)
 
 
 def _attempt(text: str, now: datetime) -> tuple[datetime | None, str]:

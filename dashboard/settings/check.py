@@ -81,8 +81,8 @@ def _check_names(settings: Settings) -> Iterator[Finding]:
     for name in settings.http.allowed_hosts:
         if not HOST_NAME.fullmatch(name):
             said = (
-                f"holds {_without_login(name)}, which is no name of a machine: write it without scheme "
-                "and port, as watch.example"
+                f"holds {_without_login(name)}, which is no name of a machine: write it without "
+                "scheme and port, as watch.example"
             )
             yield ("http", "allowed_hosts"), said
 

@@ -94,6 +94,17 @@ def test_list_survives_a_field_longer_than_any_reader_takes() -> None:
     assert [each.line for each in listed.transactions] == [3]
 
 
+@pytest.mark.parametrize("header", ["hash,time,label,input", "input,label,time,hash"])
+def test_line_with_such_a_field_is_tracked_and_says_what_it_lost(header: str) -> None:
+    values = {"hash": a_hash(), "time": "2026-11-20 10:00", "label": "x", "input": "a" * 131_073}
+
+    listed = read(header, ",".join(str(values[name]) for name in header.split(",")))
+
+    remark = "without time, label and note, since a cell has more than 131,072 characters"
+    assert listed.transactions == (ListedTransaction(2, a_hash(), remark=remark),)
+    assert listed.wrong == ()
+
+
 @pytest.mark.parametrize(
     ("fields", "remark"),
     [
@@ -128,6 +139,53 @@ def test_column_that_says_again_what_another_says_is_named_too() -> None:
 
     assert listed.unused_columns == ("UnixTimestamp",)
     assert [each.attempted_at for each in listed.transactions] == [ATTEMPT]
+
+
+@pytest.mark.parametrize(
+    ("date", "time"),
+    [
+        ("2026-11-20", "10:00"),
+        ("20.11.2026", "11:00:00 +01:00"),
+        ("Nov 20, 2026", "10:00 AM UTC"),
+        ("", "2026-11-20 10:00"),
+        ("2026-11-20 10:00", ""),
+        ("2026-11-20", "2026-11-20 10:00"),
+    ],
+)
+@pytest.mark.parametrize("header", ["hash;Date;Time", "hash;Time;Date"])
+def test_date_and_time_of_day_in_two_columns_are_one_time(
+    header: str, date: str, time: str
+) -> None:
+    values = {"hash": str(a_hash()), "Date": date, "Time": time}
+
+    listed = read(header, ";".join(values[name] for name in header.split(";")))
+
+    assert listed.transactions == (ListedTransaction(2, a_hash(), ATTEMPT),)
+    assert listed.unused_columns == ()
+
+
+@pytest.mark.parametrize(
+    ("date", "time", "said"),
+    [
+        ("05/06/2026", "10:00", "“05/06/2026 10:00” has two meanings"),
+        ("2026-11-20 00:00", "10:00", "“2026-11-20 00:00 10:00” is no time"),
+        ("2026-11-20", "", "“2026-11-20” has no time of day"),
+        ("", "10:00", "“10:00” is no time"),
+    ],
+)
+def test_date_and_time_that_make_no_one_time_are_told(date: str, time: str, said: str) -> None:
+    listed = read("hash,date,time", f"{a_hash()},{date},{time}")
+
+    (only,) = listed.transactions
+    assert only.attempted_at is None
+    assert f"without a time, since {said}" in only.remark
+
+
+def test_date_beside_a_whole_time_is_a_column_that_means_nothing() -> None:
+    listed = read("hash,date,timestamp", f"{a_hash()},2026-11-19,2026-11-20 10:00")
+
+    assert listed.transactions == (ListedTransaction(2, a_hash(), ATTEMPT),)
+    assert listed.unused_columns == ("date",)
 
 
 @pytest.mark.parametrize("above", ["sep=;", '"sep=;"', "", "\n\n"])
