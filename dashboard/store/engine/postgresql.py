@@ -74,9 +74,15 @@ class PostgresqlServer:
         """Return the hosts that the address or PGHOST names, where libpq may do without TLS.
 
         By itself it does (`sslmode=prefer`) where a server, or somebody on the way, says so.
+        A service that the address names stands for hosts that only libpq reads, and what it says
+        goes before PGSSLMODE.
         """
-        if self._option("sslmode", _of_environment("sslmode")) in _TLS_MODES:
+        services = self._listed("service")
+        usual = "" if services else _of_environment("sslmode")
+        if self._option("sslmode", usual) in _TLS_MODES:
             return ()
+        if services:
+            return [f"service={name}" for name in services]
         named = [self._url.host or "", *self._listed("host")]
         addresses = self._listed("hostaddr") or [_of_environment("hostaddr")]
         given = [*(named if any(named) else [_of_environment("host")]), *addresses]

@@ -64,6 +64,11 @@ CLEAR = {
         "store.url",
         "'10.1.1.1' do without TLS",
     ),
+    "a database that a service file names": (
+        "[store]\nurl = 'postgresql://me:c4nary@127.0.0.1/lw?service=far'\n",
+        "store.url",
+        "'service=far' do without TLS",
+    ),
 }
 
 
@@ -91,6 +96,7 @@ ALLOWED = {
     + "gas = { url = 'http://gw.example', key = 'k', allow_clear_text = true }\n",
     "a node without a key": NETWORK + "node = { url = 'http://10.0.0.5:8545/rpc' }\n",
     "a database over TLS": "[store]\nurl = 'postgresql://a:b@db.example/lw?sslmode=verify-full'\n",
+    "a service over TLS": "[store]\nurl = 'postgresql:///lw?service=far&sslmode=require'\n",
     "a database on this machine": "[store]\nurl = 'postgresql://a:b@127.0.0.1/lw'\n",
     "a database on a socket": "[store]\nurl = 'postgresql:///lw?host=/run/postgresql'\n",
     "a database that was allowed": "[store]\nurl = 'postgresql://db/lw'\nallow_clear_text = true\n",
@@ -119,3 +125,26 @@ def test_what_the_environment_tells_libpq_counts(
     found = read(tmp_path, "[store]\nurl = 'postgresql://me:c4nary@/lw'\n").mistakes()
 
     assert [each.setting for each in found] == mistakes
+
+
+def test_tls_of_the_environment_does_not_count_for_a_service_which_may_overrule_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PGSSLMODE", "verify-full")
+
+    found = read(tmp_path, "[store]\nurl = 'postgresql:///lw?service=far'\n").mistakes()
+
+    assert [each.setting for each in found] == ["store.url"]
+
+
+def test_hosts_of_a_service_that_the_environment_names_are_seen(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    services = tmp_path / "services"
+    services.write_text("[far]\nhost=db.example\n")
+    monkeypatch.setenv("PGSERVICEFILE", str(services))
+    monkeypatch.setenv("PGSERVICE", "far")
+
+    [mistake] = read(tmp_path, "[store]\nurl = 'postgresql:///lw'\n").mistakes()
+
+    assert "'db.example' do without TLS" in str(mistake)
