@@ -5,22 +5,54 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 from hashlib import sha256
+from typing import Final
 
-from sqlalchemy import Connection, delete, select
+from sqlalchemy import Connection, case, delete, func, select
 
 from dashboard.domain.quantity import TxHash
 from dashboard.store.engine.batching import Pace
 from dashboard.store.engine.engine import Store
+from dashboard.store.engine.portions import portions
 from dashboard.store.engine.upsert import put
 from dashboard.store.schema import saved_lookups
 
+LARGEST_TOTAL: Final = 500_000_000
+"""Bytes of all saved look-ups: some 1,500 of 10,000 transactions."""
 
-def save_lookup(connection: Connection, hashes: Sequence[TxHash], now: datetime) -> str:
-    """Keep the hashes in their order; return their id, which is the same for the same hashes."""
+_LEAST: Final = 4_096
+"""Bytes as which a small one counts, so that their number is bounded too."""
+
+
+def save_lookup(
+    connection: Connection, hashes: Sequence[TxHash], now: datetime, most: int = LARGEST_TOTAL
+) -> str:
+    """Keep the hashes in their order; return their id, which is the same for the same hashes.
+
+    Where all would take more than `most` bytes, those go that were looked up longest ago.
+    """
     octets = b"".join(hashes)
     lookup_id = sha256(octets).hexdigest()[:32]
     put(connection, saved_lookups, [{"lookup_id": lookup_id, "hashes": octets, "asked_at": now}])
+    _make_room(connection, lookup_id, most)
     return lookup_id
+
+
+def _make_room(connection: Connection, kept: str, most: int) -> None:
+    column = saved_lookups.c
+    length = func.length(column.hashes)
+    size = case((length < _LEAST, _LEAST), else_=length)
+    surplus = int(connection.scalars(select(func.sum(size))).one()) - most
+    if surplus <= 0:
+        return
+    others = select(column.lookup_id, size.label("size")).where(column.lookup_id != kept)
+    oldest = others.order_by(column.asked_at).limit(surplus // _LEAST + 1)
+    gone = []
+    for row in connection.execute(oldest).all():
+        if surplus > 0:
+            gone.append(row.lookup_id)
+            surplus -= row.size
+    for some in portions(gone):
+        connection.execute(delete(saved_lookups).where(column.lookup_id.in_(some)))
 
 
 def saved_lookup(connection: Connection, lookup_id: str) -> tuple[TxHash, ...] | None:

@@ -192,6 +192,30 @@ def test_saved_lookups_are_forgotten_when_nobody_repeats_them(store: Store) -> N
     assert rows_of(store, "saved_lookups") == 1
 
 
+def test_lookups_that_were_used_longest_ago_make_room_for_a_new_one(store: Store) -> None:
+    large = [[a_hash(1_000 * number + each) for each in range(200)] for number in range(3)]
+    most = 3 * 200 * 32
+    with store.write() as connection:
+        first, second, third = (
+            save_lookup(connection, each, A_MOMENT + number * HOUR, most)
+            for number, each in enumerate(large)
+        )
+        assert save_lookup(connection, large[0], A_MOMENT + DAY, most) == first
+        small = save_lookup(connection, [a_hash()], A_MOMENT + DAY, most)
+        found = [saved_lookup(connection, each) for each in (first, second, third, small)]
+
+    assert found == [tuple(large[0]), None, tuple(large[2]), (a_hash(),)]
+
+
+def test_newest_lookup_stays_whatever_it_takes(store: Store) -> None:
+    with store.write() as connection:
+        save_lookup(connection, [a_hash(1)], A_MOMENT + DAY, 1)
+        newest = save_lookup(connection, [a_hash(2)], A_MOMENT, 1)
+
+        assert saved_lookup(connection, newest) == (a_hash(2),)
+    assert rows_of(store, "saved_lookups") == 1
+
+
 def test_gaps_are_forgotten_once_they_are_long_over(store: Store) -> None:
     over = [a_gap(number, A_MOMENT - number * HOUR) for number in (1, 2, 3)]
     lasting, ended_late = a_gap(4, None), a_gap(5, A_MOMENT)
