@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
 from uuid import UUID
 
@@ -15,13 +16,11 @@ from dashboard.cli.source import Opened, opened
 from dashboard.domain.notification import Notice, NoticeState
 from dashboard.domain.quantity import shorten
 from dashboard.domain.rejection_filter import HashRange
-from dashboard.domain.search import parse_search
 from dashboard.errors import InputError
-from dashboard.show.queries.alerts import AlertQuestions, PostedNotice
+from dashboard.show.queries.alerts import AlertQuestions, PostedNotice, searched_notices
 from dashboard.show.queries.incidents import since_when
 from dashboard.show.text import moment
 from dashboard.store.alerts.alert_status import OpenIncident
-from dashboard.store.alerts.notification_search import NoticeFilter
 
 
 @click.command()
@@ -62,13 +61,12 @@ def alerts(  # noqa: PLR0913 - one for each option
     the latest first. With --exit-code the status is 3 where there are notices, so that
     --state dead --exit-code watches the mail.
     """
-    hashes = parse_search(search).tx_hashes
     with opened() as here:
-        wanted = NoticeFilter(
-            network_id=here.chosen_id(network_text),
+        searched = searched_notices(here.source, here.chosen_id(network_text), search)
+        wanted = replace(
+            searched,
             state=None if state is None else NoticeState(state),
-            tx_hashes=tx_hashes or hashes,
-            search="" if hashes else search.strip(),
+            tx_hashes=tx_hashes or searched.tx_hashes,
             since=since,
             until=until,
         )

@@ -75,14 +75,16 @@ def rejections(  # noqa: PLR0913 - one for each option
     """
     found_by = parse_search(searched)
     with opened() as here:
+        network_id, words = here.source.narrowed(here.chosen_id(network_text), found_by.words)
         wanted = RejectionFilter(
-            network_id=here.chosen_id(network_text),
+            network_id=network_id,
             tx_rejection_stage=None if stage is None else RejectionStage(stage),
             module=module,
             sender=sender or found_by.sender,
             tx_hashes=tx_hashes or found_by.tx_hashes,
             label=label,
-            search=found_by.words,
+            search=words,
+            beginning=found_by.beginning,
             since=since,
             until=until,
         )

@@ -46,6 +46,14 @@ class HashRange(NamedTuple):
         """The one hash that it holds, None where there may be several."""
         return self.lowest if self.lowest == self.highest else None
 
+    @property
+    def senders(self) -> tuple[Address, Address] | None:
+        """The first and the last sender that begin alike; None where a sender is too short."""
+        length = Address.LENGTH
+        if self.lowest[length:].strip(b"\0") or self.highest[length:].strip(b"\xff"):
+            return None
+        return Address(self.lowest[:length]), Address(self.highest[:length])
+
     def __contains__(self, tx_hash: object) -> bool:
         """Whether a hash lies in the range and ends so."""
         if not isinstance(tx_hash, TxHash):
@@ -69,7 +77,8 @@ class RejectionFilter:
     stands in the reason as sent, in either case of ASCII letters. `network_ids` are the networks
     that may be seen at all. `label` is what people wrote at the transaction when they tracked it,
     the whole of it. `search` is what a person types: all its words stand in what pages show of the
-    rejection, or it stands in the label. Only the store knows these two: `fits` passes them over.
+    rejection, or it stands in the label. `beginning` is how the hash begins, or the sender. Only
+    the store knows these three: `fits` passes them over.
     """
 
     network_id: NetworkId | None = None
@@ -87,6 +96,7 @@ class RejectionFilter:
     claimed_until: datetime | None = None
     label: str = ""
     search: str = ""
+    beginning: HashRange | None = None
 
     def fits(self, rejection: StoredRejection) -> bool:
         """Whether this is what is looked for; the store's own search decides alike."""

@@ -23,11 +23,18 @@ _DIGITS: Final = re.compile(r"([0-9a-fA-F]{4,64})(?:(?:…|\.\.\.)((?:[0-9a-fA-F
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """What is looked for: hashes, a sender, or words; with neither of the first two, `words`."""
+    """What is looked for: a hash, a sender, how either begins, or else `words`."""
 
     tx_hashes: HashRange | None = None
     sender: Address | None = None
+    beginning: HashRange | None = None
     words: str = ""
+
+    @property
+    def named(self) -> HashRange | None:
+        """How the hash or the sender begins, whole ones included; None for words."""
+        whole = None if self.sender is None else HashRange.beginning_with(self.sender.hex())
+        return self.tx_hashes or self.beginning or whole
 
 
 def parse_search(text: str) -> Search:
@@ -39,7 +46,7 @@ def parse_search(text: str) -> Search:
     with suppress(InputError):
         return Search(sender=Address.parse(text))
     with suppress(InputError):
-        return Search(HashRange.parse(text))
+        return Search(beginning=HashRange.parse(text))
     in_link = _IN_LINK.fullmatch(text)
     if in_link is not None:
         return Search(sender=Address.parse(in_link[1]))

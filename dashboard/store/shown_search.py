@@ -19,7 +19,7 @@ from sqlalchemy import (
 )
 
 from dashboard.domain.exclusion import RejectionStage
-from dashboard.domain.quantity import TxHash
+from dashboard.domain.quantity import Address, TxHash
 from dashboard.domain.rejection_filter import HashRange
 from dashboard.domain.search import bare_beginning
 from dashboard.domain.shown_words import Form, forms_told_with, words_of_search
@@ -31,8 +31,8 @@ def is_found(text: str) -> ColumnElement[bool]:
     """Demand that pages show the words at a rejection, in any order, or the text in its label."""
     hashes = bare_beginning(text)
     column = rejections.c.tx_hash
-    by_hash = false() if hashes is None else is_among(column, hashes)
-    return or_(tells_words(text), column.in_(hashes_labelled_with(text)), by_hash)
+    by_name = false() if hashes is None else is_named(hashes)
+    return or_(tells_words(text), column.in_(hashes_labelled_with(text)), by_name)
 
 
 def tells_words(text: str) -> ColumnElement[bool]:
@@ -41,13 +41,39 @@ def tells_words(text: str) -> ColumnElement[bool]:
     return and_(*(or_(*_tells(word)) for word in words)) if words else false()
 
 
+def is_named(hashes: HashRange) -> ColumnElement[bool]:
+    """Demand of a rejection that its hash or its sender begins, and ends, as a range says."""
+    return or_(is_among(rejections.c.tx_hash, hashes), _is_sent(hashes))
+
+
+def is_named_or_sent(column: ColumnElement[TxHash], hashes: HashRange) -> ColumnElement[bool]:
+    """Demand that a hash lies in a range, or that a rejection of it names a sender that does."""
+    if hashes.senders is None:
+        return is_among(column, hashes)
+    sent = select(rejections.c.tx_hash).where(_is_sent(hashes))
+    return or_(is_among(column, hashes), column.in_(sent))
+
+
+def _is_sent(hashes: HashRange) -> ColumnElement[bool]:
+    if hashes.senders is None:
+        return false()
+    among = rejections.c.sender.between(*hashes.senders)
+    return _ends(among, rejections.c.sender, Address.LENGTH, hashes.end)
+
+
 def is_among(column: ColumnElement[TxHash], hashes: HashRange) -> ColumnElement[bool]:
     """Demand that a hash lies in a range and ends as that says."""
     among = column.between(hashes.lowest, hashes.highest)
-    if not hashes.end:
+    return _ends(among, column, TxHash.LENGTH, hashes.end)
+
+
+def _ends(
+    among: ColumnElement[bool], column: ColumnElement[Any], length: int, end: bytes
+) -> ColumnElement[bool]:
+    if not end:
         return among
-    octets = func.substr(type_coerce(column, LargeBinary), TxHash.LENGTH - len(hashes.end) + 1)
-    return and_(among, type_coerce(octets, LargeBinary) == hashes.end)
+    octets = func.substr(type_coerce(column, LargeBinary), length - len(end) + 1)
+    return and_(among, type_coerce(octets, LargeBinary) == end)
 
 
 def hashes_labelled_with(text: str) -> Select[Any]:

@@ -85,7 +85,7 @@ def outcome(dossiers: Sequence[Dossier], now: datetime) -> None:
         f"Asked about {transactions(len(about))} {age(asked.at, now)}: {answered:,} answered.",
     )
     for why in dict.fromkeys(str(each.why) for each in asked.unsaved):
-        kept = "It is shown here until you ask again or leave this page."
+        kept = "It is shown here until you ask again or reload this page."
         notice("bad", "What was answered could not be stored.", f"{sentence(why)} {kept}")
 
 

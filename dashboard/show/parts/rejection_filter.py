@@ -54,7 +54,7 @@ def filter_bar(everything: RejectionSummary) -> None:
             bind="query-params",
             max_chars=LONGEST_SEARCH,
             type="search",
-            placeholder="Reason, stage, hash, link, sender, label",
+            placeholder="Reason, stage, hash, sender, label, network",
         )
 
 
@@ -85,4 +85,9 @@ def _searched(text: str) -> RejectionFilter:
     if text.startswith(_LABEL):
         return RejectionFilter(label=text.removeprefix(_LABEL).strip())
     found = parse_search(text)
-    return RejectionFilter(sender=found.sender, tx_hashes=found.tx_hashes, search=found.words)
+    return RejectionFilter(
+        sender=found.sender,
+        tx_hashes=found.tx_hashes,
+        search=found.words,
+        beginning=found.beginning,
+    )

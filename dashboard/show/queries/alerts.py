@@ -8,7 +8,8 @@ from typing import Final
 
 from dashboard.domain.audit import Action
 from dashboard.domain.notification import Delivery, Notice, NoticeState
-from dashboard.domain.quantity import TxHash
+from dashboard.domain.quantity import NetworkId, TxHash
+from dashboard.domain.search import parse_search
 from dashboard.show.queries.cache import Fresh
 from dashboard.show.queries.source import Source
 from dashboard.store.alerts.alert_status import (
@@ -46,6 +47,14 @@ class PostedNotice:
 
     notice: Notice
     attempts: tuple[Delivery, ...]
+
+
+def searched_notices(source: Source, network_id: NetworkId | None, text: str) -> NoticeFilter:
+    """Read what a person types to find notices, of one network or all."""
+    found = parse_search(text)
+    network_id, words = source.narrowed(network_id, "" if found.named else text.strip())
+    beginning = None if found.tx_hashes else found.named
+    return NoticeFilter(network_id, tx_hashes=found.tx_hashes, search=words, beginning=beginning)
 
 
 class AlertQuestions:

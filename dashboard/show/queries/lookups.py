@@ -63,11 +63,11 @@ class LookupQuestions:
 def _known(connection: Connection, text: str, *, is_alone: bool) -> list[TxHash]:
     """Return the hashes that a text stands for, the latest first; words count where `is_alone`."""
     found = parse_search(text)
-    hashes = found.tx_hashes or bare_beginning(text)
+    hashes = found.tx_hashes or found.beginning or bare_beginning(text)
     if len(text) > LONGEST_SEARCH or not (hashes or is_alone):
         return []
     words = "" if hashes else found.words
-    rejected = RejectionFilter(tx_hashes=hashes, sender=found.sender, search=words)
+    rejected = RejectionFilter(beginning=hashes, sender=found.sender, search=words)
     known = [each.record.tx_hash for each in search(connection, rejected, MOST_FOUND)]
     if found.sender is None:
         tracked = TrackedFilter(tx_hashes=hashes, text=words)

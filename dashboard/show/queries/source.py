@@ -53,6 +53,16 @@ class Source:
         card = self.card(network_id)
         return f"Network {network_id}" if card is None else card.name
 
+    def narrowed(self, network_id: NetworkId | None, text: str) -> tuple[NetworkId | None, str]:
+        """Read a search that is a network's title, in either case, as that network.
+
+        Returns the network to search, and the words that are left to search for.
+        """
+        titled = {each.network_id for each in self.networks if each.name.lower() == text.lower()}
+        if len(titled) == 1 and (network_id is None or network_id in titled):
+            return titled.pop(), ""
+        return network_id, text
+
     def rule_of(self, subject: Subject) -> HoldRule:
         """Return how long a change of this condition is seen before it holds."""
         card = self.card(subject.network_id)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -11,7 +12,7 @@ from dashboard.domain.foreign_text import visible
 from dashboard.domain.notification import NoticeState
 from dashboard.domain.quantity import TxHash
 from dashboard.domain.rejection_filter import HashRange
-from dashboard.domain.search import LONGEST_SEARCH, parse_search
+from dashboard.domain.search import LONGEST_SEARCH
 from dashboard.show.parts.figures import Tile, tiles
 from dashboard.show.parts.heading import heading, section
 from dashboard.show.parts.incident import incident_row
@@ -22,7 +23,7 @@ from dashboard.show.parts.pagination import chosen_leaf
 from dashboard.show.parts.resend import resend_form
 from dashboard.show.parts.states import empty, notice, store_trouble_shown
 from dashboard.show.queries import queries as desks
-from dashboard.show.queries.alerts import PostedNotice
+from dashboard.show.queries.alerts import PostedNotice, searched_notices
 from dashboard.show.queries.queries import Desk
 from dashboard.show.text import age, moment, moment_near
 from dashboard.store.alerts.alert_status import OpenIncident, PostStanding
@@ -149,12 +150,10 @@ def _filter(desk: Desk) -> NoticeFilter:
             bind="query-params",
             max_chars=LONGEST_SEARCH,
             type="search",
-            placeholder="Recipient, reason, hash, link, label or Message-ID",
+            placeholder="Recipient, reason, hash, sender, label or network",
         )
-    text = (text or "").strip()
-    network_id, state = chosen_network_id(desk.networks), _STATES[chosen or _ALL]
-    hashes = parse_search(text).tx_hashes
-    return NoticeFilter(network_id, state, tx_hashes=hashes, search="" if hashes else text)
+    wanted = searched_notices(desk.source, chosen_network_id(desk.networks), text or "")
+    return replace(wanted, state=_STATES[chosen or _ALL])
 
 
 def _about_hash(desk: Desk, tx_hash: TxHash) -> None:

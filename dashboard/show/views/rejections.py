@@ -63,7 +63,9 @@ def _live() -> None:
         everything = desk.rejections.summary(of_network, period)
         head = st.container()
         filter_bar(everything)
-        wanted = replace(chosen_filter(), network_id=of_network.network_id)
+        wanted = chosen_filter()
+        network_id, words = desk.source.narrowed(of_network.network_id, wanted.search)
+        wanted = replace(wanted, network_id=network_id, search=words)
         summary = desk.rejections.summary(wanted, period)
         with head:
             heading("Rejections", f"{answer(summary, period)} As of {moment(desk.now())}.")

@@ -111,11 +111,11 @@ def _live() -> None:
                 "then less and less often for seven days.",
             )
             return
-        wanted = _filter(network_id)
+        wanted = _filter(desk, network_id)
         _list(desk, wanted)
 
 
-def _filter(network_id: NetworkId | None) -> TrackedFilter:
+def _filter(desk: Desk, network_id: NetworkId | None) -> TrackedFilter:
     with st.container(key="filters", horizontal=True, vertical_alignment="bottom"):
         chosen = st.segmented_control(
             "On record",
@@ -131,13 +131,13 @@ def _filter(network_id: NetworkId | None) -> TrackedFilter:
             bind="query-params",
             max_chars=LONGEST_SEARCH,
             type="search",
-            placeholder="Label, note, reason, hash or link",
+            placeholder="Label, note, reason, hash, sender or network",
         )
     text = (text or "").strip()
     standing = _STANDINGS[chosen or _ALL]
     found = parse_search(text)
-    words = "" if found.tx_hashes else text
-    return TrackedFilter(network_id, standing, found.tx_hashes, words)
+    network_id, words = desk.source.narrowed(network_id, "" if found.named else text)
+    return TrackedFilter(network_id, standing, found.named, words)
 
 
 def _list(desk: Desk, wanted: TrackedFilter) -> None:

@@ -18,7 +18,12 @@ from dashboard.domain.rejection_filter import HashRange
 from dashboard.domain.search import bare_beginning
 from dashboard.store.alerts.notification_rows import notice_of, select_notices
 from dashboard.store.schema import conditions, notices, rejections, transitions
-from dashboard.store.shown_search import hashes_labelled_with, is_among, tells_words
+from dashboard.store.shown_search import (
+    hashes_labelled_with,
+    is_among,
+    is_named_or_sent,
+    tells_words,
+)
 
 _IDENTITY: Final = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
@@ -29,7 +34,8 @@ class NoticeFilter:
 
     `since` and `until`, both included, bound the time from which the notice was owed. `after` is
     the state that it tells of. `search` is what a person types: it stands in what the page shows
-    of a notice or the rejection behind it; with an @ it is an address or a Message-ID.
+    of a notice or the rejection behind it; with an @ it is an address or a Message-ID. `beginning`
+    is how the hash begins, or the sender of its rejection.
     """
 
     network_id: NetworkId | None = None
@@ -39,6 +45,7 @@ class NoticeFilter:
     since: datetime | None = None
     until: datetime | None = None
     search: str = ""
+    beginning: HashRange | None = None
 
 
 def search_notices(
@@ -72,6 +79,8 @@ def _conditions(connection: Connection, wanted: NoticeFilter) -> Iterator[Column
             yield column == value
     if wanted.tx_hashes is not None:
         yield _is_about(is_among(conditions.c.tx_hash, wanted.tx_hashes))
+    if wanted.beginning is not None:
+        yield _is_about(is_named_or_sent(conditions.c.tx_hash, wanted.beginning))
     if wanted.search:
         yield or_(_is_to(connection, wanted.search), *_is_found(wanted.search))
     if wanted.since is not None:
@@ -94,7 +103,7 @@ def _is_found(text: str) -> Iterator[ColumnElement[bool]]:
     yield notices.c.outcome.icontains(text, autoescape=True)
     hashes = bare_beginning(text)
     if hashes is not None:
-        yield _is_about(is_among(conditions.c.tx_hash, hashes))
+        yield _is_about(is_named_or_sent(conditions.c.tx_hash, hashes))
     yield _is_about(conditions.c.tx_hash.in_(hashes_labelled_with(text)))
     of_rejection = rejections.c.rejection_id == transitions.c.rejection_id
     yield exists().where(of_rejection, tells_words(text)).correlate(transitions)

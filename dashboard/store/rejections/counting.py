@@ -37,6 +37,7 @@ _NOT_TALLIED: Final = (
     "tx_hash",
     "text",
     "tx_hashes",
+    "beginning",
     "claimed_since",
     "claimed_until",
     "label",

@@ -16,7 +16,7 @@ from dashboard.store.engine.planner_hints import by_row
 from dashboard.store.engine.text_search import holds_text
 from dashboard.store.schema import rejections, tracked_hashes
 from dashboard.store.schema.rejection_rows import stored_rejection
-from dashboard.store.shown_search import is_among, is_found
+from dashboard.store.shown_search import is_among, is_found, is_named
 
 
 def search(
@@ -54,14 +54,16 @@ def latest_first(wanted: RejectionFilter, *columns: ColumnElement[Any]) -> Selec
 
 def _is_pointed(wanted: RejectionFilter) -> bool:
     """Whether a filter leads to few rows, whenever they arrived."""
-    return wanted.tx_hash is not None or wanted.tx_hashes is not None or bool(wanted.label)
+    named = (wanted.tx_hash, wanted.tx_hashes, wanted.beginning)
+    return any(each is not None for each in named) or bool(wanted.label)
 
 
 def conditions_of(wanted: RejectionFilter) -> Iterator[ColumnElement[bool]]:
     """Yield what rows of the table must fulfil."""
     column = rejections.c
+    of_network = column.network_id
     for of_row, value in (
-        (column.network_id, wanted.network_id),
+        (of_network if wanted.beginning is None else by_row(of_network), wanted.network_id),
         (column.tx_rejection_stage, wanted.tx_rejection_stage),
         (column.module, wanted.module or None),
         (column.reason_kind, wanted.reason_kind),
@@ -82,6 +84,8 @@ def conditions_of(wanted: RejectionFilter) -> Iterator[ColumnElement[bool]]:
         yield column.network_id.in_(wanted.network_ids)
     if wanted.tx_hashes is not None:
         yield is_among(column.tx_hash, wanted.tx_hashes)
+    if wanted.beginning is not None:
+        yield is_named(wanted.beginning)
     arrived = by_row(column.first_seen_at) if _is_pointed(wanted) else column.first_seen_at
     yield from _between(arrived, wanted.since, wanted.until)
     yield from _between(column.timestamp, wanted.claimed_since, wanted.claimed_until)

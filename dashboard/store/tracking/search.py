@@ -37,7 +37,7 @@ from dashboard.store.schema import (
     tracked_labels,
     watched_cohorts,
 )
-from dashboard.store.shown_search import is_among, tells_words
+from dashboard.store.shown_search import is_named_or_sent, tells_words
 from dashboard.store.tracking.transactions import TrackedTransaction, select_tracked, tracked_of
 
 _LOOKED_AT: Final = 3000
@@ -61,7 +61,8 @@ class TrackedFilter:
 
     With a network, `standing` is what is on record there. Without, a record of any network counts,
     also of one where the hash is not watched. `text` stands in the label or the note, in either
-    case, or a rejection of the hash is shown with all its words, or the hash begins with it.
+    case, or a rejection of the hash is shown with all its words, or the hash begins with it, or the
+    sender of its rejection. `tx_hashes` stand for either as well.
     """
 
     network_id: NetworkId | None = None
@@ -157,7 +158,7 @@ def _found(connection: Connection, wanted: TrackedFilter) -> SelectBase:
     of_cohorts = column.cohort_id.in_(fitting)
     conditions = () if _is_of_any_cohort(wanted) else (of_cohorts,)
     if wanted.tx_hashes is not None:
-        of_hash = is_among(column.tx_hash, wanted.tx_hashes)
+        of_hash = is_named_or_sent(column.tx_hash, wanted.tx_hashes)
         return select(place).where(of_hash, *_holds(wanted), *conditions)
     if not wanted.text:
         return select(place).where(*conditions)
@@ -227,7 +228,7 @@ def _in_record(text: str) -> ColumnElement[bool]:
     of_hash = select(rejections.c.rejection_id).where(rejections.c.tx_hash == column.tx_hash)
     told = of_hash.where(tells_words(text)).limit(1).scalar_subquery().is_not(None)
     hashes = bare_beginning(text)
-    by_hash = false() if hashes is None else is_among(column.tx_hash, hashes)
+    by_hash = false() if hashes is None else is_named_or_sent(column.tx_hash, hashes)
     return or_(and_(column.cohort_id.in_(rejected), told), by_hash)
 
 

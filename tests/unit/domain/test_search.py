@@ -20,8 +20,8 @@ WHOLE = Search(HashRange.of(TxHash.parse(DIGITS)))
         (f" {DIGITS}\n", WHOLE),
         (f"https://explorer.example/tx/0x{DIGITS}#logs", WHOLE),
         (f"http://127.0.0.1:8501/lookup?tx=0x{DIGITS}", WHOLE),
-        ("0x348e0630…d4a388", Search(HashRange.parse("0x348e0630…d4a388"))),
-        ("0x348e0630", Search(HashRange.parse("0x348e0630"))),
+        ("0x348e0630…d4a388", Search(beginning=HashRange.parse("0x348e0630…d4a388"))),
+        ("0x348e0630", Search(beginning=HashRange.parse("0x348e0630"))),
         (SENDER, Search(sender=Address.parse(SENDER))),
         (f"https://explorer.example/address/{SENDER}?a", Search(sender=Address.parse(SENDER))),
         ("348e0630", Search(words="348e0630")),
@@ -32,6 +32,28 @@ WHOLE = Search(HashRange.of(TxHash.parse(DIGITS)))
 )
 def test_search_is_read_as_what_it_is(text: str, found: Search) -> None:
     assert parse_search(text) == found
+
+
+@pytest.mark.parametrize(
+    ("text", "first", "last"),
+    [
+        ("0x79900286…2d63", "79900286" + "0" * 32, "79900286" + "f" * 32),
+        (SENDER, SENDER, SENDER),
+    ],
+)
+def test_beginning_is_that_of_a_sender_too(text: str, first: str, last: str) -> None:
+    named = parse_search(text).named
+
+    assert named is not None
+    assert named.senders == (Address.parse(first), Address.parse(last))
+
+
+@pytest.mark.parametrize("text", [f"0x{DIGITS}", f"0x{DIGITS[:41]}"])
+def test_what_is_longer_than_a_sender_is_none(text: str) -> None:
+    named = parse_search(text).named
+
+    assert named is not None
+    assert named.senders is None
 
 
 @pytest.mark.parametrize(

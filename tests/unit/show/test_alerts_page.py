@@ -114,14 +114,17 @@ def test_transaction_without_a_letter_says_why(desk: Desk) -> None:
     assert "It is not tracked, so nobody is told of it." in unknown
 
 
-def test_letters_are_found_by_recipient_and_network(desk: Desk) -> None:
+def test_letters_are_found_by_recipient_network_and_sender(desk: Desk) -> None:
     everyone = words_of(visit("alerts", desk, about="ON-CALL@mail"))
     nobody = words_of(visit("alerts", desk, about="nobody@"))
     linea = words_of(visit("alerts", desk, network="Linea"))
+    titled = words_of(visit("alerts", desk, about="linea"))
+    sent = words_of(visit("alerts", desk, about="0x" + "02" * 20))
 
     assert everyone.count("Message-ID") == 6
     assert "No mail fits these filters" in nobody
-    assert linea.count("Message-ID") == 1
+    assert linea.count("Message-ID") == titled.count("Message-ID") == 1
+    assert sent.count("Message-ID") == 1
 
 
 def test_page_before_the_first_letter_says_when_one_goes_out(empty_store: Store) -> None:

@@ -121,6 +121,8 @@ def test_chosen_network_is_the_only_one_watched(store: Store, desk: Desk) -> Non
         ({"search": "09090909"}, tx_hash(9), tx_hash(2)),
         ({"search": f"https://explorer.example/tx/{tx_hash(9)}"}, tx_hash(9), tx_hash(2)),
         ({"search": "prover module HUB"}, tx_hash(2), tx_hash(9)),
+        ({"search": "0x" + "02" * 20}, tx_hash(2), tx_hash(9)),
+        ({"search": "DEVNET"}, tx_hash(9), tx_hash(10)),
     ],
 )
 def test_filters_of_the_address_are_kept(

@@ -7,7 +7,7 @@ from typing import Final
 import pytest
 
 from dashboard.domain.exclusion import RejectionStage
-from dashboard.domain.quantity import TxHash
+from dashboard.domain.quantity import Address, TxHash
 from dashboard.domain.reason import parse_reason
 from dashboard.domain.reason_names import name_of
 from dashboard.domain.rejection_filter import HashRange, RejectionFilter
@@ -22,6 +22,7 @@ from dashboard.store.tracking.search import TrackedFilter, how_many_tracked, sea
 from dashboard.store.tracking.transactions import TrackRequest, track
 from tests.builders import A_MOMENT, A_NETWORK, a_record, seconds
 
+A_SENDER: Final = Address.parse("0xbeef" + "0" * 35 + "1")
 LABEL: Final = "Case 1742 of Zürich"
 REASONS: Final = (
     "Transaction line count for module HUB=2402 is above the limit 70",
@@ -97,9 +98,9 @@ def test_words_of_a_page_find_what_shows_them(store: Store, text: str, found: se
     "text", [short_hash(a_mark(4)), f"https://explorer.example/tx/{a_mark(4)}?a=1", str(a_mark(4))]
 )
 def test_hash_is_found_as_pages_and_explorers_show_it(store: Store, text: str) -> None:
-    hashes = parse_search(text).tx_hashes
+    named = parse_search(text).named
     with store.read() as connection:
-        found = search(connection, RejectionFilter(tx_hashes=hashes))
+        found = search(connection, RejectionFilter(beginning=named))
 
     assert [each.record.tx_hash for each in found] == [a_mark(4)]
 
@@ -108,6 +109,34 @@ def test_hash_that_begins_alike_and_ends_otherwise_is_not_found(store: Store) ->
     shown = f"{str(a_mark(4))[:10]}…{'00' * 3}"
     with store.read() as connection:
         assert search(connection, RejectionFilter(tx_hashes=HashRange.parse(shown))) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("0xbeef", [70]),
+        ("0xbeef0000…000001", [70]),
+        (str(A_SENDER), [70]),
+        ("0xbeef0000…000002", []),
+        ("0xbeee", []),
+    ],
+)
+def test_start_of_a_sender_finds_its_transactions(
+    store: Store, text: str, found: list[int]
+) -> None:
+    with store.write() as connection:
+        track(connection, TrackRequest(a_mark(70), (A_NETWORK,), None, ""), A_MOMENT)
+        record = a_record(tx_hash=a_mark(70), sender=A_SENDER)
+        save_polled(connection, A_NETWORK, record, A_MOMENT)
+    named = parse_search(text).named
+    rejected, tracked = RejectionFilter(beginning=named), TrackedFilter(tx_hashes=named)
+    with store.read() as connection:
+        records = [each.record.tx_hash for each in search(connection, rejected)]
+        hashes = [each.tx_hash for each in search_tracked(connection, tracked, 10)]
+        counts = how_many(connection, rejected), how_many_tracked(connection, tracked)
+
+    assert records == hashes == [a_mark(number) for number in found]
+    assert counts == (len(found), len(found))
 
 
 @pytest.mark.parametrize(

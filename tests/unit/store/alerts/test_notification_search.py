@@ -11,7 +11,7 @@ from dashboard.store.alerts.notification_search import NoticeFilter, search_noti
 from dashboard.store.alerts.outbox import mark_sent, recent_notices
 from dashboard.store.engine.engine import Store
 from dashboard.store.tracking.transactions import TrackRequest, track
-from tests.builders import A_MOMENT, A_NETWORK, ANOTHER_NETWORK, a_hash, seconds
+from tests.builders import A_MOMENT, A_NETWORK, ANOTHER_NETWORK, a_hash, an_address, seconds
 from tests.unit.store.owing import owe
 
 
@@ -38,6 +38,8 @@ def store(store: Store) -> Store:
         (NoticeFilter(after=State.REJECTED), {1, 2, 3}),
         (NoticeFilter(after=State.UNREPORTED), set()),
         (NoticeFilter(tx_hashes=HashRange.of(a_hash(3))), {3}),
+        (NoticeFilter(beginning=HashRange.parse(f"{str(an_address())[:10]}…")), {1, 2, 3}),
+        (NoticeFilter(beginning=HashRange.parse("0xbeef")), set()),
         (NoticeFilter(search="OPS@"), {1, 2, 3}),
         (NoticeFilter(search="nobody@"), set()),
         (NoticeFilter(search="250 OK"), {2}),
