@@ -171,7 +171,7 @@ def test_exit_code_tells_a_script_whether_something_was_found(
         (("rejections", "--module", "HUB;"), "such as HUB"),
         (("rejections", "--limit", "100001"), "1<=x<=100000"),
         (("rejections", "--sender", "0x1"), "40 hexadecimal digits"),
-        (("fees", "--since", "1h", "--step", "0s"), "4s or 15m"),
+        (("fees", "--since", "1h", "--step", "0s"), "250ms or 4s"),
         (("rejections", "--network", "59144"), "devnet (424242)"),
         (("alerts", "--network", "59144"), "devnet (424242)"),
         (("fees", "--until", "1h"), "need --since"),

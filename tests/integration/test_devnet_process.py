@@ -52,7 +52,7 @@ def answers(url: str) -> bool:
 def upgrade_from(installation: Installation, host: str) -> int | None:
     """Ask for a WebSocket under the name of that host; return the status."""
     with raw_client(installation.devnet.removeprefix("http://")) as client:
-        client.sendall(upgrade_head("/").replace(b"Host: x", f"Host: {host}".encode()))
+        client.sendall(upgrade_head("/").replace(b"Host: localhost", f"Host: {host}".encode()))
         return status_of(client.recv(65_536))
 
 

@@ -73,7 +73,7 @@ def test_secret_in_a_path_header_query_or_method_is_in_no_line(lines: list[dict[
 
 
 def _hostile_heads() -> list[str]:
-    end = f"Host: {CANARY}\r\nX-Forwarded-For: {CANARY}\r\nUser-Agent: {CANARY}\r\n"
+    end = f"Host: localhost\r\nX-Forwarded-For: {CANARY}\r\nUser-Agent: {CANARY}\r\n"
     last = f"{end}Connection: close\r\n\r\n"
     return [
         f"GET /v3/{CANARY} HTTP/1.1\r\n{last}",

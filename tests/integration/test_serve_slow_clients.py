@@ -31,7 +31,7 @@ from tests.waiting import eventually
 
 GET = "chain_getTransactionExclusionStatusV1"
 SHORT = timedelta(milliseconds=300)
-HEAD = b"GET /live HTTP/1.1\r\nHost: x\r\n\r\n"
+HEAD = b"GET /live HTTP/1.1\r\nHost: localhost\r\n\r\n"
 
 
 @contextlib.contextmanager
@@ -46,7 +46,7 @@ def serving_with(folder: Path, **limits: object) -> Iterator[tuple[str, ServeSer
 
 @pytest.mark.parametrize(
     ("sent", "answer"),
-    [(b"", None), (b"GET /live HTTP/1.1\r\nHost: x\r\nX-Slow: ", 408)],
+    [(b"", None), (b"GET /live HTTP/1.1\r\nHost: localhost\r\nX-Slow: ", 408)],
     ids=["nothing", "half a head"],
 )
 def test_head_that_never_comes_whole_ends_the_connection(

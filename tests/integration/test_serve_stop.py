@@ -72,7 +72,7 @@ def test_connections_that_do_nothing_do_not_hold_up_the_end(server: Server) -> N
         raw_client(address) as half,
         connect(f"ws://{address}/ws/v3/{KEY}", proxy=None) as socket,
     ):
-        idle.sendall(b"GET /live HTTP/1.1\r\nHost: x\r\n\r\n")
+        idle.sendall(b"GET /live HTTP/1.1\r\nHost: localhost\r\n\r\n")
         assert status_of(read_reply(idle)) == 200
         half.sendall(b"GET /live HTTP/1.1\r\nHos")
 
@@ -92,7 +92,7 @@ def test_client_that_does_not_finish_is_not_waited_for_longer_than_the_limit(
         with raw_client(f"127.0.0.1:{server.port}") as client:
             client.sendall(post_head(f"/v3/{KEY}", 1_000) + b"{")
             with raw_client(f"127.0.0.1:{server.port}") as other:
-                other.sendall(b"GET /live HTTP/1.1\r\nHost: x\r\n\r\n")
+                other.sendall(b"GET /live HTTP/1.1\r\nHost: localhost\r\n\r\n")
                 read_reply(other)
 
             assert server.terminate(within=6) == 0
