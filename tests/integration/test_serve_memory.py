@@ -23,7 +23,9 @@ from tests.waiting import eventually
 
 CHUNKED = b"POST /v3/%b HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n1\r\n{\r\n"
 UNKNOWN, KNOWN = CHUNKED % b"x", CHUNKED % KEY.encode()
-DOCUMENT = b"GET /openrpc.json HTTP/1.1\r\nHost: localhost\r\nX-Padding: " + b"x" * 1_000 + b"\r\n\r\n"
+DOCUMENT = (
+    b"GET /openrpc.json HTTP/1.1\r\nHost: localhost\r\nX-Padding: " + b"x" * 1_000 + b"\r\n\r\n"
+)
 MUCH = 40_000_000
 """Bytes, more than the buffers of the system between a client and the server."""
 

@@ -32,6 +32,9 @@ from tests.model.tracking import Silences
 from tests.model.turns import Turn
 from tests.model.world import NETWORKS
 
+_FEES: Final = (FeeKind.BASE_FEE, FeeKind.MEDIUM_PRIORITY_FEE)
+"""The series that the model holds; which fees were busy is judged in `test_busy_fees.py`."""
+
 _STEPS: Final = (A_MINUTE, timedelta(hours=1), timedelta(days=1))
 _asked_at = attrgetter("asked_at")
 
@@ -43,7 +46,7 @@ def check_fees(
     for network_id in NETWORKS:
         _check_latest(connection, held, silences, network_id, now)
         _check_values(connection, held, network_id, now)
-        for kind in FeeKind:
+        for kind in _FEES:
             for step in turn.some_of(_STEPS):
                 # Short enough to be told in the steps that were asked for.
                 since = _opens_nothing(held, network_id, now - 2500 * step, step)

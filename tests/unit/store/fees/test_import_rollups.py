@@ -83,7 +83,7 @@ def test_series_and_networks_are_kept_apart(store: Store) -> None:
             for network_id in (A_NETWORK, ANOTHER_NETWORK):
                 keep_fee_history(connection, network_id, series, *days(0, 1))
 
-    assert len(stored(store, Level.DAY)) == 8
+    assert len(stored(store, Level.DAY)) == 2 * len(FeeSeries)
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ from dashboard.store.schema import REVISION, metadata
 from tests.builders import an_id
 
 POSTGRESQL = make_url("postgresql://").get_dialect()()
-VERSIONS = Path(migrate.__code__.co_filename).parent / "migrations"
+VERSIONS = Path(migrate.__code__.co_filename).parents[1] / "migrations"
 
 
 def set_schema(url: str, revision: str) -> None:
