@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dashboard.domain.allowed_hosts import AllowedHosts, host_of
+from dashboard.domain.allowed_hosts import AllowedHosts, host_of, origin_authority
 
 OURS = AllowedHosts(frozenset({"watch.example"}), frozenset({"https://wallet.example"}))
 
@@ -122,3 +122,13 @@ def test_refusal_is_one_short_line() -> None:
 )
 def test_host_of_an_address_is_found(address: str, host: str | None) -> None:
     assert host_of(address) == host
+
+
+@pytest.mark.parametrize(
+    ("origin", "authority"),
+    [("https://watch.example:8443", "watch.example:8443"), ("null", None), ("file://x", None)],
+)
+def test_authority_of_an_origin_is_what_follows_its_scheme(
+    origin: str, authority: str | None
+) -> None:
+    assert origin_authority(origin) == authority

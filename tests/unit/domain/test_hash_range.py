@@ -36,3 +36,7 @@ def test_beginning_with_an_end_stands_for_the_hashes_that_have_both() -> None:
 def test_what_is_no_beginning_is_refused(text: str) -> None:
     with pytest.raises(InputError, match="give 0x and at least four"):
         HashRange.parse(text)
+
+
+def test_what_is_no_hash_is_in_no_range() -> None:
+    assert WHOLE not in HashRange.parse(WHOLE)

@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from itertools import combinations
 
 from dashboard.domain.credit import Spent
-from dashboard.domain.observation import GasObservation, GasSource, Operation
+from dashboard.domain.observation import (
+    Failure,
+    FailureKind,
+    GasObservation,
+    GasSource,
+    Operation,
+    longest_wish,
+)
 from tests.builders import A_MOMENT, A_NETWORK
 
 
@@ -32,3 +40,11 @@ def test_source_that_is_not_named_is_the_gas_api() -> None:
 
 def test_calls_and_credits_add_up() -> None:
     assert Spent(1, 80) + Spent(2) == Spent(3, 80)
+
+
+def test_longest_of_the_pauses_that_an_upstream_asks_for_is_kept() -> None:
+    waits = (None, timedelta(seconds=30), timedelta(minutes=2))
+    failures = [Failure(FailureKind.THROTTLED, "", wait) for wait in waits]
+
+    assert longest_wish(failures) == timedelta(minutes=2)
+    assert longest_wish(failures[:1]) == timedelta()

@@ -6,7 +6,7 @@ from typing import Final
 
 import pytest
 
-from dashboard.domain.other_rules import Rule, words_of
+from dashboard.domain.other_rules import Rule, beginnings_of, words_of
 from dashboard.domain.reason import ReasonKind, explain, parse_reason
 
 ACCOUNT: Final = f"0x{'cd' * 20}"
@@ -65,3 +65,11 @@ def test_every_rule_has_words_that_are_whole_sentences(rule: Rule) -> None:
     assert words.remedy[0].isupper()
     assert words.remedy.endswith(".")
     assert not words.means.endswith(".")
+
+
+@pytest.mark.parametrize("rule", Rule)
+def test_beginnings_of_a_rule_are_those_of_no_other(rule: Rule) -> None:
+    others = [each for other in Rule if other is not rule for each in beginnings_of(other)]
+
+    assert beginnings_of(rule)
+    assert not {begun for begun in beginnings_of(rule) if begun.startswith(tuple(others))}

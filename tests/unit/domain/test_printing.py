@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dashboard.domain.printing import compared, fee, moment, span, unit_of
+from dashboard.domain.printing import compared, fee, moment, period, size, span, unit_of
 from dashboard.domain.quantity import LARGEST_FEE, Wei
 from tests.builders import A_MOMENT, GWEI
 
@@ -69,3 +69,16 @@ def test_fees_that_differ_are_printed_differently(first: Wei, second: Wei) -> No
     one, other, _ = compared(first, second)
 
     assert (one == other) is (first == second)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said"),
+    [(0.25, "0.25 s"), (4, "4 s"), (75, "1 min 15 s"), (120, "2 min"), (7200, "2 h")],
+)
+def test_period_is_said_to_the_second_while_it_is_short(seconds: float, said: str) -> None:
+    assert period(timedelta(seconds=seconds)) == said
+
+
+@pytest.mark.parametrize(("octets", "said"), [(12, "12 bytes"), (1_500_000, "1.5 MB")])
+def test_size_is_printed_in_the_unit_that_fits(octets: int, said: str) -> None:
+    assert size(octets) == said
