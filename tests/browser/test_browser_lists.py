@@ -82,9 +82,11 @@ def test_csv_file_is_tracked_with_a_report_of_each_line(context: BrowserContext,
     page.get_by_role("tab", name="CSV file").click()
     content = LIST.format(first=tx_hash(130), second=tx_hash(131)).encode()
 
-    page.locator("input[type=file]").set_input_files(
-        {"name": "list.csv", "mimeType": "text/csv", "buffer": content}
-    )
+    with page.expect_response(lambda response: "/upload_file/" in response.url):
+        page.locator("input[type=file]").set_input_files(
+            {"name": "list.csv", "mimeType": "text/csv", "buffer": content}
+        )
+    expect(page.get_by_test_id("stFileUploaderFile")).to_contain_text("list.csv")
     page.get_by_role("button", name="Track", exact=True).last.click()
 
     expect(page.get_by_text("2 newly tracked.")).to_be_visible()

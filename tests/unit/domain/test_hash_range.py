@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
+
 import pytest
 
 from dashboard.domain.quantity import TxHash
@@ -39,4 +41,6 @@ def test_what_is_no_beginning_is_refused(text: str) -> None:
 
 
 def test_what_is_no_hash_is_in_no_range() -> None:
-    assert WHOLE not in HashRange.parse(WHOLE)
+    found: Container[object] = HashRange.parse(WHOLE)
+
+    assert WHOLE not in found
