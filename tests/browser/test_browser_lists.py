@@ -86,7 +86,7 @@ def test_csv_file_is_tracked_with_a_report_of_each_line(context: BrowserContext,
         page.locator("input[type=file]").set_input_files(
             {"name": "list.csv", "mimeType": "text/csv", "buffer": content}
         )
-    expect(page.get_by_test_id("stFileUploaderFile")).to_contain_text("list.csv")
+    expect(page.get_by_text("list.csv", exact=True)).to_be_visible()
     page.get_by_role("button", name="Track", exact=True).last.click()
 
     expect(page.get_by_text("2 newly tracked.")).to_be_visible()
