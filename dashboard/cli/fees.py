@@ -13,6 +13,7 @@ import click
 from dashboard.cli import options
 from dashboard.cli.output import FOUND, Json, instant, print_json, print_table, say
 from dashboard.cli.source import Opened, opened
+from dashboard.domain.fee_rollup import FeeSeries
 from dashboard.domain.gas import FeeSuggestion, SuggestedGasFees
 from dashboard.domain.quantity import Wei
 from dashboard.errors import InputError
@@ -28,7 +29,7 @@ from dashboard.show.queries.network_status import (
 from dashboard.show.queries.store_reads import fee_story, network_figures
 from dashboard.show.text import age, exact_fee, fee, moment, share
 from dashboard.store.engine.connection import Connection
-from dashboard.store.fees.series import Between, FeeKind
+from dashboard.store.fees.series import Between
 from dashboard.store.observations import latest_gas
 
 
@@ -75,7 +76,9 @@ def fees(
                 series = [
                     (
                         each.status.card,
-                        fee_story(connection, each.status.figures, FeeKind.BASE_FEE, between),
+                        fee_story(
+                            connection, each.status.figures, FeeSeries.ESTIMATED_BASE_FEE, between
+                        ),
                     )
                     for each in current
                 ]

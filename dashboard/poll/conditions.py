@@ -30,9 +30,9 @@ from dashboard.domain.quantity import NetworkId
 from dashboard.poll.clocks import Clocks, SetClock
 from dashboard.store.alerts.conditions import change, condition, held, turn
 from dashboard.store.engine.connection import Connection
-from dashboard.store.fees.latest import fees_answered_at, mark_answered_by_api_at
 from dashboard.store.fees.recent_fees import RecentFees
 from dashboard.store.fees.rollups import Arrivals
+from dashboard.store.fees.stored_fees import fees_answered_at, mark_answered_by_api_at
 from dashboard.store.monitoring.upstream_failures import failing
 from dashboard.store.observations import Asked, latest_mark
 

@@ -12,7 +12,7 @@ from dashboard.domain.observation import Operation
 from dashboard.domain.quantity import NetworkId
 from dashboard.poll.clocks import Clocks
 from dashboard.store.engine.connection import Connection
-from dashboard.store.fees.latest import fees_answered_at
+from dashboard.store.fees.stored_fees import fees_answered_at
 from dashboard.store.monitoring.coverage import covered, keep_coverage
 from dashboard.store.monitoring.upstream_failures import StandingFailure, failing
 

@@ -16,9 +16,8 @@ from dashboard.domain.observation import GasObservation, GasSource, Operation
 from dashboard.domain.quantity import NetworkId, Wei
 from dashboard.store.engine.upsert import put
 from dashboard.store.fees.backfill import Answer, backfill
-from dashboard.store.fees.ingest import keep_marks, keep_suggested_fees
 from dashboard.store.fees.rollups import Arrival, Arrivals, roll_up_arrivals
-from dashboard.store.fees.suggested_fees_row import fees_of_row
+from dashboard.store.fees.save import fees_of_row, keep_marks, keep_suggested_fees
 from dashboard.store.monitoring.upstream_failures import (
     StandingFailure,
     failing,

@@ -17,12 +17,12 @@ from dashboard.errors import InputError
 from dashboard.settings import Settings
 from dashboard.store.engine.engine import Store
 from dashboard.store.evidence.save_rejections import save_reports
-from dashboard.store.fees.import_observations import (
+from dashboard.store.fees.import_history import (
     first_observed_at,
+    keep_fee_history,
     keep_gas_history,
     other_networks,
 )
-from dashboard.store.fees.import_rollups import keep_fee_history
 from dashboard.store.rejections.reports import LocatedReport
 from dashboard.wiring.clock import utc_now
 from dashboard.wiring.migration import migrate_store

@@ -14,9 +14,9 @@ from dashboard.domain.gas import FeeSuggestion, SuggestedGasFees
 from dashboard.domain.observation import Operation
 from dashboard.domain.quantity import NetworkId, Wei
 from dashboard.store.engine.connection import Connection
-from dashboard.store.fees.array_rollups import Integers
-from dashboard.store.fees.import_rollups import keep_fee_history
-from dashboard.store.fees.suggested_fees_row import row_of_fees
+from dashboard.store.fees.import_history import keep_fee_history
+from dashboard.store.fees.rollup_arrays import Integers
+from dashboard.store.fees.save import row_of_fees
 from dashboard.store.schema import fee_marks, suggested_gas_fees
 from dashboard.store.schema.columns import milliseconds_of, moment_of
 from tests.bench.archive import insert_rows

@@ -27,7 +27,7 @@ from dashboard.show.queries.network_status import (
 from dashboard.show.queries.source import Source
 from dashboard.show.time_ranges import SPANS, Span
 from dashboard.store.engine.engine import Store, open_store
-from dashboard.store.fees.import_rollups import keep_fee_history
+from dashboard.store.fees.import_history import keep_fee_history
 from dashboard.store.maintenance.migrate import migrate
 
 T = TypeVar("T")

@@ -18,9 +18,9 @@ from dashboard.domain.fee_rollup import FeeSeries
 from dashboard.domain.observation import GasObservation
 from dashboard.domain.quantity import Wei
 from dashboard.store.engine.engine import Store, open_store
-from dashboard.store.fees.ingest import suggested_row
-from dashboard.store.fees.latest import priority_fee_window
 from dashboard.store.fees.recent_fees import RollingFees
+from dashboard.store.fees.save import suggested_row
+from dashboard.store.fees.stored_fees import priority_fee_window
 from dashboard.store.maintenance.migrate import migrate
 from dashboard.store.observations import save_gas
 from dashboard.store.schema import suggested_gas_fees

@@ -10,8 +10,8 @@ from typing import Final, TypeAlias
 from dashboard.domain.fee_rollup import FeeRollup, FeeSeries, Level, SeenFee
 from dashboard.domain.quantity import NetworkId
 from dashboard.store.engine.engine import Store
-from dashboard.store.fees.rollup_rows import rollups_between
-from dashboard.store.fees.values import SeriesOf
+from dashboard.store.fees.rollups import rollups_between
+from dashboard.store.fees.stored_fees import SeriesOf
 from dashboard.store.observations import base_fees
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)

@@ -8,10 +8,10 @@ from datetime import datetime, timedelta
 from typing import Any, Final, TypeAlias
 
 from dashboard.domain.alignment import SMALLEST_OVERLAP
+from dashboard.domain.fee_rollup import FeeSeries
 from dashboard.domain.gas import SuggestedGasFees
 from dashboard.domain.observation import GasObservation, GasSource, Operation
 from dashboard.domain.quantity import NetworkId, Wei
-from dashboard.store.fees.series import FeeKind
 from dashboard.store.observations import Dated
 from tests.model.tracking import Silences
 from tests.model.world import NETWORKS
@@ -31,11 +31,11 @@ class Gone:
     A minute that lost values keeps as bounds what was replaced in it since.
     """
 
-    values: dict[tuple[NetworkId, FeeKind], list[Value]] = field(
-        default_factory=lambda: {(each, kind): [] for each in NETWORKS for kind in FeeKind}
+    values: dict[tuple[NetworkId, FeeSeries], list[Value]] = field(
+        default_factory=lambda: {(each, kind): [] for each in NETWORKS for kind in FeeSeries}
     )
-    bounds: dict[tuple[NetworkId, FeeKind], list[Value]] = field(
-        default_factory=lambda: {(each, kind): [] for each in NETWORKS for kind in FeeKind}
+    bounds: dict[tuple[NetworkId, FeeSeries], list[Value]] = field(
+        default_factory=lambda: {(each, kind): [] for each in NETWORKS for kind in FeeSeries}
     )
     marks: dict[tuple[NetworkId, Operation], list[Dated[Wei]]] = field(
         default_factory=lambda: {(each, mark): [] for each in NETWORKS for mark in MARKS}
@@ -45,9 +45,9 @@ class Gone:
         """Return the times of what is gone of an operation."""
         if operation in MARKS:
             return [each.asked_at for each in self.marks[network_id, operation]]
-        return [at for at, _, _ in self.values[network_id, FeeKind.MEDIUM_PRIORITY_FEE]]
+        return [at for at, _, _ in self.values[network_id, FeeSeries.MEDIUM_MAX_PRIORITY_FEE]]
 
-    def replace(self, network_id: NetworkId, kind: FeeKind, old: Value) -> None:
+    def replace(self, network_id: NetworkId, kind: FeeSeries, old: Value) -> None:
         """Keep as a bound what is replaced in a minute that lost values."""
         minutes = {begin_of(at, A_MINUTE) for at, _, _ in self.values[network_id, kind]}
         if begin_of(old[0], A_MINUTE) in minutes:
@@ -122,7 +122,7 @@ class Fees:
             for at in [each for each in table if each < before]:
                 del table[at]
 
-    def told(self, network_id: NetworkId, kind: FeeKind) -> list[Value]:
+    def told(self, network_id: NetworkId, kind: FeeSeries) -> list[Value]:
         """Return every value that ever was, those that are gone included, oldest first."""
         ever = [*self.gone.values[network_id, kind], *self.values(network_id, kind)]
         return sorted(ever, key=lambda each: each[0])
@@ -130,15 +130,15 @@ class Fees:
     def _forget_estimate(self, network_id: NetworkId, at: datetime) -> None:
         fee = self.estimated[network_id].pop(at, None)
         if fee is not None:
-            self.gone.replace(network_id, FeeKind.BASE_FEE, (at, fee, True))
+            self.gone.replace(network_id, FeeSeries.ESTIMATED_BASE_FEE, (at, fee, True))
 
     def _note_bounds(self, network_id: NetworkId, at: datetime, old: Dated[Any]) -> None:
         if not isinstance(old.value, SuggestedGasFees):
             return
         priority = old.value.medium.suggested_max_priority_fee_per_gas
         old_fees = {
-            FeeKind.BASE_FEE: old.value.estimated_base_fee,
-            FeeKind.MEDIUM_PRIORITY_FEE: priority,
+            FeeSeries.ESTIMATED_BASE_FEE: old.value.estimated_base_fee,
+            FeeSeries.MEDIUM_MAX_PRIORITY_FEE: priority,
         }
         for kind, fee in old_fees.items():
             self.gone.replace(network_id, kind, (at, fee, False))
@@ -162,9 +162,9 @@ class Fees:
             **{each: self.marks[network_id, each] for each in MARKS},
         }
 
-    def values(self, network_id: NetworkId, kind: FeeKind) -> list[Value]:
+    def values(self, network_id: NetworkId, kind: FeeSeries) -> list[Value]:
         """Return every value of a series, oldest first, and whether its time is estimated."""
-        if kind is FeeKind.MEDIUM_PRIORITY_FEE:
+        if kind is FeeSeries.MEDIUM_MAX_PRIORITY_FEE:
             return sorted(
                 (at, seen.value.medium.suggested_max_priority_fee_per_gas, False)
                 for at, seen in self.observed[network_id].items()
@@ -193,7 +193,9 @@ class Fees:
         last = self.histories.get(network_id)
         if last is not None and last.asked_at < told[0][0]:
             since = max(since, last.asked_at + _MOMENT)
-        known = [(when, fee) for when, fee, _ in self.values(network_id, FeeKind.BASE_FEE)]
+        known = [
+            (when, fee) for when, fee, _ in self.values(network_id, FeeSeries.ESTIMATED_BASE_FEE)
+        ]
         polls = [each for each in known if since <= each[0] <= at]
         if seen.suggested_gas_fees is not None:
             polls.append((at, seen.suggested_gas_fees.estimated_base_fee))

@@ -11,20 +11,19 @@ from dashboard.domain.fee_rollup import FeeSeries
 from dashboard.domain.observation import GasSource, Operation
 from dashboard.domain.quantity import NetworkId
 from dashboard.store.engine.connection import Connection
-from dashboard.store.fees.latest import (
-    fees_answered_at,
-    mark_answered_by_api_at,
-    priority_fee_window,
-)
 from dashboard.store.fees.recent_fees import RollingFees
 from dashboard.store.fees.series import (
     Between,
-    FeeKind,
     fee_mark_steps,
     fee_steps,
     first_seen_at,
 )
-from dashboard.store.fees.series_columns import FeeSteps
+from dashboard.store.fees.steps import FeeSteps
+from dashboard.store.fees.stored_fees import (
+    fees_answered_at,
+    mark_answered_by_api_at,
+    priority_fee_window,
+)
 from dashboard.store.observations import base_fees, latest_gas, medium_priority_fees
 from dashboard.store.schema.columns import milliseconds_of
 from tests.model.fees import A_MINUTE, MARKS, Fees, Value, begin_of, newest
@@ -32,7 +31,7 @@ from tests.model.tracking import Silences
 from tests.model.turns import Turn
 from tests.model.world import NETWORKS
 
-_FEES: Final = (FeeKind.BASE_FEE, FeeKind.MEDIUM_PRIORITY_FEE)
+_FEES: Final = (FeeSeries.ESTIMATED_BASE_FEE, FeeSeries.MEDIUM_MAX_PRIORITY_FEE)
 """The series that the model holds; which fees were busy is judged in `test_busy_fees.py`."""
 
 _STEPS: Final = (A_MINUTE, timedelta(hours=1), timedelta(days=1))
@@ -85,7 +84,11 @@ def _check_latest(
 
 def _check_values(connection: Connection, held: Fees, network_id: NetworkId, now: datetime) -> None:
     since = now - timedelta(hours=2)
-    own = [each for each in held.values(network_id, FeeKind.BASE_FEE) if since <= each[0] <= now]
+    own = [
+        each
+        for each in held.values(network_id, FeeSeries.ESTIMATED_BASE_FEE)
+        if since <= each[0] <= now
+    ]
     found = base_fees(connection, network_id, since, now)
     assert sorted(map(tuple, found)) == own
     rolling = RollingFees(network_id, FeeSeries.ESTIMATED_BASE_FEE, now - since)
@@ -93,13 +96,13 @@ def _check_values(connection: Connection, held: Fees, network_id: NetworkId, now
     assert list(window) == sorted(fee for _, fee, _ in own)
     priority = [
         (at, fee)
-        for at, fee, _ in held.values(network_id, FeeKind.MEDIUM_PRIORITY_FEE)
+        for at, fee, _ in held.values(network_id, FeeSeries.MEDIUM_MAX_PRIORITY_FEE)
         if since <= at <= now
     ]
     assert medium_priority_fees(connection, network_id, since, now) == priority
     fees = priority_fee_window(connection, network_id, since, now)
     assert list(fees) == sorted(fee for _, fee in priority)
-    ever = [at for at, _, _ in held.told(network_id, FeeKind.BASE_FEE)]
+    ever = [at for at, _, _ in held.told(network_id, FeeSeries.ESTIMATED_BASE_FEE)]
     assert first_seen_at(connection, network_id) == min(ever, default=None)
 
 

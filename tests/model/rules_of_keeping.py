@@ -23,7 +23,7 @@ from dashboard.store.access.api_keys import (
     rotate_key,
 )
 from dashboard.store.engine.connection import Connection
-from dashboard.store.fees.import_observations import keep_gas_history
+from dashboard.store.fees.import_history import keep_gas_history
 from dashboard.store.observations import save_gas
 from dashboard.store.tracking.senders import WatchedSender, unwatch_sender, watch_sender
 from tests.builders import GWEI, a_suggestion, suggested_gas_fees

@@ -28,8 +28,8 @@ from dashboard.show.charts.line_charts import (
     plain_layout,
 )
 from dashboard.show.text import fee, unit_of
-from dashboard.store.fees.array_rollups import Integers
-from dashboard.store.fees.series_columns import Floats
+from dashboard.store.fees.rollup_arrays import Integers
+from dashboard.store.fees.steps import Floats
 
 HEIGHT: Final = 340
 _INSTANT: Final = 1

@@ -12,8 +12,8 @@ import numpy.typing as npt
 
 from dashboard.domain.quantity import Wei
 from dashboard.show.text import share
-from dashboard.store.fees.array_rollups import Integers
-from dashboard.store.fees.series_columns import FeeStep, FeeSteps, Floats
+from dashboard.store.fees.rollup_arrays import Integers
+from dashboard.store.fees.steps import FeeStep, FeeSteps, Floats
 from dashboard.store.schema.columns import milliseconds_of, moment_of
 
 Stretch: TypeAlias = tuple[datetime, datetime]

@@ -13,7 +13,7 @@ from dashboard.domain.quantity import NetworkId, Wei
 from dashboard.domain.spreadsheet import write_csv
 from dashboard.show.charts.fee_story import FeeStory
 from dashboard.show.text import share, unit_of
-from dashboard.store.fees.array_rollups import Integers
+from dashboard.store.fees.rollup_arrays import Integers
 
 CSV_COLUMNS: Final = (
     "network_id",

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
 
+from dashboard.domain.fee_rollup import FeeSeries
 from dashboard.domain.gas import SuggestedGasFees
 from dashboard.show.charts.fee_chart import fee_drawing
 from dashboard.show.charts.fee_story import FeeStory
@@ -15,14 +16,17 @@ from dashboard.show.queries.network_status import Datum, NetworkCard, NetworkSta
 from dashboard.show.queries.source import Source
 from dashboard.show.queries.store_reads import fee_story
 from dashboard.show.time_ranges import Span, spans_worth_offering
-from dashboard.store.fees.series import Between, FeeKind, first_seen_at
+from dashboard.store.fees.series import Between, first_seen_at
 from dashboard.store.observations import latest_gas
 
 _SHARED_FOR: Final = timedelta(seconds=1)
 _LONG_SHARED_FOR: Final = timedelta(minutes=5)
 _LONG: Final = timedelta(days=2)
 
-NAMES: Final = {FeeKind.BASE_FEE: "Base fee", FeeKind.MEDIUM_PRIORITY_FEE: "Medium priority fee"}
+NAMES: Final = {
+    FeeSeries.ESTIMATED_BASE_FEE: "Base fee",
+    FeeSeries.MEDIUM_MAX_PRIORITY_FEE: "Medium priority fee",
+}
 """What each fee is called on a page."""
 
 
@@ -30,7 +34,7 @@ NAMES: Final = {FeeKind.BASE_FEE: "Base fee", FeeKind.MEDIUM_PRIORITY_FEE: "Medi
 class FeeView:
     """What a fee did during a span, and the picture of it."""
 
-    kind: FeeKind
+    kind: FeeSeries
     story: FeeStory
     drawing: Drawing
 
@@ -63,9 +67,9 @@ class FeeQuestions:
         It is the base fee, or the priority fee where the base fee never moves.
         """
         views = self._long_views if span.length > _LONG else self._views
-        kind = FeeKind.BASE_FEE
+        kind = FeeSeries.ESTIMATED_BASE_FEE
         if status.figures.priority is not None:
-            kind = FeeKind.MEDIUM_PRIORITY_FEE
+            kind = FeeSeries.MEDIUM_MAX_PRIORITY_FEE
         key = (status.card.network_id, span, kind)
         return views.get(key, lambda: self._read_view(status, span, kind))
 
@@ -80,7 +84,7 @@ class FeeQuestions:
         first = min((at for at in seen if at is not None), default=None)
         return spans_worth_offering(first, self._source.now())
 
-    def _read_view(self, status: NetworkStatus, span: Span, kind: FeeKind) -> FeeView | None:
+    def _read_view(self, status: NetworkStatus, span: Span, kind: FeeSeries) -> FeeView | None:
         card, now = status.card, self._source.now()
         between = Between(span.begins_at(now), now, span.step)
         with self._source.store.read() as connection:

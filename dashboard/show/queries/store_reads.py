@@ -19,6 +19,7 @@ from dashboard.detect.gas import (
 from dashboard.domain.condition import Subject, SubjectKind
 from dashboard.domain.exclusion import StoredRejection
 from dashboard.domain.fee_percentiles import RankedFees
+from dashboard.domain.fee_rollup import FeeSeries
 from dashboard.domain.gas import SuggestedGasFees
 from dashboard.domain.grounds import FeeGrounds
 from dashboard.domain.observation import Operation
@@ -31,9 +32,9 @@ from dashboard.store.alerts.conditions import held as held_condition
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.portions import portions
 from dashboard.store.evidence.lookup_results import evidence_among
-from dashboard.store.fees.array_rollups import Integers
-from dashboard.store.fees.latest import priority_fee_window
-from dashboard.store.fees.series import Between, FeeKind, fee_mark_steps, fee_steps
+from dashboard.store.fees.rollup_arrays import Integers
+from dashboard.store.fees.series import Between, fee_mark_steps, fee_steps
+from dashboard.store.fees.stored_fees import priority_fee_window
 from dashboard.store.observations import Dated, base_fees, latest_gas
 from dashboard.store.rejections.versions import versions_among
 from dashboard.store.tracking.transactions import tracked_among
@@ -85,7 +86,7 @@ def _priority(
 
 
 def fee_story(
-    connection: Connection, figures: NetworkFigures, kind: FeeKind, between: Between
+    connection: Connection, figures: NetworkFigures, kind: FeeSeries, between: Between
 ) -> FeeStory | None:
     """Read what a fee of a network did, None where none was seen.
 
@@ -97,7 +98,7 @@ def fee_story(
         return None
     busy = None
     if figures.priority is None:
-        counted = fee_steps(connection, card.network_id, FeeKind.IS_BUSY, between)
+        counted = fee_steps(connection, card.network_id, FeeSeries.IS_BUSY, between)
         busy = BusyCounts.of(steps, counted)
     usual, threshold = _levels(connection, figures, between, steps.first_at)
     silence = longest_usual_silence(steps, card.gas_period)

@@ -20,9 +20,8 @@ from dashboard.domain.alignment import Fit, fits
 from dashboard.domain.fee_rollup import FeeSeries, SeenFee
 from dashboard.domain.quantity import NetworkId, Wei
 from dashboard.store.engine.upsert import insert_all_new
-from dashboard.store.fees.busy_fees import judge
-from dashboard.store.fees.ingest import ESTIMATED
 from dashboard.store.fees.rollups import Arrival
+from dashboard.store.fees.save import ESTIMATED, judge
 from dashboard.store.schema import base_fee_histories, estimated_base_fees, suggested_gas_fees
 from dashboard.store.schema.columns import milliseconds_of, moment_of
 

@@ -11,14 +11,50 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
-from typing import NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from sqlalchemy import Connection
 
+from dashboard.domain.fee_histogram import FeeHistogram
 from dashboard.domain.fee_rollup import FeeRollup, FeeSeries, Level, RolledUp, SeenFee
 from dashboard.domain.quantity import NetworkId
-from dashboard.store.fees.rollup_rows import keep_rollups, newest_rollups, rollups_between
-from dashboard.store.fees.values import SeriesOf, fee_values
+from dashboard.store.engine.driver import Row, read_rows, write_rows
+from dashboard.store.fees.stored_fees import SeriesOf, fee_values
+from dashboard.store.schema import fee_rollups
+
+_COLUMNS: Final = ", ".join(f'"{column.name}"' for column in fee_rollups.columns)
+_KEY: Final = ", ".join(column.name for column in fee_rollups.primary_key)
+_NEW_VALUES: Final = ", ".join(
+    f'"{column.name}" = excluded."{column.name}"'
+    for column in fee_rollups.columns
+    if not column.primary_key
+)
+_PUT: Final = (
+    f"INSERT INTO fee_rollups ({_COLUMNS}) VALUES ({', '.join('?' * len(fee_rollups.columns))}) "  # noqa: S608 - names of ours
+    f"ON CONFLICT ({_KEY}) DO UPDATE SET {_NEW_VALUES}"
+)
+_WHOLE: Final = (
+    'level, begins_at, first_at, last_at, lowest, highest, total, seen, estimated, "last", '
+    "longest_gap, histogram"
+)
+_LEVEL: Final = "FROM fee_rollups WHERE network_id = ? AND series = ? AND level = ?"
+_BETWEEN: Final = f"{_LEVEL} AND begins_at >= ? AND begins_at < ? ORDER BY begins_at"
+_SUMMARY: Final = (
+    "first_at, last_at, lowest, highest, total, seen, estimated, median, p90, longest_gap"
+)
+_PART: Final = "first_at, last_at, lowest, highest, total, seen, estimated, longest_gap, histogram"
+_LAST_BEFORE: Final = " UNION ALL ".join(
+    f'SELECT * FROM (SELECT last_at, "last" {_LEVEL} AND begins_at < ? AND last_at < ? '  # noqa: S608 - names of ours
+    f"ORDER BY begins_at DESC LIMIT 1) AS of_{level.name}"
+    for level in Level
+)
+_FIRST: Final = f"SELECT first_at {_LEVEL} ORDER BY begins_at LIMIT 1"
+_FIRST_BEGIN: Final = f"SELECT begins_at {_LEVEL} ORDER BY begins_at LIMIT 1"
+_BEGIN_AFTER: Final = f"SELECT begins_at {_LEVEL} AND begins_at >= ? ORDER BY begins_at LIMIT 1"
+_NEWEST: Final = " UNION ALL ".join(
+    f"SELECT * FROM (SELECT {_WHOLE} {_LEVEL} ORDER BY begins_at DESC LIMIT 1) AS of_{level.name}"  # noqa: S608 - names of ours
+    for level in Level
+)
 
 
 class Arrival(NamedTuple):
@@ -134,3 +170,161 @@ def _by(level: Level, arrivals: Sequence[Arrival]) -> Iterator[tuple[int, list[A
     """Group arrivals, which come in order of time, by what covers them."""
     for begins_at, some in groupby(arrivals, lambda each: level.begin_of(each.value.at)):
         yield begins_at, list(some)
+
+
+def keep_rollups(connection: Connection, of: SeriesOf, rolled_up: Iterable[RolledUp]) -> None:
+    """Write roll-ups, each in the place of the one that covers the same time."""
+    write_rollup_rows(connection, (row_of(of, each) for each in rolled_up))
+
+
+def write_rollup_rows(connection: Connection, rows: Iterable[Row]) -> None:
+    """Write rows with all columns, each in the place of the one that covers the same time."""
+    write_rows(connection, _PUT, list(rows))
+
+
+def rollups_between(
+    connection: Connection, of: SeriesOf, level: Level, since: int, until: int
+) -> dict[int, FeeRollup]:
+    """Return the roll-ups that begin at or after `since` and before `until`, oldest first."""
+    rows = _select(connection, f"SELECT {_WHOLE} {_BETWEEN}", of, level, (since, until))
+    return {row[1]: rollup_of(row) for row in rows}
+
+
+def rows_between(
+    connection: Connection, of: SeriesOf, level: Level, since: int, until: int
+) -> list[Row]:
+    """Return the rows, with all columns, that begin from `since` to before `until`."""
+    return _select(connection, f"SELECT {_COLUMNS} {_BETWEEN}", of, level, (since, until))
+
+
+def first_begin_after(connection: Connection, of: SeriesOf, level: Level, at: int) -> int | None:
+    """Return when the first roll-up of a level begins that begins at or after a time."""
+    for (found,) in _select(connection, _BEGIN_AFTER, of, level, (at,)):
+        return int(found)
+    return None
+
+
+def begins_between(
+    connection: Connection, of: SeriesOf, level: Level, since: int, until: int
+) -> list[int]:
+    """Return when roll-ups begin that begin at or after `since` and before `until`."""
+    rows = _select(connection, f"SELECT begins_at {_BETWEEN}", of, level, (since, until))
+    return [begins_at for (begins_at,) in rows]
+
+
+def newest_rollups(connection: Connection, of: SeriesOf) -> dict[Level, RolledUp]:
+    """Return the newest roll-up of each level that has one."""
+    network_id, series = of.network_id, int(of.series)
+    values = [each for level in Level for each in (network_id, series, int(level))]
+    rows = read_rows(connection, _NEWEST, values)
+    return {Level(row[0]): RolledUp(Level(row[0]), row[1], rollup_of(row)) for row in rows}
+
+
+def summaries_between(
+    connection: Connection, of: SeriesOf, level: Level, since: int, until: int
+) -> list[Row]:
+    """Return what each roll-up tells without its histogram, as `summary_of` does, oldest first."""
+    return _select(connection, f"SELECT {_SUMMARY} {_BETWEEN}", of, level, (since, until))
+
+
+def parts_between(
+    connection: Connection, of: SeriesOf, level: Level, since: int, until: int
+) -> list[Row]:
+    """Return the same with the histogram instead of its percentiles, as `part_of` does."""
+    return _select(connection, f"SELECT {_PART} {_BETWEEN}", of, level, (since, until))
+
+
+def lasts_between(
+    connection: Connection, of: SeriesOf, level: Level, since: int, until: int
+) -> list[Row]:
+    """Return time and fee of the last value of each roll-up, oldest first."""
+    return _select(connection, f'SELECT last_at, "last" {_BETWEEN}', of, level, (since, until))
+
+
+def last_before(connection: Connection, of: SeriesOf, at: int) -> SeenFee | None:
+    """Return the last value that a roll-up tells which ended before a time."""
+    network_id, series = of.network_id, int(of.series)
+    values = [each for level in Level for each in (network_id, series, int(level), at, at)]
+    rows = read_rows(connection, _LAST_BEFORE, values)
+    return max((SeenFee(last_at, fee) for last_at, fee in rows), default=None)
+
+
+def first_at(connection: Connection, of: SeriesOf) -> int | None:
+    """Return when the first value was of which a roll-up is kept."""
+    for (found,) in _select(connection, _FIRST, of, Level.DAY, ()):
+        return int(found)
+    return None
+
+
+def first_begin(connection: Connection, of: SeriesOf, level: Level) -> int | None:
+    """Return when the oldest roll-up of a level begins."""
+    for (found,) in _select(connection, _FIRST_BEGIN, of, level, ()):
+        return int(found)
+    return None
+
+
+def summary_of(rollup: FeeRollup) -> Row:
+    """Lay out what a roll-up tells without its histogram, as the store keeps it."""
+    return (
+        rollup.first_at,
+        rollup.last_at,
+        rollup.lowest,
+        rollup.highest,
+        _octets_of(rollup.total),
+        rollup.seen,
+        rollup.estimated,
+        *rollup.percentiles(50, 90),
+        rollup.longest_gap,
+    )
+
+
+def part_of(rollup: FeeRollup) -> Row:
+    """Lay out what a roll-up tells but for its percentiles, its histogram last."""
+    *facts, _, _, gap = summary_of(rollup)
+    return (*facts, gap, rollup.histogram.encode())
+
+
+def row_of(of: SeriesOf, rolled_up: RolledUp) -> Row:
+    """Lay a roll-up out as a row with all columns."""
+    level, begins_at, rollup = rolled_up
+    *facts, gap = summary_of(rollup)
+    key = (of.network_id, int(of.series), int(level), begins_at)
+    return (*key, *facts, rollup.last, gap, rollup.histogram.encode())
+
+
+def rollup_of(row: Row) -> FeeRollup:
+    """Read a roll-up back from the columns that `rollups_between` selects."""
+    _, _, first_at, last_at, lowest, highest, total, seen, estimated, last, gap, histogram = row
+    return FeeRollup(
+        first_at,
+        last_at,
+        lowest,
+        highest,
+        int.from_bytes(total, "big"),
+        seen,
+        estimated,
+        last,
+        gap,
+        FeeHistogram.decode(histogram),
+    )
+
+
+def rollup_of_whole(row: Row) -> FeeRollup:
+    """Read a roll-up back from a row with all columns.
+
+    ValueError where its histogram is none, or counts nothing.
+    """
+    rollup = rollup_of((*row[2:11], *row[13:]))
+    if not rollup.histogram.count:
+        raise ValueError("the histogram of a roll-up counts nothing")
+    return rollup
+
+
+def _octets_of(total: int) -> bytes:
+    return total.to_bytes((total.bit_length() + 7) // 8, "big")
+
+
+def _select(
+    connection: Connection, statement: str, of: SeriesOf, level: Level, span: tuple[Any, ...]
+) -> list[Row]:
+    return read_rows(connection, statement, (of.network_id, int(of.series), int(level), *span))

@@ -10,8 +10,8 @@ from sqlalchemy import Connection
 
 from dashboard.domain.fee_rollup import FeeRollup, Level, RolledUp
 from dashboard.store.engine.driver import Row
-from dashboard.store.fees.rollup_rows import rollup_of_whole, row_of, rows_between
-from dashboard.store.fees.values import SeriesOf, fee_values
+from dashboard.store.fees.rollups import rollup_of_whole, row_of, rows_between
+from dashboard.store.fees.stored_fees import SeriesOf, fee_values
 from dashboard.store.schema import fee_rollups
 
 _NAMES: Final = [column.name for column in fee_rollups.columns]

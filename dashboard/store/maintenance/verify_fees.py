@@ -16,10 +16,9 @@ from sqlalchemy import Connection
 from dashboard.domain.fee_rollup import FeeSeries, Level
 from dashboard.domain.quantity import NetworkId
 from dashboard.store.engine.driver import Row, read_rows
-from dashboard.store.fees.array_rollups import FeeArrays
-from dashboard.store.fees.rollup_arrays import RollupArrays
-from dashboard.store.fees.rollup_rows import first_begin_after, rows_between, write_rollup_rows
-from dashboard.store.fees.values import SeriesOf, fee_values, first_value_at
+from dashboard.store.fees.rollup_arrays import FeeArrays, RollupArrays
+from dashboard.store.fees.rollups import first_begin_after, rows_between, write_rollup_rows
+from dashboard.store.fees.stored_fees import SeriesOf, fee_values, first_value_at
 from dashboard.store.maintenance.check_rollups import Judged, judge_day, judge_hour
 from dashboard.store.maintenance.finding import RESTORE, Finding, mendable, named
 from dashboard.store.maintenance.rebuilder import Mender

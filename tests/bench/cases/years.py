@@ -16,7 +16,7 @@ import plotly.io
 from plotly.tools import return_figure_from_figure_or_data
 
 from dashboard.show.queries.fees import FeeView
-from dashboard.store.fees.series_columns import FeeSteps
+from dashboard.store.fees.steps import FeeSteps
 from tests.bench.past_year import (
     YEAR,
     PastYear,

@@ -11,7 +11,7 @@ import numpy as np
 from dashboard.domain.fee_percentiles import nearest_rank
 from dashboard.domain.quantity import Wei
 from dashboard.show.charts.fee_story import BusyCounts, FeeStory
-from dashboard.store.fees.series_columns import FeeStep, FeeSteps
+from dashboard.store.fees.steps import FeeStep, FeeSteps
 from dashboard.store.schema.columns import milliseconds_of
 from tests.builders import A_MOMENT, seconds
 

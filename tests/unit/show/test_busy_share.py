@@ -15,7 +15,7 @@ from dashboard.show.queries.network_status import NetworkCard, NetworkFigures, c
 from dashboard.show.queries.source import Source
 from dashboard.show.time_ranges import SPANS, Span
 from dashboard.store.engine.engine import Store
-from dashboard.store.fees.import_observations import keep_gas_history
+from dashboard.store.fees.import_history import keep_gas_history
 from tests.builders import A_MOMENT, A_NETWORK, suggested_gas_fees
 
 PERIOD = timedelta(minutes=30)

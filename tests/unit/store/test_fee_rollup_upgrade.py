@@ -12,8 +12,8 @@ from sqlalchemy import create_engine, make_url, text
 from dashboard.domain.fee_rollup import FeeSeries, Level, SeenFee, roll_up
 from dashboard.domain.quantity import Wei
 from dashboard.store.engine.engine import Store, open_store
-from dashboard.store.fees.rollup_rows import rollups_between
-from dashboard.store.fees.values import SeriesOf
+from dashboard.store.fees.rollups import rollups_between
+from dashboard.store.fees.stored_fees import SeriesOf
 from dashboard.store.maintenance.migrate import configuration, migrate
 from dashboard.store.maintenance.verify_fees import wrong_rollups
 from tests.builders import A_NETWORK

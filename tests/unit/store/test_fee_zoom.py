@@ -16,17 +16,20 @@ from dashboard.domain.fee_rollup import MINUTE, FeeRollup, FeeSeries, Level, See
 from dashboard.domain.observation import GasObservation, Operation
 from dashboard.domain.quantity import Wei
 from dashboard.store.engine.engine import Store
-from dashboard.store.fees.import_rollups import keep_fee_history
-from dashboard.store.fees.resolution import MOST_ROWS, Reach, fitting_level, level_for, whole_steps
+from dashboard.store.fees.import_history import keep_fee_history
 from dashboard.store.fees.series import (
+    MOST_ROWS,
     Between,
-    FeeKind,
+    Reach,
     fee_mark_steps,
     fee_steps,
     first_seen_at,
+    fitting_level,
+    level_for,
+    whole_steps,
 )
-from dashboard.store.fees.series_columns import FeeStep
-from dashboard.store.fees.values import SeriesOf
+from dashboard.store.fees.steps import FeeStep
+from dashboard.store.fees.stored_fees import SeriesOf
 from dashboard.store.observations import save_gas
 from dashboard.store.schema.columns import milliseconds_of, moment_of
 from tests.builders import A_MOMENT, A_NETWORK, suggested_gas_fees
@@ -102,7 +105,7 @@ def test_steps_are_those_of_the_single_values(
             inside = [each for each in kept if since <= each.at <= until]
             before = [each for each in kept if each.at < since][-1:]
 
-            steps = fee_steps(connection, A_NETWORK, FeeKind.BASE_FEE, between)
+            steps = fee_steps(connection, A_NETWORK, FeeSeries.ESTIMATED_BASE_FEE, between)
             marks = fee_mark_steps(connection, A_NETWORK, Operation.BUSY_THRESHOLD, between)
 
             assert list(steps) == told(inside, step)
@@ -149,7 +152,7 @@ def rows_read(connection: Connection, between: Between) -> int:
         "FROM pg_stat_xact_user_tables"
     )
     before = connection.execute(counted).scalar_one()
-    fee_steps(connection, A_NETWORK, FeeKind.BASE_FEE, between)
+    fee_steps(connection, A_NETWORK, FeeSeries.ESTIMATED_BASE_FEE, between)
     fee_mark_steps(connection, A_NETWORK, Operation.BUSY_THRESHOLD, between)
     return int(connection.execute(counted).scalar_one() - before)
 
@@ -166,7 +169,7 @@ def steps_run(connection: Connection, between: Between) -> int:
     driver = connection.connection.driver_connection
     assert driver is not None
     driver.set_progress_handler(count, 1000)
-    fee_steps(connection, A_NETWORK, FeeKind.BASE_FEE, between)
+    fee_steps(connection, A_NETWORK, FeeSeries.ESTIMATED_BASE_FEE, between)
     fee_mark_steps(connection, A_NETWORK, Operation.BUSY_THRESHOLD, between)
     driver.set_progress_handler(None, 0)
     return ran
@@ -182,7 +185,7 @@ def test_any_zoom_reads_a_bounded_number_of_rows(store: Store, database: str) ->
                     assert steps_run(connection, between) * 1000 < 20 * 2 * (MOST_ROWS + 600)
                 else:
                     assert rows_read(connection, between) < 2 * (MOST_ROWS + 600)
-                steps = fee_steps(connection, A_NETWORK, FeeKind.BASE_FEE, between)
+                steps = fee_steps(connection, A_NETWORK, FeeSeries.ESTIMATED_BASE_FEE, between)
             assert len(steps) <= MOST_ROWS + 2
             assert len(steps) or length < timedelta(days=1)
 
@@ -193,7 +196,7 @@ def test_newest_value_is_told_at_any_zoom(store: Store) -> None:
         assert first_seen_at(connection, A_NETWORK) == moment_of(NOON // DAY * DAY - 3650 * DAY)
         for length, step in EVERY_ZOOM:
             between = Between(A_MOMENT - length, A_MOMENT, step)
-            newest = fee_steps(connection, A_NETWORK, FeeKind.BASE_FEE, between)[-1]
+            newest = fee_steps(connection, A_NETWORK, FeeSeries.ESTIMATED_BASE_FEE, between)[-1]
             assert newest.last_at == A_MOMENT
 
 
@@ -203,7 +206,7 @@ def test_roll_up_whose_values_are_not_kept_stays_whole(store: Store) -> None:
     between = Between(noon + timedelta(seconds=1), noon + timedelta(hours=2), timedelta(minutes=1))
 
     with store.read() as connection:
-        steps = fee_steps(connection, A_NETWORK, FeeKind.BASE_FEE, between)
+        steps = fee_steps(connection, A_NETWORK, FeeSeries.ESTIMATED_BASE_FEE, between)
 
     assert [step.first_at - noon for step in steps] == [timedelta(hours=1), timedelta(hours=2)]
 
@@ -216,6 +219,6 @@ def test_time_whose_minutes_are_forgotten_is_told_in_hours(store: Store) -> None
     between = Between(A_MOMENT, A_MOMENT + timedelta(minutes=10), timedelta(seconds=1))
 
     with store.read() as connection:
-        [step] = fee_steps(connection, A_NETWORK, FeeKind.BASE_FEE, between)
+        [step] = fee_steps(connection, A_NETWORK, FeeSeries.ESTIMATED_BASE_FEE, between)
 
     assert step.values == 5

@@ -30,18 +30,17 @@ from dashboard.store.alerts.outbox import Wanted, claim, deliveries_of, recent_n
 from dashboard.store.engine.engine import Store
 from dashboard.store.engine.leases import holder
 from dashboard.store.evidence.lookup_results import evidence, record_answers
-from dashboard.store.fees.latest import (
-    fees_answered_at,
-    mark_answered_by_api_at,
-    priority_fee_window,
-)
 from dashboard.store.fees.recent_fees import RollingFees
 from dashboard.store.fees.series import (
     Between,
-    FeeKind,
     fee_mark_steps,
     fee_steps,
     first_seen_at,
+)
+from dashboard.store.fees.stored_fees import (
+    fees_answered_at,
+    mark_answered_by_api_at,
+    priority_fee_window,
 )
 from dashboard.store.health import exclusion_answered_at
 from dashboard.store.monitoring.coverage import covered, gaps, watched_from
@@ -148,8 +147,10 @@ READS: dict[str, Read] = {
     "priority_fee_window": lambda it: priority_fee_window(it, A_NETWORK, A_MOMENT, A_MOMENT),
     "latest_gas": lambda it: latest_gas(it, A_NETWORK, A_MOMENT),
     "base_fees": lambda it: base_fees(it, A_NETWORK, A_MOMENT, A_MOMENT),
-    "fee_steps of values": lambda it: fee_steps(it, A_NETWORK, FeeKind.BASE_FEE, MINUTES),
-    "fee_steps of days": lambda it: fee_steps(it, A_NETWORK, FeeKind.BASE_FEE, YEARS),
+    "fee_steps of values": lambda it: fee_steps(
+        it, A_NETWORK, FeeSeries.ESTIMATED_BASE_FEE, MINUTES
+    ),
+    "fee_steps of days": lambda it: fee_steps(it, A_NETWORK, FeeSeries.ESTIMATED_BASE_FEE, YEARS),
     "fee_mark_steps": lambda it: fee_mark_steps(it, A_NETWORK, Operation.BUSY_THRESHOLD, YEARS),
     "first_seen_at": lambda it: first_seen_at(it, A_NETWORK),
     "medium_priority_fees": lambda it: medium_priority_fees(it, A_NETWORK, A_MOMENT, A_MOMENT),

@@ -8,7 +8,7 @@ from typing import Any
 from dashboard.domain.observation import Failure, FailureKind, GasObservation, Operation
 from dashboard.domain.quantity import LARGEST_FEE, Wei
 from dashboard.store.engine.engine import Store
-from dashboard.store.fees.latest import fees_answered_at, mark_answered_by_api_at
+from dashboard.store.fees.stored_fees import fees_answered_at, mark_answered_by_api_at
 from dashboard.store.monitoring.upstream_failures import StandingFailure
 from dashboard.store.observations import (
     BaseFeePoint,

@@ -10,9 +10,9 @@ from dashboard.domain.quantity import Wei
 from dashboard.domain.retention import Before
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store
-from dashboard.store.fees.import_observations import keep_gas_history
-from dashboard.store.fees.series import Between, FeeKind, fee_steps
-from dashboard.store.fees.values import SeriesOf, fee_values
+from dashboard.store.fees.import_history import keep_gas_history
+from dashboard.store.fees.series import Between, fee_steps
+from dashboard.store.fees.stored_fees import SeriesOf, fee_values
 from dashboard.store.maintenance.verify_fees import wrong_rollups
 from dashboard.store.observations import save_gas
 from dashboard.store.retention.apply import keep_house
@@ -41,7 +41,7 @@ def judged(connection: Connection) -> dict[int, int]:
 def counted(connection: Connection) -> tuple[int, float]:
     """Return how many values roll-ups tell of the hour from noon, and the share of busy ones."""
     between = Between(A_MOMENT, A_MOMENT + seconds(3599), seconds(3600))
-    [hour] = fee_steps(connection, A_NETWORK, FeeKind.IS_BUSY, between)
+    [hour] = fee_steps(connection, A_NETWORK, FeeSeries.IS_BUSY, between)
     assert list(wrong_rollups(connection)) == []
     return hour.values, hour.mean
 

@@ -17,7 +17,7 @@ from dashboard.domain.quantity import Wei
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store
 from dashboard.store.engine.leases import acquire, release
-from dashboard.store.fees.import_observations import keep_gas_history
+from dashboard.store.fees.import_history import keep_gas_history
 from dashboard.store.fees.recent_fees import RecentFees
 from dashboard.store.observations import save_gas
 from dashboard.store.schema import estimated_base_fees, suggested_gas_fees

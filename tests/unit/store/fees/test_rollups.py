@@ -15,9 +15,9 @@ from dashboard.domain.observation import GasObservation, GasSource, Operation
 from dashboard.domain.quantity import LARGEST_FEE, NetworkId, Wei
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store
-from dashboard.store.fees.import_observations import keep_gas_history
-from dashboard.store.fees.rollup_rows import rollups_between
-from dashboard.store.fees.values import SeriesOf, fee_values
+from dashboard.store.fees.import_history import keep_gas_history
+from dashboard.store.fees.rollups import rollups_between
+from dashboard.store.fees.stored_fees import SeriesOf, fee_values
 from dashboard.store.maintenance.verify_fees import wrong_rollups
 from dashboard.store.observations import save_gas
 from dashboard.store.schema import fee_rollups, suggested_gas_fees

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+from dashboard.domain.fee_rollup import FeeSeries
 from dashboard.domain.observation import GasObservation, Operation
 from dashboard.domain.quantity import LARGEST_FEE, Wei
 from dashboard.store.engine.engine import Store
 from dashboard.store.fees.series import (
     Between,
-    FeeKind,
     fee_mark_steps,
     fee_steps,
     first_seen_at,
 )
-from dashboard.store.fees.series_columns import FeeStep, FeeSteps
+from dashboard.store.fees.steps import FeeStep, FeeSteps
 from dashboard.store.observations import save_gas
 from dashboard.store.schema.columns import moment_of
 from tests.builders import (
@@ -46,7 +46,7 @@ def mark(store: Store, second: float, threshold: int) -> None:
         save_gas(connection, seen)
 
 
-def steps_of(store: Store, kind: FeeKind = FeeKind.BASE_FEE) -> FeeSteps:
+def steps_of(store: Store, kind: FeeSeries = FeeSeries.ESTIMATED_BASE_FEE) -> FeeSteps:
     """Return the minutes of ten minutes."""
     with store.read() as connection:
         return fee_steps(connection, A_NETWORK, kind, TEN_MINUTES)
@@ -108,7 +108,7 @@ def test_values_of_a_history_are_counted_as_estimated(store: Store) -> None:
 def test_priority_fees_make_a_series_of_their_own(store: Store) -> None:
     see(store, 0, 7, priority_fee=5)
 
-    (step,) = steps_of(store, FeeKind.MEDIUM_PRIORITY_FEE)
+    (step,) = steps_of(store, FeeSeries.MEDIUM_MAX_PRIORITY_FEE)
 
     assert step.lowest == 5
 
@@ -117,7 +117,9 @@ def test_other_network_is_not_mixed_in(store: Store) -> None:
     see(store, 0, 7)
 
     with store.read() as connection:
-        assert not len(fee_steps(connection, ANOTHER_NETWORK, FeeKind.BASE_FEE, TEN_MINUTES))
+        assert not len(
+            fee_steps(connection, ANOTHER_NETWORK, FeeSeries.ESTIMATED_BASE_FEE, TEN_MINUTES)
+        )
 
 
 def test_marks_are_the_last_of_each_step_and_the_one_before(store: Store) -> None:

@@ -10,7 +10,7 @@ from dashboard.domain.observation import GasObservation, GasSource, Operation
 from dashboard.domain.quantity import Wei
 from dashboard.store.engine.engine import Store
 from dashboard.store.evidence.save_rejections import save_polled
-from dashboard.store.fees.import_observations import (
+from dashboard.store.fees.import_history import (
     first_observed_at,
     keep_gas_history,
     other_networks,

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from dashboard.domain.fee_rollup import FeeSeries, Level, SeenFee, roll_up
 from dashboard.domain.quantity import LARGEST_FEE, Wei
-from dashboard.store.fees.array_rollups import FeeArrays
-from dashboard.store.fees.rollup_rows import row_of
-from dashboard.store.fees.values import SeriesOf
+from dashboard.store.fees.rollup_arrays import FeeArrays
+from dashboard.store.fees.rollups import row_of
+from dashboard.store.fees.stored_fees import SeriesOf
 from tests.builders import A_NETWORK
 
 OF = SeriesOf(A_NETWORK, FeeSeries.BUSY_THRESHOLD)

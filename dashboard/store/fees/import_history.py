@@ -1,23 +1,24 @@
-"""Histories put into a store at once: many observations in few statements."""
+"""Put a history of fees into a store at once: observations, or years straight as roll-ups."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
+import numpy as np
 from sqlalchemy import Connection, Table, func, insert, or_, select
 
 from dashboard.domain.fee_rollup import MINUTE, FeeSeries, Level, SeenFee
 from dashboard.domain.observation import GasObservation, GasSource
 from dashboard.domain.quantity import NetworkId
+from dashboard.store.engine.bulk import insert_many
 from dashboard.store.engine.leases import next_token
-from dashboard.store.fees.busy_fees import judge
-from dashboard.store.fees.ingest import MARKS, mark_rows, rolled_up_of, suggested_row
-from dashboard.store.fees.rollup_rows import begins_between
-from dashboard.store.fees.rollups import Arrival, roll_up_arrivals
-from dashboard.store.fees.values import SeriesOf
+from dashboard.store.fees.rollup_arrays import FeeArrays, Integers
+from dashboard.store.fees.rollups import Arrival, begins_between, roll_up_arrivals
+from dashboard.store.fees.save import MARKS, judge, mark_rows, rolled_up_of, suggested_row
+from dashboard.store.fees.stored_fees import SeriesOf
 from dashboard.store.schema import (
     estimated_base_fees,
     fee_marks,
@@ -27,6 +28,8 @@ from dashboard.store.schema import (
     watched_cohorts,
 )
 from dashboard.store.schema.columns import milliseconds_of, moment_of
+
+_DAYS_AT_ONCE: Final = 16
 
 
 def keep_gas_history(connection: Connection, observations: Sequence[GasObservation]) -> None:
@@ -138,3 +141,36 @@ def other_networks(connection: Connection, known: Sequence[NetworkId]) -> list[N
         is_other = or_(of_row < known[0], of_row > known[-1])  # two ranges of an index
         others.update(connection.scalars(select(of_row).where(is_other).limit(1)))
     return sorted(others)
+
+
+def keep_fee_history(
+    connection: Connection, network_id: NetworkId, series: FeeSeries, at: Integers, fees: Integers
+) -> None:
+    """Roll up whole days of fees (wei) by time (milliseconds since the epoch, ascending).
+
+    A day of which anything is known stays as it is, so the same days again change nothing.
+    ValueError where times do not ascend or a fee is negative.
+    """
+    if len(at) != len(fees) or (np.diff(at) <= 0).any() or (fees < 0).any():
+        raise ValueError("a history has as many fees as times, which ascend, and none below zero")
+    of = SeriesOf(network_id, series)
+    for begin, end in _unknown(connection, of, at):
+        arrays = FeeArrays(at[begin:end], fees[begin:end])
+        for level in Level:
+            insert_many(connection, fee_rollups, arrays.rows(network_id, series, level))
+
+
+def _unknown(connection: Connection, of: SeriesOf, at: Integers) -> Iterator[tuple[int, int]]:
+    """Yield where in `at` stretches of days begin and end that are unknown, few days at a time."""
+    if not len(at):
+        return
+    begins = at - at % Level.DAY.length
+    starts = np.flatnonzero(np.diff(begins, prepend=begins[0] - 1))
+    days = begins[starts]
+    known = begins_between(connection, of, Level.DAY, int(days[0]), int(days[-1]) + 1)
+    is_known = np.isin(days, known)
+    cuts = np.flatnonzero(np.diff(is_known, prepend=not is_known[0]))
+    for first, last in zip(cuts, [*cuts[1:], len(days)], strict=True):
+        for some in range(first, last if not is_known[first] else first, _DAYS_AT_ONCE):
+            after = min(some + _DAYS_AT_ONCE, last)
+            yield int(starts[some]), int(starts[after]) if after < len(days) else len(at)

@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 
 from dashboard.domain.fee_rollup import FeeRollup, Level, SeenFee, roll_up
 from dashboard.domain.quantity import LARGEST_FEE, Wei
-from dashboard.store.fees.rollup_rows import part_of, summary_of
-from dashboard.store.fees.series_columns import FeeSteps
-from dashboard.store.fees.step_merging import merge_steps
+from dashboard.store.fees.rollups import part_of, summary_of
+from dashboard.store.fees.steps import FeeSteps, merge_steps
 
 MINUTE = Level.MINUTE.length
 FEES = st.integers(0, 300) | st.integers(0, LARGEST_FEE)

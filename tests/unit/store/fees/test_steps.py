@@ -8,8 +8,8 @@ import numpy as np
 
 from dashboard.domain.fee_rollup import FeeRollup, SeenFee
 from dashboard.domain.quantity import LARGEST_FEE, Wei
-from dashboard.store.fees.rollup_rows import summary_of
-from dashboard.store.fees.series_columns import FeeMarks, FeeStep, FeeSteps
+from dashboard.store.fees.rollups import summary_of
+from dashboard.store.fees.steps import FeeMarks, FeeStep, FeeSteps
 from dashboard.store.schema.columns import moment_of
 
 

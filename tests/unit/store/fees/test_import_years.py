@@ -10,8 +10,8 @@ from sqlalchemy import select
 
 from dashboard.domain.fee_rollup import FeeSeries, Level
 from dashboard.store.engine.engine import Store
-from dashboard.store.fees.array_rollups import Integers
-from dashboard.store.fees.import_rollups import keep_fee_history
+from dashboard.store.fees.import_history import keep_fee_history
+from dashboard.store.fees.rollup_arrays import Integers
 from dashboard.store.schema import fee_rollups
 from tests.builders import A_NETWORK, ANOTHER_NETWORK
 

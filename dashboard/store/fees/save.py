@@ -1,20 +1,21 @@
-"""Fees as they arrive: of each moment one answer is kept, the one from the better source."""
+"""Save the fees of one poll: of each moment the one from the better source stays."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from sqlalchemy import Connection, RowMapping, Table, select
 
 from dashboard.domain.fee_rollup import FeeSeries, SeenFee
+from dashboard.domain.gas import FeeSuggestion, SuggestedGasFees
 from dashboard.domain.observation import GasObservation, GasSource, Operation
 from dashboard.domain.quantity import NetworkId, Wei
 from dashboard.store.engine.driver import read_rows
 from dashboard.store.engine.upsert import insert_new, put
-from dashboard.store.fees.busy_fees import judge
-from dashboard.store.fees.rollups import Arrival, Arrivals
-from dashboard.store.fees.suggested_fees_row import row_of_fees
+from dashboard.store.fees.rollups import Arrival, Arrivals, last_before
+from dashboard.store.fees.stored_fees import SeriesOf, fee_values, last_mark_before
 from dashboard.store.schema import fee_marks, suggested_gas_fees
 from dashboard.store.schema.columns import milliseconds_of
 
@@ -36,6 +37,15 @@ MARKS: Final = {
     Operation.BASE_FEE_PERCENTILE: FeeSeries.BASE_FEE_PERCENTILE,
     Operation.BUSY_THRESHOLD: FeeSeries.BUSY_THRESHOLD,
 }
+
+
+_AS_THEY_ARE: Final = (
+    "estimated_base_fee",
+    "network_congestion",
+    "priority_fee_trend",
+    "base_fee_trend",
+    "version",
+)
 
 
 def keep_suggested_fees(
@@ -136,3 +146,79 @@ def _forget_estimate(
             if value is not None
         }
     return {}
+
+
+def judge(
+    connection: Connection, network_id: NetworkId, base_fees: Sequence[tuple[int, Wei]]
+) -> list[int | None]:
+    """Return 1 for each base fee above its threshold and 0 for the others, by time (milliseconds).
+
+    The threshold is the last one at or before it, which must be stored already; None where none
+    is known.
+    """
+    if not base_fees:
+        return []
+    of = SeriesOf(network_id, FeeSeries.BUSY_THRESHOLD)
+    times = [at for at, _ in base_fees]
+    first, last = min(times) + 1, max(times) + 1
+    thresholds = [] if first == last else fee_values(connection, of, first, last)
+    before = _last_before(connection, of, first)
+    if before is not None:
+        thresholds.insert(0, before)
+    since = [each.at for each in thresholds]
+    places = (bisect_right(since, at) - 1 for at in times)
+    return [
+        int(fee > thresholds[place].fee) if place >= 0 else None
+        for place, (_, fee) in zip(places, base_fees, strict=True)
+    ]
+
+
+def _last_before(connection: Connection, of: SeriesOf, at: int) -> SeenFee | None:
+    """Return the last threshold from before a time; roll-ups know those that are kept no longer."""
+    found = last_mark_before(connection, of, at)
+    return last_before(connection, of, at) if found is None else found
+
+
+def row_of_fees(fees: SuggestedGasFees) -> dict[str, Any]:
+    """Lay the values out as columns."""
+    row = {name: getattr(fees, name) for name in _AS_THEY_ARE}
+    for level, suggestion in (("low", fees.low), ("medium", fees.medium), ("high", fees.high)):
+        row |= {
+            f"{level}_max_priority_fee": suggestion.suggested_max_priority_fee_per_gas,
+            f"{level}_max_fee": suggestion.suggested_max_fee_per_gas,
+            f"{level}_min_wait": suggestion.min_wait_time_estimate,
+            f"{level}_max_wait": suggestion.max_wait_time_estimate,
+        }
+    for name, (smallest, largest) in (
+        ("latest_priority_fee", fees.latest_priority_fee_range),
+        ("historical_priority_fee", fees.historical_priority_fee_range),
+        ("historical_base_fee", fees.historical_base_fee_range),
+    ):
+        row |= {f"{name}_from": smallest, f"{name}_to": largest}
+    return row
+
+
+def fees_of_row(row: RowMapping) -> SuggestedGasFees:
+    """Read the columns back."""
+    return SuggestedGasFees(
+        low=_suggestion(row, "low"),
+        medium=_suggestion(row, "medium"),
+        high=_suggestion(row, "high"),
+        latest_priority_fee_range=_range(row, "latest_priority_fee"),
+        historical_priority_fee_range=_range(row, "historical_priority_fee"),
+        historical_base_fee_range=_range(row, "historical_base_fee"),
+        **{name: row[name] for name in _AS_THEY_ARE},
+    )
+
+
+def _suggestion(row: RowMapping, level: str) -> FeeSuggestion:
+    return FeeSuggestion(
+        row[f"{level}_max_priority_fee"],
+        row[f"{level}_max_fee"],
+        row[f"{level}_min_wait"],
+        row[f"{level}_max_wait"],
+    )
+
+
+def _range(row: RowMapping, name: str) -> tuple[Any, Any]:
+    return row[f"{name}_from"], row[f"{name}_to"]

@@ -1,14 +1,16 @@
-"""Series of fees in columns: an array each, since a chart draws hundreds of steps at once.
+"""Steps of a fee in columns: an array each, since a chart draws hundreds of steps at once.
 
 Measured on SQLite on a busy machine: to read a year of days, with a row of Python objects for each
-step and level, took 7 ms of CPU, and takes 2.5 ms in columns.
+step and level, took 7 ms of CPU, and takes 2.5 ms in columns. To merge roll-ups one after the other
+into steps of three hours took 45 ms for 90 days.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from itertools import pairwise
 from operator import truediv
 from typing import Any, NamedTuple, Self, TypeAlias
 
@@ -17,7 +19,7 @@ import numpy.typing as npt
 
 from dashboard.domain.quantity import Wei
 from dashboard.store.engine.driver import Row
-from dashboard.store.fees.array_rollups import Integers
+from dashboard.store.fees.rollup_arrays import Histograms, Integers
 from dashboard.store.schema.columns import moment_of
 
 Floats: TypeAlias = npt.NDArray[np.float64]
@@ -130,3 +132,40 @@ def with_pauses(gaps: Integers, first_at: Integers, last_at: Integers) -> Intege
     pauses = np.append(0, first_at[1:] - last_at[:-1])[: len(gaps)]
     longest: Integers = np.maximum(gaps, pauses)
     return longest
+
+
+def merge_steps(parts: Sequence[Row], length: int) -> FeeSteps:
+    """Put together what lies in one step of so many milliseconds.
+
+    Parts are roll-ups as `part_of` lays them out, in order of time, and none reaches over the end
+    of a step. It is as if the values of each step had been rolled up at once.
+    """
+    if not parts:
+        return FeeSteps.of(())
+    first, last, low, high, totals, seen, estimated, gaps, histograms = zip(*parts, strict=True)
+    first_at, last_at = integers(first), integers(last)
+    steps = first_at // length
+    starts = np.flatnonzero(np.diff(steps, prepend=steps[0] - 1))
+    ends = np.append(starts[1:], len(parts))
+    lowest = np.minimum.reduceat(integers(low), starts)
+    highest = np.maximum.reduceat(integers(high), starts)
+    step_of = np.repeat(np.arange(len(starts)), ends - starts)
+    counted = Histograms.decode(histograms).owned_by(step_of).added_up()
+    medians, p90s = (
+        np.clip(counted.quantile(each, len(starts)), lowest, highest) for each in (50, 90)
+    )
+    values = np.add.reduceat(integers(seen), starts)
+    sums = list(map(int.from_bytes, totals))
+    of_steps = (sum(sums[start:end]) for start, end in pairwise([*starts.tolist(), len(parts)]))
+    return FeeSteps(
+        first_at=first_at[starts],
+        last_at=last_at[ends - 1],
+        lowest=lowest,
+        highest=highest,
+        means=np.fromiter(map(truediv, of_steps, values.tolist()), float),
+        values=values,
+        estimated=np.add.reduceat(integers(estimated), starts),
+        medians=medians,
+        p90s=p90s,
+        longest_gaps=np.maximum.reduceat(with_pauses(integers(gaps), first_at, last_at), starts),
+    )
