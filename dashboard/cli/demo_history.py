@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from dashboard.cli.output import say
-from dashboard.devnet.history import YEAR
+from dashboard.devnet.demo_fee_history import YEAR
 from dashboard.devnet.networks import SIMULATED
 from dashboard.settings import load_settings
 from dashboard.wiring.demo_history import fill_with_history

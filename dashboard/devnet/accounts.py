@@ -9,7 +9,7 @@ import coincurve
 from eth_hash.auto import keccak
 
 from dashboard.devnet.chain import DEVNET_ID
-from dashboard.devnet.chance import Chance
+from dashboard.devnet.seeded_random import Chance
 from dashboard.domain.exclusion import SignedTransaction
 from dashboard.domain.quantity import Address, TxHash, Wei
 from dashboard.wire.rlp import encode_integer, encode_list

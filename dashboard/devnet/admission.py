@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Final
 
+from dashboard.devnet.accepted_transactions import Entry, Ledger
 from dashboard.devnet.blockspace import Blockspace, capacity
 from dashboard.devnet.chain import DEVNET_ID, GAS_LIMIT, Chain
-from dashboard.devnet.envelope import Envelope, open_envelope
-from dashboard.devnet.ledger import Entry, Ledger
+from dashboard.devnet.transaction_fields import Envelope, open_envelope
 from dashboard.domain.exclusion import SignedTransaction
 from dashboard.domain.quantity import Address, format_gwei
 from dashboard.errors import InputError

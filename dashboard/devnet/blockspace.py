@@ -7,7 +7,7 @@ from typing import Final
 
 from dashboard.devnet.accounts import Account, Payment
 from dashboard.devnet.chain import GAS_LIMIT, Block, Chain
-from dashboard.devnet.chance import between
+from dashboard.devnet.seeded_random import between
 from dashboard.domain.exclusion import SignedTransaction
 from dashboard.domain.quantity import Address, Wei
 

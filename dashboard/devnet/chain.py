@@ -8,8 +8,8 @@ from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from typing import Final
 
-from dashboard.devnet.chance import Chance
-from dashboard.devnet.demand import Demand
+from dashboard.devnet.fee_demand import Demand
+from dashboard.devnet.seeded_random import Chance
 from dashboard.domain.fees import next_base_fee
 from dashboard.domain.quantity import WEI_PER_GWEI, NetworkId, Wei
 

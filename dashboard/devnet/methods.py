@@ -8,20 +8,15 @@ from typing import Final
 from msgspec import Raw
 
 from dashboard.devnet import params as read
-from dashboard.devnet.answers import Answers, waiting
 from dashboard.devnet.chain import DEVNET_ID
-from dashboard.devnet.envelope import open_envelope
 from dashboard.devnet.node import Node
 from dashboard.devnet.params import LARGEST_FEE_HISTORY, Params
+from dashboard.devnet.rpc_results import Answers, waiting
+from dashboard.devnet.transaction_fields import open_envelope
 from dashboard.domain.quantity import TxHash
 from dashboard.errors import InputError, WireError
-from dashboard.wire.node import (
-    encode_block,
-    encode_fee_history,
-    encode_quantity,
-    encode_receipt,
-    encode_transaction,
-)
+from dashboard.wire.inclusion import encode_receipt, encode_transaction
+from dashboard.wire.node import encode_block, encode_fee_history, encode_quantity
 
 CLIENT_VERSION: Final = b'"Linewatch/devnet"'
 

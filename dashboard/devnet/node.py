@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final
 
+from dashboard.devnet.accepted_transactions import Entry, Ledger
 from dashboard.devnet.admission import Admission
 from dashboard.devnet.blockspace import Blockspace
 from dashboard.devnet.chain import GAS_LIMIT, Block, Chain
-from dashboard.devnet.envelope import Envelope, open_envelope
-from dashboard.devnet.ledger import Entry, Ledger
-from dashboard.devnet.rewards import gas_weighted
+from dashboard.devnet.reward_percentiles import gas_weighted
+from dashboard.devnet.transaction_fields import Envelope, open_envelope
 from dashboard.domain.clock import Clock
 from dashboard.domain.exclusion import SignedTransaction
 from dashboard.domain.quantity import Address, TxHash, Wei

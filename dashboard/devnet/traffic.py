@@ -11,8 +11,7 @@ from typing import Final, TypeAlias
 from dashboard.devnet.accounts import Account, Payment
 from dashboard.devnet.blockspace import PLAIN_TRANSFER_GAS, Blockspace
 from dashboard.devnet.chain import Chain
-from dashboard.devnet.chance import between
-from dashboard.devnet.scripts import (
+from dashboard.devnet.rejection_scripts import (
     LABELS,
     LIMITS,
     LONGEST_SECONDS,
@@ -22,6 +21,7 @@ from dashboard.devnet.scripts import (
     Overrun,
     Step,
 )
+from dashboard.devnet.seeded_random import between
 from dashboard.domain.exclusion import RejectionReport, SignedTransaction
 from dashboard.domain.quantity import WEI_PER_GWEI, TxHash, Wei
 

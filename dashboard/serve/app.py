@@ -10,18 +10,18 @@ from starlette.middleware.cors import CORSMiddleware
 from starlette.routing import Router
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from dashboard.serve.dependencies import ServeServices
 from dashboard.serve.documents.openapi import openapi
 from dashboard.serve.documents.try_it_page import try_it_page
 from dashboard.serve.gas.api import GasApi
 from dashboard.serve.gas.followed_networks import NetworkFees
+from dashboard.serve.http_reply import Reply, json_reply
 from dashboard.serve.monitoring.access_log import AccessLog
 from dashboard.serve.monitoring.health import Readiness
-from dashboard.serve.monitoring.metrics_page import MetricsPage
-from dashboard.serve.reply import Reply, json_reply
+from dashboard.serve.monitoring.metrics import MetricsPage
 from dashboard.serve.router import Switchboard
-from dashboard.serve.rpc.lookups import learn
+from dashboard.serve.rpc.exclusion_status import learn
 from dashboard.serve.rpc.methods import document_of
-from dashboard.serve.services import ServeServices
 
 _CORS_HEADERS = ("Authorization", "X-Client-Id", "Content-Type", "Accept")
 

@@ -16,21 +16,21 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from dashboard.serve import routes
-from dashboard.serve.authentication import Doors, Stranger
 from dashboard.serve.counters import Refusal
+from dashboard.serve.dependencies import ServeServices
 from dashboard.serve.gas.api import OPERATIONS, GasApi, status_error
+from dashboard.serve.http_reply import Reply
+from dashboard.serve.keys.authentication import Doors, Stranger
 from dashboard.serve.keys.key_ring import ApiKey
-from dashboard.serve.monitoring import access_log, health
-from dashboard.serve.monitoring.metrics_page import MetricsPage
-from dashboard.serve.reply import Reply
+from dashboard.serve.monitoring import health
+from dashboard.serve.monitoring.metrics import MetricsPage
 from dashboard.serve.routes import Route, route_of
-from dashboard.serve.rpc import websocket
+from dashboard.serve.rpc import websocket_endpoint
 from dashboard.serve.rpc.dispatch import JsonRpc
-from dashboard.serve.rpc.http import INVALID_PROJECT_ID, RpcOverHttp, rpc_error
-from dashboard.serve.rpc.lookups import Lookups
+from dashboard.serve.rpc.exclusion_status import Lookups
+from dashboard.serve.rpc.http_endpoint import INVALID_PROJECT_ID, RpcOverHttp, rpc_error
 from dashboard.serve.rpc.methods import served_methods
-from dashboard.serve.services import ServeServices
-from dashboard.wire.jsonrpc import RpcFault
+from dashboard.wire.jsonrpc_errors import RpcFault
 
 Answer = Response | Reply
 """What answers a request; both send themselves."""
@@ -68,7 +68,7 @@ class Switchboard:
         self._counters = services.counters
         self._tallies = {each.name: services.counters.route(each.name) for each in routes.ALL}
         self._http = RpcOverHttp(rpc, services.limits.largest_body)
-        self._websocket = websocket.RpcOverWebSocket(
+        self._websocket = websocket_endpoint.RpcOverWebSocket(
             rpc, services.limits.terms, services.counters, services.keys
         )
 
@@ -80,7 +80,7 @@ class Switchboard:
         is_call = path == "/" and scope["method"] == "POST"  # a client of the RPC without its key
         is_document = path in self._documents and not is_call
         route = routes.DOCUMENT if is_document else route_of(segments)
-        scope[access_log.ROUTE] = route.name
+        scope[routes.SCOPE_ROUTE] = route.name
         status = _BROKEN
         try:
             answer = await self._answer(route, segments, scope, receive)
@@ -98,7 +98,7 @@ class Switchboard:
         caller = self._doors.by_key(segments[-1], scope) if is_rpc else Stranger()
         if isinstance(caller, Stranger):
             self._counters.refusals["rate" if caller.wait else "key"] += 1
-            await websocket.refuse(scope, receive, send, caller.wait)
+            await websocket_endpoint.refuse(scope, receive, send, caller.wait)
             return
         self._counters.websockets += 1
         try:

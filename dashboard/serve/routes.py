@@ -5,6 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
+SCOPE_ROUTE: Final = "linewatch.route"
+"""Where a request's ASGI scope holds the name of its route."""
+
+SCOPE_CALLER: Final = "linewatch.caller"
+"""Where a request's ASGI scope holds the name of the key that it came with."""
+
 READING: Final = ("GET", "HEAD", "OPTIONS")
 CALLING: Final = ("POST", "OPTIONS")
 

@@ -11,10 +11,10 @@ from starlette.types import ASGIApp
 
 from dashboard.logs import get_logger
 from dashboard.serve.app import build_app
-from dashboard.serve.services import ServeServices
+from dashboard.serve.dependencies import ServeServices
 from dashboard.serve.transport.connection_limits import ConnectionLimits, Doorman
-from dashboard.serve.transport.connections import GuardedHttp, ServeConfig
-from dashboard.serve.transport.websockets import GuardedWebSocket
+from dashboard.serve.transport.http_connection import GuardedHttp, ServeConfig
+from dashboard.serve.transport.websocket_connection import GuardedWebSocket
 
 _OTHER_DESCRIPTORS: Final = 128
 """What else a process holds open: the store, the nodes, the log, modules being loaded."""

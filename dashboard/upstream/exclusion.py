@@ -20,14 +20,15 @@ from dashboard.errors import (
 from dashboard.upstream.endpoint import Asker, body_limit
 from dashboard.upstream.errors import rpc_error, unreadable
 from dashboard.upstream.matching import Batch, unanswered
-from dashboard.wire.exclusion import (
-    GET_STATUS,
-    SAVE_REJECTED,
-    decode_saved,
-    encode_report,
-    method_name,
+from dashboard.wire.exclusion import GET_STATUS, SAVE_REJECTED, decode_saved, method_name
+from dashboard.wire.jsonrpc_client import (
+    Reply,
+    decode_replies,
+    decode_reply,
+    encode_batch,
+    encode_call,
 )
-from dashboard.wire.jsonrpc import Reply, decode_replies, decode_reply, encode_batch, encode_call
+from dashboard.wire.rejection_report import encode_report
 
 LARGEST_BATCH: Final = 1000
 SINGLES_IN_FLIGHT: Final = 4

@@ -11,7 +11,7 @@ from dashboard.domain.quantity import Address, NetworkId
 from dashboard.errors import UpstreamError
 from dashboard.upstream.errors import failure_of
 from dashboard.upstream.node import NodeClient
-from dashboard.wire.node import Receipt
+from dashboard.wire.inclusion import Receipt
 
 LARGEST_BATCH: Final = 50
 """Receipts in one batch: they are large, and some gateways take no more."""

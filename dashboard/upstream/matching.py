@@ -14,7 +14,7 @@ from dashboard.errors import UpstreamError, UpstreamUnreadable, WireError
 from dashboard.upstream.endpoint import Endpoint
 from dashboard.upstream.errors import failure_of, rpc_error, unreadable
 from dashboard.wire.exclusion import decode_record
-from dashboard.wire.jsonrpc import Reply
+from dashboard.wire.jsonrpc_client import Reply
 
 
 @dataclass(frozen=True, slots=True)

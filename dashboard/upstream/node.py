@@ -11,15 +11,20 @@ from dashboard.domain.quantity import Address, NetworkId, TxHash
 from dashboard.errors import UpstreamRefused, UpstreamThrottled, UpstreamUnreadable, WireError
 from dashboard.upstream.endpoint import BODY_ALLOWANCE, Asker, body_limit
 from dashboard.upstream.errors import rpc_error, unreadable
-from dashboard.wire.jsonrpc import Reply, decode_replies, decode_reply, encode_batch, encode_call
+from dashboard.wire.inclusion import Receipt, decode_receipt
+from dashboard.wire.jsonrpc_client import (
+    Reply,
+    decode_replies,
+    decode_reply,
+    encode_batch,
+    encode_call,
+)
 from dashboard.wire.node import (
     BlockHeader,
     FeeHistory,
-    Receipt,
     decode_block,
     decode_fee_history,
     decode_quantity,
-    decode_receipt,
 )
 
 Answer = TypeVar("Answer")

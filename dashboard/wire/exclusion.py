@@ -18,22 +18,8 @@ from dashboard.errors import WireError
 from dashboard.wire.decoding import named, read
 from dashboard.wire.hexadecimal import parse_address, parse_bounded, parse_number, parse_tx_hash
 from dashboard.wire.params import hex_bytes, one_argument, scalar_text
-from dashboard.wire.report import decode_report, encode_report
 from dashboard.wire.timestamp import format_timestamp, parse_timestamp
 from dashboard.wire.transaction import LARGEST_NONCE
-
-__all__ = [
-    "GET_STATUS",
-    "SAVE_REJECTED",
-    "decode_hash_param",
-    "decode_record",
-    "decode_report",
-    "decode_saved",
-    "encode_record",
-    "encode_report",
-    "encode_saved",
-    "method_name",
-]
 
 Word = TypeVar("Word", bound=StrEnum)
 

@@ -13,21 +13,7 @@ import msgspec
 
 from dashboard.domain.gas import FeeSuggestion, SuggestedGasFees
 from dashboard.domain.quantity import Wei, format_gwei, parse_gwei
-from dashboard.wire.decoding import named, read
-from dashboard.wire.gas_error import decode_error, encode_error
-
-__all__ = [
-    "decode_base_fee_history",
-    "decode_base_fee_percentile",
-    "decode_busy_threshold",
-    "decode_error",
-    "decode_suggested_gas_fees",
-    "encode_base_fee_history",
-    "encode_base_fee_percentile",
-    "encode_busy_threshold",
-    "encode_error",
-    "encode_suggested_gas_fees",
-]
+from dashboard.wire.decoding import UNREADABLE, named, read
 
 _Milliseconds = Annotated[int, msgspec.Meta(ge=0, le=10**12)]
 _Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
@@ -167,3 +153,69 @@ def decode_busy_threshold(body: bytes) -> Wei:
 def encode_busy_threshold(base_fee: Wei) -> bytes:
     """Write ``busyThreshold``."""
     return msgspec.json.encode(_Threshold(format_gwei(base_fee)))
+
+
+_LONGEST: Final = 160
+_MARKS: Final = (b"<", b"{", b"[")
+
+
+class _OurError(msgspec.Struct, rename="camel"):
+    status_code: int
+    message: str
+
+
+class _Fault(msgspec.Struct):
+    message: str | None = None
+
+
+class _AnyError(msgspec.Struct):
+    message: str | None = None
+    error: str | _Fault | None = None
+
+
+_ANY_ERROR: Final[msgspec.json.Decoder[_AnyError | str | None]] = msgspec.json.Decoder(
+    _AnyError | str | None
+)
+
+
+def encode_error(status: int, message: str) -> bytes:
+    """Write an error as the gas API does: ``{"statusCode": N, "message": "…"}``."""
+    return msgspec.json.encode(_OurError(status, message))
+
+
+def decode_error(body: bytes) -> str | None:
+    """Find what an error body says, in any form that gateways send; None where it says nothing.
+
+    Forms: ``{"statusCode", "message"}``, ``{"error": {"message"}}``, ``{"error": "…"}`` and
+    one plain line of text. The answer is one line of printable ASCII of at most 160
+    characters. It is upstream's own text: a key that it repeats is for the caller to remove.
+    """
+    try:
+        text = _json_message(_ANY_ERROR.decode(body))
+    except msgspec.ValidationError:
+        return None
+    except UNREADABLE:
+        text = _plain_line(body)
+    if text is None:
+        return None
+    return _printable(text) or None
+
+
+def _json_message(answer: _AnyError | str | None) -> str | None:
+    if not isinstance(answer, _AnyError):
+        return answer
+    if isinstance(answer.error, _Fault):
+        return answer.error.message
+    return answer.error or answer.message
+
+
+def _plain_line(body: bytes) -> str | None:
+    """Return the body where it is one short line that is neither markup nor JSON."""
+    if len(body) > _LONGEST or b"\n" in body.strip() or body.lstrip().startswith(_MARKS):
+        return None
+    return body.decode(errors="replace")
+
+
+def _printable(text: str) -> str:
+    head = " ".join(text[: _LONGEST * 2].split())[:_LONGEST]
+    return "".join(each if " " <= each <= "~" else "?" for each in head)

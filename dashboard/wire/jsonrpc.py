@@ -11,32 +11,7 @@ from msgspec import UNSET, Raw, UnsetType
 
 from dashboard.errors import WireError
 from dashboard.wire.decoding import UNREADABLE, read
-from dashboard.wire.fault import RpcFault
-from dashboard.wire.jsonrpc_client import (
-    Reply,
-    decode_replies,
-    decode_reply,
-    encode_batch,
-    encode_call,
-)
-
-__all__ = [
-    "NULL_ID",
-    "ErrorReply",
-    "Message",
-    "Reply",
-    "Request",
-    "RequestId",
-    "RpcFault",
-    "batch_reply",
-    "decode_replies",
-    "decode_reply",
-    "encode_batch",
-    "encode_call",
-    "error_reply",
-    "parse_message",
-    "result_reply",
-]
+from dashboard.wire.jsonrpc_errors import RpcFault
 
 RequestId: TypeAlias = Raw
 """An id as its very text, so that 1.0, 1e3 and numbers of any size are echoed unchanged."""

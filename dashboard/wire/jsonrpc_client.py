@@ -12,7 +12,7 @@ from msgspec import UNSET, Raw, UnsetType
 
 from dashboard.errors import WireError
 from dashboard.wire.decoding import UNREADABLE, read
-from dashboard.wire.fault import RpcFault
+from dashboard.wire.jsonrpc_errors import RpcFault
 
 
 @dataclass(frozen=True, slots=True)

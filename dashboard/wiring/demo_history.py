@@ -9,9 +9,9 @@ from datetime import datetime, timedelta
 from itertools import islice
 from typing import Final, TypeVar
 
-from dashboard.devnet.history import History
+from dashboard.devnet.demo_fee_history import History
+from dashboard.devnet.demo_reports import PastReports
 from dashboard.devnet.networks import DEVNET, SIMULATED, SimulatedNetwork
-from dashboard.devnet.past_reports import PastReports
 from dashboard.domain.exclusion import RejectionSource, SaveStatus
 from dashboard.errors import InputError
 from dashboard.settings import Settings

@@ -11,14 +11,14 @@ from datetime import datetime
 import uvicorn
 from starlette.types import ASGIApp
 
+from dashboard.devnet.accepted_transactions import Ledger
 from dashboard.devnet.app import build_app
 from dashboard.devnet.chain import DEVNET_ID, Chain
 from dashboard.devnet.genesis import open_genesis
-from dashboard.devnet.ledger import Ledger
-from dashboard.devnet.reporter import Reporter, TrackTransaction
+from dashboard.devnet.traffic_runner import Reporter, TrackTransaction
 from dashboard.domain.quantity import TxHash
 from dashboard.errors import SettingsError
-from dashboard.serve.transport.bounded_http import BoundedHttp
+from dashboard.serve.transport.http_connection import BoundedHttp
 from dashboard.settings import Settings
 from dashboard.store.engine.engine import Store
 from dashboard.store.tracking.transactions import TrackRequest, track

@@ -23,8 +23,8 @@ from starlette.types import ASGIApp
 
 from dashboard.errors import RoleError
 from dashboard.logs import configure_logs, get_logger
-from dashboard.serve.transport.bounded_http import BoundedHttp
-from dashboard.serve.transport.bounded_websocket import BoundedWebSocket
+from dashboard.serve.transport.http_connection import BoundedHttp
+from dashboard.serve.transport.websocket_connection import BoundedWebSocket
 from dashboard.settings import Settings, load_settings
 from dashboard.show.preload import warm_up
 from dashboard.show.queries.queries import Desk, register

@@ -10,11 +10,11 @@ from typing import Final
 from starlette.types import ASGIApp
 
 from dashboard.serve.app import build_app
-from dashboard.serve.keys.authentication_throttle import Strangers
+from dashboard.serve.dependencies import Limits, ServedNetwork, ServeServices
+from dashboard.serve.keys.authentication import Strangers
 from dashboard.serve.keys.key_sync import KeyKeeper
 from dashboard.serve.keys.rate_limits import Gate
 from dashboard.serve.server import server_config
-from dashboard.serve.services import Limits, ServedNetwork, ServeServices
 from dashboard.serve.transport.connection_limits import ConnectionLimits
 from dashboard.settings import Settings
 from dashboard.settings.schema import ServeSettings

@@ -9,13 +9,12 @@ from hashlib import sha256
 from typing import Final
 
 from dashboard.domain.quantity import Wei
-from dashboard.wire.fee_history import FeeHistory
 from dashboard.wire.gas import (
     encode_base_fee_history,
     encode_base_fee_percentile,
     encode_busy_threshold,
 )
-from dashboard.wire.node import BlockHeader
+from dashboard.wire.node import BlockHeader, FeeHistory
 
 FIRST_HEAD: Final = 3_000
 """The newest block at the start: the whole chain fits the window of percentiles."""

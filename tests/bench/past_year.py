@@ -13,8 +13,8 @@ from typing import Final, NamedTuple, TypeVar
 
 import numpy as np
 
-from dashboard.devnet.demand import Integers
-from dashboard.devnet.history import History
+from dashboard.devnet.demo_fee_history import History
+from dashboard.devnet.fee_demand import Integers
 from dashboard.devnet.networks import DEVNET
 from dashboard.domain.fee_rollup import FeeSeries
 from dashboard.show.queries.fees import FeeQuestions, FeeView

@@ -11,10 +11,11 @@ from typing import Final
 import msgspec
 
 from dashboard.devnet.accounts import Account, Payment
-from dashboard.devnet.chance import Chance
+from dashboard.devnet.seeded_random import Chance
 from dashboard.domain.exclusion import RejectionReport, RejectionStage, SaveStatus
 from dashboard.domain.quantity import Address, Wei
-from dashboard.wire.exclusion import encode_record, encode_report, encode_saved
+from dashboard.wire.exclusion import encode_record, encode_saved
+from dashboard.wire.rejection_report import encode_report
 from tests.bench.truth import call, reply
 
 SAVE: Final = "linea_saveRejectedTransactionV1"

@@ -12,7 +12,7 @@ from typing import Any
 
 import httpx
 
-from dashboard.serve.services import ServedNetwork, ServeServices
+from dashboard.serve.dependencies import ServedNetwork, ServeServices
 from tests.integration.serving import (
     KEY,
     LIMITS,

@@ -15,7 +15,7 @@ from dataclasses import replace
 import pytest
 import rlp  # type: ignore[import-untyped] # it has no types
 
-from dashboard.serve.services import Limits
+from dashboard.serve.dependencies import Limits
 from dashboard.wire.rlp import encode_list
 from tests.conformance.served import GET, SAVE, Served, a_call, a_former_report, apis
 from tests.integration.serving import a_signed_transaction

@@ -22,15 +22,16 @@ from eth_hash.auto import keccak
 from dashboard.errors import WireError
 from dashboard.store.rejections.counts import Grouping
 from dashboard.wire.cursor import decode_cursor
-from dashboard.wire.exclusion import decode_hash_param, decode_report
+from dashboard.wire.exclusion import decode_hash_param
 from dashboard.wire.jsonrpc import parse_message
 from dashboard.wire.params import hex_bytes
-from dashboard.wire.rejection_question import (
+from dashboard.wire.rejection_query import (
     decode_count,
     decode_list,
     decode_subscribe,
     decode_versions,
 )
+from dashboard.wire.rejection_report import decode_report
 from dashboard.wire.rlp import Item, items_of, whole_item
 from dashboard.wire.timestamp import parse_timestamp
 from dashboard.wire.transaction import decode_transaction

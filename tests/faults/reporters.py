@@ -17,7 +17,7 @@ from websockets.exceptions import WebSocketException
 from websockets.sync.client import connect
 
 from dashboard.devnet.accounts import Account, Payment
-from dashboard.devnet.chance import Chance
+from dashboard.devnet.seeded_random import Chance
 from dashboard.domain.quantity import Address, Wei
 from tests.faults.serving import KEY, SAVE, a_call, connected, post
 

@@ -20,10 +20,10 @@ from typing import Any
 import httpx
 import uvicorn
 
+from dashboard.devnet.accepted_transactions import Ledger
 from dashboard.devnet.app import build_app
 from dashboard.devnet.chain import Chain
 from dashboard.devnet.genesis import open_genesis
-from dashboard.devnet.ledger import Ledger
 
 ROOT = Path(__file__).parents[2]
 

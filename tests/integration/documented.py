@@ -14,8 +14,8 @@ from uuid import UUID
 from websockets.sync.client import ClientConnection, connect
 
 from dashboard.domain.quantity import NetworkId
+from dashboard.serve.dependencies import ServedNetwork
 from dashboard.serve.documents.openrpc_examples import NETWORK
-from dashboard.serve.services import ServedNetwork
 from dashboard.store.engine.engine import open_store
 from dashboard.store.maintenance.migrate import migrate
 from tests.integration.serving import KEY, services_of, serving

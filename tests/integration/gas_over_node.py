@@ -12,7 +12,7 @@ import httpx
 
 from dashboard.domain.quantity import NetworkId
 from dashboard.domain.secret import Secret
-from dashboard.serve.services import ServedNetwork
+from dashboard.serve.dependencies import ServedNetwork
 from dashboard.upstream.blocks import ChainFollower, FollowPolicy
 from dashboard.upstream.endpoint import Endpoint
 from dashboard.upstream.failover import FailoverFollower

@@ -9,7 +9,7 @@ from datetime import timedelta
 from pathlib import Path
 
 from dashboard.domain.api_key import KeyLimits
-from dashboard.serve.keys.authentication_throttle import Strangers
+from dashboard.serve.keys.authentication import Strangers
 from dashboard.serve.keys.key_ring import ApiKey, digest
 from dashboard.serve.keys.key_sync import ConfiguredKeys, KeyKeeper
 from dashboard.serve.keys.rate_limits import Gate

@@ -18,9 +18,9 @@ from eth_account import Account
 
 from dashboard.domain.quantity import NetworkId
 from dashboard.domain.secret import Secret
+from dashboard.serve.dependencies import Limits, ServedNetwork, ServeServices
 from dashboard.serve.keys.key_ring import ApiKey, KeyRing
 from dashboard.serve.server import server_config
-from dashboard.serve.services import Limits, ServedNetwork, ServeServices
 from dashboard.store.engine.engine import Store, open_store
 from dashboard.store.maintenance.migrate import migrate
 from tests.unit.serve.followers import ScriptedFollower

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from dashboard.devnet.accepted_transactions import Ledger
 from dashboard.devnet.chain import Chain
 from dashboard.devnet.genesis import open_genesis
-from dashboard.devnet.ledger import Ledger
-from dashboard.devnet.reporter import BACKLOG, Reporter
 from dashboard.devnet.traffic import HandIn, Traffic
+from dashboard.devnet.traffic_runner import BACKLOG, Reporter
 from dashboard.domain.quantity import TxHash
 from dashboard.domain.secret import Secret
 from dashboard.upstream.endpoint import Endpoint

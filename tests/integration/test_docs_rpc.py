@@ -8,7 +8,7 @@ from pathlib import Path
 
 from dashboard.errors import WireError
 from dashboard.serve.rpc.methods import document_of
-from dashboard.wire.rejection_question import decode_list
+from dashboard.wire.rejection_query import decode_list
 from tests.integration.documented import a_documented_server, a_socket, exchange
 from tests.integration.serving import a_store, services_of
 

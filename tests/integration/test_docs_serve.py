@@ -11,7 +11,7 @@ import pytest
 from prometheus_client import CollectorRegistry, generate_latest
 
 from dashboard.serve.counters import Counters
-from dashboard.serve.monitoring.exposition import Exposition
+from dashboard.serve.monitoring.metrics import Exposition
 from dashboard.serve.transport.connection_limits import ConnectionLimits, Doorman
 from tests.installation import PROJECT
 

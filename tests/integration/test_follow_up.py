@@ -12,9 +12,9 @@ import pytest
 from eth_account import Account
 
 from dashboard.devnet.chain import DEVNET_ID
-from dashboard.devnet.reporter import Reporter
-from dashboard.devnet.scripts import SCRIPTS, Ending
+from dashboard.devnet.rejection_scripts import SCRIPTS, Ending
 from dashboard.devnet.traffic import STORY_SECONDS, Traffic
+from dashboard.devnet.traffic_runner import Reporter
 from dashboard.domain.exclusion import RejectionReport, SaveStatus
 from dashboard.domain.follow_up import SETTLES_AFTER
 from dashboard.domain.quantity import Address, NetworkId, TxHash

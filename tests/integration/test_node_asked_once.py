@@ -10,7 +10,7 @@ import anyio
 import pytest
 
 from dashboard.domain.quantity import NetworkId
-from dashboard.serve.services import ServedNetwork
+from dashboard.serve.dependencies import ServedNetwork
 from dashboard.upstream.failover import FailoverFollower
 from tests.integration.odd_nodes import OddNode, following
 from tests.integration.serving import KEY, a_store, services_of, serving_here

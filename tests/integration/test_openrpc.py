@@ -11,7 +11,7 @@ import httpx
 import jsonschema_rs
 import pytest
 
-from dashboard.serve.rpc.lookups import Lookups
+from dashboard.serve.rpc.exclusion_status import Lookups
 from dashboard.serve.rpc.methods import document_of, served_methods
 from tests.integration.documented import a_documented_server, a_socket, exchange
 from tests.integration.serving import KEY, a_call, a_store, services_of

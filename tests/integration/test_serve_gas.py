@@ -11,7 +11,7 @@ import pytest
 
 from dashboard.domain.quantity import NetworkId
 from dashboard.errors import UpstreamUnavailable
-from dashboard.serve.services import Limits, ServedNetwork
+from dashboard.serve.dependencies import Limits, ServedNetwork
 from tests.integration.serving import (
     KEY,
     NARROW_KEY,

@@ -18,7 +18,7 @@ from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 
 from dashboard.errors import UpstreamUnavailable
-from dashboard.serve.services import ServedNetwork
+from dashboard.serve.dependencies import ServedNetwork
 from dashboard.store.engine.engine import Store
 from tests.integration.serving import (
     KEY,

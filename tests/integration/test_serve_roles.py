@@ -11,7 +11,7 @@ import pytest
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 
-from dashboard.serve.rpc.lookups import Lookups
+from dashboard.serve.rpc.exclusion_status import Lookups
 from dashboard.serve.rpc.methods import served_methods
 from dashboard.wire.method_names import FREE, METHODS
 from tests.integration.keyed import Keyed, key_of, keyed_apis, secret_of

@@ -15,8 +15,8 @@ from pathlib import Path
 import httpx
 import pytest
 
+from dashboard.serve.dependencies import ServeServices
 from dashboard.serve.server import within_descriptors
-from dashboard.serve.services import ServeServices
 from dashboard.serve.transport.connection_limits import ConnectionLimits, Step
 from tests.integration.raw_client import (
     post_head,

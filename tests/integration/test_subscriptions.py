@@ -16,7 +16,7 @@ from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import ClientConnection, connect
 
 from dashboard.domain.quantity import NetworkId
-from dashboard.serve.services import ServeServices
+from dashboard.serve.dependencies import ServeServices
 from dashboard.serve.transport.connection_limits import ConnectionLimits
 from dashboard.store.engine.engine import Store
 from dashboard.store.evidence.save_rejections import save_polled

@@ -11,7 +11,7 @@ import msgspec
 from dashboard.serve.documents.openrpc_examples import EXAMPLES
 from dashboard.serve.documents.openrpc_schemas import SCHEMAS, Schema, reference
 from dashboard.wire.exclusion import GET_STATUS, SAVE_REJECTED
-from dashboard.wire.rejection_question import (
+from dashboard.wire.rejection_query import (
     LARGEST_PAGE,
     MOST_GROUPS,
     USUAL_GROUPS,

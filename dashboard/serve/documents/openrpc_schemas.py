@@ -8,8 +8,8 @@ from typing import Any, Final
 from dashboard.domain.exclusion import RejectionStage, SaveStatus
 from dashboard.domain.reason import ReasonKind
 from dashboard.store.rejections.counts import Grouping
-from dashboard.wire.rejection_question import Order
-from dashboard.wire.report import LARGEST_NUMBER, LONGEST_REASON
+from dashboard.wire.rejection_query import Order
+from dashboard.wire.rejection_report import LARGEST_NUMBER, LONGEST_REASON
 
 Schema = dict[str, Any]
 

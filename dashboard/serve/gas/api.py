@@ -12,8 +12,8 @@ from dashboard.domain.clock import Clock
 from dashboard.domain.observation import Operation
 from dashboard.domain.quantity import NetworkId, shorten
 from dashboard.serve.gas.followed_networks import NetworkFees
+from dashboard.serve.http_reply import Reply
 from dashboard.serve.keys.key_ring import ApiKey
-from dashboard.serve.reply import Reply
 from dashboard.wire.gas import encode_error
 
 OPERATIONS: Final = frozenset(

@@ -14,8 +14,8 @@ import anyio
 from dashboard.domain.observation import Operation
 from dashboard.errors import UpstreamError, UpstreamThrottled
 from dashboard.logs import get_logger
-from dashboard.serve.reply import Reply, json_reply
-from dashboard.serve.services import Follower
+from dashboard.serve.dependencies import Follower
+from dashboard.serve.http_reply import Reply, json_reply
 from dashboard.upstream.blocks import ChainFees
 from dashboard.wire.gas import (
     encode_base_fee_history,

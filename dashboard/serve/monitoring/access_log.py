@@ -12,12 +12,6 @@ from dashboard.logs import get_logger
 from dashboard.serve import routes
 from dashboard.serve.counters import Counters, asked_methods
 
-ROUTE: Final = "linewatch.route"
-"""Where a request's scope holds its address with ``<key>`` for the key."""
-
-CALLER: Final = "linewatch.caller"
-"""Where a request's scope holds the name of the key that it came with."""
-
 _PROBES: Final = frozenset(route.name for route in routes.PROBES)
 _VERBS: Final = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 
@@ -54,15 +48,15 @@ class AccessLog:
             await self._app(scope, receive, send_noting)
         finally:
             asked_methods.reset(noting)
-            if scope.get(ROUTE) not in _PROBES:
+            if scope.get(routes.SCOPE_ROUTE) not in _PROBES:
                 verb = scope["method"]
                 _log.info(
                     "Request answered",
                     verb=verb if verb in _VERBS else "other",
-                    route=scope.get(ROUTE, routes.NOWHERE.name),
+                    route=scope.get(routes.SCOPE_ROUTE, routes.NOWHERE.name),
                     methods=dict(asked),
                     status=status,
                     bytes=size,
-                    key=scope.get(CALLER),
+                    key=scope.get(routes.SCOPE_CALLER),
                     milliseconds=round((time.perf_counter() - started) * 1_000, 1),
                 )

@@ -13,8 +13,8 @@ from starlette.responses import JSONResponse, Response
 from dashboard.domain.printing import span
 from dashboard.domain.quantity import TxHash
 from dashboard.errors import StoreError
+from dashboard.serve.dependencies import ServeServices
 from dashboard.serve.gas.followed_networks import NetworkFees
-from dashboard.serve.services import ServeServices
 from dashboard.store.rejections.versions import visible
 
 _ANY_HASH: Final = TxHash(bytes(TxHash.LENGTH))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from itertools import groupby
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, Protocol, TypeAlias
 
 from anyio import CapacityLimiter, to_thread
 from msgspec import UnsetType
@@ -14,23 +14,38 @@ from dashboard.logs import get_logger
 from dashboard.serve.counters import UNSERVED, Counters
 from dashboard.serve.keys.key_ring import ApiKey
 from dashboard.serve.keys.rate_limits import Gate
-from dashboard.serve.rpc.quick_answers import QuickAnswers
-from dashboard.serve.subscriptions.session import Session
+from dashboard.serve.subscriptions.subscription import Session
 from dashboard.wire.exclusion import GET_STATUS
-from dashboard.wire.fault import store_fault
 from dashboard.wire.jsonrpc import (
     NULL_ID,
     ErrorReply,
     Message,
     Request,
     RequestId,
-    RpcFault,
     batch_reply,
     error_reply,
     parse_message,
     result_reply,
 )
-from dashboard.wire.lookup import Lookup, decode_lookup, decode_lookups
+from dashboard.wire.jsonrpc_errors import RpcFault, store_fault
+from dashboard.wire.status_requests import Lookup, decode_lookup, decode_lookups
+
+
+class QuickAnswers(Protocol):
+    """Answers lookups of the usual shape on the event loop, without a thread."""
+
+    def is_current(self) -> bool:
+        """Whether `records` may be called for messages that had come before this call."""
+
+    async def look(self) -> bool:
+        """Find the same out where that takes a while."""
+
+    async def records(self, lookup: Lookup, caller: ApiKey) -> Mapping[int, bytes] | None:
+        """Return what is not null, by the place of its call; None: let the method answer."""
+
+    def outdate(self) -> None:
+        """Look again before the next answer: another message was answered, perhaps a report."""
+
 
 Outcome: TypeAlias = bytes | RpcFault
 """What one call came to: its result as JSON, or the fault that its caller is told."""

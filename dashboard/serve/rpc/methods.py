@@ -6,17 +6,17 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from dashboard.errors import WireError
+from dashboard.serve.dependencies import ServeServices
 from dashboard.serve.documents.openrpc import DISCOVER, openrpc_document
 from dashboard.serve.keys.key_ring import ApiKey
-from dashboard.serve.rpc.archive import COUNT, LIST, VERSIONS, Archive
 from dashboard.serve.rpc.dispatch import AnyMethod, AsyncMethod, Outcome
-from dashboard.serve.rpc.exclusion import exclusion_methods
-from dashboard.serve.rpc.lookups import Lookups
-from dashboard.serve.rpc.subscriptions import SUBSCRIBE, UNSUBSCRIBE, Subscriptions
-from dashboard.serve.services import ServeServices
-from dashboard.wire.arguments import arguments_of
+from dashboard.serve.rpc.exclusion_status import Lookups
+from dashboard.serve.rpc.rejection_queries import COUNT, LIST, VERSIONS, Archive
+from dashboard.serve.rpc.reports import Reports
+from dashboard.serve.rpc.subscribe import SUBSCRIBE, UNSUBSCRIBE, Subscriptions
 from dashboard.wire.exclusion import GET_STATUS, SAVE_REJECTED, method_name
-from dashboard.wire.jsonrpc import RpcFault
+from dashboard.wire.jsonrpc_errors import RpcFault
+from dashboard.wire.params import arguments_of
 
 
 def served_methods(services: ServeServices, lookups: Lookups) -> Mapping[str, AnyMethod]:
@@ -54,3 +54,14 @@ class _Discovery:
         except WireError as error:
             return RpcFault.invalid_params(str(error))
         return self._document
+
+
+def exclusion_methods(services: ServeServices, lookups: Lookups) -> Mapping[str, AnyMethod]:
+    """Return both methods by their full names."""
+    get = AsyncMethod(lookups.statuses)
+    save = AsyncMethod(Reports(services).save)
+    return {
+        method_name(prefix, name): method
+        for prefix in services.method_prefixes
+        for name, method in ((GET_STATUS, get), (SAVE_REJECTED, save))
+    }

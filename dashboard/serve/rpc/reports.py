@@ -2,22 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
+from datetime import datetime
 from typing import Any, Final, NamedTuple
+from uuid import UUID
 
+from dashboard.detect.exclusion import conclude_exclusion
+from dashboard.domain.condition import Subject
 from dashboard.domain.exclusion import SaveStatus
+from dashboard.domain.observation import ExclusionAnswer
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.errors import StoreError, WireError
 from dashboard.logs import get_logger
+from dashboard.serve.dependencies import ServeServices
 from dashboard.serve.keys.key_ring import ApiKey
 from dashboard.serve.rpc.dispatch import Outcome
 from dashboard.serve.rpc.group_commit import GroupCommit, TooManyWaiting
-from dashboard.serve.rpc.watched import tell_of_watched, track_of_watched_senders
-from dashboard.serve.services import ServeServices
+from dashboard.store.alerts.conditions import change, condition
+from dashboard.store.engine.connection import Connection
 from dashboard.store.evidence.save_rejections import save_reports
-from dashboard.store.rejections.reports import LocatedReport
-from dashboard.wire.exclusion import decode_report, encode_saved
-from dashboard.wire.fault import RpcFault, store_fault
+from dashboard.store.rejections.reports import LocatedReport, Place, watched_among
+from dashboard.store.rejections.versions import visible_version
+from dashboard.store.tracking.senders import labels_of_watched
+from dashboard.store.tracking.transactions import TrackRequest, track_all
+from dashboard.wire.exclusion import encode_saved
+from dashboard.wire.jsonrpc_errors import RpcFault, store_fault
+from dashboard.wire.rejection_report import decode_report
 
 _TOO_MANY: Final = (
     "Too many reports are waiting to be saved, and nothing was saved: try again in a second"
@@ -136,3 +146,48 @@ class Reports:
             msg = f"Unsupported network: the transaction's chain id {network_id} is not served here"
             raise WireError(msg)
         return network_id
+
+
+_UNNAMED: Final = "watched sender"
+
+
+def track_of_watched_senders(
+    connection: Connection, saved: Sequence[LocatedReport], now: datetime
+) -> None:
+    """Track those saved reports whose sender somebody watches, each under the sender's label."""
+    accounts = [(each.report.transaction.sender, each.network_id) for each in saved]
+    labels = labels_of_watched(connection, accounts) if saved else {}
+    requests = [
+        TrackRequest(
+            each.report.transaction.tx_hash,
+            (each.network_id,),
+            None,
+            labels[account] or _UNNAMED,
+        )
+        for each, account in zip(saved, accounts, strict=True)
+        if account in labels
+    ]
+    if requests:
+        track_all(connection, requests, now)
+
+
+def tell_of_watched(
+    connection: Connection, saved: Collection[Place], now: datetime, new_id: Callable[[], UUID]
+) -> None:
+    """Change the conditions of those saved hashes that somebody watches, as the poll would.
+
+    The poll would ask about an old hash every few minutes, or not at all any more; this needs
+    no question. What the poll sees of it later is no news then.
+    """
+    if not saved:
+        return
+    for tx_hash, network_id in watched_among(connection, saved):
+        stored = visible_version(connection, [network_id], tx_hash, now)
+        if stored is None:
+            continue
+        subject = Subject.transaction(network_id, tx_hash)
+        answer = ExclusionAnswer(tx_hash, record=stored.record)
+        before = condition(connection, subject)
+        transition = conclude_exclusion(subject, before, answer, now, new_id())
+        if transition is not None:
+            change(connection, transition, stored.rejection_id)

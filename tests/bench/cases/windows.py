@@ -15,8 +15,8 @@ from typing import Final
 
 import numpy as np
 
+from dashboard.devnet.demo_fees import PastFees
 from dashboard.devnet.networks import DEVNET
-from dashboard.devnet.past_fees import PastFees
 from dashboard.domain.fee_percentiles import FeeWindow
 from dashboard.domain.quantity import Wei
 from tests.bench.past_year import SEED, UNTIL

@@ -12,10 +12,10 @@ from typing import Any, Final
 from dashboard.cli.main import main
 from dashboard.serve import app, router
 from dashboard.serve.gas.api import GasApi
+from dashboard.serve.http_reply import json_reply
 from dashboard.serve.keys.key_ring import ApiKey
-from dashboard.serve.reply import json_reply
 from dashboard.serve.rpc.dispatch import Answer, JsonRpc
-from dashboard.serve.subscriptions.session import Session
+from dashboard.serve.subscriptions.subscription import Session
 from dashboard.wire.exclusion import GET_STATUS
 from tests.bench.truth import METHOD
 

@@ -12,16 +12,9 @@ from starlette.requests import Request as HttpRequest
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from dashboard.wire.fee_history import encode_fee_history
-from dashboard.wire.jsonrpc import (
-    Request,
-    RpcFault,
-    batch_reply,
-    error_reply,
-    parse_message,
-    result_reply,
-)
-from dashboard.wire.node import encode_block, encode_quantity
+from dashboard.wire.jsonrpc import Request, batch_reply, error_reply, parse_message, result_reply
+from dashboard.wire.jsonrpc_errors import RpcFault
+from dashboard.wire.node import encode_block, encode_fee_history, encode_quantity
 from tests.bench.chain import FIRST_HEAD, fee_history, header
 from tests.bench.peers.record import run
 from tests.bench.truth import NETWORK

@@ -10,9 +10,9 @@ from typing import Any, TypeAlias
 
 from eth_account import Account
 
+from dashboard.devnet.accepted_transactions import Ledger
 from dashboard.devnet.app import answer_body
 from dashboard.devnet.chain import BLOCK_SECONDS, DEVNET_ID, Chain, Genesis
-from dashboard.devnet.ledger import Ledger
 from dashboard.devnet.methods import Methods
 from dashboard.devnet.node import Node
 from dashboard.domain.quantity import WEI_PER_GWEI

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from dashboard.devnet.accounts import Account, Payment
 from dashboard.devnet.chain import DEVNET_ID
-from dashboard.devnet.chance import Chance
+from dashboard.devnet.seeded_random import Chance
 from dashboard.domain.quantity import Address, Wei
 from dashboard.wire.transaction import decode_transaction
 

@@ -10,9 +10,9 @@ import pytest
 from eth_account import Account as Wallet
 
 from dashboard.devnet.accounts import Account, Payment
-from dashboard.devnet.answers import contract_of
 from dashboard.devnet.chain import DEVNET_ID
-from dashboard.devnet.chance import Chance
+from dashboard.devnet.rpc_results import contract_of
+from dashboard.devnet.seeded_random import Chance
 from dashboard.devnet.traffic import Traffic
 from dashboard.domain.exclusion import SignedTransaction
 from dashboard.domain.quantity import WEI_PER_GWEI, Address, TxHash, Wei

@@ -10,8 +10,8 @@ import httpx
 import pytest
 from starlette.types import ASGIApp, Message
 
+from dashboard.devnet.accepted_transactions import Ledger
 from dashboard.devnet.app import LARGEST_BATCH, LARGEST_BODY, build_app
-from dashboard.devnet.ledger import Ledger
 from tests.unit.devnet.devnets import HandClock, a_chain
 
 pytestmark = pytest.mark.anyio

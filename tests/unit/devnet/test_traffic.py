@@ -9,11 +9,11 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dashboard.devnet.scripts import LIMITS, LONGEST_SECONDS, SCRIPTS
+from dashboard.devnet.rejection_scripts import LIMITS, LONGEST_SECONDS, SCRIPTS
 from dashboard.devnet.traffic import STORY_SECONDS, HandIn, Include, Story, Track, Traffic
 from dashboard.domain.exclusion import RejectionReport, RejectionStage
 from dashboard.domain.reason import Reason, ReasonKind, parse_reason
-from dashboard.wire.report import decode_report, encode_report
+from dashboard.wire.rejection_report import decode_report, encode_report
 from dashboard.wire.transaction import decode_transaction
 from tests.unit.devnet.devnets import BEGIN, a_chain
 

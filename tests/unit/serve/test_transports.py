@@ -11,10 +11,10 @@ from dashboard.domain.secret import Secret
 from dashboard.serve.counters import Counters
 from dashboard.serve.keys.key_ring import ApiKey, KeyRing
 from dashboard.serve.keys.rate_limits import Gate
-from dashboard.serve.rpc import websocket
+from dashboard.serve.rpc import websocket_endpoint
 from dashboard.serve.rpc.dispatch import JsonRpc
-from dashboard.serve.rpc.http import RpcOverHttp
-from dashboard.serve.subscriptions.session import Terms
+from dashboard.serve.rpc.http_endpoint import RpcOverHttp
+from dashboard.serve.subscriptions.subscription import Terms
 from tests.unit.serve.asgi import Connection
 
 pytestmark = pytest.mark.anyio
@@ -27,7 +27,7 @@ DISCONNECT = {"type": "websocket.disconnect", "code": 1001}
 
 async def converse(connection: Connection, **scope: object) -> None:
     terms = Terms(10, 1_000, timedelta(seconds=10), timedelta(seconds=10))
-    rpc = websocket.RpcOverWebSocket(RPC, terms, Counters(), KeyRing([CALLER]))
+    rpc = websocket_endpoint.RpcOverWebSocket(RPC, terms, Counters(), KeyRing([CALLER]))
     await rpc.converse(dict(scope), connection.receive, connection.send, CALLER)
 
 
@@ -103,7 +103,7 @@ async def test_subprotocol_is_taken_where_it_means_json_rpc(
 async def test_handshake_is_refused_even_where_the_server_cannot_say_why() -> None:
     connection = Connection(CONNECT)
 
-    await websocket.refuse({"type": "websocket"}, connection.receive, connection.send)
+    await websocket_endpoint.refuse({"type": "websocket"}, connection.receive, connection.send)
 
     assert connection.sent == [{"type": "websocket.close"}]
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from dashboard.domain.quantity import LARGEST_FEE, Address, TxHash, Wei
 from dashboard.errors import WireError
-from dashboard.wire.node import (
+from dashboard.wire.inclusion import (
     Place,
     Receipt,
     TransactionView,

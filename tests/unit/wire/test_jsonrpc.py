@@ -15,12 +15,12 @@ from dashboard.wire.jsonrpc import (
     ErrorReply,
     Message,
     Request,
-    RpcFault,
     batch_reply,
     error_reply,
     parse_message,
     result_reply,
 )
+from dashboard.wire.jsonrpc_errors import RpcFault
 from tests.recorded import recorded, recording
 
 JSON_VALUES = st.recursive(

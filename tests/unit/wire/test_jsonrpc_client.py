@@ -10,19 +10,15 @@ from hypothesis import strategies as st
 from msgspec import UNSET, Raw
 
 from dashboard.errors import WireError
-from dashboard.wire.jsonrpc import (
-    NULL_ID,
+from dashboard.wire.jsonrpc import NULL_ID, Request, error_reply, parse_message, result_reply
+from dashboard.wire.jsonrpc_client import (
     Reply,
-    Request,
-    RpcFault,
     decode_replies,
     decode_reply,
     encode_batch,
     encode_call,
-    error_reply,
-    parse_message,
-    result_reply,
 )
+from dashboard.wire.jsonrpc_errors import RpcFault
 from tests.recorded import recording
 
 

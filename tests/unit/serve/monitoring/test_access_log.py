@@ -7,7 +7,8 @@ from starlette.types import Receive, Scope, Send
 from structlog.testing import capture_logs
 
 from dashboard.serve.counters import Counters
-from dashboard.serve.monitoring.access_log import CALLER, ROUTE, AccessLog
+from dashboard.serve.monitoring.access_log import AccessLog
+from dashboard.serve.routes import SCOPE_CALLER, SCOPE_ROUTE
 from tests.unit.serve.asgi import Connection
 
 pytestmark = pytest.mark.anyio
@@ -18,8 +19,8 @@ def a_request(path: str) -> Scope:
 
 
 async def an_app(scope: Scope, _receive: Receive, send: Send) -> None:
-    scope[ROUTE] = "/live" if scope["path"] == "/live" else "/v3/<key>"
-    scope[CALLER] = "wallets"
+    scope[SCOPE_ROUTE] = "/live" if scope["path"] == "/live" else "/v3/<key>"
+    scope[SCOPE_CALLER] = "wallets"
     await send({"type": "http.response.start", "status": 418})
 
 

@@ -15,11 +15,11 @@ import pytest
 from dashboard.domain.quantity import NetworkId
 from dashboard.domain.secret import Secret
 from dashboard.errors import StoreUnavailable
+from dashboard.serve.dependencies import ServeServices
 from dashboard.serve.gas.api import GasApi
 from dashboard.serve.gas.followed_networks import NetworkFees
 from dashboard.serve.keys.key_ring import ApiKey
 from dashboard.serve.monitoring.health import Readiness, trouble_of_node
-from dashboard.serve.services import ServeServices
 from dashboard.store.engine.engine import Store, prove_writing
 from dashboard.store.rejections.known_hashes import load_heads
 from tests.disk import disk_that_takes_nothing

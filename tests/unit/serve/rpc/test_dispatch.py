@@ -15,7 +15,7 @@ from dashboard.serve.counters import Counters
 from dashboard.serve.keys.key_ring import ApiKey
 from dashboard.serve.keys.rate_limits import Gate
 from dashboard.serve.rpc.dispatch import AnyMethod, JsonRpc, Method, Outcome
-from dashboard.wire.jsonrpc import RpcFault
+from dashboard.wire.jsonrpc_errors import RpcFault
 
 pytestmark = pytest.mark.anyio
 

@@ -1,0 +1,176 @@
+"""A past for simulated networks: the fees that polls would have seen before the chain began.
+
+Of days long past there is a value for each block, since then what single polls saw.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Final, NamedTuple
+
+import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
+
+from dashboard.devnet.chain import BLOCK_SECONDS
+from dashboard.devnet.demo_fees import PastFees
+from dashboard.devnet.fee_demand import Integers
+from dashboard.devnet.networks import DEVNET, SimulatedNetwork
+from dashboard.domain.fee_percentiles import FeeWindow
+from dashboard.domain.fee_rollup import FeeSeries
+from dashboard.domain.fees import FeePolicy, suggest
+from dashboard.domain.gas import BlockFees
+from dashboard.domain.observation import GasObservation, GasSource, Operation
+from dashboard.domain.quantity import Wei
+
+YEAR: Final = timedelta(days=365)
+
+_HOUR: Final = 3600
+_DAY: Final = 24 * _HOUR
+_MARK_SECONDS: Final = 600
+_STEPS: Final = ((26 * _HOUR, 30), (5 * _HOUR // 4, BLOCK_SECONDS))
+"""How old single values are, and how often a poll looked then, both in seconds."""
+
+_DAYS_AT_ONCE: Final = 8
+_WINDOW: Final = 67  # marks in eleven hours, as long as 20,000 blocks take
+_RANKS: Final = (33, 60)  # of the median and the 90th percentile, ascending, counted from zero
+_POLICY: Final = FeePolicy(historical_blocks=10)
+_WITHOUT_FLOORS: Final = replace(
+    _POLICY,
+    **{
+        name: replace(getattr(_POLICY, name), priority_fee_floor=Wei(0))
+        for name in ("low", "medium", "high")
+    },
+)
+"""Where the base fee never moves, all that moves are priority fees."""
+
+_REWARDS: Final = (40, 100, 150, 250, 1200)
+"""What is paid at the reward percentiles of a block, in per cent of a medium priority fee."""
+
+
+class FeesOfDays(NamedTuple):
+    """Whole days of one series: times in milliseconds since 1970, ascending, and fees in wei."""
+
+    series: FeeSeries
+    at: Integers
+    fees: Integers
+
+
+class History:
+    """The time that ends at a moment; the same arguments tell the same.
+
+    Whole days are told by `days` until little more than a day ago, and then come single
+    `observations`: nothing is told by both.
+    """
+
+    def __init__(
+        self,
+        seed: int,
+        until: datetime,
+        length: timedelta = YEAR,
+        network: SimulatedNetwork = DEVNET,
+    ) -> None:
+        """Compute nothing yet."""
+        self._fees = PastFees(seed, network, until)
+        self._network = network
+        self._since, self._until = (int(each.timestamp()) for each in (until - length, until))
+        self._first_day = -(-self._since // _DAY)
+        self._last_day = max(self._first_day, (self._until - _STEPS[0][0]) // _DAY)
+
+    def days(self) -> Iterator[FeesOfDays]:
+        """Yield all fees of some whole days at a time, oldest first."""
+        held = np.empty((2, 0), np.int64)
+        for first in range(self._first_day, self._last_day, _DAYS_AT_ONCE):
+            last = min(first + _DAYS_AT_ONCE, self._last_day)
+            blocks = _multiples(first * _DAY, last * _DAY, BLOCK_SECONDS)
+            seen = blocks[self._fees.seen(blocks)]
+            base_fees = self._fees.base_fees(seen)
+            yield FeesOfDays(FeeSeries.ESTIMATED_BASE_FEE, seen * 1000, base_fees)
+            if self._network.has_flat_fee:
+                priority_fees = self._fees.priority_fees(seen)
+                yield FeesOfDays(FeeSeries.MEDIUM_MAX_PRIORITY_FEE, seen * 1000, priority_fees)
+            marks = _multiples(first * _DAY, last * _DAY, _MARK_SECONDS)
+            is_seen = self._fees.seen(marks)
+            marks, (usual, busy) = marks[is_seen], self._levels(marks)[:, is_seen]
+            yield FeesOfDays(FeeSeries.BASE_FEE_PERCENTILE, marks * 1000, usual)
+            yield FeesOfDays(FeeSeries.BUSY_THRESHOLD, marks * 1000, busy)
+            held = np.append(held[:, -1:], [marks, busy], axis=1)
+            yield _busy(seen, base_fees, held)
+
+    def observations(self) -> Iterator[GasObservation]:
+        """Yield what gas polls would have seen since the last whole day, oldest first."""
+        moments = self._moments()
+        if not len(moments):
+            return
+        policy = _WITHOUT_FLOORS if self._network.has_flat_fee else _POLICY
+        marks = _multiples(int(moments[0]), int(moments[-1]) + 1, _MARK_SECONDS)
+        levels = dict(zip(marks.tolist(), self._levels(marks).T.tolist(), strict=True))
+        window = FeeWindow(_WINDOW)
+        for fee in self._fees.base_fees(_before(marks)).tolist():
+            window.append(fee)
+        blocks: deque[BlockFees] = deque(maxlen=policy.historical_blocks)
+        following = self._fees.prices(moments + BLOCK_SECONDS).tolist()
+        for (at, fees), next_base_fee in zip(self._blocks(moments), following, strict=True):
+            blocks.append(fees)
+            percentile, threshold = levels.get(at, (None, None))
+            if percentile is not None:
+                window.append(fees.base_fee_per_gas)
+            yield GasObservation(
+                self._network.network_id,
+                datetime.fromtimestamp(at, UTC),
+                suggest(tuple(blocks), next_base_fee, window, policy),
+                base_fee_percentile=percentile,
+                busy_threshold=threshold,
+                sources=dict.fromkeys(Operation, GasSource.DEMO_HISTORY),
+            )
+
+    def _moments(self) -> Integers:
+        """Return when a poll looked, in Unix seconds.
+
+        Moments are whole multiples of their step, so that a later history meets this one's.
+        """
+        begin = self._since if self._first_day >= self._last_day else self._last_day * _DAY
+        (_, step), (age, last_step) = _STEPS
+        change = max(begin, self._until - age)
+        moments = np.append(
+            _multiples(begin, change, step), _multiples(change, self._until, last_step)
+        )
+        return moments[self._fees.seen(moments)]
+
+    def _blocks(self, moments: Integers) -> Iterator[tuple[int, BlockFees]]:
+        """Yield each moment with the fees of its block, which is more or less half full."""
+        base_fees = self._fees.base_fees(moments).tolist()
+        priority_fees = self._fees.priority_fees(moments).tolist()
+        for at, base_fee, priority_fee in zip(
+            moments.tolist(), base_fees, priority_fees, strict=True
+        ):
+            rewards = tuple(Wei(priority_fee * share // 100) for share in _REWARDS)
+            yield at, BlockFees(at // BLOCK_SECONDS, Wei(base_fee), 0.5, rewards)
+
+    def _levels(self, marks: Integers) -> Integers:
+        """Return median and 90th percentile of the marks until each one, in two rows."""
+        fees = self._fees.base_fees(np.append(_before(marks), marks))
+        ascending = np.sort(sliding_window_view(fees, _WINDOW), axis=1)
+        return ascending[:, _RANKS].T
+
+
+def _busy(at: Integers, base_fees: Integers, thresholds: Integers) -> FeesOfDays:
+    """Judge base fees by the last threshold at or before each; rows are times and thresholds."""
+    places = np.searchsorted(thresholds[0], at, side="right")
+    is_known = places > 0
+    is_busy = base_fees > np.append(0, thresholds[1])[places]
+    busy = is_busy[is_known].astype(np.int64)
+    return FeesOfDays(FeeSeries.IS_BUSY, at[is_known] * 1000, busy)
+
+
+def _before(marks: Integers) -> Integers:
+    """Return the marks before the first one, which fill its window up."""
+    before: Integers = marks[0] - np.arange(_WINDOW - 1, 0, -1) * _MARK_SECONDS
+    return before
+
+
+def _multiples(begin: int, end: int, step: int) -> Integers:
+    """Return the whole multiples of a step from `begin` on, before `end`."""
+    return np.arange(-(-begin // step), -(-end // step), dtype=np.int64) * step

@@ -1,0 +1,96 @@
+"""What devnet tells of blocks, transactions and receipts, as the wire's values."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from eth_hash.auto import keccak
+
+from dashboard.devnet.chain import DEVNET_ID, GAS_LIMIT, Block, Genesis
+from dashboard.devnet.node import Inclusion
+from dashboard.devnet.transaction_fields import Envelope
+from dashboard.domain.exclusion import SignedTransaction
+from dashboard.domain.quantity import Address, Wei
+from dashboard.wire.inclusion import Place, Receipt, TransactionView
+from dashboard.wire.node import BlockHeader
+from dashboard.wire.rlp import encode_integer, encode_list
+
+_NO_PARENT: Final = bytes(32)
+
+
+class Answers:
+    """Describes one chain; hashes of blocks are told from genesis and number alone."""
+
+    def __init__(self, genesis: Genesis) -> None:
+        """Name blocks after `genesis`."""
+        self._name = f"{DEVNET_ID}:{genesis.seed}:{genesis.timestamp}"
+
+    def header(self, block: Block) -> BlockHeader:
+        """Describe a block."""
+        return BlockHeader(
+            number=block.number,
+            hash=self._hash(block.number),
+            parent_hash=self._hash(block.number - 1) if block.number else _NO_PARENT,
+            timestamp=block.timestamp,
+            base_fee_per_gas=block.base_fee_per_gas,
+            gas_used=block.gas_used,
+            gas_limit=GAS_LIMIT,
+        )
+
+    def included(self, inclusion: Inclusion, block: Block) -> TransactionView:
+        """Describe a transaction in its block."""
+        price = inclusion.envelope.price(block.base_fee_per_gas)
+        place = Place(self._hash(block.number), block.number, inclusion.index)
+        return _view(inclusion.transaction, inclusion.envelope, price, place)
+
+    def receipt(self, inclusion: Inclusion, block: Block) -> Receipt:
+        """Describe how a transaction fared; on devnet everything that is included succeeds."""
+        transaction = inclusion.transaction
+        return Receipt(
+            tx_hash=transaction.tx_hash,
+            block_hash=self._hash(block.number),
+            block_number=block.number,
+            transaction_index=inclusion.index,
+            sender=transaction.sender,
+            recipient=transaction.recipient,
+            gas_used=inclusion.gas_used,
+            cumulative_gas_used=inclusion.gas_before + inclusion.gas_used,
+            effective_gas_price=inclusion.envelope.price(block.base_fee_per_gas),
+            is_successful=True,
+            contract_address=None if transaction.recipient else contract_of(transaction),
+            kind=inclusion.envelope.kind,
+        )
+
+    def _hash(self, number: int) -> bytes:
+        return keccak(f"{self._name}:{number}".encode())
+
+
+def waiting(transaction: SignedTransaction, envelope: Envelope) -> TransactionView:
+    """Describe a transaction whose block is still to come."""
+    return _view(transaction, envelope, envelope.max_fee_per_gas, None)
+
+
+def contract_of(deployment: SignedTransaction) -> Address:
+    """Return the address of the contract that a deployment makes (Yellow Paper, section 7)."""
+    sender = bytes((0x80 + Address.LENGTH,)) + deployment.sender
+    return Address(keccak(encode_list(sender + encode_integer(deployment.nonce)))[-20:])
+
+
+def _view(
+    transaction: SignedTransaction, envelope: Envelope, price: Wei, place: Place | None
+) -> TransactionView:
+    return TransactionView(
+        transaction=transaction,
+        kind=envelope.kind,
+        gas=envelope.gas,
+        gas_price=price,
+        max_fee_per_gas=envelope.max_fee_per_gas,
+        max_priority_fee_per_gas=envelope.max_priority_fee_per_gas,
+        value=envelope.value,
+        data=envelope.data,
+        v=envelope.v,
+        r=envelope.r,
+        s=envelope.s,
+        access_list=envelope.access_list,
+        place=place,
+    )

@@ -1,0 +1,164 @@
+"""The reporter: carries out the traffic, and hands reports in until they are taken."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Final, Never, Protocol, TypeAlias
+
+import anyio.to_thread
+
+from dashboard.devnet.accepted_transactions import Ledger
+from dashboard.devnet.chain import Chain
+from dashboard.devnet.node import Node
+from dashboard.devnet.traffic import Action, HandIn, Include, Track, Traffic
+from dashboard.domain.clock import Clock
+from dashboard.domain.exclusion import REPORTING_DELAY, RejectionReport, SaveStatus
+from dashboard.domain.quantity import TxHash
+from dashboard.errors import LinewatchError
+from dashboard.logs import get_logger
+
+BACKLOG: Final = timedelta(minutes=5)
+"""What happened so long before the start is handed in at once, so that pages are not empty."""
+
+TICK_SECONDS: Final = 1.0
+FIRST_PAUSE: Final = timedelta(seconds=1)
+LONGEST_PAUSE: Final = timedelta(seconds=60)
+
+TrackTransaction: TypeAlias = Callable[[TxHash, datetime, str], object]
+"""Track a hash, with the time of its attempt and a label; may block."""
+
+Pause: TypeAlias = Callable[[float], Awaitable[object]]
+
+_log = get_logger(__name__)
+
+
+class TakesReports(Protocol):
+    """What takes reports; `upstream.exclusion.ExclusionClient` does."""
+
+    async def report(self, report: RejectionReport) -> SaveStatus:
+        """Hand in one report; raises UpstreamError where it was not taken."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class _Owed:
+    """An action that is not done yet; `tried_at` is the first failed attempt."""
+
+    action: Action
+    due: datetime
+    failures: int = 0
+    tried_at: datetime | None = None
+
+
+class Reporter:
+    """Plays the simulated nodes and senders.
+
+    What cannot be done is owed and tried again, at first after a second, then ever more slowly,
+    for two hours; it is kept in memory only, since the traffic can be told again.
+    """
+
+    def __init__(
+        self,
+        chain: Chain,
+        ledger: Ledger,
+        serve: TakesReports,
+        track: TrackTransaction,
+        clock: Clock,
+    ) -> None:
+        """Begin a little before the present moment."""
+        self._traffic = Traffic(chain)
+        self._node = Node(chain, ledger, clock)
+        self._serve = serve
+        self._track = track
+        self._clock = clock
+        self._opening = clock()
+        self._told_until = self._opening - BACKLOG
+        self._owed: list[_Owed] = []
+        self._is_failing = False
+
+    @property
+    def owed(self) -> int:
+        """How many actions failed so far and wait for another attempt."""
+        return len(self._owed)
+
+    async def run(self, pause: Pause = asyncio.sleep) -> Never:
+        """Do what is due once in a second, until cancelled."""
+        while True:
+            await self.step()
+            await pause(TICK_SECONDS)
+
+    async def step(self) -> None:
+        """Do everything that is due by now."""
+        now = self._clock()
+        since = max(self._told_until, now - BACKLOG)
+        self._told_until = max(self._told_until, now)
+        told = self._traffic.actions(since, now, self._opening)
+        self._owed = await self._work_off([*self._owed, *(_Owed(each, now) for each in told)], now)
+
+    async def _work_off(self, owed: list[_Owed], now: datetime) -> list[_Owed]:
+        """Return what is left; reports come last, and after one not taken no other is tried."""
+        left, is_refused = [], False
+        for each in sorted(owed, key=_is_report):
+            is_report = _is_report(each)
+            if not _is_due(each, now) or (is_report and is_refused):
+                left.append(each)
+            elif await self._is_done(each.action):
+                self._note(is_failing=False)
+            else:
+                is_refused = is_refused or is_report
+                left += _again(each, now)
+        return left
+
+    async def _is_done(self, action: Action) -> bool:
+        try:
+            await self._carry_out(action)
+        except LinewatchError as error:
+            self._note(is_failing=True, error=str(error))
+            return False
+        except Exception:  # noqa: BLE001 - the top of the loop: the other actions go on
+            _log.exception("simulated traffic stumbles")
+            return False
+        return True
+
+    async def _carry_out(self, action: Action) -> None:
+        match action:
+            case HandIn():
+                await self._serve.report(action.report)
+            case Include():
+                self._node.place(action.transaction)
+            case Track():
+                await anyio.to_thread.run_sync(
+                    self._track, action.tx_hash, action.attempted_at, action.label
+                )
+
+    def _note(self, *, is_failing: bool, error: str = "") -> None:
+        """Log a change between working and failing, not every attempt."""
+        if is_failing and not self._is_failing:
+            _log.info("simulated traffic waits", why=error)
+        if self._is_failing and not is_failing:
+            _log.info("simulated traffic flows again")
+        self._is_failing = is_failing
+
+
+def _is_report(owed: _Owed) -> bool:
+    return isinstance(owed.action, HandIn)
+
+
+def _is_due(owed: _Owed, now: datetime) -> bool:
+    """Tell whether to try; a clock that was set back does not postpone it for long."""
+    return owed.due <= now or owed.due > now + LONGEST_PAUSE
+
+
+def _again(owed: _Owed, now: datetime) -> list[_Owed]:
+    """Return when to try next; nothing once a node would give up."""
+    tried_at = owed.tried_at or now
+    if now - tried_at >= REPORTING_DELAY:
+        _log.warning("a simulated action is given up", action=type(owed.action).__name__)
+        return []
+    pause = min(LONGEST_PAUSE, FIRST_PAUSE * 2 ** min(owed.failures, 10))
+    return [
+        replace(owed, due=now + pause, failures=owed.failures + 1, tried_at=tried_at),
+    ]

@@ -1,0 +1,249 @@
+"""What serve tells Prometheus: its counters and the state of its parts, named and with units."""
+
+from __future__ import annotations
+
+import hmac
+import ipaddress
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from importlib.metadata import version
+from itertools import accumulate
+from typing import Any, Final
+
+from prometheus_client import CollectorRegistry, ProcessCollector, generate_latest
+from prometheus_client.core import (
+    CounterMetricFamily,
+    GaugeMetricFamily,
+    HistogramMetricFamily,
+    Metric,
+)
+from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
+from prometheus_client.registry import Collector
+from starlette.types import Scope
+
+from dashboard.domain.clock import Clock
+from dashboard.serve.counters import BOUNDS, Counters
+from dashboard.serve.dependencies import ServeServices
+from dashboard.serve.gas.followed_networks import NetworkFees
+from dashboard.serve.http_reply import Reply, json_reply
+from dashboard.wire.gas import encode_error
+
+_FORWARDED: Final = frozenset({b"forwarded", b"x-forwarded-for", b"x-real-ip", b"via"})
+"""Headers that reverse proxies add: behind one, everybody seems to come from loopback."""
+
+_REMEDY: Final = "If this name is yours, add it to http.allowed_hosts."
+
+
+class MetricsPage:
+    """Answers ``/metrics``: to loopback, and to whoever presents the key for it."""
+
+    def __init__(self, services: ServeServices, fees: Collection[NetworkFees]) -> None:
+        """Tell the counters of `services` and the state of `fees`."""
+        key = services.metrics_key
+        self._exposition = Exposition(services.counters, fees, services.clock)
+        self._allowed_hosts = services.allowed_hosts
+        self._registry = CollectorRegistry()
+        self._registry.register(self._exposition)
+        ProcessCollector(registry=self._registry)
+        self._bearer = f"Bearer {key.reveal()}".encode() if key else None
+
+    def answer(self, scope: Scope, *, store_is_up: bool) -> Reply:
+        """Answer one request that GET or HEAD made."""
+        headers = dict(scope["headers"])
+        if not self._has_key(headers):
+            if not _is_from_this_machine(scope, headers):
+                return self._refusal()
+            if foreign := self._allowed_hosts.refusal(scope["headers"]):
+                return json_reply(encode_error(403, f"{foreign} {_REMEDY}"), 403)
+        self._exposition.store_is_up = store_is_up
+        body = generate_latest(self._registry)
+        length = b"%d" % len(body)
+        kind = CONTENT_TYPE_PLAIN_0_0_4.encode()
+        return Reply(200, [(b"content-type", kind), (b"content-length", length)], body)
+
+    def _has_key(self, headers: Mapping[bytes, bytes]) -> bool:
+        presented = headers.get(b"authorization", b"")
+        return self._bearer is not None and hmac.compare_digest(presented, self._bearer)
+
+    def _refusal(self) -> Reply:
+        message = "Metrics are for this machine, or with the key that serve.metrics_key holds."
+        if self._bearer is None:
+            return json_reply(encode_error(403, message), 403)
+        realm = (b"www-authenticate", b'Bearer realm="linewatch"')
+        return json_reply(encode_error(401, message), 401, [realm])
+
+
+def _is_from_this_machine(scope: Scope, headers: Mapping[bytes, bytes]) -> bool:
+    """Whether the client itself is on this machine, and no proxy that speaks for others."""
+    if not scope.get("client") or _FORWARDED & headers.keys():
+        return False
+    try:
+        return ipaddress.ip_address(scope["client"][0]).is_loopback
+    except ValueError:
+        return False
+
+
+class Exposition(Collector):
+    """Reads everything when it is asked, so that counting stays counting."""
+
+    def __init__(self, counters: Counters, fees: Collection[NetworkFees], clock: Clock) -> None:
+        """Tell these numbers; ages count from `clock`."""
+        self.store_is_up = False
+        self._counters = counters
+        self._fees = fees
+        self._clock = clock
+        self._version = version("linewatch")
+
+    def collect(self) -> Iterator[Metric]:
+        """Yield every metric, in the order of the documentation."""
+        yield _gauge("build_info", "The version that runs.", 1, version=self._version)
+        yield from self._requests()
+        yield from self._calls()
+        yield from self._keys()
+        yield from self._connections()
+        yield from self._sockets()
+        yield from self._store()
+        yield from self._networks()
+
+    def _requests(self) -> Iterator[Metric]:
+        routes = self._counters.routes
+        statuses = {
+            (route, str(status)): count
+            for route, tally in routes.items()
+            for status, count in tally.statuses.items()
+        }
+        about = "HTTP requests answered, by route and status."
+        yield _counters("http_requests", about, ("route", "status"), statuses.items())
+        durations = HistogramMetricFamily(
+            "linewatch_http_request_duration_seconds",
+            "From the whole head of a request to the end of its reply.",
+            labels=("route",),
+        )
+        ends = [*map(str, BOUNDS), "+Inf"]
+        for route, tally in routes.items():
+            buckets = list(zip(ends, accumulate(map(float, tally.buckets)), strict=True))
+            durations.add_metric((route,), buckets, tally.seconds)
+        yield durations
+
+    def _calls(self) -> Iterator[Metric]:
+        counters = self._counters
+        outcomes = {}
+        for method, calls in counters.calls.items():
+            faults = counters.faults[method]
+            outcomes[method, "result"] = calls - faults
+            outcomes[method, "error"] = faults
+        about = "JSON-RPC calls answered, over HTTP and WebSocket; unserved are unknown methods."
+        yield _counters("rpc_calls", about, ("method", "outcome"), outcomes.items())
+        about = "Calls refused since they came faster than their key allows."
+        yield _counter("rpc_calls_limited", about, counters.limited)
+        about = "Requests refused: wrong key, method not allowed, rate, or size."
+        yield _counters("refusals", about, ("reason",), _by_one(counters.refusals))
+        about = "Reports of rejections, by what became of them."
+        yield _counters("reports", about, ("outcome",), _by_one(counters.reports))
+        about = "Questions about hashes, by what was found."
+        yield _counters("lookups", about, ("outcome",), _by_one(counters.lookups))
+
+    def _keys(self) -> Iterator[Metric]:
+        tallies = self._counters.tallies()
+        calls = [((name,), tally.calls) for name, tally in tallies.items()]
+        yield _counters("key_calls", "Calls let in, by the name of the key.", ("key",), calls)
+        refusals = [((name,), tally.refusals) for name, tally in tallies.items()]
+        about = "Calls refused for the rate or the rights of their key, by its name."
+        yield _counters("key_refusals", about, ("key",), refusals)
+
+    def _connections(self) -> Iterator[Metric]:
+        doorman = self._counters.doorman
+        if doorman is None:
+            return
+        yield _gauge("connections", "Open connections, WebSockets among them.", doorman.inside)
+        yield _gauge("connections_limit", "How many may be open.", doorman.limits.total)
+        about = "Connections that were made."
+        yield _counter("connections_accepted", about, doorman.accepted)
+        about = "Connections turned away since too many were open."
+        yield _counter("connections_refused", about, doorman.turned_away)
+        about = "Connections ended since they stood in one step for too long."
+        dropped = {(step.value,): doorman.dropped[step] for step in doorman.limits.seconds}
+        yield _counters("connections_dropped", about, ("step",), dropped.items())
+
+    def _sockets(self) -> Iterator[Metric]:
+        counters = self._counters
+        yield _gauge("websockets", "Open WebSockets.", counters.websockets)
+        yield _counter("websocket_messages", "Messages received.", counters.messages)
+        yield _gauge("subscriptions", "Open subscriptions.", counters.subscriptions)
+        yield _counter("pushes", "Messages pushed to subscribers.", counters.pushes)
+        about = "Messages that slow subscribers missed, and were told to have missed."
+        yield _counter("pushes_missed", about, counters.missed)
+
+    def _store(self) -> Iterator[Metric]:
+        counters = self._counters
+        yield _gauge("store_up", "Whether the store can be read and written.", self.store_is_up)
+        about = "When a report was last saved, in seconds since 1970; 0 before the first."
+        yield _gauge("store_last_save_timestamp_seconds", about, counters.last_write)
+        about = "Hashes with rejections that are known in memory."
+        yield _gauge("known_hashes", about, counters.known_hashes())
+
+    def _networks(self) -> Iterator[Metric]:
+        now = self._clock()
+        told = {each.name: each.replies for each in self._fees}
+        heads = {(name,): replies.fees.head for name, replies in told.items() if replies}
+        answers = {(name,): replies.read_at for name, replies in told.items() if replies}
+        numbers = {labels: head.number for labels, head in heads.items()}
+        yield _gauges("network_head_number", "The newest block.", ("network",), numbers.items())
+        about = "Age of the newest block."
+        ages = {labels: (now - head.timestamp).total_seconds() for labels, head in heads.items()}
+        yield _gauges("network_head_age_seconds", about, ("network",), ages.items())
+        about = "Time since the node last answered: how old told fees are."
+        ages = {labels: (now - at).total_seconds() for labels, at in answers.items()}
+        yield _gauges("network_fees_age_seconds", about, ("network",), ages.items())
+        nodes: dict[str, tuple[str, Callable[[NetworkFees], int]]] = {
+            "node_requests": ("Requests to the nodes of a network.", lambda each: each.requests),
+            "node_failures": (
+                "Times that no node of a network answered as it should.",
+                lambda each: each.failures_total,
+            ),
+            "node_changes": (
+                "Times that another node of a network was turned to.",
+                lambda each: each.fail_overs,
+            ),
+        }
+        for name, (about, count) in nodes.items():
+            counts = [((each.name,), count(each)) for each in self._fees]
+            yield _counters(name, about, ("network",), counts)
+        about = "Blocks held of those behind percentile, threshold and congestion."
+        held = [((each.name,), each.window_filled) for each in self._fees]
+        yield _gauges("network_window_blocks", about, ("network",), held)
+        about = "Blocks wanted behind percentile, threshold and congestion."
+        wanted = [((each.name,), each.window) for each in self._fees]
+        yield _gauges("network_window_wanted_blocks", about, ("network",), wanted)
+
+
+def _by_one(counts: Mapping[Any, int]) -> Iterator[tuple[tuple[str, ...], float]]:
+    return (((str(label),), count) for label, count in counts.items())
+
+
+def _gauge(name: str, about: str, value: float, **labels: str) -> Metric:
+    return _gauges(name, about, tuple(labels), [(tuple(labels.values()), value)])
+
+
+def _gauges(
+    name: str, about: str, labels: tuple[str, ...], values: Iterable[tuple[tuple[str, ...], float]]
+) -> Metric:
+    return _filled(GaugeMetricFamily(f"linewatch_{name}", about, labels=labels), values)
+
+
+def _counter(name: str, about: str, value: int) -> Metric:
+    return _counters(name, about, (), [((), value)])
+
+
+def _counters(
+    name: str, about: str, labels: tuple[str, ...], values: Iterable[tuple[tuple[str, ...], float]]
+) -> Metric:
+    return _filled(CounterMetricFamily(f"linewatch_{name}", about, labels=labels), values)
+
+
+def _filled(
+    family: GaugeMetricFamily | CounterMetricFamily,
+    values: Iterable[tuple[tuple[str, ...], float]],
+) -> Metric:
+    for label_values, value in values:
+        family.add_metric(label_values, value)
+    return family

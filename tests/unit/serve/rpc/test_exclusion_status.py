@@ -1,0 +1,292 @@
+"""Quick answers: the same to the byte as the general ones, and never older than their question."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from datetime import timedelta
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dashboard.domain.exclusion import QUERYABLE_WINDOW
+from dashboard.domain.quantity import NetworkId, TxHash
+from dashboard.domain.secret import Secret
+from dashboard.serve.counters import Counters
+from dashboard.serve.dependencies import ServedNetwork, ServeServices
+from dashboard.serve.keys.key_ring import ApiKey, KeyRing
+from dashboard.serve.keys.rate_limits import Gate
+from dashboard.serve.rpc.dispatch import JsonRpc
+from dashboard.serve.rpc.exclusion_status import Lookups, learn
+from dashboard.serve.rpc.methods import exclusion_methods
+from dashboard.store.engine.engine import Store, open_store
+from dashboard.store.evidence.save_rejections import save_polled
+from dashboard.store.maintenance.migrate import migrate
+from dashboard.wire.exclusion import SAVE_REJECTED
+from dashboard.wire.status_requests import Lookup
+from tests.builders import A_MOMENT, A_NETWORK, ANOTHER_NETWORK, a_hash, a_record
+from tests.integration.serving import (
+    a_call,
+    a_report_of,
+    a_signed_transaction,
+    a_store,
+    utc_now,
+)
+from tests.rpc_messages import METHOD, rpc_messages
+
+pytestmark = pytest.mark.anyio
+
+EVERYBODY = ApiKey.of("everybody", Secret("key"))
+NARROW = ApiKey.of("narrow", Secret("key"), network_ids=[ANOTHER_NETWORK])
+OLD = A_MOMENT - QUERYABLE_WINDOW - timedelta(milliseconds=1)
+LAST_MOMENT = A_MOMENT - QUERYABLE_WINDOW
+HASHES = [a_hash(number << 224 | 1) for number in range(1, 7)]
+ALIKE = a_hash(1 << 224 | 2)
+"""Begins as the first of the hashes does, and is not on record."""
+
+
+@pytest.fixture(scope="module", name="store")
+def seeded_store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+    """Yield a store with records of both networks, old ones and many versions of one hash."""
+    url = f"sqlite:///{tmp_path_factory.mktemp('quick')}/linewatch.db"
+    migrate(url)
+    with open_store(url) as store:
+        one, other, old, aged, both, much = HASHES
+        keep(store, A_NETWORK, one)
+        keep(store, ANOTHER_NETWORK, other, reason="\\ \0 é")
+        keep(store, A_NETWORK, old, OLD)
+        keep(store, A_NETWORK, aged, LAST_MOMENT)
+        keep(store, A_NETWORK, both, LAST_MOMENT)
+        keep(store, ANOTHER_NETWORK, both, A_MOMENT)
+        for number in range(150):
+            keep(store, A_NETWORK, much, A_MOMENT, reason=f"version {number}")
+        yield store
+
+
+def keep(
+    store: Store,
+    network: NetworkId,
+    tx_hash: TxHash,
+    at: object = A_MOMENT,
+    *,
+    reason: str = "too many lines",
+) -> None:
+    record = a_record(tx_hash=tx_hash, timestamp=at, reason_message=reason)
+    with store.write() as connection:
+        save_polled(connection, network, record, A_MOMENT)
+
+
+def services_of(store: Store) -> ServeServices:
+    networks = (ServedNetwork(A_NETWORK, "one"), ServedNetwork(ANOTHER_NETWORK, "other"))
+    return ServeServices(store, KeyRing([EVERYBODY]), networks, lambda: A_MOMENT)
+
+
+async def answered(
+    store: Store, bodies: list[bytes], caller: ApiKey, *, quickly: bool
+) -> tuple[list[bytes | None], Counters]:
+    """Answer all bodies by quick answers, or by none."""
+    services = services_of(store)
+    lookups = Lookups(services)
+    if quickly:
+        await learn(services)
+    methods = exclusion_methods(services, lookups)
+    quick = lookups if quickly else None
+    rpc = JsonRpc(methods, Gate(), services.counters, 5, quick)
+    try:
+        return await rpc.answer_all(bodies, caller), services.counters
+    finally:
+        services.rejections.close()
+
+
+@given(
+    st.lists(rpc_messages([*HASHES, ALIKE]), min_size=1, max_size=4),
+    st.sampled_from([EVERYBODY, NARROW]),
+)
+def test_quick_answer_is_the_general_one_to_the_byte(
+    store: Store, bodies: list[bytes], caller: ApiKey
+) -> None:
+    ask = partial(answered, store, bodies, caller)
+
+    quick, counted = anyio.run(partial(ask, quickly=True))
+    general, counted_generally = anyio.run(partial(ask, quickly=False))
+
+    assert quick == general
+    assert +counted.calls == +counted_generally.calls
+    assert counted.lookups == counted_generally.lookups
+
+
+def lookup_of(tx_hash: TxHash, request_id: int = 1) -> bytes:
+    call = {"jsonrpc": "2.0", "id": request_id, "method": METHOD, "params": [str(tx_hash)]}
+    return json.dumps(call).encode()
+
+
+@given(st.lists(st.sampled_from([*HASHES, ALIKE]), min_size=2, max_size=9))
+def test_lookups_answered_together_are_answered_as_one_by_one(
+    store: Store, hashes: list[TxHash]
+) -> None:
+    bodies = [lookup_of(tx_hash, number) for number, tx_hash in enumerate(hashes)]
+    ask = partial(answered, store, bodies, EVERYBODY)
+
+    quick, counted = anyio.run(partial(ask, quickly=True))
+    general, counted_generally = anyio.run(partial(ask, quickly=False))
+
+    assert quick == general
+    assert counted.calls == counted_generally.calls
+    assert counted.lookups == counted_generally.lookups
+
+
+async def test_burst_over_the_rate_is_answered_as_far_as_the_rate_allows(store: Store) -> None:
+    caller = replace(EVERYBODY, requests_per_second=1.0, burst=3)
+    bodies = [lookup_of(ALIKE, number) for number in range(5)]
+
+    replies, counted = await answered(store, bodies, caller, quickly=True)
+
+    codes = [json.loads(reply or b"").get("error", {}).get("code") for reply in replies]
+    assert codes == [None] * 3 + [-32005] * 2
+    assert counted.limited == 2
+
+
+async def test_lookups_together_of_a_quick_answer_that_breaks_are_admitted_once(
+    store: Store,
+) -> None:
+    services = services_of(store)
+    await learn(services)
+    gate = Gate()
+    methods = exclusion_methods(services, Lookups(services))
+    rpc = JsonRpc(methods, gate, services.counters, 5, Broken(services))
+
+    replies = await rpc.answer_all([lookup_of(HASHES[0]), lookup_of(ALIKE)], EVERYBODY)
+    services.rejections.close()
+
+    results = [json.loads(reply or b"")["result"] for reply in replies]
+    assert (results[0]["txHash"], results[1]) == (str(HASHES[0]), None)
+    assert [use.calls for use in gate.take_uses().values()] == [2]
+
+
+class Broken(Lookups):
+    """Fails in a way that nobody thought of."""
+
+    async def records(self, lookup: Lookup, caller: ApiKey) -> Mapping[int, bytes] | None:
+        raise ZeroDivisionError(f"{lookup} {caller}")
+
+
+class Shut(Gate):
+    """Opens no method."""
+
+    def allows(self, caller: ApiKey, method: str) -> bool:
+        return caller is not EVERYBODY and method == METHOD
+
+
+async def ask(
+    services: ServeServices, lookups: Lookups, tx_hash: TxHash, gate: Gate | None = None
+) -> Any:  # noqa: ANN401 - any JSON value
+    methods = exclusion_methods(services, lookups)
+    rpc = JsonRpc(methods, gate or Gate(), services.counters, 5, lookups)
+    body = (await rpc.answer(lookup_of(tx_hash), EVERYBODY)).body
+    services.rejections.close()
+    return None if body is None else json.loads(body)
+
+
+async def test_quick_answer_that_breaks_is_given_by_the_method(store: Store) -> None:
+    services = services_of(store)
+    await learn(services)
+
+    answer = await ask(services, Broken(services), HASHES[0])
+
+    assert answer["result"]["txHash"] == str(HASHES[0])
+
+
+async def test_lookup_before_all_is_learnt_is_answered_from_the_store(store: Store) -> None:
+    services = services_of(store)
+
+    answer = await ask(services, Lookups(services), HASHES[0])
+
+    assert answer["result"]["txHash"] == str(HASHES[0])
+
+
+async def test_lookup_is_refused_to_a_key_that_does_not_open_it(store: Store) -> None:
+    services = services_of(store)
+    await learn(services)
+
+    answer = await ask(services, Lookups(services), ALIKE, Shut())
+
+    assert answer["error"]["code"] == -32002
+
+
+@pytest.mark.parametrize("is_queue", [True, False])
+async def test_question_after_a_report_sees_it_though_nothing_came_between(
+    tmp_path: Path, *, is_queue: bool
+) -> None:
+    with a_store(tmp_path) as store:
+        services = replace(services_of(store), clock=utc_now)
+        services.last_look.is_told = True
+        lookups = Lookups(services)
+        await learn(services)
+        rpc = JsonRpc(exclusion_methods(services, lookups), Gate(), services.counters, 5, lookups)
+        transaction = a_signed_transaction(1, chain_id=A_NETWORK)
+        report = json.dumps(a_call(f"linea_{SAVE_REJECTED}", [a_report_of(transaction)])).encode()
+        question = lookup_of(TxHash.parse(transaction.tx_hash))
+
+        bodies = [question, report, question]
+        if is_queue:
+            replies = await rpc.answer_all(bodies, EVERYBODY)
+        else:
+            replies = [(await rpc.answer(body, EVERYBODY)).body for body in bodies]
+        services.rejections.close()
+
+    results = [json.loads(reply or b"")["result"] for reply in replies]
+    assert results[0] is None
+    assert results[1]["status"] == "SAVED"
+    assert results[2]["txHash"] == transaction.tx_hash
+
+
+@pytest.mark.parametrize("is_told", [True, False])
+async def test_one_look_serves_all_questions_that_came_before_it(
+    tmp_path: Path,
+    *,
+    is_told: bool,
+) -> None:
+    with a_store(tmp_path) as store:
+        services = services_of(store)
+        services.last_look.is_told = is_told
+        lookups = Lookups(services)
+        await learn(services)
+        rpc = JsonRpc(exclusion_methods(services, lookups), Gate(), services.counters, 5, lookups)
+
+        before = await rpc.answer(lookup_of(ALIKE), EVERYBODY)
+        keep(store, A_NETWORK, ALIKE)
+        together = await rpc.answer(lookup_of(ALIKE), EVERYBODY)
+        services.last_look.outdate()
+        later = await rpc.answer(lookup_of(ALIKE), EVERYBODY)
+        services.rejections.close()
+
+    results = [json.loads(each.body or b"")["result"] for each in (before, together, later)]
+    assert [result is None for result in results] == [True, is_told, False]
+
+
+def spoil(folder: Path) -> None:
+    """Put something into the place of the store that is none."""
+    for file in folder.iterdir():
+        file.unlink()
+    (folder / "linewatch.db").write_bytes(b"no database" * 1_000)
+
+
+async def test_lookup_is_not_answered_from_memory_while_the_store_cannot_be_asked(
+    tmp_path: Path,
+) -> None:
+    with a_store(tmp_path) as store:
+        services = services_of(store)
+        await learn(services)
+        lookups = Lookups(services)
+        assert lookups.is_current()
+        services.rejections.close()
+
+        spoil(tmp_path)
+
+        assert not lookups.is_current()

@@ -1,0 +1,168 @@
+"""Reports of watched transactions: news is owed at once, once, and only where somebody watches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from dashboard.domain.condition import State, Subject
+from dashboard.domain.quantity import Address, NetworkId, TxHash
+from dashboard.domain.secret import Secret
+from dashboard.serve.dependencies import ServedNetwork, ServeServices
+from dashboard.serve.keys.key_ring import ApiKey
+from dashboard.serve.rpc.reports import Reports
+from dashboard.store.alerts import outbox
+from dashboard.store.alerts.conditions import condition
+from dashboard.store.tracking.senders import WatchedSender, watch_sender
+from dashboard.store.tracking.transactions import TrackRequest, track, tracked
+from tests.builders import an_address
+from tests.integration.serving import (
+    NETWORK,
+    OTHER_NETWORK,
+    Signed,
+    a_report_of,
+    a_signed_transaction,
+    a_store,
+    services_of,
+    utc_now,
+)
+
+NODE = ApiKey.of("node", Secret("key"))
+
+
+@pytest.fixture
+def services(tmp_path: Path) -> Iterator[ServeServices]:
+    with a_store(tmp_path) as store:
+        yield services_of(store, (ServedNetwork(NETWORK, "home"),))
+
+
+def watch(services: ServeServices, transaction: Signed, network_id: NetworkId = NETWORK) -> None:
+    tx_hash = TxHash.fromhex(transaction.tx_hash[2:])
+    with services.store.write() as connection:
+        track(connection, TrackRequest(tx_hash, (network_id,), None, "mine"), utc_now())
+
+
+async def report(services: ServeServices, transaction: Signed, **changes: object) -> None:
+    await Reports(services).save([a_report_of(transaction, **changes)], NODE)
+
+
+def owed(services: ServeServices) -> list[tuple[State | None, State]]:
+    """Return what the outbox owes: states before and after."""
+    with services.store.read() as connection:
+        entries = outbox.unexpanded(connection, 100)
+    return [(each.transition.before, each.transition.after) for each in entries]
+
+
+async def test_report_of_a_watched_transaction_owes_news_with_its_save(
+    services: ServeServices,
+) -> None:
+    transaction = a_signed_transaction(1)
+    watch(services, transaction)
+
+    await report(services, transaction)
+
+    subject = Subject.transaction(NETWORK, TxHash.fromhex(transaction.tx_hash[2:]))
+    with services.store.read() as connection:
+        assert condition(connection, subject) is State.REJECTED
+    assert owed(services) == [(None, State.REJECTED)]
+
+
+async def test_report_that_is_handed_in_twice_owes_news_once(services: ServeServices) -> None:
+    transaction = a_signed_transaction(1)
+    watch(services, transaction)
+
+    for _ in range(2):
+        await report(services, transaction)
+
+    assert owed(services) == [(None, State.REJECTED)]
+
+
+async def test_newer_version_of_a_rejection_is_news_again(services: ServeServices) -> None:
+    transaction = a_signed_transaction(1)
+    watch(services, transaction)
+
+    await report(services, transaction)
+    await report(services, transaction, reasonMessage="TX_MODULE_LINE_COUNT_OVERFLOW(MMU)")
+
+    assert owed(services) == [(None, State.REJECTED), (State.REJECTED, State.REJECTED)]
+
+
+async def test_version_that_a_reader_is_not_shown_is_no_news(services: ServeServices) -> None:
+    transaction = a_signed_transaction(1)
+    watch(services, transaction)
+    await report(services, transaction)
+
+    older = (utc_now() - timedelta(hours=1)).isoformat()
+    await report(services, transaction, timestamp=older, reasonMessage="an earlier reason")
+
+    assert owed(services) == [(None, State.REJECTED)]
+
+
+async def test_report_that_claims_to_be_older_than_seven_days_is_no_news(
+    services: ServeServices,
+) -> None:
+    transaction = a_signed_transaction(1)
+    watch(services, transaction)
+
+    await report(services, transaction, timestamp=(utc_now() - timedelta(days=8)).isoformat())
+
+    assert owed(services) == []
+
+
+async def test_report_of_what_is_watched_elsewhere_is_no_news(services: ServeServices) -> None:
+    transaction = a_signed_transaction(1)
+    watch(services, transaction, OTHER_NETWORK)
+    watch(services, a_signed_transaction(2))
+
+    await report(services, transaction)
+
+    assert owed(services) == []
+
+
+def watch_sender_of(services: ServeServices, transaction: Signed, label: str = "") -> None:
+    wish = WatchedSender(Address.parse(transaction.sender), (NETWORK,), utc_now(), label)
+    with services.store.write() as connection:
+        watch_sender(connection, wish)
+
+
+async def test_report_of_a_watched_sender_is_tracked_and_owes_news_with_its_save(
+    services: ServeServices,
+) -> None:
+    transaction = a_signed_transaction(1)
+    watch_sender_of(services, transaction, "payout bot")
+
+    await report(services, transaction)
+
+    with services.store.read() as connection:
+        (found,) = tracked(connection, 5)
+    assert (str(found.tx_hash), found.label) == (transaction.tx_hash, "payout bot")
+    assert owed(services) == [(None, State.REJECTED)]
+
+
+async def test_report_of_a_watched_sender_keeps_what_people_wrote_of_the_hash(
+    services: ServeServices,
+) -> None:
+    transaction = a_signed_transaction(1)
+    watch(services, transaction)
+    watch_sender_of(services, transaction)
+
+    for reason in ("one reason", "another reason"):
+        await report(services, transaction, reasonMessage=reason)
+
+    with services.store.read() as connection:
+        assert [each.label for each in tracked(connection, 5)] == ["mine"]
+    assert owed(services) == [(None, State.REJECTED), (State.REJECTED, State.REJECTED)]
+
+
+async def test_reports_of_others_are_not_tracked(services: ServeServices) -> None:
+    with services.store.write() as connection:
+        watch_sender(connection, WatchedSender(an_address(), (NETWORK,), utc_now()))
+
+    await report(services, a_signed_transaction(1))
+
+    with services.store.read() as connection:
+        assert tracked(connection, 5) == []
+    assert owed(services) == []
