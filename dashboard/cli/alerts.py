@@ -18,8 +18,7 @@ from dashboard.domain.quantity import shorten
 from dashboard.domain.rejection_filter import HashRange
 from dashboard.errors import InputError
 from dashboard.show.queries.alerts import AlertQuestions, PostedNotice, searched_notices
-from dashboard.show.queries.incidents import since_when
-from dashboard.show.text import moment
+from dashboard.show.text import moment, since_when
 from dashboard.store.alerts.alert_status import OpenIncident
 
 

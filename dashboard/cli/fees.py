@@ -19,14 +19,15 @@ from dashboard.domain.quantity import Wei
 from dashboard.errors import InputError
 from dashboard.settings.values import parse_duration
 from dashboard.show.charts.fee_story import FeeStory, busy_in_words
+from dashboard.show.queries.fees import read_fee_story
 from dashboard.show.queries.network_status import (
     Activity,
     Datum,
     NetworkCard,
     NetworkStatus,
     conclude_status,
+    read_network_figures,
 )
-from dashboard.show.queries.store_reads import fee_story, network_figures
 from dashboard.show.text import age, exact_fee, fee, moment, share
 from dashboard.store.engine.connection import Connection
 from dashboard.store.fees.series import Between
@@ -76,7 +77,7 @@ def fees(
                 series = [
                     (
                         each.status.card,
-                        fee_story(
+                        read_fee_story(
                             connection, each.status.figures, FeeSeries.ESTIMATED_BASE_FEE, between
                         ),
                     )
@@ -97,7 +98,7 @@ def _between(since: datetime, until: datetime, step_text: str) -> Between:
 
 
 def _current(connection: Connection, card: NetworkCard, now: datetime) -> Current:
-    status = conclude_status(network_figures(connection, card, now), now)
+    status = conclude_status(read_network_figures(connection, card, now), now)
     suggested = latest_gas(connection, card.network_id, now).suggested_gas_fees
     return Current(status, None if suggested is None else suggested.value)
 

@@ -17,13 +17,12 @@ from dashboard.domain.foreign_text import visible
 from dashboard.domain.paste import Paste, read_lookup
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.errors import InputError
-from dashboard.show.queries.live_lookup import ask_in_portions
-from dashboard.show.queries.lookups import LookupQuestions
-from dashboard.show.queries.store_reads import dossiers
+from dashboard.show.queries.customer_answer import customer_answer
+from dashboard.show.queries.lookup import LookupQuestions, ask_in_portions
 from dashboard.show.queries.transaction_summary import (
     Dossier,
     Finding,
-    answer_to_pass_on,
+    read_transaction_summaries,
     with_unsaved,
 )
 from dashboard.store.evidence.lookup_results import AnswersUnsaved, Unsaved
@@ -125,7 +124,7 @@ def _dossiers(
         card for card in here.source.networks if network_id is None or card.network_id == network_id
     ]
     with here.source.store.read() as connection:
-        return dossiers(connection, cards, hashes)
+        return read_transaction_summaries(connection, cards, hashes)
 
 
 def _print(dossiers: Sequence[Dossier], now: datetime, *, as_json: bool) -> None:
@@ -135,7 +134,7 @@ def _print(dossiers: Sequence[Dossier], now: datetime, *, as_json: bool) -> None
     for number, each in enumerate(dossiers):
         if number:
             say("")
-        for line in answer_to_pass_on(each, now).splitlines():
+        for line in customer_answer(each, now).splitlines():
             say(line)
 
 

@@ -8,7 +8,7 @@ from dashboard.cli import options
 from dashboard.cli.output import Json, instant, print_json, print_table, say
 from dashboard.cli.source import opened
 from dashboard.domain.store_size import KindSize, StoreSize
-from dashboard.show.parts.health import growth, until_full
+from dashboard.show.parts.health_cards import growth, until_full
 from dashboard.show.text import size
 from dashboard.store.monitoring.sizes import measure
 

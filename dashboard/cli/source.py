@@ -17,7 +17,7 @@ from dashboard.domain.spreadsheet import read_spreadsheet
 from dashboard.errors import InputError
 from dashboard.logs import configure_logs
 from dashboard.settings import Settings, load_settings
-from dashboard.show.queries.source import Source
+from dashboard.show.queries.context import Source
 from dashboard.store.alerts.alert_status import open_incidents
 from dashboard.store.alerts.notification_search import NoticeFilter, search_notices
 from dashboard.store.observations import LatestGas, latest_gas

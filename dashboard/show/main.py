@@ -6,9 +6,8 @@ from typing import Final
 import streamlit as st
 
 from dashboard.show.parts.network_chooser import NETWORK, network_chooser
-from dashboard.show.parts.states import notice, simulated_mark
-from dashboard.show.parts.wrong_parameters import wrong_parameters_told
-from dashboard.show.queries import queries as desks
+from dashboard.show.parts.notices import notice, simulated_mark, wrong_parameters_told
+from dashboard.show.queries import page_queries
 from dashboard.show.views import alerts, fees, health, lookup, overview, rejections, tracked
 
 PAGES: Final = (overview, fees, rejections, lookup, tracked, alerts, health)
@@ -25,12 +24,12 @@ def main() -> None:
     chosen = st.navigation(places, position="top")
     st.set_page_config(f"{chosen.title} · Linewatch", _HERE / "icon.svg", "wide")
     st.html(_HERE / "style.css")
-    if not desks.is_registered():
+    if not page_queries.is_registered():
         notice("busy", "Linewatch is starting.", "Reload this page in a moment.")
         return
     if chosen is places[0] and lookup.TX in st.query_params:
         st.switch_page(lookup.place(), query_params={lookup.TX: st.query_params.get_all(lookup.TX)})
-    networks = desks.current().networks
+    networks = page_queries.current().networks
     frame = st.container(horizontal=True, vertical_alignment="center", gap="small", key="frame")
     with wrong_parameters_told(frame, _OTHER_PARAMETERS):
         with frame:

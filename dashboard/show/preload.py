@@ -11,8 +11,6 @@ _SLOW: Final = (
     "pyarrow",
     "plotly.graph_objects",
     "plotly.io",
-    "dashboard.show.views.fees",
-    "dashboard.show.views.health",
     "dashboard.show.views.alerts",
     "dashboard.show.views.fees",
     "dashboard.show.views.health",

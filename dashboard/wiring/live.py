@@ -11,7 +11,7 @@ from anyio.from_thread import start_blocking_portal
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.poll.lookup import LiveQuestion
 from dashboard.settings import Settings
-from dashboard.show.queries.live_lookup import LookUp
+from dashboard.show.queries.lookup import LookUp
 from dashboard.store.engine.engine import Store
 from dashboard.wiring.clock import utc_now
 from dashboard.wiring.networks import Network, open_clients

@@ -27,7 +27,7 @@ from dashboard.serve.transport.http_connection import BoundedHttp
 from dashboard.serve.transport.websocket_connection import BoundedWebSocket
 from dashboard.settings import Settings, load_settings
 from dashboard.show.preload import warm_up
-from dashboard.show.queries.queries import Desk, register
+from dashboard.show.queries.page_queries import Desk, register
 from dashboard.show.web.framework_logs import join_framework_logs
 from dashboard.show.web.upload_bound import UploadBound, UploadLimits, largest_message
 from dashboard.wiring.cards import card_of

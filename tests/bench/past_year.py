@@ -17,6 +17,7 @@ from dashboard.devnet.demo_fee_history import History
 from dashboard.devnet.fee_demand import Integers
 from dashboard.devnet.networks import DEVNET
 from dashboard.domain.fee_rollup import FeeSeries
+from dashboard.show.queries.context import Source
 from dashboard.show.queries.fees import FeeQuestions, FeeView
 from dashboard.show.queries.network_status import (
     NetworkCard,
@@ -24,7 +25,6 @@ from dashboard.show.queries.network_status import (
     NetworkStatus,
     conclude_status,
 )
-from dashboard.show.queries.source import Source
 from dashboard.show.time_ranges import SPANS, Span
 from dashboard.store.engine.engine import Store, open_store
 from dashboard.store.fees.import_history import keep_fee_history

@@ -12,8 +12,8 @@ from starlette.middleware import Middleware
 
 from dashboard.domain.observation import ExclusionAnswer
 from dashboard.domain.quantity import NetworkId, TxHash
-from dashboard.show.queries import queries as desks
-from dashboard.show.queries.queries import Desk
+from dashboard.show.queries import page_queries
+from dashboard.show.queries.page_queries import Desk
 from dashboard.show.web.headers import StrictHeaders
 from dashboard.show.web.site_map import SiteMap
 from dashboard.store.engine.engine import Store
@@ -22,7 +22,7 @@ from dashboard.store.monitoring.sizes import measure, note_size
 from tests.browser.seeded_post import seed_post
 from tests.browser.seeded_store import FLAT, SILENT, SIMULATED, seed, utc_now
 
-SCRIPT = Path(desks.__file__).parents[1] / "main.py"
+SCRIPT = Path(page_queries.__file__).parents[1] / "main.py"
 
 
 def build() -> st.App:
@@ -30,7 +30,7 @@ def build() -> st.App:
     store = seed(Path(os.environ["LINEWATCH_TEST_FOLDER"]), utc_now())
     seed_post(store, utc_now())
     _measure(store)
-    desks.register(
+    page_queries.register(
         Desk(
             store, (SIMULATED, SILENT, FLAT), lambda hashes, _: _answer_null(store, hashes), utc_now
         )

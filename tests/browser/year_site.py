@@ -9,14 +9,14 @@ from pathlib import Path
 import streamlit as st
 
 from dashboard.settings import load_settings
-from dashboard.show.queries import queries as desks
-from dashboard.show.queries.queries import Desk
+from dashboard.show.queries import page_queries
+from dashboard.show.queries.page_queries import Desk
 from dashboard.wiring.cards import card_of
 from dashboard.wiring.demo_history import fill_with_history
 from dashboard.wiring.networks import shown_networks
 from dashboard.wiring.store import open_checked_store
 
-SCRIPT = Path(desks.__file__).parents[1] / "main.py"
+SCRIPT = Path(page_queries.__file__).parents[1] / "main.py"
 
 
 def build() -> st.App:
@@ -26,5 +26,5 @@ def build() -> st.App:
     fill_with_history(settings, timedelta(days=days), is_store_named=True)
     cards = tuple(card_of(each, settings) for each in shown_networks(settings))
     store = open_checked_store(settings)
-    desks.register(Desk(store, cards, None, lambda: datetime.now(UTC)))
+    page_queries.register(Desk(store, cards, None, lambda: datetime.now(UTC)))
     return st.App(SCRIPT)

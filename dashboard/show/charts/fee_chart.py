@@ -14,8 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dashboard.show.charts.fee_story import FeeStory, Mask
-from dashboard.show.charts.figure import DrawnFigure, Part, typed
-from dashboard.show.charts.line_charts import (
+from dashboard.show.charts.figure import (
     BUSY,
     GAP,
     HATCH,
@@ -23,9 +22,12 @@ from dashboard.show.charts.line_charts import (
     LINE,
     MEDIAN,
     Drawing,
+    DrawnFigure,
     LevelLook,
+    Part,
     level_name,
     plain_layout,
+    typed,
 )
 from dashboard.show.text import fee, unit_of
 from dashboard.store.fees.rollup_arrays import Integers

@@ -1,13 +1,10 @@
-"""Figures that are their own JSON: typed arrays, and nothing for Plotly to look at twice.
-
-Building and validating a figure of six traces with `plotly.graph_objects` takes some 25 ms, which
-is twenty times what the page Fees needs for reading and drawing a year. Tests let Plotly validate.
-"""
+"""Figures as their own JSON, and what all fee charts share: colours, layout, names of levels."""
 
 from __future__ import annotations
 
 from base64 import b64encode
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
 import numpy as np
@@ -39,3 +36,97 @@ def typed(array: npt.NDArray[np.float64] | npt.NDArray[np.float32]) -> Part:
     if array.ndim > 1:
         sent["shape"] = ", ".join(map(str, array.shape))
     return sent
+
+
+CONFIG: Final = {"displayModeBar": False, "scrollZoom": False, "responsive": True}
+_FONT: Final = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Noto Sans', sans-serif"
+LINE: Final = "#14908a"
+GAP: Final = "rgba(122,136,148,0.16)"
+HATCH: Final = "rgba(122,136,148,0.32)"
+_THRESHOLD: Final = "#c9771a"
+_QUIET: Final = "#7a8894"
+_GRID: Final = "rgba(122,136,148,0.22)"
+_CLEAR: Final = "rgba(0,0,0,0)"
+HEADROOM: Final = 1.12
+
+
+@dataclass(frozen=True, slots=True)
+class LevelLook:
+    """How a level is drawn; the lower one's name hangs below it, so that names never meet."""
+
+    name: str
+    colour: str
+    dash: str
+    yanchor: str
+
+
+MEDIAN: Final = LevelLook("median", _QUIET, "dot", "top")
+BUSY: Final = LevelLook("busy", _THRESHOLD, "dash", "bottom")
+
+
+@dataclass(frozen=True, slots=True)
+class Drawing:
+    """A figure, and the words that say the same to someone who cannot see it."""
+
+    figure: DrawnFigure
+    words: str
+
+
+def plain_layout(top: float, unit: str, height: int) -> dict[str, Any]:
+    """Return what all fee charts share: a date axis, a fee axis from zero to `top`, no frills."""
+    return {
+        "height": height,
+        "margin": {"l": 0, "r": 52, "t": 8, "b": 0},
+        "paper_bgcolor": _CLEAR,
+        "plot_bgcolor": _CLEAR,
+        "font": {"family": _FONT, "size": 12, "color": _QUIET},
+        "showlegend": False,
+        "dragmode": False,
+        "hovermode": "x",
+        "hoverlabel": {"bgcolor": "#15222c", "font": {"color": "#ffffff"}},
+        "uirevision": "steady",
+        "xaxis": {
+            "type": "date",
+            "showgrid": False,
+            "linecolor": _GRID,
+            "automargin": True,
+            "nticks": 5,
+            "tickangle": 0,
+            "tickformatstops": [
+                {"dtickrange": [None, 60_000], "value": "%H:%M:%S"},
+                {"dtickrange": [60_000, 86_400_000], "value": "%H:%M"},
+                {"dtickrange": [86_400_000, "M1"], "value": "%d %b"},
+                {"dtickrange": ["M1", "M12"], "value": "%b\n%Y"},
+                {"dtickrange": ["M12", None], "value": "%Y"},
+            ],
+        },
+        "yaxis": {
+            "range": [0, top or 1],
+            "gridcolor": _GRID,
+            "zeroline": False,
+            "automargin": True,
+            "nticks": 5,
+            "ticklabelstandoff": 6,
+            "ticksuffix": f" {unit}",
+            "tickformat": ",~g",
+        },
+    }
+
+
+def level_name(height: float | None, look: LevelLook) -> dict[str, object]:
+    """Return the name of a level in the right margin, where no line can run through it.
+
+    A level that is not drawn, of height None, keeps its place: `style.css` knows names by that.
+    """
+    return {
+        "text": look.name,
+        "font": {"color": look.colour, "size": 12},
+        "x": 1,
+        "xref": "paper",
+        "y": height or 0,
+        "visible": height is not None,
+        "xanchor": "left",
+        "xshift": 4,
+        "yanchor": look.yanchor,
+        "showarrow": False,
+    }

@@ -1,10 +1,12 @@
-"""Counts drawn without a script: bars over time and a ranking, in the viewer's own theme."""
+"""Counts drawn without a script: tiles, bars over time and a ranking, in the viewer's own theme."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
+
+import streamlit as st
 
 from dashboard.show.parts.markup import Markup, element, join
 from dashboard.show.parts.table import table
@@ -102,4 +104,29 @@ def _rank(name: str, count: int, highest: int, *, is_chosen: bool) -> Markup:
         element("b", f"{count:,}"),
         element("div", bar, class_="lw-meter"),
         class_="is-chosen" if is_chosen else None,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Tile:
+    """One figure; `is_wrong` where it needs a look."""
+
+    name: str
+    number: int
+    note: str
+    is_wrong: bool = False
+
+
+def tiles(*shown: Tile) -> None:
+    """Show figures in one strip."""
+    st.html(element("dl", *map(_tile, shown), class_="lw-figures lw-tiles"))
+
+
+def _tile(tile: Tile) -> Markup:
+    return element(
+        "div",
+        element("dt", tile.name),
+        element("dd", f"{tile.number:,}"),
+        element("dd", tile.note, class_="lw-note"),
+        class_="is-wrong" if tile.is_wrong else None,
     )

@@ -1,10 +1,12 @@
-"""Tables of our own: rows side by side on wide screens, one below the other on small ones."""
+"""Tables: rows side by side on wide screens, one below the other on small ones."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from dashboard.domain.quantity import TxHash
 from dashboard.show.parts.markup import Markup, element
+from dashboard.show.text import short_hash
 
 
 def table(columns: Sequence[str], rows: Sequence[Sequence[str]], name: str) -> Markup:
@@ -23,3 +25,15 @@ def _row(columns: Sequence[str], row: Sequence[str]) -> Markup:
         for column, cell in zip(columns, row, strict=True)
     )
     return element("tr", *cells)
+
+
+def lookup_link(tx_hash: TxHash) -> Markup:
+    """Link to what is known of a transaction; the ends of the hash stand for it."""
+    return element(
+        "a",
+        short_hash(tx_hash),
+        href=f"lookup?tx={tx_hash}",
+        target="_self",
+        title=str(tx_hash),
+        class_="lw-mono",
+    )

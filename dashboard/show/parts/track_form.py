@@ -1,16 +1,17 @@
-"""The forms that track many transactions at once, and a report of what came of each line."""
+"""The forms that track transactions, one or many, and a report of what each line led to."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from typing import Final, TypeAlias
 
 import streamlit as st
 
 from dashboard.domain.foreign_text import visible
 from dashboard.domain.paste import Paste
-from dashboard.domain.quantity import NetworkId
+from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.spreadsheet import read_spreadsheet, write_csv
 from dashboard.domain.track_list import (
     LONGEST_LABEL,
@@ -21,13 +22,11 @@ from dashboard.domain.track_list import (
     read_track_list,
 )
 from dashboard.errors import InputError, StoreError
-from dashboard.show.parts.links import lookup_link
+from dashboard.show.parts.heading import section
 from dashboard.show.parts.markup import Markup
-from dashboard.show.parts.paste import wrong_texts
-from dashboard.show.parts.states import notice
-from dashboard.show.parts.table import table
-from dashboard.show.parts.track_button import attempt_input, is_future, tracked_notice
-from dashboard.show.queries.queries import Desk
+from dashboard.show.parts.notices import notice, wrong_texts
+from dashboard.show.parts.table import lookup_link, table
+from dashboard.show.queries.page_queries import Desk
 from dashboard.show.text import sentence
 from dashboard.store.tracking.transactions import Tracking
 
@@ -201,3 +200,58 @@ def _shown(what: ListedTransaction | str) -> Markup | str:
 
 def _plain(what: ListedTransaction | str) -> str:
     return what if isinstance(what, str) else str(what.tx_hash)
+
+
+def tracking_form(desk: Desk, hashes: Sequence[TxHash]) -> None:
+    """Offer to track the hashes, with a label and the time of the attempt where known."""
+    count = "this transaction" if len(hashes) == 1 else f"these {len(hashes)} transactions"
+    with st.form("track", border=False):
+        section(f"Track {count}")
+        label = st.text_input(
+            "Label (optional)", max_chars=LONGEST_LABEL, placeholder="Case or customer"
+        )
+        attempted_at = attempt_input(None)
+        if st.form_submit_button("Track", type="primary"):
+            _track(desk, hashes, label, attempted_at)
+
+
+def attempt_input(value: datetime | None) -> datetime | None:
+    """Ask when a transaction was sent; what is typed is taken for UTC."""
+    naive = None if value is None else value.astimezone(UTC).replace(tzinfo=None)
+    typed = st.datetime_input(
+        "Attempted at, in UTC (optional)", naive, step=timedelta(minutes=1), format="YYYY-MM-DD"
+    )
+    return None if typed is None else typed.replace(tzinfo=UTC)
+
+
+def is_future(attempted_at: datetime | None, now: datetime) -> bool:
+    """Whether a time of an attempt cannot be; say so if it is."""
+    if attempted_at is None or attempted_at <= now:
+        return False
+    notice("bad", "That time is in the future.", "Give the time of the attempt in UTC.")
+    return True
+
+
+def _track(desk: Desk, hashes: Sequence[TxHash], label: str, attempted_at: datetime | None) -> None:
+    if is_future(attempted_at, desk.now()):
+        return
+    try:
+        became = desk.track(hashes, label.strip(), attempted_at)
+    except StoreError as trouble:
+        notice("bad", "Nothing was tracked.", f"{trouble} Try again in a moment.")
+        return
+    tracked_notice(became)
+
+
+def tracked_notice(became: Sequence[Tracking]) -> None:
+    """Say how many are tracked now that were not before, and how many were."""
+    new, filled = became.count(Tracking.NEW), became.count(Tracking.FILLED_IN)
+    known = len(became) - new
+    also = f" What was missing of {filled:,} is filled in." if filled else ""
+    if not new:
+        each = "It was" if known == 1 else f"All {known:,} were"
+        notice("calm", "Nothing new:", f"{each.lower()} tracked already.{also}")
+        return
+    already = f" {known:,} tracked already." if known else ""
+    told = "A rejection is flagged here and mailed."
+    notice("calm", f"{new:,} newly tracked.", f"{told}{already}{also}")

@@ -13,10 +13,10 @@ from dashboard.domain.verdict import VerdictKind
 from dashboard.errors import StoreError
 from dashboard.show.parts.badges import verdict_badge
 from dashboard.show.parts.markup import Markup, element, join
-from dashboard.show.parts.rejection import reason_words
-from dashboard.show.parts.states import notice
-from dashboard.show.parts.track_button import attempt_input, is_future
-from dashboard.show.queries.queries import Desk
+from dashboard.show.parts.notices import notice
+from dashboard.show.parts.rejection_table import reason_words
+from dashboard.show.parts.track_form import attempt_input, is_future
+from dashboard.show.queries.page_queries import Desk
 from dashboard.show.queries.tracked import TrackedEntry
 from dashboard.show.queries.transaction_summary import Finding
 from dashboard.show.text import age, moment, moment_near, short_hash

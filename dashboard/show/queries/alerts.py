@@ -11,7 +11,7 @@ from dashboard.domain.notification import Delivery, Notice, NoticeState
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.search import parse_search
 from dashboard.show.queries.cache import Fresh
-from dashboard.show.queries.source import Source
+from dashboard.show.queries.context import Source
 from dashboard.store.alerts.alert_status import (
     OpenIncident,
     PostStanding,

@@ -6,17 +6,21 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
 
+import numpy as np
+
 from dashboard.domain.fee_rollup import FeeSeries
 from dashboard.domain.gas import SuggestedGasFees
+from dashboard.domain.observation import Operation
 from dashboard.show.charts.fee_chart import fee_drawing
-from dashboard.show.charts.fee_story import FeeStory
-from dashboard.show.charts.line_charts import Drawing
+from dashboard.show.charts.fee_story import BusyCounts, FeeStory, longest_usual_silence
+from dashboard.show.charts.figure import Drawing
 from dashboard.show.queries.cache import Fresh
-from dashboard.show.queries.network_status import Datum, NetworkCard, NetworkStatus
-from dashboard.show.queries.source import Source
-from dashboard.show.queries.store_reads import fee_story
+from dashboard.show.queries.context import Source
+from dashboard.show.queries.network_status import Datum, NetworkCard, NetworkFigures, NetworkStatus
 from dashboard.show.time_ranges import Span, spans_worth_offering
-from dashboard.store.fees.series import Between, first_seen_at
+from dashboard.store.engine.connection import Connection
+from dashboard.store.fees.rollup_arrays import Integers
+from dashboard.store.fees.series import Between, fee_mark_steps, fee_steps, first_seen_at
 from dashboard.store.observations import latest_gas
 
 _SHARED_FOR: Final = timedelta(seconds=1)
@@ -88,8 +92,51 @@ class FeeQuestions:
         card, now = status.card, self._source.now()
         between = Between(span.begins_at(now), now, span.step)
         with self._source.store.read() as connection:
-            story = fee_story(connection, status.figures, kind, between)
+            story = read_fee_story(connection, status.figures, kind, between)
         if story is None:
             return None
         drawing = fee_drawing(story, between.since, card.name, NAMES[kind])
         return FeeView(kind, story, drawing)
+
+
+def read_fee_story(
+    connection: Connection, figures: NetworkFigures, kind: FeeSeries, between: Between
+) -> FeeStory | None:
+    """Read what a fee of a network did, None where none was seen.
+
+    Busy time is counted by the base fee: where that never moves, it is not counted.
+    """
+    card = figures.card
+    steps = fee_steps(connection, card.network_id, kind, between)
+    if not len(steps):
+        return None
+    busy = None
+    if figures.priority is None:
+        counted = fee_steps(connection, card.network_id, FeeSeries.IS_BUSY, between)
+        busy = BusyCounts.of(steps, counted)
+    usual, threshold = _levels(connection, figures, between, steps.first_at)
+    silence = longest_usual_silence(steps, card.gas_period)
+    return FeeStory(
+        steps,
+        usual,
+        threshold,
+        max(silence, between.step),
+        silence,
+        between.since,
+        between.until,
+        card.value_time,
+        busy,
+    )
+
+
+def _levels(
+    connection: Connection, figures: NetworkFigures, between: Between, moments: Integers
+) -> tuple[Integers | None, Integers | None]:
+    """Return the usual and the busy level at moments; of a priority fee, the level of now."""
+    if figures.priority is not None:
+        return None, np.full_like(moments, figures.priority.threshold)
+    usual, threshold = (
+        fee_mark_steps(connection, figures.card.network_id, operation, between).at(moments)
+        for operation in (Operation.BASE_FEE_PERCENTILE, Operation.BUSY_THRESHOLD)
+    )
+    return usual, threshold

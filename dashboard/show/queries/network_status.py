@@ -3,22 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Final, Generic, TypeVar
 
-from dashboard.detect.gas import is_flat
+from dashboard.detect.gas import (
+    FLAT_FOR,
+    PRIORITY_WINDOW,
+    FeeReadings,
+    PriorityReadings,
+    is_flat,
+    weigh_fees,
+)
 from dashboard.detect.holding import ConditionRules
-from dashboard.domain.condition import Condition, State
+from dashboard.domain.condition import Condition, State, Subject, SubjectKind
 from dashboard.domain.fee_percentiles import RankedFees
+from dashboard.domain.gas import SuggestedGasFees
 from dashboard.domain.grounds import FeeGrounds, Signal
 from dashboard.domain.module_limits import ModuleLimits
 from dashboard.domain.observation import GasSource, Operation
 from dashboard.domain.quantity import NetworkId, Wei
-from dashboard.show.queries.incidents import since_when
-from dashboard.show.text import age, fee, moment_near, period, sentence
+from dashboard.show.text import age, fee, moment_near, period, sentence, since_when
+from dashboard.store.alerts.conditions import held as held_condition
+from dashboard.store.engine.connection import Connection
+from dashboard.store.fees.stored_fees import priority_fee_window
 from dashboard.store.monitoring.upstream_failures import StandingFailure
+from dashboard.store.observations import Dated, base_fees, latest_gas
 
 T = TypeVar("T")
 
@@ -171,6 +182,53 @@ class NetworkStatus:
         return self.figures.card
 
 
+def read_network_figures(
+    connection: Connection, card: NetworkCard, now: datetime
+) -> NetworkFigures:
+    """Read the latest figures of a network and the hour of base fees that led to them."""
+    latest = latest_gas(connection, card.network_id, now)
+    if not card.has_gas:
+        return NetworkFigures(card, failures=latest.failures)
+    fees = latest.suggested_gas_fees
+    last = now if fees is None else fees.asked_at  # a flat fee stays one when it is old
+    recent = base_fees(connection, card.network_id, last - FLAT_FOR, last)
+    figures = NetworkFigures(
+        card,
+        base_fee_percentile=_datum(latest.base_fee_percentile, card.threshold_period),
+        busy_threshold=_datum(latest.busy_threshold, card.threshold_period),
+        recent=tuple((point.at, point.base_fee) for point in recent),
+        failures=latest.failures,
+        busyness=held_condition(connection, Subject(SubjectKind.BUSYNESS, card.network_id)),
+    )
+    if fees is None:
+        return figures
+    return replace(
+        figures,
+        base_fee=Datum(fees.value.estimated_base_fee, fees.asked_at, card.gas_period),
+        network_congestion=Datum(fees.value.network_congestion, fees.asked_at, card.gas_period),
+        gas_source=fees.source,
+        priority=_priority(connection, figures, fees),
+    )
+
+
+def _priority(
+    connection: Connection, figures: NetworkFigures, fees: Dated[SuggestedGasFees]
+) -> FeeGrounds | None:
+    """Weigh the medium priority fee, where the base fee never moves and enough are stored."""
+    if not figures.has_flat_fee:
+        return None
+    network_id, until = figures.card.network_id, fees.asked_at
+    stored = priority_fee_window(connection, network_id, until - PRIORITY_WINDOW, until)
+    medium = fees.value.medium.suggested_max_priority_fee_per_gas
+    window = RankedFees(base_fee for _, base_fee in figures.recent)
+    readings = FeeReadings(fees.value.estimated_base_fee, None, window)
+    return weigh_fees(readings, PriorityReadings(medium, stored))
+
+
+def _datum(dated: Dated[T] | None, period: timedelta) -> Datum[T] | None:
+    return None if dated is None else Datum(dated.value, dated.asked_at, period)
+
+
 def conclude_status(figures: NetworkFigures, now: datetime) -> NetworkStatus:
     """Say whether a network is busy, or why that cannot be said."""
     return NetworkStatus(figures, *_activity(figures, now))
@@ -267,3 +325,40 @@ def _stale_reason(datum: Datum[Wei], now: datetime) -> str:
         f"{said}; one is due every {period(datum.period)}. "
         "What is shown may have changed, and busy cannot be told."
     )
+
+
+def network_summary(statuses: Sequence[NetworkStatus]) -> str:
+    """Say which networks need a look, the worst first, or that none does."""
+    if not statuses:
+        return "No network is configured."
+    silent = [_silent_sources(each) for each in statuses if each.figures.failures]
+    needing = {
+        "Stale": _in(Activity.STALE, statuses),
+        "Busy": _in(Activity.BUSY, statuses),
+        "Not known yet": [each for each in _in(Activity.UNKNOWN, statuses) if each.card.has_gas],
+    }
+    said = [f"No answer from: {', '.join(silent)}."] if silent else []
+    said += [f"{words}: {_names(found)}." for words, found in needing.items() if found]
+    if said:
+        return " ".join(said)
+    is_all_calm = all(status.activity is Activity.CALM for status in statuses)
+    return "Every network is calm." if is_all_calm else "No network is busy or stale."
+
+
+def _in(activity: Activity, statuses: Sequence[NetworkStatus]) -> list[NetworkStatus]:
+    return [status for status in statuses if status.activity is activity]
+
+
+def _silent_sources(status: NetworkStatus) -> str:
+    """Name a network, and who of it does not answer."""
+    asked = {
+        Operation.EXCLUSION_STATUS: "the exclusion API",
+        Operation.TRANSACTION_RECEIPT: "the network's node",
+    }
+    failures = status.figures.failures
+    silent = dict.fromkeys(asked.get(each.operation, status.card.gas_source) for each in failures)
+    return f"{status.card.name} ({', '.join(silent)})"
+
+
+def _names(statuses: Sequence[NetworkStatus]) -> str:
+    return ", ".join(status.card.name for status in statuses)

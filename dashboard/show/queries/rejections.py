@@ -1,20 +1,23 @@
-"""What the page Rejections asks: how many, when, of which module, and one leaf of the list."""
+"""What the page Rejections asks: counts through time and by module, a page of rows, a CSV."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from dashboard.domain.exclusion import RejectionStage, StoredRejection
 from dashboard.domain.quantity import NetworkId
+from dashboard.domain.reason import explain
 from dashboard.domain.reason_names import Named
 from dashboard.domain.rejection_filter import RejectionFilter
+from dashboard.domain.spreadsheet import write_csv
 from dashboard.show.queries.cache import Fresh
+from dashboard.show.queries.context import Source
 from dashboard.show.queries.coverage_gaps import Stretch, overlap, unwatched
-from dashboard.show.queries.source import Source
+from dashboard.show.text import moment
 from dashboard.store.rejections.counters import Arrivals, arrivals, causes, how_many
 from dashboard.store.rejections.counts import Counted, rank_senders
 from dashboard.store.rejections.pagination import leaf
@@ -169,3 +172,49 @@ def _by_step(
     for each in arrived:
         counts.setdefault(each.since, Counter())[each.tx_rejection_stage] += each.count
     return [(begins, counts[begins]) for begins in sorted(counts)]
+
+
+_CSV_COLUMNS: Final = (
+    "network_id",
+    "network",
+    "is_simulated",
+    "tx_hash",
+    "sender",
+    "nonce",
+    "stage",
+    "module",
+    "lines_needed",
+    "lines_allowed",
+    "why",
+    "reason_as_sent",
+    "dated_by_the_node",
+    "first_seen_here",
+    "block_number",
+)
+
+
+def rejections_csv(rejections: Iterable[StoredRejection], source: Source) -> str:
+    """Write one line for each rejection, with the reason in words and as it was sent."""
+    return write_csv(_CSV_COLUMNS, (_csv_row(each, source) for each in rejections))
+
+
+def _csv_row(stored: StoredRejection, source: Source) -> tuple[str | int | None, ...]:
+    record = stored.record
+    reason = source.reason_of(stored)
+    return (
+        stored.network_id,
+        source.network_name(stored.network_id),
+        "yes" if source.is_simulated(stored.network_id) else "no",
+        str(record.tx_hash),
+        str(record.sender),
+        record.nonce,
+        record.tx_rejection_stage,
+        reason.module,
+        reason.count,
+        reason.limit,
+        explain(reason),
+        record.reason_message,
+        moment(record.timestamp),
+        moment(stored.first_seen_at),
+        record.block_number,
+    )

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dashboard.domain.audit import Action, Detail
 from dashboard.domain.quantity import Address, NetworkId
 from dashboard.errors import InputError
-from dashboard.show.queries.source import Source
+from dashboard.show.queries.context import Source
 from dashboard.store.tracking.senders import (
     WatchedSender,
     senders_watched,

@@ -10,10 +10,9 @@ from typing import Final
 from dashboard.domain.audit import Action
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.track_list import ListedTransaction
-from dashboard.show.queries import store_reads
 from dashboard.show.queries.cache import Fresh
-from dashboard.show.queries.source import Source
-from dashboard.show.queries.transaction_summary import Dossier
+from dashboard.show.queries.context import Source
+from dashboard.show.queries.transaction_summary import Dossier, read_transaction_summaries
 from dashboard.store.engine.connection import Connection
 from dashboard.store.tracking.edit import Remarks, amend, untrack
 from dashboard.store.tracking.search import (
@@ -73,7 +72,7 @@ class TrackedQuestions:
         with self._source.store.read() as connection:
             found = search_tracked(connection, wanted, rows, (number - 1) * rows)
             hashes = [each.tx_hash for each in found]
-            known = store_reads.dossiers(connection, self._source.networks, hashes)
+            known = read_transaction_summaries(connection, self._source.networks, hashes)
             return tuple(map(TrackedEntry, found, known))
 
     def track(

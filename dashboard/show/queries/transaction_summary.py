@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 
 from dashboard.domain.advice import advise
 from dashboard.domain.exclusion import StoredRejection
-from dashboard.domain.foreign_text import visible
 from dashboard.domain.observation import ExclusionAnswer
 from dashboard.domain.quantity import NetworkId, TxHash
-from dashboard.domain.reason import Reason, ReasonKind, explain, parse_reason
+from dashboard.domain.reason import Reason, parse_reason
 from dashboard.domain.verdict import Evidence, Verdict, VerdictKind, conclude
 from dashboard.show.queries.network_status import NetworkCard
-from dashboard.show.text import moment
-from dashboard.store.evidence.lookup_results import Unsaved
+from dashboard.store.engine.connection import Connection
+from dashboard.store.engine.portions import portions
+from dashboard.store.evidence.lookup_results import Unsaved, evidence_among
+from dashboard.store.rejections.versions import versions_among
+from dashboard.store.tracking.transactions import tracked_among
 
 _TELLING: Final = {
     VerdictKind.REJECTED,
@@ -136,30 +138,33 @@ def _with_answer(finding: Finding, answer: ExclusionAnswer, at: datetime) -> Fin
     return replace(finding, evidence=known, verdict=conclude(known), versions=versions)
 
 
-def answer_to_pass_on(dossier: Dossier, now: datetime) -> str:
-    """Write what a support agent can paste to a customer: plain text, no jargon of ours.
+def read_transaction_summaries(
+    connection: Connection, cards: Sequence[NetworkCard], hashes: Sequence[TxHash]
+) -> list[Dossier]:
+    """Read all that is known of hashes: a finding for each network that can be asked about them.
 
-    It may quote a reason as the network sent it, so it is foreign text.
+    A network that can be asked no longer still tells what it once did.
     """
-    lines = [f"Transaction {dossier.tx_hash}"]
-    for finding in dossier.telling_findings():
-        lines += ["", *_paragraph(finding)]
-    return "\n".join([*lines, "", f"As of {moment(now)}."])
+    found = []
+    for some in portions(hashes):
+        held, stored = evidence_among(connection, some), versions_among(connection, some)
+        watched = tracked_among(connection, some)
+        found += [
+            Dossier(each, tuple(_findings(cards, each, held[each], stored[each])), each in watched)
+            for each in some
+        ]
+    return found
 
 
-def _paragraph(finding: Finding) -> list[str]:
-    simulated = " (simulated network)" if finding.card.is_simulated else ""
-    lines = [f"{finding.card.name}{simulated}: {finding.verdict.kind}.", finding.verdict.rests_on]
-    if finding.versions:
-        lines += _reason_lines(finding, finding.reason_of(finding.versions[0]))
-    return lines if finding.next_steps() else [*lines, finding.verdict.follows]
-
-
-def _reason_lines(finding: Finding, reason: Reason) -> list[str]:
-    lines = [explain(reason)]
-    steps = [f"{number}. {step}" for number, step in enumerate(finding.next_steps(), 1)]
-    if steps:
-        lines += ["", "What to do next:", *steps]
-    if reason.kind is ReasonKind.UNPARSED:
-        lines += ["", f"The reason as the network sent it: {visible(reason.text)}"]
-    return lines
+def _findings(
+    cards: Sequence[NetworkCard],
+    tx_hash: TxHash,
+    held: Sequence[Evidence],
+    stored: Sequence[StoredRejection],
+) -> Iterator[Finding]:
+    by_network = {each.network_id: each for each in held}
+    for card in cards:
+        if card.has_exclusion or card.network_id in by_network:
+            known = by_network.get(card.network_id, Evidence(card.network_id, tx_hash))
+            of_network = tuple(each for each in stored if each.network_id == card.network_id)
+            yield Finding(card, known, conclude(known), of_network)

@@ -13,18 +13,16 @@ from dashboard.domain.notification import NoticeState
 from dashboard.domain.quantity import TxHash
 from dashboard.domain.rejection_filter import HashRange
 from dashboard.domain.search import LONGEST_SEARCH
-from dashboard.show.parts.figures import Tile, tiles
+from dashboard.show.parts.counts import Tile, tiles
 from dashboard.show.parts.heading import heading, section
-from dashboard.show.parts.incident import incident_row
+from dashboard.show.parts.list_page import chosen_leaf
 from dashboard.show.parts.markup import join
 from dashboard.show.parts.network_chooser import chosen_network_id
-from dashboard.show.parts.notification_list import notice_table
-from dashboard.show.parts.pagination import chosen_leaf
-from dashboard.show.parts.resend import resend_form
-from dashboard.show.parts.states import empty, notice, store_trouble_shown
-from dashboard.show.queries import queries as desks
+from dashboard.show.parts.notices import empty, notice, store_trouble_shown
+from dashboard.show.parts.notification_table import incident_row, notice_table, resend_form
+from dashboard.show.queries import page_queries
 from dashboard.show.queries.alerts import PostedNotice, searched_notices
-from dashboard.show.queries.queries import Desk
+from dashboard.show.queries.page_queries import Desk
 from dashboard.show.text import age, moment, moment_near
 from dashboard.store.alerts.alert_status import OpenIncident, PostStanding
 from dashboard.store.alerts.notification_search import NoticeFilter
@@ -56,7 +54,7 @@ def page() -> None:
 
 @st.fragment(run_every=REFRESH)
 def _live() -> None:
-    desk = desks.current()
+    desk = page_queries.current()
     with store_trouble_shown():
         now = desk.now()
         standing = desk.alerts.standing()

@@ -9,18 +9,17 @@ import streamlit as st
 
 from dashboard.show.charts.fee_chart import HEIGHT
 from dashboard.show.charts.fee_table import fee_csv, fee_table
-from dashboard.show.charts.line_charts import CONFIG
-from dashboard.show.parts.fees import story_in_words, suggestions
+from dashboard.show.charts.figure import CONFIG
+from dashboard.show.parts.fee_summary import story_in_words, suggestions
 from dashboard.show.parts.heading import heading
 from dashboard.show.parts.markup import element
-from dashboard.show.parts.network import network_strip
 from dashboard.show.parts.network_chooser import chosen_networks
-from dashboard.show.parts.states import empty, no_network, store_trouble_shown
-from dashboard.show.queries import queries as desks
+from dashboard.show.parts.network_strip import network_strip
+from dashboard.show.parts.notices import empty, no_network, store_trouble_shown
+from dashboard.show.queries import page_queries
 from dashboard.show.queries.fees import NAMES, FeeView
-from dashboard.show.queries.network_status import NetworkCard, NetworkStatus
-from dashboard.show.queries.network_summary import answer
-from dashboard.show.queries.queries import Desk
+from dashboard.show.queries.network_status import NetworkCard, NetworkStatus, network_summary
+from dashboard.show.queries.page_queries import Desk
 from dashboard.show.text import moment
 from dashboard.show.time_ranges import Span
 
@@ -42,12 +41,12 @@ def page() -> None:
 
 @st.fragment(run_every=REFRESH)
 def _live() -> None:
-    desk = desks.current()
+    desk = page_queries.current()
     now = desk.now()
     with store_trouble_shown():
         chosen = chosen_networks(desk.networks)
         statuses = [each for each in desk.network_statuses() if each.card in chosen]
-        heading("Fees", f"{answer(statuses)} As of {moment(now)}.")
+        heading("Fees", f"{network_summary(statuses)} As of {moment(now)}.")
         if not statuses:
             no_network()
             return

@@ -9,17 +9,23 @@ from typing import Final
 import streamlit as st
 
 from dashboard.domain.coverage import Gap
-from dashboard.show.parts.gaps import gap_table
 from dashboard.show.parts.heading import heading, section
-from dashboard.show.parts.health import kinds_part, mail_part, network_part, store_part, worker_part
-from dashboard.show.parts.incident import incident_row
+from dashboard.show.parts.health_cards import (
+    gap_table,
+    kinds_part,
+    mail_part,
+    network_part,
+    store_part,
+    worker_part,
+)
 from dashboard.show.parts.markup import Markup, element, join
 from dashboard.show.parts.network_chooser import chosen_networks
-from dashboard.show.parts.states import no_network, store_trouble_shown
-from dashboard.show.queries import queries as desks
+from dashboard.show.parts.notices import no_network, store_trouble_shown
+from dashboard.show.parts.notification_table import incident_row
+from dashboard.show.queries import page_queries
+from dashboard.show.queries.health import needs_of
 from dashboard.show.queries.network_status import NetworkCard
-from dashboard.show.queries.queries import Desk
-from dashboard.show.queries.watcher_health import needs_of
+from dashboard.show.queries.page_queries import Desk
 from dashboard.show.text import moment
 from dashboard.store.alerts.alert_status import OpenIncident
 
@@ -38,7 +44,7 @@ def page() -> None:
 
 @st.fragment(run_every=REFRESH)
 def _live() -> None:
-    desk = desks.current()
+    desk = page_queries.current()
     now = desk.now()
     with store_trouble_shown():
         health = desk.health.health()

@@ -14,13 +14,12 @@ from dashboard.domain.paste import Paste, read_lookup, read_paste
 from dashboard.domain.quantity import TxHash
 from dashboard.errors import InputError, StoreError
 from dashboard.show.parts.heading import heading
-from dashboard.show.parts.lookup_progress import ask, outcome, transactions, with_last_answers
-from dashboard.show.parts.paste import wrong_texts
-from dashboard.show.parts.states import empty, notice, store_trouble_shown
-from dashboard.show.parts.track_button import tracking_form
-from dashboard.show.parts.transaction_summary import dossier_card
-from dashboard.show.queries import queries as desks
-from dashboard.show.queries.queries import Desk
+from dashboard.show.parts.live_lookup import ask, outcome, transactions, with_last_answers
+from dashboard.show.parts.notices import empty, notice, store_trouble_shown, wrong_texts
+from dashboard.show.parts.track_form import tracking_form
+from dashboard.show.parts.transaction_card import dossier_card
+from dashboard.show.queries import page_queries
+from dashboard.show.queries.page_queries import Desk
 from dashboard.show.queries.transaction_summary import Dossier
 from dashboard.show.text import sentence
 
@@ -79,7 +78,7 @@ def place() -> st.Page:
 
 def page() -> None:
     """Show the form beside what is known of the hashes."""
-    desk = desks.current()
+    desk = page_queries.current()
     heading("Lookup", "What happened to a transaction, and what to tell whoever asks.")
     question, answers = st.columns([5, 8], gap="medium")
     paste = _NOTHING
@@ -193,7 +192,7 @@ def _actions(desk: Desk, hashes: tuple[TxHash, ...]) -> None:
 
 
 def _answers(paste: Paste) -> None:
-    desk = desks.current()
+    desk = page_queries.current()
     if not paste.hashes:
         empty(
             "Paste a transaction hash",

@@ -8,21 +8,19 @@ from typing import Final
 
 import streamlit as st
 
-from dashboard.show.charts.line_charts import CONFIG
-from dashboard.show.parts.coverage_note import coverage
-from dashboard.show.parts.fees import caveats_in_words
+from dashboard.show.charts.figure import CONFIG
+from dashboard.show.parts.fee_summary import caveats_in_words
 from dashboard.show.parts.heading import heading, section
 from dashboard.show.parts.markup import element
-from dashboard.show.parts.network import network_strip
 from dashboard.show.parts.network_chooser import NETWORK, chosen_networks
-from dashboard.show.parts.rejection import RowFlags, rejection_row
-from dashboard.show.parts.states import empty, no_network, notice, store_trouble_shown
-from dashboard.show.queries import queries as desks
+from dashboard.show.parts.network_strip import network_strip
+from dashboard.show.parts.notices import empty, no_network, notice, store_trouble_shown
+from dashboard.show.parts.rejection_table import RowFlags, coverage, rejection_row
+from dashboard.show.queries import page_queries
 from dashboard.show.queries.fees import NAMES
-from dashboard.show.queries.network_status import NetworkCard, NetworkStatus
-from dashboard.show.queries.network_summary import answer
-from dashboard.show.queries.queries import Desk
-from dashboard.show.queries.watcher_health import FREE_SPACE
+from dashboard.show.queries.health import FREE_SPACE
+from dashboard.show.queries.network_status import NetworkCard, NetworkStatus, network_summary
+from dashboard.show.queries.page_queries import Desk
 from dashboard.show.text import moment, size
 from dashboard.show.time_ranges import SPANS as FEE_SPANS
 from dashboard.show.time_ranges import Span
@@ -50,12 +48,12 @@ def page() -> None:
 
 @st.fragment(run_every=REFRESH)
 def _live() -> None:
-    desk = desks.current()
+    desk = page_queries.current()
     now = desk.now()
     with store_trouble_shown():
         chosen = chosen_networks(desk.networks)
         statuses = [each for each in desk.network_statuses() if each.card in chosen]
-        heading("Overview", f"{answer(statuses)} As of {moment(now)}.")
+        heading("Overview", f"{network_summary(statuses)} As of {moment(now)}.")
         free = desk.health.low_space()
         if free is not None:
             notice("bad", f"The disk of the store has {size(free)} free.", FREE_SPACE)

@@ -14,10 +14,10 @@ from dashboard.domain.quantity import NetworkId
 from dashboard.domain.reason_names import name_of
 from dashboard.domain.rejection_filter import RejectionFilter
 from dashboard.show.parts.counts import Bar, bars, ranking
-from dashboard.show.parts.coverage_note import coverage
 from dashboard.show.parts.heading import heading, section
+from dashboard.show.parts.list_page import chosen_leaf
 from dashboard.show.parts.network_chooser import chosen_network_id
-from dashboard.show.parts.pagination import chosen_leaf
+from dashboard.show.parts.notices import empty, store_trouble_shown
 from dashboard.show.parts.rejection_filter import (
     ANY,
     MODULE,
@@ -26,14 +26,16 @@ from dashboard.show.parts.rejection_filter import (
     chosen_period,
     filter_bar,
 )
-from dashboard.show.parts.rejection_list import rejection_table
-from dashboard.show.parts.sender_ranking import sender_ranking
-from dashboard.show.parts.states import empty, store_trouble_shown
-from dashboard.show.parts.unknown_reasons import unknown_reason_table
-from dashboard.show.queries import queries as desks
-from dashboard.show.queries.exports import rejections_csv
-from dashboard.show.queries.queries import Desk
-from dashboard.show.queries.rejections import MOST_EXPORTED, Period, RejectionSummary
+from dashboard.show.parts.rejection_table import coverage, rejection_table, unknown_reason_table
+from dashboard.show.parts.sender_list import sender_ranking
+from dashboard.show.queries import page_queries
+from dashboard.show.queries.page_queries import Desk
+from dashboard.show.queries.rejections import (
+    MOST_EXPORTED,
+    Period,
+    RejectionSummary,
+    rejections_csv,
+)
 from dashboard.show.text import moment, span
 from dashboard.store.rejections.counts import LATEST_RANKED
 
@@ -56,7 +58,7 @@ def page() -> None:
 
 @st.fragment(run_every=REFRESH)
 def _live() -> None:
-    desk = desks.current()
+    desk = page_queries.current()
     with store_trouble_shown():
         period = PERIODS[chosen_period()]
         of_network = RejectionFilter(network_id=chosen_network_id(desk.networks))

@@ -10,14 +10,14 @@ import streamlit as st
 from dashboard.domain.quantity import NetworkId
 from dashboard.domain.search import LONGEST_SEARCH, parse_search
 from dashboard.show.parts.heading import heading, section
+from dashboard.show.parts.list_page import chosen_leaf
 from dashboard.show.parts.network_chooser import chosen_network_id, chosen_networks
-from dashboard.show.parts.pagination import chosen_leaf
-from dashboard.show.parts.senders import senders_part
-from dashboard.show.parts.states import empty, no_network, store_trouble_shown
+from dashboard.show.parts.notices import empty, no_network, store_trouble_shown
+from dashboard.show.parts.sender_list import senders_part
 from dashboard.show.parts.track_form import intake
 from dashboard.show.parts.tracked_list import tracked_list
-from dashboard.show.queries import queries as desks
-from dashboard.show.queries.queries import Desk
+from dashboard.show.queries import page_queries
+from dashboard.show.queries.page_queries import Desk
 from dashboard.show.queries.tracked import TrackedCounts
 from dashboard.show.text import moment
 from dashboard.show.views import lookup
@@ -44,7 +44,7 @@ def place() -> st.Page:
 
 def page() -> None:
     """Show the forms beside what is tracked."""
-    desk = desks.current()
+    desk = page_queries.current()
     head = st.container()
     adding, listed = st.columns([5, 8], gap="medium")
     with adding:
@@ -83,7 +83,7 @@ def _senders(desk: Desk) -> None:
 
 @st.fragment(run_every=REFRESH)
 def _head() -> None:
-    desk = desks.current()
+    desk = page_queries.current()
     with store_trouble_shown():
         counts = desk.tracked.counts(chosen_network_id(desk.networks))
         heading("Tracked", f"{answer(counts)} As of {moment(desk.now())}.")
@@ -101,7 +101,7 @@ def answer(counts: TrackedCounts) -> str:
 
 @st.fragment(run_every=REFRESH)
 def _live() -> None:
-    desk = desks.current()
+    desk = page_queries.current()
     with store_trouble_shown():
         network_id = chosen_network_id(desk.networks)
         if not desk.tracked.counts(network_id).total:

@@ -15,7 +15,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final
 
-from dashboard.show.queries.queries import Desk
+from dashboard.show.queries.page_queries import Desk
 from dashboard.store.engine.engine import open_store
 from dashboard.store.maintenance.migrate import migrate
 from dashboard.store.schema import REVISION, signed_transactions

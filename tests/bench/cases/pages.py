@@ -14,7 +14,7 @@ from dashboard.domain.notification import NoticeState
 from dashboard.domain.rejection_filter import HashRange, RejectionFilter
 from dashboard.show.parts.rejection_filter import PERIODS
 from dashboard.show.queries.network_status import NetworkStatus
-from dashboard.show.queries.queries import Desk
+from dashboard.show.queries.page_queries import Desk
 from dashboard.show.queries.rejections import Period
 from dashboard.show.time_ranges import SPANS, Span
 from dashboard.store.alerts.notification_search import NoticeFilter

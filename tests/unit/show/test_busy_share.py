@@ -10,9 +10,9 @@ import numpy.typing as npt
 from dashboard.domain.observation import GasObservation
 from dashboard.domain.quantity import Wei
 from dashboard.show.charts.fee_story import busy_in_words
+from dashboard.show.queries.context import Source
 from dashboard.show.queries.fees import FeeQuestions
 from dashboard.show.queries.network_status import NetworkCard, NetworkFigures, conclude_status
-from dashboard.show.queries.source import Source
 from dashboard.show.time_ranges import SPANS, Span
 from dashboard.store.engine.engine import Store
 from dashboard.store.fees.import_history import keep_gas_history

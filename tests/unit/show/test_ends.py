@@ -15,9 +15,10 @@ from dashboard.domain.follow_up import Inclusion, InclusionAnswer, InclusionQues
 from dashboard.domain.module_limits import ModuleLimits
 from dashboard.domain.quantity import Address, TxHash
 from dashboard.domain.verdict import VerdictKind
-from dashboard.show.queries import queries as desks
-from dashboard.show.queries.queries import Desk
-from dashboard.show.queries.transaction_summary import Finding, answer_to_pass_on
+from dashboard.show.queries import page_queries
+from dashboard.show.queries.customer_answer import customer_answer
+from dashboard.show.queries.page_queries import Desk
+from dashboard.show.queries.transaction_summary import Finding
 from dashboard.store.engine.engine import Store
 from dashboard.store.evidence.save_rejections import save_polled
 from dashboard.store.tracking.follow_ups import keep_inclusion_answers
@@ -26,7 +27,7 @@ from tests.builders import a_record
 
 NOW: Final = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 MINUTE: Final = timedelta(minutes=1)
-SCRIPT: Final = Path(desks.__file__).parents[1] / "main.py"
+SCRIPT: Final = Path(page_queries.__file__).parents[1] / "main.py"
 LIMITS: Final = ModuleLimits("Devnet", "2026-05-12", "own", {"ADD": 524288})
 INCLUDED: Final = Inclusion(21_044, bytes(32), is_successful=True)
 
@@ -63,7 +64,7 @@ def finding_of(desk: Desk, tx: TxHash) -> Finding:
 
 def lookup_page(desk: Desk, tx: TxHash) -> str:
     """Return all words of the Lookup page of one transaction."""
-    desks.register(desk)
+    page_queries.register(desk)
     page = AppTest.from_file(str(SCRIPT), default_timeout=20)
     page.query_params["tx"] = [str(tx)]
     page.run()
@@ -78,7 +79,7 @@ def test_transaction_that_was_included_after_all_needs_no_next_step(
     tell(store, 1, INCLUDED)
 
     finding = finding_of(desk, tx_hash(1))
-    answer = answer_to_pass_on(desk.dossiers([tx_hash(1)])[0], NOW)
+    answer = customer_answer(desk.dossiers([tx_hash(1)])[0], NOW)
 
     assert finding.verdict.kind is VerdictKind.REJECTED_THEN_INCLUDED
     assert finding.next_steps() == ()
@@ -90,7 +91,7 @@ def test_transaction_that_was_included_after_all_needs_no_next_step(
 def test_transaction_that_was_replaced_holds_nothing_up(desk: Desk, store: Store) -> None:
     tell(store, 1, next_nonce=2)
 
-    answer = answer_to_pass_on(desk.dossiers([tx_hash(1)])[0], NOW)
+    answer = customer_answer(desk.dossiers([tx_hash(1)])[0], NOW)
 
     assert finding_of(desk, tx_hash(1)).verdict.kind is VerdictKind.REPLACED
     assert "can never be included any more" in answer
@@ -100,7 +101,7 @@ def test_transaction_that_was_replaced_holds_nothing_up(desk: Desk, store: Store
 def test_transaction_that_nobody_rejected_is_told_as_included(desk: Desk, store: Store) -> None:
     tell(store, 9, INCLUDED)
 
-    answer = answer_to_pass_on(desk.dossiers([tx_hash(9)])[0], NOW)
+    answer = customer_answer(desk.dossiers([tx_hash(9)])[0], NOW)
 
     assert "Devnet (simulated network): included." in answer
     assert "Its receipt names block 21,044" in answer
@@ -120,7 +121,7 @@ def test_limit_that_the_sequencer_left_out_is_told_with_its_table(desk: Desk) ->
     [dossier] = desk.dossiers([tx_hash(1)])
 
     assert "more lines in the prover module ADD than the limit of 524,288 (Devnet, 2026-05-12)" in (
-        answer_to_pass_on(dossier, NOW)
+        customer_answer(dossier, NOW)
     )
 
 

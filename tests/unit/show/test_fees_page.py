@@ -13,7 +13,7 @@ from streamlit.testing.v1 import AppTest
 
 from dashboard.domain.observation import GasObservation
 from dashboard.domain.quantity import NetworkId, Wei
-from dashboard.show.queries.queries import Desk
+from dashboard.show.queries.page_queries import Desk
 from dashboard.store.engine.engine import Store
 from dashboard.store.observations import save_gas
 from tests.browser.seeded_store import SILENT, SIMULATED, seed

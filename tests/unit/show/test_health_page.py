@@ -18,9 +18,8 @@ from dashboard.domain.observation import (
     Operation,
 )
 from dashboard.domain.quantity import NetworkId, Wei
-from dashboard.show.parts.health import network_part
-from dashboard.show.queries.queries import Desk
-from dashboard.show.queries.watcher_health import (
+from dashboard.show.parts.health_cards import network_part
+from dashboard.show.queries.health import (
     GIVES,
     REMEDIES,
     Health,
@@ -29,6 +28,7 @@ from dashboard.show.queries.watcher_health import (
     QuestionState,
     needs_of,
 )
+from dashboard.show.queries.page_queries import Desk
 from dashboard.show.text import size
 from dashboard.store.alerts.alert_status import PostStanding
 from dashboard.store.alerts.conditions import change

@@ -11,9 +11,9 @@ import pytest
 
 from dashboard.domain.clock_jump import ClockLeap
 from dashboard.domain.store_size import KindSize, StoreKind, StoreSize
-from dashboard.show.parts.health import growth, store_part, until_full, worker_part
-from dashboard.show.queries.queries import Desk
-from dashboard.show.queries.watcher_health import NOT_RENEWED, Health, needs_of
+from dashboard.show.parts.health_cards import growth, store_part, until_full, worker_part
+from dashboard.show.queries.health import NOT_RENEWED, Health, needs_of
+from dashboard.show.queries.page_queries import Desk
 from dashboard.store.alerts.alert_status import PostStanding
 from dashboard.store.engine.engine import Store
 from dashboard.store.engine.leases import Holder

@@ -12,8 +12,8 @@ from streamlit.testing.v1 import AppTest
 from dashboard.domain.observation import ExclusionAnswer
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.errors import StoreUnavailable
-from dashboard.show.queries import queries as desks
-from dashboard.show.queries.queries import Desk
+from dashboard.show.queries import page_queries
+from dashboard.show.queries.page_queries import Desk
 from dashboard.store.engine.engine import Store
 from dashboard.store.evidence.lookup_results import AnswersUnsaved, Unsaved
 from tests.browser.seeded_store import SIMULATED, seed, tx_hash
@@ -184,7 +184,7 @@ def look_up(desk: Desk, text: str) -> AppTest:
 
 def reopened(desk: Desk, lookup_id: str) -> AppTest:
     """Follow the link to a saved look-up."""
-    desks.register(desk)
+    page_queries.register(desk)
     script = "from dashboard.show.views import lookup\nlookup.page()"
     page = AppTest.from_string(script, default_timeout=20)
     page.query_params["list"] = lookup_id

@@ -16,10 +16,9 @@ from dashboard.domain.coverage import CoverageChange, Covered, Gap, GapCause, Wa
 from dashboard.domain.exclusion import RejectionStage
 from dashboard.domain.rejection_filter import RejectionFilter
 from dashboard.show.parts.rejection_filter import PERIODS
-from dashboard.show.queries.exports import rejections_csv
-from dashboard.show.queries.queries import Desk
-from dashboard.show.queries.rejections import Period, RejectionQuestions
-from dashboard.show.queries.source import Source
+from dashboard.show.queries.context import Source
+from dashboard.show.queries.page_queries import Desk
+from dashboard.show.queries.rejections import Period, RejectionQuestions, rejections_csv
 from dashboard.show.views.rejections import answer
 from dashboard.store.engine.engine import Store, open_store
 from dashboard.store.evidence.save_rejections import save_polled

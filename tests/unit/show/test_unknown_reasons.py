@@ -9,7 +9,7 @@ from typing import Final
 
 import pytest
 
-from dashboard.show.queries.queries import Desk
+from dashboard.show.queries.page_queries import Desk
 from dashboard.store.engine.engine import Store, open_store
 from dashboard.store.evidence.save_rejections import save_polled
 from dashboard.store.maintenance.migrate import migrate

@@ -12,7 +12,7 @@ import pytest
 from dashboard.domain.observation import Failure, FailureKind, GasObservation, Operation
 from dashboard.domain.quantity import NetworkId
 from dashboard.show.queries.network_status import NetworkCard
-from dashboard.show.queries.queries import Desk
+from dashboard.show.queries.page_queries import Desk
 from dashboard.store.engine.engine import Store, open_store
 from dashboard.store.evidence.save_rejections import save_polled
 from dashboard.store.maintenance.migrate import migrate

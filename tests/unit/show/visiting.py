@@ -10,27 +10,27 @@ from typing import Final
 from streamlit.testing.v1 import AppTest
 
 from dashboard.errors import StoreUnavailable
-from dashboard.show.queries import queries as desks
-from dashboard.show.queries.queries import Desk
+from dashboard.show.queries import page_queries
+from dashboard.show.queries.page_queries import Desk
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store
 
-_ALL_PAGES: Final = Path(desks.__file__).parents[1] / "main.py"
+_ALL_PAGES: Final = Path(page_queries.__file__).parents[1] / "main.py"
 _SCRIPT: Final = """
 import streamlit as st
-from dashboard.show.queries import queries as desks
+from dashboard.show.queries import page_queries
 from dashboard.show.parts.network_chooser import network_chooser
 from dashboard.show.views import lookup, {page}
 
 st.navigation([{page}.place(), lookup.place()])
-network_chooser(desks.current().networks)
+network_chooser(page_queries.current().networks)
 {page}.page()
 """
 
 
 def visit(page: str, desk: Desk, **address: str) -> AppTest:
     """Open a page with these parameters in its address."""
-    desks.register(desk)
+    page_queries.register(desk)
     opened = AppTest.from_string(_SCRIPT.format(page=page), default_timeout=20)
     for name, value in address.items():
         opened.query_params[name] = value
@@ -39,7 +39,7 @@ def visit(page: str, desk: Desk, **address: str) -> AppTest:
 
 def open_page(desk: Desk, *hashes: str) -> AppTest:
     """Run the script as a visitor of Overview or, with hashes in the address, of Lookup."""
-    desks.register(desk)
+    page_queries.register(desk)
     page = AppTest.from_file(str(_ALL_PAGES), default_timeout=20)
     if hashes:
         page.query_params["tx"] = list(hashes)

@@ -12,7 +12,7 @@ from dashboard.domain.reason import parse_reason
 from dashboard.domain.reason_names import name_of
 from dashboard.domain.rejection_filter import HashRange, RejectionFilter
 from dashboard.domain.search import parse_search
-from dashboard.show.parts.rejection import reason_words
+from dashboard.show.parts.rejection_table import reason_words
 from dashboard.show.text import short_hash
 from dashboard.store.engine.engine import Store
 from dashboard.store.evidence.save_rejections import save_polled

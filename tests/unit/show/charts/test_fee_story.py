@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dashboard.show.charts.fee_story import BusyCounts, busy_in_words, longest_usual_silence
-from dashboard.show.parts.fees import story_in_words
+from dashboard.show.parts.fee_summary import story_in_words
 from dashboard.show.time_ranges import SPANS
 from tests.builders import A_MOMENT, seconds
 from tests.unit.show.stories import STEP, a_step, a_story, in_columns

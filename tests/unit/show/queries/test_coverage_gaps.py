@@ -12,8 +12,8 @@ from dashboard.domain.coverage import CoverageChange, Covered, Gap, GapCause, Wa
 from dashboard.domain.credit import Spent
 from dashboard.domain.quantity import NetworkId
 from dashboard.show.queries.coverage_gaps import gaps_until
-from dashboard.show.queries.credits import Spending, in_words, spending
-from dashboard.show.queries.queries import Desk
+from dashboard.show.queries.health import Spending, spending, spending_in_words
+from dashboard.show.queries.page_queries import Desk
 from dashboard.store.engine.engine import Store
 from dashboard.store.monitoring.coverage import keep_coverage
 from dashboard.store.monitoring.credits import note_spent
@@ -124,4 +124,4 @@ def test_spending_is_told_of_today_and_of_this_month(store: Store, desk: Desk) -
     ],
 )
 def test_costs_are_said_in_words(spent: Spent, planned: int, words: str) -> None:
-    assert in_words(Spending(spent, spent), planned) == words
+    assert spending_in_words(Spending(spent, spent), planned) == words

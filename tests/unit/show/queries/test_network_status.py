@@ -16,8 +16,8 @@ from dashboard.show.queries.network_status import (
     NetworkCard,
     NetworkFigures,
     conclude_status,
+    network_summary,
 )
-from dashboard.show.queries.network_summary import answer
 from dashboard.store.monitoring.upstream_failures import StandingFailure
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
@@ -216,13 +216,13 @@ def test_answer_names_each_api_that_gives_no_answer(
     calm = conclude_status(figures(9), NOW)
     unanswered = conclude_status(replace(figures(9), failures=silent), NOW)
 
-    assert answer([calm, unanswered]) == f"No answer from: {named}."
+    assert network_summary([calm, unanswered]) == f"No answer from: {named}."
 
 
 def test_answer_waits_for_no_fees_where_none_are_watched() -> None:
     without_gas = conclude_status(NetworkFigures(replace(CARD, has_gas=False)), NOW)
 
-    assert answer([without_gas]) == "No network is busy or stale."
+    assert network_summary([without_gas]) == "No network is busy or stale."
 
 
 def test_longest_failure_of_each_kind_is_told_apart() -> None:
@@ -244,15 +244,15 @@ def test_overview_names_the_worst_first() -> None:
     busy = conclude_status(figures(11), NOW)
     stale = conclude_status(replace(figures(9), base_fee=seen(9, 9 * PERIOD)), NOW)
 
-    assert answer([busy, stale]) == "Stale: Net. Busy: Net."
+    assert network_summary([busy, stale]) == "Stale: Net. Busy: Net."
 
 
 def test_overview_calls_all_calm_only_if_all_are() -> None:
     calm = conclude_status(figures(9), NOW)
     flat = conclude_status(figures(*[7] * 30, threshold=7), NOW)
 
-    assert answer([calm]) == "Every network is calm."
-    assert answer([calm, flat]) == "No network is busy or stale."
+    assert network_summary([calm]) == "Every network is calm."
+    assert network_summary([calm, flat]) == "No network is busy or stale."
 
 
 def test_source_of_fees_is_named_by_who_told_them() -> None:

@@ -1,4 +1,4 @@
-"""Leaves of a long list: which one is shown, kept in the address."""
+"""Lists with filters: what is chosen is kept in the address, and one page of rows is shown."""
 
 from __future__ import annotations
 

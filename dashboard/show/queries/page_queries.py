@@ -14,24 +14,23 @@ from dashboard.domain.exclusion import StoredRejection
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.rejection_filter import RejectionFilter
 from dashboard.domain.track_list import ListedTransaction
-from dashboard.show.queries import store_reads
 from dashboard.show.queries.alerts import AlertQuestions
 from dashboard.show.queries.cache import Fresh
+from dashboard.show.queries.context import Source
 from dashboard.show.queries.fees import FeeQuestions
 from dashboard.show.queries.health import HealthQuestions
-from dashboard.show.queries.live_lookup import LookUp, ask_in_portions
-from dashboard.show.queries.lookups import LookupQuestions
+from dashboard.show.queries.lookup import LookUp, LookupQuestions, ask_in_portions
 from dashboard.show.queries.network_status import (
     NetworkCard,
     NetworkFigures,
     NetworkStatus,
     conclude_status,
+    read_network_figures,
 )
 from dashboard.show.queries.rejections import RejectionQuestions
 from dashboard.show.queries.senders import SenderQuestions
-from dashboard.show.queries.source import Source
 from dashboard.show.queries.tracked import TrackedQuestions
-from dashboard.show.queries.transaction_summary import Dossier
+from dashboard.show.queries.transaction_summary import Dossier, read_transaction_summaries
 from dashboard.store.engine.engine import Store
 from dashboard.store.rejections.search import search
 from dashboard.store.tracking.transactions import Tracking, is_tracked
@@ -107,7 +106,7 @@ class Desk:
     def dossiers(self, hashes: Sequence[TxHash]) -> tuple[Dossier, ...]:
         """Return what is known of each hash, in the order given, never from memory."""
         with self._store.read() as connection:
-            return tuple(store_reads.dossiers(connection, self.networks, hashes))
+            return tuple(read_transaction_summaries(connection, self.networks, hashes))
 
     @property
     def can_watch(self) -> bool:
@@ -141,9 +140,7 @@ class Desk:
     def _read_figures(self) -> tuple[NetworkFigures, ...]:
         now = self.now()
         with self._store.read() as connection:
-            return tuple(
-                store_reads.network_figures(connection, card, now) for card in self.networks
-            )
+            return tuple(read_network_figures(connection, card, now) for card in self.networks)
 
     def _read_rejections(
         self, limit: int, network_id: NetworkId | None

@@ -1,8 +1,9 @@
-"""The watched senders: a form that adds one, and the list that takes one away."""
+"""Senders: a form that watches one, the list of those watched, and those rejected most."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Final
 
 import streamlit as st
 
@@ -11,9 +12,11 @@ from dashboard.domain.quantity import Address, NetworkId
 from dashboard.domain.track_list import LONGEST_LABEL
 from dashboard.errors import InputError, StoreError
 from dashboard.show.parts.markup import Markup, element
-from dashboard.show.parts.states import notice
-from dashboard.show.queries.queries import Desk
-from dashboard.show.text import age, moment, sentence
+from dashboard.show.parts.notices import notice
+from dashboard.show.parts.table import table
+from dashboard.show.queries.page_queries import Desk
+from dashboard.show.text import age, moment, sentence, share
+from dashboard.store.rejections.counts import Counted
 from dashboard.store.tracking.senders import WatchedSender
 
 
@@ -72,3 +75,20 @@ def _change(change: Callable[[], bool]) -> None:
         notice("bad", "Nothing was changed.", f"{trouble} Try again in a moment.")
         return
     st.rerun()
+
+
+_RANKING_COLUMNS: Final = ("Sender", "Rejections", "Share")
+
+
+def sender_ranking(counted: Counted, length: str) -> Markup:
+    """Build the table; a sender leads to the same page with the same `length` of time."""
+    rows = [
+        (_link(each.key, length), f"{each.count:,}", share(each.count / counted.total))
+        for each in counted.groups
+    ]
+    return table(_RANKING_COLUMNS, rows, "Senders")
+
+
+def _link(sender: Address, length: str) -> Markup:
+    address = f"rejections?length={length.replace(' ', '+')}&text={sender}"
+    return element("a", str(sender), href=address, target="_self", class_="lw-hash")

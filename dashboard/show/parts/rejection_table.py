@@ -1,4 +1,4 @@
-"""Rejections: one row of the newest, and one version of a record in full."""
+"""Rejections: the newest as rows, many as a table, one version in full, and unknown reasons."""
 
 from __future__ import annotations
 
@@ -14,7 +14,11 @@ from dashboard.domain.foreign_text import visible
 from dashboard.domain.reason import Reason, ReasonKind, explain, overrun
 from dashboard.show.parts.badges import badge
 from dashboard.show.parts.markup import Markup, breakable, element, join
+from dashboard.show.parts.table import lookup_link, table
+from dashboard.show.queries.context import Source
+from dashboard.show.queries.network_status import NetworkCard
 from dashboard.show.text import age, moment, short_hash, span
+from dashboard.store.rejections.unread_reasons import UnparsedReason
 
 _ROW_REASON_LENGTH: Final = 160
 _SAME_TIME: Final = timedelta(minutes=1)
@@ -151,3 +155,67 @@ def _when(at: datetime, now: datetime) -> str:
 def _fact(name: str, value: str, style: str | None = None) -> Markup:
     said = element("dd", value, class_="lw-mono" if value.startswith("0x") else None)
     return element("div", element("dt", name), said, class_=style)
+
+
+_REJECTION_COLUMNS = ("Seen (UTC)", "Network", "Stage", "Module", "Lines", "Why", "Transaction")
+
+
+def rejection_table(rejections: Sequence[StoredRejection], source: Source) -> Markup:
+    """Build the table; times are absolute, so that a refresh changes nothing that stays true."""
+    rows = [_table_row(each, source) for each in rejections]
+    return table(_REJECTION_COLUMNS, rows, "Rejections")
+
+
+def _table_row(stored: StoredRejection, source: Source) -> tuple[Markup | str, ...]:
+    record = stored.record
+    reason = source.reason_of(stored)
+    wrong = f". {CLOCK_IS_WRONG}" if stored.is_dated_ahead else ""
+    dated = f"dated {moment(record.timestamp)} by the node{wrong}"
+    seen = join(
+        element("time", f"{stored.first_seen_at:%d %b %H:%M:%S}", title=dated),
+        element("small", f" {dated_apart(stored)}"),
+    )
+    return (
+        seen,
+        source.network_name(stored.network_id),
+        badge("bad", "✕", record.tx_rejection_stage),
+        breakable(reason.module or ""),
+        _lines(reason),
+        reason_words(reason),
+        lookup_link(record.tx_hash),
+    )
+
+
+def _lines(reason: Reason) -> Markup | str:
+    """Print lines needed of lines allowed, and by which factor that is too much."""
+    if reason.limit is None:
+        return ""
+    if reason.count is None:
+        return element("small", f"limit {reason.limit:,}", title=reason.limit_from)
+    factor = overrun(reason)
+    times = Markup() if factor is None else element("small", f"{factor:,.2f} ×")
+    return join(f"{reason.count:,} of {reason.limit:,} ", times)
+
+
+def coverage(cards: Sequence[NetworkCard]) -> str:
+    """Say which rejections can be seen at all."""
+    if cards and all(card.sees_all_reports for card in cards if card.has_exclusion):
+        return "Every rejection that nodes reported to this installation."
+    return "Of tracked transactions, and of nodes that report to this installation."
+
+
+_REASON_COLUMNS: Final = ("Reason as the network sent it", "Rejections", "Last seen (UTC)")
+_LONGEST_TEXT: Final = 400
+
+
+def unknown_reason_table(reasons: Sequence[UnparsedReason]) -> Markup:
+    """Build the table; the texts are foreign, and escaped."""
+    rows = [
+        (
+            element("code", visible(each.text, _LONGEST_TEXT)),
+            f"{each.count:,}",
+            element("time", moment(each.last_seen_at)),
+        )
+        for each in reasons
+    ]
+    return table(_REASON_COLUMNS, rows, "Unknown reasons")

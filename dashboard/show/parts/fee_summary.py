@@ -1,4 +1,4 @@
-"""Parts of the Fees page: what to pay, and what the chart says in words."""
+"""Fees in words: what to pay now, and what the chart shows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Letters as a table: what each told, to whom, whether it was sent, and with which answer."""
+"""Notifications as a table, open incidents as rows, and the form that sends again."""
 
 from __future__ import annotations
 
@@ -6,18 +6,26 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Final
 
+import streamlit as st
+
 from dashboard.domain.condition import State, SubjectKind, Transition
 from dashboard.domain.foreign_text import visible
 from dashboard.domain.notification import Delivery, Notice, NoticeState
 from dashboard.domain.quantity import NetworkId
 from dashboard.domain.reason import parse_reason
 from dashboard.domain.reason_names import name_of
+from dashboard.errors import StoreError
 from dashboard.show.parts.badges import badge
-from dashboard.show.parts.links import lookup_link
+from dashboard.show.parts.heading import section
 from dashboard.show.parts.markup import Markup, breakable, element, join
-from dashboard.show.parts.table import table
-from dashboard.show.queries.alerts import PostedNotice
-from dashboard.show.text import moment
+from dashboard.show.parts.notices import notice
+from dashboard.show.parts.table import lookup_link, table
+from dashboard.show.queries.alerts import GivenUp, PostedNotice
+from dashboard.show.queries.context import Source
+from dashboard.show.queries.page_queries import Desk
+from dashboard.show.text import moment, since_when
+from dashboard.store.alerts.alert_status import OpenIncident
+from dashboard.store.alerts.held_notifications import DeadLetters
 
 _COLUMNS: Final = ("Since (UTC)", "What", "To", "Was it sent?", "Answer")
 _STATES: Final = {
@@ -140,3 +148,61 @@ def _attempts(count: int) -> str:
 
 def _short(at: datetime) -> str:
     return f"{at:%d %b %H:%M:%S}"
+
+
+def incident_row(incident: OpenIncident, source: Source, now: datetime) -> Markup:
+    """Build the row."""
+    subject = incident.subject
+    since = since_when(incident.as_condition(), source.rule_of(subject), now)
+    return element(
+        "div",
+        state_badge(incident.state),
+        element("span", about(subject.kind, source.network_name(subject.network_id))),
+        element("span", since, class_="lw-end"),
+        class_="lw-row",
+    )
+
+
+_LATEST = 50
+_LONGEST_CHOICE = 80
+
+
+def resend_form(desk: Desk) -> None:
+    """Show what may be sent again, and do it."""
+    given_up = desk.alerts.given_up(_LATEST)
+    choices = _choices(given_up)
+    with st.container(key="card-resend", gap="small"):
+        section("Given up", "Put right what the mail server complained of, then send again.")
+        with st.form("resend", border=False):
+            chosen = st.selectbox(
+                "What to send again", tuple(choices), format_func=lambda each: choices[each]
+            )
+            is_pressed = st.form_submit_button("Send again", type="primary")
+        if is_pressed and chosen is not None:
+            _send_again(desk, chosen)
+
+
+def _choices(given_up: GivenUp) -> dict[DeadLetters, str]:
+    """Name each choice: first all to an address, then the latest one by one."""
+    by_address: dict[DeadLetters, str] = {
+        address: f"All {count:,} to {visible(address, _LONGEST_CHOICE)}"
+        for address, count in given_up.by_address.items()
+    }
+    return by_address | {each.notice_id: _named(each) for each in given_up.latest}
+
+
+def _named(letter: Notice) -> str:
+    subject = letter.transition.subject
+    what = f"{letter.transition.after} {subject.tx_hash or subject.kind}"
+    to = visible(letter.recipient.address, _LONGEST_CHOICE)
+    return f"{what} of {moment(letter.created_at)} to {to}"
+
+
+def _send_again(desk: Desk, which: DeadLetters) -> None:
+    try:
+        many = desk.alerts.send_again(which)
+    except StoreError as trouble:
+        notice("bad", "Nothing is sent again.", f"{trouble} Try again in a moment.")
+        return
+    waits = "1 mail waits" if many == 1 else f"{many:,} mails wait"
+    notice("calm", f"{waits} again.", "The worker sends what waits, usually within seconds.")

@@ -1,4 +1,4 @@
-"""The live question on a page: asked with its progress, stopped where wanted, and its outcome."""
+"""The live question on a page: its progress, a way to stop it, and its result."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ import streamlit as st
 
 from dashboard.domain.quantity import TxHash
 from dashboard.errors import StoreError
-from dashboard.show.parts.states import notice
-from dashboard.show.queries.live_lookup import AT_ONCE
-from dashboard.show.queries.queries import Desk
+from dashboard.show.parts.notices import notice
+from dashboard.show.queries.lookup import AT_ONCE
+from dashboard.show.queries.page_queries import Desk
 from dashboard.show.queries.transaction_summary import Dossier, with_unsaved
 from dashboard.show.text import age, sentence
 from dashboard.store.evidence.lookup_results import AnswersUnsaved, Unsaved

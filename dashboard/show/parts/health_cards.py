@@ -1,20 +1,21 @@
-"""Parts of the Health page: worker, mail, store, and the questions of one network."""
+"""The cards of the page Health: worker, mail, store, the questions to each network, and gaps."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Final
 
 from dashboard.domain.clock_jump import CONFIRMED_BY
+from dashboard.domain.coverage import Gap, GapCause, Watched
 from dashboard.domain.foreign_text import visible
 from dashboard.domain.notification import DeliveryResult
 from dashboard.domain.store_size import KindSize, StoreSize
 from dashboard.show.parts.badges import badge, simulated_badge
 from dashboard.show.parts.markup import Markup, element, join
 from dashboard.show.parts.table import table
-from dashboard.show.queries.credits import in_words
-from dashboard.show.queries.watcher_health import (
+from dashboard.show.queries.context import Source
+from dashboard.show.queries.health import (
     FREE_SPACE,
     GIVES,
     NOT_RENEWED,
@@ -24,6 +25,7 @@ from dashboard.show.queries.watcher_health import (
     QuestionState,
     is_disk_short,
     is_mail_late,
+    spending_in_words,
 )
 from dashboard.show.text import age, moment, moment_near, period, sentence, size, span
 from dashboard.store.engine.leases import Holder
@@ -36,7 +38,7 @@ _BADGES: Final = {
     QuestionState.FAILING: ("busy", "!", "Failing"),
     QuestionState.WAITING: ("mute", "…", "Not asked yet"),
 }
-_COLUMNS: Final = ("Question", "Last answer", "Asked", "State")
+_QUESTION_COLUMNS: Final = ("Question", "Last answer", "Asked", "State")
 _KIND_COLUMNS: Final = ("Kind", "Size", "Growth")
 _TEN_YEARS: Final = timedelta(days=3650)
 _OUTCOME_LENGTH: Final = 300
@@ -213,18 +215,18 @@ def network_part(health: NetworkHealth, now: datetime) -> Markup:
     if not health.questions:
         what = "It has no gas, node or exclusion endpoint, so nothing is asked: add one to it."
         return join(head, element("p", what, class_="lw-lede"))
-    rows = [_row(question, now) for question in health.questions]
+    rows = [_question_row(question, now) for question in health.questions]
     failures = (_trouble(each, now) for each in health.questions)
     questions = element(
-        "div", table(_COLUMNS, rows, f"Questions to {card.name}"), class_="lw-spaced"
+        "div", table(_QUESTION_COLUMNS, rows, f"Questions to {card.name}"), class_="lw-spaced"
     )
     costs = Markup()
     if health.spending.this_month.calls:
-        costs = _paragraph(in_words(health.spending, card.planned_credits))
+        costs = _paragraph(spending_in_words(health.spending, card.planned_credits))
     return join(head, *failures, questions, costs)
 
 
-def _row(question: Question, now: datetime) -> list[str]:
+def _question_row(question: Question, now: datetime) -> list[str]:
     answered = question.answered_at
     last = (
         element("time", age(answered, now), title=moment(answered)) if answered else Markup("never")
@@ -278,3 +280,32 @@ def _holder_name(name: str) -> str:
     """Name a process by what a person can find it by; workers call themselves host/process/id."""
     parts = name.split("/")
     return f"process {parts[1]} on {parts[0]}" if len(parts) == _PARTS_OF_HOLDER else name
+
+
+_GAP_COLUMNS: Final = ("Network", "What", "From (UTC)", "Until", "Length", "Why")
+_REASON_LENGTH: Final = 200
+_WATCHED_NAMES: Final = {Watched.FEES: "Fees", Watched.REJECTIONS: "Rejections"}
+_NO_WORKER: Final = "No worker ran"
+
+
+def gap_table(gaps: Sequence[Gap], source: Source, now: datetime) -> Markup:
+    """Build the table."""
+    return table(
+        _GAP_COLUMNS, [_gap_row(gap, source, now) for gap in gaps], "Gaps in what was watched"
+    )
+
+
+def _gap_row(gap: Gap, source: Source, now: datetime) -> tuple[Markup | str, ...]:
+    ends = badge("busy", "!", "Lasts") if gap.ends_at is None else _gap_time(gap.ends_at)
+    return (
+        source.network_name(gap.network_id),
+        _WATCHED_NAMES[gap.watched],
+        _gap_time(gap.begins_at),
+        ends,
+        span(gap.length(now)),
+        _NO_WORKER if gap.cause is GapCause.NOT_WATCHED else visible(gap.reason, _REASON_LENGTH),
+    )
+
+
+def _gap_time(at: datetime) -> Markup:
+    return element("time", f"{at:%d %b %H:%M:%S}", title=moment(at))

@@ -10,9 +10,9 @@ import pytest
 
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.verdict import VerdictKind
+from dashboard.show.queries.customer_answer import customer_answer
 from dashboard.show.queries.network_status import Activity
-from dashboard.show.queries.queries import Desk
-from dashboard.show.queries.transaction_summary import answer_to_pass_on
+from dashboard.show.queries.page_queries import Desk
 from dashboard.store.engine.engine import Store
 from dashboard.store.tracking.transactions import Tracking, tracked
 from tests.browser.seeded_store import SILENT, SIMULATED, seed, tx_hash
@@ -92,10 +92,10 @@ def test_hash_that_nobody_asked_about_is_not_checked_yet(desk: Desk) -> None:
     assert not dossier.was_asked
 
 
-def test_answer_to_pass_on_says_verdict_reason_and_next_steps(desk: Desk) -> None:
+def test_customer_answer_says_verdict_reason_and_next_steps(desk: Desk) -> None:
     (dossier,) = desk.dossiers([tx_hash(2)])
 
-    answer = answer_to_pass_on(dossier, NOW)
+    answer = customer_answer(dossier, NOW)
 
     assert f"Transaction {tx_hash(2)}" in answer
     assert "Devnet (simulated network): rejected." in answer
@@ -104,10 +104,10 @@ def test_answer_to_pass_on_says_verdict_reason_and_next_steps(desk: Desk) -> Non
     assert answer.endswith("As of 2026-11-20 12:00:00 UTC.")
 
 
-def test_answer_to_pass_on_shows_unseen_characters_as_codes(desk: Desk) -> None:
+def test_customer_answer_shows_unseen_characters_as_codes(desk: Desk) -> None:
     (dossier,) = desk.dossiers([tx_hash(3)])
 
-    answer = answer_to_pass_on(dossier, NOW)
+    answer = customer_answer(dossier, NOW)
 
     assert "\u202e" not in answer
     assert "\r" not in answer

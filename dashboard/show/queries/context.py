@@ -1,4 +1,4 @@
-"""What every page's questions are answered from."""
+"""What the queries of every page are answered from."""
 
 from __future__ import annotations
 

@@ -1,16 +1,16 @@
-"""What the page Lookup asks beside what is known of each hash: saved look-ups, and known hashes."""
+"""What the page Lookup asks: what a paste stands for, saved look-ups, and the live question."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from typing import Final
+from typing import Final, TypeAlias
 
 from dashboard.domain.paste import Paste, WrongText
-from dashboard.domain.quantity import TxHash
+from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.rejection_filter import RejectionFilter
 from dashboard.domain.search import LONGEST_SEARCH, bare_beginning, parse_search
-from dashboard.show.queries.source import Source
+from dashboard.show.queries.context import Source
 from dashboard.store.engine.connection import Connection
 from dashboard.store.rejections.search import search
 from dashboard.store.tracking.saved_lookups import save_lookup, saved_lookup
@@ -73,3 +73,23 @@ def _known(connection: Connection, text: str, *, is_alone: bool) -> list[TxHash]
         tracked = TrackedFilter(tx_hashes=hashes, text=words)
         known += [each.tx_hash for each in search_tracked(connection, tracked, MOST_FOUND)]
     return list(dict.fromkeys(known))[:MOST_FOUND]
+
+
+LookUp: TypeAlias = Callable[[tuple[TxHash, ...], NetworkId | None], None]
+"""Ask upstream about hashes now, on one network or all, and store what it said.
+
+It has a deadline of its own and raises nothing for upstream trouble.
+"""
+
+AT_ONCE: Final = 500
+"""Hashes of one question: what a gateway answers within its deadline, also in small batches."""
+
+
+def ask_in_portions(
+    look_up: LookUp, hashes: Sequence[TxHash], network_id: NetworkId | None = None
+) -> Iterator[int]:
+    """Ask about many hashes, each portion within a deadline of its own; yield how many are done."""
+    for begin in range(0, len(hashes), AT_ONCE):
+        some = tuple(hashes[begin : begin + AT_ONCE])
+        look_up(some, network_id)
+        yield begin + len(some)

@@ -8,8 +8,9 @@ import streamlit as st
 
 from dashboard.show.parts.badges import badge, simulated_badge, verdict_badge
 from dashboard.show.parts.markup import Markup, element, join
-from dashboard.show.parts.rejection import version_in_full
-from dashboard.show.queries.transaction_summary import Dossier, Finding, answer_to_pass_on
+from dashboard.show.parts.rejection_table import version_in_full
+from dashboard.show.queries.customer_answer import customer_answer
+from dashboard.show.queries.transaction_summary import Dossier, Finding
 
 
 def dossier_card(dossier: Dossier, now: datetime, *, is_alone: bool) -> None:
@@ -24,7 +25,7 @@ def dossier_card(dossier: Dossier, now: datetime, *, is_alone: bool) -> None:
         for finding in dossier.telling_findings():
             _finding(finding, now)
         with st.expander("Answer to pass on", is_alone, icon=":material/content_copy:"):
-            st.code(answer_to_pass_on(dossier, now), language=None, wrap_lines=True)
+            st.code(customer_answer(dossier, now), language=None, wrap_lines=True)
 
 
 def _finding(finding: Finding, now: datetime) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from dashboard.detect.holding import ConditionRules, Sight, conclude
 from dashboard.domain.condition import Condition, Subject, SubjectKind
-from dashboard.show.queries.incidents import since_when
+from dashboard.show.text import since_when
 from tests.builders import A_MOMENT, A_NETWORK, an_id, seconds
 
 HELD = [each for each in SubjectKind if each is not SubjectKind.TRANSACTION]

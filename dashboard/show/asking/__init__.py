@@ -1,1 +1,0 @@
-"""One file per page: the questions that only this page asks of the store."""

@@ -1,0 +1,133 @@
+"""Notices in place of content or beside it: empty, in trouble, simulated, ignored, unusable."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Final
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from dashboard.domain.foreign_text import visible
+from dashboard.domain.paste import Paste, WrongText
+from dashboard.errors import StoreError
+from dashboard.show.parts.markup import Markup, element, join
+from dashboard.show.queries.network_status import NetworkCard
+from dashboard.show.text import sentence
+
+
+def empty(headline: str, what_to_do: str) -> None:
+    """Say that there is nothing yet, and what brings something."""
+    st.html(
+        element("div", element("strong", headline), element("span", what_to_do), class_="lw-empty")
+    )
+
+
+def no_network() -> None:
+    """Say that nothing is watched, and how that changes."""
+    empty(
+        "No network is configured",
+        "Add one under [networks] in linewatch.toml, or start with no configuration at all "
+        "to try the simulated devnet.",
+    )
+
+
+def notice(kind: str, headline: str, text: str) -> None:
+    """Show one sentence in a box; `kind` is bad, busy, calm, simulated or empty."""
+    role = "alert" if kind == "bad" else None
+    strong = element("strong", headline)
+    st.html(element("p", join(strong, " ", text), class_=f"lw-notice {kind}", role=role))
+
+
+@contextmanager
+def store_trouble_shown() -> Iterator[None]:
+    """Turn trouble with the store into a notice where the content would be."""
+    try:
+        yield
+    except StoreError as trouble:
+        notice(
+            "bad",
+            "The store cannot be read.",
+            f"{sentence(str(trouble))} This page tries again by itself; "
+            "if it lasts, look at the log of the worker and at the disk.",
+        )
+
+
+def simulated_mark(cards: Sequence[NetworkCard]) -> None:
+    """Say on every page which networks are simulated."""
+    *others, last = [card.name for card in cards if card.is_simulated] or [""]
+    if last:
+        names = f"{', '.join(others)} and {last} are chains" if others else f"{last} is a chain"
+        notice(
+            "simulated",
+            "Simulated data.",
+            f"{names} that Linewatch makes up on this machine, to try it without an account. "
+            "No real network is involved.",
+        )
+
+
+_LONGEST_PARAMETER: Final = 60
+_MOST_NAMED_PARAMETERS: Final = 5
+
+
+@contextmanager
+def wrong_parameters_told(place: DeltaGenerator, known: frozenset[str]) -> Iterator[None]:
+    """Tell in `place` what parameters of the address the page drawn meanwhile could not use.
+
+    A parameter belongs to a widget of the same key, or is `known`. Streamlit takes one whose
+    value is no choice of its widget out of the address, as it does with the usual choice.
+    """
+    asked = st.query_params.to_dict()
+    yield
+    wrong = [
+        said for name, value in asked.items() if (said := _wrong_parameter(name, value, known))
+    ]
+    if wrong:
+        more = (
+            f"; and {len(wrong) - _MOST_NAMED_PARAMETERS} more"
+            if len(wrong) > _MOST_NAMED_PARAMETERS
+            else ""
+        )
+        with place:
+            said = f"{'; '.join(wrong[:_MOST_NAMED_PARAMETERS])}{more}."
+            notice("busy", "Part of the address was ignored:", said)
+
+
+def _wrong_parameter(name: str, value: str, known: frozenset[str]) -> str | None:
+    if not value:
+        return None
+    shown = visible(name, _LONGEST_PARAMETER)
+    if name not in st.session_state:
+        return None if name in known else f"{shown} is no parameter of this page"
+    if name in st.query_params or str(st.session_state[name]) == value:
+        return None
+    return f"{visible(value, _LONGEST_PARAMETER)} is no choice for {shown} here"
+
+
+_MOST_TEXTS: Final = 20
+_LONGEST_TEXT: Final = 80
+
+
+def wrong_texts(paste: Paste) -> None:
+    """Name each piece that is no hash, with the reason; say how many hashes came twice."""
+    if paste.wrong:
+        more = len(paste.wrong) - _MOST_TEXTS
+        rest = element("li", f"and {more} more") if more > 0 else Markup()
+        named = [_text_error(wrong) for wrong in paste.wrong[:_MOST_TEXTS]]
+        headline = element("strong", _unusable(len(paste.wrong)))
+        listed = element("ul", *named, rest)
+        st.html(element("div", headline, listed, class_="lw-notice bad", role="alert"))
+    if paste.repeated:
+        many = "1 duplicate was" if paste.repeated == 1 else f"{paste.repeated:,} duplicates were"
+        said = f"{many} left out."
+        st.html(element("p", said, class_="lw-quiet"))
+
+
+def _unusable(count: int) -> str:
+    return "One piece cannot be used:" if count == 1 else f"{count} pieces cannot be used:"
+
+
+def _text_error(wrong: WrongText) -> Markup:
+    text = element("code", visible(wrong.text, _LONGEST_TEXT))
+    return element("li", join(f"Line {wrong.line}: ", text, f" {wrong.why}."))
