@@ -25,7 +25,7 @@ from dashboard.show.queries.transaction_summary import (
     read_transaction_summaries,
     with_unsaved,
 )
-from dashboard.store.evidence.lookup_results import AnswersUnsaved, Unsaved
+from dashboard.store.evidence.record_answers import AnswersUnsaved, Unsaved
 from dashboard.wiring.live import live_question
 
 _SHOWN = 80

@@ -16,7 +16,7 @@ from dashboard.poll.lease import Term
 from dashboard.store.alerts.conditions import change, condition
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store
-from dashboard.store.evidence.lookup_results import record_asked
+from dashboard.store.evidence.record_answers import record_asked
 from dashboard.store.evidence.save_rejections import save_polled
 from dashboard.store.monitoring.credits import note_spent
 from dashboard.store.tracking.cohorts import Cohort, Watch, cohorts_of, watches

@@ -23,7 +23,7 @@ from dashboard.poll.exclusion_records import keep_news
 from dashboard.poll.inclusion import InclusionAsker
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store
-from dashboard.store.evidence.lookup_results import AnswersUnsaved, Unsaved, record_answers
+from dashboard.store.evidence.record_answers import AnswersUnsaved, Unsaved, record_answers
 from dashboard.store.evidence.save_rejections import save_polled
 from dashboard.store.monitoring.credits import note_spent
 from dashboard.store.tracking.follow_ups import inclusion_questions, keep_inclusion_answers

@@ -22,8 +22,8 @@ from dashboard.serve.subscriptions.subscription import Terms
 from dashboard.serve.transport.connection_limits import ConnectionLimits
 from dashboard.serve.transport.freshness import LastLook
 from dashboard.store.engine.engine import Store
-from dashboard.store.rejections.fast_lookup import RejectionReader
 from dashboard.store.rejections.known_hashes import KnownHashes
+from dashboard.store.rejections.lookup import RejectionReader
 from dashboard.upstream.blocks import ChainFees
 from dashboard.upstream.node_status import Standing
 

@@ -19,7 +19,7 @@ from dashboard.store.engine.engine import database_of, stored_revision
 from dashboard.store.monitoring.sizes import clock_leap, last_measured
 from dashboard.store.monitoring.table_sizes import room
 from dashboard.store.monitoring.upstream_failures import answered_at
-from dashboard.store.rejections.counters import how_many
+from dashboard.store.rejections.counts import how_many
 from dashboard.store.schema import (
     cohorts,
     deliveries,

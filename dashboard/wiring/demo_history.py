@@ -23,7 +23,7 @@ from dashboard.store.fees.import_history import (
     keep_gas_history,
     other_networks,
 )
-from dashboard.store.rejections.reports import LocatedReport
+from dashboard.store.rejections.save import LocatedReport
 from dashboard.wiring.clock import utc_now
 from dashboard.wiring.migration import migrate_store
 from dashboard.wiring.store import open_checked_store

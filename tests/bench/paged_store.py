@@ -21,10 +21,10 @@ from dashboard.domain.quantity import Address, NetworkId, TxHash
 from dashboard.show.queries.network_status import NetworkCard
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store, open_store
-from dashboard.store.evidence.lookup_results import record_answers
+from dashboard.store.evidence.record_answers import record_answers
 from dashboard.store.maintenance.migrate import migrate
-from dashboard.store.rejections.counter_updates import rebuild_tallies
-from dashboard.store.rejections.versions import row_of_record
+from dashboard.store.rejections.counters import rebuild_tallies
+from dashboard.store.rejections.save import row_of_record
 from dashboard.store.schema import (
     REVISION,
     conditions,

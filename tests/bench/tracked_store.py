@@ -13,7 +13,7 @@ from dashboard.domain.observation import ExclusionAnswer
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.store.engine.engine import Store, database_of
 from dashboard.store.engine.portions import portions
-from dashboard.store.evidence.lookup_results import record_asked
+from dashboard.store.evidence.record_answers import record_asked
 from dashboard.store.tracking.cohorts import cohorts_of, watches
 from dashboard.store.tracking.poll_results import Asked
 from dashboard.store.tracking.transactions import TrackRequest, track_all

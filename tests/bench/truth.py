@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from dashboard.domain.exclusion import RejectedTransaction, RejectionStage
 from dashboard.domain.quantity import Address, NetworkId, TxHash
-from dashboard.store.rejections.versions import version_digest
+from dashboard.store.rejections.save import version_digest
 from dashboard.wire.exclusion import encode_record
 
 NETWORK: Final = NetworkId(59144)

@@ -13,7 +13,7 @@ from dashboard.store.alerts.outbox import bury, defer, expand, mark_sent, unexpa
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store
 from dashboard.store.engine.leases import acquire
-from dashboard.store.rejections.versions import versions
+from dashboard.store.rejections.read import versions
 from dashboard.store.tracking.transactions import TrackRequest, track
 from tests.browser.seeded_store import HOSTILE, SILENT, SIMULATED, tx_hash
 from tests.builders import an_id

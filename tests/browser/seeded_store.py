@@ -24,7 +24,7 @@ from dashboard.domain.quantity import Address, NetworkId, TxHash, Wei
 from dashboard.show.queries.network_status import NetworkCard
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store, open_store
-from dashboard.store.evidence.lookup_results import record_answers
+from dashboard.store.evidence.record_answers import record_answers
 from dashboard.store.evidence.save_rejections import save_polled
 from dashboard.store.maintenance.migrate import migrate
 from dashboard.store.monitoring.coverage import keep_coverage

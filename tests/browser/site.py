@@ -17,7 +17,7 @@ from dashboard.show.queries.page_queries import Desk
 from dashboard.show.web.headers import StrictHeaders
 from dashboard.show.web.site_map import SiteMap
 from dashboard.store.engine.engine import Store
-from dashboard.store.evidence.lookup_results import record_answers
+from dashboard.store.evidence.record_answers import record_answers
 from dashboard.store.monitoring.sizes import measure, note_size
 from tests.browser.seeded_post import seed_post
 from tests.browser.seeded_store import FLAT, SILENT, SIMULATED, seed, utc_now

@@ -17,12 +17,11 @@ from dashboard.store.alerts.conditions import change, condition
 from dashboard.store.alerts.outbox import defer, expand, mark_sent, unexpanded
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.leases import acquire
-from dashboard.store.evidence.lookup_results import record_answers
+from dashboard.store.evidence.record_answers import record_answers
 from dashboard.store.evidence.save_rejections import save_polled, save_reports
 from dashboard.store.observations import save_gas
-from dashboard.store.rejections.reports import LocatedReport
-from dashboard.store.tracking.edit import untrack
-from dashboard.store.tracking.transactions import TrackRequest, track_all
+from dashboard.store.rejections.save import LocatedReport
+from dashboard.store.tracking.transactions import TrackRequest, track_all, untrack
 from tests.builders import (
     A_MOMENT,
     A_NETWORK,

@@ -15,8 +15,8 @@ from sqlalchemy import create_engine
 from dashboard.store.engine.engine import open_store
 from dashboard.store.maintenance.migrate import configuration
 from dashboard.store.maintenance.verify import verify
-from dashboard.store.rejections.counter_levels import Level
-from dashboard.store.rejections.versions import version_digest
+from dashboard.store.rejections.counter_steps import Level
+from dashboard.store.rejections.save import version_digest
 from dashboard.store.schema import REVISION
 from dashboard.store.schema.columns import milliseconds_of
 from dashboard.store.tracking.transactions import is_tracked

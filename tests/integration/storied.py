@@ -16,7 +16,7 @@ from dashboard.store.alerts.conditions import change
 from dashboard.store.alerts.outbox import expand, mark_sent, recent_notices, unexpanded
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store, open_store
-from dashboard.store.evidence.lookup_results import record_answers
+from dashboard.store.evidence.record_answers import record_answers
 from dashboard.store.evidence.save_rejections import save_polled
 from dashboard.store.maintenance.migrate import migrate
 from dashboard.store.observations import save_gas

@@ -30,7 +30,7 @@ from dashboard.poll.inclusion import (
 from dashboard.poll.lease import Lease
 from dashboard.poll.receipt_schedule import Schedule
 from dashboard.store.engine.engine import Store, open_store
-from dashboard.store.evidence.lookup_results import evidence
+from dashboard.store.evidence.evidence import evidence
 from dashboard.store.evidence.save_rejections import save_polled, save_report
 from dashboard.store.maintenance.migrate import migrate
 from dashboard.store.tracking.transactions import TrackRequest, track

@@ -18,7 +18,7 @@ from dashboard.domain.exclusion import (
     StoredRejection,
 )
 from dashboard.domain.quantity import NetworkId, TxHash
-from dashboard.store.rejections.reports import LocatedReport
+from dashboard.store.rejections.save import LocatedReport
 
 _HOUR: Final = timedelta(hours=1)
 

@@ -18,13 +18,12 @@ from dashboard.domain.reason import ReasonKind, parse_reason
 from dashboard.domain.rejection_filter import HashRange, RejectionFilter
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store
-from dashboard.store.rejections.arrivals import Page, every_arrival, last_place, page, versions_of
-from dashboard.store.rejections.counters import arrivals, causes, how_many
-from dashboard.store.rejections.counts import Grouping, count_by
-from dashboard.store.rejections.fast_lookup import RejectionReader
+from dashboard.store.rejections.archive import Page, every_arrival, last_place, page, versions_of
+from dashboard.store.rejections.counts import Grouping, arrivals, causes, count_by, how_many
+from dashboard.store.rejections.lookup import RejectionReader
+from dashboard.store.rejections.read import newest, versions, visible, visible_version
 from dashboard.store.rejections.search import search
-from dashboard.store.rejections.unread_reasons import unparsed_reasons
-from dashboard.store.rejections.versions import newest, versions, visible, visible_version
+from dashboard.store.rejections.unparsed_reasons import unparsed_reasons
 from tests.model.archive import Archive
 from tests.model.turns import Turn
 from tests.model.world import HASHES, NETWORKS, SENDERS

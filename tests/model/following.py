@@ -10,7 +10,7 @@ from typing import Final, TypeAlias
 
 from dashboard.domain.follow_up import FollowUp, Inclusion, InclusionAnswer, InclusionQuestion
 from dashboard.domain.quantity import NetworkId, TxHash
-from dashboard.store.rejections.reports import Place
+from dashboard.store.rejections.save import Place
 from tests.model.archive import Archive
 from tests.model.world import NETWORKS
 

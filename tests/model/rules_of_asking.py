@@ -16,13 +16,12 @@ from dashboard.domain.observation import ExclusionAnswer, Failure
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.poll.exclusion_records import keep_news
 from dashboard.store.engine.connection import Connection
-from dashboard.store.evidence.lookup_results import record_answers, record_asked
+from dashboard.store.evidence.record_answers import record_answers, record_asked
 from dashboard.store.evidence.save_rejections import save_reports
-from dashboard.store.rejections.reports import LocatedReport
+from dashboard.store.rejections.save import LocatedReport
 from dashboard.store.tracking.cohorts import cohorts_of, watches
-from dashboard.store.tracking.edit import Remarks, amend, untrack
 from dashboard.store.tracking.poll_results import Asked
-from dashboard.store.tracking.transactions import TrackRequest, track_all
+from dashboard.store.tracking.transactions import Remarks, TrackRequest, amend, track_all, untrack
 from tests.model.machine import Memory, Part, StoreMachine
 from tests.model.world import (
     NETWORKS,

@@ -10,10 +10,9 @@ from dashboard.domain.observation import ExclusionAnswer, Failure, Operation
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.verdict import Evidence
 from dashboard.store.monitoring.upstream_failures import StandingFailure
-from dashboard.store.rejections.reports import Place
-from dashboard.store.tracking.edit import Remarks
+from dashboard.store.rejections.save import Place
 from dashboard.store.tracking.search import Standing, TrackedFilter
-from dashboard.store.tracking.transactions import TrackedTransaction, TrackRequest
+from dashboard.store.tracking.transactions import Remarks, TrackedTransaction, TrackRequest
 from dashboard.store.tracking.transactions import Tracking as Became
 from tests.model.archive import Archive
 from tests.model.following import Ends

@@ -13,9 +13,9 @@ from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.rejection_filter import HashRange
 from dashboard.domain.verdict import Evidence, VerdictKind, conclude
 from dashboard.store.engine.connection import Connection
-from dashboard.store.evidence.lookup_results import evidence
+from dashboard.store.evidence.evidence import evidence
 from dashboard.store.monitoring.upstream_failures import failing
-from dashboard.store.rejections.reports import watched_among
+from dashboard.store.rejections.save import watched_among
 from dashboard.store.tracking.cohorts import cohorts_of, watches
 from dashboard.store.tracking.follow_ups import follow_ups_of, inclusion_questions, open_follow_ups
 from dashboard.store.tracking.search import (

@@ -17,7 +17,7 @@ from dashboard.domain.exclusion import (
 )
 from dashboard.domain.observation import ExclusionAnswer, Failure, FailureKind
 from dashboard.domain.quantity import Address, TxHash
-from dashboard.store.rejections.reports import LocatedReport
+from dashboard.store.rejections.save import LocatedReport
 from tests.builders import A_NETWORK, ANOTHER_NETWORK, a_report, an_address
 
 NETWORKS: Final = (A_NETWORK, ANOTHER_NETWORK)

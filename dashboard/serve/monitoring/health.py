@@ -15,7 +15,7 @@ from dashboard.domain.quantity import TxHash
 from dashboard.errors import StoreError
 from dashboard.serve.dependencies import ServeServices
 from dashboard.serve.gas.followed_networks import NetworkFees
-from dashboard.store.rejections.versions import visible
+from dashboard.store.rejections.read import visible
 
 _ANY_HASH: Final = TxHash(bytes(TxHash.LENGTH))
 _STALLED_AFTER_BLOCKS: Final = 10

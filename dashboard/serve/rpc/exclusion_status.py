@@ -16,9 +16,9 @@ from dashboard.logs import get_logger
 from dashboard.serve.dependencies import ServeServices
 from dashboard.serve.keys.key_ring import ApiKey
 from dashboard.serve.rpc.dispatch import Outcome
-from dashboard.store.rejections.fast_lookup import TooManyVersions
 from dashboard.store.rejections.known_hashes import load_heads
-from dashboard.store.rejections.versions import visible
+from dashboard.store.rejections.lookup import TooManyVersions
+from dashboard.store.rejections.read import visible
 from dashboard.wire.exclusion import decode_hash_param, encode_record
 from dashboard.wire.jsonrpc_errors import RpcFault
 from dashboard.wire.status_requests import Lookup

@@ -16,7 +16,7 @@ from dashboard.serve.keys.key_ring import ApiKey
 from dashboard.serve.rpc.dispatch import LARGEST_ANSWER, Method, Outcome
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import installation_id
-from dashboard.store.rejections.arrivals import Page, last_place, page, versions_of
+from dashboard.store.rejections.archive import Page, last_place, page, versions_of
 from dashboard.store.rejections.counts import Grouping, count_by
 from dashboard.wire.cursor import decode_cursor, encode_cursor
 from dashboard.wire.jsonrpc_errors import RpcFault

@@ -21,8 +21,8 @@ from dashboard.serve.rpc.group_commit import GroupCommit, TooManyWaiting
 from dashboard.store.alerts.conditions import change, condition
 from dashboard.store.engine.connection import Connection
 from dashboard.store.evidence.save_rejections import save_reports
-from dashboard.store.rejections.reports import LocatedReport, Place, watched_among
-from dashboard.store.rejections.versions import visible_version
+from dashboard.store.rejections.read import visible_version
+from dashboard.store.rejections.save import LocatedReport, Place, watched_among
 from dashboard.store.tracking.senders import labels_of_watched
 from dashboard.store.tracking.transactions import TrackRequest, track_all
 from dashboard.wire.exclusion import encode_saved

@@ -16,7 +16,7 @@ from dashboard.serve.rpc.dispatch import Outcome, SessionMethod
 from dashboard.serve.rpc.rejection_queries import place_of
 from dashboard.serve.subscriptions.subscription import Session, Subscription
 from dashboard.store.engine.engine import installation_id
-from dashboard.store.rejections.arrivals import last_place
+from dashboard.store.rejections.archive import last_place
 from dashboard.wire.jsonrpc_errors import RpcFault
 from dashboard.wire.rejection_query import (
     SubscribeQuestion,

@@ -19,7 +19,7 @@ from dashboard.errors import StoreError
 from dashboard.logs import get_logger
 from dashboard.serve.subscriptions.subscription import Subscription
 from dashboard.store.engine.engine import Store, installation_id
-from dashboard.store.rejections.arrivals import Page, every_arrival, last_place, page
+from dashboard.store.rejections.archive import Page, every_arrival, last_place, page
 from dashboard.wire.rejection_results import LARGEST_ANSWER, encode_rejection, within_bounds
 
 PERIOD: Final = timedelta(milliseconds=50)

@@ -16,7 +16,7 @@ from dashboard.show.queries.lookup import AT_ONCE
 from dashboard.show.queries.page_queries import Desk
 from dashboard.show.queries.transaction_summary import Dossier, with_unsaved
 from dashboard.show.text import age, sentence
-from dashboard.store.evidence.lookup_results import AnswersUnsaved, Unsaved
+from dashboard.store.evidence.record_answers import AnswersUnsaved, Unsaved
 
 _ASKED: Final = "asked"
 

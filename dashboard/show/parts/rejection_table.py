@@ -18,7 +18,7 @@ from dashboard.show.parts.table import lookup_link, table
 from dashboard.show.queries.context import Source
 from dashboard.show.queries.network_status import NetworkCard
 from dashboard.show.text import age, moment, short_hash, span
-from dashboard.store.rejections.unread_reasons import UnparsedReason
+from dashboard.store.rejections.unparsed_reasons import UnparsedReason
 
 _ROW_REASON_LENGTH: Final = 160
 _SAME_TIME: Final = timedelta(minutes=1)

@@ -20,7 +20,7 @@ from dashboard.show.queries.page_queries import Desk
 from dashboard.show.queries.tracked import TrackedEntry
 from dashboard.show.queries.transaction_summary import Finding
 from dashboard.show.text import age, moment, moment_near, short_hash
-from dashboard.store.tracking.edit import Remarks
+from dashboard.store.tracking.transactions import Remarks
 
 
 def tracked_list(

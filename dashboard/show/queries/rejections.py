@@ -18,10 +18,16 @@ from dashboard.show.queries.cache import Fresh
 from dashboard.show.queries.context import Source
 from dashboard.show.queries.coverage_gaps import Stretch, overlap, unwatched
 from dashboard.show.text import moment
-from dashboard.store.rejections.counters import Arrivals, arrivals, causes, how_many
-from dashboard.store.rejections.counts import Counted, rank_senders
-from dashboard.store.rejections.pagination import leaf
-from dashboard.store.rejections.unread_reasons import UnparsedReason, unparsed_reasons
+from dashboard.store.rejections.counts import (
+    Arrivals,
+    Counted,
+    arrivals,
+    causes,
+    how_many,
+    rank_senders,
+)
+from dashboard.store.rejections.search import leaf
+from dashboard.store.rejections.unparsed_reasons import UnparsedReason, unparsed_reasons
 
 MOST_EXPORTED: Final = 20_000
 """Rejections in one CSV file."""

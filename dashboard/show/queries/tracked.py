@@ -14,7 +14,6 @@ from dashboard.show.queries.cache import Fresh
 from dashboard.show.queries.context import Source
 from dashboard.show.queries.transaction_summary import Dossier, read_transaction_summaries
 from dashboard.store.engine.connection import Connection
-from dashboard.store.tracking.edit import Remarks, amend, untrack
 from dashboard.store.tracking.search import (
     Standing,
     TrackedFilter,
@@ -22,10 +21,13 @@ from dashboard.store.tracking.search import (
     search_tracked,
 )
 from dashboard.store.tracking.transactions import (
+    Remarks,
     TrackedTransaction,
     Tracking,
     TrackRequest,
+    amend,
     track_all,
+    untrack,
 )
 
 _SHARED_FOR: Final = timedelta(seconds=2)

@@ -16,8 +16,9 @@ from dashboard.domain.verdict import Evidence, Verdict, VerdictKind, conclude
 from dashboard.show.queries.network_status import NetworkCard
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.portions import portions
-from dashboard.store.evidence.lookup_results import Unsaved, evidence_among
-from dashboard.store.rejections.versions import versions_among
+from dashboard.store.evidence.evidence import evidence_among
+from dashboard.store.evidence.record_answers import Unsaved
+from dashboard.store.rejections.read import versions_among
 from dashboard.store.tracking.transactions import tracked_among
 
 _TELLING: Final = {

@@ -14,8 +14,8 @@ from dashboard.domain.exclusion import (
     SaveStatus,
 )
 from dashboard.domain.quantity import NetworkId
-from dashboard.store.rejections import reports, versions
-from dashboard.store.rejections.reports import LocatedReport
+from dashboard.store.rejections import save
+from dashboard.store.rejections.save import LocatedReport
 from dashboard.store.tracking.cohorts import note_rejected
 
 
@@ -24,7 +24,7 @@ def save_polled(
 ) -> int:
     """Keep a version that upstream showed; return its id, the same for the same version."""
     note_rejected(connection, network_id, [record.tx_hash])
-    return versions.save_polled(connection, network_id, record, now)
+    return save.save_polled(connection, network_id, record, now)
 
 
 def save_report(
@@ -49,7 +49,7 @@ def save_reports(
 
     A version that was polled before it was reported is marked as reported.
     """
-    saved = reports.save_reports(connection, located, now, source)
+    saved = save.save_reports(connection, located, now, source)
     for network_id, hashes in saved.new_hashes().items():
         note_rejected(connection, network_id, hashes)
     return saved.statuses

@@ -21,8 +21,8 @@ from dashboard.domain.notification import NoticeState
 from dashboard.domain.store_size import StoreKind
 from dashboard.store.maintenance.finding import RESTORE, Finding
 from dashboard.store.maintenance.raw_rows import read_table
-from dashboard.store.rejections.fast_lookup import record_of
-from dashboard.store.rejections.versions import version_digest
+from dashboard.store.rejections.lookup import record_of
+from dashboard.store.rejections.save import version_digest
 from dashboard.store.schema import (
     installation,
     leases,

@@ -24,9 +24,8 @@ from sqlalchemy import (
 from dashboard.store.maintenance.differences import differing
 from dashboard.store.maintenance.finding import Finding, mendable, named
 from dashboard.store.maintenance.rebuilder import Mender
-from dashboard.store.rejections.counter_levels import LENGTHS, Level
-from dashboard.store.rejections.counter_rows import OTHERS, counted_anew
-from dashboard.store.rejections.counter_updates import MOST_MODULES
+from dashboard.store.rejections.counter_steps import LENGTHS, Level
+from dashboard.store.rejections.counters import MOST_MODULES, OTHERS, counted_anew
 from dashboard.store.schema import rejection_modules, rejection_tallies, rejections
 from dashboard.store.schema.columns import Moment, milliseconds_of, moment_of
 

@@ -10,9 +10,8 @@ from dashboard.domain.quantity import Address
 from dashboard.store.maintenance.differences import differing
 from dashboard.store.maintenance.finding import Finding, mendable, named
 from dashboard.store.maintenance.rebuilder import Mender
-from dashboard.store.rejections.counter_levels import Level
-from dashboard.store.rejections.counter_rows import counted_anew, make_of_rejections
-from dashboard.store.rejections.sender_counters import MANY
+from dashboard.store.rejections.counter_steps import Level
+from dashboard.store.rejections.counters import MANY, counted_anew, make_of_rejections
 from dashboard.store.schema import (
     rejection_senders,
     rejections,

@@ -1,69 +1,291 @@
-"""Tallies: how many rejections arrived when, at which stage, and what their reasons name."""
+"""Counters of rejections, written in the transaction that inserts or deletes rejections.
+
+That is six rows for a rejection, and five more of a sender with many; many that arrive together
+share them. A sender with few rejections has no counters: its rejections are counted by index.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from datetime import datetime, timedelta
-from typing import Final
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final, TypeAlias
 
-from sqlalchemy import Connection, func, select
+from sqlalchemy import (
+    BigInteger,
+    ColumnElement,
+    Connection,
+    Integer,
+    Select,
+    Table,
+    bindparam,
+    case,
+    delete,
+    func,
+    insert,
+    literal,
+    select,
+    true,
+    type_coerce,
+    update,
+)
 
-from dashboard.domain.exclusion import RejectionStage
-from dashboard.domain.reason import ReasonKind
-from dashboard.domain.rejection_filter import RejectionFilter
-from dashboard.store.rejections.counting import rows_by_stage, rows_naming_modules, rows_to_count
-from dashboard.store.schema.columns import moment_of
+from dashboard.domain.quantity import Address
+from dashboard.store.engine.portions import portions
+from dashboard.store.engine.upsert import add_up
+from dashboard.store.rejections.counter_steps import LENGTHS, Level
+from dashboard.store.schema import (
+    rejection_modules,
+    rejection_senders,
+    rejection_tallies,
+    rejections,
+    sender_tallies,
+)
+from dashboard.store.schema.columns import milliseconds_of, moment_of
 
-MOST_GROUPS: Final = 20_000
-"""Groups that are returned; nodes could name any number of modules."""
+OTHERS: Final = "*"
+"""Stands for modules that are not tallied by name; no module is called so."""
 
+Key: TypeAlias = tuple[Any, ...]
+"""The values of a table's primary key, the beginning of the step in milliseconds."""
 
-@dataclass(frozen=True, slots=True)
-class Arrivals:
-    """Rejections of one stage that arrived in the step beginning at `since`."""
-
-    since: datetime
-    tx_rejection_stage: RejectionStage
-    count: int
-
-
-@dataclass(frozen=True, slots=True)
-class NamedCause:
-    """Rejections whose reasons have the same form and name the same module, or none."""
-
-    reason_kind: ReasonKind
-    module: str | None
-    count: int
+_SHARED: Final = tuple(column.name for column in rejection_tallies.primary_key)
 
 
-def arrivals(connection: Connection, wanted: RejectionFilter, step: timedelta) -> list[Arrivals]:
-    """Count the rejections that fit by step and stage, in this order.
+def keys_of(row: Mapping[str, Any], named: set[str]) -> Iterator[Key]:
+    """Yield the keys of the tallies that count a row of `rejections`; `named` have a name there."""
+    module = row["module"]
+    called = "" if module is None else module if module in named else OTHERS
+    arrived = milliseconds_of(row["first_seen_at"])
+    stage, kind = row["tx_rejection_stage"], row["reason_kind"]
+    for level in Level:
+        yield level, level.beginning(arrived), stage, kind, called, row["network_id"]
 
-    Steps begin at whole multiples of `step` since 1970. Bound the time by `wanted.since`.
+
+def add_counts(connection: Connection, table: Table, counts: Mapping[Key, int]) -> None:
+    """Add counts to the tallies with these keys."""
+    add_up(connection, table, [_row(table, key, many) for key, many in counts.items()])
+
+
+def take_counts(connection: Connection, table: Table, counts: Mapping[Key, int]) -> None:
+    """Take counts from the tallies with these keys; what counts nothing any more goes."""
+    if not counts:
+        return
+    taken = [_row(table, key, -many) for key, many in counts.items()]
+    add_up(connection, table, taken)
+    names = [column.name for column in table.primary_key]
+    of_key = (table.c[name] == bindparam(f"of_{name}") for name in names)
+    empty = delete(table).where(table.c.many == 0, *of_key)
+    connection.execute(empty, [{f"of_{name}": row[name] for name in names} for row in taken])
+
+
+def make_of_rejections(connection: Connection, table: Table, *which: ColumnElement[bool]) -> None:
+    """Insert the tallies of all rejections that are meant, which have none yet.
+
+    Where the table tells senders apart, `which` speaks of them alone.
     """
-    counted = rows_by_stage(connection, wanted, step)
-    groups = (counted.c.begins, counted.c.tx_rejection_stage)
-    query = select(*groups, func.sum(counted.c.many).label("many")).group_by(*groups)
-    rows = connection.execute(query.order_by(*groups).limit(MOST_GROUPS))
-    return [
-        Arrivals(moment_of(row.begins), RejectionStage(row.tx_rejection_stage), int(row.many))
-        for row in rows
-    ]
+    column = rejections.c
+    own = [column.sender] if "sender" in table.c else []
+    names = [*(each.name for each in own), *_SHARED, "many"]
+    hours = _hours(own, which)
+    connection.execute(insert(table).from_select(names, hours))
+    made = [table.c.sender.in_(select(column.sender).where(*which))] if own and which else []
+    for level in (Level.DAY, Level.WEEK, Level.FOUR_WEEKS, Level.EVER):
+        coarser = _from_finer(table, level, made)
+        connection.execute(insert(table).from_select(names, coarser))
 
 
-def causes(connection: Connection, wanted: RejectionFilter) -> list[NamedCause]:
-    """Count the rejections that fit by what their reasons name, the commonest first."""
-    counted = rows_naming_modules(connection, wanted)
-    groups = (counted.c.reason_kind, counted.c.module)
-    many = func.sum(counted.c.many).label("many")
-    query = select(*groups, many).group_by(*groups).order_by(many.desc(), *groups)
-    rows = connection.execute(query.limit(MOST_GROUPS))
-    return [
-        NamedCause(ReasonKind(row.reason_kind), row.module or None, int(row.many)) for row in rows
-    ]
+def counted_anew(table: Table, level: Level, *which: ColumnElement[bool]) -> Select[Any]:
+    """Select the tallies of a level as what they are made of says, with all columns in their order.
+
+    That is `rejections` for hours, else the tallies of the next finer level; `which` speaks of it.
+    """
+    own = [rejections.c.sender] if "sender" in table.c else []
+    return _hours(own, which) if level is Level.HOUR else _from_finer(table, level, which)
 
 
-def how_many(connection: Connection, wanted: RejectionFilter) -> int:
-    """Count the rejections that fit."""
-    counted = rows_to_count(connection, wanted)
-    return int(connection.scalar(select(func.sum(counted.c.many))) or 0)
+def _row(table: Table, key: Key, many: int) -> dict[str, Any]:
+    row = dict(zip((column.name for column in table.primary_key), key, strict=True))
+    return row | {"begins_at": moment_of(row["begins_at"]), "many": many}
+
+
+def _hours(own: Sequence[ColumnElement[Any]], which: Sequence[ColumnElement[bool]]) -> Select[Any]:
+    column, name = rejections.c, rejection_modules.c.module
+    arrived = type_coerce(column.first_seen_at, BigInteger)
+    module = case((column.module.is_(None), ""), else_=func.coalesce(name, OTHERS))
+    keys = (
+        *own,
+        (arrived - arrived % LENGTHS[Level.HOUR]).label("began"),
+        column.tx_rejection_stage,
+        column.reason_kind,
+        module.label("called"),
+        column.network_id,
+    )
+    counted = select(*keys, func.count().label("many")).where(*which)
+    joined = counted.join_from(rejections, rejection_modules, name == column.module, isouter=True)
+    return _of_level(Level.HOUR, len(own), joined.group_by(*keys))
+
+
+def _from_finer(table: Table, level: Level, made: Sequence[ColumnElement[bool]]) -> Select[Any]:
+    column = table.c
+    begins = type_coerce(column.begins_at, BigInteger)
+    first = begins - begins % LENGTHS[level] if level in LENGTHS else begins * 0
+    own = [column.sender] if "sender" in column else []
+    keys = (
+        *own,
+        first.label("began"),
+        column.tx_rejection_stage,
+        column.reason_kind,
+        column.module,
+        column.network_id,
+    )
+    counted = select(*keys, func.sum(column.many).label("many"))
+    finer = counted.where(column.level == Level(level + 1), *made)
+    return _of_level(level, len(own), finer.group_by(*keys))
+
+
+def _of_level(level: Level, own: int, groups: Select[Any]) -> Select[Any]:
+    columns = list(groups.subquery().c)
+    return select(*columns[:own], literal(int(level), Integer), *columns[own:])
+
+
+MOST_MODULES: Final = 1000
+"""Modules that are tallied by name. A name once tallied stays; what is beyond goes under `OTHERS`:
+a node that makes names up must not make as many tallies as it makes rejections."""
+
+
+def count_in(
+    connection: Connection, rows: Sequence[Mapping[str, Any]], most_modules: int = MOST_MODULES
+) -> None:
+    """Count rows of `rejections` that this transaction has inserted."""
+    named = _admitted(connection, [row["module"] for row in rows], most_modules)
+    counts = Counter(key for row in rows for key in keys_of(row, named))
+    add_counts(connection, rejection_tallies, counts)
+    count_senders_in(connection, rows, named)
+
+
+def count_out(connection: Connection, rejection_ids: Sequence[int]) -> None:
+    """Take rejections out of the tallies; to be called before this transaction deletes them."""
+    column = rejections.c
+    query = select(
+        column.network_id,
+        column.tx_rejection_stage,
+        column.reason_kind,
+        column.module,
+        column.sender,
+        column.first_seen_at,
+    ).where(column.rejection_id.in_(rejection_ids))
+    rows = [row._asdict() for row in connection.execute(query)]
+    named = _known(connection, {row["module"] for row in rows})
+    counts = Counter(key for row in rows for key in keys_of(row, named))
+    take_counts(connection, rejection_tallies, counts)
+    count_senders_out(connection, rows, named)
+
+
+def rebuild_tallies(connection: Connection, most_modules: int = MOST_MODULES) -> None:
+    """Count every rejection anew, for who wrote past `count_in`; takes seconds for a million."""
+    connection.execute(delete(rejection_tallies))
+    connection.execute(delete(rejection_modules))
+    module, many = rejections.c.module, func.count()
+    commonest = select(module).where(module.is_not(None)).group_by(module).order_by(many.desc())
+    names = insert(rejection_modules).from_select(["module"], commonest.limit(most_modules))
+    connection.execute(names)
+    make_of_rejections(connection, rejection_tallies)
+    rebuild_senders(connection)
+
+
+def is_tallied_by_name(connection: Connection, module: str) -> bool:
+    """Whether all rejections that name this module are tallied under its name."""
+    return bool(_known(connection, {module}))
+
+
+def _admitted(connection: Connection, modules: Sequence[str | None], most: int) -> set[str]:
+    """Return those of the modules that are tallied by name, after taking new ones up."""
+    wanted = [module for module in dict.fromkeys(modules) if module is not None]
+    known = _known(connection, wanted)
+    new = [module for module in wanted if module not in known]
+    if not new:
+        return known
+    count = connection.scalar(select(func.count()).select_from(rejection_modules)) or 0
+    taken_up = new[: max(0, most - count)]
+    if taken_up:
+        connection.execute(insert(rejection_modules), [{"module": each} for each in taken_up])
+    return {*known, *taken_up}
+
+
+def _known(connection: Connection, modules: Iterable[str | None]) -> set[str]:
+    wanted = [module for module in modules if module is not None]
+    if not wanted:
+        return set()
+    column = rejection_modules.c.module
+    return set(connection.scalars(select(column).where(column.in_(wanted))))
+
+
+MANY: Final = 500
+"""Rejections from which on a sender is tallied: so many are counted one by one in milliseconds."""
+
+_Rows = Sequence[Mapping[str, Any]]
+
+
+def count_senders_in(connection: Connection, rows: _Rows, named: set[str]) -> None:
+    """Count rows of `rejections` that this transaction has inserted, by their senders."""
+    counts = Counter(row["sender"] for row in rows)
+    _add(connection, counts)
+    column = rejection_senders.c
+    tallied, new = set(), []
+    for some in portions(sorted(counts)):
+        many = select(column.sender, column.is_tallied)
+        many = many.where(column.sender.in_(some), column.many >= MANY)
+        for sender, is_tallied in connection.execute(many):
+            if is_tallied:
+                tallied.add(sender)
+            else:
+                new.append(sender)
+    add_counts(connection, sender_tallies, Counter(_keys(rows, named, tallied)))
+    for some in portions(new):
+        taken_up = update(rejection_senders).where(column.sender.in_(some))
+        connection.execute(taken_up.values(is_tallied=True))
+        make_of_rejections(connection, sender_tallies, rejections.c.sender.in_(some))
+
+
+def count_senders_out(connection: Connection, rows: _Rows, named: set[str]) -> None:
+    """Take rows out again that this transaction is about to delete."""
+    counts = Counter(row["sender"] for row in rows)
+    column = rejection_senders.c
+    for some in portions(sorted(counts)):
+        of_some = select(column.sender).where(column.sender.in_(some), column.is_tallied)
+        tallied = set(connection.scalars(of_some))
+        take_counts(connection, sender_tallies, Counter(_keys(rows, named, tallied)))
+        _add(connection, {sender: -counts[sender] for sender in some})
+        gone = column.sender.in_(some) & (column.many <= 0)
+        connection.execute(delete(rejection_senders).where(gone))
+
+
+def rebuild_senders(connection: Connection) -> None:
+    """Count all senders anew."""
+    connection.execute(delete(rejection_senders))
+    connection.execute(delete(sender_tallies))
+    sender, many = rejections.c.sender, func.count()
+    counted = select(sender, many, many >= MANY).group_by(sender)
+    names = ["sender", "many", "is_tallied"]
+    connection.execute(insert(rejection_senders).from_select(names, counted))
+    tallied = select(rejection_senders.c.sender).where(rejection_senders.c.is_tallied)
+    make_of_rejections(connection, sender_tallies, sender.in_(tallied))
+
+
+def is_sender_tallied(connection: Connection, sender: Address) -> bool:
+    """Whether the rejections of this sender have tallies."""
+    column = rejection_senders.c
+    query = select(true()).where(column.sender == sender, column.is_tallied)
+    return connection.execute(query).first() is not None
+
+
+def _keys(rows: _Rows, named: set[str], senders: set[Address]) -> Iterator[Key]:
+    for row in rows:
+        if row["sender"] in senders:
+            for key in keys_of(row, named):
+                yield row["sender"], *key
+
+
+def _add(connection: Connection, counts: Mapping[Address, int]) -> None:
+    rows = [{"sender": sender, "many": many} for sender, many in counts.items()]
+    add_up(connection, rejection_senders, rows)

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from typing import Final, NamedTuple, Protocol, TypeAlias
 
 from dashboard.store.engine.engine import Store
-from dashboard.store.rejections.fast_lookup import RejectionReader
+from dashboard.store.rejections.lookup import RejectionReader
 
 _CATCHING_UP: Final = 2_000
 """Rejections that one look takes in: a millisecond, for which all other callers wait."""

@@ -1,22 +1,21 @@
-"""Rejections as people look for them: by network, stage, module, sender and time of arrival."""
+"""Rejections as people search for them, a page of rows at a time."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
-from datetime import datetime
-from typing import Any
+from datetime import datetime, timedelta
+from typing import Final
 
-from sqlalchemy import ColumnElement, Connection, Select, literal_column, select
+from sqlalchemy import Connection, func, select
 
 from dashboard.domain.exclusion import StoredRejection
 from dashboard.domain.quantity import NetworkId
 from dashboard.domain.rejection_filter import RejectionFilter
-from dashboard.store.engine.planner_hints import by_row
-from dashboard.store.engine.text_search import holds_text
-from dashboard.store.schema import rejections, tracked_hashes
+from dashboard.store.rejections.counts import is_tallied, rows_to_count
+from dashboard.store.rejections.filter import latest_first
+from dashboard.store.schema import rejections
+from dashboard.store.schema.columns import moment_of
 from dashboard.store.schema.rejection_rows import stored_rejection
-from dashboard.store.shown_search import is_among, is_found, is_named
 
 
 def search(
@@ -38,69 +37,48 @@ def first_arrival(connection: Connection, network_id: NetworkId) -> datetime | N
     return found
 
 
-def latest_first(wanted: RejectionFilter, *columns: ColumnElement[Any]) -> Select[Any]:
-    """Select columns of the rejections that fit, the latest arrival first."""
-    arrived = rejections.c.first_seen_at
-    place = rejections.c.rejection_id.desc()
-    if _is_pointed(wanted):
-        order = (by_row(arrived).desc(), place)
-        return select(*columns).where(*conditions_of(wanted)).order_by(*order)
-    query = select(*columns).order_by(arrived.desc(), place)
-    if wanted.network_id is None or (wanted.module is None and wanted.sender is None):
-        return query.where(*conditions_of(wanted))
-    of_network = by_row(rejections.c.network_id) == wanted.network_id
-    return query.where(*conditions_of(replace(wanted, network_id=None)), of_network)
+_MOST_SKIPPED: Final = 500
+"""So many rows are skipped one by one."""
+
+_STEPS: Final = (timedelta(days=7), timedelta(days=1), timedelta(hours=1))
+_MILLISECOND: Final = timedelta(milliseconds=1)
 
 
-def _is_pointed(wanted: RejectionFilter) -> bool:
-    """Whether a filter leads to few rows, whenever they arrived."""
-    named = (wanted.tx_hash, wanted.tx_hashes, wanted.beginning)
-    return any(each is not None for each in named) or bool(wanted.label)
+def leaf(
+    connection: Connection, wanted: RejectionFilter, limit: int, skipped: int
+) -> list[StoredRejection]:
+    """Return what `search` returns, as quickly however many are skipped."""
+    since = wanted.since
+    if skipped > _MOST_SKIPPED and is_tallied(connection, wanted):
+        for step in _STEPS:
+            found = _step_with(connection, wanted, skipped, step)
+            if found is None:
+                return []
+            wanted, passed = found
+            skipped -= passed
+    return search(connection, replace(wanted, since=since), limit, skipped)
 
 
-def conditions_of(wanted: RejectionFilter) -> Iterator[ColumnElement[bool]]:
-    """Yield what rows of the table must fulfil."""
-    column = rejections.c
-    of_network = column.network_id
-    for of_row, value in (
-        (of_network if wanted.beginning is None else by_row(of_network), wanted.network_id),
-        (column.tx_rejection_stage, wanted.tx_rejection_stage),
-        (column.module, wanted.module or None),
-        (column.reason_kind, wanted.reason_kind),
-        (column.sender, wanted.sender),
-        (column.tx_hash, wanted.tx_hash),
-    ):
-        if value is not None:
-            yield of_row == value
-    if wanted.module == "":
-        yield column.module.is_(None)
-    if wanted.label:
-        yield column.tx_hash.in_(hashes_labelled(wanted.label))
-    if wanted.text:
-        yield holds_text(column.reason_message, wanted.text)
-    if wanted.search:
-        yield is_found(wanted.search)
-    if wanted.network_ids is not None:
-        yield column.network_id.in_(wanted.network_ids)
-    if wanted.tx_hashes is not None:
-        yield is_among(column.tx_hash, wanted.tx_hashes)
-    if wanted.beginning is not None:
-        yield is_named(wanted.beginning)
-    arrived = by_row(column.first_seen_at) if _is_pointed(wanted) else column.first_seen_at
-    yield from _between(arrived, wanted.since, wanted.until)
-    yield from _between(column.timestamp, wanted.claimed_since, wanted.claimed_until)
+def _step_with(
+    connection: Connection, wanted: RejectionFilter, skipped: int, step: timedelta
+) -> tuple[RejectionFilter, int] | None:
+    """Narrow to the step with the first row that is not skipped; tell how many come before it.
 
-
-def _between(
-    column: ColumnElement[Any], since: datetime | None, until: datetime | None
-) -> Iterator[ColumnElement[bool]]:
-    if since is not None:
-        yield column >= since
-    if until is not None:
-        yield column <= until
-
-
-def hashes_labelled(label: str) -> Select[Any]:
-    """Select the hashes that carry exactly this label, which is not empty."""
-    column = tracked_hashes.c
-    return select(column.tx_hash).where(column.label == label, column.label != literal_column("''"))
+    None where all are skipped.
+    """
+    counted = rows_to_count(connection, wanted, step)
+    begins = counted.c.begins
+    many = func.sum(counted.c.many).label("many")
+    query = select(begins, many).group_by(begins).order_by(begins.desc())
+    passed = 0
+    for row in connection.execute(query):
+        if passed + row.many > skipped:
+            since = moment_of(row.begins)
+            until = since + step - _MILLISECOND
+            return replace(
+                wanted,
+                since=since if wanted.since is None else max(since, wanted.since),
+                until=until if wanted.until is None else min(until, wanted.until),
+            ), passed
+        passed += int(row.many)
+    return None

@@ -15,7 +15,7 @@ from dashboard.domain.notification import NoticeState
 from dashboard.store.engine.batching import Pace
 from dashboard.store.engine.engine import Store
 from dashboard.store.engine.keyset_scan import PORTION
-from dashboard.store.rejections.reports import watched_among
+from dashboard.store.rejections.save import watched_among
 from dashboard.store.schema import (
     conditions,
     deliveries,

@@ -13,7 +13,7 @@ from dashboard.store.engine.batching import Pace
 from dashboard.store.engine.driver import one_of, read_rows, write_rows
 from dashboard.store.engine.engine import Store
 from dashboard.store.engine.keyset_scan import PORTION, beyond
-from dashboard.store.rejections.counter_updates import count_out
+from dashboard.store.rejections.counters import count_out
 from dashboard.store.retention.purge_notifications import OPEN_STATES
 from dashboard.store.schema import rejections
 from dashboard.store.schema.columns import milliseconds_of

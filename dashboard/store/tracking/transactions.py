@@ -1,8 +1,8 @@
-"""Tracked transactions: the hashes that people asked us to watch, and on which networks."""
+"""Tracked transactions: hashes that people watch, on which networks; added, edited, removed."""
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -10,22 +10,30 @@ from enum import Enum, auto
 from operator import attrgetter
 from typing import Any, Final, TypeAlias
 
-from sqlalchemy import Connection, Row, Select, select, update
+from sqlalchemy import (
+    Connection,
+    Row,
+    Select,
+    delete,
+    select,
+    update,
+)
 
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.store.engine.bulk import insert_many
 from dashboard.store.engine.portions import portions
-from dashboard.store.schema import cohorts, tracked_hashes, watched_cohorts
+from dashboard.store.engine.upsert import add_up
+from dashboard.store.schema import cohorts, tracked_hashes, tracked_labels, watched_cohorts
 from dashboard.store.schema.columns import escape, milliseconds_of
 from dashboard.store.tracking.cohorts import (
     LARGEST,
     age_begins_at,
+    grow,
     new_cohort,
     watch_anew,
     watch_on,
 )
-from dashboard.store.tracking.labels import count_labels
-from dashboard.store.tracking.unwatched import take_over
+from dashboard.store.tracking.poll_results import leave_behind, take_over
 
 _COLUMNS: Final = ("tx_hash", "cohort_id", "attempted_at", "label", "note")
 _HASH: Final = attrgetter("tx_hash")
@@ -245,3 +253,63 @@ def _watched(
     network_ids: Iterable[NetworkId], born_at: datetime, now: datetime
 ) -> list[dict[str, Any]]:
     return [{"network_id": each, "watched_at": now, "born_at": born_at} for each in network_ids]
+
+
+@dataclass(frozen=True, slots=True)
+class Remarks:
+    """What people may correct of a tracked transaction."""
+
+    attempted_at: datetime | None
+    label: str
+    note: str
+
+
+def amend(connection: Connection, tx_hash: TxHash, remarks: Remarks) -> bool:
+    """Write other remarks; False where the hash is not tracked any more.
+
+    Another time of the attempt is another schedule: the hash gets a cohort of its own, which the
+    poller takes up, also where it was done with the hash.
+    """
+    of_hash = tracked_hashes.c.tx_hash == tx_hash
+    before = connection.execute(select(tracked_hashes).where(of_hash)).one_or_none()
+    if before is None:
+        return False
+    changed = {
+        "attempted_at": remarks.attempted_at,
+        "label": remarks.label,
+        "note": remarks.note,
+    }
+    connection.execute(update(tracked_hashes).where(of_hash).values(**changed))
+    count_labels(connection, [remarks.label], [before.label])
+    if before.attempted_at != remarks.attempted_at:
+        watch_anew(connection, tx_hash, remarks.attempted_at)
+    return True
+
+
+def untrack(connection: Connection, tx_hash: TxHash) -> bool:
+    """Watch a hash on no network any more; False where nobody did.
+
+    What was seen of it and what was told stays.
+    """
+    leaving = delete(tracked_hashes).where(tracked_hashes.c.tx_hash == tx_hash)
+    left = leaving.returning(*tracked_hashes.c["cohort_id", "label"])
+    row = connection.execute(left).one_or_none()
+    if row is None:
+        return False
+    leave_behind(connection, tx_hash, row.cohort_id)
+    grow(connection, row.cohort_id, -1)
+    count_labels(connection, gone=[row.label])
+    return True
+
+
+def count_labels(
+    connection: Connection, come: Iterable[str] = (), gone: Iterable[str] = ()
+) -> None:
+    """Count hashes that get a label, and those that lose it."""
+    counts = Counter(come)
+    counts.subtract(gone)
+    changed = {label: many for label, many in counts.items() if label and many}
+    rows = [{"label": label, "many": many} for label, many in changed.items()]
+    add_up(connection, tracked_labels, rows)
+    if any(many < 0 for many in changed.values()):
+        connection.execute(delete(tracked_labels).where(tracked_labels.c.many == 0))

@@ -17,7 +17,7 @@ from dashboard.poll.rejection_schedule import Calendar
 from dashboard.store.alerts.conditions import condition
 from dashboard.store.alerts.outbox import unexpanded
 from dashboard.store.engine.engine import Store
-from dashboard.store.evidence.lookup_results import evidence
+from dashboard.store.evidence.evidence import evidence
 from dashboard.store.tracking.transactions import TrackRequest, track
 from tests.askers import ScriptedExclusion
 from tests.builders import A_NETWORK, a_hash, seconds

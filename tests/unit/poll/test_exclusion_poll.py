@@ -9,7 +9,7 @@ import pytest
 from dashboard.domain.condition import State
 from dashboard.poll.exclusion import ExclusionPoll
 from dashboard.store.engine.engine import Store
-from dashboard.store.rejections.versions import versions
+from dashboard.store.rejections.read import versions
 from tests.askers import ScriptedExclusion
 from tests.builders import ANOTHER_NETWORK, a_hash, a_record
 from tests.timepiece import Timepiece

@@ -12,7 +12,7 @@ from dashboard.errors import StoreUnavailable
 from dashboard.poll.exclusion import ExclusionPoll
 from dashboard.poll.lease import LeaseLost
 from dashboard.store.engine.engine import Store
-from dashboard.store.evidence.lookup_results import record_answers
+from dashboard.store.evidence.record_answers import record_answers
 from tests.askers import SILENCE, ScriptedExclusion
 from tests.builders import A_NETWORK, a_hash, a_record, seconds
 from tests.moody_store import MoodyStore

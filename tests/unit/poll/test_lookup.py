@@ -15,7 +15,8 @@ from dashboard.domain.verdict import Evidence, VerdictKind, conclude
 from dashboard.poll.lookup import LiveQuestion
 from dashboard.store.alerts.outbox import unexpanded
 from dashboard.store.engine.engine import Store
-from dashboard.store.evidence.lookup_results import AnswersUnsaved, evidence, record_answers
+from dashboard.store.evidence.evidence import evidence
+from dashboard.store.evidence.record_answers import AnswersUnsaved, record_answers
 from dashboard.store.monitoring.upstream_failures import failing
 from dashboard.store.tracking.transactions import TrackRequest, track
 from tests.askers import SILENCE, ScriptedExclusion, SilentExclusion

@@ -8,7 +8,7 @@ import pytest
 
 from dashboard.poll.exclusion import ExclusionPoll
 from dashboard.store.engine.engine import Store
-from dashboard.store.tracking.edit import untrack
+from dashboard.store.tracking.transactions import untrack
 from tests.askers import ScriptedExclusion
 from tests.builders import a_hash, a_record
 from tests.timepiece import Timepiece

@@ -15,7 +15,7 @@ from dashboard.errors import StoreUnavailable
 from dashboard.show.queries import page_queries
 from dashboard.show.queries.page_queries import Desk
 from dashboard.store.engine.engine import Store
-from dashboard.store.evidence.lookup_results import AnswersUnsaved, Unsaved
+from dashboard.store.evidence.record_answers import AnswersUnsaved, Unsaved
 from tests.browser.seeded_store import SIMULATED, seed, tx_hash
 from tests.builders import a_hash, a_record
 from tests.unit.show.visiting import open_page, words_of

@@ -12,8 +12,7 @@ from streamlit.testing.v1 import AppTest
 from dashboard.show.queries.page_queries import Desk
 from dashboard.store.engine.engine import Store, open_store
 from dashboard.store.maintenance.migrate import migrate
-from dashboard.store.tracking.edit import Remarks
-from dashboard.store.tracking.transactions import TrackRequest, track, tracked
+from dashboard.store.tracking.transactions import Remarks, TrackRequest, track, tracked
 from tests.browser.seeded_store import HOSTILE, SILENT, SIMULATED, seed, tx_hash
 from tests.builders import a_hash, an_address
 from tests.unit.show.visiting import visit, words_of

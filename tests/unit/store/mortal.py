@@ -16,7 +16,7 @@ from dashboard.domain.observation import ExclusionAnswer
 from dashboard.store.alerts.conditions import change
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import open_store
-from dashboard.store.evidence.lookup_results import record_answers
+from dashboard.store.evidence.record_answers import record_answers
 from dashboard.store.evidence.save_rejections import save_polled
 from tests.builders import A_MOMENT, A_NETWORK, a_hash, a_record, a_transition
 

@@ -16,11 +16,11 @@ from dashboard.domain.observation import ExclusionAnswer, Failure, FailureKind
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.verdict import Evidence
 from dashboard.store.engine.engine import Store
-from dashboard.store.evidence.lookup_results import evidence, record_answers, record_asked
+from dashboard.store.evidence.evidence import evidence
+from dashboard.store.evidence.record_answers import record_answers, record_asked
 from dashboard.store.evidence.save_rejections import save_polled
 from dashboard.store.schema import checks, cohorts, tracked_hashes, tracked_labels, watched_cohorts
 from dashboard.store.tracking.cohorts import Cohort, cohorts_of, watches
-from dashboard.store.tracking.edit import Remarks, amend, untrack
 from dashboard.store.tracking.poll_results import Asked
 from dashboard.store.tracking.search import (
     Standing,
@@ -28,7 +28,7 @@ from dashboard.store.tracking.search import (
     how_many_tracked,
     search_tracked,
 )
-from dashboard.store.tracking.transactions import TrackRequest, track_all
+from dashboard.store.tracking.transactions import Remarks, TrackRequest, amend, track_all, untrack
 from tests.builders import A_MOMENT, a_hash, a_record, seconds
 from tests.unit.store.tracking_model import NETWORKS, Model, Wish
 

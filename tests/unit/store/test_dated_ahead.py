@@ -9,7 +9,7 @@ import pytest
 from dashboard.domain.exclusion import QUERYABLE_WINDOW
 from dashboard.store.engine.engine import Store
 from dashboard.store.evidence.save_rejections import save_report
-from dashboard.store.rejections.versions import versions, visible
+from dashboard.store.rejections.read import versions, visible
 from tests.builders import A_MOMENT, A_NETWORK, a_hash, a_report, seconds
 
 

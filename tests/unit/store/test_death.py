@@ -14,7 +14,7 @@ from dashboard.domain.condition import State, Subject
 from dashboard.store.alerts.conditions import condition
 from dashboard.store.alerts.outbox import unexpanded
 from dashboard.store.engine.engine import open_store
-from dashboard.store.evidence.lookup_results import evidence
+from dashboard.store.evidence.evidence import evidence
 from dashboard.store.tracking.transactions import TrackRequest, track
 from tests.builders import A_MOMENT, A_NETWORK, a_hash, seconds
 from tests.unit.store.mortal import ACKNOWLEDGED_FIRST

@@ -8,7 +8,7 @@ from dashboard.store.alerts.conditions import change
 from dashboard.store.alerts.outbox import defer, expand, unexpanded
 from dashboard.store.engine.engine import Store
 from dashboard.store.engine.leases import Holder, acquire, holders
-from dashboard.store.evidence.lookup_results import record_answers
+from dashboard.store.evidence.record_answers import record_answers
 from dashboard.store.health import (
     exclusion_answered_at,
     mail_state,

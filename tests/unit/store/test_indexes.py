@@ -29,7 +29,8 @@ from dashboard.store.alerts.notification_search import (
 from dashboard.store.alerts.outbox import Wanted, claim, deliveries_of, recent_notices, unexpanded
 from dashboard.store.engine.engine import Store
 from dashboard.store.engine.leases import holder
-from dashboard.store.evidence.lookup_results import evidence, record_answers
+from dashboard.store.evidence.evidence import evidence
+from dashboard.store.evidence.record_answers import record_answers
 from dashboard.store.fees.recent_fees import RollingFees
 from dashboard.store.fees.series import (
     Between,
@@ -47,13 +48,20 @@ from dashboard.store.monitoring.coverage import covered, gaps, watched_from
 from dashboard.store.monitoring.credits import spent_since
 from dashboard.store.monitoring.upstream_failures import answered_at, failing
 from dashboard.store.observations import base_fees, latest_gas, medium_priority_fees
-from dashboard.store.rejections.arrivals import Page, every_arrival, last_place, page, versions_of
-from dashboard.store.rejections.counters import arrivals, causes, how_many
-from dashboard.store.rejections.counts import Grouping, count_by, rank_senders
-from dashboard.store.rejections.reports import watched_among
-from dashboard.store.rejections.search import first_arrival, hashes_labelled, search
-from dashboard.store.rejections.unread_reasons import unparsed_reasons
-from dashboard.store.rejections.versions import newest, versions, visible
+from dashboard.store.rejections.archive import Page, every_arrival, last_place, page, versions_of
+from dashboard.store.rejections.counts import (
+    Grouping,
+    arrivals,
+    causes,
+    count_by,
+    how_many,
+    rank_senders,
+)
+from dashboard.store.rejections.filter import hashes_labelled
+from dashboard.store.rejections.read import newest, versions, visible
+from dashboard.store.rejections.save import watched_among
+from dashboard.store.rejections.search import first_arrival, search
+from dashboard.store.rejections.unparsed_reasons import unparsed_reasons
 from dashboard.store.tracking.cohorts import cohorts_of, watches
 from dashboard.store.tracking.follow_ups import follow_ups_of, inclusion_questions, open_follow_ups
 from dashboard.store.tracking.search import (

@@ -13,7 +13,7 @@ from dashboard.store.alerts.outbox import deliveries_of, expand, mark_sent, unex
 from dashboard.store.engine.engine import Store, open_store
 from dashboard.store.engine.leases import acquire
 from dashboard.store.evidence.save_rejections import save_polled, save_report
-from dashboard.store.rejections.versions import newest
+from dashboard.store.rejections.read import newest
 from dashboard.store.tracking.transactions import TrackRequest, track
 from tests.builders import (
     A_MOMENT,

@@ -19,11 +19,12 @@ from dashboard.store.access.api_keys import Credential, KeyUse, add_uses, create
 from dashboard.store.access.audit_log import AuditFilter, audit_entries, note_action
 from dashboard.store.alerts.conditions import change
 from dashboard.store.engine.engine import Store
-from dashboard.store.evidence.lookup_results import evidence, record_answers
+from dashboard.store.evidence.evidence import evidence
+from dashboard.store.evidence.record_answers import record_answers
 from dashboard.store.evidence.save_rejections import save_polled
 from dashboard.store.monitoring.coverage import gaps, keep_coverage
 from dashboard.store.monitoring.credits import note_spent, spent_since
-from dashboard.store.rejections.versions import versions
+from dashboard.store.rejections.read import versions
 from dashboard.store.schema import notices
 from dashboard.store.tracking.follow_ups import keep_inclusion_answers
 from dashboard.store.tracking.saved_lookups import save_lookup, saved_lookup

@@ -16,7 +16,7 @@ from dashboard.show.parts.rejection_table import reason_words
 from dashboard.show.text import short_hash
 from dashboard.store.engine.engine import Store
 from dashboard.store.evidence.save_rejections import save_polled
-from dashboard.store.rejections.counters import how_many
+from dashboard.store.rejections.counts import how_many
 from dashboard.store.rejections.search import search
 from dashboard.store.tracking.search import TrackedFilter, how_many_tracked, search_tracked
 from dashboard.store.tracking.transactions import TrackRequest, track

@@ -28,8 +28,8 @@ from dashboard.store.alerts.outbox import expand, recent_notices, unexpanded
 from dashboard.store.engine.engine import installation_id, open_store
 from dashboard.store.maintenance.migrate import configuration, migrate
 from dashboard.store.monitoring.coverage import watched_from
-from dashboard.store.rejections.unread_reasons import unparsed_reasons
-from dashboard.store.rejections.versions import versions
+from dashboard.store.rejections.read import versions
+from dashboard.store.rejections.unparsed_reasons import unparsed_reasons
 from dashboard.store.schema import REVISION
 from dashboard.store.schema.columns import milliseconds_of
 from tests.builders import A_MOMENT, a_hash, a_transition, an_id, seconds

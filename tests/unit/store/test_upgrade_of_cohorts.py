@@ -15,7 +15,7 @@ from sqlalchemy import Connection, create_engine, text
 from dashboard.domain.observation import Failure, FailureKind
 from dashboard.domain.verdict import Evidence
 from dashboard.store.engine.engine import open_store
-from dashboard.store.evidence.lookup_results import evidence
+from dashboard.store.evidence.evidence import evidence
 from dashboard.store.health import exclusion_answered_at
 from dashboard.store.maintenance.migrate import configuration, migrate
 from dashboard.store.schema.columns import milliseconds_of

@@ -10,8 +10,8 @@ from sqlalchemy import Connection, Table, column, create_engine, make_url, selec
 from dashboard.store.engine.engine import open_store
 from dashboard.store.maintenance.migrate import configuration, migrate
 from dashboard.store.maintenance.verify_senders import wrong_senders
-from dashboard.store.rejections.sender_counters import MANY
-from dashboard.store.rejections.versions import row_of_record
+from dashboard.store.rejections.counters import MANY
+from dashboard.store.rejections.save import row_of_record
 from dashboard.store.schema import (
     cohorts,
     rejection_senders,

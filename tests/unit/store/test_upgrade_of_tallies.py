@@ -8,9 +8,9 @@ from sqlalchemy import column, create_engine, make_url, select, table
 from dashboard.domain.rejection_filter import RejectionFilter
 from dashboard.store.engine.engine import open_store
 from dashboard.store.maintenance.migrate import configuration, migrate
-from dashboard.store.rejections.counter_updates import rebuild_tallies
-from dashboard.store.rejections.counters import how_many
-from dashboard.store.rejections.versions import row_of_record
+from dashboard.store.rejections.counters import rebuild_tallies
+from dashboard.store.rejections.counts import how_many
+from dashboard.store.rejections.save import row_of_record
 from dashboard.store.schema import rejection_tallies, rejections
 from tests.builders import A_MOMENT, A_NETWORK, ANOTHER_NETWORK, a_hash, a_record, seconds
 

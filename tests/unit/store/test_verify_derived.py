@@ -20,7 +20,7 @@ from dashboard.store.evidence.save_rejections import save_polled
 from dashboard.store.maintenance.rebuild import mend, wrong_derived
 from dashboard.store.maintenance.verify import verify
 from dashboard.store.observations import save_gas
-from dashboard.store.rejections.counter_rows import make_of_rejections
+from dashboard.store.rejections.counters import make_of_rejections
 from dashboard.store.retention.apply import keep_house
 from dashboard.store.schema import sender_tallies, tracked_hashes
 from dashboard.store.tracking.transactions import TrackRequest, track_all

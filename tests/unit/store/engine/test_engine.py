@@ -10,7 +10,7 @@ import pytest
 from dashboard.errors import StoreError, StoreUnavailable
 from dashboard.store.engine.engine import Store, open_store
 from dashboard.store.evidence.save_rejections import save_report
-from dashboard.store.rejections.versions import versions
+from dashboard.store.rejections.read import versions
 from dashboard.store.tracking.transactions import TrackRequest, is_tracked, track
 from tests.builders import A_MOMENT, A_NETWORK, a_hash, a_report, seconds
 

@@ -17,7 +17,7 @@ from dashboard.store.engine.engine import Store, database_of, open_store, prove_
 from dashboard.store.evidence.save_rejections import save_report
 from dashboard.store.maintenance.migrate import migrate
 from dashboard.store.monitoring.table_sizes import room
-from dashboard.store.rejections.versions import newest
+from dashboard.store.rejections.read import newest
 from tests.builders import A_MOMENT, A_NETWORK, a_hash, a_report, seconds
 from tests.disk import disk_that_takes_nothing
 from tests.installation import PROJECT

@@ -16,7 +16,7 @@ from dashboard.domain.quantity import Wei
 from dashboard.errors import InputError
 from dashboard.store.access.audit_log import note_action
 from dashboard.store.engine.engine import Store
-from dashboard.store.evidence.lookup_results import record_answers
+from dashboard.store.evidence.record_answers import record_answers
 from dashboard.store.evidence.save_rejections import save_polled, save_report
 from dashboard.store.maintenance.export import ExportKind, Wanted, export
 from dashboard.store.maintenance.export_csv import write_csv_rows

@@ -30,7 +30,7 @@ from dashboard.store.maintenance.move import give_up, move
 from dashboard.store.maintenance.raw_rows import last_number
 from dashboard.store.maintenance.restore import restore
 from dashboard.store.maintenance.verify import verify
-from dashboard.store.rejections.versions import newest
+from dashboard.store.rejections.read import newest
 from dashboard.store.schema import audit_log, outbox, rejections
 from tests.builders import A_MOMENT, a_hash, an_id
 from tests.installation import PROJECT

@@ -15,8 +15,9 @@ from dashboard.store.access.audit_log import AuditFilter, audit_entries
 from dashboard.store.engine.engine import Store, installation_id, open_store
 from dashboard.store.engine.leases import holders
 from dashboard.store.maintenance.restore import GAP, restore
-from dashboard.store.rejections.arrivals import last_place
-from dashboard.store.rejections.versions import version_digest, versions
+from dashboard.store.rejections.archive import last_place
+from dashboard.store.rejections.read import versions
+from dashboard.store.rejections.save import version_digest
 from tests.builders import (
     A_MOMENT,
     a_hash,

@@ -1,93 +1,247 @@
-"""Tallies count what arrived, by step, stage and what the reasons name."""
+"""Tallies always say what counting the rows says, whatever comes, goes and is asked."""
 
 from __future__ import annotations
 
-from datetime import timedelta
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from datetime import datetime, timedelta
+from typing import Any, Final
 
-import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from sqlalchemy import delete, select
 
-from dashboard.domain.exclusion import RejectionStage
-from dashboard.domain.reason import ReasonKind
+from dashboard.domain.exclusion import RejectionStage, StoredRejection
+from dashboard.domain.reason import ReasonKind, parse_reason
 from dashboard.domain.rejection_filter import RejectionFilter
+from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store
-from dashboard.store.evidence.save_rejections import save_polled
-from dashboard.store.rejections.counters import Arrivals, NamedCause, arrivals, causes, how_many
-from dashboard.store.rejections.search import search
-from tests.builders import A_MOMENT, A_NETWORK, a_hash, a_record, seconds
-
-HOUR = timedelta(hours=1)
-ADD = "TX_MODULE_LINE_COUNT_OVERFLOW(ADD)"
-UNKNOWN = r"=1+1 of C:\temp, 100% odd"
-
-
-@pytest.fixture
-def store(store: Store) -> Store:
-    """Hold three rejections that arrived within one hour and one of the hour after."""
-    arrivals = (
-        (1, ADD, RejectionStage.SEQUENCER, 0),
-        (2, ADD, RejectionStage.SEQUENCER, 3599.999),
-        (3, UNKNOWN, RejectionStage.P2P, 60),
-        (4, "TX_MODULE_LINE_COUNT_OVERFLOW", RejectionStage.SEQUENCER, 3600),
-    )
-    with store.write() as connection:
-        for number, reason, stage, after in arrivals:
-            record = a_record(
-                tx_hash=a_hash(number), reason_message=reason, tx_rejection_stage=stage
-            )
-            save_polled(connection, A_NETWORK, record, A_MOMENT + seconds(after))
-    return store
-
-
-def test_arrivals_are_counted_by_hour_and_stage(store: Store) -> None:
-    with store.read() as connection:
-        counted = arrivals(connection, RejectionFilter(since=A_MOMENT), HOUR)
-
-    assert counted == [
-        Arrivals(A_MOMENT, RejectionStage.P2P, 1),
-        Arrivals(A_MOMENT, RejectionStage.SEQUENCER, 2),
-        Arrivals(A_MOMENT + HOUR, RejectionStage.SEQUENCER, 1),
-    ]
-
-
-def test_causes_are_counted_the_commonest_first(store: Store) -> None:
-    with store.read() as connection:
-        first, *rest = causes(connection, RejectionFilter(since=A_MOMENT))
-
-    assert first == NamedCause(ReasonKind.OVER_LIMIT, "ADD", 2)
-    assert NamedCause(ReasonKind.UNPARSED, None, 1) in rest
-    assert NamedCause(ReasonKind.OVER_LIMIT, None, 1) in rest
-
-
-def test_only_what_fits_is_counted(store: Store) -> None:
-    wanted = RejectionFilter(module="ADD", since=A_MOMENT + seconds(1))
-    with store.read() as connection:
-        assert [each.count for each in arrivals(connection, wanted, HOUR)] == [1]
-        assert [each.count for each in causes(connection, wanted)] == [1]
-        assert how_many(connection, wanted) == 1
-
-
-@pytest.mark.parametrize(
-    ("wanted", "numbers"),
-    [
-        (RejectionFilter(text="overflow(add)"), [2, 1]),
-        (RejectionFilter(text=r"c:\TEMP"), [3]),
-        (RejectionFilter(text="100%"), [3]),
-        (RejectionFilter(text="1%1"), []),
-        (RejectionFilter(module="", reason_kind=ReasonKind.OVER_LIMIT), [4]),
-        (RejectionFilter(module=""), [4, 3]),
-    ],
+from dashboard.store.engine.upsert import insert_all_new
+from dashboard.store.evidence.save_rejections import save_polled, save_report
+from dashboard.store.rejections.counters import MANY, MOST_MODULES, count_out, rebuild_tallies
+from dashboard.store.rejections.counts import Grouping, arrivals, causes, count_by, how_many
+from dashboard.store.rejections.read import newest
+from dashboard.store.schema import (
+    rejection_modules,
+    rejection_senders,
+    rejection_tallies,
+    rejections,
+    sender_tallies,
 )
-def test_search_finds_texts_and_reasons_without_a_module(
-    store: Store, wanted: RejectionFilter, numbers: list[int]
+from dashboard.store.schema.columns import milliseconds_of, moment_of
+from tests.builders import (
+    A_MOMENT,
+    A_NETWORK,
+    ANOTHER_NETWORK,
+    a_hash,
+    a_record,
+    a_report,
+    an_address,
+    seconds,
+)
+
+NETWORKS: Final = (A_NETWORK, ANOTHER_NETWORK)
+HOUR: Final = timedelta(hours=1)
+STEPS: Final = (timedelta(minutes=2), HOUR, timedelta(hours=6), HOUR * 24, HOUR * 24 * 7)
+REASONS: Final = (
+    *(f"TX_MODULE_LINE_COUNT_OVERFLOW({name})" for name in ("HUB", "ADD", "MUL", "EXP")),
+    "TX_MODULE_LINE_COUNT_OVERFLOW",
+    "Module HUB does not exist in the limits file.",
+    "gas price too low",
+)
+
+moments = st.integers(0, 40 * 24 * 60).map(lambda minutes: A_MOMENT + minutes * seconds(60))
+arriving = st.tuples(
+    st.sampled_from(NETWORKS), st.sampled_from(RejectionStage), st.sampled_from(REASONS), moments
+)
+filters = st.builds(
+    RejectionFilter,
+    network_id=st.sampled_from([None, None, *NETWORKS]),
+    tx_rejection_stage=st.sampled_from([None, None, *RejectionStage]),
+    module=st.sampled_from([None, None, "", "HUB", "EXP", "NONE"]),
+    reason_kind=st.sampled_from([None, None, *ReasonKind]),
+    sender=st.sampled_from([None, None, None, an_address(1)]),
+    since=st.none() | moments,
+    until=st.none() | moments,
+    network_ids=st.sampled_from([None, frozenset({A_NETWORK}), frozenset[int]()]),
+)
+
+
+class _Undo(Exception):
+    """Ends an example without a trace."""
+
+
+@contextmanager
+def undone(store: Store) -> Iterator[Connection]:
+    """Write, and undo everything in the end."""
+    with suppress(_Undo), store.write() as connection:
+        yield connection
+        raise _Undo
+
+
+def take(connection: Connection, number: int, arrival: tuple[Any, ...]) -> None:
+    """Let a rejection arrive; every third is reported, the others are polled."""
+    network_id, stage, reason, at = arrival
+    told = {"tx_hash": a_hash(number), "tx_rejection_stage": stage, "reason_message": reason}
+    sender = {"sender": an_address(number % 2)}
+    if number % 3 == 0:
+        save_report(connection, a_report(**told, **sender), network_id, at)
+    else:
+        save_polled(connection, network_id, a_record(**told, **sender), at)
+
+
+def know_of_earlier(connection: Connection, few: int) -> None:
+    """Let a sender have so few rejections more before it is tallied."""
+    row = {"sender": an_address(1), "many": MANY - few}
+    insert_all_new(connection, rejection_senders, [row])
+
+
+def know_many_modules(connection: Connection, room: int) -> None:
+    """Leave room for so many new names of modules."""
+    rows = [{"module": f"M{number}"} for number in range(MOST_MODULES - room)]
+    insert_all_new(connection, rejection_modules, rows)
+
+
+def forget(connection: Connection, rejection_ids: Sequence[int]) -> None:
+    count_out(connection, rejection_ids)
+    connection.execute(delete(rejections).where(rejections.c.rejection_id.in_(rejection_ids)))
+
+
+def senders(connection: Connection) -> tuple[set[tuple[Any, ...]], ...]:
+    tables = (rejection_senders, sender_tallies)
+    return tuple({tuple(row) for row in connection.execute(select(each))} for each in tables)
+
+
+def tallied(connection: Connection) -> set[tuple[Any, ...]]:
+    return {tuple(row) for row in connection.execute(select(rejection_tallies))}
+
+
+@given(
+    arrived=st.lists(arriving, max_size=25),
+    forgotten=st.sets(st.integers(0, 24), max_size=5),
+    wanted=filters,
+    room=st.sampled_from([0, 1, 2, MOST_MODULES]),
+    few=st.integers(1, 12),
+)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
+def test_every_question_is_answered_as_by_counting(
+    store: Store,
+    arrived: list[tuple[Any, ...]],
+    forgotten: set[int],
+    wanted: RejectionFilter,
+    room: int,
+    few: int,
 ) -> None:
+    with undone(store) as connection:
+        know_many_modules(connection, room)
+        know_of_earlier(connection, few)
+        for number, arrival in enumerate(arrived):
+            take(connection, number, arrival)
+        kept = newest(connection, len(arrived))
+        forget(connection, [each.rejection_id for at, each in enumerate(kept) if at in forgotten])
+        fitting = [each for each in newest(connection, len(arrived)) if wanted.fits(each)]
+
+        assert how_many(connection, wanted) == len(fitting)
+        for grouping in Grouping:
+            counted = count_by(connection, grouping, wanted, None, 1000)
+            found = {group.key: group.count for group in counted.groups}
+            assert found == Counter(key_of(grouping, each) for each in fitting)
+            assert (counted.of, counted.total) == (len(found), len(fitting))
+        for step in STEPS:
+            told = {
+                (each.since, each.tx_rejection_stage): each.count
+                for each in arrivals(connection, wanted, step)
+            }
+            assert told == Counter(
+                (beginning(each.first_seen_at, step), each.record.tx_rejection_stage)
+                for each in fitting
+            )
+        named = {(each.reason_kind, each.module): each.count for each in causes(connection, wanted)}
+        reasons = (parse_reason(each.record.reason_message) for each in fitting)
+        assert named == Counter((each.kind, each.module) for each in reasons)
+
+
+@given(arrived=st.lists(arriving, max_size=25))
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=25)
+def test_rebuilt_tallies_are_those_that_were_kept(
+    store: Store, arrived: list[tuple[Any, ...]]
+) -> None:
+    with undone(store) as connection:
+        for number, arrival in enumerate(arrived):
+            take(connection, number, arrival)
+        before = tallied(connection)
+
+        rebuild_tallies(connection)
+
+        assert tallied(connection) == before
+
+
+def test_sender_of_many_is_tallied_as_if_that_had_been_known(store: Store) -> None:
+    with undone(store) as connection:
+        for number in range(MANY + 2):
+            at = A_MOMENT + number * HOUR
+            record = a_record(tx_hash=a_hash(number), sender=an_address(1))
+            save_polled(connection, NETWORKS[number % 2], record, at)
+            if number == MANY - 2:
+                assert not connection.execute(select(sender_tallies)).all()
+        kept = senders(connection)
+
+        rebuild_tallies(connection)
+
+        assert senders(connection) == kept
+        wanted = RejectionFilter(A_NETWORK, sender=an_address(1), since=A_MOMENT + HOUR)
+        assert how_many(connection, wanted) == MANY // 2
+        forget(connection, [each.rejection_id for each in newest(connection, MANY + 2)])
+        assert senders(connection) == (set(), set())
+
+
+def test_tallies_of_what_is_forgotten_leave_no_rows(store: Store) -> None:
+    with store.write() as connection:
+        rejection_id = save_polled(connection, A_NETWORK, a_record(), A_MOMENT)
+        forget(connection, [rejection_id])
+
+        assert tallied(connection) == set()
+
+
+def test_version_seen_again_is_counted_once(store: Store) -> None:
+    for _ in range(2):
+        with store.write() as connection:
+            save_polled(connection, A_NETWORK, a_record(), A_MOMENT)
+            save_report(connection, a_report(), A_NETWORK, A_MOMENT)
+
     with store.read() as connection:
-        found = search(connection, wanted)
-
-    assert [int.from_bytes(each.record.tx_hash, "big") for each in found] == numbers
+        assert how_many(connection, RejectionFilter()) == 1
 
 
-def test_search_goes_on_after_those_skipped(store: Store) -> None:
-    with store.read() as connection:
-        found = search(connection, RejectionFilter(), 2, 1)
+def test_names_beyond_the_bound_share_tallies_and_are_counted_rightly(store: Store) -> None:
+    with store.write() as connection:
+        know_many_modules(connection, 1)
+        for number in range(5):
+            reason = f"TX_MODULE_LINE_COUNT_OVERFLOW(MADE_UP_{number})"
+            record = a_record(tx_hash=a_hash(number), reason_message=reason)
+            save_polled(connection, A_NETWORK, record, A_MOMENT)
 
-    assert [int.from_bytes(each.record.tx_hash, "big") for each in found] == [2, 3]
+        assert len({row[4] for row in tallied(connection)}) == 2
+        assert len(causes(connection, RejectionFilter())) == 5
+        assert how_many(connection, RejectionFilter(module="MADE_UP_4")) == 1
+
+
+def key_of(grouping: Grouping, each: StoredRejection) -> object:
+    """Return what a rejection is counted under."""
+    record, reason = each.record, parse_reason(each.record.reason_message)
+    return {
+        Grouping.MODULE: reason.module,
+        Grouping.STAGE: record.tx_rejection_stage.value,
+        Grouping.REASON_KIND: reason.kind.value,
+        Grouping.SENDER: record.sender,
+        Grouping.NETWORK: each.network_id,
+        Grouping.HOUR: beginning(each.first_seen_at, HOUR),
+        Grouping.DAY: beginning(each.first_seen_at, HOUR * 24),
+    }[grouping]
+
+
+def beginning(at: datetime, step: timedelta) -> datetime:
+    """Return when the step of a moment began."""
+    length = step // timedelta(milliseconds=1)
+    return moment_of(milliseconds_of(at) // length * length)

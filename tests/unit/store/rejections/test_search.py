@@ -9,7 +9,7 @@ from dashboard.domain.reason import ReasonKind
 from dashboard.domain.rejection_filter import RejectionFilter
 from dashboard.store.engine.engine import Store
 from dashboard.store.evidence.save_rejections import save_polled
-from dashboard.store.rejections.counters import how_many
+from dashboard.store.rejections.counts import how_many
 from dashboard.store.rejections.search import search
 from dashboard.store.tracking.transactions import TrackRequest, track
 from tests.builders import (

@@ -15,10 +15,10 @@ from dashboard.store.engine.batching import LONGEST_STEP, Pace, next_rows
 from dashboard.store.engine.engine import Store
 from dashboard.store.evidence.save_rejections import save_polled, save_report
 from dashboard.store.observations import base_fees
-from dashboard.store.rejections.counters import how_many
-from dashboard.store.rejections.fast_lookup import RejectionReader
+from dashboard.store.rejections.counts import how_many
 from dashboard.store.rejections.known_hashes import KnownHashes, head_of, load_heads
-from dashboard.store.rejections.versions import versions, visible
+from dashboard.store.rejections.lookup import RejectionReader
+from dashboard.store.rejections.read import versions, visible
 from dashboard.store.retention.apply import keep_house
 from dashboard.store.schema import fee_rollups
 from dashboard.store.schema.columns import milliseconds_of

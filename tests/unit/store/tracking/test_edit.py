@@ -9,12 +9,12 @@ from dashboard.domain.observation import ExclusionAnswer, Failure, FailureKind
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.rejection_filter import HashRange
 from dashboard.store.engine.engine import Store
-from dashboard.store.evidence.lookup_results import evidence, record_answers
+from dashboard.store.evidence.evidence import evidence
+from dashboard.store.evidence.record_answers import record_answers
 from dashboard.store.evidence.save_rejections import save_polled
-from dashboard.store.rejections.search import hashes_labelled
+from dashboard.store.rejections.filter import hashes_labelled
 from dashboard.store.schema import tracked_labels
 from dashboard.store.tracking.cohorts import cohorts_of, note_rejected, watches
-from dashboard.store.tracking.edit import Remarks, amend, untrack
 from dashboard.store.tracking.search import (
     Standing,
     TrackedFilter,
@@ -22,11 +22,14 @@ from dashboard.store.tracking.search import (
     search_tracked,
 )
 from dashboard.store.tracking.transactions import (
+    Remarks,
     TrackRequest,
+    amend,
     is_tracked,
     track,
     track_all,
     tracked,
+    untrack,
 )
 from tests.builders import A_MOMENT, A_NETWORK, ANOTHER_NETWORK, a_hash, a_record, seconds
 

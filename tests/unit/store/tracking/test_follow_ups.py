@@ -17,7 +17,7 @@ from dashboard.domain.observation import Failure, FailureKind
 from dashboard.domain.quantity import TxHash
 from dashboard.domain.verdict import VerdictKind, conclude
 from dashboard.store.engine.engine import Store
-from dashboard.store.evidence.lookup_results import evidence
+from dashboard.store.evidence.evidence import evidence
 from dashboard.store.evidence.save_rejections import save_polled
 from dashboard.store.tracking.follow_ups import (
     follow_ups_of,

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dashboard.store.rejections.counter_levels import LENGTHS, Level, Part, parts_of
+from dashboard.store.rejections.counter_steps import LENGTHS, Level, Part, parts_of
 
 HOUR = LENGTHS[Level.HOUR]
 DAY = LENGTHS[Level.DAY]

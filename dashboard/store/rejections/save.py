@@ -1,30 +1,112 @@
-"""Reports that nodes hand in, kept by the group: few statements, one transaction, no half ones."""
+"""Save rejections: what upstream answered to a poll, and what nodes report."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
-from typing import Any, NamedTuple, TypeAlias
+from datetime import datetime, timedelta
+from hashlib import sha256
+from typing import Any, Final, NamedTuple, TypeAlias
 
-from sqlalchemy import Connection, select, update
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    select,
+    update,
+)
 
 from dashboard.domain.exclusion import (
+    RejectedTransaction,
     RejectionReport,
     RejectionSource,
+    RejectionStage,
     SaveStatus,
     SignedTransaction,
 )
 from dashboard.domain.quantity import NetworkId, TxHash
-from dashboard.store.engine.upsert import insert_all_new
-from dashboard.store.rejections.counter_updates import count_in
-from dashboard.store.rejections.versions import digest, row_of_record
+from dashboard.domain.reason import parse_reason
+from dashboard.store.engine.upsert import insert_all_new, insert_new
+from dashboard.store.rejections.counters import count_in
 from dashboard.store.schema import (
     rejections,
     signed_transactions,
     tracked_hashes,
     watched_cohorts,
 )
+from dashboard.store.schema.columns import milliseconds_of
+
+SEEN_TO_THE: Final = timedelta(hours=1)
+"""A poll that shows what is known writes nothing more often: `seen_again_at` is that exact."""
+
+
+def save_polled(
+    connection: Connection, network_id: NetworkId, record: RejectedTransaction, now: datetime
+) -> int:
+    """Keep a version that upstream showed; return its id, the same for the same version.
+
+    One that is there already is marked as seen again, at most once in `SEEN_TO_THE`.
+    """
+    column = rejections.c
+    row = row_of_record(record, network_id, now) | {"source": RejectionSource.POLLED}
+    if insert_new(connection, rejections, row):
+        count_in(connection, [row])
+    query = select(column.rejection_id, column.first_seen_at, column.seen_again_at)
+    held = connection.execute(query.where(*_is_version(record, network_id))).one()
+    if now - (held.seen_again_at or held.first_seen_at) >= SEEN_TO_THE:
+        of_version = update(rejections).where(column.rejection_id == held.rejection_id)
+        connection.execute(of_version.values(seen_again_at=now))
+    rejection_id: int = held.rejection_id
+    return rejection_id
+
+
+def row_of_record(
+    record: RejectedTransaction, network_id: NetworkId, now: datetime
+) -> dict[str, Any]:
+    """Return the columns of a version that arrives now and was not reported."""
+    reason = parse_reason(record.reason_message)
+    return {
+        "network_id": network_id,
+        "tx_hash": record.tx_hash,
+        "sender": record.sender,
+        "nonce": record.nonce,
+        "tx_rejection_stage": record.tx_rejection_stage.value,
+        "reason_message": record.reason_message,
+        "timestamp": record.timestamp,
+        "block_number": record.block_number,
+        "first_seen_at": now,
+        "version_digest": version_digest(record),
+        "reason_kind": reason.kind.value,
+        "module": reason.module,
+    }
+
+
+def _is_version(
+    record: RejectedTransaction, network_id: NetworkId
+) -> tuple[ColumnElement[bool], ...]:
+    return (
+        rejections.c.tx_hash == record.tx_hash,
+        rejections.c.network_id == network_id,
+        rejections.c.version_digest == version_digest(record),
+    )
+
+
+def version_digest(record: RejectedTransaction) -> bytes:
+    """Digest what a reader is shown: the block number only from the sequencer."""
+    is_block_shown = record.tx_rejection_stage is RejectionStage.SEQUENCER
+    shown = (
+        record.sender.hex(),
+        record.nonce,
+        record.tx_rejection_stage.value,
+        record.reason_message,
+        milliseconds_of(record.timestamp),
+        record.block_number if is_block_shown else None,
+    )
+    return digest(repr(shown))
+
+
+def digest(text: str) -> bytes:
+    return sha256(text.encode("utf-8", "surrogatepass")).digest()
+
 
 Place: TypeAlias = tuple[TxHash, NetworkId]
 """A hash on a network."""

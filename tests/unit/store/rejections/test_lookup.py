@@ -10,8 +10,8 @@ from dashboard.domain.exclusion import QUERYABLE_WINDOW
 from dashboard.domain.quantity import TxHash
 from dashboard.store.engine.engine import Store
 from dashboard.store.evidence.save_rejections import save_polled
-from dashboard.store.rejections.fast_lookup import RejectionReader, TooManyVersions
-from dashboard.store.rejections.versions import visible
+from dashboard.store.rejections.lookup import RejectionReader, TooManyVersions
+from dashboard.store.rejections.read import visible
 from tests.builders import A_MOMENT, A_NETWORK, ANOTHER_NETWORK, a_hash, a_record, seconds
 
 

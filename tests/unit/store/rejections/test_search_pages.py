@@ -13,9 +13,8 @@ from dashboard.domain.rejection_filter import RejectionFilter
 from dashboard.store.engine.engine import Store
 from dashboard.store.evidence.save_rejections import save_reports
 from dashboard.store.rejections.counts import rank_senders
-from dashboard.store.rejections.pagination import leaf
-from dashboard.store.rejections.reports import LocatedReport
-from dashboard.store.rejections.search import search
+from dashboard.store.rejections.save import LocatedReport
+from dashboard.store.rejections.search import leaf, search
 from tests.builders import A_MOMENT, A_NETWORK, ANOTHER_NETWORK, a_hash, a_report, an_address
 
 COUNT = 620

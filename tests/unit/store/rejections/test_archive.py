@@ -15,7 +15,7 @@ from dashboard.domain.rejection_filter import HashRange, RejectionFilter
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store
 from dashboard.store.evidence.save_rejections import save_polled, save_report
-from dashboard.store.rejections.arrivals import Page, every_arrival, last_place, page, versions_of
+from dashboard.store.rejections.archive import Page, every_arrival, last_place, page, versions_of
 from dashboard.store.rejections.counts import Counted, Group, Grouping, count_by
 from tests.builders import (
     A_MOMENT,

@@ -12,7 +12,8 @@ from dashboard.domain.observation import (
 )
 from dashboard.domain.verdict import Evidence
 from dashboard.store.engine.engine import Store
-from dashboard.store.evidence.lookup_results import evidence, record_answers
+from dashboard.store.evidence.evidence import evidence
+from dashboard.store.evidence.record_answers import record_answers
 from dashboard.store.evidence.save_rejections import save_polled
 from dashboard.store.monitoring.upstream_failures import failing
 from dashboard.store.tracking.transactions import TrackRequest, track

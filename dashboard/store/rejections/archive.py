@@ -1,4 +1,4 @@
-"""Rejections page by page in their order of arrival, which no later arrival disturbs."""
+"""The archive that is served: rejections in their order of arrival, which no later one disturbs."""
 
 from __future__ import annotations
 
@@ -11,9 +11,8 @@ from sqlalchemy import ColumnElement, Connection, RowMapping, Select, func, sele
 from dashboard.domain.exclusion import ArchivedRejection
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.rejection_filter import RejectionFilter
-from dashboard.store.engine.planner_hints import by_row
-from dashboard.store.rejections.search import conditions_of
-from dashboard.store.rejections.versions import NEWEST_CLAIM_FIRST
+from dashboard.store.rejections.filter import conditions_of, may_be_seen
+from dashboard.store.rejections.read import NEWEST_CLAIM_FIRST
 from dashboard.store.schema import rejections, signed_transactions
 from dashboard.store.schema.rejection_rows import stored_rejection
 
@@ -73,14 +72,6 @@ def versions_of(
 def last_place(connection: Connection) -> int:
     """Return the place of the newest arrival, 0 where nothing arrived yet."""
     return connection.scalar(select(func.max(rejections.c.rejection_id))) or 0
-
-
-def may_be_seen(networks: frozenset[NetworkId]) -> ColumnElement[bool]:
-    """Demand one of these networks, by looking at each row.
-
-    The plus keeps the planner from gathering every row of a network by index, to sort them.
-    """
-    return by_row(rejections.c.network_id).in_(networks)
 
 
 def _found(

@@ -1,4 +1,4 @@
-"""Reasons that Linewatch cannot read: each text with how often it was seen."""
+"""Reasons that Linewatch cannot parse: each text with how often it was seen."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which tallies cover a time: long steps in its middle, shorter ones at its ends."""
+"""Steps of counters: which cover a time, long ones in its middle, shorter ones at its ends."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""What every lookup asks of the rejections, below SQLAlchemy and on a connection of its own.
+"""What every served look-up asks of the rejections, below SQLAlchemy and on its own connection.
 
 Measured with 1 M rejections: a record takes 13 µs here and 500 µs through SQLAlchemy, and what
-arrived since the last look 2.5 µs, so that it can be asked before each answer.
+arrived since the last check 2.5 µs, so that it can be asked before each answer.
 
 It rests on writers taking turns, as they do on either database: ids are committed in the order
 in which they are given. On PostgreSQL a question costs a round trip to the server, so many hashes

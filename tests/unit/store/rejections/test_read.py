@@ -15,7 +15,8 @@ from dashboard.domain.exclusion import (
 )
 from dashboard.store.engine.engine import Store
 from dashboard.store.evidence.save_rejections import save_polled, save_report
-from dashboard.store.rejections.versions import newest, row_of_record, versions, visible
+from dashboard.store.rejections.read import newest, versions, visible
+from dashboard.store.rejections.save import row_of_record
 from dashboard.store.schema import rejections
 from tests.builders import (
     A_MOMENT,

@@ -1,0 +1,93 @@
+"""The SQL of a rejection filter, for searching, counting and reading the archive alike."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import ColumnElement, Select, literal_column, select
+
+from dashboard.domain.quantity import NetworkId
+from dashboard.domain.rejection_filter import RejectionFilter
+from dashboard.store.engine.planner_hints import by_row
+from dashboard.store.engine.text_search import holds_text
+from dashboard.store.schema import rejections, tracked_hashes
+from dashboard.store.shown_search import is_among, is_found, is_named
+
+
+def latest_first(wanted: RejectionFilter, *columns: ColumnElement[Any]) -> Select[Any]:
+    """Select columns of the rejections that fit, the latest arrival first."""
+    arrived = rejections.c.first_seen_at
+    place = rejections.c.rejection_id.desc()
+    if _is_pointed(wanted):
+        order = (by_row(arrived).desc(), place)
+        return select(*columns).where(*conditions_of(wanted)).order_by(*order)
+    query = select(*columns).order_by(arrived.desc(), place)
+    if wanted.network_id is None or (wanted.module is None and wanted.sender is None):
+        return query.where(*conditions_of(wanted))
+    of_network = by_row(rejections.c.network_id) == wanted.network_id
+    return query.where(*conditions_of(replace(wanted, network_id=None)), of_network)
+
+
+def _is_pointed(wanted: RejectionFilter) -> bool:
+    """Whether a filter leads to few rows, whenever they arrived."""
+    named = (wanted.tx_hash, wanted.tx_hashes, wanted.beginning)
+    return any(each is not None for each in named) or bool(wanted.label)
+
+
+def conditions_of(wanted: RejectionFilter) -> Iterator[ColumnElement[bool]]:
+    """Yield what rows of the table must fulfil."""
+    column = rejections.c
+    of_network = column.network_id
+    for of_row, value in (
+        (of_network if wanted.beginning is None else by_row(of_network), wanted.network_id),
+        (column.tx_rejection_stage, wanted.tx_rejection_stage),
+        (column.module, wanted.module or None),
+        (column.reason_kind, wanted.reason_kind),
+        (column.sender, wanted.sender),
+        (column.tx_hash, wanted.tx_hash),
+    ):
+        if value is not None:
+            yield of_row == value
+    if wanted.module == "":
+        yield column.module.is_(None)
+    if wanted.label:
+        yield column.tx_hash.in_(hashes_labelled(wanted.label))
+    if wanted.text:
+        yield holds_text(column.reason_message, wanted.text)
+    if wanted.search:
+        yield is_found(wanted.search)
+    if wanted.network_ids is not None:
+        yield column.network_id.in_(wanted.network_ids)
+    if wanted.tx_hashes is not None:
+        yield is_among(column.tx_hash, wanted.tx_hashes)
+    if wanted.beginning is not None:
+        yield is_named(wanted.beginning)
+    arrived = by_row(column.first_seen_at) if _is_pointed(wanted) else column.first_seen_at
+    yield from _between(arrived, wanted.since, wanted.until)
+    yield from _between(column.timestamp, wanted.claimed_since, wanted.claimed_until)
+
+
+def _between(
+    column: ColumnElement[Any], since: datetime | None, until: datetime | None
+) -> Iterator[ColumnElement[bool]]:
+    if since is not None:
+        yield column >= since
+    if until is not None:
+        yield column <= until
+
+
+def hashes_labelled(label: str) -> Select[Any]:
+    """Select the hashes that carry exactly this label, which is not empty."""
+    column = tracked_hashes.c
+    return select(column.tx_hash).where(column.label == label, column.label != literal_column("''"))
+
+
+def may_be_seen(networks: frozenset[NetworkId]) -> ColumnElement[bool]:
+    """Demand one of these networks, by looking at each row.
+
+    The plus keeps the planner from gathering every row of a network by index, to sort them.
+    """
+    return by_row(rejections.c.network_id).in_(networks)
