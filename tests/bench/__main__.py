@@ -10,11 +10,11 @@ from typing import Final
 
 import click
 
+from tests.bench.expected_replies import midnight
 from tests.bench.page import written_page
 from tests.bench.processes import PROJECT, cores, pin_to
-from tests.bench.scene import Scene
+from tests.bench.setup import Scene
 from tests.bench.table import Result, markdown, promise_table
-from tests.bench.truth import midnight
 
 CASES: Final = {
     "S3": "checks",

@@ -21,7 +21,7 @@ from dashboard.store.engine.engine import open_store
 from dashboard.store.maintenance.migrate import migrate
 from dashboard.store.rejections.counters import rebuild_tallies
 from dashboard.store.schema import REVISION, rejections, signed_transactions
-from tests.bench.truth import NETWORK, row_of, stored_hash
+from tests.bench.expected_replies import NETWORK, row_of, stored_hash
 
 FILE: Final = "linewatch.sqlite"
 

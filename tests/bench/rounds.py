@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
-from tests.bench.loader import Burst, Load
+from tests.bench.load_generator import Burst, Load
 from tests.bench.processes import Server, settle
 
 Judge: TypeAlias = Callable[[Burst], int]

@@ -17,7 +17,7 @@ from dashboard.store.evidence.record_answers import record_asked
 from dashboard.store.tracking.cohorts import cohorts_of, watches
 from dashboard.store.tracking.poll_results import Asked
 from dashboard.store.tracking.transactions import TrackRequest, track_all
-from tests.bench.truth import NETWORK
+from tests.bench.expected_replies import NETWORK
 
 FILE: Final = "tracked.sqlite"
 ONE_LIST: Final = 5000

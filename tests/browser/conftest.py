@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, BrowserContext, expect
 
-from tests.browser.serving import serving
-from tests.browsing import running_browser
+from tests.browser.page_server import serving
+from tests.chromium import running_browser
 
 expect.set_options(timeout=30_000)  # a busy machine may take that long to draw its first chart
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
-from tests.browser.visiting import SCHEMES, WIDTHS, expect_nothing_cut, expect_strict, visit
+from tests.browser.page_checks import SCHEMES, WIDTHS, expect_nothing_cut, expect_strict, visit
 
 ADDRESSES = ("/fees", "/fees?network=59144", "/fees?network=Devnet&as=Table", "/health")
 

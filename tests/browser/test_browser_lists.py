@@ -8,9 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
-from tests.browser.seeded_post import OPS
-from tests.browser.seeded_store import tx_hash
-from tests.browser.visiting import (
+from tests.browser.page_checks import (
     SCHEMES,
     WIDTHS,
     expect_inert,
@@ -18,6 +16,8 @@ from tests.browser.visiting import (
     expect_strict,
     visit,
 )
+from tests.browser.seeded_notifications import OPS
+from tests.browser.seeded_store import tx_hash
 
 ADDRESSES = (
     "/rejections",

@@ -6,8 +6,7 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, expect
 
 from dashboard.show.web.site_map import PAGES
-from tests.browser.seeded_store import tx_hash
-from tests.browser.visiting import (
+from tests.browser.page_checks import (
     SCHEMES,
     WIDTHS,
     expect_inert,
@@ -15,6 +14,7 @@ from tests.browser.visiting import (
     expect_strict,
     visit,
 )
+from tests.browser.seeded_store import tx_hash
 
 ADDRESSES = (
     "/",

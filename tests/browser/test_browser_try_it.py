@@ -9,8 +9,8 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, Route, expect
 
-from tests.browser.visiting import SCHEMES, WIDTHS
-from tests.integration.serving import (
+from tests.browser.page_checks import SCHEMES, WIDTHS
+from tests.integration.running_server import (
     KEY,
     SECRET,
     a_call,

@@ -8,9 +8,9 @@ import pytest
 from playwright.sync_api import BrowserContext, expect
 
 from dashboard.show.time_ranges import SPANS
-from tests.browser.serving import serving
-from tests.browser.visiting import visit
-from tests.browser.zooming import zoom
+from tests.browser.page_checks import visit
+from tests.browser.page_server import serving
+from tests.browser.zoom_checks import zoom
 
 pytestmark = pytest.mark.timeout(300)
 

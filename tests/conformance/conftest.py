@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.conformance.served import Served, apis
+from tests.conformance.running_apis import Served, apis
 
 
 @pytest.fixture(scope="module")

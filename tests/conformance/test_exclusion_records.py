@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conformance.served import (
+from tests.conformance.running_apis import (
     FORMER_TIME,
     GET,
     KEY,
@@ -23,8 +23,8 @@ from tests.conformance.served import (
     a_former_report,
     apis,
 )
-from tests.integration.serving import NARROW_KEY, Signed, a_signed_transaction
-from tests.unit.serve.followers import NOON
+from tests.integration.running_server import NARROW_KEY, Signed, a_signed_transaction
+from tests.unit.serve.scripted_follower import NOON
 
 SEVEN_DAYS = timedelta(days=7)
 MILLISECOND = timedelta(milliseconds=1)

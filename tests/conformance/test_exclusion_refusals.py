@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from tests.conformance.served import GET, LIMITS, SAVE, UNKNOWN_HASH, Served, a_former_report
-from tests.integration.serving import a_signed_transaction
+from tests.conformance.running_apis import GET, LIMITS, SAVE, UNKNOWN_HASH, Served, a_former_report
+from tests.integration.running_server import a_signed_transaction
 
 HASH = "Hex string of transaction hash cannot be parsed:"
 RLP = "RLP-encoded transaction cannot be parsed:"

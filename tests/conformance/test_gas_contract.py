@@ -14,8 +14,8 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.conformance.served import KEY, NETWORK, OTHER_NETWORK, Served
-from tests.integration.serving import SECRET
+from tests.conformance.running_apis import KEY, NETWORK, OTHER_NETWORK, Served
+from tests.integration.running_server import SECRET
 
 OPERATIONS = ("suggestedGasFees", "baseFeeHistory", "baseFeePercentile", "busyThreshold")
 GWEI = re.compile(r"(0|[1-9][0-9]*)(\.[0-9]{0,8}[1-9])?")

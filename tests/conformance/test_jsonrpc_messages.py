@@ -12,7 +12,7 @@ from dataclasses import replace
 
 import pytest
 
-from tests.conformance.served import (
+from tests.conformance.running_apis import (
     GET,
     KEY,
     SAVE,
@@ -22,7 +22,7 @@ from tests.conformance.served import (
     a_former_report,
     apis,
 )
-from tests.integration.serving import a_signed_transaction
+from tests.integration.running_server import a_signed_transaction
 
 IDS = {
     "text": '"a-1"',

@@ -17,8 +17,8 @@ import rlp  # type: ignore[import-untyped] # it has no types
 
 from dashboard.serve.dependencies import Limits
 from dashboard.wire.rlp import encode_list
-from tests.conformance.served import GET, SAVE, Served, a_call, a_former_report, apis
-from tests.integration.serving import a_signed_transaction
+from tests.conformance.running_apis import GET, SAVE, Served, a_call, a_former_report, apis
+from tests.integration.running_server import a_signed_transaction
 
 LARGEST = Limits().largest_body
 STEP = 4

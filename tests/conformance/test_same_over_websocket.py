@@ -16,10 +16,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from websockets.sync.client import ClientConnection, connect
 
-from tests.conformance.grammar import Grammar
-from tests.conformance.own_methods import ASKING
-from tests.conformance.reports import Reports
-from tests.conformance.served import Served, apis
+from tests.conformance.generated_messages import Grammar
+from tests.conformance.generated_params import ASKING
+from tests.conformance.generated_reports import Reports
+from tests.conformance.running_apis import Served, apis
 
 REPORTS = Reports()
 

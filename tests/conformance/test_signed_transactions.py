@@ -12,10 +12,10 @@ import pytest
 import rlp  # type: ignore[import-untyped] # it has no types
 from eth_hash.auto import keccak
 
-from tests.conformance.served import GET, SAVE, Served, a_former_report
-from tests.integration.serving import NARROW_KEY, Signed
+from tests.conformance.running_apis import GET, SAVE, Served, a_former_report
+from tests.integration.running_server import NARROW_KEY, Signed
 from tests.recorded import recorded
-from tests.signing import BY_KIND, SIGNER, sign_kind
+from tests.signed_transactions import BY_KIND, SIGNER, sign_kind
 
 VECTORS: list[dict[str, Any]] = recorded("signed_transactions")["vectors"]
 FORMS = {

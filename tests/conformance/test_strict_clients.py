@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.conformance.served import (
+from tests.conformance.running_apis import (
     GET,
     KEY,
     SAVE,
@@ -21,7 +21,7 @@ from tests.conformance.served import (
     a_call,
     a_former_report,
 )
-from tests.integration.serving import a_signed_transaction
+from tests.integration.running_server import a_signed_transaction
 from tests.recorded import recorded
 
 KNOWN = a_signed_transaction(1)

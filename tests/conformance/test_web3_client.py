@@ -12,8 +12,8 @@ from web3.method import Method
 from web3.module import Module
 from web3.types import RPCEndpoint
 
-from tests.conformance.served import GET, SAVE, UNKNOWN_HASH, Served, a_former_report
-from tests.integration.serving import Signed, a_signed_transaction
+from tests.conformance.running_apis import GET, SAVE, UNKNOWN_HASH, Served, a_former_report
+from tests.integration.running_server import Signed, a_signed_transaction
 
 pytestmark = pytest.mark.anyio
 

@@ -14,11 +14,11 @@ from pathlib import Path
 from time import monotonic
 from typing import Any, Final
 
-from tests.faults.history import commit_of, is_in_history
+from tests.faults.parallel_runs import play_beside
 from tests.faults.registry import ROWS
 from tests.faults.rows import Failure, Row
-from tests.faults.sides import play_beside
 from tests.faults.table import PAGE, Tally, this_machine, write_changes, write_page
+from tests.git_history import commit_of, is_in_history
 
 _ROOT: Final = Path(__file__).parents[2]
 _KEPT: Final = _ROOT / ".faults"

@@ -9,19 +9,19 @@ from pathlib import Path
 from random import Random
 from typing import Final
 
-from tests.faults.asked_disk import AskedDisk
+from tests.faults.controlled_disk import ControlledDisk
 from tests.faults.full_disk import check_reading, check_refusals
-from tests.faults.launching import launching
+from tests.faults.processes import launching
 from tests.faults.reporters import Harvest, Reports, reporting
 from tests.faults.rows import Play, Row
-from tests.faults.serving import House
-from tests.faults.workplace import pause
+from tests.faults.serve_processes import House
+from tests.faults.worker_process import pause
 from tests.waiting import eventually
 
 BROKEN: Final = (errno.EIO, errno.EROFS, errno.ENOSPC)
 
 
-def break_disk(disk: AskedDisk, chance: Random) -> None:
+def break_disk(disk: ControlledDisk, chance: Random) -> None:
     """Let the disk fail in one of the ways, always or now and then."""
     error = chance.choice(BROKEN)
     share = 1.0 if error == errno.EROFS else chance.choice((1.0, 0.5, 0.1))
@@ -31,7 +31,7 @@ def break_disk(disk: AskedDisk, chance: Random) -> None:
 @contextmanager
 def _failing(folder: Path) -> Iterator[Play]:
     """Let the disk of one serve process fail again and again."""
-    with launching() as launcher, AskedDisk(folder) as disk:
+    with launching() as launcher, ControlledDisk(folder) as disk:
         house = House(folder / "house", launcher)
         (server,) = house.servers
         reports = Reports()

@@ -9,13 +9,13 @@ from random import Random
 from typing import Final
 
 from tests.databases import new_store
-from tests.faults.asked_disk import AskedDisk
+from tests.faults.controlled_disk import ControlledDisk
+from tests.faults.delivery_promises import check_told
 from tests.faults.failing_disk import break_disk
 from tests.faults.killed_worker import check_life
-from tests.faults.launching import Process, Surroundings, launching
-from tests.faults.owed import check_told
+from tests.faults.processes import Process, Surroundings, launching
 from tests.faults.rows import Chance, Play, Row
-from tests.faults.workplace import RECIPIENTS, Workplace, pause, workplace
+from tests.faults.worker_process import RECIPIENTS, Workplace, pause, workplace
 from tests.waiting import eventually
 
 _BREAKS: Final = 5
@@ -26,7 +26,7 @@ def _failing(folder: Path) -> Iterator[Play]:
     """Let the disk of one worker fail a few times while it has work, and look what came of it."""
     with (
         launching() as launcher,
-        AskedDisk(folder) as disk,
+        ControlledDisk(folder) as disk,
         new_store("sqlite", folder) as url,
         workplace(folder, url, launcher) as place,
     ):
@@ -43,7 +43,7 @@ def _failing(folder: Path) -> Iterator[Play]:
         assert process.terminate() == 0, process.last_lines()
 
 
-def _break_once(place: Workplace, disk: AskedDisk, process: Process, chance: Random) -> None:
+def _break_once(place: Workplace, disk: ControlledDisk, process: Process, chance: Random) -> None:
     place.hosted.asked.clear()
     place.post.arrival.clear()
     place.reject(chance, chance.randrange(1, 4))
@@ -57,7 +57,7 @@ def _break_once(place: Workplace, disk: AskedDisk, process: Process, chance: Ran
     disk.recover()
 
 
-def _check_reading(place: Workplace, disk: AskedDisk) -> None:
+def _check_reading(place: Workplace, disk: ControlledDisk) -> None:
     """Read with a command whose disk is broken as well."""
     surroundings = Surroundings(
         place.variables, place.home.parent / "reader.log", {"disk": disk.address}

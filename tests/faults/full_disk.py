@@ -11,8 +11,8 @@ from typing import Final
 
 from tests.faults.reporters import Harvest, Reports, reporting
 from tests.faults.rows import Play, Row
-from tests.faults.serving import House, limit_files, open_house, records_of
-from tests.faults.stored import check_store, stored_reports
+from tests.faults.serve_processes import House, limit_files, open_house, records_of
+from tests.faults.stored_reports import check_store, stored_reports
 from tests.waiting import eventually
 
 _UNLIMITED: Final = -1

@@ -11,8 +11,8 @@ from anyio.from_thread import start_blocking_portal
 
 from tests.anvil import Anvil, Snapshot, running_anvil
 from tests.faults.rows import Play, Row
-from tests.integration.gas_by_hand import GWEI, Mirror, gas_operations
-from tests.integration.gas_over_node import api_over
+from tests.integration.reference_gas import GWEI, Mirror, gas_operations
+from tests.integration.served_gas import api_over
 
 _WINDOW = 1_500
 _FIRST_BLOCKS = 1_800

@@ -35,9 +35,9 @@ from dashboard.wire.rejection_report import decode_report
 from dashboard.wire.rlp import Item, items_of, whole_item
 from dashboard.wire.timestamp import parse_timestamp
 from dashboard.wire.transaction import decode_transaction
-from tests.conformance.grammar import Grammar
-from tests.conformance.own_methods import ALL
-from tests.conformance.reports import Reports, damaged
+from tests.conformance.generated_messages import Grammar
+from tests.conformance.generated_params import ALL
+from tests.conformance.generated_reports import Reports, damaged
 from tests.faults.rows import Chance, Play, Row
 
 _CASES: Final = 2_000

@@ -13,10 +13,10 @@ from pathlib import Path
 from random import Random
 from typing import Final
 
-from tests.conformance.served import KEY, NETWORK, apis
-from tests.conformance.watch import watching
+from tests.conformance.error_log import watching
+from tests.conformance.running_apis import KEY, NETWORK, apis
 from tests.faults.rows import Play, Row
-from tests.integration.serving import SECRET
+from tests.integration.running_server import SECRET
 
 _EXAMPLES: Final = 20
 _CASES: Final = 300

@@ -15,12 +15,12 @@ from typing import Final
 
 from websockets.sync.client import ClientConnection, connect
 
-from tests.conformance.grammar import Grammar
-from tests.conformance.judge import check
-from tests.conformance.own_methods import ALL
-from tests.conformance.reports import Reports
-from tests.conformance.served import GET, LIMITS, UNKNOWN_HASH, Served, apis
-from tests.conformance.watch import Watch, watching
+from tests.conformance.error_log import Watch, watching
+from tests.conformance.generated_messages import Grammar
+from tests.conformance.generated_params import ALL
+from tests.conformance.generated_reports import Reports
+from tests.conformance.reply_checks import check
+from tests.conformance.running_apis import GET, LIMITS, UNKNOWN_HASH, Served, apis
 from tests.faults.rows import Chance, Play, Row
 
 _MESSAGES: Final = 250

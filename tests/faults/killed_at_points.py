@@ -10,12 +10,12 @@ from random import Random
 from typing import Final
 
 from tests.databases import new_store
+from tests.faults.delivery_promises import check_told
+from tests.faults.kill_points import points_of
 from tests.faults.killed_worker import check_life
-from tests.faults.launching import Launcher, launching
-from tests.faults.owed import check_told
-from tests.faults.points import points_of
+from tests.faults.processes import Launcher, launching
 from tests.faults.rows import Chance, Play, Row
-from tests.faults.workplace import RECIPIENTS, Workplace, workplace
+from tests.faults.worker_process import RECIPIENTS, Workplace, workplace
 
 _POINTS: Final = (
     *points_of("a lease", "a renewal", "fees", "a rejection", "new notices", "a claim", "a mark"),

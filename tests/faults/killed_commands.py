@@ -23,8 +23,8 @@ from dashboard.store.engine.engine import Store, open_store, prove_writing, stor
 from dashboard.store.maintenance.migrate import configuration, migrate
 from dashboard.store.schema import REVISION, fee_rollups, rejections
 from dashboard.store.tracking.search import TrackedFilter, how_many_tracked
-from tests.faults.launching import Launcher, Process, Surroundings, last_lines, launching
-from tests.faults.owed import check_whole
+from tests.faults.delivery_promises import check_whole
+from tests.faults.processes import Launcher, Process, Surroundings, last_lines, launching
 from tests.faults.rows import Chance, Play, Row
 from tests.installation import new_installation
 

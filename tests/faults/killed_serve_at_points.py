@@ -9,12 +9,12 @@ from pathlib import Path
 from random import Random
 from typing import Final
 
-from tests.faults.launching import launching
-from tests.faults.points import points_of
+from tests.faults.kill_points import points_of
+from tests.faults.processes import launching
 from tests.faults.reporters import Handed, Reports, reporting
 from tests.faults.rows import Chance, Play, Row
-from tests.faults.serving import House
-from tests.faults.stored import check_store
+from tests.faults.serve_processes import House
+from tests.faults.stored_reports import check_store
 
 _FIRST_YES: Final = "yes"
 _POINTS: Final = (*points_of("a rejection"), _FIRST_YES, *points_of("counts of keys"))

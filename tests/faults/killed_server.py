@@ -13,15 +13,15 @@ from typing import Final, TypeAlias
 from sqlalchemy.engine import make_url
 
 from dashboard.store.engine.engine import open_store
-from tests.faults.asked_disk import AskedDisk
+from tests.faults.controlled_disk import ControlledDisk
+from tests.faults.delivery_promises import check_told, told
 from tests.faults.killed_worker import check_life
-from tests.faults.launching import Process, launching
-from tests.faults.owed import check_told, told
-from tests.faults.own_server import OwnServer
+from tests.faults.postgresql_server import OwnPostgreSQL
+from tests.faults.processes import Process, launching
 from tests.faults.reporters import Handed, Reports, reporting
 from tests.faults.rows import Play, Row
-from tests.faults.serving import House, Server
-from tests.faults.workplace import RECIPIENTS, Workplace, pause, workplace
+from tests.faults.serve_processes import House, Server
+from tests.faults.worker_process import RECIPIENTS, Workplace, pause, workplace
 from tests.waiting import eventually
 
 
@@ -29,8 +29,8 @@ from tests.waiting import eventually
 class _Scene:
     """A server with two stores: a worker works on one, serve serves the other."""
 
-    database: OwnServer
-    disk: AskedDisk | None
+    database: OwnPostgreSQL
+    disk: ControlledDisk | None
     place: Workplace
     worker: Process
     serve: Server
@@ -99,8 +99,8 @@ def _failing(folder: Path, faults: tuple[Fault, ...]) -> Iterator[Play]:
     """Let one server fail again and again under one worker and one serve."""
     with ExitStack() as held:
         launcher = held.enter_context(launching())
-        disk = held.enter_context(AskedDisk(folder)) if _fill_disk in faults else None
-        database = OwnServer(folder, launcher, disk)
+        disk = held.enter_context(ControlledDisk(folder)) if _fill_disk in faults else None
+        database = OwnPostgreSQL(folder, launcher, disk)
         url, served_url = database.new_store(), database.new_store()
         house = House(folder / "house", launcher, LINEWATCH_STORE_URL=served_url)
         (serve,) = house.servers

@@ -1,6 +1,6 @@
 """Starts commands in an instant: forked from this process, which has imported Linewatch already.
 
-Run as `python -m tests.faults.launcher`; `tests.faults.launching` writes orders to its standard
+Run as `python -m tests.faults.launcher`; `tests.faults.processes` writes orders to its standard
 input and reads what became of them, each a line of JSON. It ends with that pipe, and whatever it
 started ends with it.
 """
@@ -20,8 +20,8 @@ from collections.abc import Iterator
 from importlib import import_module
 from typing import Any, Final
 
-from tests.faults.asked_disk import let_kernel_ask
-from tests.faults.points import die_at
+from tests.faults.controlled_disk import let_kernel_ask
+from tests.faults.kill_points import die_at
 
 _MODULES: Final = (
     "dashboard.wiring.serve",

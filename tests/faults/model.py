@@ -14,8 +14,8 @@ from hypothesis import HealthCheck, Phase, settings
 
 from tests.databases import DATABASES
 from tests.faults.rows import Play, Row
-from tests.model.grounds import ground_on
-from tests.model.house import play
+from tests.model.empty_stores import ground_on
+from tests.model.whole_store import play
 
 _SEQUENCES: Final = 6
 _STEPS: Final = 22

@@ -24,7 +24,7 @@ from tests.faults.fragile_disk import FragileDisk, Image, keep
 from tests.faults.fragile_vfs import FragileVfs
 from tests.faults.rows import Chance, Play, Row
 from tests.faults.store_work import WORKS
-from tests.unit.store.machine import Machine
+from tests.unit.store.fake_machine import Machine
 
 CUTS: Final = 20
 _NAME: Final = "linewatch.db"

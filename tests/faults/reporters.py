@@ -19,7 +19,7 @@ from websockets.sync.client import connect
 from dashboard.devnet.accounts import Account, Payment
 from dashboard.devnet.seeded_random import Chance
 from dashboard.domain.quantity import Address, Wei
-from tests.faults.serving import KEY, SAVE, a_call, connected, post
+from tests.faults.serve_processes import KEY, SAVE, a_call, connected, post
 
 _ACCOUNT: Final = Account(Chance(1), "faults", 1)
 _RECIPIENT: Final = Address(b"\x42" * Address.LENGTH)

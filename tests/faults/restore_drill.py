@@ -28,10 +28,10 @@ from dashboard.store.maintenance.verify import verify
 from dashboard.store.schema import rejections
 from tests.builders import A_MOMENT, A_NETWORK, a_hash, a_record, a_transition, an_id
 from tests.databases import new_store
-from tests.faults.drilling import deliver
+from tests.delivery_checks import notices
+from tests.faults.mailing_worker import deliver
 from tests.faults.rows import Chance, Play, Row
 from tests.installation import PROJECT
-from tests.owing import notices
 
 _AGAIN: Final = 10**6
 """Added to the number of a change that is seen anew: the worker draws other ids each time."""
@@ -72,7 +72,7 @@ def _lose_a_store(url: str, home: Path, chance: Random) -> tuple[list[int], list
     with ExitStack() as alive:
         process = alive.enter_context(
             subprocess.Popen(
-                [sys.executable, "-m", "tests.faults.drilling", url, str(home / "mail"), "1"],
+                [sys.executable, "-m", "tests.faults.mailing_worker", url, str(home / "mail"), "1"],
                 cwd=PROJECT,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,

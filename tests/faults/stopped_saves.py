@@ -9,7 +9,7 @@ from typing import Final
 from tests.faults.killed_saves import Stage, attacking
 from tests.faults.reporters import reporting
 from tests.faults.rows import Row
-from tests.faults.stored import stored_reports
+from tests.faults.stored_reports import stored_reports
 
 _LONGEST_LIFE: Final = 0.25
 _TIME_TO_STOP: Final = 20.0

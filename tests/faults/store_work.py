@@ -32,7 +32,7 @@ from tests.builders import (
     an_id,
     suggested_gas_fees,
 )
-from tests.owing import claim_for_all
+from tests.delivery_checks import claim_for_all
 
 Work: TypeAlias = Callable[[Connection, Random, int], object]
 """Write something in a transaction; the number is another one each time."""

@@ -12,9 +12,9 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Final
 
-from tests.faults.history import changes_since
-from tests.faults.promised import PROMISED, Promised
+from tests.faults.promises import PROMISED, Promised
 from tests.faults.rows import Row
+from tests.git_history import changes_since
 
 PAGE: Final = Path(__file__).parents[2] / "docs" / "faults.md"
 _COLUMNS: Final = (

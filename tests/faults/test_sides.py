@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from tests.faults.hostile_bytes import HOSTILE_BYTES
+from tests.faults.parallel_runs import play_beside
 from tests.faults.rows import Chance, Failure, Play, Row, play_row
-from tests.faults.sides import play_beside
 
 
 def test_runs_side_by_side_are_each_played_once(tmp_path: Path) -> None:

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from tests.faults.__main__ import Progress, main
-from tests.faults.history import NOT_THERE, changes_since, is_in_history
 from tests.faults.rows import Chance, Play, Row, play_row
 from tests.faults.table import Tally, bound, played, write_page
+from tests.git_history import NOT_THERE, changes_since, is_in_history
 
 HEADS = (
     "| row | promise | runs | failures | bound at 95 % | seed | commit | changes since "

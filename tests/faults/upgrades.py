@@ -21,7 +21,7 @@ from dashboard.store.schema import REVISION
 from dashboard.store.schema.columns import milliseconds_of
 from dashboard.store.tracking.transactions import is_tracked
 from tests.builders import A_MOMENT, A_NETWORK, a_hash, a_record, an_address, an_id
-from tests.faults.launching import Launcher, Surroundings, launching
+from tests.faults.processes import Launcher, Surroundings, launching
 from tests.faults.rows import Chance, Play, Row
 from tests.installation import new_installation
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.faults.promised import PROMISED
+from tests.faults.promises import PROMISED
 from tests.faults.registry import ROWS
 from tests.faults.table import PAGE, write_page
 

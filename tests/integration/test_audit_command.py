@@ -11,7 +11,7 @@ import pytest
 
 from tests.builders import a_hash, an_address
 from tests.installation import Installation, new_installation
-from tests.integration.storied import HOSTILE, tell_story
+from tests.integration.seeded_installation import HOSTILE, tell_story
 
 
 @pytest.fixture

@@ -16,14 +16,14 @@ from dashboard.store.maintenance.verify import verify
 from dashboard.store.maintenance.verify_fees import wrong_rollups
 from tests.bench.__main__ import CASES
 from tests.bench.archive import made_archive
-from tests.bench.judging import Truth
-from tests.bench.loader import Answered, Burst, Volley
+from tests.bench.expected_replies import NETWORK, joined, reply
+from tests.bench.load_generator import Answered, Burst, Volley
 from tests.bench.page import UNMEASURED
-from tests.bench.paged_fees import keep_year_of_fees
 from tests.bench.processes import PROJECT
+from tests.bench.reply_checks import Truth
 from tests.bench.rounds import WrongAnswerError
 from tests.bench.table import Promise, markdown, promise_table
-from tests.bench.truth import NETWORK, joined, reply
+from tests.bench.year_of_fees import keep_year_of_fees
 
 SHORT = ("--rounds", "1", "--seconds", "0.1", "--stored", "2000")
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.installation import Installation, command, new_installation
-from tests.integration.storied import tell_story
+from tests.integration.seeded_installation import tell_story
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ import pytest
 from dashboard.store.tracking.transactions import tracked
 from tests.builders import A_NETWORK, a_hash, an_address
 from tests.installation import Installation, free_ports, new_installation
-from tests.integration.serving import (
+from tests.integration.running_server import (
     KEY,
     a_call,
     a_report_of,
@@ -22,7 +22,7 @@ from tests.integration.serving import (
     services_of,
     serving,
 )
-from tests.integration.storied import HOSTILE, HUB, LARGEST, store_of, tell_story
+from tests.integration.seeded_installation import HOSTILE, HUB, LARGEST, store_of, tell_story
 
 
 @pytest.fixture(scope="module")

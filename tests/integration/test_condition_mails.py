@@ -35,9 +35,9 @@ from dashboard.poll.lease import Lease
 from dashboard.poll.watch import run_watch
 from dashboard.store.engine.engine import Store, open_store
 from dashboard.store.maintenance.migrate import migrate
-from tests.askers import ScriptedGas
 from tests.builders import A_NETWORK, GWEI, suggested_gas_fees
-from tests.letters import ONCALL, SENDER
+from tests.recording_channel import ONCALL, SENDER
+from tests.scripted_upstreams import ScriptedGas
 from tests.waiting import eventually_async
 
 pytestmark = pytest.mark.anyio

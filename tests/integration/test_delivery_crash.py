@@ -21,10 +21,10 @@ from dashboard.store.engine.boot_clock import BootMoment, boot_clock
 from dashboard.store.engine.engine import Store, open_store
 from dashboard.store.maintenance.migrate import migrate
 from dashboard.wiring.clock import elapsed
-from tests.dying_worker import POINTS, utc_now
+from tests.delivery_checks import notices, reject, take_office
 from tests.installation import PROJECT
-from tests.letters import ONCALL, SENDER, a_letter_of
-from tests.owing import notices, reject, take_office
+from tests.killed_delivery import POINTS, utc_now
+from tests.recording_channel import ONCALL, SENDER, a_letter_of
 
 PATIENT = DeliveryPolicy(patience=timedelta(seconds=30))
 
@@ -36,7 +36,7 @@ def an_hour_later() -> BootMoment:
 
 
 def die_at(point: str, url: str, maildir: Path) -> None:
-    worker = [sys.executable, "-m", "tests.dying_worker", url, str(maildir), point]
+    worker = [sys.executable, "-m", "tests.killed_delivery", url, str(maildir), point]
     ended = subprocess.run(worker, cwd=PROJECT, timeout=50, check=False)
     assert ended.returncode == -signal.SIGKILL
 

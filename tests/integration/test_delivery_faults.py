@@ -23,7 +23,8 @@ from dashboard.errors import DeliveryBlocked
 from dashboard.store.engine.engine import Store, open_store
 from dashboard.store.maintenance.migrate import migrate
 from dashboard.wiring.clock import elapsed, utc_now
-from tests.letters import LETTER, SENDER, a_letter_of, an_envelope
+from tests.delivery_checks import notices, owe, reject, states, take_office
+from tests.fake_clock import FakeClock
 from tests.mail_server import (
     Inbox,
     Rudeness,
@@ -36,8 +37,7 @@ from tests.mail_server import (
     rude_server,
     speak_http,
 )
-from tests.owing import notices, owe, reject, states, take_office
-from tests.timepiece import Timepiece
+from tests.recording_channel import LETTER, SENDER, a_letter_of, an_envelope
 
 SOON = timedelta(seconds=0.4)
 AMPLE = timedelta(seconds=20)
@@ -171,15 +171,15 @@ def test_addresses_that_swallow_everything_delay_no_other_on_their_channel(
 def test_letter_dropped_after_the_final_dot_is_sent_again_with_its_message_id(
     store: Store,
 ) -> None:
-    timepiece = Timepiece()
+    fake_clock = FakeClock()
     owe(store)
     token = take_office(store)
     inbox = Inbox()
 
     with rude_server(hang_up_after_the_final_dot) as rude, mail_server(inbox) as port:
         for each in (rude, port):
-            deliver_over(store, channel_to(each, AMPLE), timepiece, token)
-            timepiece.wait(timedelta(minutes=1))
+            deliver_over(store, channel_to(each, AMPLE), fake_clock, token)
+            fake_clock.wait(timedelta(minutes=1))
 
     [notice] = notices(store)
     assert [mail["Message-ID"] for mail in inbox.mails] == [notice.message_id]
@@ -187,23 +187,23 @@ def test_letter_dropped_after_the_final_dot_is_sent_again_with_its_message_id(
 
 
 def test_letters_arrive_once_the_right_to_relay_is_granted(store: Store) -> None:
-    timepiece = Timepiece()
+    fake_clock = FakeClock()
     owe(store, 3)
     token = take_office(store)
     inbox = Inbox()
 
     for each in (Inbox(RCPT="554 5.7.1 Relay access denied"), inbox):
         with mail_server(each) as port:
-            deliver_over(store, channel_to(port, AMPLE), timepiece, token)
-        timepiece.wait(timedelta(minutes=1))
+            deliver_over(store, channel_to(port, AMPLE), fake_clock, token)
+        fake_clock.wait(timedelta(minutes=1))
 
     assert states(store) == {NoticeState.SENT: 3}
     assert len(inbox.mails) == 3
 
 
-def deliver_over(store: Store, channel: SmtpChannel, timepiece: Timepiece, token: int) -> None:
+def deliver_over(store: Store, channel: SmtpChannel, fake_clock: FakeClock, token: int) -> None:
     """Do one round in which every letter has the time it needs."""
     policy = DeliveryPolicy(patience=AMPLE)
     Deliverer(
-        store, Sending({"mail": channel}, a_letter_of), timepiece.now, timepiece.elapsed, policy
+        store, Sending({"mail": channel}, a_letter_of), fake_clock.now, fake_clock.elapsed, policy
     ).deliver_due(token)

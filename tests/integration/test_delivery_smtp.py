@@ -13,7 +13,6 @@ from dashboard.alert.channels.mail import Security, SmtpChannel, SmtpServer
 from dashboard.domain.secret import Secret
 from dashboard.errors import DeliveryBlocked, DeliveryDeferred, DeliveryRefused
 from tests.certificate import Certificate, make_certificate
-from tests.letters import LETTER, SENDER, an_envelope
 from tests.mail_server import (
     PASSWORD,
     USERNAME,
@@ -23,6 +22,7 @@ from tests.mail_server import (
     mail_server,
     rude_server,
 )
+from tests.recording_channel import LETTER, SENDER, an_envelope
 
 TIMEOUT = timedelta(seconds=10)
 

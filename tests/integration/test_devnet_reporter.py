@@ -19,7 +19,7 @@ from dashboard.upstream.endpoint import Endpoint
 from dashboard.upstream.exclusion import ExclusionClient
 from dashboard.upstream.http import HttpAsker, open_client
 from dashboard.upstream.request_retry import RetryPolicy
-from tests.integration.serving import KEY, a_store, services_of, serving_here, utc_now
+from tests.integration.running_server import KEY, a_store, services_of, serving_here, utc_now
 
 pytestmark = pytest.mark.anyio
 

@@ -14,7 +14,7 @@ import pytest
 
 from tests.builders import a_hash, an_address
 from tests.installation import PROJECT, Installation, command, new_installation
-from tests.integration.storied import tell_story
+from tests.integration.seeded_installation import tell_story
 from tests.waiting import eventually
 
 pytestmark = pytest.mark.timeout(300)

@@ -9,8 +9,8 @@ from pathlib import Path
 from dashboard.errors import WireError
 from dashboard.serve.rpc.methods import document_of
 from dashboard.wire.rejection_query import decode_list
-from tests.integration.documented import a_documented_server, a_socket, exchange
-from tests.integration.serving import a_store, services_of
+from tests.integration.documented_server import a_documented_server, a_socket, exchange
+from tests.integration.running_server import a_store, services_of
 
 PAGE = Path(__file__).parents[2] / "docs" / "rpc.md"
 BLOCK = re.compile(r"^```json\n(.*?)^```", re.MULTILINE | re.DOTALL)

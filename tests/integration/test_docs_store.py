@@ -14,8 +14,8 @@ from dashboard.domain.notification import NoticeState
 from dashboard.store.engine.engine import open_store
 from tests.builders import a_hash
 from tests.databases import DATABASES
+from tests.delivery_checks import owe, states
 from tests.installation import PROJECT, Installation, new_installation
-from tests.owing import owe, states
 from tests.postgresql import empty_database
 
 pytestmark = pytest.mark.timeout(300)

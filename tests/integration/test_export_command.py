@@ -10,7 +10,7 @@ from pyarrow import parquet
 
 from tests.builders import a_hash
 from tests.installation import Installation, new_installation
-from tests.integration.storied import tell_story
+from tests.integration.seeded_installation import tell_story
 
 
 @pytest.fixture(scope="module")

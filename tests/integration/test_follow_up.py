@@ -41,8 +41,8 @@ from dashboard.upstream.node import NodeClient
 from dashboard.upstream.request_retry import RetryPolicy
 from tests.anvil import CHAIN_ID, Anvil, running_anvil
 from tests.builders import a_record, seconds
-from tests.timepiece import Timepiece
-from tests.unit.devnet.devnets import Devnet, HandClock
+from tests.fake_clock import FakeClock
+from tests.unit.devnet.small_devnet import Devnet, HandClock
 
 pytestmark = pytest.mark.anyio
 
@@ -161,13 +161,13 @@ def anvil() -> Iterator[Anvil]:
 
 @asynccontextmanager
 async def following(
-    store: Store, node: Anvil, timepiece: Timepiece
+    store: Store, node: Anvil, fake_clock: FakeClock
 ) -> AsyncIterator[InclusionPoll]:
     endpoint = Endpoint("anvil node", Secret(node.url))
     async with open_client() as http:
         client = NodeClient(HttpAsker(http, endpoint, RetryPolicy()))
         asker = InclusionClient(client, ANVIL_NETWORK)
-        yield a_poll(store, ANVIL_NETWORK, asker, timepiece.clocks)
+        yield a_poll(store, ANVIL_NETWORK, asker, fake_clock.clocks)
 
 
 def send(node: Anvil, fee: int = GENEROUS) -> TxHash:
@@ -185,34 +185,34 @@ def send(node: Anvil, fee: int = GENEROUS) -> TxHash:
     return TxHash.parse(node.ask("eth_sendRawTransaction", f"0x{signed.raw_transaction.hex()}"))
 
 
-def reject(store: Store, tx_hash: TxHash, timepiece: Timepiece) -> None:
+def reject(store: Store, tx_hash: TxHash, fake_clock: FakeClock) -> None:
     """Track a transaction and keep a rejection of it."""
     record = a_record(tx_hash=tx_hash, sender=Address.parse(SENDER), nonce=0)
     with store.write() as connection:
-        track(connection, TrackRequest(tx_hash, (ANVIL_NETWORK,), None, ""), timepiece.now())
-        save_polled(connection, ANVIL_NETWORK, record, timepiece.now())
+        track(connection, TrackRequest(tx_hash, (ANVIL_NETWORK,), None, ""), fake_clock.now())
+        save_polled(connection, ANVIL_NETWORK, record, fake_clock.now())
 
 
 async def look_again(
-    poll: InclusionPoll, timepiece: Timepiece, after: timedelta = A_MINUTE
+    poll: InclusionPoll, fake_clock: FakeClock, after: timedelta = A_MINUTE
 ) -> None:
-    timepiece.wait(after)
+    fake_clock.wait(after)
     await poll.tick()
 
 
 async def test_real_node_tells_of_a_transaction_that_waits_and_is_included(
     store: Store, anvil: Anvil
 ) -> None:
-    timepiece = Timepiece()
+    fake_clock = FakeClock()
     tx_hash = send(anvil)
-    reject(store, tx_hash, timepiece)
-    async with following(store, anvil, timepiece) as poll:
+    reject(store, tx_hash, fake_clock)
+    async with following(store, anvil, fake_clock) as poll:
         await poll.tick()
         assert verdict_on(store, tx_hash).kind is VerdictKind.REJECTED
 
         anvil.mine()
-        await look_again(poll, timepiece)
-        await look_again(poll, timepiece, SETTLES_AFTER)
+        await look_again(poll, fake_clock)
+        await look_again(poll, fake_clock, SETTLES_AFTER)
 
     verdict = verdict_on(store, tx_hash)
     assert verdict.kind is VerdictKind.REJECTED_THEN_INCLUDED
@@ -223,12 +223,12 @@ async def test_real_node_tells_of_a_transaction_that_waits_and_is_included(
 async def test_real_node_tells_of_an_execution_that_was_reverted(
     store: Store, anvil: Anvil
 ) -> None:
-    timepiece = Timepiece()
+    fake_clock = FakeClock()
     anvil.ask("anvil_setCode", "0x" + "22" * 20, "0xfe")
     tx_hash = send(anvil)
-    reject(store, tx_hash, timepiece)
+    reject(store, tx_hash, fake_clock)
     anvil.mine()
-    async with following(store, anvil, timepiece) as poll:
+    async with following(store, anvil, fake_clock) as poll:
         await poll.tick()
 
     assert "Its execution was reverted" in verdict_on(store, tx_hash).follows
@@ -237,15 +237,15 @@ async def test_real_node_tells_of_an_execution_that_was_reverted(
 async def test_real_node_tells_of_a_nonce_that_another_transaction_used(
     store: Store, anvil: Anvil
 ) -> None:
-    timepiece = Timepiece()
+    fake_clock = FakeClock()
     tx_hash = send(anvil)
-    reject(store, tx_hash, timepiece)
+    reject(store, tx_hash, fake_clock)
     anvil.ask("anvil_dropTransaction", str(tx_hash))
     other = send(anvil, 2 * GENEROUS)
     anvil.mine()
-    async with following(store, anvil, timepiece) as poll:
+    async with following(store, anvil, fake_clock) as poll:
         await poll.tick()
-        await look_again(poll, timepiece)
+        await look_again(poll, fake_clock)
 
     assert other != tx_hash
     assert verdict_on(store, tx_hash).kind is VerdictKind.REPLACED
@@ -254,16 +254,16 @@ async def test_real_node_tells_of_a_nonce_that_another_transaction_used(
 async def test_receipt_that_a_reorganisation_took_away_is_not_held_on_to(
     store: Store, anvil: Anvil
 ) -> None:
-    timepiece = Timepiece()
+    fake_clock = FakeClock()
     before = anvil.ask("evm_snapshot")
     tx_hash = send(anvil)
-    reject(store, tx_hash, timepiece)
+    reject(store, tx_hash, fake_clock)
     anvil.mine()
-    async with following(store, anvil, timepiece) as poll:
+    async with following(store, anvil, fake_clock) as poll:
         await poll.tick()
         assert verdict_on(store, tx_hash).kind is VerdictKind.REJECTED_THEN_INCLUDED
 
         anvil.ask("evm_revert", before)
-        await look_again(poll, timepiece, SETTLES_AFTER)
+        await look_again(poll, fake_clock, SETTLES_AFTER)
 
     assert verdict_on(store, tx_hash).kind is VerdictKind.REJECTED

@@ -16,8 +16,8 @@ from dashboard.store.engine.engine import Store, open_store
 from dashboard.store.evidence.save_rejections import save_polled
 from tests.builders import a_record
 from tests.databases import DATABASES, new_store
-from tests.integration.documented import a_socket, exchange
-from tests.integration.serving import (
+from tests.integration.documented_server import a_socket, exchange
+from tests.integration.running_server import (
     KEY,
     NETWORK,
     a_call,

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from tests.builders import a_hash
-from tests.disk import disk_that_takes_nothing
+from tests.full_disk import disk_that_takes_nothing
 from tests.installation import Installation, new_installation
-from tests.integration.storied import tell_story
+from tests.integration.seeded_installation import tell_story
 
 
 @pytest.fixture(scope="module")

@@ -16,7 +16,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.anvil import CHAIN_ID, Anvil, running_anvil
-from tests.browsing import running_browser
+from tests.chromium import running_browser
 from tests.installation import Installation, command, free_ports, new_installation
 from tests.waiting import eventually
 

@@ -12,9 +12,9 @@ import pytest
 from dashboard.domain.quantity import NetworkId
 from dashboard.serve.dependencies import ServedNetwork
 from dashboard.upstream.failover import FailoverFollower
-from tests.integration.odd_nodes import OddNode, following
-from tests.integration.serving import KEY, a_store, services_of, serving_here
-from tests.unit.upstream.following import a_chain
+from tests.integration.faulty_nodes import OddNode, following
+from tests.integration.running_server import KEY, a_store, services_of, serving_here
+from tests.unit.upstream.chain_followers import a_chain
 from tests.waiting import eventually_async
 
 pytestmark = pytest.mark.anyio

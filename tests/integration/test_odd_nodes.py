@@ -19,10 +19,10 @@ from dashboard.errors import (
     UpstreamUnreadable,
 )
 from dashboard.upstream.blocks import ChainFees
-from tests.integration.odd_nodes import ABSENT, OddNode, Spoil, following, only, where
-from tests.integration.upstreams import Behaviour, replying, resetting, silent
-from tests.unit.upstream.chains import FakeChain
-from tests.unit.upstream.following import GWEI, a_chain
+from tests.integration.faulty_nodes import ABSENT, OddNode, Spoil, following, only, where
+from tests.integration.faulty_upstreams import Behaviour, replying, resetting, silent
+from tests.unit.upstream.chain_followers import GWEI, a_chain
+from tests.unit.upstream.fake_chain import FakeChain
 
 pytestmark = pytest.mark.anyio
 

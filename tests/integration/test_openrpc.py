@@ -13,8 +13,8 @@ import pytest
 
 from dashboard.serve.rpc.exclusion_status import Lookups
 from dashboard.serve.rpc.methods import document_of, served_methods
-from tests.integration.documented import a_documented_server, a_socket, exchange
-from tests.integration.serving import KEY, a_call, a_store, services_of
+from tests.integration.documented_server import a_documented_server, a_socket, exchange
+from tests.integration.running_server import KEY, a_call, a_store, services_of
 
 SAVE = "chain_saveRejectedTransactionV1"
 METHOD_MEMBERS = {"name", "summary", "paramStructure", "params", "result", "errors", "examples"}

@@ -24,9 +24,10 @@ from dashboard.store.engine.leases import Holder, acquire, holder, release
 from dashboard.store.maintenance.migrate import migrate
 from dashboard.store.observations import latest_gas
 from dashboard.store.tracking.transactions import TrackRequest, track
-from tests.askers import ScriptedExclusion, ScriptedGas, SilentExclusion
 from tests.builders import A_NETWORK, ANOTHER_NETWORK, a_hash, a_record
-from tests.integration.workers import (
+from tests.delivery_checks import reject
+from tests.flaky_store import FlakyStore
+from tests.integration.whole_workers import (
     CLOCKS,
     PERIODS,
     a_post_office,
@@ -34,10 +35,9 @@ from tests.integration.workers import (
     an_office,
     working,
 )
-from tests.letters import SENDER, a_letter_of
 from tests.mail_server import Inbox, mail_server
-from tests.moody_store import MoodyStore
-from tests.owing import reject
+from tests.recording_channel import SENDER, a_letter_of
+from tests.scripted_upstreams import ScriptedExclusion, ScriptedGas, SilentExclusion
 from tests.waiting import eventually_async
 
 pytestmark = pytest.mark.anyio
@@ -223,13 +223,13 @@ async def test_worker_stops_in_time_though_an_upstream_hangs(store: Store, tmp_p
 
 
 async def test_store_that_refuses_ends_no_worker(store: Store, tmp_path: Path) -> None:
-    moody = MoodyStore(store)
-    moody.fail_after(writes=0)
+    flaky_store = FlakyStore(store)
+    flaky_store.fail_after(writes=0)
 
-    async with working(a_watcher(moody, a_post_office(store, tmp_path))):
+    async with working(a_watcher(flaky_store, a_post_office(store, tmp_path))):
         await eventually_async(lambda: in_office(store) is not None)
-        moody.fail_after(writes=0)
-        await eventually_async(lambda: moody.is_calm)
+        flaky_store.fail_after(writes=0)
+        await eventually_async(lambda: flaky_store.is_calm)
 
     assert in_office(store) is None
 

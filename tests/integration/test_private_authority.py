@@ -17,9 +17,9 @@ from dashboard.wiring.networks import networks_of, open_clients
 from dashboard.wiring.worker import mail_channel
 from tests.builders import a_hash
 from tests.certificate import Certificate, make_certificate
-from tests.integration.upstreams import Upstream, an_upstream, replying
-from tests.letters import LETTER, an_envelope
+from tests.integration.faulty_upstreams import Upstream, an_upstream, replying
 from tests.mail_server import Inbox, mail_server
+from tests.recording_channel import LETTER, an_envelope
 
 pytestmark = pytest.mark.anyio
 

@@ -9,10 +9,10 @@ import pytest
 
 from dashboard.store.alerts.outbox import bury
 from tests.builders import A_MOMENT
+from tests.delivery_checks import claim_for_all, owe, take_office
 from tests.installation import Installation, new_installation
-from tests.integration.storied import store_of
-from tests.letters import ONCALL
-from tests.owing import claim_for_all, owe, take_office
+from tests.integration.seeded_installation import store_of
+from tests.recording_channel import ONCALL
 
 
 @pytest.fixture

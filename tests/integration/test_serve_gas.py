@@ -12,7 +12,7 @@ import pytest
 from dashboard.domain.quantity import NetworkId
 from dashboard.errors import UpstreamUnavailable
 from dashboard.serve.dependencies import Limits, ServedNetwork
-from tests.integration.serving import (
+from tests.integration.running_server import (
     KEY,
     NARROW_KEY,
     NETWORK,
@@ -24,7 +24,7 @@ from tests.integration.serving import (
     serving,
     utc_now,
 )
-from tests.unit.serve.followers import ScriptedFollower
+from tests.unit.serve.scripted_follower import ScriptedFollower
 from tests.waiting import eventually
 
 OPERATIONS = ("suggestedGasFees", "baseFeeHistory", "baseFeePercentile", "busyThreshold")

@@ -9,7 +9,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.integration.serving import (
+from tests.integration.running_server import (
     KEY,
     LIMITS,
     a_call,

@@ -25,14 +25,14 @@ from dashboard.store.access.api_keys import (
     revoke_key,
     rotate_key,
 )
-from tests.integration.keyed import ROLES, Keyed, key_of, keyed_apis, secret_of
-from tests.integration.serving import (
+from tests.integration.running_server import (
     NETWORK,
     a_call,
     a_report_of,
     a_signed_transaction,
     utc_now,
 )
+from tests.integration.servers_with_keys import ROLES, Keyed, key_of, keyed_apis, secret_of
 from tests.waiting import eventually
 
 GET = "chain_getTransactionExclusionStatusV1"

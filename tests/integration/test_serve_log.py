@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from tests.faults.serving import KEY, SAVE, open_house
+from tests.faults.serve_processes import KEY, SAVE, open_house
 from tests.integration.raw_client import post_head, raw_client, read_reply, read_to_end
-from tests.integration.serving import a_call
+from tests.integration.running_server import a_call
 
 CANARY = "c4nary-of-the-tests"
 HOSTILE = f"{CANARY}\r\n\x1b[2J\u202e{{}}"

@@ -17,7 +17,7 @@ from tests.integration.raw_client import (
     status_of,
     upgrade_head,
 )
-from tests.integration.serving import KEY
+from tests.integration.running_server import KEY
 from tests.integration.test_serve_slow_clients import SHORT, serving_with
 from tests.waiting import eventually
 

@@ -13,7 +13,7 @@ from websockets.sync.client import connect
 
 from dashboard.domain.secret import Secret
 from dashboard.store.engine.engine import Store
-from tests.integration.serving import (
+from tests.integration.running_server import (
     KEY,
     NETWORK,
     a_call,

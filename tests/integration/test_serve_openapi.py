@@ -17,7 +17,7 @@ from dashboard.serve.gas.api import OPERATIONS
 from dashboard.upstream.endpoint import Endpoint
 from dashboard.upstream.node import NodeClient
 from dashboard.upstream.node_status import Standing
-from tests.integration.serving import (
+from tests.integration.running_server import (
     KEY,
     NETWORK,
     SECRET,
@@ -26,8 +26,8 @@ from tests.integration.serving import (
     services_of,
     serving,
 )
-from tests.unit.serve.followers import ScriptedFollower
-from tests.unit.upstream.askers import ScriptedAsker
+from tests.unit.serve.scripted_follower import ScriptedFollower
+from tests.unit.upstream.scripted_asker import ScriptedAsker
 from tests.waiting import eventually
 
 

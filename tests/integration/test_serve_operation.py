@@ -20,7 +20,7 @@ from websockets.sync.client import connect
 from dashboard.errors import UpstreamUnavailable
 from dashboard.serve.dependencies import ServedNetwork
 from dashboard.store.engine.engine import Store
-from tests.integration.serving import (
+from tests.integration.running_server import (
     KEY,
     LIMITS,
     NETWORK,
@@ -33,7 +33,7 @@ from tests.integration.serving import (
     serving,
     utc_now,
 )
-from tests.unit.serve.followers import ScriptedFollower
+from tests.unit.serve.scripted_follower import ScriptedFollower
 from tests.waiting import eventually
 
 GET = "chain_getTransactionExclusionStatusV1"

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.faults.reporters import a_handed
-from tests.faults.serving import GET, SAVE, House, a_call, connected, open_house, post
+from tests.faults.serve_processes import GET, SAVE, House, a_call, connected, open_house, post
 
 ROUNDS = 150
 

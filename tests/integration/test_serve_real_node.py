@@ -8,8 +8,8 @@ from random import Random
 import pytest
 
 from tests.anvil import Anvil, running_anvil
-from tests.integration.gas_by_hand import GWEI, gas_operations, read_blocks
-from tests.integration.gas_over_node import api_over
+from tests.integration.reference_gas import GWEI, gas_operations, read_blocks
+from tests.integration.served_gas import api_over
 
 pytestmark = pytest.mark.anyio
 

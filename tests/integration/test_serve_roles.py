@@ -14,8 +14,7 @@ from websockets.sync.client import connect
 from dashboard.serve.rpc.exclusion_status import Lookups
 from dashboard.serve.rpc.methods import served_methods
 from dashboard.wire.method_names import FREE, METHODS
-from tests.integration.keyed import Keyed, key_of, keyed_apis, secret_of
-from tests.integration.serving import (
+from tests.integration.running_server import (
     NETWORK,
     a_call,
     a_report_of,
@@ -23,6 +22,7 @@ from tests.integration.serving import (
     a_store,
     services_of,
 )
+from tests.integration.servers_with_keys import Keyed, key_of, keyed_apis, secret_of
 from tests.waiting import eventually
 
 HASH = f"0x{'ab' * 32}"

@@ -8,7 +8,7 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.integration.serving import (
+from tests.integration.running_server import (
     KEY,
     NARROW_KEY,
     OTHER_NETWORK,

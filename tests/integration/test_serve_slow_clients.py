@@ -26,7 +26,7 @@ from tests.integration.raw_client import (
     status_of,
     upgrade_head,
 )
-from tests.integration.serving import KEY, LIMITS, a_call, a_store, services_of, serving
+from tests.integration.running_server import KEY, LIMITS, a_call, a_store, services_of, serving
 from tests.waiting import eventually
 
 GET = "chain_getTransactionExclusionStatusV1"

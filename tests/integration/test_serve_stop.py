@@ -14,9 +14,9 @@ import pytest
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
-from tests.faults.serving import KEY, SAVE, House, Server, open_house
+from tests.faults.serve_processes import KEY, SAVE, House, Server, open_house
 from tests.integration.raw_client import post_head, raw_client, read_reply, status_of
-from tests.integration.serving import a_call, a_report_of, a_signed_transaction
+from tests.integration.running_server import a_call, a_report_of, a_signed_transaction
 
 
 @dataclass

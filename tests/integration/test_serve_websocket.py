@@ -11,7 +11,7 @@ import pytest
 from websockets.exceptions import ConnectionClosedError, InvalidStatus
 from websockets.sync.client import ClientConnection, connect
 
-from tests.integration.serving import (
+from tests.integration.running_server import (
     KEY,
     LIMITS,
     a_call,

@@ -21,8 +21,8 @@ from dashboard.serve.transport.connection_limits import ConnectionLimits
 from dashboard.store.engine.engine import Store
 from dashboard.store.evidence.save_rejections import save_polled
 from tests.builders import a_hash, a_record
-from tests.integration.documented import a_socket, exchange, hear
-from tests.integration.serving import (
+from tests.integration.documented_server import a_socket, exchange, hear
+from tests.integration.running_server import (
     KEY,
     LIMITS,
     NARROW_KEY,

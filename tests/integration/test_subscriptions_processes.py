@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from tests.faults.serving import KEY, SAVE, House, open_house
-from tests.integration.documented import a_socket, exchange, hear
-from tests.integration.serving import a_call, a_report_of, a_signed_transaction
+from tests.faults.serve_processes import KEY, SAVE, House, open_house
+from tests.integration.documented_server import a_socket, exchange, hear
+from tests.integration.running_server import a_call, a_report_of, a_signed_transaction
 
 
 @pytest.fixture

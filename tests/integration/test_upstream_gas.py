@@ -12,7 +12,7 @@ from dashboard.errors import (
 from dashboard.upstream.endpoint import Endpoint
 from dashboard.upstream.gas import BasicKey, Credentials, GasClient, PathKey
 from dashboard.upstream.http import HttpAsker, open_client
-from tests.integration.upstreams import (
+from tests.integration.faulty_upstreams import (
     AT_ONCE,
     an_upstream,
     asking_http,

@@ -21,8 +21,7 @@ from dashboard.upstream.exclusion import ExclusionClient
 from dashboard.upstream.http import HttpAsker, open_client
 from dashboard.upstream.request_retry import RetryPolicy
 from tests.builders import a_hash
-from tests.integration.misbehaviours import LIMIT, MISBEHAVIOURS, patience_with
-from tests.integration.upstreams import (
+from tests.integration.faulty_upstreams import (
     AT_ONCE,
     CANARY,
     IMPATIENCE,
@@ -33,6 +32,7 @@ from tests.integration.upstreams import (
     replying,
     resetting,
 )
+from tests.integration.upstream_faults import LIMIT, MISBEHAVIOURS, patience_with
 
 pytestmark = pytest.mark.anyio
 

@@ -14,8 +14,7 @@ from dashboard.errors import (
 )
 from dashboard.upstream.exclusion import ExclusionClient
 from dashboard.upstream.gas import BasicKey, GasClient, PathKey
-from tests.integration.misbehaviours import MISBEHAVIOURS, patience_with
-from tests.integration.upstreams import (
+from tests.integration.faulty_upstreams import (
     AT_ONCE,
     CANARY,
     Behaviour,
@@ -23,6 +22,7 @@ from tests.integration.upstreams import (
     echoing,
     replying,
 )
+from tests.integration.upstream_faults import MISBEHAVIOURS, patience_with
 
 pytestmark = pytest.mark.anyio
 

@@ -25,8 +25,7 @@ from dashboard.errors import (
 from dashboard.upstream.endpoint import Endpoint
 from dashboard.upstream.exclusion import ExclusionClient
 from dashboard.upstream.websocket import WebSocketAsker
-from tests.integration.misbehaviours import patience_with
-from tests.integration.upstreams import (
+from tests.integration.faulty_upstreams import (
     AT_ONCE,
     CANARY,
     IMPATIENCE,
@@ -42,6 +41,7 @@ from tests.integration.upstreams import (
     resetting,
     silent,
 )
+from tests.integration.upstream_faults import patience_with
 
 LIMIT = 64 * 1024
 

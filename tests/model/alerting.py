@@ -29,8 +29,8 @@ from dashboard.store.alerts.notification_search import (
 from dashboard.store.alerts.outbox import deliveries_of, recent_notices, unexpanded
 from dashboard.store.engine.connection import Connection
 from dashboard.store.health import mail_state
-from tests.model.archive import Archive
-from tests.model.archive_answers import Numbers
+from tests.model.rejections import Archive
+from tests.model.rejections_answers import Numbers
 from tests.model.turns import Turn
 from tests.model.world import HASHES, NETWORKS
 

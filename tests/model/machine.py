@@ -19,17 +19,17 @@ from dashboard.store.engine.connection import Connection
 from tests.builders import A_MOMENT, an_id
 from tests.model.access import Keys, Senders
 from tests.model.alerting import Alerting
-from tests.model.archive import Archive
+from tests.model.audit_log import Log
 from tests.model.coverage import Coverage
+from tests.model.credits import Ledger
+from tests.model.empty_stores import Ground
 from tests.model.fees import Fees
-from tests.model.grounds import Ground
-from tests.model.ledger import Ledger
-from tests.model.log import Log
-from tests.model.office import Office
-from tests.model.power import Kill, Lives, Place
+from tests.model.kills import Kill, Lives, Place
+from tests.model.leases import Office
+from tests.model.rejections import Archive
 from tests.model.tracking import Tracking
 from tests.model.turns import EVERY, Turn
-from tests.unit.store.machine import Machine
+from tests.unit.store.fake_machine import Machine
 
 _NOTHING: Final = object()
 _ALWAYS: Final = frozenset({Place.AFTER_COMMIT})

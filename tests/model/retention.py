@@ -12,7 +12,7 @@ from dashboard.domain.condition import SubjectKind, Transition
 from dashboard.domain.exclusion import StoredRejection
 from dashboard.domain.notification import NoticeState
 from tests.model.alerting import Alerting
-from tests.model.archive import Archive
+from tests.model.rejections import Archive
 from tests.model.tracking import Tracking
 
 

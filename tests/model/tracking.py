@@ -14,8 +14,8 @@ from dashboard.store.rejections.save import Place
 from dashboard.store.tracking.search import Standing, TrackedFilter
 from dashboard.store.tracking.transactions import Remarks, TrackedTransaction, TrackRequest
 from dashboard.store.tracking.transactions import Tracking as Became
-from tests.model.archive import Archive
-from tests.model.following import Ends
+from tests.model.inclusion import Ends
+from tests.model.rejections import Archive
 from tests.model.world import NETWORKS
 
 

@@ -25,8 +25,8 @@ from dashboard.store.tracking.search import (
     search_tracked,
 )
 from dashboard.store.tracking.transactions import TrackedTransaction, is_tracked, tracked
-from tests.model.archive import Archive
-from tests.model.following import question_of
+from tests.model.inclusion import question_of
+from tests.model.rejections import Archive
 from tests.model.tracking import Check, Tracking
 from tests.model.turns import Turn
 from tests.model.world import HASHES, NETWORKS

@@ -14,7 +14,7 @@ import pytest
 from eth_account import Account
 from playwright.sync_api import expect
 
-from tests.browsing import running_browser
+from tests.chromium import running_browser
 from tests.installation import command, new_installation
 from tests.mail_server import Inbox, mail_server
 from tests.waiting import eventually

@@ -7,17 +7,17 @@ from collections.abc import Iterator
 import pytest
 
 from dashboard.store.engine.engine import Store, open_store
-from tests.timepiece import Timepiece
+from tests.fake_clock import FakeClock
 
 
 @pytest.fixture
-def timepiece() -> Timepiece:
+def fake_clock() -> FakeClock:
     """Return the time of the test."""
-    return Timepiece()
+    return FakeClock()
 
 
 @pytest.fixture
-def store(store_url: str, timepiece: Timepiece) -> Iterator[Store]:
+def store(store_url: str, fake_clock: FakeClock) -> Iterator[Store]:
     """Yield a new store, opened."""
-    with open_store(store_url, timepiece.boot_clock) as opened:
+    with open_store(store_url, fake_clock.boot_clock) as opened:
         yield opened

@@ -5,14 +5,14 @@ from __future__ import annotations
 from contextlib import ExitStack
 from typing import Final
 
-from tests.bench.judging import Truth
-from tests.bench.loader import Load, Volley
+from tests.bench.expected_replies import Questions, call, joined, reply
+from tests.bench.load_generator import Load, Volley
 from tests.bench.messages import post, split_http
 from tests.bench.processes import Server
+from tests.bench.reply_checks import Truth
 from tests.bench.rounds import Contender, Median, ratio, take_turns
-from tests.bench.scene import RPC, Scene
+from tests.bench.setup import RPC, Scene
 from tests.bench.table import SPEED_HEADS, Promise, Result, remarks, speed_lines
-from tests.bench.truth import Questions, call, joined, reply
 
 CONNECTIONS: Final = 4
 BATCHES: Final = 200

@@ -25,12 +25,12 @@ from dashboard.poll.lease import Lease
 from dashboard.poll.rejection_schedule import Calendar
 from dashboard.store.engine.engine import Store, open_store
 from dashboard.store.maintenance.migrate import migrate
+from tests.bench.expected_replies import NETWORK
 from tests.bench.rounds import Median
-from tests.bench.scene import Scene
+from tests.bench.setup import Scene
 from tests.bench.table import Promise, Result, spread
 from tests.bench.tracked_store import FILE, track_alone, track_many
-from tests.bench.truth import NETWORK
-from tests.timepiece import Timepiece
+from tests.fake_clock import FakeClock
 
 FLAT: Final = 1.5
 LEAST_MEMORY: Final = 150
@@ -67,7 +67,7 @@ class Watching:
         self.about = f"{many:,}{', each due alone' if is_each_alone else ''}"
         self.memory = 0.0
         self._store = store
-        self._timepiece = Timepiece()
+        self._timepiece = FakeClock()
         self._upstream = Nulls()
         (track_alone if is_each_alone else track_many)(store, range(many), self._timepiece.now())
         self._poll = self._begun()

@@ -8,14 +8,14 @@ from typing import Final
 
 import httpx
 
-from tests.bench.chain import FIRST_HEAD, gas_answers
-from tests.bench.judging import Truth
-from tests.bench.loader import Load, Volley
+from tests.bench.load_generator import Load, Volley
 from tests.bench.messages import get, split_http
+from tests.bench.mined_chain import FIRST_HEAD, gas_answers
 from tests.bench.peers.hello import CONSTANT
 from tests.bench.processes import Server, cores
+from tests.bench.reply_checks import Truth
 from tests.bench.rounds import Contender, Round, ratio, take_turns
-from tests.bench.scene import GAS, Scene
+from tests.bench.setup import GAS, Scene
 from tests.bench.table import SPEED_HEADS, Promise, Result, remarks, speed_lines
 from tests.waiting import eventually
 

@@ -8,12 +8,12 @@ from typing import Final
 import httpx
 
 from tests.bench.cases.batches import CONNECTIONS, questions_in_batches
-from tests.bench.loader import Load
+from tests.bench.expected_replies import Questions, call, reply
+from tests.bench.load_generator import Load
 from tests.bench.messages import split_http
 from tests.bench.processes import Server, settle
-from tests.bench.scene import RPC, Scene
+from tests.bench.setup import RPC, Scene
 from tests.bench.table import Promise, Result
-from tests.bench.truth import Questions, call, reply
 
 MEGABYTE: Final = 1_000_000
 

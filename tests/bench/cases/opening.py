@@ -19,12 +19,12 @@ from dashboard.show.queries.page_queries import Desk
 from dashboard.store.engine.engine import open_store
 from dashboard.store.maintenance.migrate import migrate
 from dashboard.store.schema import REVISION, signed_transactions
-from tests.bench.paged_fees import insert_all
-from tests.bench.paged_store import CARDS
+from tests.bench.expected_replies import unknown_hash
+from tests.bench.pages_store import CARDS
 from tests.bench.processes import PROJECT
-from tests.bench.scene import Scene
+from tests.bench.setup import Scene
 from tests.bench.table import Promise, Result, number
-from tests.bench.truth import unknown_hash
+from tests.bench.year_of_fees import insert_all
 
 LONGEST: Final = 2.0
 """Seconds that the promise leaves."""

@@ -20,9 +20,9 @@ from dashboard.show.time_ranges import SPANS, Span
 from dashboard.store.alerts.notification_search import NoticeFilter
 from dashboard.store.engine.engine import Store, open_store
 from dashboard.store.tracking.search import Standing, TrackedFilter
-from tests.bench.paged_store import CARDS, PagedStore, a_sender, made_paged_store, stored_hash
+from tests.bench.pages_store import CARDS, PagedStore, a_sender, made_paged_store, stored_hash
 from tests.bench.processes import cores
-from tests.bench.scene import Scene
+from tests.bench.setup import Scene
 from tests.bench.table import Promise, Result, number
 
 LONGEST: Final = 20.0

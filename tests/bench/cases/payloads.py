@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 from dashboard.show.time_ranges import SPANS, Span
 from dashboard.store.engine.engine import Store
-from tests.bench.past_year import YEAR, asked_anew, past_year
-from tests.bench.scene import Scene
+from tests.bench.fee_history import YEAR, asked_anew, past_year
+from tests.bench.setup import Scene
 from tests.bench.table import Promise, Result, number
 
 

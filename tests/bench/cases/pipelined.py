@@ -7,15 +7,15 @@ from contextlib import ExitStack
 from functools import partial
 from typing import Final
 
-from tests.bench.judging import Truth
-from tests.bench.loader import Load, Volley
+from tests.bench.expected_replies import Questions, call, reply
+from tests.bench.load_generator import Load, Volley
 from tests.bench.messages import frame, split_frames, upgraded
 from tests.bench.peers.hello import CONSTANT
 from tests.bench.processes import Server
+from tests.bench.reply_checks import Truth
 from tests.bench.rounds import Contender, Median, Round, take_turns
-from tests.bench.scene import WEBSOCKET, Scene
+from tests.bench.setup import WEBSOCKET, Scene
 from tests.bench.table import SPEED_HEADS, Promise, Result, remarks, speed_lines
-from tests.bench.truth import Questions, call, reply
 
 CONNECTIONS: Final = 8
 UNDER_WAY: Final = 256

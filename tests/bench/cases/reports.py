@@ -9,13 +9,13 @@ from contextlib import ExitStack, asynccontextmanager
 from typing import Final, Self
 
 from dashboard.devnet.chain import DEVNET_ID
-from tests.bench.judging import Truth
-from tests.bench.loader import Load, Volley
+from tests.bench.load_generator import Load, Volley
 from tests.bench.messages import post, split_http
 from tests.bench.processes import Server, cores, settle
-from tests.bench.reporting import Handed, Reporter
+from tests.bench.reply_checks import Truth
 from tests.bench.rounds import WrongAnswerError
-from tests.bench.scene import RPC, Scene
+from tests.bench.setup import RPC, Scene
+from tests.bench.signed_reports import Handed, Reporter
 from tests.bench.table import Promise, Result, number
 
 CONNECTIONS: Final = 64

@@ -16,7 +16,7 @@ from dashboard.store.engine.engine import open_store
 from dashboard.store.maintenance.backup import back_up
 from dashboard.store.maintenance.restore import restore
 from tests.bench.processes import cores, pin_to
-from tests.bench.scene import Scene
+from tests.bench.setup import Scene
 from tests.bench.table import Promise, Result, number
 from tests.bench.tracked_store import Taken, taken_by
 from tests.postgresql import empty_database, server_address

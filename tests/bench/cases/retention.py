@@ -18,12 +18,12 @@ from typing import Any, Final, NamedTuple
 
 from dashboard.store.engine.engine import Store, open_store
 from dashboard.store.schema import estimated_base_fees
-from tests.bench.paged_fees import insert_all
+from tests.bench.expected_replies import NETWORK
 from tests.bench.peers.writer import write_once
 from tests.bench.processes import PROJECT
-from tests.bench.scene import Scene
+from tests.bench.setup import Scene
 from tests.bench.table import Promise, Result, number
-from tests.bench.truth import NETWORK
+from tests.bench.year_of_fees import insert_all
 from tests.waiting import eventually
 
 LONGEST: Final = 10.0

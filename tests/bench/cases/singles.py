@@ -6,15 +6,15 @@ from collections.abc import Mapping
 from contextlib import ExitStack
 from typing import Final
 
-from tests.bench.judging import Truth
-from tests.bench.loader import Load, Volley
+from tests.bench.expected_replies import Questions, call, reply
+from tests.bench.load_generator import Load, Volley
 from tests.bench.messages import post, split_http
 from tests.bench.peers.hello import CONSTANT
 from tests.bench.processes import Server
+from tests.bench.reply_checks import Truth
 from tests.bench.rounds import Contender, Round, ratio, take_turns
-from tests.bench.scene import RPC, Scene
+from tests.bench.setup import RPC, Scene
 from tests.bench.table import SPEED_HEADS, Promise, Result, remarks, speed_lines
-from tests.bench.truth import Questions, call, reply
 
 CONNECTIONS: Final = 32
 QUESTIONS: Final = 20_000

@@ -11,7 +11,7 @@ from typing import Final
 
 from dashboard.store.engine.engine import Store, open_store
 from dashboard.store.maintenance.migrate import migrate
-from tests.bench.scene import Scene
+from tests.bench.setup import Scene
 from tests.bench.table import Promise, Result, number
 from tests.bench.tracked_store import FILE, Taken, answer_null, size_of, taken_by, track_many
 

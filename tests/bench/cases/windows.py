@@ -19,9 +19,9 @@ from dashboard.devnet.demo_fees import PastFees
 from dashboard.devnet.networks import DEVNET
 from dashboard.domain.fee_percentiles import FeeWindow
 from dashboard.domain.quantity import Wei
-from tests.bench.past_year import SEED, UNTIL
+from tests.bench.fee_history import SEED, UNTIL
 from tests.bench.rounds import Median, WrongAnswerError
-from tests.bench.scene import Scene
+from tests.bench.setup import Scene
 from tests.bench.table import Promise, Result, spread
 from tests.bench.worker_window import PERCENTS, worker_window
 

@@ -17,7 +17,7 @@ from plotly.tools import return_figure_from_figure_or_data
 
 from dashboard.show.queries.fees import FeeView
 from dashboard.store.fees.steps import FeeSteps
-from tests.bench.past_year import (
+from tests.bench.fee_history import (
     YEAR,
     PastYear,
     Took,
@@ -27,7 +27,7 @@ from tests.bench.past_year import (
     past_year,
 )
 from tests.bench.rounds import WrongAnswerError
-from tests.bench.scene import Scene
+from tests.bench.setup import Scene
 from tests.bench.table import Promise, Result, number
 
 Step: TypeAlias = tuple[int, ...]

@@ -11,12 +11,12 @@ from playwright.sync_api import Browser
 
 from dashboard.show.time_ranges import SPANS, Span
 from tests.bench.rounds import Median
-from tests.bench.scene import Scene
+from tests.bench.setup import Scene
 from tests.bench.table import Promise, Result
-from tests.browser.serving import serving
-from tests.browser.visiting import visit
-from tests.browser.zooming import zoom
-from tests.browsing import running_browser
+from tests.browser.page_checks import visit
+from tests.browser.page_server import serving
+from tests.browser.zoom_checks import zoom
+from tests.chromium import running_browser
 
 Screen: TypeAlias = tuple[int, Literal["light", "dark"]]
 

@@ -17,7 +17,7 @@ from dashboard.serve.keys.key_ring import ApiKey
 from dashboard.serve.rpc.dispatch import Answer, JsonRpc
 from dashboard.serve.subscriptions.subscription import Session
 from dashboard.wire.exclusion import GET_STATUS
-from tests.bench.truth import METHOD
+from tests.bench.expected_replies import METHOD
 
 CONSTANT: Final = b'{"jsonrpc":"2.0","id":1,"result":null}'
 

@@ -15,9 +15,9 @@ from starlette.routing import Route
 from dashboard.wire.jsonrpc import Request, batch_reply, error_reply, parse_message, result_reply
 from dashboard.wire.jsonrpc_errors import RpcFault
 from dashboard.wire.node import encode_block, encode_fee_history, encode_quantity
-from tests.bench.chain import FIRST_HEAD, fee_history, header
+from tests.bench.expected_replies import NETWORK
+from tests.bench.mined_chain import FIRST_HEAD, fee_history, header
 from tests.bench.peers.record import run
-from tests.bench.truth import NETWORK
 
 
 class Node:

@@ -13,7 +13,7 @@ from dashboard.domain.exclusion import RejectedTransaction, RejectionStage
 from dashboard.domain.quantity import Address, TxHash
 from dashboard.store.engine.engine import Store, open_store
 from dashboard.store.evidence.save_rejections import save_polled
-from tests.bench.truth import NETWORK
+from tests.bench.expected_replies import NETWORK
 
 AT_ONCE: Final = 20
 PAUSE: Final = 0.2

@@ -6,9 +6,9 @@ import pytest
 
 from dashboard.alert.deliver import Deliverer
 from dashboard.store.engine.engine import Store
-from tests.letters import RecordingChannel
-from tests.owing import PATIENT
-from tests.timepiece import Timepiece
+from tests.delivery_checks import PATIENT
+from tests.fake_clock import FakeClock
+from tests.recording_channel import RecordingChannel
 
 
 @pytest.fixture
@@ -18,6 +18,6 @@ def channel() -> RecordingChannel:
 
 
 @pytest.fixture
-def deliverer(store: Store, channel: RecordingChannel, timepiece: Timepiece) -> Deliverer:
+def deliverer(store: Store, channel: RecordingChannel, fake_clock: FakeClock) -> Deliverer:
     """Return who delivers over that channel, and waits for it."""
-    return Deliverer(store, channel.sending, timepiece.now, timepiece.elapsed, PATIENT)
+    return Deliverer(store, channel.sending, fake_clock.now, fake_clock.elapsed, PATIENT)

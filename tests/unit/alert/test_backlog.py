@@ -9,7 +9,7 @@ from dashboard.alert.routing import recipients_of
 from dashboard.domain.condition import State
 from dashboard.domain.notification import Notice, Recipient
 from tests.builders import a_notice, a_transition, an_id
-from tests.letters import ONCALL, OTHERS
+from tests.recording_channel import ONCALL, OTHERS
 
 NOW = timedelta(hours=1)
 LANES = Lanes(fast=2, slow=1, slow_after=timedelta(seconds=1), share=3)

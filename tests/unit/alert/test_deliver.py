@@ -16,9 +16,9 @@ from dashboard.store.alerts.conditions import change
 from dashboard.store.engine.engine import Store
 from dashboard.store.evidence.save_rejections import save_polled
 from tests.builders import A_MOMENT, A_NETWORK, a_record, a_transition, an_id
-from tests.letters import ONCALL, OTHERS, RecordingChannel
-from tests.owing import LEASE, notices, owe, reject, states, take_office
-from tests.timepiece import Timepiece
+from tests.delivery_checks import LEASE, notices, owe, reject, states, take_office
+from tests.fake_clock import FakeClock
+from tests.recording_channel import ONCALL, OTHERS, RecordingChannel
 
 DEFERRED = DeliveryDeferred("451 try again later")
 
@@ -37,11 +37,11 @@ def test_notice_is_sent_and_marked(
 
 
 def test_letter_is_dated_when_the_notice_was_made(
-    store: Store, deliverer: Deliverer, channel: RecordingChannel, timepiece: Timepiece
+    store: Store, deliverer: Deliverer, channel: RecordingChannel, fake_clock: FakeClock
 ) -> None:
     owe(store)
     token = take_office(store)
-    timepiece.wait(LEASE / 2)
+    fake_clock.wait(LEASE / 2)
 
     deliverer.deliver_due(token)
 
@@ -61,15 +61,15 @@ def test_sent_notice_is_not_sent_again(
 
 
 def test_letter_about_the_same_incident_answers_the_first(
-    store: Store, deliverer: Deliverer, channel: RecordingChannel, timepiece: Timepiece
+    store: Store, deliverer: Deliverer, channel: RecordingChannel, fake_clock: FakeClock
 ) -> None:
     owe(store)
     again = a_transition(transition_id=an_id(9), before=State.REJECTED)
     with store.write() as connection:
         rejection_id = save_polled(connection, A_NETWORK, a_record(nonce=6), A_MOMENT)
         assert change(connection, again, rejection_id)
-    timepiece.wait(LEASE / 2)
-    expand_outbox(store, [ONCALL], timepiece.now)
+    fake_clock.wait(LEASE / 2)
+    expand_outbox(store, [ONCALL], fake_clock.now)
 
     deliverer.deliver_due(take_office(store))
 
@@ -89,7 +89,7 @@ def test_many_notices_arrive_once_each(
 
 
 def test_deferred_notice_stays_owed_and_is_tried_later(
-    store: Store, deliverer: Deliverer, channel: RecordingChannel, timepiece: Timepiece
+    store: Store, deliverer: Deliverer, channel: RecordingChannel, fake_clock: FakeClock
 ) -> None:
     owe(store)
     token = take_office(store)
@@ -98,7 +98,7 @@ def test_deferred_notice_stays_owed_and_is_tried_later(
     channel.errors.clear()
 
     too_early = deliverer.deliver_due(token)
-    timepiece.wait(RetryRule().first_wait)
+    fake_clock.wait(RetryRule().first_wait)
     later = deliverer.deliver_due(token)
 
     assert (too_early, later) == (Counter(), Counter({DeliveryResult.SENT: 1}))
@@ -130,7 +130,7 @@ def test_refused_notice_becomes_a_dead_letter(
 
 
 def test_notice_deferred_for_seven_days_becomes_a_dead_letter(
-    store: Store, channel: RecordingChannel, timepiece: Timepiece
+    store: Store, channel: RecordingChannel, fake_clock: FakeClock
 ) -> None:
     owe(store)
     channel.errors[ONCALL.address] = DEFERRED
@@ -138,16 +138,16 @@ def test_notice_deferred_for_seven_days_becomes_a_dead_letter(
     deliverer = Deliverer(
         store,
         channel.sending,
-        timepiece.now,
-        timepiece.elapsed,
+        fake_clock.now,
+        fake_clock.elapsed,
         DeliveryPolicy(retry=rule),
     )
 
     while states(store)[NoticeState.OWED]:
         deliverer.deliver_due(take_office(store))
-        timepiece.wait(timedelta(hours=12))
+        fake_clock.wait(timedelta(hours=12))
 
-    assert timepiece.now() - notices(store)[0].created_at >= timedelta(days=7)
+    assert fake_clock.now() - notices(store)[0].created_at >= timedelta(days=7)
 
 
 def test_one_refused_recipient_costs_the_others_nothing(
@@ -161,30 +161,30 @@ def test_one_refused_recipient_costs_the_others_nothing(
     assert states(store) == {NoticeState.DEAD: 3, NoticeState.SENT: 3}
 
 
-def test_outbox_owes_one_notice_to_each_recipient(store: Store, timepiece: Timepiece) -> None:
+def test_outbox_owes_one_notice_to_each_recipient(store: Store, fake_clock: FakeClock) -> None:
     reject(store)
 
-    expand_outbox(store, [ONCALL, OTHERS], timepiece.now)
+    expand_outbox(store, [ONCALL, OTHERS], fake_clock.now)
 
-    assert expand_outbox(store, [ONCALL, OTHERS], timepiece.now) == 0
+    assert expand_outbox(store, [ONCALL, OTHERS], fake_clock.now) == 0
     assert states(store) == {NoticeState.OWED: 2}
 
 
 def test_outbox_tells_nobody_of_a_transaction_that_is_not_reported(
-    store: Store, timepiece: Timepiece
+    store: Store, fake_clock: FakeClock
 ) -> None:
     reject(store, transition=a_transition(after=State.UNREPORTED))
 
-    expand_outbox(store, [ONCALL], timepiece.now)
+    expand_outbox(store, [ONCALL], fake_clock.now)
 
     assert notices(store) == []
 
 
 def test_post_office_owes_and_delivers_in_one_round(
-    store: Store, deliverer: Deliverer, timepiece: Timepiece
+    store: Store, deliverer: Deliverer, fake_clock: FakeClock
 ) -> None:
     reject(store)
-    office = PostOffice(store, [ONCALL], deliverer, timepiece.now)
+    office = PostOffice(store, [ONCALL], deliverer, fake_clock.now)
 
     assert office.run(take_office(store), always), "what was new may have been only a part"
     assert states(store) == {NoticeState.SENT: 1}

@@ -26,19 +26,19 @@ from dashboard.errors import (
 from dashboard.store.engine.engine import Store
 from dashboard.store.engine.leases import renew
 from tests.builders import a_transition, an_id
-from tests.letters import ONCALL, OTHERS, RecordingChannel
-from tests.moody_store import MoodyStore
-from tests.owing import HASTY, LEASE, PATIENT, notices, owe, reject, states, take_office
-from tests.timepiece import Timepiece
+from tests.delivery_checks import HASTY, LEASE, PATIENT, notices, owe, reject, states, take_office
+from tests.fake_clock import FakeClock
+from tests.flaky_store import FlakyStore
+from tests.recording_channel import ONCALL, OTHERS, RecordingChannel
 
 DEFERRED = DeliveryDeferred("451 try again later")
 SILENT = DeliveryBlocked("did not answer within 20 s")
 
 
-def test_silent_recipient_does_not_hold_up_the_others(store: Store, timepiece: Timepiece) -> None:
+def test_silent_recipient_does_not_hold_up_the_others(store: Store, fake_clock: FakeClock) -> None:
     owe(store, 5, [ONCALL, OTHERS])
     channel = RecordingChannel(ONCALL.address)
-    deliverer = Deliverer(store, channel.sending, timepiece.now, timepiece.elapsed, HASTY)
+    deliverer = Deliverer(store, channel.sending, fake_clock.now, fake_clock.elapsed, HASTY)
 
     deliverer.deliver_due(take_office(store))
 
@@ -46,10 +46,10 @@ def test_silent_recipient_does_not_hold_up_the_others(store: Store, timepiece: T
     channel.let_go.set()
 
 
-def test_slow_letter_is_marked_when_it_arrives(store: Store, timepiece: Timepiece) -> None:
+def test_slow_letter_is_marked_when_it_arrives(store: Store, fake_clock: FakeClock) -> None:
     owe(store)
     channel = RecordingChannel(ONCALL.address)
-    deliverer = Deliverer(store, channel.sending, timepiece.now, timepiece.elapsed, HASTY)
+    deliverer = Deliverer(store, channel.sending, fake_clock.now, fake_clock.elapsed, HASTY)
     deliverer.deliver_due(take_office(store))
 
     channel.let_go.set()
@@ -59,14 +59,14 @@ def test_slow_letter_is_marked_when_it_arrives(store: Store, timepiece: Timepiec
 
 
 def test_letters_that_were_put_off_stay_so_where_the_store_refuses_at_first(
-    store: Store, channel: RecordingChannel, timepiece: Timepiece
+    store: Store, channel: RecordingChannel, fake_clock: FakeClock
 ) -> None:
     owe(store, 2)
     token = take_office(store)
-    moody = MoodyStore(store)
+    flaky_store = FlakyStore(store)
     channel.errors[ONCALL.address] = SILENT
-    deliverer = Deliverer(moody, channel.sending, timepiece.now, timepiece.elapsed, PATIENT)
-    moody.fail_after(writes=1)
+    deliverer = Deliverer(flaky_store, channel.sending, fake_clock.now, fake_clock.elapsed, PATIENT)
+    flaky_store.fail_after(writes=1)
 
     with pytest.raises(StoreUnavailable):
         deliverer.deliver_due(token)
@@ -114,11 +114,11 @@ def test_finishing_starts_nothing_more(
 
 
 def test_worker_without_a_living_lease_sends_nothing(
-    store: Store, deliverer: Deliverer, channel: RecordingChannel, timepiece: Timepiece
+    store: Store, deliverer: Deliverer, channel: RecordingChannel, fake_clock: FakeClock
 ) -> None:
     owe(store)
     token = take_office(store)
-    timepiece.wait(LEASE)
+    fake_clock.wait(LEASE)
 
     deliverer.deliver_due(token)
 
@@ -126,15 +126,15 @@ def test_worker_without_a_living_lease_sends_nothing(
 
 
 def test_next_worker_sends_what_the_last_one_claimed(
-    store: Store, channel: RecordingChannel, timepiece: Timepiece
+    store: Store, channel: RecordingChannel, fake_clock: FakeClock
 ) -> None:
     owe(store)
     silent = RecordingChannel(ONCALL.address)
-    lost = Deliverer(store, silent.sending, timepiece.now, timepiece.elapsed, HASTY)
+    lost = Deliverer(store, silent.sending, fake_clock.now, fake_clock.elapsed, HASTY)
     lost.deliver_due(take_office(store))
-    timepiece.wait(LEASE)
+    fake_clock.wait(LEASE)
 
-    successor = Deliverer(store, channel.sending, timepiece.now, timepiece.elapsed, PATIENT)
+    successor = Deliverer(store, channel.sending, fake_clock.now, fake_clock.elapsed, PATIENT)
     successor.deliver_due(take_office(store, "worker 2"))
 
     assert states(store) == {NoticeState.SENT: 1}
@@ -143,13 +143,13 @@ def test_next_worker_sends_what_the_last_one_claimed(
 
 
 def test_letter_that_is_under_way_in_a_new_term_is_not_sent_twice(
-    store: Store, timepiece: Timepiece
+    store: Store, fake_clock: FakeClock
 ) -> None:
     owe(store)
     channel = RecordingChannel(ONCALL.address)
-    deliverer = Deliverer(store, channel.sending, timepiece.now, timepiece.elapsed, HASTY)
+    deliverer = Deliverer(store, channel.sending, fake_clock.now, fake_clock.elapsed, HASTY)
     deliverer.deliver_due(take_office(store))
-    timepiece.wait(LEASE)
+    fake_clock.wait(LEASE)
     deliverer.deliver_due(take_office(store, "worker 2"))
 
     channel.let_go.set()
@@ -160,13 +160,13 @@ def test_letter_that_is_under_way_in_a_new_term_is_not_sent_twice(
 
 
 def test_outcome_that_could_not_be_stored_is_stored_later_and_not_sent_again(
-    store: Store, channel: RecordingChannel, timepiece: Timepiece
+    store: Store, channel: RecordingChannel, fake_clock: FakeClock
 ) -> None:
     owe(store)
     token = take_office(store)
-    moody = MoodyStore(store)
-    deliverer = Deliverer(moody, channel.sending, timepiece.now, timepiece.elapsed, PATIENT)
-    moody.fail_after(writes=1)
+    flaky_store = FlakyStore(store)
+    deliverer = Deliverer(flaky_store, channel.sending, fake_clock.now, fake_clock.elapsed, PATIENT)
+    flaky_store.fail_after(writes=1)
 
     with pytest.raises(StoreUnavailable):
         deliverer.deliver_due(token)
@@ -194,31 +194,31 @@ def test_clock_that_was_set_wrong_does_not_strand_what_was_deferred_meanwhile(
     store: Store,
     deliverer: Deliverer,
     channel: RecordingChannel,
-    timepiece: Timepiece,
+    fake_clock: FakeClock,
     trouble: DeliveryError,
     days: int,
 ) -> None:
     owe(store)
     token = take_office(store)
-    timepiece.set_clock(timedelta(days=days))
+    fake_clock.set_clock(timedelta(days=days))
     channel.errors[ONCALL.address] = trouble
     deliverer.deliver_due(token)
     channel.errors.clear()
-    timepiece.set_clock(-timedelta(days=days))
+    fake_clock.set_clock(-timedelta(days=days))
 
     too_early = deliverer.deliver_due(token)
-    timepiece.wait(RetryRule().first_wait)
+    fake_clock.wait(RetryRule().first_wait)
 
     assert too_early == Counter()
     assert deliverer.deliver_due(token) == Counter({DeliveryResult.SENT: 1})
 
 
 def test_worker_that_lost_its_lease_sends_nothing_of_what_it_claimed(
-    store: Store, timepiece: Timepiece
+    store: Store, fake_clock: FakeClock
 ) -> None:
     owe(store, 5, [ONCALL, OTHERS])
     channel = RecordingChannel(ONCALL.address)
-    deliverer = Deliverer(store, channel.sending, timepiece.now, timepiece.elapsed, HASTY)
+    deliverer = Deliverer(store, channel.sending, fake_clock.now, fake_clock.elapsed, HASTY)
     lost = threading.Event()
     deliverer.deliver_due(take_office(store), lambda: not lost.is_set())
     sent = len(channel.taken)
@@ -233,22 +233,22 @@ def test_worker_that_lost_its_lease_sends_nothing_of_what_it_claimed(
 
 
 def test_letters_of_a_recovered_address_go_at_once_in_the_order_of_events(
-    store: Store, deliverer: Deliverer, channel: RecordingChannel, timepiece: Timepiece
+    store: Store, deliverer: Deliverer, channel: RecordingChannel, fake_clock: FakeClock
 ) -> None:
     for number in range(1, 4):
         reject(store, number)
         reject_again(store, number)
-    while expand_outbox(store, [ONCALL], timepiece.now):
+    while expand_outbox(store, [ONCALL], fake_clock.now):
         pass
     token = take_office(store)
     channel.errors[ONCALL.address] = SILENT
     for _ in range(5):
         deliverer.deliver_due(token)
-        timepiece.wait(LEASE / 2)
+        fake_clock.wait(LEASE / 2)
         with store.write() as connection:
             renew(connection, "worker", token, LEASE)
     channel.errors.clear()
-    timepiece.wait(RetryRule().longest_pause)
+    fake_clock.wait(RetryRule().longest_pause)
 
     deliverer.deliver_due(take_office(store))
 
@@ -264,7 +264,7 @@ def reject_again(store: Store, number: int) -> None:
 
 
 def test_letter_that_cannot_be_written_stays_owed(
-    store: Store, channel: RecordingChannel, timepiece: Timepiece
+    store: Store, channel: RecordingChannel, fake_clock: FakeClock
 ) -> None:
     owe(store)
 
@@ -272,7 +272,7 @@ def test_letter_that_cannot_be_written_stays_owed(
         raise KeyError(notice.notice_id)
 
     deliverer = Deliverer(
-        store, Sending({"mail": channel}, stumble), timepiece.now, timepiece.elapsed, PATIENT
+        store, Sending({"mail": channel}, stumble), fake_clock.now, fake_clock.elapsed, PATIENT
     )
     deliverer.deliver_due(take_office(store))
 
@@ -283,11 +283,11 @@ def test_letter_that_cannot_be_written_stays_owed(
     )
 
 
-def test_memory_holds_no_more_notices_than_allowed(store: Store, timepiece: Timepiece) -> None:
+def test_memory_holds_no_more_notices_than_allowed(store: Store, fake_clock: FakeClock) -> None:
     owe(store, 5)
     channel = RecordingChannel(ONCALL.address)
     policy = DeliveryPolicy(patience=HASTY.patience, lanes=Lanes(share=2))
-    deliverer = Deliverer(store, channel.sending, timepiece.now, timepiece.elapsed, policy)
+    deliverer = Deliverer(store, channel.sending, fake_clock.now, fake_clock.elapsed, policy)
 
     deliverer.deliver_due(take_office(store))
 

@@ -11,9 +11,9 @@ from dashboard.domain.notification import DeliveryResult, NoticeState
 from dashboard.errors import DeliveryBlocked, DeliveryDeferred
 from dashboard.store.alerts.outbox import deliveries_of, recent_notices
 from dashboard.store.engine.engine import Store
-from tests.letters import ONCALL, RecordingChannel
-from tests.owing import PATIENT, notices, owe, states, take_office
-from tests.timepiece import Timepiece
+from tests.delivery_checks import PATIENT, notices, owe, states, take_office
+from tests.fake_clock import FakeClock
+from tests.recording_channel import ONCALL, RecordingChannel
 
 DEFERRED = DeliveryDeferred("451 try again later")
 SILENT = DeliveryBlocked("did not answer within 20 s")
@@ -45,21 +45,21 @@ def test_silent_recipient_is_tried_once_for_all_that_waits_for_it(
 
 
 def test_second_round_for_a_silent_recipient_tries_another_letter(
-    store: Store, deliverer: Deliverer, channel: RecordingChannel, timepiece: Timepiece
+    store: Store, deliverer: Deliverer, channel: RecordingChannel, fake_clock: FakeClock
 ) -> None:
     owe(store, 5)
     channel.errors[ONCALL.address] = SILENT
 
     for _ in range(2):
         deliverer.deliver_due(take_office(store))
-        timepiece.wait(RetryRule().first_wait)
+        fake_clock.wait(RetryRule().first_wait)
 
     assert len({envelope.message_id for envelope in channel.tried}) == len(channel.tried) == 2
     assert attempts_of(store) == [0, 0, 0, 1, 1]
 
 
 def test_letter_that_silences_the_server_goes_last_the_next_time(
-    store: Store, deliverer: Deliverer, channel: RecordingChannel, timepiece: Timepiece
+    store: Store, deliverer: Deliverer, channel: RecordingChannel, fake_clock: FakeClock
 ) -> None:
     owe(store, 5)
     channel.errors[ONCALL.address] = SILENT
@@ -67,7 +67,7 @@ def test_letter_that_silences_the_server_goes_last_the_next_time(
     [poison] = channel.tried
     channel.errors = {poison.message_id: SILENT}
 
-    timepiece.wait(RetryRule().first_wait)
+    fake_clock.wait(RetryRule().first_wait)
     deliverer.deliver_due(take_office(store))
 
     assert states(store) == {NoticeState.SENT: 4, NoticeState.OWED: 1}
@@ -87,17 +87,17 @@ def test_letter_that_is_deferred_for_its_own_sake_delays_no_other(
 
 
 def test_nothing_is_given_up_without_attempts_of_its_own(
-    store: Store, channel: RecordingChannel, timepiece: Timepiece
+    store: Store, channel: RecordingChannel, fake_clock: FakeClock
 ) -> None:
     owe(store, 3)
     channel.errors[ONCALL.address] = SILENT
     rule = RetryRule(patience=timedelta(days=1), fewest_attempts=4)
     policy = DeliveryPolicy(patience=PATIENT.patience, retry=rule)
-    deliverer = Deliverer(store, channel.sending, timepiece.now, timepiece.elapsed, policy)
+    deliverer = Deliverer(store, channel.sending, fake_clock.now, fake_clock.elapsed, policy)
 
     while states(store)[NoticeState.OWED]:
         deliverer.deliver_due(take_office(store))
-        timepiece.wait(timedelta(hours=12))
+        fake_clock.wait(timedelta(hours=12))
 
     assert attempts_of(store) == [4, 4, 4]
     assert_attempts_are_written_down(store)

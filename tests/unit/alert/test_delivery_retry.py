@@ -9,15 +9,15 @@ import pytest
 from dashboard.alert.delivery_retry import IN_A_ROW, RetryRule, Waits, is_over
 from dashboard.domain.notification import Notice
 from tests.builders import A_MOMENT, a_notice, an_id, seconds
-from tests.letters import ONCALL, OTHERS
-from tests.timepiece import Timepiece
+from tests.fake_clock import FakeClock
+from tests.recording_channel import ONCALL, OTHERS
 
 RULE = RetryRule()
 
 
 @pytest.fixture
-def waits(timepiece: Timepiece) -> Waits:
-    return Waits(RULE, timepiece.elapsed)
+def waits(fake_clock: FakeClock) -> Waits:
+    return Waits(RULE, fake_clock.elapsed)
 
 
 def tried(attempts: int, number: int = 1) -> Notice:
@@ -45,11 +45,11 @@ def test_address_pauses_ever_longer_up_to_a_minute(waits: Waits) -> None:
     assert not waits.is_paused(OTHERS)
 
 
-def test_pause_ends_by_the_time_that_nobody_sets(waits: Waits, timepiece: Timepiece) -> None:
+def test_pause_ends_by_the_time_that_nobody_sets(waits: Waits, fake_clock: FakeClock) -> None:
     waits.failed(tried(0), is_blocked=True)
-    timepiece.set_clock(timedelta(days=-7))
+    fake_clock.set_clock(timedelta(days=-7))
 
-    timepiece.wait(RULE.first_wait)
+    fake_clock.wait(RULE.first_wait)
 
     assert not waits.is_paused(ONCALL)
 
@@ -71,13 +71,13 @@ def test_success_ends_the_pause_and_the_rest_of_all_but_those_that_are_the_cause
 
 
 def test_letter_that_is_deferred_among_others_that_arrive_rests_by_itself(
-    waits: Waits, timepiece: Timepiece
+    waits: Waits, fake_clock: FakeClock
 ) -> None:
     waits.succeeded(tried(0, number=2))
 
     assert waits.failed(tried(0), is_blocked=False) == RULE.first_wait
     assert not waits.is_paused(ONCALL)
-    timepiece.wait(RULE.first_wait)
+    fake_clock.wait(RULE.first_wait)
     assert waits.resting(ONCALL) == []
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from dashboard.alert.channels.maildir import MaildirChannel
 from dashboard.errors import DeliveryBlocked
-from tests.letters import LETTER, SENDER, an_envelope
+from tests.recording_channel import LETTER, SENDER, an_envelope
 
 
 def test_letter_becomes_a_mail_that_readers_know(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 from dashboard.alert.message import Letter
 from dashboard.alert.mime import parse_sender, write_message
 from dashboard.errors import DeliveryBlocked, InputError
-from tests.letters import LETTER, SENDER, an_envelope
+from tests.recording_channel import LETTER, SENDER, an_envelope
 
 FROM = parse_sender(SENDER)
 

@@ -16,7 +16,7 @@ from dashboard.devnet.seeded_random import Chance
 from dashboard.devnet.traffic import Traffic
 from dashboard.domain.exclusion import SignedTransaction
 from dashboard.domain.quantity import WEI_PER_GWEI, Address, TxHash, Wei
-from tests.unit.devnet.devnets import HEAD, KEY, SENDER, Devnet, a_transaction
+from tests.unit.devnet.small_devnet import HEAD, KEY, SENDER, Devnet, a_transaction
 
 GWEI = WEI_PER_GWEI
 

@@ -12,7 +12,7 @@ from starlette.types import ASGIApp, Message
 
 from dashboard.devnet.accepted_transactions import Ledger
 from dashboard.devnet.app import LARGEST_BATCH, LARGEST_BODY, build_app
-from tests.unit.devnet.devnets import HandClock, a_chain
+from tests.unit.devnet.small_devnet import HandClock, a_chain
 
 pytestmark = pytest.mark.anyio
 

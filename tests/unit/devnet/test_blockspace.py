@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from dashboard.devnet.blockspace import PLAIN_TRANSFER_GAS, Blockspace, capacity
 from dashboard.domain.quantity import WEI_PER_GWEI, Address
-from tests.unit.devnet.devnets import a_chain
+from tests.unit.devnet.small_devnet import a_chain
 
 CHAIN = a_chain()
 BLOCKSPACE = Blockspace(CHAIN)

@@ -12,7 +12,7 @@ from dashboard.devnet.chain import GAS_LIMIT
 from dashboard.domain.fee_percentiles import FeeWindow
 from dashboard.domain.fees import next_base_fee
 from dashboard.domain.quantity import WEI_PER_GWEI
-from tests.unit.devnet.devnets import BEGIN, a_chain
+from tests.unit.devnet.small_devnet import BEGIN, a_chain
 
 NUMBERS = st.integers(0, 12_000)
 SEEDS = st.integers(0, 2**63 - 1)

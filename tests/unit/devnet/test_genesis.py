@@ -10,7 +10,7 @@ import pytest
 from dashboard.devnet.chain import Chain
 from dashboard.devnet.genesis import open_genesis
 from dashboard.errors import InputError, RoleError
-from tests.unit.devnet.devnets import HandClock
+from tests.unit.devnet.small_devnet import HandClock
 
 
 def test_first_start_has_twenty_thousand_blocks(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from structlog.testing import capture_logs
 from dashboard.devnet.chain import DEVNET_ID, GAS_LIMIT
 from dashboard.domain.fees import next_base_fee
 from dashboard.domain.quantity import Wei
-from tests.unit.devnet.devnets import HEAD, SENDER, Devnet, Json
+from tests.unit.devnet.small_devnet import HEAD, SENDER, Devnet, Json
 
 INVALID_PARAMS = -32602
 REFUSED = -32000

@@ -15,7 +15,7 @@ from dashboard.domain.exclusion import RejectionReport, RejectionStage
 from dashboard.domain.reason import Reason, ReasonKind, parse_reason
 from dashboard.wire.rejection_report import decode_report, encode_report
 from dashboard.wire.transaction import decode_transaction
-from tests.unit.devnet.devnets import BEGIN, a_chain
+from tests.unit.devnet.small_devnet import BEGIN, a_chain
 
 START = datetime.fromtimestamp(BEGIN + 40_000, UTC)
 FIRST = (BEGIN + 40_000) // STORY_SECONDS

@@ -16,7 +16,7 @@ from dashboard.devnet.traffic_runner import Reporter
 from dashboard.domain.exclusion import RejectionReport, SaveStatus
 from dashboard.domain.quantity import TxHash
 from dashboard.errors import StoreUnavailable, UpstreamUnavailable
-from tests.unit.devnet.devnets import Devnet, HandClock
+from tests.unit.devnet.small_devnet import Devnet, HandClock
 
 pytestmark = pytest.mark.anyio
 

@@ -7,11 +7,11 @@ import pytest
 from dashboard.domain.quantity import Wei
 from dashboard.poll.exclusion import ExclusionPoll
 from dashboard.store.engine.engine import Store
-from tests.askers import ScriptedExclusion, ScriptedGas
 from tests.builders import GWEI, suggested_gas_fees
-from tests.timepiece import Timepiece
-from tests.unit.poll.concluding import PERIOD, THRESHOLD, Scene
-from tests.unit.poll.exclusions import NewPoll, a_poll
+from tests.fake_clock import FakeClock
+from tests.scripted_upstreams import ScriptedExclusion, ScriptedGas
+from tests.unit.poll.condition_scene import PERIOD, THRESHOLD, Scene
+from tests.unit.poll.exclusion_poll_scene import NewPoll, a_poll
 
 
 @pytest.fixture
@@ -21,9 +21,9 @@ def upstream() -> ScriptedExclusion:
 
 
 @pytest.fixture
-def new_poll(store: Store, upstream: ScriptedExclusion, timepiece: Timepiece) -> NewPoll:
+def new_poll(store: Store, upstream: ScriptedExclusion, fake_clock: FakeClock) -> NewPoll:
     """Return what starts a worker's poll, the first time and again."""
-    return lambda: a_poll(store, upstream, timepiece)
+    return lambda: a_poll(store, upstream, fake_clock)
 
 
 @pytest.fixture
@@ -33,9 +33,9 @@ def poll(new_poll: NewPoll) -> ExclusionPoll:
 
 
 @pytest.fixture
-async def scene(store: Store, timepiece: Timepiece) -> Scene:
+async def scene(store: Store, fake_clock: FakeClock) -> Scene:
     """Return a network near 10 gwei that is busy above 20, and a worker that has just started."""
-    made = Scene(store, timepiece, ScriptedGas())
+    made = Scene(store, fake_clock, ScriptedGas())
     made.upstream.threshold = Wei(THRESHOLD * GWEI)
     await made.go_on(PERIOD)
     made.upstream.fees = suggested_gas_fees(estimated_base_fee=Wei(11 * GWEI))

@@ -9,7 +9,7 @@ from dashboard.domain.grounds import AgeGrounds, FeeGrounds, Signal
 from dashboard.domain.observation import Operation
 from dashboard.domain.quantity import Wei
 from tests.builders import A_NETWORK, GWEI, seconds
-from tests.unit.poll.concluding import (
+from tests.unit.poll.condition_scene import (
     LONG,
     MINUTE,
     PERIOD,
@@ -108,7 +108,7 @@ async def test_gap_in_what_was_seen_begins_the_waiting_anew(scene: Scene) -> Non
     await scene.go_on(MINUTE)
     set_fee(scene, 23)
     await scene.go_on(seconds(40))
-    scene.timepiece.wait(2 * MINUTE)
+    scene.fake_clock.wait(2 * MINUTE)
 
     await scene.go_on(seconds(50))
     early = scene.told_states()
@@ -122,7 +122,7 @@ async def test_change_while_the_worker_was_down_is_told_when_it_lasted(scene: Sc
     set_fee(scene, 23)
     await scene.go_on(2 * MINUTE)
     set_fee(scene, 10)
-    scene.timepiece.wait(MINUTE)
+    scene.fake_clock.wait(MINUTE)
     scene.restart()
 
     await scene.go_on(6 * MINUTE)
@@ -132,8 +132,8 @@ async def test_change_while_the_worker_was_down_is_told_when_it_lasted(scene: Sc
 
 async def test_worker_that_was_down_notices_by_what_is_stored(scene: Scene) -> None:
     await scene.go_on(MINUTE)
-    answered_at = scene.timepiece.now()
-    scene.timepiece.wait(LONG)
+    answered_at = scene.fake_clock.now()
+    scene.fake_clock.wait(LONG)
     scene.restart()
 
     await scene.go_on(MINUTE)
@@ -145,7 +145,7 @@ async def test_worker_that_was_down_notices_by_what_is_stored(scene: Scene) -> N
 
 async def test_worker_that_was_down_for_moments_tells_nothing(scene: Scene) -> None:
     await scene.go_on(MINUTE)
-    scene.timepiece.wait(4 * MINUTE)
+    scene.fake_clock.wait(4 * MINUTE)
     scene.restart()
 
     await scene.go_on(LONG)
@@ -157,7 +157,7 @@ async def test_fees_that_nobody_asks_for_any_more_are_told_as_stale(scene: Scene
     await scene.go_on(MINUTE)
 
     for _ in range(40):
-        scene.timepiece.wait(PERIOD)
+        scene.fake_clock.wait(PERIOD)
         scene.look()
 
     assert scene.told_states() == [State.STALE]

@@ -13,9 +13,9 @@ from dashboard.domain.quantity import Wei
 from dashboard.errors import UpstreamThrottled
 from dashboard.poll.lease import LeaseLost
 from dashboard.store.engine.leases import release
-from tests.askers import ScriptedGas
 from tests.builders import GWEI, a_suggestion, seconds, suggested_gas_fees
-from tests.unit.poll.concluding import (
+from tests.scripted_upstreams import ScriptedGas
+from tests.unit.poll.condition_scene import (
     LONG,
     MINUTE,
     PERIOD,
@@ -31,7 +31,7 @@ pytestmark = pytest.mark.anyio
 
 async def test_silent_upstream_is_told_once_and_mutes_all_that_depends_on_it(scene: Scene) -> None:
     await scene.go_on(MINUTE)
-    silent_from = scene.timepiece.now() + PERIOD
+    silent_from = scene.fake_clock.now() + PERIOD
     silence(scene)
 
     await scene.go_on(LONG)
@@ -90,7 +90,7 @@ async def test_restart_in_a_silence_tells_nothing_again(scene: Scene) -> None:
     await scene.go_on(MINUTE)
     silence(scene)
     await scene.go_on(5 * MINUTE)
-    scene.timepiece.wait(LONG)
+    scene.fake_clock.wait(LONG)
     scene.restart()
 
     await scene.go_on(LONG)
@@ -105,7 +105,7 @@ async def test_silence_is_told_though_the_clock_was_set_back(
     await scene.go_on(2 * MINUTE)
     silence(scene)
     await scene.go_on(failing_for)
-    scene.timepiece.set_clock(timedelta(days=-1))
+    scene.fake_clock.set_clock(timedelta(days=-1))
     scene.restart()
 
     await scene.go_on(LONG)
@@ -124,7 +124,7 @@ async def test_clock_that_is_set_and_set_right_is_no_news_of_a_network(
     await scene.go_on(seconds(20))
 
     for jump in (by, -by):
-        scene.timepiece.set_clock(jump)
+        scene.fake_clock.set_clock(jump)
         scene.look()
         await scene.go_on(seconds(30))
         scene.upstream.errors = {}
@@ -136,7 +136,7 @@ async def test_silence_is_told_after_its_time_though_the_clock_was_set_in_it(sce
     await scene.go_on(MINUTE)
     silence(scene)
     await scene.go_on(MINUTE)
-    scene.timepiece.set_clock(timedelta(hours=2))
+    scene.fake_clock.set_clock(timedelta(hours=2))
     await scene.go_on(MINUTE)
     too_early = scene.told_states()
 
@@ -190,7 +190,7 @@ async def test_node_that_fails_after_the_upstream_leaves_stale_fees(scene: Scene
 
 
 async def test_flat_chain_is_busy_by_its_priority_fee(scene: Scene) -> None:
-    scene.timepiece.wait(timedelta(hours=1))
+    scene.fake_clock.wait(timedelta(hours=1))
     flat = suggested_gas_fees(estimated_base_fee=Wei(7))
     scene.upstream.fees, scene.upstream.threshold = flat, Wei(7)
     await scene.go_on(LONG)
@@ -206,7 +206,7 @@ async def test_flat_chain_is_busy_by_its_priority_fee(scene: Scene) -> None:
 async def test_worker_whose_lease_is_lost_concludes_nothing(scene: Scene) -> None:
     set_fee(scene, 23)
     await scene.go_on(MINUTE)
-    scene.timepiece.wait(PERIOD)
+    scene.fake_clock.wait(PERIOD)
     with scene.store.write() as connection:
         release(connection, "worker", scene.term.token)
 

@@ -20,21 +20,21 @@ from dashboard.store.monitoring.credits import spent_since
 from dashboard.store.monitoring.upstream_failures import note_answer, note_failure
 from dashboard.store.observations import save_gas
 from dashboard.upstream.meter import Meter
-from tests.askers import SILENCE, ScriptedExclusion
 from tests.builders import A_MOMENT, A_NETWORK, a_hash, an_id, seconds, suggested_gas_fees
-from tests.timepiece import Timepiece
-from tests.unit.poll.concluding import Scene
+from tests.fake_clock import FakeClock
+from tests.scripted_upstreams import SILENCE, ScriptedExclusion
+from tests.unit.poll.condition_scene import Scene
 
 MINUTE = timedelta(minutes=1)
 BOTH = tuple(Watched)
 
 
 @pytest.fixture
-def coverage(timepiece: Timepiece) -> CoverageWatch:
-    return CoverageWatch(A_NETWORK, BOTH, timepiece.clocks)
+def coverage(fake_clock: FakeClock) -> CoverageWatch:
+    return CoverageWatch(A_NETWORK, BOTH, fake_clock.clocks)
 
 
-def look_for(store: Store, coverage: CoverageWatch, time: Timepiece, minutes: int) -> None:
+def look_for(store: Store, coverage: CoverageWatch, time: FakeClock, minutes: int) -> None:
     """Let time pass, with a look at each minute's end."""
     for _ in range(minutes):
         time.wait(MINUTE)
@@ -43,7 +43,7 @@ def look_for(store: Store, coverage: CoverageWatch, time: Timepiece, minutes: in
         coverage.kept(looked_at)
 
 
-def fail(store: Store, time: Timepiece, operation: Operation) -> None:
+def fail(store: Store, time: FakeClock, operation: Operation) -> None:
     with store.write() as connection:
         note_failure(connection, A_NETWORK, time.now(), (operation, SILENCE))
 
@@ -59,24 +59,24 @@ def spent(store: Store) -> dict[str, Spent]:
 
 
 def test_worker_that_goes_on_misses_nothing(
-    store: Store, coverage: CoverageWatch, timepiece: Timepiece
+    store: Store, coverage: CoverageWatch, fake_clock: FakeClock
 ) -> None:
-    look_for(store, coverage, timepiece, 3)
-    timepiece.set_clock(timedelta(days=7))
-    look_for(store, coverage, timepiece, 3)
-    timepiece.set_clock(-timedelta(days=7))
-    look_for(store, coverage, timepiece, 3)
+    look_for(store, coverage, fake_clock, 3)
+    fake_clock.set_clock(timedelta(days=7))
+    look_for(store, coverage, fake_clock, 3)
+    fake_clock.set_clock(-timedelta(days=7))
+    look_for(store, coverage, fake_clock, 3)
 
     assert missed(store) == []
 
 
 def test_next_worker_writes_down_what_was_missed_until_then(
-    store: Store, coverage: CoverageWatch, timepiece: Timepiece
+    store: Store, coverage: CoverageWatch, fake_clock: FakeClock
 ) -> None:
-    look_for(store, coverage, timepiece, 1)
-    last = timepiece.now()
-    timepiece.wait(30 * MINUTE)
-    look_for(store, CoverageWatch(A_NETWORK, BOTH, timepiece.clocks), timepiece, 2)
+    look_for(store, coverage, fake_clock, 1)
+    last = fake_clock.now()
+    fake_clock.wait(30 * MINUTE)
+    look_for(store, CoverageWatch(A_NETWORK, BOTH, fake_clock.clocks), fake_clock, 2)
 
     found = {(gap.watched, gap.begins_at, gap.ends_at, gap.cause) for gap in missed(store)}
     first = last + 31 * MINUTE
@@ -84,17 +84,17 @@ def test_next_worker_writes_down_what_was_missed_until_then(
 
 
 def test_upstream_that_answers_nothing_makes_a_gap_until_it_does(
-    store: Store, coverage: CoverageWatch, timepiece: Timepiece
+    store: Store, coverage: CoverageWatch, fake_clock: FakeClock
 ) -> None:
-    look_for(store, coverage, timepiece, 1)
-    since = timepiece.now()
+    look_for(store, coverage, fake_clock, 1)
+    since = fake_clock.now()
     for _ in range(5):
-        fail(store, timepiece, Operation.EXCLUSION_STATUS)
-        look_for(store, coverage, timepiece, 1)
+        fail(store, fake_clock, Operation.EXCLUSION_STATUS)
+        look_for(store, coverage, fake_clock, 1)
     [lasting] = missed(store)
     with store.write() as connection:
-        note_answer(connection, A_NETWORK, Operation.EXCLUSION_STATUS, timepiece.now())
-    look_for(store, coverage, timepiece, 1)
+        note_answer(connection, A_NETWORK, Operation.EXCLUSION_STATUS, fake_clock.now())
+    look_for(store, coverage, fake_clock, 1)
 
     assert (lasting.watched, lasting.begins_at, lasting.ends_at, lasting.reason) == (
         Watched.REJECTIONS,
@@ -102,32 +102,32 @@ def test_upstream_that_answers_nothing_makes_a_gap_until_it_does(
         None,
         SILENCE.message,
     )
-    assert [gap.ends_at for gap in missed(store)] == [timepiece.now()]
+    assert [gap.ends_at for gap in missed(store)] == [fake_clock.now()]
 
 
 def test_single_failure_makes_no_gap_however_long_nobody_asks_again(
-    store: Store, coverage: CoverageWatch, timepiece: Timepiece
+    store: Store, coverage: CoverageWatch, fake_clock: FakeClock
 ) -> None:
-    fail(store, timepiece, Operation.EXCLUSION_STATUS)
-    look_for(store, coverage, timepiece, 30)
+    fail(store, fake_clock, Operation.EXCLUSION_STATUS)
+    look_for(store, coverage, fake_clock, 30)
 
     assert missed(store) == []
 
 
 def test_fees_that_the_node_tells_instead_are_no_gap(
-    store: Store, coverage: CoverageWatch, timepiece: Timepiece
+    store: Store, coverage: CoverageWatch, fake_clock: FakeClock
 ) -> None:
     for _ in range(5):
-        fail(store, timepiece, Operation.SUGGESTED_GAS_FEES)
+        fail(store, fake_clock, Operation.SUGGESTED_GAS_FEES)
         told = GasObservation(
             A_NETWORK,
-            timepiece.now(),
+            fake_clock.now(),
             suggested_gas_fees=suggested_gas_fees(),
             sources={Operation.SUGGESTED_GAS_FEES: GasSource.NODE_INSTEAD},
         )
         with store.write() as connection:
             save_gas(connection, told)
-        look_for(store, coverage, timepiece, 1)
+        look_for(store, coverage, fake_clock, 1)
 
     assert missed(store) == []
 

@@ -13,29 +13,29 @@ from dashboard.poll.disk_space import DISK, DiskSpace
 from dashboard.poll.lease import Lease, LeaseLost
 from dashboard.store.engine.engine import Store
 from tests.builders import seconds
-from tests.timepiece import Timepiece
-from tests.unit.poll.concluding import told
-from tests.unit.poll.exclusions import LEASE
+from tests.fake_clock import FakeClock
+from tests.unit.poll.condition_scene import told
+from tests.unit.poll.exclusion_poll_scene import LEASE
 
 MORE_THAN_ANY_DISK = 2**62
 RULE = ConditionRules().of(SubjectKind.DISK)
 
 
-def watch_for(store: Store, timepiece: Timepiece, least: int, minutes: int) -> None:
+def watch_for(store: Store, fake_clock: FakeClock, least: int, minutes: int) -> None:
     """Look every ten seconds."""
-    term = Lease(store, "worker", "worker 1", LEASE, timepiece.elapsed).acquire()
+    term = Lease(store, "worker", "worker 1", LEASE, fake_clock.elapsed).acquire()
     assert term is not None
-    disk = DiskSpace(store, least, RULE, timepiece.clocks, uuid4)
+    disk = DiskSpace(store, least, RULE, fake_clock.clocks, uuid4)
     for _ in range(6 * minutes):
-        timepiece.wait(seconds(10))
+        fake_clock.wait(seconds(10))
         disk.look(term)
 
 
 @pytest.mark.parametrize("database", ["sqlite"])
-def test_low_space_is_told_once_and_so_is_its_end(store: Store, timepiece: Timepiece) -> None:
-    watch_for(store, timepiece, 0, minutes=1)
-    watch_for(store, timepiece, MORE_THAN_ANY_DISK, minutes=10)
-    watch_for(store, timepiece, 0, minutes=10)
+def test_low_space_is_told_once_and_so_is_its_end(store: Store, fake_clock: FakeClock) -> None:
+    watch_for(store, fake_clock, 0, minutes=1)
+    watch_for(store, fake_clock, MORE_THAN_ANY_DISK, minutes=10)
+    watch_for(store, fake_clock, 0, minutes=10)
 
     assert [(each.subject, each.after) for each in told(store)] == [
         (DISK, State.LOW_ON_SPACE),
@@ -43,10 +43,10 @@ def test_low_space_is_told_once_and_so_is_its_end(store: Store, timepiece: Timep
     ]
 
 
-def test_worker_that_lost_its_lease_concludes_nothing(store: Store, timepiece: Timepiece) -> None:
-    term = Lease(store, "worker", "worker 1", LEASE, timepiece.elapsed).acquire()
+def test_worker_that_lost_its_lease_concludes_nothing(store: Store, fake_clock: FakeClock) -> None:
+    term = Lease(store, "worker", "worker 1", LEASE, fake_clock.elapsed).acquire()
     assert term is not None
-    disk = DiskSpace(store, MORE_THAN_ANY_DISK, RULE, timepiece.clocks, uuid4)
+    disk = DiskSpace(store, MORE_THAN_ANY_DISK, RULE, fake_clock.clocks, uuid4)
 
     with pytest.raises(LeaseLost):
         disk.look(replace(term, token=term.token + 1))

@@ -10,10 +10,10 @@ from dashboard.domain.condition import State
 from dashboard.poll.exclusion import ExclusionPoll
 from dashboard.store.engine.engine import Store
 from dashboard.store.rejections.read import versions
-from tests.askers import ScriptedExclusion
 from tests.builders import ANOTHER_NETWORK, a_hash, a_record
-from tests.timepiece import Timepiece
-from tests.unit.poll.exclusions import (
+from tests.fake_clock import FakeClock
+from tests.scripted_upstreams import ScriptedExclusion
+from tests.unit.poll.exclusion_poll_scene import (
     evidence_of,
     let_pass,
     news,
@@ -25,10 +25,10 @@ pytestmark = pytest.mark.anyio
 
 
 async def test_tracked_hash_is_asked_within_one_tick(
-    store: Store, poll: ExclusionPoll, upstream: ScriptedExclusion, timepiece: Timepiece
+    store: Store, poll: ExclusionPoll, upstream: ScriptedExclusion, fake_clock: FakeClock
 ) -> None:
     await poll.tick()
-    watch(store, timepiece, 1)
+    watch(store, fake_clock, 1)
 
     await poll.tick()
 
@@ -36,9 +36,9 @@ async def test_tracked_hash_is_asked_within_one_tick(
 
 
 async def test_what_is_due_is_asked_together(
-    store: Store, poll: ExclusionPoll, upstream: ScriptedExclusion, timepiece: Timepiece
+    store: Store, poll: ExclusionPoll, upstream: ScriptedExclusion, fake_clock: FakeClock
 ) -> None:
-    watch(store, timepiece, *range(1, 101))
+    watch(store, fake_clock, *range(1, 101))
 
     await poll.tick()
 
@@ -46,9 +46,9 @@ async def test_what_is_due_is_asked_together(
 
 
 async def test_hash_of_another_network_is_left_to_its_own_poll(
-    store: Store, poll: ExclusionPoll, upstream: ScriptedExclusion, timepiece: Timepiece
+    store: Store, poll: ExclusionPoll, upstream: ScriptedExclusion, fake_clock: FakeClock
 ) -> None:
-    watch(store, timepiece, 1, network_id=ANOTHER_NETWORK)
+    watch(store, fake_clock, 1, network_id=ANOTHER_NETWORK)
 
     await poll.tick()
 
@@ -56,21 +56,21 @@ async def test_hash_of_another_network_is_left_to_its_own_poll(
 
 
 async def test_null_is_remembered_and_told_to_nobody(
-    store: Store, poll: ExclusionPoll, timepiece: Timepiece
+    store: Store, poll: ExclusionPoll, fake_clock: FakeClock
 ) -> None:
-    watch(store, timepiece, 1)
+    watch(store, fake_clock, 1)
 
     await poll.tick()
 
     assert state_of(store) is None
     assert news(store) == []
-    assert evidence_of(store).last_answered_at == timepiece.now()
+    assert evidence_of(store).last_answered_at == fake_clock.now()
 
 
 async def test_record_is_kept_and_its_news_is_owed(
-    store: Store, poll: ExclusionPoll, upstream: ScriptedExclusion, timepiece: Timepiece
+    store: Store, poll: ExclusionPoll, upstream: ScriptedExclusion, fake_clock: FakeClock
 ) -> None:
-    watch(store, timepiece, 1)
+    watch(store, fake_clock, 1)
     upstream.reject(a_record())
 
     await poll.tick()
@@ -81,38 +81,38 @@ async def test_record_is_kept_and_its_news_is_owed(
 
 
 async def test_rejection_is_told_once_however_often_it_is_seen(
-    store: Store, poll: ExclusionPoll, upstream: ScriptedExclusion, timepiece: Timepiece
+    store: Store, poll: ExclusionPoll, upstream: ScriptedExclusion, fake_clock: FakeClock
 ) -> None:
-    watch(store, timepiece, 1)
+    watch(store, fake_clock, 1)
     upstream.reject(a_record())
 
-    await let_pass(poll, timepiece, timedelta(hours=12))
+    await let_pass(poll, fake_clock, timedelta(hours=12))
 
     assert upstream.questions[a_hash(1)] > 3
     assert len(news(store)) == 1
 
 
 async def test_late_rejection_is_found(
-    store: Store, poll: ExclusionPoll, upstream: ScriptedExclusion, timepiece: Timepiece
+    store: Store, poll: ExclusionPoll, upstream: ScriptedExclusion, fake_clock: FakeClock
 ) -> None:
-    watch(store, timepiece, 1)
-    await let_pass(poll, timepiece, timedelta(hours=2))
+    watch(store, fake_clock, 1)
+    await let_pass(poll, fake_clock, timedelta(hours=2))
     upstream.reject(a_record())
 
-    await let_pass(poll, timepiece, timedelta(hours=1))
+    await let_pass(poll, fake_clock, timedelta(hours=1))
 
     assert news(store) == [(a_hash(1), State.REJECTED)]
 
 
 async def test_changed_record_is_kept_as_another_version_and_told_once(
-    store: Store, poll: ExclusionPoll, upstream: ScriptedExclusion, timepiece: Timepiece
+    store: Store, poll: ExclusionPoll, upstream: ScriptedExclusion, fake_clock: FakeClock
 ) -> None:
-    watch(store, timepiece, 1)
+    watch(store, fake_clock, 1)
     upstream.reject(a_record())
     await poll.tick()
     upstream.reject(a_record(reason_message="TX_MODULE_LINE_COUNT_OVERFLOW_CACHED(ADD)"))
 
-    await let_pass(poll, timepiece, timedelta(hours=6))
+    await let_pass(poll, fake_clock, timedelta(hours=6))
 
     with store.read() as connection:
         assert len(versions(connection, a_hash())) == 2
@@ -120,24 +120,24 @@ async def test_changed_record_is_kept_as_another_version_and_told_once(
 
 
 async def test_record_that_changes_back_is_not_told_again(
-    store: Store, poll: ExclusionPoll, upstream: ScriptedExclusion, timepiece: Timepiece
+    store: Store, poll: ExclusionPoll, upstream: ScriptedExclusion, fake_clock: FakeClock
 ) -> None:
-    watch(store, timepiece, 1)
+    watch(store, fake_clock, 1)
     for reason in ("RPC", "P2P", "RPC", "P2P"):
         upstream.reject(a_record(reason_message=reason))
-        await let_pass(poll, timepiece, timedelta(hours=2))
+        await let_pass(poll, fake_clock, timedelta(hours=2))
 
     assert len(news(store)) == 2
 
 
 async def test_rejection_that_left_the_window_stays_a_rejection(
-    store: Store, poll: ExclusionPoll, upstream: ScriptedExclusion, timepiece: Timepiece
+    store: Store, poll: ExclusionPoll, upstream: ScriptedExclusion, fake_clock: FakeClock
 ) -> None:
-    watch(store, timepiece, 1)
+    watch(store, fake_clock, 1)
     upstream.reject(a_record())
     await poll.tick()
     upstream.records.clear()
 
-    await let_pass(poll, timepiece, timedelta(hours=6))
+    await let_pass(poll, fake_clock, timedelta(hours=6))
 
     assert state_of(store) is State.REJECTED

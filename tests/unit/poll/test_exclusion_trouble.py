@@ -13,12 +13,12 @@ from dashboard.poll.exclusion import ExclusionPoll
 from dashboard.poll.lease import LeaseLost
 from dashboard.store.engine.engine import Store
 from dashboard.store.evidence.record_answers import record_answers
-from tests.askers import SILENCE, ScriptedExclusion
 from tests.builders import A_NETWORK, a_hash, a_record, seconds
-from tests.moody_store import MoodyStore
-from tests.timepiece import Timepiece
-from tests.unit.poll.concluding import conditions_of, told
-from tests.unit.poll.exclusions import (
+from tests.fake_clock import FakeClock
+from tests.flaky_store import FlakyStore
+from tests.scripted_upstreams import SILENCE, ScriptedExclusion
+from tests.unit.poll.condition_scene import conditions_of, told
+from tests.unit.poll.exclusion_poll_scene import (
     LEASE,
     NewPoll,
     a_poll,
@@ -33,24 +33,24 @@ pytestmark = pytest.mark.anyio
 
 
 async def test_restart_with_nothing_changed_tells_nothing_again(
-    store: Store, new_poll: NewPoll, upstream: ScriptedExclusion, timepiece: Timepiece
+    store: Store, new_poll: NewPoll, upstream: ScriptedExclusion, fake_clock: FakeClock
 ) -> None:
-    watch(store, timepiece, 1)
+    watch(store, fake_clock, 1)
     upstream.reject(a_record())
     await new_poll().tick()
 
-    await let_pass(new_poll(), timepiece, timedelta(hours=6))
+    await let_pass(new_poll(), fake_clock, timedelta(hours=6))
 
     assert len(news(store)) == 1
 
 
 async def test_change_while_down_is_told_after_the_restart(
-    store: Store, new_poll: NewPoll, upstream: ScriptedExclusion, timepiece: Timepiece
+    store: Store, new_poll: NewPoll, upstream: ScriptedExclusion, fake_clock: FakeClock
 ) -> None:
-    watch(store, timepiece, 1)
+    watch(store, fake_clock, 1)
     await new_poll().tick()
     upstream.reject(a_record())
-    timepiece.wait(timedelta(days=5))
+    fake_clock.wait(timedelta(days=5))
 
     await new_poll().tick()
 
@@ -58,10 +58,10 @@ async def test_change_while_down_is_told_after_the_restart(
 
 
 async def test_restart_asks_nothing_before_it_is_due(
-    store: Store, new_poll: NewPoll, upstream: ScriptedExclusion, timepiece: Timepiece
+    store: Store, new_poll: NewPoll, upstream: ScriptedExclusion, fake_clock: FakeClock
 ) -> None:
-    watch(store, timepiece, 1)
-    await let_pass(new_poll(), timepiece, timedelta(days=1))
+    watch(store, fake_clock, 1)
+    await let_pass(new_poll(), fake_clock, timedelta(days=1))
     before = upstream.questions[a_hash(1)]
 
     await new_poll().tick()
@@ -70,40 +70,40 @@ async def test_restart_asks_nothing_before_it_is_due(
 
 
 async def test_restart_remembers_that_a_question_got_no_answer(
-    store: Store, new_poll: NewPoll, upstream: ScriptedExclusion, timepiece: Timepiece
+    store: Store, new_poll: NewPoll, upstream: ScriptedExclusion, fake_clock: FakeClock
 ) -> None:
-    watch(store, timepiece, 1, attempted_at=timepiece.now() - timedelta(days=6))
+    watch(store, fake_clock, 1, attempted_at=fake_clock.now() - timedelta(days=6))
     upstream.is_down = True
     await new_poll().tick()
     upstream.is_down = False
     upstream.reject(a_record())
 
-    await let_pass(new_poll(), timepiece, timedelta(minutes=1))
+    await let_pass(new_poll(), fake_clock, timedelta(minutes=1))
 
     assert news(store) == [(a_hash(1), State.REJECTED)]
 
 
 async def test_cadence_counts_from_the_attempt_where_it_is_known(
-    store: Store, poll: ExclusionPoll, upstream: ScriptedExclusion, timepiece: Timepiece
+    store: Store, poll: ExclusionPoll, upstream: ScriptedExclusion, fake_clock: FakeClock
 ) -> None:
-    watch(store, timepiece, 1, attempted_at=timepiece.now() - timedelta(days=3))
-    watch(store, timepiece, 2)
+    watch(store, fake_clock, 1, attempted_at=fake_clock.now() - timedelta(days=3))
+    watch(store, fake_clock, 2)
 
-    await let_pass(poll, timepiece, timedelta(hours=1))
+    await let_pass(poll, fake_clock, timedelta(hours=1))
 
     assert upstream.questions[a_hash(1)] == 1
     assert upstream.questions[a_hash(2)] > 10
 
 
 async def test_attempt_in_the_future_counts_from_the_tracking(
-    store: Store, poll: ExclusionPoll, upstream: ScriptedExclusion, timepiece: Timepiece
+    store: Store, poll: ExclusionPoll, upstream: ScriptedExclusion, fake_clock: FakeClock
 ) -> None:
-    watch(store, timepiece, 1, attempted_at=timepiece.now() + timedelta(days=365))
+    watch(store, fake_clock, 1, attempted_at=fake_clock.now() + timedelta(days=365))
 
-    await let_pass(poll, timepiece, timedelta(days=8))
+    await let_pass(poll, fake_clock, timedelta(days=8))
 
     asked = upstream.questions[a_hash(1)]
-    await let_pass(poll, timepiece, timedelta(days=8))
+    await let_pass(poll, fake_clock, timedelta(days=8))
     assert upstream.questions[a_hash(1)] == asked
 
 
@@ -112,23 +112,23 @@ async def test_clock_that_is_set_loses_no_rejection(
     store: Store,
     poll: ExclusionPoll,
     upstream: ScriptedExclusion,
-    timepiece: Timepiece,
+    fake_clock: FakeClock,
     jump: timedelta,
 ) -> None:
-    watch(store, timepiece, 1)
+    watch(store, fake_clock, 1)
     await poll.tick()
-    timepiece.set_clock(jump)
+    fake_clock.set_clock(jump)
     upstream.reject(a_record())
 
-    await let_pass(poll, timepiece, seconds(10))
+    await let_pass(poll, fake_clock, seconds(10))
 
     assert news(store) == [(a_hash(1), State.REJECTED)]
 
 
 async def test_failure_changes_no_condition_and_is_remembered(
-    store: Store, poll: ExclusionPoll, upstream: ScriptedExclusion, timepiece: Timepiece
+    store: Store, poll: ExclusionPoll, upstream: ScriptedExclusion, fake_clock: FakeClock
 ) -> None:
-    watch(store, timepiece, 1)
+    watch(store, fake_clock, 1)
     upstream.is_down = True
 
     await poll.tick()
@@ -138,24 +138,24 @@ async def test_failure_changes_no_condition_and_is_remembered(
 
 
 async def test_one_failing_hash_does_not_slow_the_others(
-    store: Store, poll: ExclusionPoll, upstream: ScriptedExclusion, timepiece: Timepiece
+    store: Store, poll: ExclusionPoll, upstream: ScriptedExclusion, fake_clock: FakeClock
 ) -> None:
-    watch(store, timepiece, 1, 2)
+    watch(store, fake_clock, 1, 2)
     upstream.failing.add(a_hash(1))
 
-    await let_pass(poll, timepiece, timedelta(minutes=1))
+    await let_pass(poll, fake_clock, timedelta(minutes=1))
 
     assert upstream.questions[a_hash(2)] > 10
 
 
 async def test_silent_upstream_is_left_alone_for_longer_each_time(
-    store: Store, poll: ExclusionPoll, upstream: ScriptedExclusion, timepiece: Timepiece
+    store: Store, poll: ExclusionPoll, upstream: ScriptedExclusion, fake_clock: FakeClock
 ) -> None:
-    watch(store, timepiece, 1)
+    watch(store, fake_clock, 1)
     upstream.is_down = True
 
     for _ in range(3600):
-        timepiece.wait(seconds(1))
+        fake_clock.wait(seconds(1))
         await poll.tick()
 
     assert 60 <= len(upstream.asked) <= 70
@@ -166,40 +166,40 @@ async def test_upstream_that_wants_rest_gets_it(
     store: Store,
     poll: ExclusionPoll,
     upstream: ScriptedExclusion,
-    timepiece: Timepiece,
+    fake_clock: FakeClock,
     numbers: tuple[int, ...],
 ) -> None:
-    watch(store, timepiece, *numbers)
+    watch(store, fake_clock, *numbers)
     upstream.silence = Failure(FailureKind.THROTTLED, "too fast", timedelta(hours=1))
     upstream.failing = {a_hash(1)}
 
-    await let_pass(poll, timepiece, timedelta(minutes=59))
+    await let_pass(poll, fake_clock, timedelta(minutes=59))
     assert len(upstream.asked) == 1
 
-    await let_pass(poll, timepiece, timedelta(minutes=2))
+    await let_pass(poll, fake_clock, timedelta(minutes=2))
     assert len(upstream.asked) == 2
 
 
 async def test_upstream_that_is_back_is_asked_at_its_pace_again(
-    store: Store, poll: ExclusionPoll, upstream: ScriptedExclusion, timepiece: Timepiece
+    store: Store, poll: ExclusionPoll, upstream: ScriptedExclusion, fake_clock: FakeClock
 ) -> None:
-    watch(store, timepiece, 1)
+    watch(store, fake_clock, 1)
     upstream.is_down = True
-    await let_pass(poll, timepiece, timedelta(hours=1))
+    await let_pass(poll, fake_clock, timedelta(hours=1))
     upstream.is_down = False
     upstream.reject(a_record())
 
-    await let_pass(poll, timepiece, timedelta(minutes=2))
+    await let_pass(poll, fake_clock, timedelta(minutes=2))
 
     assert news(store) == [(a_hash(1), State.REJECTED)]
 
 
 async def test_worker_that_lost_its_lease_writes_nothing(
-    store: Store, poll: ExclusionPoll, upstream: ScriptedExclusion, timepiece: Timepiece
+    store: Store, poll: ExclusionPoll, upstream: ScriptedExclusion, fake_clock: FakeClock
 ) -> None:
-    watch(store, timepiece, 1)
+    watch(store, fake_clock, 1)
     upstream.reject(a_record())
-    timepiece.wait(LEASE)
+    fake_clock.wait(LEASE)
 
     with pytest.raises(LeaseLost):
         await poll.tick()
@@ -209,83 +209,83 @@ async def test_worker_that_lost_its_lease_writes_nothing(
 
 
 async def test_answer_that_could_not_be_stored_is_asked_for_again(
-    store: Store, upstream: ScriptedExclusion, timepiece: Timepiece
+    store: Store, upstream: ScriptedExclusion, fake_clock: FakeClock
 ) -> None:
-    watch(store, timepiece, 1)
+    watch(store, fake_clock, 1)
     upstream.reject(a_record())
-    moody = MoodyStore(store)
-    poll = a_poll(moody, upstream, timepiece)
-    moody.fail_after(writes=0)
+    flaky_store = FlakyStore(store)
+    poll = a_poll(flaky_store, upstream, fake_clock)
+    flaky_store.fail_after(writes=0)
     with pytest.raises(StoreUnavailable):
         await poll.tick()
 
-    await let_pass(poll, timepiece, seconds(60))
+    await let_pass(poll, fake_clock, seconds(60))
 
     assert news(store) == [(a_hash(1), State.REJECTED)]
 
 
 async def test_silent_upstream_is_told_once_and_so_is_its_return(
-    store: Store, poll: ExclusionPoll, upstream: ScriptedExclusion, timepiece: Timepiece
+    store: Store, poll: ExclusionPoll, upstream: ScriptedExclusion, fake_clock: FakeClock
 ) -> None:
-    watch(store, timepiece, 1)
+    watch(store, fake_clock, 1)
     await poll.tick()
     upstream.is_down = True
-    await let_pass(poll, timepiece, timedelta(hours=1))
+    await let_pass(poll, fake_clock, timedelta(hours=1))
     upstream.is_down = False
-    await let_pass(poll, timepiece, timedelta(hours=1))
+    await let_pass(poll, fake_clock, timedelta(hours=1))
 
     assert [each.after for each in told(store)] == [State.SILENT, State.ANSWERING]
 
 
 async def test_restart_in_a_silence_tells_nothing_again(
-    store: Store, new_poll: NewPoll, upstream: ScriptedExclusion, timepiece: Timepiece
+    store: Store, new_poll: NewPoll, upstream: ScriptedExclusion, fake_clock: FakeClock
 ) -> None:
-    watch(store, timepiece, 1)
+    watch(store, fake_clock, 1)
     upstream.is_down = True
     for _ in range(3):
-        await let_pass(new_poll(), timepiece, timedelta(minutes=30))
+        await let_pass(new_poll(), fake_clock, timedelta(minutes=30))
 
     assert [each.after for each in told(store)] == [State.SILENT]
 
 
 async def test_single_failure_is_no_silence_however_long_nothing_is_asked(
-    store: Store, poll: ExclusionPoll, upstream: ScriptedExclusion, timepiece: Timepiece
+    store: Store, poll: ExclusionPoll, upstream: ScriptedExclusion, fake_clock: FakeClock
 ) -> None:
-    watch(store, timepiece, 1)
+    watch(store, fake_clock, 1)
     upstream.is_down = True
-    conditions = conditions_of(timepiece)
+    conditions = conditions_of(fake_clock)
     await poll.tick()
 
     for _ in range(60):
-        timepiece.wait(timedelta(minutes=1))
+        fake_clock.wait(timedelta(minutes=1))
         with store.write() as connection:
-            conditions.look_at_exclusion(connection, timepiece.now())
+            conditions.look_at_exclusion(connection, fake_clock.now())
 
     assert told(store) == []
 
 
 @pytest.mark.parametrize(("span", "opens"), [(119, False), (120, True)])
 def test_silence_is_told_when_failures_span_the_pending_time(
-    store: Store, timepiece: Timepiece, span: int, *, opens: bool
+    store: Store, fake_clock: FakeClock, span: int, *, opens: bool
 ) -> None:
-    conditions = conditions_of(timepiece)
+    conditions = conditions_of(fake_clock)
     for wait in (0, span):
-        timepiece.wait(seconds(wait))
+        fake_clock.wait(seconds(wait))
         with store.write() as connection:
             failed = [ExclusionAnswer(a_hash(), failure=SILENCE)]
-            record_answers(connection, A_NETWORK, timepiece.now(), failed)
+            record_answers(connection, A_NETWORK, fake_clock.now(), failed)
 
     with store.write() as connection:
-        conditions.look_at_exclusion(connection, timepiece.now() + timedelta(hours=1))
+        conditions.look_at_exclusion(connection, fake_clock.now() + timedelta(hours=1))
 
     assert [each.after for each in told(store)] == [State.SILENT] * opens
 
 
 def test_upstream_of_a_network_on_which_nothing_is_tracked_is_not_silent(
-    store: Store, timepiece: Timepiece
+    store: Store, fake_clock: FakeClock
 ) -> None:
-    conditions = conditions_of(timepiece)
+    conditions = conditions_of(fake_clock)
     with store.write() as connection:
-        conditions.look_at_exclusion(connection, timepiece.now())
+        conditions.look_at_exclusion(connection, fake_clock.now())
 
     assert told(store) == []

@@ -9,17 +9,17 @@ import pytest
 from dashboard.errors import UpstreamUnavailable
 from dashboard.poll.gas_from_node import GasFromNode
 from tests.builders import seconds
-from tests.timepiece import Timepiece
-from tests.unit.upstream.askers import Call
-from tests.unit.upstream.chains import FakeChain
-from tests.unit.upstream.following import a_chain, follow
+from tests.fake_clock import FakeClock
+from tests.unit.upstream.chain_followers import a_chain, follow
+from tests.unit.upstream.fake_chain import FakeChain
+from tests.unit.upstream.scripted_asker import Call
 
 pytestmark = pytest.mark.anyio
 
 
 @pytest.fixture
-def timepiece() -> Timepiece:
-    return Timepiece()
+def fake_clock() -> FakeClock:
+    return FakeClock()
 
 
 class MoodyNode:
@@ -38,9 +38,9 @@ def looks_at(chain: FakeChain) -> int:
     return sum(params[0] == "latest" for params in chain.asked("eth_getBlockByNumber"))
 
 
-async def test_node_tells_the_four_operations_of_its_blocks(timepiece: Timepiece) -> None:
+async def test_node_tells_the_four_operations_of_its_blocks(fake_clock: FakeClock) -> None:
     chain = a_chain(50)
-    gas = GasFromNode(follow(chain), timepiece.clocks)
+    gas = GasFromNode(follow(chain), fake_clock.clocks)
 
     assert (await gas.suggested_gas_fees()).estimated_base_fee == chain.base_fees[-1]
     assert await gas.base_fee_history() == chain.base_fees
@@ -48,9 +48,9 @@ async def test_node_tells_the_four_operations_of_its_blocks(timepiece: Timepiece
     assert await gas.busy_threshold() == sorted(chain.base_fees)[44]
 
 
-async def test_questions_of_one_moment_share_one_look(timepiece: Timepiece) -> None:
+async def test_questions_of_one_moment_share_one_look(fake_clock: FakeClock) -> None:
     chain = a_chain(50)
-    gas = GasFromNode(follow(chain), timepiece.clocks)
+    gas = GasFromNode(follow(chain), fake_clock.clocks)
 
     await gas.suggested_gas_fees()
     await gas.busy_threshold()
@@ -58,65 +58,65 @@ async def test_questions_of_one_moment_share_one_look(timepiece: Timepiece) -> N
     assert looks_at(chain) == 1
 
 
-async def test_later_question_sees_the_newer_block(timepiece: Timepiece) -> None:
+async def test_later_question_sees_the_newer_block(fake_clock: FakeClock) -> None:
     chain = a_chain(50)
-    gas = GasFromNode(follow(chain), timepiece.clocks)
+    gas = GasFromNode(follow(chain), fake_clock.clocks)
     await gas.suggested_gas_fees()
     chain.mine(5555)
-    timepiece.wait(seconds(4))
+    fake_clock.wait(seconds(4))
 
     assert (await gas.suggested_gas_fees()).estimated_base_fee == 5555
 
 
 async def test_silent_node_is_asked_once_for_all_and_tells_nothing_old(
-    timepiece: Timepiece,
+    fake_clock: FakeClock,
 ) -> None:
     node = MoodyNode(is_down=False)
-    gas = GasFromNode(follow(node.chain, answer=node.answer), timepiece.clocks)
+    gas = GasFromNode(follow(node.chain, answer=node.answer), fake_clock.clocks)
     await gas.suggested_gas_fees()
     node.is_down = True
-    timepiece.wait(seconds(4))
+    fake_clock.wait(seconds(4))
 
     for ask in (gas.suggested_gas_fees, gas.busy_threshold):
         with pytest.raises(UpstreamUnavailable, match="down"):
             await ask()
 
 
-async def test_node_that_answers_again_is_believed_at_once(timepiece: Timepiece) -> None:
+async def test_node_that_answers_again_is_believed_at_once(fake_clock: FakeClock) -> None:
     node = MoodyNode(is_down=True)
-    gas = GasFromNode(follow(node.chain, answer=node.answer), timepiece.clocks)
+    gas = GasFromNode(follow(node.chain, answer=node.answer), fake_clock.clocks)
     with pytest.raises(UpstreamUnavailable):
         await gas.suggested_gas_fees()
     node.is_down = False
-    timepiece.wait(seconds(4))
+    fake_clock.wait(seconds(4))
 
     assert (await gas.suggested_gas_fees()).estimated_base_fee == node.chain.base_fees[-1]
 
 
 async def test_percentiles_rest_on_the_whole_window_from_the_first_answer(
-    timepiece: Timepiece,
+    fake_clock: FakeClock,
 ) -> None:
     chain = a_chain(3000)
-    gas = GasFromNode(follow(chain, chunks_per_refresh=1), timepiece.clocks)
+    gas = GasFromNode(follow(chain, chunks_per_refresh=1), fake_clock.clocks)
 
     assert await gas.busy_threshold() == sorted(chain.base_fees)[2699]
 
 
-async def test_window_that_takes_too_long_is_asked_for_again_later(timepiece: Timepiece) -> None:
+async def test_window_that_takes_too_long_is_asked_for_again_later(fake_clock: FakeClock) -> None:
     chain = a_chain(4500)
 
     def answer(calls: list[Call]) -> Any:  # noqa: ANN401 - one reply or a list of them
-        timepiece.wait(seconds(3))
+        fake_clock.wait(seconds(3))
         return chain.answer(calls)
 
-    gas = GasFromNode(follow(chain, chunks_per_refresh=1, answer=answer), timepiece.clocks)
+    gas = GasFromNode(follow(chain, chunks_per_refresh=1, answer=answer), fake_clock.clocks)
 
     with pytest.raises(UpstreamUnavailable, match="the node's window is being read"):
         await gas.busy_threshold()
     assert await gas.busy_threshold() == sorted(chain.base_fees)[4049]
 
 
-async def test_nothing_is_told_of_a_part_of_the_window(timepiece: Timepiece) -> None:
+async def test_nothing_is_told_of_a_part_of_the_window(fake_clock: FakeClock) -> None:
     node = MoodyNode(is_down=False)
     node.chain = a_chain(3000)
 
@@ -124,7 +124,7 @@ async def test_nothing_is_told_of_a_part_of_the_window(timepiece: Timepiece) -> 
         is_old = calls[0]["method"] == "eth_feeHistory" and calls[0]["params"][1] == hex(2799)
         return UpstreamUnavailable("a moment") if is_old else node.chain.answer(calls)
 
-    gas = GasFromNode(follow(node.chain, answer=answer), timepiece.clocks)
+    gas = GasFromNode(follow(node.chain, answer=answer), fake_clock.clocks)
 
     for ask in (gas.suggested_gas_fees, gas.base_fee_percentile, gas.busy_threshold):
         with pytest.raises(UpstreamUnavailable, match="being read: 200 blocks so far"):
@@ -132,7 +132,7 @@ async def test_nothing_is_told_of_a_part_of_the_window(timepiece: Timepiece) -> 
 
 
 async def test_window_that_a_node_has_not_told_for_a_minute_is_done_without(
-    timepiece: Timepiece,
+    fake_clock: FakeClock,
 ) -> None:
     chain = a_chain(3000)
 
@@ -141,15 +141,15 @@ async def test_window_that_a_node_has_not_told_for_a_minute_is_done_without(
         return UpstreamUnavailable("pruned") if is_old else chain.answer(calls)
 
     follower = follow(chain, answer=answer)
-    gas = GasFromNode(follower, timepiece.clocks)
+    gas = GasFromNode(follower, fake_clock.clocks)
     for _ in range(60):  # each reads the follower's clock, which goes on by a second
         await follower.refresh()
 
     assert await gas.busy_threshold() == sorted(chain.base_fees[-200:])[179]
 
 
-async def test_node_whose_chain_stands_still_tells_nothing(timepiece: Timepiece) -> None:
-    gas = GasFromNode(follow(a_chain(50)), timepiece.clocks, stalled_after=seconds(300))
+async def test_node_whose_chain_stands_still_tells_nothing(fake_clock: FakeClock) -> None:
+    gas = GasFromNode(follow(a_chain(50)), fake_clock.clocks, stalled_after=seconds(300))
 
     with pytest.raises(UpstreamUnavailable, match="stalled: its newest block 49 is"):
         await gas.suggested_gas_fees()

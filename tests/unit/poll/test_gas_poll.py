@@ -12,10 +12,10 @@ from dashboard.poll.gas import GasArchive, GasPeriods, GasPoll
 from dashboard.poll.lease import Lease, LeaseLost
 from dashboard.store.engine.engine import Store
 from dashboard.store.observations import LatestGas, latest_gas
-from tests.askers import ScriptedGas
 from tests.builders import A_MOMENT, A_NETWORK, seconds, suggested_gas_fees
-from tests.timepiece import Timepiece
-from tests.unit.poll.concluding import conditions_of
+from tests.fake_clock import FakeClock
+from tests.scripted_upstreams import ScriptedGas
+from tests.unit.poll.condition_scene import conditions_of
 
 pytestmark = pytest.mark.anyio
 
@@ -29,11 +29,11 @@ def upstream() -> ScriptedGas:
 
 
 @pytest.fixture
-def poll(store: Store, upstream: ScriptedGas, timepiece: Timepiece) -> GasPoll:
-    term = Lease(store, "worker", "worker 1", LEASE, timepiece.elapsed).acquire()
+def poll(store: Store, upstream: ScriptedGas, fake_clock: FakeClock) -> GasPoll:
+    term = Lease(store, "worker", "worker 1", LEASE, fake_clock.elapsed).acquire()
     assert term is not None
-    archive = GasArchive(store, A_NETWORK, term, conditions_of(timepiece), block_time=seconds(2))
-    return GasPoll(upstream, archive, PERIODS, timepiece.clocks)
+    archive = GasArchive(store, A_NETWORK, term, conditions_of(fake_clock), block_time=seconds(2))
+    return GasPoll(upstream, archive, PERIODS, fake_clock.clocks)
 
 
 def latest(store: Store) -> LatestGas:
@@ -41,22 +41,22 @@ def latest(store: Store) -> LatestGas:
         return latest_gas(connection, A_NETWORK, A_MOMENT + timedelta(days=365))
 
 
-async def tick_for(poll: GasPoll, timepiece: Timepiece, duration: timedelta) -> None:
+async def tick_for(poll: GasPoll, fake_clock: FakeClock, duration: timedelta) -> None:
     """Tick as the job does, every four seconds."""
     for _ in range(duration // PERIODS.suggested_gas_fees):
-        timepiece.wait(PERIODS.suggested_gas_fees)
+        fake_clock.wait(PERIODS.suggested_gas_fees)
         await poll.tick()
 
 
 async def test_first_tick_keeps_all_four_answers(
-    store: Store, poll: GasPoll, timepiece: Timepiece
+    store: Store, poll: GasPoll, fake_clock: FakeClock
 ) -> None:
     await poll.tick()
 
     found = latest(store)
     assert found.suggested_gas_fees is not None
     assert found.suggested_gas_fees.value == suggested_gas_fees()
-    assert found.suggested_gas_fees.asked_at == timepiece.now()
+    assert found.suggested_gas_fees.asked_at == fake_clock.now()
     assert found.base_fee_history is not None
     assert found.base_fee_percentile is not None
     assert found.busy_threshold is not None
@@ -64,9 +64,9 @@ async def test_first_tick_keeps_all_four_answers(
 
 
 async def test_each_operation_keeps_its_own_period(
-    poll: GasPoll, upstream: ScriptedGas, timepiece: Timepiece
+    poll: GasPoll, upstream: ScriptedGas, fake_clock: FakeClock
 ) -> None:
-    await tick_for(poll, timepiece, timedelta(minutes=10))
+    await tick_for(poll, fake_clock, timedelta(minutes=10))
 
     assert upstream.asked == {
         Operation.SUGGESTED_GAS_FEES: 150,
@@ -77,10 +77,10 @@ async def test_each_operation_keeps_its_own_period(
 
 
 async def test_tick_that_comes_a_little_early_skips_no_question(
-    poll: GasPoll, upstream: ScriptedGas, timepiece: Timepiece
+    poll: GasPoll, upstream: ScriptedGas, fake_clock: FakeClock
 ) -> None:
     for moment in (3.99, 4.02, 3.98, 4.01, 3.99):
-        timepiece.wait(timedelta(seconds=moment))
+        fake_clock.wait(timedelta(seconds=moment))
         await poll.tick()
 
     assert upstream.asked[Operation.SUGGESTED_GAS_FEES] == 5
@@ -102,59 +102,59 @@ async def test_one_failing_operation_does_not_cost_the_others(
 
 
 async def test_failed_operation_is_asked_again_before_its_period_is_over(
-    store: Store, poll: GasPoll, upstream: ScriptedGas, timepiece: Timepiece
+    store: Store, poll: GasPoll, upstream: ScriptedGas, fake_clock: FakeClock
 ) -> None:
     upstream.errors[Operation.BASE_FEE_HISTORY] = UpstreamUnavailable("no answer")
     await poll.tick()
     upstream.errors.clear()
 
-    await tick_for(poll, timepiece, timedelta(minutes=1))
+    await tick_for(poll, fake_clock, timedelta(minutes=1))
 
     assert latest(store).base_fee_history is not None
     assert latest(store).failures == ()
 
 
 async def test_throttled_operation_rests_as_long_as_the_upstream_wants(
-    poll: GasPoll, upstream: ScriptedGas, timepiece: Timepiece
+    poll: GasPoll, upstream: ScriptedGas, fake_clock: FakeClock
 ) -> None:
     error = UpstreamThrottled("too fast", timedelta(minutes=5))
     upstream.errors[Operation.SUGGESTED_GAS_FEES] = error
     await poll.tick()
 
-    await tick_for(poll, timepiece, timedelta(minutes=4))
+    await tick_for(poll, fake_clock, timedelta(minutes=4))
 
     assert upstream.asked[Operation.SUGGESTED_GAS_FEES] == 1
 
 
 async def test_upstream_that_wants_rest_is_asked_none_of_the_questions(
-    poll: GasPoll, upstream: ScriptedGas, timepiece: Timepiece
+    poll: GasPoll, upstream: ScriptedGas, fake_clock: FakeClock
 ) -> None:
     await poll.tick()
     error = UpstreamThrottled("too fast", timedelta(hours=3))
     upstream.errors[Operation.SUGGESTED_GAS_FEES] = error
-    await tick_for(poll, timepiece, timedelta(seconds=8))
+    await tick_for(poll, fake_clock, timedelta(seconds=8))
     before = upstream.asked.copy()
 
-    await tick_for(poll, timepiece, timedelta(hours=2))
+    await tick_for(poll, fake_clock, timedelta(hours=2))
 
     assert upstream.asked == before
 
 
 async def test_clock_set_back_does_not_stop_the_poll(
-    poll: GasPoll, upstream: ScriptedGas, timepiece: Timepiece
+    poll: GasPoll, upstream: ScriptedGas, fake_clock: FakeClock
 ) -> None:
     await poll.tick()
-    timepiece.set_clock(timedelta(days=-7))
+    fake_clock.set_clock(timedelta(days=-7))
 
-    await tick_for(poll, timepiece, seconds(8))
+    await tick_for(poll, fake_clock, seconds(8))
 
     assert upstream.asked[Operation.SUGGESTED_GAS_FEES] == 3
 
 
 async def test_worker_that_lost_its_lease_keeps_no_observation(
-    store: Store, poll: GasPoll, timepiece: Timepiece
+    store: Store, poll: GasPoll, fake_clock: FakeClock
 ) -> None:
-    timepiece.wait(LEASE)
+    fake_clock.wait(LEASE)
 
     with pytest.raises(LeaseLost):
         await poll.tick()
@@ -163,11 +163,11 @@ async def test_worker_that_lost_its_lease_keeps_no_observation(
 
 
 async def test_tick_with_nothing_due_writes_nothing(
-    store: Store, poll: GasPoll, timepiece: Timepiece
+    store: Store, poll: GasPoll, fake_clock: FakeClock
 ) -> None:
     await poll.tick()
     before = latest(store)
-    timepiece.wait(seconds(1))
+    fake_clock.wait(seconds(1))
 
     await poll.tick()
 

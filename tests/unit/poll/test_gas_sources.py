@@ -16,10 +16,10 @@ from dashboard.poll.gas_question import GasAsker
 from dashboard.poll.lease import Lease
 from dashboard.store.engine.engine import Store
 from dashboard.store.observations import LatestGas, latest_gas
-from tests.askers import ScriptedGas
 from tests.builders import A_MOMENT, A_NETWORK, seconds, suggested_gas_fees
-from tests.timepiece import Timepiece
-from tests.unit.poll.concluding import conditions_of
+from tests.fake_clock import FakeClock
+from tests.scripted_upstreams import ScriptedGas
+from tests.unit.poll.condition_scene import conditions_of
 
 pytestmark = pytest.mark.anyio
 
@@ -55,12 +55,12 @@ def node() -> ScriptedGas:
 
 
 def a_poll(
-    store: Store, timepiece: Timepiece, api: GasAsker | None, node: GasAsker | None
+    store: Store, fake_clock: FakeClock, api: GasAsker | None, node: GasAsker | None
 ) -> GasPoll:
-    term = Lease(store, "worker", "worker 1", timedelta(days=1), timepiece.elapsed).acquire()
+    term = Lease(store, "worker", "worker 1", timedelta(days=1), fake_clock.elapsed).acquire()
     assert term is not None
-    archive = GasArchive(store, A_NETWORK, term, conditions_of(timepiece))
-    return GasPoll(api, archive, PERIODS, timepiece.clocks, node)
+    archive = GasArchive(store, A_NETWORK, term, conditions_of(fake_clock))
+    return GasPoll(api, archive, PERIODS, fake_clock.clocks, node)
 
 
 def latest(store: Store) -> LatestGas:
@@ -79,16 +79,16 @@ def silence(upstream: ScriptedGas) -> None:
     upstream.errors = dict.fromkeys((SUGGESTED, Operation.BUSY_THRESHOLD), error)
 
 
-async def tick_for(poll: GasPoll, timepiece: Timepiece, duration: timedelta) -> None:
+async def tick_for(poll: GasPoll, fake_clock: FakeClock, duration: timedelta) -> None:
     for _ in range(duration // PERIODS.suggested_gas_fees):
-        timepiece.wait(PERIODS.suggested_gas_fees)
+        fake_clock.wait(PERIODS.suggested_gas_fees)
         await poll.tick()
 
 
 async def test_node_alone_tells_every_fee(
-    store: Store, timepiece: Timepiece, node: ScriptedGas
+    store: Store, fake_clock: FakeClock, node: ScriptedGas
 ) -> None:
-    await a_poll(store, timepiece, None, node).tick()
+    await a_poll(store, fake_clock, None, node).tick()
 
     found = latest(store)
     assert told_by(store) is GasSource.NODE
@@ -98,20 +98,20 @@ async def test_node_alone_tells_every_fee(
 
 
 async def test_node_is_not_asked_while_the_gas_api_answers(
-    store: Store, timepiece: Timepiece, api: ScriptedGas, node: ScriptedGas
+    store: Store, fake_clock: FakeClock, api: ScriptedGas, node: ScriptedGas
 ) -> None:
-    await tick_for(a_poll(store, timepiece, api, node), timepiece, timedelta(minutes=1))
+    await tick_for(a_poll(store, fake_clock, api, node), fake_clock, timedelta(minutes=1))
 
     assert told_by(store) is GasSource.GAS_API
     assert not node.asked
 
 
 async def test_silent_gas_api_costs_no_fee_where_a_node_can_be_asked(
-    store: Store, timepiece: Timepiece, api: ScriptedGas, node: ScriptedGas
+    store: Store, fake_clock: FakeClock, api: ScriptedGas, node: ScriptedGas
 ) -> None:
     silence(api)
 
-    await a_poll(store, timepiece, api, node).tick()
+    await a_poll(store, fake_clock, api, node).tick()
 
     assert told_by(store) is GasSource.NODE_INSTEAD
     [threshold, suggested] = latest(store).failures
@@ -120,11 +120,11 @@ async def test_silent_gas_api_costs_no_fee_where_a_node_can_be_asked(
 
 
 async def test_operation_that_the_gas_api_answers_is_taken_from_it(
-    store: Store, timepiece: Timepiece, api: ScriptedGas, node: ScriptedGas
+    store: Store, fake_clock: FakeClock, api: ScriptedGas, node: ScriptedGas
 ) -> None:
     silence(api)
 
-    await a_poll(store, timepiece, api, node).tick()
+    await a_poll(store, fake_clock, api, node).tick()
 
     percentile = latest(store).base_fee_percentile
     assert percentile is not None
@@ -132,36 +132,36 @@ async def test_operation_that_the_gas_api_answers_is_taken_from_it(
 
 
 async def test_failure_of_the_gas_api_stands_while_the_node_answers_instead(
-    store: Store, timepiece: Timepiece, api: ScriptedGas, node: ScriptedGas
+    store: Store, fake_clock: FakeClock, api: ScriptedGas, node: ScriptedGas
 ) -> None:
     silence(api)
-    since = timepiece.now() + PERIODS.suggested_gas_fees
+    since = fake_clock.now() + PERIODS.suggested_gas_fees
 
-    await tick_for(a_poll(store, timepiece, api, node), timepiece, timedelta(minutes=2))
+    await tick_for(a_poll(store, fake_clock, api, node), fake_clock, timedelta(minutes=2))
 
     assert [each.failing_since for each in latest(store).failures] == [since, since]
 
 
 async def test_silent_gas_api_is_left_alone_for_half_a_minute(
-    store: Store, timepiece: Timepiece, api: ScriptedGas, node: ScriptedGas
+    store: Store, fake_clock: FakeClock, api: ScriptedGas, node: ScriptedGas
 ) -> None:
     silence(api)
 
-    await tick_for(a_poll(store, timepiece, api, node), timepiece, timedelta(minutes=2))
+    await tick_for(a_poll(store, fake_clock, api, node), fake_clock, timedelta(minutes=2))
 
     assert node.asked[SUGGESTED] == 30
     assert api.asked[SUGGESTED] == 4
 
 
 async def test_fees_return_to_the_gas_api_when_it_answers(
-    store: Store, timepiece: Timepiece, api: ScriptedGas, node: ScriptedGas
+    store: Store, fake_clock: FakeClock, api: ScriptedGas, node: ScriptedGas
 ) -> None:
-    poll = a_poll(store, timepiece, api, node)
+    poll = a_poll(store, fake_clock, api, node)
     silence(api)
     await poll.tick()
     api.errors = {}
 
-    await tick_for(poll, timepiece, timedelta(minutes=2))
+    await tick_for(poll, fake_clock, timedelta(minutes=2))
 
     assert told_by(store) is GasSource.GAS_API
     assert latest(store).failures == ()
@@ -169,24 +169,24 @@ async def test_fees_return_to_the_gas_api_when_it_answers(
 
 
 async def test_gas_api_that_wants_rest_gets_it(
-    store: Store, timepiece: Timepiece, api: ScriptedGas, node: ScriptedGas
+    store: Store, fake_clock: FakeClock, api: ScriptedGas, node: ScriptedGas
 ) -> None:
     api.errors = {SUGGESTED: UpstreamThrottled("too fast", timedelta(minutes=5))}
-    poll = a_poll(store, timepiece, api, node)
+    poll = a_poll(store, fake_clock, api, node)
 
-    await tick_for(poll, timepiece, timedelta(minutes=4))
+    await tick_for(poll, fake_clock, timedelta(minutes=4))
 
     assert api.asked == dict.fromkeys(api.asked, 1)
     assert node.asked[SUGGESTED] == 60
 
 
 async def test_silence_of_both_is_told_of_both(
-    store: Store, timepiece: Timepiece, api: ScriptedGas, node: ScriptedGas
+    store: Store, fake_clock: FakeClock, api: ScriptedGas, node: ScriptedGas
 ) -> None:
     silence(api)
     node.errors = {SUGGESTED: UpstreamUnavailable("the node is down")}
 
-    await a_poll(store, timepiece, api, node).tick()
+    await a_poll(store, fake_clock, api, node).tick()
 
     assert latest(store).suggested_gas_fees is None
     messages = {each.failure.message for each in latest(store).failures}
@@ -194,15 +194,15 @@ async def test_silence_of_both_is_told_of_both(
 
 
 async def test_gas_api_that_hangs_cannot_hold_up_the_node_for_long(
-    store: Store, timepiece: Timepiece, node: ScriptedGas
+    store: Store, fake_clock: FakeClock, node: ScriptedGas
 ) -> None:
     api = HangingGas()
-    poll = a_poll(store, timepiece, api, node)
+    poll = a_poll(store, fake_clock, api, node)
     question = next(each for each in poll.questions if each.operation is SUGGESTED)
     question.period = timedelta(milliseconds=20)
     question.rests_until = timedelta(0)
 
-    answer = await question.ask(timepiece.elapsed())
+    answer = await question.ask(fake_clock.elapsed())
 
     assert answer.source is GasSource.NODE_INSTEAD
     assert answer.failure is not None

@@ -24,11 +24,11 @@ from dashboard.store.engine.engine import Store
 from dashboard.store.engine.leases import release
 from dashboard.store.evidence.save_rejections import save_polled
 from dashboard.store.monitoring.upstream_failures import failing
-from tests.askers import SILENCE
 from tests.builders import A_NETWORK, ANOTHER_NETWORK, a_hash, a_record, an_address, seconds
-from tests.moody_store import MoodyStore
-from tests.timepiece import Timepiece
-from tests.unit.poll.exclusions import LEASE, evidence_of, watch
+from tests.fake_clock import FakeClock
+from tests.flaky_store import FlakyStore
+from tests.scripted_upstreams import SILENCE
+from tests.unit.poll.exclusion_poll_scene import LEASE, evidence_of, watch
 
 pytestmark = pytest.mark.anyio
 
@@ -69,39 +69,39 @@ def node() -> ScriptedNode:
 
 
 @pytest.fixture
-def poll(store: Store, node: ScriptedNode, timepiece: Timepiece) -> InclusionPoll:
-    return a_poll(store, node, timepiece)
+def poll(store: Store, node: ScriptedNode, fake_clock: FakeClock) -> InclusionPoll:
+    return a_poll(store, node, fake_clock)
 
 
-def a_poll(store: Store, node: ScriptedNode, timepiece: Timepiece) -> InclusionPoll:
+def a_poll(store: Store, node: ScriptedNode, fake_clock: FakeClock) -> InclusionPoll:
     """Return the follow-up of `A_NETWORK`, as a start of the worker makes it."""
-    term = Lease(store, "worker", "worker 1", LEASE, timepiece.elapsed).acquire()
+    term = Lease(store, "worker", "worker 1", LEASE, fake_clock.elapsed).acquire()
     assert term is not None
     archive = InclusionArchive(store, A_NETWORK, term)
-    return InclusionPoll(node, archive, Schedule(FOLLOW_UP_CADENCE), timepiece.clocks)
+    return InclusionPoll(node, archive, Schedule(FOLLOW_UP_CADENCE), fake_clock.clocks)
 
 
-def reject(store: Store, timepiece: Timepiece, nonce: int = 5) -> None:
+def reject(store: Store, fake_clock: FakeClock, nonce: int = 5) -> None:
     with store.write() as connection:
-        save_polled(connection, A_NETWORK, a_record(nonce=nonce), timepiece.now())
+        save_polled(connection, A_NETWORK, a_record(nonce=nonce), fake_clock.now())
 
 
 def verdict_on(store: Store) -> VerdictKind:
     return conclude(evidence_of(store)).kind
 
 
-async def tick_for(poll: InclusionPoll, timepiece: Timepiece, duration: timedelta) -> None:
+async def tick_for(poll: InclusionPoll, fake_clock: FakeClock, duration: timedelta) -> None:
     """Let time pass in 200 steps, with a tick after each."""
     for _ in range(200):
-        timepiece.wait(duration / 200)
+        fake_clock.wait(duration / 200)
         await poll.tick()
 
 
 async def test_included_hash_is_found_at_once(
-    store: Store, poll: InclusionPoll, node: ScriptedNode, timepiece: Timepiece
+    store: Store, poll: InclusionPoll, node: ScriptedNode, fake_clock: FakeClock
 ) -> None:
     node.include(1)
-    watch(store, timepiece, 1)
+    watch(store, fake_clock, 1)
 
     await poll.tick()
 
@@ -109,104 +109,104 @@ async def test_included_hash_is_found_at_once(
 
 
 async def test_rejected_hash_that_is_included_later_is_found(
-    store: Store, poll: InclusionPoll, node: ScriptedNode, timepiece: Timepiece
+    store: Store, poll: InclusionPoll, node: ScriptedNode, fake_clock: FakeClock
 ) -> None:
-    watch(store, timepiece, 1)
-    reject(store, timepiece)
+    watch(store, fake_clock, 1)
+    reject(store, fake_clock)
     await poll.tick()
     assert verdict_on(store) is VerdictKind.REJECTED
 
     node.include(1)
-    await tick_for(poll, timepiece, seconds(45))
+    await tick_for(poll, fake_clock, seconds(45))
 
     assert verdict_on(store) is VerdictKind.REJECTED_THEN_INCLUDED
 
 
 async def test_nonce_used_by_another_is_found_once_a_record_names_it(
-    store: Store, poll: InclusionPoll, node: ScriptedNode, timepiece: Timepiece
+    store: Store, poll: InclusionPoll, node: ScriptedNode, fake_clock: FakeClock
 ) -> None:
     node.next_nonces[an_address()] = 6
-    watch(store, timepiece, 1)
-    await tick_for(poll, timepiece, seconds(60))
-    reject(store, timepiece)
+    watch(store, fake_clock, 1)
+    await tick_for(poll, fake_clock, seconds(60))
+    reject(store, fake_clock)
 
-    await tick_for(poll, timepiece, seconds(120))
+    await tick_for(poll, fake_clock, seconds(120))
 
     assert verdict_on(store) is VerdictKind.REPLACED
 
 
 async def test_end_is_asked_about_once_more_when_it_settles_and_never_again(
-    store: Store, poll: InclusionPoll, node: ScriptedNode, timepiece: Timepiece
+    store: Store, poll: InclusionPoll, node: ScriptedNode, fake_clock: FakeClock
 ) -> None:
     node.include(1)
-    watch(store, timepiece, 1)
+    watch(store, fake_clock, 1)
 
     await poll.tick()
-    await tick_for(poll, timepiece, SETTLES_AFTER - seconds(1))
+    await tick_for(poll, fake_clock, SETTLES_AFTER - seconds(1))
     assert len(node.asked) == 1
-    await tick_for(poll, timepiece, timedelta(days=2))
+    await tick_for(poll, fake_clock, timedelta(days=2))
 
     assert len(node.asked) == 2
 
 
 async def test_replaced_hash_settles_too(
-    store: Store, poll: InclusionPoll, node: ScriptedNode, timepiece: Timepiece
+    store: Store, poll: InclusionPoll, node: ScriptedNode, fake_clock: FakeClock
 ) -> None:
     node.next_nonces[an_address()] = 6
-    watch(store, timepiece, 1)
-    reject(store, timepiece)
-    await tick_for(poll, timepiece, 2 * SETTLES_AFTER)
+    watch(store, fake_clock, 1)
+    reject(store, fake_clock)
+    await tick_for(poll, fake_clock, 2 * SETTLES_AFTER)
     asked = len(node.asked)
 
-    await tick_for(poll, timepiece, timedelta(days=2))
+    await tick_for(poll, fake_clock, timedelta(days=2))
 
     assert asked == len(node.asked) == 3
 
 
 async def test_block_that_was_replaced_is_looked_at_again(
-    store: Store, poll: InclusionPoll, node: ScriptedNode, timepiece: Timepiece
+    store: Store, poll: InclusionPoll, node: ScriptedNode, fake_clock: FakeClock
 ) -> None:
     node.include(1)
-    watch(store, timepiece, 1)
+    watch(store, fake_clock, 1)
     await poll.tick()
     node.included.clear()
 
-    await tick_for(poll, timepiece, SETTLES_AFTER)
+    await tick_for(poll, fake_clock, SETTLES_AFTER)
 
     assert verdict_on(store) is VerdictKind.NOT_CHECKED_YET
 
 
 async def test_hash_without_an_end_costs_few_questions(
-    store: Store, poll: InclusionPoll, node: ScriptedNode, timepiece: Timepiece
+    store: Store, poll: InclusionPoll, node: ScriptedNode, fake_clock: FakeClock
 ) -> None:
-    watch(store, timepiece, 1)
+    watch(store, fake_clock, 1)
 
     for _ in range(40):
-        await tick_for(poll, timepiece, timedelta(days=1))
+        await tick_for(poll, fake_clock, timedelta(days=1))
 
     assert 100 < len(node.asked) < 170
 
 
 async def test_restart_goes_on_where_it_was(
-    store: Store, poll: InclusionPoll, node: ScriptedNode, timepiece: Timepiece
+    store: Store, poll: InclusionPoll, node: ScriptedNode, fake_clock: FakeClock
 ) -> None:
     node.include(1)
-    watch(store, timepiece, 1, 2)
+    watch(store, fake_clock, 1, 2)
     await poll.tick()
-    await tick_for(poll, timepiece, SETTLES_AFTER)
+    await tick_for(poll, fake_clock, SETTLES_AFTER)
     node.asked.clear()
 
-    await a_poll(store, node, timepiece).tick()
+    await a_poll(store, node, fake_clock).tick()
 
     assert node.asked == []
-    await tick_for(a_poll(store, node, timepiece), timepiece, timedelta(hours=1))
+    await tick_for(a_poll(store, node, fake_clock), fake_clock, timedelta(hours=1))
     assert {tx_hash for hashes in node.asked for tx_hash in hashes} == {a_hash(2)}
 
 
 async def test_hash_of_another_network_is_left_to_its_node(
-    store: Store, poll: InclusionPoll, node: ScriptedNode, timepiece: Timepiece
+    store: Store, poll: InclusionPoll, node: ScriptedNode, fake_clock: FakeClock
 ) -> None:
-    watch(store, timepiece, 1, network_id=ANOTHER_NETWORK)
+    watch(store, fake_clock, 1, network_id=ANOTHER_NETWORK)
 
     await poll.tick()
 
@@ -214,16 +214,16 @@ async def test_hash_of_another_network_is_left_to_its_node(
 
 
 async def test_silent_node_is_noted_rested_and_asked_again(
-    store: Store, poll: InclusionPoll, node: ScriptedNode, timepiece: Timepiece
+    store: Store, poll: InclusionPoll, node: ScriptedNode, fake_clock: FakeClock
 ) -> None:
     node.is_down = True
-    watch(store, timepiece, 1, 2)
-    await tick_for(poll, timepiece, seconds(29))
+    watch(store, fake_clock, 1, 2)
+    await tick_for(poll, fake_clock, seconds(29))
     assert len(node.asked) == 1
     assert silent_operations(store) == [Operation.TRANSACTION_RECEIPT]
 
     node.is_down = False
-    await tick_for(poll, timepiece, seconds(60))
+    await tick_for(poll, fake_clock, seconds(60))
 
     assert silent_operations(store) == []
     assert len(node.asked) > 1
@@ -235,26 +235,26 @@ def silent_operations(store: Store) -> list[Operation]:
 
 
 async def test_answer_that_cannot_be_written_down_is_asked_for_again(
-    store: Store, node: ScriptedNode, timepiece: Timepiece
+    store: Store, node: ScriptedNode, fake_clock: FakeClock
 ) -> None:
     node.include(1)
-    watch(store, timepiece, 1)
-    moody = MoodyStore(store)
-    poll = a_poll(moody, node, timepiece)
-    moody.fail_after(writes=0)
+    watch(store, fake_clock, 1)
+    flaky_store = FlakyStore(store)
+    poll = a_poll(flaky_store, node, fake_clock)
+    flaky_store.fail_after(writes=0)
     with pytest.raises(StoreError):
         await poll.tick()
 
-    await tick_for(poll, timepiece, seconds(60))
+    await tick_for(poll, fake_clock, seconds(60))
 
     assert verdict_on(store) is VerdictKind.INCLUDED
 
 
 async def test_worker_without_its_lease_writes_nothing(
-    store: Store, poll: InclusionPoll, node: ScriptedNode, timepiece: Timepiece
+    store: Store, poll: InclusionPoll, node: ScriptedNode, fake_clock: FakeClock
 ) -> None:
     node.include(1)
-    watch(store, timepiece, 1)
+    watch(store, fake_clock, 1)
     with store.write() as connection:
         release(connection, "worker", 1)
 

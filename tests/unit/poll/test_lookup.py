@@ -19,9 +19,9 @@ from dashboard.store.evidence.evidence import evidence
 from dashboard.store.evidence.record_answers import AnswersUnsaved, record_answers
 from dashboard.store.monitoring.upstream_failures import failing
 from dashboard.store.tracking.transactions import TrackRequest, track
-from tests.askers import SILENCE, ScriptedExclusion, SilentExclusion
 from tests.builders import A_MOMENT, A_NETWORK, ANOTHER_NETWORK, a_hash, a_record, seconds
-from tests.moody_store import MoodyStore
+from tests.flaky_store import FlakyStore
+from tests.scripted_upstreams import SILENCE, ScriptedExclusion, SilentExclusion
 
 pytestmark = pytest.mark.anyio
 
@@ -164,10 +164,10 @@ async def test_rejection_of_a_hash_that_nobody_tracks_is_no_news(store: Store) -
 
 
 async def test_answers_are_handed_on_where_the_store_keeps_nothing(store: Store) -> None:
-    upstream, moody = ScriptedExclusion(), MoodyStore(store)
+    upstream, flaky_store = ScriptedExclusion(), FlakyStore(store)
     upstream.reject(a_record())
-    moody.fail_after(0)
-    question = LiveQuestion(moody, {A_NETWORK: upstream}, lambda: A_MOMENT, uuid4)
+    flaky_store.fail_after(0)
+    question = LiveQuestion(flaky_store, {A_NETWORK: upstream}, lambda: A_MOMENT, uuid4)
 
     with pytest.raises(AnswersUnsaved, match="full") as raised:
         await question.ask([a_hash(), a_hash(2)], None, AMPLE)

@@ -13,7 +13,7 @@ import pytest
 from dashboard.errors import StoreUnavailable
 from dashboard.poll.scheduler import Job, Scheduler
 from tests.builders import seconds
-from tests.timepiece import Timepiece
+from tests.fake_clock import FakeClock
 
 pytestmark = pytest.mark.anyio
 
@@ -47,9 +47,9 @@ class Counting:
 
 @asynccontextmanager
 async def scheduling(
-    *jobs: Job, timepiece: Timepiece | None = None, grace: timedelta = timedelta(seconds=30)
+    *jobs: Job, fake_clock: FakeClock | None = None, grace: timedelta = timedelta(seconds=30)
 ) -> AsyncIterator[Scheduler]:
-    scheduler = Scheduler(jobs, (timepiece or Timepiece()).clocks)
+    scheduler = Scheduler(jobs, (fake_clock or FakeClock()).clocks)
     scheduler.start()
     try:
         yield scheduler
@@ -120,37 +120,37 @@ async def test_stopping_lets_a_run_under_way_finish() -> None:
 
 
 async def test_age_of_a_job_counts_from_its_last_success() -> None:
-    timepiece, good, bad = Timepiece(), Counting(), Counting(fail_as_we_do)
+    fake_clock, good, bad = FakeClock(), Counting(), Counting(fail_as_we_do)
     jobs = (Job("good", NEVER_AGAIN, good.run), Job("bad", NEVER_AGAIN, bad.run))
-    scheduler = Scheduler(jobs, timepiece.clocks)
-    timepiece.wait(seconds(10))
+    scheduler = Scheduler(jobs, fake_clock.clocks)
+    fake_clock.wait(seconds(10))
     scheduler.start()
     await good.reaches(1)
     await bad.reaches(1)
 
     await scheduler.stop(seconds(30))
-    timepiece.wait(seconds(5))
+    fake_clock.wait(seconds(5))
 
     assert scheduler.ages() == {"good": seconds(5), "bad": seconds(15)}
 
 
 @pytest.mark.parametrize("jump", [timedelta(days=-7), timedelta(days=7)])
 async def test_clock_that_is_set_strands_no_job(jump: timedelta) -> None:
-    timepiece, work = Timepiece(), Counting()
+    fake_clock, work = FakeClock(), Counting()
 
-    async with scheduling(Job("work", NEVER_AGAIN, work.run), timepiece=timepiece) as scheduler:
+    async with scheduling(Job("work", NEVER_AGAIN, work.run), fake_clock=fake_clock) as scheduler:
         await work.reaches(1)
-        timepiece.set_clock(jump)
+        fake_clock.set_clock(jump)
         scheduler.look_at_clock()
         await work.reaches(2)
 
 
 async def test_clock_that_is_corrected_a_little_changes_nothing() -> None:
-    timepiece, work = Timepiece(), Counting()
+    fake_clock, work = FakeClock(), Counting()
 
-    async with scheduling(Job("work", NEVER_AGAIN, work.run), timepiece=timepiece) as scheduler:
+    async with scheduling(Job("work", NEVER_AGAIN, work.run), fake_clock=fake_clock) as scheduler:
         await work.reaches(1)
-        timepiece.set_clock(timedelta(milliseconds=500))
+        fake_clock.set_clock(timedelta(milliseconds=500))
         scheduler.look_at_clock()
         await anyio.lowlevel.checkpoint()
 

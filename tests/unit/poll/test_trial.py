@@ -13,15 +13,15 @@ from dashboard.errors import UpstreamRefused, UpstreamUnavailable
 from dashboard.poll.trial import Finding, Outcome, Trial
 from dashboard.upstream.exclusion import ExclusionClient
 from dashboard.upstream.node import NodeClient
-from tests.askers import ScriptedGas
-from tests.timepiece import Timepiece
-from tests.unit.upstream.askers import Call, ScriptedAsker, fault, result
-from tests.unit.upstream.chains import FakeChain
-from tests.unit.upstream.following import a_chain
+from tests.fake_clock import FakeClock
+from tests.scripted_upstreams import ScriptedGas
+from tests.unit.upstream.chain_followers import a_chain
+from tests.unit.upstream.fake_chain import FakeChain
+from tests.unit.upstream.scripted_asker import Call, ScriptedAsker, fault, result
 
 pytestmark = pytest.mark.anyio
 
-TRIAL = Trial(Timepiece().clocks)
+TRIAL = Trial(FakeClock().clocks)
 DEVNET = NetworkId(424242)
 
 Answer = Callable[[list[Call]], Any]

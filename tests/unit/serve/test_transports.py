@@ -15,7 +15,7 @@ from dashboard.serve.rpc import websocket_endpoint
 from dashboard.serve.rpc.dispatch import JsonRpc
 from dashboard.serve.rpc.http_endpoint import RpcOverHttp
 from dashboard.serve.subscriptions.subscription import Terms
-from tests.unit.serve.asgi import Connection
+from tests.unit.serve.asgi_connection import Connection
 
 pytestmark = pytest.mark.anyio
 

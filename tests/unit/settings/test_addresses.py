@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.unit.settings.files import loaded, read
+from tests.unit.settings.configuration_files import loaded, read
 
 NETWORK = "[networks.mine]\nnetwork_id = 31337\n"
 KEY = NETWORK + "[serve.keys.wallets]\nkey = 'w'\n"

@@ -8,7 +8,7 @@ import pytest
 
 from dashboard.errors import InputError, SettingsError
 from dashboard.wiring.upkeep import move_store
-from tests.unit.settings.files import loaded, read
+from tests.unit.settings.configuration_files import loaded, read
 
 MAIL = "[mail]\nrecipients = ['a@example.org']\nsmtp_host = 'smtp.example'\nsecurity = 'none'\n"
 NETWORK = "[networks.mine]\nnetwork_id = 5\n"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from dashboard.wiring.networks import fee_policy, networks_of
 from tests.installation import PROJECT
-from tests.unit.settings.files import loaded
+from tests.unit.settings.configuration_files import loaded
 
 PAGE = (PROJECT / "docs" / "gas.md").read_text(encoding="utf-8")
 

@@ -10,7 +10,7 @@ from dashboard.domain.fees import FeePolicy
 from dashboard.errors import SettingsError
 from dashboard.settings.listing import effective_settings
 from dashboard.wiring.networks import fee_policy, networks_of
-from tests.unit.settings.files import loaded, read
+from tests.unit.settings.configuration_files import loaded, read
 
 MINE = "[networks.mine]\nnetwork_id = 5\n"
 NODES = "nodes = [{ url = 'ws://b' }, { url = 'https://c', key = 'env:SECOND' }]\n"

@@ -7,7 +7,7 @@ from pathlib import Path
 from dashboard.domain.api_key import KeyLimits
 from dashboard.domain.quantity import NetworkId
 from dashboard.settings.key_limits import limits_of_key
-from tests.unit.settings.files import loaded
+from tests.unit.settings.configuration_files import loaded
 
 MINE = "[networks.mine]\nnetwork_id = 31337\n[networks.other]\nnetwork_id = 59144\n"
 

@@ -8,7 +8,7 @@ import pytest
 
 from dashboard.settings.listing import effective_settings
 from dashboard.settings.load import Configuration
-from tests.unit.settings.files import read
+from tests.unit.settings.configuration_files import read
 
 
 def effective(configuration: Configuration) -> dict[str, tuple[object, str]]:

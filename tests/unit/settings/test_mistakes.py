@@ -9,7 +9,7 @@ import pytest
 from dashboard.errors import SettingsError
 from dashboard.settings import load_settings
 from dashboard.settings.load import Configuration, read_configuration
-from tests.unit.settings.files import read
+from tests.unit.settings.configuration_files import read
 
 MANY = """\
 [pages]

@@ -10,7 +10,7 @@ import pytest
 from dashboard.errors import SettingsError
 from dashboard.settings import NetworkSettings
 from dashboard.settings.presets import preset_names
-from tests.unit.settings.files import loaded
+from tests.unit.settings.configuration_files import loaded
 
 HOSTED = ("linea-mainnet", "linea-sepolia", "ethereum-mainnet")
 

@@ -9,7 +9,7 @@ import pytest
 
 from dashboard.errors import SettingsError
 from dashboard.settings import load_settings
-from tests.unit.settings.files import loaded
+from tests.unit.settings.configuration_files import loaded
 
 NETWORK = "[networks.mine]\nnetwork_id = 31337\n"
 KEY = NETWORK + "[serve.keys.wallets]\nkey = 'w'\n"

@@ -18,10 +18,10 @@ from dashboard.store.alerts.alert_status import PostStanding, post_standing
 from dashboard.store.alerts.conditions import change, turn
 from dashboard.store.engine.engine import Store, open_store
 from dashboard.store.maintenance.migrate import migrate
-from tests.browser.seeded_post import OPS, seed_post
+from tests.browser.seeded_notifications import OPS, seed_post
 from tests.browser.seeded_store import SILENT, SIMULATED, seed, tx_hash
 from tests.builders import an_id
-from tests.unit.show.visiting import visit, words_of
+from tests.unit.show.page_runs import visit, words_of
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)

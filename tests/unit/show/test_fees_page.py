@@ -18,7 +18,7 @@ from dashboard.store.engine.engine import Store
 from dashboard.store.observations import save_gas
 from tests.browser.seeded_store import SILENT, SIMULATED, seed
 from tests.builders import GWEI, a_suggestion, suggested_gas_fees
-from tests.unit.show.visiting import UnreadableStore, visit, words_of
+from tests.unit.show.page_runs import UnreadableStore, visit, words_of
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 FLAT = replace(SILENT, network_id=NetworkId(8), name="Flat")

@@ -40,8 +40,8 @@ from dashboard.store.monitoring.upstream_failures import StandingFailure
 from dashboard.store.observations import save_gas
 from tests.browser.seeded_store import HOSTILE, SILENT, SIMULATED, seed
 from tests.builders import a_transition
-from tests.owing import claim_for_all
-from tests.unit.show.visiting import UnreadableStore, visit, words_of
+from tests.delivery_checks import claim_for_all
+from tests.unit.show.page_runs import UnreadableStore, visit, words_of
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)

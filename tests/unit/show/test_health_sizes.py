@@ -20,7 +20,7 @@ from dashboard.store.engine.leases import Holder
 from dashboard.store.health import MailState, StoreState
 from dashboard.store.monitoring.sizes import note_size
 from tests.browser.seeded_store import SILENT, SIMULATED, seed
-from tests.unit.show.visiting import visit, words_of
+from tests.unit.show.page_runs import visit, words_of
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 DAY = timedelta(days=1)

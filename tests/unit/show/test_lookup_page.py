@@ -18,7 +18,7 @@ from dashboard.store.engine.engine import Store
 from dashboard.store.evidence.record_answers import AnswersUnsaved, Unsaved
 from tests.browser.seeded_store import SIMULATED, seed, tx_hash
 from tests.builders import a_hash, a_record
-from tests.unit.show.visiting import open_page, words_of
+from tests.unit.show.page_runs import open_page, words_of
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 

@@ -26,7 +26,7 @@ from dashboard.store.maintenance.migrate import migrate
 from dashboard.store.monitoring.coverage import covered, keep_coverage
 from tests.browser.seeded_store import HOSTILE, SILENT, SIMULATED, seed, tx_hash
 from tests.builders import A_NETWORK, a_hash, a_record, an_address
-from tests.unit.show.visiting import UnreadableStore, visit, words_of
+from tests.unit.show.page_runs import UnreadableStore, visit, words_of
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 DAY = Period("day", timedelta(days=1), timedelta(hours=1))

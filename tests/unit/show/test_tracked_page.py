@@ -15,7 +15,7 @@ from dashboard.store.maintenance.migrate import migrate
 from dashboard.store.tracking.transactions import Remarks, TrackRequest, track, tracked
 from tests.browser.seeded_store import HOSTILE, SILENT, SIMULATED, seed, tx_hash
 from tests.builders import a_hash, an_address
-from tests.unit.show.visiting import visit, words_of
+from tests.unit.show.page_runs import visit, words_of
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 

@@ -15,7 +15,7 @@ from dashboard.store.evidence.save_rejections import save_polled
 from dashboard.store.maintenance.migrate import migrate
 from tests.browser.seeded_store import SILENT, SIMULATED
 from tests.builders import a_hash, a_record
-from tests.unit.show.visiting import visit, words_of
+from tests.unit.show.page_runs import visit, words_of
 
 NOW: Final = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 HEADING: Final = "Reasons that Linewatch does not know"

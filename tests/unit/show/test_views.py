@@ -19,7 +19,7 @@ from dashboard.store.maintenance.migrate import migrate
 from dashboard.store.observations import save_gas
 from tests.browser.seeded_store import FLAT, SILENT, SIMULATED, seed, tx_hash
 from tests.builders import a_record
-from tests.unit.show.visiting import open_page, words_of
+from tests.unit.show.page_runs import open_page, words_of
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 QUIET = NetworkCard(

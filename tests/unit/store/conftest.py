@@ -11,8 +11,8 @@ from dashboard.store.engine.engine import Store, open_store
 from dashboard.store.maintenance.backup import back_up
 from tests.databases import DATABASES, new_store
 from tests.postgresql import empty_database
-from tests.unit.store.lived_in import live_in
-from tests.unit.store.machine import Machine
+from tests.unit.store.fake_machine import Machine
+from tests.unit.store.filled_store import live_in
 
 
 @pytest.fixture(params=DATABASES)

@@ -20,8 +20,8 @@ from dashboard.store.engine.engine import Store
 from dashboard.store.engine.leases import release
 from dashboard.store.evidence.save_rejections import save_polled
 from tests.builders import A_MOMENT, A_NETWORK, a_record, a_transition, an_id, seconds
-from tests.unit.store.machine import Machine
-from tests.unit.store.owing import DEV, OPS, claim_due, owe, take_lease
+from tests.unit.store.fake_machine import Machine
+from tests.unit.store.pending_notifications import DEV, OPS, claim_due, owe, take_lease
 
 
 def test_claimed_notice_tells_what_to_write_about(store: Store) -> None:

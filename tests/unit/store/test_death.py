@@ -17,13 +17,13 @@ from dashboard.store.engine.engine import open_store
 from dashboard.store.evidence.evidence import evidence
 from dashboard.store.tracking.transactions import TrackRequest, track
 from tests.builders import A_MOMENT, A_NETWORK, a_hash, seconds
-from tests.unit.store.mortal import ACKNOWLEDGED_FIRST
+from tests.unit.store.killed_writer import ACKNOWLEDGED_FIRST
 
 
 @contextmanager
 def a_writer(url: str, *arguments: str) -> Iterator[IO[str]]:
     """Yield what a writing process says; kill -9 it at the end."""
-    command = [sys.executable, "-m", "tests.unit.store.mortal", url, *arguments]
+    command = [sys.executable, "-m", "tests.unit.store.killed_writer", url, *arguments]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         try:

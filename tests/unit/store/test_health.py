@@ -18,8 +18,8 @@ from dashboard.store.health import (
 from dashboard.store.schema import REVISION
 from dashboard.store.tracking.transactions import TrackRequest, track
 from tests.builders import A_MOMENT, A_NETWORK, a_hash, a_transition, seconds
-from tests.owing import claim_for_all
-from tests.unit.store.machine import Machine
+from tests.delivery_checks import claim_for_all
+from tests.unit.store.fake_machine import Machine
 
 SILENCE = Failure(FailureKind.UNAVAILABLE, "no answer within 5 s")
 OPERATOR = Recipient("mail", "ops@example.org")

@@ -16,7 +16,7 @@ from dashboard.store.alerts.outbox import expand, recent_notices, unexpanded
 from dashboard.store.engine.engine import Store
 from dashboard.store.evidence.save_rejections import save_polled
 from tests.builders import A_MOMENT, A_NETWORK, a_record, a_transition, an_id, seconds
-from tests.unit.store.owing import DEV, OPS
+from tests.unit.store.pending_notifications import DEV, OPS
 
 NETWORK = Subject(SubjectKind.BUSYNESS, A_NETWORK)
 LATER = A_MOMENT + seconds(60)

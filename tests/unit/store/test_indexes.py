@@ -87,7 +87,7 @@ from tests.builders import (
     an_id,
     seconds,
 )
-from tests.unit.store.owing import OPS, owe, take_lease
+from tests.unit.store.pending_notifications import OPS, owe, take_lease
 
 MINUTES = Between(A_MOMENT - seconds(600), A_MOMENT, seconds(1))
 YEARS = Between(A_MOMENT - 3650 * seconds(86_400), A_MOMENT, seconds(86_400))

@@ -25,9 +25,9 @@ from tests.builders import (
     an_id,
     seconds,
 )
-from tests.owing import claim_for_all
-from tests.unit.store.owing import DEV, OPS, owe, reject
-from tests.unit.store.racing import CONTENDERS, Race, race_of_processes, race_of_threads
+from tests.delivery_checks import claim_for_all
+from tests.unit.store.pending_notifications import DEV, OPS, owe, reject
+from tests.unit.store.races import CONTENDERS, Race, race_of_processes, race_of_threads
 
 ROUNDS = 15
 

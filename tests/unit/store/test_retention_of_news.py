@@ -38,7 +38,7 @@ from tests.builders import (
     an_id,
     seconds,
 )
-from tests.unit.store.forgetting import (
+from tests.unit.store.old_rows import (
     DAY,
     forget,
     hand_over,

@@ -34,7 +34,7 @@ from tests.builders import (
     seconds,
     suggested_gas_fees,
 )
-from tests.unit.store.lived_in import content_of, live_in
+from tests.unit.store.filled_store import content_of, live_in
 
 BY = Doer("operator", A_MOMENT)
 

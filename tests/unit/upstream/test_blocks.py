@@ -7,14 +7,14 @@ import pytest
 from dashboard.errors import (
     UpstreamUnavailable,
 )
-from tests.unit.upstream.askers import Call
-from tests.unit.upstream.following import (
+from tests.unit.upstream.chain_followers import (
     GWEI,
     a_chain,
     assert_holds,
     follow,
     load,
 )
+from tests.unit.upstream.scripted_asker import Call
 
 pytestmark = pytest.mark.anyio
 

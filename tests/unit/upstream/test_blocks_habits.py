@@ -15,9 +15,7 @@ from dashboard.errors import (
 )
 from dashboard.upstream.blocks import ChainFollower, FollowPolicy
 from dashboard.upstream.node import NodeClient
-from tests.unit.upstream.askers import Call, ScriptedAsker, result
-from tests.unit.upstream.chains import FakeChain
-from tests.unit.upstream.following import (
+from tests.unit.upstream.chain_followers import (
     GWEI,
     Ticking,
     a_chain,
@@ -25,6 +23,8 @@ from tests.unit.upstream.following import (
     follow,
     load,
 )
+from tests.unit.upstream.fake_chain import FakeChain
+from tests.unit.upstream.scripted_asker import Call, ScriptedAsker, result
 
 pytestmark = pytest.mark.anyio
 

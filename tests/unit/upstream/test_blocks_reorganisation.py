@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.unit.upstream.following import (
+from tests.unit.upstream.chain_followers import (
     a_chain,
     assert_holds,
     follow,

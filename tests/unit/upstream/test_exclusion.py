@@ -14,8 +14,8 @@ from dashboard.errors import (
     UpstreamUnavailable,
 )
 from dashboard.upstream.exclusion import ExclusionClient
-from tests.unit.upstream.askers import ScriptedAsker, fault, result
-from tests.unit.upstream.exclusions import (
+from tests.unit.upstream.scripted_asker import ScriptedAsker, fault, result
+from tests.unit.upstream.scripted_exclusion import (
     Answer,
     ask,
     hashes,

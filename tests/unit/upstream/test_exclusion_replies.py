@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dashboard.upstream.exclusion import ExclusionClient
-from tests.unit.upstream.askers import Call, ScriptedAsker, fault, result
-from tests.unit.upstream.exclusions import (
+from tests.unit.upstream.scripted_asker import Call, ScriptedAsker, fault, result
+from tests.unit.upstream.scripted_exclusion import (
     Answer,
     a_record,
     ask,

@@ -18,10 +18,10 @@ from dashboard.upstream.endpoint import Endpoint
 from dashboard.upstream.failover import FailoverFollower
 from dashboard.upstream.node import NodeClient
 from dashboard.upstream.node_status import NodeState
-from tests.timepiece import Timepiece
-from tests.unit.upstream.askers import Call, ScriptedAsker
-from tests.unit.upstream.chains import FakeChain
-from tests.unit.upstream.following import Ticking, a_chain, assert_holds
+from tests.fake_clock import FakeClock
+from tests.unit.upstream.chain_followers import Ticking, a_chain, assert_holds
+from tests.unit.upstream.fake_chain import FakeChain
+from tests.unit.upstream.scripted_asker import Call, ScriptedAsker
 
 pytestmark = pytest.mark.anyio
 
@@ -64,7 +64,7 @@ class Network:
         self.chain = a_chain(50)
         self.first = MoodyNode("first", self.chain)
         self.second = MoodyNode("second", second or self.chain)
-        self.time = Timepiece()
+        self.time = FakeClock()
         follower = ChainFollower(
             self.first.client, NetworkId(424242), FollowPolicy(window_blocks=5000), Ticking()
         )

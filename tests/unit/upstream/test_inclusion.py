@@ -13,7 +13,7 @@ from dashboard.domain.quantity import NetworkId
 from dashboard.upstream.inclusion import LARGEST_BATCH, InclusionClient
 from dashboard.upstream.node import NodeClient
 from tests.builders import a_hash, an_address
-from tests.unit.upstream.askers import Call, ScriptedAsker, fault, result
+from tests.unit.upstream.scripted_asker import Call, ScriptedAsker, fault, result
 
 pytestmark = pytest.mark.anyio
 

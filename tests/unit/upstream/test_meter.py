@@ -13,8 +13,8 @@ from dashboard.upstream.exclusion import ExclusionClient
 from dashboard.upstream.meter import Meter
 from dashboard.upstream.node import NodeClient
 from tests.builders import a_hash
-from tests.unit.upstream.askers import ScriptedAsker
-from tests.unit.upstream.exclusions import hashes, truth
+from tests.unit.upstream.scripted_asker import ScriptedAsker
+from tests.unit.upstream.scripted_exclusion import hashes, truth
 
 
 def test_calls_are_counted_by_operation_at_their_price() -> None:

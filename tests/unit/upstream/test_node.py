@@ -15,8 +15,8 @@ from dashboard.errors import (
     UpstreamUnreadable,
 )
 from dashboard.upstream.node import NodeClient
-from tests.unit.upstream.askers import Call, ScriptedAsker, fault, result
-from tests.unit.upstream.following import a_chain
+from tests.unit.upstream.chain_followers import a_chain
+from tests.unit.upstream.scripted_asker import Call, ScriptedAsker, fault, result
 
 pytestmark = pytest.mark.anyio
 

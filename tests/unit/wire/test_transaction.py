@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from dashboard.errors import WireError
 from dashboard.wire.transaction import LARGEST_CHAIN_ID, LARGEST_NONCE, decode_transaction
 from tests.recorded import recorded
-from tests.signing import BY_KIND, SIGNER, sign_kind
+from tests.signed_transactions import BY_KIND, SIGNER, sign_kind
 
 VECTORS: Final[list[dict[str, str]]] = recorded("signed_transactions")["vectors"]
 ACCESS_LISTS: Final = st.lists(

@@ -14,7 +14,7 @@ from dashboard.serve.gas.api import OPERATIONS, GasApi
 from dashboard.serve.gas.followed_networks import NetworkFees
 from dashboard.serve.keys.key_ring import ApiKey
 from dashboard.serve.monitoring.health import trouble_of_node
-from tests.unit.serve.followers import Clock, ScriptedFollower
+from tests.unit.serve.scripted_follower import Clock, ScriptedFollower
 
 pytestmark = pytest.mark.anyio
 

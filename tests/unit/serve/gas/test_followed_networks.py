@@ -10,7 +10,7 @@ import pytest
 
 from dashboard.errors import UpstreamRefused, UpstreamThrottled, UpstreamUnavailable
 from dashboard.serve.gas.followed_networks import NetworkFees, block_time
-from tests.unit.serve.followers import GWEI, Clock, ScriptedFollower, a_header
+from tests.unit.serve.scripted_follower import GWEI, Clock, ScriptedFollower, a_header
 
 pytestmark = pytest.mark.anyio
 

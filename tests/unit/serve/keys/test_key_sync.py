@@ -28,7 +28,7 @@ from dashboard.store.access.api_keys import (
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store
 from tests.builders import A_MOMENT, seconds
-from tests.moody_store import MoodyStore
+from tests.flaky_store import FlakyStore
 from tests.waiting import eventually_async
 
 pytestmark = pytest.mark.anyio
@@ -216,14 +216,14 @@ async def test_counts_are_written_while_running_and_added_up(store: Store) -> No
 
 
 async def test_counts_wait_for_a_store_that_refuses_them(store: Store) -> None:
-    moody = MoodyStore(store)
-    keeper = a_keeper(moody, CONFIGURED)
+    flaky_store = FlakyStore(store)
+    keeper = a_keeper(flaky_store, CONFIGURED)
     keeper.load()
     keeper.gate.admit(CONFIGURED, 3)
 
-    moody.fail_after(0)
+    flaky_store.fail_after(0)
     await keeper.write_counts()
-    assert moody.is_calm
+    assert flaky_store.is_calm
     keeper.gate.admit(CONFIGURED, 1)
     await keeper.write_counts()
 

@@ -9,7 +9,7 @@ from structlog.testing import capture_logs
 from dashboard.serve.counters import Counters
 from dashboard.serve.monitoring.access_log import AccessLog
 from dashboard.serve.routes import SCOPE_CALLER, SCOPE_ROUTE
-from tests.unit.serve.asgi import Connection
+from tests.unit.serve.asgi_connection import Connection
 
 pytestmark = pytest.mark.anyio
 

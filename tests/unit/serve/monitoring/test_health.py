@@ -22,9 +22,9 @@ from dashboard.serve.keys.key_ring import ApiKey
 from dashboard.serve.monitoring.health import Readiness, trouble_of_node
 from dashboard.store.engine.engine import Store, prove_writing
 from dashboard.store.rejections.known_hashes import load_heads
-from tests.disk import disk_that_takes_nothing
-from tests.integration.serving import a_store, services_of
-from tests.unit.serve.followers import Clock, ScriptedFollower
+from tests.full_disk import disk_that_takes_nothing
+from tests.integration.running_server import a_store, services_of
+from tests.unit.serve.scripted_follower import Clock, ScriptedFollower
 
 pytestmark = pytest.mark.anyio
 

@@ -31,7 +31,7 @@ from dashboard.store.maintenance.migrate import migrate
 from dashboard.wire.exclusion import SAVE_REJECTED
 from dashboard.wire.status_requests import Lookup
 from tests.builders import A_MOMENT, A_NETWORK, ANOTHER_NETWORK, a_hash, a_record
-from tests.integration.serving import (
+from tests.integration.running_server import (
     a_call,
     a_report_of,
     a_signed_transaction,

@@ -19,7 +19,7 @@ from dashboard.serve.rpc.exclusion_status import Lookups
 from dashboard.serve.rpc.methods import exclusion_methods
 from dashboard.serve.rpc.reports import Reports
 from dashboard.wire.jsonrpc_errors import RpcFault
-from tests.integration.serving import (
+from tests.integration.running_server import (
     NETWORK,
     OTHER_NETWORK,
     a_report_of,

@@ -13,7 +13,7 @@ from dashboard.serve.dependencies import ServeServices
 from dashboard.serve.keys.key_ring import ApiKey
 from dashboard.serve.rpc.rejection_queries import COUNT, Archive
 from dashboard.wire.jsonrpc_errors import RpcFault
-from tests.integration.serving import a_store, services_of
+from tests.integration.running_server import a_store, services_of
 
 CALLER = ApiKey.of("tests", Secret("key"))
 

@@ -19,7 +19,7 @@ from dashboard.store.alerts.conditions import condition
 from dashboard.store.tracking.senders import WatchedSender, watch_sender
 from dashboard.store.tracking.transactions import TrackRequest, track, tracked
 from tests.builders import an_address
-from tests.integration.serving import (
+from tests.integration.running_server import (
     NETWORK,
     OTHER_NETWORK,
     Signed,

@@ -22,7 +22,7 @@ from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store
 from dashboard.store.evidence.save_rejections import save_polled
 from tests.builders import a_hash, a_record
-from tests.integration.serving import NETWORK, a_store, utc_now
+from tests.integration.running_server import NETWORK, a_store, utc_now
 from tests.waiting import eventually_async
 
 pytestmark = pytest.mark.anyio

@@ -15,8 +15,8 @@ from dashboard.show.charts.fee_chart import fee_drawing, fee_figure
 from dashboard.show.charts.fee_story import BusyCounts, FeeStory
 from dashboard.show.time_ranges import SPANS, Span
 from tests.builders import A_MOMENT, GWEI
-from tests.unit.show.figures import array
-from tests.unit.show.stories import STEP, a_step, a_story
+from tests.unit.show.fee_stories import STEP, a_step, a_story
+from tests.unit.show.figure_arrays import array
 
 YEAR = timedelta(days=365)
 MANY = (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12)

@@ -11,7 +11,7 @@ from dashboard.show.charts.fee_story import BusyCounts, busy_in_words, longest_u
 from dashboard.show.parts.fee_summary import story_in_words
 from dashboard.show.time_ranges import SPANS
 from tests.builders import A_MOMENT, seconds
-from tests.unit.show.stories import STEP, a_step, a_story, in_columns
+from tests.unit.show.fee_stories import STEP, a_step, a_story, in_columns
 
 
 def test_busy_part_of_a_step_is_that_of_the_values_that_were_judged() -> None:

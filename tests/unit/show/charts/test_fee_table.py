@@ -10,7 +10,7 @@ import numpy as np
 from dashboard.show.charts.fee_story import BusyCounts
 from dashboard.show.charts.fee_table import CSV_COLUMNS, fee_csv, fee_table
 from tests.builders import A_MOMENT, A_NETWORK, GWEI
-from tests.unit.show.stories import a_step, a_story
+from tests.unit.show.fee_stories import a_step, a_story
 
 
 def test_table_shows_the_newest_step_first_in_the_fitting_unit() -> None:

@@ -18,7 +18,7 @@ from dashboard.store.engine.engine import Store
 from dashboard.store.monitoring.coverage import keep_coverage
 from dashboard.store.monitoring.credits import note_spent
 from tests.browser.seeded_store import HOSTILE, SILENT, SIMULATED, seed
-from tests.unit.show.visiting import visit, words_of
+from tests.unit.show.page_runs import visit, words_of
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 HOUR = timedelta(hours=1)

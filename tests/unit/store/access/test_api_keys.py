@@ -26,7 +26,7 @@ from dashboard.store.access.api_keys import (
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store, open_store
 from tests.builders import A_MOMENT, A_NETWORK, seconds
-from tests.unit.store.racing import CONTENDERS, Race, race_of_processes, race_of_threads
+from tests.unit.store.races import CONTENDERS, Race, race_of_processes, race_of_threads
 
 LIMITS = KeyLimits(
     network_ids=frozenset({A_NETWORK}),

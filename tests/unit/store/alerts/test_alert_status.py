@@ -20,7 +20,7 @@ from dashboard.store.alerts.notification_search import (
 from dashboard.store.alerts.outbox import bury, mark_sent
 from dashboard.store.engine.engine import Store
 from tests.builders import A_MOMENT, A_NETWORK, a_hash, a_transition, seconds
-from tests.unit.store.owing import DEV, OPS, claim_due, owe, reject, take_lease
+from tests.unit.store.pending_notifications import DEV, OPS, claim_due, owe, reject, take_lease
 
 BUSYNESS = Subject(SubjectKind.BUSYNESS, A_NETWORK)
 GAS_API = Subject(SubjectKind.GAS_API, A_NETWORK)

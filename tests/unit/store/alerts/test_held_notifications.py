@@ -30,9 +30,9 @@ from tests.builders import (
     a_transition,
     seconds,
 )
-from tests.owing import claim_for_all
-from tests.unit.store.owing import DEV, OPS, claim_due, owe, reject, take_lease
-from tests.unit.store.restoring import AN_HOUR_LATER, restored
+from tests.delivery_checks import claim_for_all
+from tests.unit.store.pending_notifications import DEV, OPS, claim_due, owe, reject, take_lease
+from tests.unit.store.restores import AN_HOUR_LATER, restored
 
 
 def test_notice_that_the_backup_owes_is_held(url: str, backup: Path) -> None:

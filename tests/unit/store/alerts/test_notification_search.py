@@ -12,7 +12,7 @@ from dashboard.store.alerts.outbox import mark_sent, recent_notices
 from dashboard.store.engine.engine import Store
 from dashboard.store.tracking.transactions import TrackRequest, track
 from tests.builders import A_MOMENT, A_NETWORK, ANOTHER_NETWORK, a_hash, an_address, seconds
-from tests.unit.store.owing import owe
+from tests.unit.store.pending_notifications import owe
 
 
 @pytest.fixture

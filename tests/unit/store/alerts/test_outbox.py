@@ -17,8 +17,8 @@ from dashboard.store.alerts.outbox import (
 )
 from dashboard.store.engine.engine import Store
 from tests.builders import A_MOMENT, a_transition, seconds
-from tests.unit.store.machine import Machine
-from tests.unit.store.owing import DEV, OPS, claim_due, owe, reject, take_lease
+from tests.unit.store.fake_machine import Machine
+from tests.unit.store.pending_notifications import DEV, OPS, claim_due, owe, reject, take_lease
 
 
 def test_outbox_is_read_oldest_first_and_in_parts(store: Store) -> None:

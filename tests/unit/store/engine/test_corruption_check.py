@@ -16,7 +16,7 @@ from sqlalchemy import text
 from dashboard.errors import SchemaMismatch, StoreError, StoreUnavailable
 from dashboard.store.engine.engine import Store, open_store
 from tests.builders import a_hash
-from tests.unit.store.lived_in import keep_report, live_in
+from tests.unit.store.filled_store import keep_report, live_in
 
 A_LOOK = timedelta(seconds=10)
 A_PAGE = 4096

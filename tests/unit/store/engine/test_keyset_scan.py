@@ -13,7 +13,7 @@ from dashboard.store.engine.engine import Store
 from dashboard.store.engine.keyset_scan import beyond
 from dashboard.store.schema import checks, fee_rollups, follow_ups, rejections
 from tests.builders import A_MOMENT, A_NETWORK, a_hash
-from tests.unit.store.forgetting import a_roll_up
+from tests.unit.store.old_rows import a_roll_up
 from tests.unit.store.test_indexes import plan_of, prefer_indexes
 
 WALKS = {

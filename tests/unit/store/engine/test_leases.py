@@ -8,7 +8,7 @@ from dashboard.store.engine.boot_clock import boot_clock
 from dashboard.store.engine.engine import Store
 from dashboard.store.engine.leases import Holder, acquire, holder, release, renew
 from tests.builders import seconds
-from tests.unit.store.machine import Machine
+from tests.unit.store.fake_machine import Machine
 
 TERM = seconds(30)
 

@@ -19,9 +19,9 @@ from dashboard.store.maintenance.migrate import migrate
 from dashboard.store.monitoring.table_sizes import room
 from dashboard.store.rejections.read import newest
 from tests.builders import A_MOMENT, A_NETWORK, a_hash, a_report, seconds
-from tests.disk import disk_that_takes_nothing
+from tests.full_disk import disk_that_takes_nothing
 from tests.installation import PROJECT
-from tests.unit.store.forgetting import DAY, forget, see_fees
+from tests.unit.store.old_rows import DAY, forget, see_fees
 
 ALONE = """
 import sys

@@ -18,8 +18,8 @@ from dashboard.store.maintenance.migrate import migrate
 from dashboard.store.maintenance.raw_rows import last_number
 from dashboard.store.schema import REVISION, outbox, rejections
 from tests.builders import a_hash
-from tests.disk import disk_that_takes_nothing
-from tests.unit.store.lived_in import content, content_of, keep_report, live_in
+from tests.full_disk import disk_that_takes_nothing
+from tests.unit.store.filled_store import content, content_of, keep_report, live_in
 from tests.unit.store.maintenance.test_migrate import set_schema
 
 

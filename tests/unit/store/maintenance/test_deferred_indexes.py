@@ -14,7 +14,7 @@ from dashboard.store.maintenance.copy import copy_store
 from dashboard.store.maintenance.deferred_indexes import indexes_made_last
 from dashboard.store.schema import metadata, outbox, rejections
 from tests.databases import DATABASES, new_store
-from tests.unit.store.lived_in import content_of, live_in
+from tests.unit.store.filled_store import content_of, live_in
 
 _POSTGRESQL = """
 SELECT 'index', pg_get_indexdef(indexrelid) FROM pg_index JOIN pg_class ON oid = indrelid

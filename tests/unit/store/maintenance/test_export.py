@@ -33,7 +33,7 @@ from tests.builders import (
     seconds,
     suggested_gas_fees,
 )
-from tests.unit.store.forgetting import reject
+from tests.unit.store.old_rows import reject
 
 OF_NO_NETWORK = {ExportKind.AUDIT, ExportKind.DELIVERIES}
 LARGEST = Wei(2**63 - 1)

@@ -35,10 +35,10 @@ from dashboard.store.schema import audit_log, outbox, rejections
 from tests.builders import A_MOMENT, a_hash, an_id
 from tests.installation import PROJECT
 from tests.postgresql import empty_database
-from tests.unit.store.lived_in import content_of, keep_report, live_in
-from tests.unit.store.machine import Machine
+from tests.unit.store.fake_machine import Machine
+from tests.unit.store.filled_store import content_of, keep_report, live_in
 from tests.unit.store.maintenance.test_migrate import set_schema
-from tests.unit.store.owing import claim_due, take_lease
+from tests.unit.store.pending_notifications import claim_due, take_lease
 
 BY = Doer("operator", A_MOMENT)
 
@@ -182,7 +182,7 @@ def is_open(url: str) -> bool:
 def killed(url: str, target: str, commit: int, when: str) -> None:
     """Move, and die there."""
     arguments = [url, target, str(commit), when]
-    command = [sys.executable, "-m", "tests.unit.store.dying_mover", *arguments]
+    command = [sys.executable, "-m", "tests.unit.store.killed_move", *arguments]
     ended = subprocess.run(command, cwd=PROJECT, capture_output=True, check=False, timeout=100)
     assert ended.returncode == -signal.SIGKILL, ended.stderr.decode()
 

@@ -25,10 +25,10 @@ from tests.builders import (
     an_address,
     an_id,
 )
-from tests.unit.store.lived_in import content_of, keep_report
+from tests.unit.store.filled_store import content_of, keep_report
 from tests.unit.store.maintenance.test_migrate import set_schema
-from tests.unit.store.owing import take_lease
-from tests.unit.store.restoring import BY, restored
+from tests.unit.store.pending_notifications import take_lease
+from tests.unit.store.restores import BY, restored
 from tests.unit.store.test_upgrade import a_store_of_the_first_schema
 
 

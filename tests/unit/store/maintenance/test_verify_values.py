@@ -16,7 +16,7 @@ from dashboard.store.maintenance.restore import restore
 from dashboard.store.maintenance.verify import verify
 from dashboard.store.tracking.transactions import TrackRequest, track_all
 from tests.builders import A_MOMENT, A_NETWORK, a_hash, a_record
-from tests.unit.store.lived_in import live_in
+from tests.unit.store.filled_store import live_in
 from tests.unit.store.test_verify_derived import derived, see_fees, spoil
 
 BY = Doer("operator", A_MOMENT)

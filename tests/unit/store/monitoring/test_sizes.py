@@ -11,7 +11,7 @@ from dashboard.store.engine.engine import Store, database_of
 from dashboard.store.monitoring.sizes import last_measured, measure, note_size
 from dashboard.store.monitoring.table_sizes import estimated_sizes, table_sizes
 from tests.builders import A_MOMENT
-from tests.unit.store.forgetting import reject, see_fees
+from tests.unit.store.old_rows import reject, see_fees
 
 DAY = timedelta(days=1)
 

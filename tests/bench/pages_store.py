@@ -1,0 +1,228 @@
+"""The store under a benchmark of pages: a year of three networks, made once a day."""
+
+from __future__ import annotations
+
+import random
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from hashlib import sha256
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Final
+from uuid import UUID
+
+from dashboard.domain.condition import State, Subject, Transition
+from dashboard.domain.exclusion import RejectedTransaction, RejectionStage
+from dashboard.domain.notification import NoticeState
+from dashboard.domain.observation import ExclusionAnswer
+from dashboard.domain.quantity import Address, NetworkId, TxHash
+from dashboard.show.queries.network_status import NetworkCard
+from dashboard.store.engine.connection import Connection
+from dashboard.store.engine.engine import Store, open_store
+from dashboard.store.evidence.record_answers import record_answers
+from dashboard.store.maintenance.migrate import migrate
+from dashboard.store.rejections.counters import rebuild_tallies
+from dashboard.store.rejections.save import row_of_record
+from dashboard.store.schema import (
+    REVISION,
+    conditions,
+    deliveries,
+    notices,
+    outbox,
+    rejections,
+    transitions,
+)
+from dashboard.store.tracking.transactions import TrackRequest, track_all
+from tests.bench.expected_replies import NETWORK
+from tests.bench.year_of_fees import insert_all, keep_year_of_fees
+
+FILE: Final = "linewatch.sqlite"
+YEAR: Final = timedelta(days=371)
+CARDS: Final = tuple(
+    NetworkCard(
+        network_id, name, is_simulated=False, gas_period=period, threshold_period=period * 75
+    )
+    for network_id, name, period in (
+        (NETWORK, "Linea", timedelta(seconds=12)),
+        (NetworkId(1), "Ethereum", timedelta(seconds=12)),
+        (NetworkId(59141), "Linea Sepolia", timedelta(seconds=12)),
+    )
+)
+_NETWORKS: Final = tuple(card.network_id for card in CARDS)
+_MODULES: Final = tuple(f"MODULE_{number}" for number in range(45))
+_SENDERS: Final = 50_000
+_REST: Final = (
+    "TX_MODULE_LINE_COUNT_OVERFLOW",
+    "Internal Error: do not know what to do with result: INVALID_LINE_COUNT",
+    "Gas price below configured minimum gas price",
+    *(f"Strange reason number {number}" for number in range(40)),
+)
+_NOTICES_IN: Final = 50
+"""One rejection in so many was told somebody."""
+
+
+@dataclass(frozen=True, slots=True)
+class PagedStore:
+    """A store of `stored` rejections, and as many tracked hashes, that ends at `until`."""
+
+    file: Path
+    stored: int
+    until: datetime
+
+
+def made_paged_store(folder: Path, stored: int, day: datetime) -> PagedStore:
+    """Make the store of that day unless `folder` holds it; those of other days are deleted."""
+    file = folder / f"paged-{REVISION}-{stored}-{day:%Y%m%d}" / FILE
+    if not file.exists():
+        for older in folder.glob("paged-*"):
+            shutil.rmtree(older)
+        folder.mkdir(parents=True, exist_ok=True)
+        with TemporaryDirectory(dir=folder) as fresh:
+            url = f"sqlite:///{Path(fresh) / FILE}"
+            migrate(url)
+            with open_store(url) as store:
+                _fill(store, stored, day)
+            file.parent.mkdir(exist_ok=True)
+            (Path(fresh) / FILE).replace(file)
+    return PagedStore(file, stored, day)
+
+
+def stored_hash(number: int) -> TxHash:
+    """Return the hash of the rejection with this number, counted from zero."""
+    return TxHash(sha256(b"paged %d" % number).digest())
+
+
+def tracked_hash(number: int) -> TxHash:
+    """Return the hash that was tracked with this number; one in a hundred is rejected."""
+    if number % 100 == 0:
+        return stored_hash(number)
+    return TxHash(sha256(b"tracked %d" % number).digest())
+
+
+def a_sender(number: int) -> Address:
+    """Return one of those that send what is rejected; small numbers send more."""
+    return Address(sha256(b"sender %d" % number).digest()[: Address.LENGTH])
+
+
+def _fill(store: Store, stored: int, day: datetime) -> None:
+    with store.write() as connection:
+        insert_all(connection, rejections, _rejections(stored, day))
+    with store.write() as connection:
+        rebuild_tallies(connection)
+    for network_id in _NETWORKS:
+        with store.write() as connection:
+            keep_year_of_fees(connection, network_id, day - YEAR, day)
+    with store.write() as connection:
+        _owe(connection, stored, day)
+    for start in range(0, stored, 20_000):
+        with store.write() as connection:
+            at = day - YEAR * (1 - start / stored)
+            requests = [_request(number) for number in range(start, min(start + 20_000, stored))]
+            track_all(connection, requests, at)
+            answers = [ExclusionAnswer(each.tx_hash) for each in requests]
+            record_answers(connection, NETWORK, at, answers)
+
+
+def _request(number: int) -> TrackRequest:
+    label = f"team {number % 500}" if number % 10 == 0 else ""
+    return TrackRequest(tracked_hash(number), (NETWORK,), None, label)
+
+
+def _rejections(stored: int, day: datetime) -> Iterator[dict[str, Any]]:
+    """Yield rows, oldest first: few modules are common, and so are few senders."""
+    chance = random.Random(11)  # noqa: S311 - chance for a benchmark, not a secret
+    weights = [1 / (1 + place) for place in range(len(_MODULES))]
+    modules = chance.choices(_MODULES, weights, k=stored)
+    stages = list(RejectionStage)
+    for number in range(stored):
+        at = day - YEAR * (1 - number / stored)
+        module = modules[number]
+        lines = 600_000 + number % 999
+        reason = f"Transaction line count for module {module}={lines} is above the limit 524288"
+        if number % 30 == 0:
+            reason = chance.choice(_REST)
+        record = RejectedTransaction(
+            tx_hash=stored_hash(number),
+            sender=a_sender(int(_SENDERS ** chance.random())),
+            nonce=number % 10_000,
+            tx_rejection_stage=stages[number % 3],
+            reason_message=reason,
+            timestamp=at - timedelta(seconds=3),
+            block_number=None,
+        )
+        yield row_of_record(record, _NETWORKS[number % 7 % 3], at)
+
+
+def _owe(connection: Connection, stored: int, day: datetime) -> None:
+    """Let every fiftieth rejection have been told somebody, the last ones a moment ago."""
+    told = range(0, stored, _NOTICES_IN)
+    changes = [(number, _transition(number, stored, day)) for number in told]
+    common = [(number, each, _common(each)) for number, each in changes]
+    insert_all(
+        connection,
+        conditions,
+        (
+            row | {"state": "rejected", "since": each.at, "rejection_id": number + 1}
+            for number, each, row in common
+        ),
+    )
+    insert_all(
+        connection,
+        transitions,
+        (
+            row
+            | {"transition_id": each.transition_id, "after": "rejected", "at": each.at}
+            | {"rejection_id": number + 1}
+            for number, each, row in common
+        ),
+    )
+    insert_all(
+        connection,
+        outbox,
+        ({"transition_id": each.transition_id, "expanded_at": each.at} for _, each in changes),
+    )
+    insert_all(connection, notices, (_notice(each) for _, each in changes))
+    insert_all(
+        connection,
+        deliveries,
+        (
+            {"notice_id": each.transition_id, "attempted_at": each.at}
+            | {"result": "sent", "outcome": "250 ok"}
+            for _, each in changes
+        ),
+    )
+
+
+def _transition(number: int, stored: int, day: datetime) -> Transition:
+    subject = Subject.transaction(NETWORK, stored_hash(number))
+    at = day - YEAR * (1 - number / stored)
+    return Transition(UUID(int=number + 1), subject, None, State.REJECTED, at)
+
+
+def _common(each: Transition) -> dict[str, Any]:
+    subject = each.subject
+    return {
+        "subject": subject.key(),
+        "kind": subject.kind,
+        "network_id": subject.network_id,
+        "tx_hash": subject.tx_hash,
+        "incident_id": each.transition_id,
+        "opened_at": each.at,
+    }
+
+
+def _notice(each: Transition) -> dict[str, Any]:
+    return {
+        "notice_id": each.transition_id,
+        "transition_id": each.transition_id,
+        "channel": "mail",
+        "address": f"ops{each.transition_id.int % 20}@example.org",
+        "message_id": f"<{each.transition_id}@linewatch.invalid>",
+        "created_at": each.at,
+        "state": NoticeState.SENT,
+        "attempts": 1,
+        "sent_at": each.at,
+        "outcome": "250 ok",
+    }

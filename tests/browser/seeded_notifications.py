@@ -1,0 +1,70 @@
+"""Letters in every state, networks in trouble, and more tracked transactions than fit a page."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Final
+
+from dashboard.domain.condition import State, Subject, SubjectKind, Transition
+from dashboard.domain.notification import Recipient
+from dashboard.domain.quantity import TxHash
+from dashboard.store.alerts.conditions import change
+from dashboard.store.alerts.outbox import bury, defer, expand, mark_sent, unexpanded
+from dashboard.store.engine.connection import Connection
+from dashboard.store.engine.engine import Store
+from dashboard.store.engine.leases import acquire
+from dashboard.store.rejections.read import versions
+from dashboard.store.tracking.transactions import TrackRequest, track
+from tests.browser.seeded_store import HOSTILE, SILENT, SIMULATED, tx_hash
+from tests.builders import an_id
+from tests.delivery_checks import claim_for_all
+
+OPS: Final = Recipient("mail", "operations-and-on-call@mail.example.org")
+MORE_TRACKED: Final = 40
+"""Hashes that were never asked about, of which three have the label of one case."""
+
+
+def seed_post(store: Store, now: datetime) -> None:
+    """Tell of the first four rejections and of both networks, and track many hashes."""
+    with store.write() as connection:
+        for number in range(1, 5):
+            _tell_rejection(connection, number, now - timedelta(minutes=7 * number))
+        _tell_network(connection, 10, Subject(SubjectKind.BUSYNESS, SIMULATED.network_id), now)
+        _tell_network(connection, 11, Subject(SubjectKind.GAS_API, SILENT.network_id), now)
+        token = acquire(connection, "worker", "seed", timedelta(seconds=1))
+        assert token is not None
+        for entry in unexpanded(connection, 10):
+            expand(connection, entry, [OPS], entry.transition.at)
+    with store.write() as connection:
+        _deliver(connection, token, now)
+        for number in range(MORE_TRACKED):
+            label = "Case 2001" if number < 3 else ""
+            of_many = TxHash(bytes([0xA0, number]) * 16)
+            request = TrackRequest(of_many, (SIMULATED.network_id,), None, label)
+            track(connection, request, now - timedelta(hours=1, minutes=number))
+        hostile = TrackRequest(tx_hash(10), (SIMULATED.network_id,), now, HOSTILE, HOSTILE)
+        track(connection, hostile, now)
+
+
+def _tell_rejection(connection: Connection, number: int, at: datetime) -> None:
+    subject = Subject.transaction(SIMULATED.network_id, tx_hash(number))
+    news = Transition(an_id(number), subject, None, State.REJECTED, at)
+    assert change(connection, news, versions(connection, tx_hash(number))[0].rejection_id)
+
+
+def _tell_network(connection: Connection, number: int, subject: Subject, now: datetime) -> None:
+    after = State.BUSY if subject.kind is SubjectKind.BUSYNESS else State.SILENT
+    news = Transition(an_id(number), subject, None, after, now - timedelta(minutes=number))
+    assert change(connection, news, None)
+
+
+def _deliver(connection: Connection, token: int, now: datetime) -> None:
+    """Send most, defer what is for the third rejection, and give that for the fourth up."""
+    for notice in claim_for_all(connection, token, now, 20):
+        asked = notice.transition.subject.tx_hash
+        if asked == tx_hash(3):
+            defer(connection, notice, "451 4.7.1 greylisted, try again later", now)
+        elif asked == tx_hash(4):
+            bury(connection, notice, f"550 5.1.1 no such user {HOSTILE}", now)
+        else:
+            mark_sent(connection, notice.notice_id, "250 2.0.0 Ok: queued as 4F1C2", now)

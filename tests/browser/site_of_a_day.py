@@ -1,0 +1,57 @@
+"""The pages as a server process for browser tests: a seeded store and an upstream of our own."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+
+import streamlit as st
+from starlette.middleware import Middleware
+
+from dashboard.domain.observation import ExclusionAnswer
+from dashboard.domain.quantity import NetworkId, TxHash
+from dashboard.show.queries import page_queries
+from dashboard.show.queries.page_queries import Desk
+from dashboard.show.web.headers import StrictHeaders
+from dashboard.show.web.site_map import SiteMap
+from dashboard.store.engine.engine import Store
+from dashboard.store.evidence.record_answers import record_answers
+from dashboard.store.monitoring.sizes import measure, note_size
+from tests.browser.seeded_notifications import seed_post
+from tests.browser.seeded_store import FLAT, SILENT, SIMULATED, seed, utc_now
+
+SCRIPT = Path(page_queries.__file__).parents[1] / "main.py"
+
+
+def build() -> st.App:
+    """Seed a store in the folder that LINEWATCH_TEST_FOLDER names, and serve pages from it."""
+    store = seed(Path(os.environ["LINEWATCH_TEST_FOLDER"]), utc_now())
+    seed_post(store, utc_now())
+    _measure(store)
+    page_queries.register(
+        Desk(
+            store, (SIMULATED, SILENT, FLAT), lambda hashes, _: _answer_null(store, hashes), utc_now
+        )
+    )
+    return st.App(SCRIPT, middleware=[Middleware(StrictHeaders), Middleware(SiteMap)])
+
+
+def _measure(store: Store) -> None:
+    """Let it have grown for ten days."""
+    with store.write() as connection:
+        now = measure(connection, utc_now())
+        smaller = tuple(replace(each, bytes=each.bytes // 3) for each in now.kinds)
+        for days in (10, 8, 6, 4, 2):
+            then = now.measured_at - timedelta(days=days)
+            note_size(connection, replace(now, measured_at=then, kinds=smaller))
+        note_size(connection, now)
+
+
+def _answer_null(store: Store, hashes: tuple[TxHash, ...]) -> None:
+    """Answer as an upstream that has no record of any hash, but for the one that it drops."""
+    network_id: NetworkId = SIMULATED.network_id
+    with store.write() as connection:
+        answers = [ExclusionAnswer(each) for each in hashes]
+        record_answers(connection, network_id, utc_now(), answers)

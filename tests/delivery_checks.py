@@ -1,0 +1,74 @@
+"""Notices owed in a real store: a lease, rejections, and what came of delivering."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+
+from dashboard.alert.deliver import DeliveryPolicy, expand_outbox
+from dashboard.domain.condition import Transition
+from dashboard.domain.notification import Notice, NoticeState, Recipient
+from dashboard.store.alerts.conditions import change
+from dashboard.store.alerts.outbox import Wanted, claim, pending_recipients, recent_notices
+from dashboard.store.engine.connection import Connection
+from dashboard.store.engine.engine import Store
+from dashboard.store.engine.leases import acquire
+from dashboard.store.evidence.save_rejections import save_polled
+from tests.builders import A_MOMENT, A_NETWORK, a_hash, a_record, a_transition
+from tests.recording_channel import ONCALL
+
+LEASE = timedelta(seconds=20)
+PATIENT = DeliveryPolicy(patience=timedelta(seconds=30))
+"""Every letter has the time that it needs."""
+
+HASTY = DeliveryPolicy(patience=timedelta(milliseconds=50))
+"""A letter that is held is left to the next rounds."""
+
+
+def take_office(store: Store, holder: str = "worker 1") -> int:
+    """Return the fencing token of a new worker."""
+    with store.write() as connection:
+        token = acquire(connection, "worker", holder, LEASE)
+    assert token is not None
+    return token
+
+
+def reject(
+    store: Store, number: int = 1, transition: Transition | None = None, nonce: int = 5
+) -> None:
+    """Let the transaction with this number be rejected: the news waits in the outbox."""
+    with store.write() as connection:
+        record = a_record(tx_hash=a_hash(number), nonce=nonce)
+        rejection_id = save_polled(connection, A_NETWORK, record, A_MOMENT)
+        assert change(connection, transition or a_transition(number), rejection_id)
+
+
+def owe(
+    store: Store,
+    count: int = 1,
+    recipients: Sequence[Recipient] = (ONCALL,),
+    now: datetime = A_MOMENT,
+) -> None:
+    """Owe each recipient a notice of `count` rejections."""
+    for number in range(1, count + 1):
+        reject(store, number)
+    while expand_outbox(store, recipients, lambda: now):
+        pass
+
+
+def claim_for_all(connection: Connection, token: int, now: datetime, limit: int) -> list[Notice]:
+    """Claim at most so many notices for every recipient."""
+    wanted = [Wanted(each, limit) for each in pending_recipients(connection)]
+    return claim(connection, token, wanted, now)
+
+
+def notices(store: Store) -> list[Notice]:
+    """Return all notices."""
+    with store.read() as connection:
+        return recent_notices(connection, 10_000)
+
+
+def states(store: Store) -> Counter[NoticeState]:
+    """Count the notices by state."""
+    return Counter(notice.state for notice in notices(store))

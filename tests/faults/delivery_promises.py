@@ -1,0 +1,189 @@
+"""What a store tells of rejections, news and letters after a fault, and what it must tell."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import Connection, func, select, text
+
+from dashboard.domain.exclusion import RejectedTransaction
+from dashboard.domain.notification import DeliveryResult, NoticeState, Recipient
+from dashboard.domain.observation import Operation
+from dashboard.domain.quantity import TxHash
+from dashboard.store.engine.engine import Store
+from dashboard.store.schema import (
+    conditions,
+    deliveries,
+    fee_marks,
+    notices,
+    outbox,
+    rejections,
+    suggested_gas_fees,
+    transitions,
+)
+from tests.faults.counting_mail_server import Taken
+
+_MARKS = {Operation.BASE_FEE_PERCENTILE, Operation.BUSY_THRESHOLD}
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """One stored version of a rejection."""
+
+    rejection_id: int
+    tx_hash: TxHash
+    reason: str
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Letter:
+    """One notice as it is stored."""
+
+    message_id: str
+    transition_id: UUID
+    address: str
+    state: str
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """All that a store tells of what was rejected, what is news and who was told of it."""
+
+    rejections: tuple[Version, ...]
+    news: dict[UUID, int]
+    """The rejection that each transition to "rejected" names."""
+    outbox: tuple[tuple[UUID, bool], ...]
+    """Each transition that is owed to somebody, and whether it was turned into notices."""
+    letters: tuple[Letter, ...]
+    deliveries: Counter[str]
+    """How often each notice, by its Message-ID, was marked as sent."""
+
+    @property
+    def sent(self) -> set[str]:
+        """The Message-IDs of what was marked as sent."""
+        return {each.message_id for each in self.letters if each.state == NoticeState.SENT}
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether nothing waits to become a notice, and no notice to be sent."""
+        is_expanded = all(is_done for _, is_done in self.outbox)
+        return is_expanded and all(each.state == NoticeState.SENT for each in self.letters)
+
+
+def told(store: Store) -> Told:
+    """Read it all in one transaction."""
+    with store.read() as connection:
+        return Told(
+            tuple(_versions(connection)),
+            dict(
+                _pairs(
+                    connection,
+                    select(transitions.c.transition_id, transitions.c.rejection_id).where(
+                        transitions.c.rejection_id.is_not(None)
+                    ),
+                )
+            ),
+            tuple(
+                (entry, expanded_at is not None)
+                for entry, expanded_at in _pairs(
+                    connection, select(outbox.c.transition_id, outbox.c.expanded_at)
+                )
+            ),
+            tuple(_letters(connection)),
+            Counter(dict(_pairs(connection, _marks_of_sending()))),
+        )
+
+
+def check_told(
+    found: Told,
+    records: Sequence[RejectedTransaction],
+    recipients: Sequence[Recipient],
+    taken: Sequence[Taken],
+) -> None:
+    """Raise AssertionError unless each record is stored once and told to everybody, as marked."""
+    stored = [(each.tx_hash, each.reason) for each in found.rejections]
+    served = [(each.tx_hash, each.reason_message) for each in records]
+    assert Counter(stored) == Counter(served), "rejections are lost, doubled or made up"
+    assert Counter(found.news.values()) == Counter(each.rejection_id for each in found.rejections)
+    owed = Counter(entry for entry, _ in found.outbox)
+    assert set(found.news) <= set(owed), "news is owed to nobody"
+    assert set(owed.values()) <= {1}, "news is owed twice"
+    expected = Counter((news, each.address) for news in found.news for each in recipients)
+    assert Counter((each.transition_id, each.address) for each in found.letters) == expected
+    assert found.is_settled, "somebody is still owed a letter"
+    assert found.deliveries == Counter(each.message_id for each in found.letters)
+    check_taken(found, taken)
+
+
+def check_taken(found: Told, taken: Sequence[Taken]) -> None:
+    """Raise AssertionError unless every letter that is marked as sent arrived, once in a life."""
+    arrived = {(each.message_id, each.to) for each in taken}
+    marked = {
+        (each.message_id, each.address) for each in found.letters if each.message_id in found.sent
+    }
+    assert marked <= arrived, f"{len(marked - arrived)} letters are marked as sent and never came"
+    unknown = arrived - {(each.message_id, each.address) for each in found.letters}
+    assert not unknown, f"{len(unknown)} letters came that nobody owed"
+    lives = Counter(taken)
+    assert not lives or max(lives.values()) == 1, "a worker sent a letter twice"
+
+
+def check_ticks(store: Store) -> None:
+    """Raise AssertionError where a part of what one tick saw is stored without the rest."""
+    with store.read() as connection:
+        fees = set(connection.scalars(select(suggested_gas_fees.c.asked_at)))
+        marks: dict[datetime, set[str]] = {}
+        for at, operation in _pairs(
+            connection, select(fee_marks.c.asked_at, fee_marks.c.operation)
+        ):
+            marks.setdefault(at, set()).add(operation)
+        half = [at for at, operations in marks.items() if operations != _MARKS or at not in fees]
+        lone = connection.scalar(
+            select(func.count())
+            .select_from(
+                conditions.outerjoin(transitions, conditions.c.subject == transitions.c.subject)
+            )
+            .where(transitions.c.transition_id.is_(None))
+        )
+    assert not half, f"{len(half)} ticks are stored in part"
+    assert lone == 0, f"{lone} conditions changed without news"
+
+
+def check_whole(store: Store) -> None:
+    """Raise AssertionError where SQLite finds its file damaged, or a row without its parent."""
+    with store.read() as connection:
+        if connection.dialect.name != "sqlite":
+            return
+        assert connection.execute(text("PRAGMA integrity_check")).fetchall() == [("ok",)]
+        assert connection.execute(text("PRAGMA foreign_key_check")).fetchall() == []
+
+
+def _versions(connection: Connection) -> list[Version]:
+    column = rejections.c
+    query = select(column.rejection_id, column.tx_hash, column.reason_message, column.first_seen_at)
+    return [Version(*row) for row in connection.execute(query)]
+
+
+def _letters(connection: Connection) -> list[Letter]:
+    column = notices.c
+    query = select(column.message_id, column.transition_id, column.address, column.state)
+    return [Letter(*row) for row in connection.execute(query)]
+
+
+def _marks_of_sending() -> Any:  # noqa: ANN401 - a query
+    return (
+        select(notices.c.message_id, func.count())
+        .join(deliveries, deliveries.c.notice_id == notices.c.notice_id)
+        .where(deliveries.c.result == DeliveryResult.SENT)
+        .group_by(notices.c.message_id)
+    )
+
+
+def _pairs(connection: Connection, query: Any) -> list[tuple[Any, Any]]:  # noqa: ANN401 - any query of two columns
+    return [(row[0], row[1]) for row in connection.execute(query)]

@@ -1,0 +1,51 @@
+"""A worker that sees rejections and mails them into a Maildir until it is killed.
+
+Run as `python -m tests.faults.mailing_worker STORE_URL MAILDIR FIRST`; it tells
+each number that is stored.
+"""
+
+from __future__ import annotations
+
+import sys
+from datetime import UTC, datetime
+from itertools import count
+from pathlib import Path
+
+from dashboard.alert.channels.maildir import MaildirChannel
+from dashboard.alert.deliver import Deliverer
+from dashboard.alert.delivery_result import Sending
+from dashboard.alert.dispatch import PostOffice
+from dashboard.alert.message import always
+from dashboard.logs import configure_logs
+from dashboard.store.engine.engine import Store, open_store
+from dashboard.wiring.clock import elapsed
+from tests.delivery_checks import reject, take_office
+from tests.recording_channel import ONCALL, SENDER, a_letter_of
+
+
+def utc_now() -> datetime:
+    """Return the present moment."""
+    return datetime.now(UTC)
+
+
+def deliver(store: Store, maildir: Path, holder: str) -> None:
+    """Do one round of delivery."""
+    sending = Sending({"mail": MaildirChannel(maildir, SENDER)}, a_letter_of)
+    deliverer = Deliverer(store, sending, utc_now, elapsed)
+    PostOffice(store, [ONCALL], deliverer, utc_now).run(take_office(store, holder), always)
+
+
+def main(url: str, maildir: str, first: str) -> None:
+    """Work until the end."""
+    configure_logs("drill")  # on standard error
+    with open_store(url) as store:
+        for number in count(int(first)):
+            reject(store, number)
+            sys.stdout.write(f"{number}\n")
+            sys.stdout.flush()
+            if number % 3:  # some news waits in the outbox, some is on its way
+                deliver(store, Path(maildir), "worker")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,198 @@
+"""A worker with everything around it: its store, the APIs that it asks, the post that it uses."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from concurrent.futures import Future
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from random import Random
+from typing import Final
+
+from dashboard.domain.exclusion import RejectedTransaction
+from dashboard.domain.notification import Recipient
+from dashboard.domain.quantity import TxHash
+from dashboard.store.engine.engine import Store, open_store
+from dashboard.store.engine.leases import holder, release
+from dashboard.store.tracking.transactions import TrackRequest, track
+from dashboard.wiring.worker_lease import WORKER_LEASE
+from tests.builders import A_NETWORK, a_record
+from tests.faults.counting_mail_server import Post
+from tests.faults.delivery_promises import Told, told
+from tests.faults.hosted_apis import Hosted, hosting, nothing
+from tests.faults.processes import Launcher, Process, Surroundings
+from tests.installation import new_installation
+from tests.mail_server import mail_server
+from tests.waiting import eventually
+
+RECIPIENTS: Final = (
+    Recipient("mail", "oncall@example.org"),
+    Recipient("mail", "others@example.org"),
+)
+_YOUTH: Final = timedelta(seconds=8)
+"""A transaction that is older is asked about too rarely to wait for what is new of it."""
+
+_MODULES: Final = ("HUB", "EXP", "MMU", "ADD")
+_SETTINGS: Final = """
+[store]
+url = "{url}"
+[devnet]
+mode = "off"
+[poll]
+gas_period = "150ms"
+history_period = "150ms"
+threshold_period = "150ms"
+exclusion_tick = "40ms"
+shortest_interval = "40ms"
+[mail]
+recipients = [{recipients}]
+sender = "linewatch@example.org"
+smtp_host = "127.0.0.1"
+smtp_port = {post}
+security = "none"
+[networks.mine]
+network_id = {network}
+block_time = "2s"
+exclusion = {{ url = "http://127.0.0.1:{hosted}" }}
+gas = {{ url = "http://127.0.0.1:{hosted}", key = "of-tests" }}
+"""
+
+
+@dataclass
+class Workplace:
+    """One worker at a time on one store, in one life after another."""
+
+    home: Path
+    url: str
+    store: Store
+    hosted: Hosted
+    post: Post
+    launcher: Launcher
+    variables: dict[str, str]
+    records: list[RejectedTransaction] = field(default_factory=list)
+    sent_before: set[str] = field(default_factory=set)
+    """Message-IDs of what was marked as sent when the last life had ended."""
+
+    def start(self, **extra: str) -> Process:
+        """Begin a new life of the worker; nobody interferes."""
+        self.post.life += 1
+        self.post.arrival.clear()
+        self.hosted.asked.clear()
+        surroundings = Surroundings(self.variables, self.home / "worker.log", extra)
+        return self.launcher.linewatch(["worker"], surroundings)
+
+    def start_to_die(self, point: str) -> Process:
+        """Begin a life that ends (-9) at a point: at a commit, or at what others see of it."""
+        if " " in point:
+            return self.start(trap=point)
+        born: Future[Process] = Future()
+
+        def kill(moment: str) -> None:
+            if moment == point:
+                born.result(30).kill()
+
+        self.hosted.reached = self.post.reached = kill
+        born.set_result(self.start())
+        return born.result()
+
+    def reject(self, chance: Random, count: int) -> None:
+        """Let transactions be tracked, and rejected before or after."""
+        now = datetime.now(UTC)
+        now = now.replace(microsecond=now.microsecond // 1000 * 1000)
+        for _ in range(count):
+            record = a_record(
+                tx_hash=TxHash(chance.randbytes(TxHash.LENGTH)),
+                reason_message=_reason(chance),
+                timestamp=now,
+            )
+            self._track(record.tx_hash, now)
+            self._show(record)
+
+    def reject_again(self, chance: Random) -> None:
+        """Let a transaction whose rejection is stored be rejected by another node as well."""
+        stored = {(each.tx_hash, each.reason) for each in told(self.store).rejections}
+        newest = {each.tx_hash: each for each in self.records}
+        youth = datetime.now(UTC) - _YOUTH
+        known = [
+            each
+            for each in newest.values()
+            if (each.tx_hash, each.reason_message) in stored and each.timestamp > youth
+        ]
+        if known:
+            before = chance.choice(known)
+            other = f"{_reason(chance)} once more, {chance.random()}"
+            self._show(
+                a_record(tx_hash=before.tx_hash, reason_message=other, timestamp=before.timestamp)
+            )
+
+    def bury(self, process: Process) -> None:
+        """Kill the worker, and give its lease back, so that the next need not wait for its end."""
+        process.kill()
+        self.hosted.reached = self.post.reached = nothing
+        self.sent_before = told(self.store).sent
+        with self.store.write() as connection:
+            dead = holder(connection, WORKER_LEASE)
+            if dead is not None:
+                release(connection, WORKER_LEASE, dead.token)
+
+    def wait_until_quiet(self, process: Process, within: float = 120.0) -> None:
+        """Wait until every rejection is stored and nobody is owed anything."""
+
+        def is_quiet() -> bool:
+            assert not process.ended.is_set(), f"the worker ended: {process.last_lines()}"
+            found = told(self.store)
+            return len(found.rejections) == len(self.records) and found.is_settled
+
+        try:
+            eventually(is_quiet, within, "an end of the work")
+        except AssertionError as error:
+            found = told(self.store)
+            raise AssertionError(
+                f"{error}: {len(found.rejections)} of {len(self.records)} rejections stored, "
+                f"{len(found.sent)} of {len(found.letters)} letters sent; {process.last_lines()}"
+            ) from error
+
+    def found(self) -> Told:
+        """Return what the store tells now."""
+        return told(self.store)
+
+    def _track(self, tx_hash: TxHash, now: datetime) -> None:
+        with self.store.write() as connection:
+            track(connection, TrackRequest(tx_hash, (A_NETWORK,), None, ""), now)
+
+    def _show(self, record: RejectedTransaction) -> None:
+        self.records.append(record)
+        self.hosted.reject(record)
+
+
+@contextmanager
+def workplace(home: Path, url: str, launcher: Launcher) -> Iterator[Workplace]:
+    """Yield a workplace on a store that was migrated; whoever starts a worker ends it."""
+    home.mkdir(parents=True, exist_ok=True)
+    post = Post()
+    with hosting() as hosted, mail_server(post) as port, open_store(url) as store:
+        addresses = ", ".join(f'"{each.address}"' for each in RECIPIENTS)
+        settings = _SETTINGS.format(
+            url=url,
+            recipients=addresses,
+            post=port,
+            hosted=hosted.port,
+            network=A_NETWORK,
+        )
+        (home / "linewatch.toml").write_text(settings, encoding="utf-8")
+        variables = new_installation(home).environment()
+        yield Workplace(home, url, store, hosted, post, launcher, variables)
+
+
+def pause(seconds: float) -> None:
+    """Let a part of a second pass, which is the moment of a fault."""
+    threading.Event().wait(seconds)
+
+
+def _reason(chance: Random) -> str:
+    module = chance.choice(_MODULES)
+    lines = chance.randrange(100, 10**6)
+    return f"Transaction line count for module {module}={lines} is above the limit 70"

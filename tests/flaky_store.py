@@ -1,0 +1,45 @@
+"""A store for tests that refuses a write when it is told to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from dashboard.errors import StoreUnavailable
+from dashboard.store.engine.connection import Connection
+from dashboard.store.engine.engine import Store
+
+
+class FlakyStore(Store):
+    """The same store, which refuses one write when it is told to."""
+
+    def __init__(self, store: Store) -> None:
+        """Work as the store does."""
+        self._store = store
+        self._writes_until_failure: int | None = None
+
+    def fail_after(self, writes: int) -> None:
+        """Let so many writes pass, then refuse one."""
+        self._writes_until_failure = writes
+
+    @property
+    def is_calm(self) -> bool:
+        """Whether it has refused what it was told to."""
+        return self._writes_until_failure is None
+
+    @contextmanager
+    def read(self) -> Iterator[Connection]:
+        """Read."""
+        with self._store.read() as connection:
+            yield connection
+
+    @contextmanager
+    def write(self) -> Iterator[Connection]:
+        """Refuse before anything is written, or write."""
+        if self._writes_until_failure == 0:
+            self._writes_until_failure = None
+            raise StoreUnavailable("the disk is full")
+        if self._writes_until_failure is not None:
+            self._writes_until_failure -= 1
+        with self._store.write() as connection:
+            yield connection

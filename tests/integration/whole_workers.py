@@ -1,0 +1,76 @@
+"""Whole workers for tests: what they work with, and running them as a process would."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from time import monotonic
+from uuid import uuid4
+
+from dashboard.alert.channels.maildir import MaildirChannel
+from dashboard.alert.compose import Links, NetworkName, compose
+from dashboard.alert.deliver import Deliverer
+from dashboard.alert.delivery_result import Sending
+from dashboard.alert.dispatch import PostOffice
+from dashboard.alert.template_loader import load_stationery
+from dashboard.poll.clocks import Clocks
+from dashboard.poll.gas import GasPeriods
+from dashboard.poll.intervals import CadencePolicy
+from dashboard.poll.jobs import Delivery, Periods, WatchedNetwork, Watcher
+from dashboard.poll.lease import Lease
+from dashboard.poll.watch import run_watch
+from dashboard.store.engine.engine import Store
+from tests.builders import A_NETWORK
+from tests.recording_channel import ONCALL, SENDER
+
+SOON = timedelta(milliseconds=20)
+PERIODS = Periods(
+    gas=GasPeriods(SOON, timedelta(minutes=10), timedelta(minutes=1)),
+    exclusion=SOON,
+    delivery=SOON,
+)
+CLOCKS = Clocks(lambda: datetime.now(UTC), lambda: timedelta(seconds=monotonic()))
+
+
+def a_post_office(store: Store, maildir: Path) -> PostOffice:
+    """Return who delivers into a Maildir what real templates say."""
+    stationery = load_stationery({A_NETWORK: NetworkName("devnet", is_simulated=True)}, Links())
+    channels = {"mail": MaildirChannel(maildir, SENDER)}
+    return an_office(store, Sending(channels, lambda each: compose(each, stationery)))
+
+
+def an_office(store: Store, sending: Sending) -> PostOffice:
+    """Return who delivers what is so sent."""
+    deliverer = Deliverer(store, sending, CLOCKS.now, CLOCKS.elapsed)
+    return PostOffice(store, [ONCALL], deliverer, CLOCKS.now)
+
+
+def a_watcher(
+    store: Store, post_office: Delivery, *networks: WatchedNetwork, name: str = "worker 1"
+) -> Watcher:
+    """Return a worker of these networks."""
+    return Watcher(
+        store=store,
+        lease=Lease(store, "worker", name, timedelta(seconds=2), CLOCKS.elapsed),
+        networks=networks,
+        delivery=post_office,
+        periods=PERIODS,
+        cadence=CadencePolicy(shortest_interval=SOON),
+        clocks=CLOCKS,
+        new_id=uuid4,
+    )
+
+
+@asynccontextmanager
+async def working(watcher: Watcher) -> AsyncIterator[None]:
+    """Run a worker, and stop it as a signal does."""
+    stop = asyncio.Event()
+    worker = asyncio.create_task(run_watch(watcher, stop))
+    try:
+        yield
+    finally:
+        stop.set()
+        await asyncio.wait_for(worker, 30)

@@ -1,0 +1,103 @@
+"""A worker that delivers one round into a Maildir and kills itself at the point it is told.
+
+Run as `python -m tests.killed_delivery STORE_URL MAILDIR POINT`, where POINT is one of POINTS.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final
+
+from dashboard.alert.channels.maildir import MaildirChannel
+from dashboard.alert.deliver import Deliverer
+from dashboard.alert.delivery_result import Sending
+from dashboard.alert.dispatch import PostOffice
+from dashboard.alert.message import Channel, Envelope, Letter, MaySend, always
+from dashboard.store.engine.connection import Connection
+from dashboard.store.engine.engine import Store, open_store
+from dashboard.wiring.clock import elapsed
+from tests.delivery_checks import take_office
+from tests.recording_channel import ONCALL, SENDER, a_letter_of
+
+_STEPS: Final = ("expand", "claim", "mark")
+POINTS: Final = (
+    *(f"{when} commit of {step}" for step in _STEPS for when in ("before", "after")),
+    "before send",
+    "after send",
+)
+
+
+def die() -> None:
+    """End as a power cut would: nothing is flushed, closed or told."""
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+class DyingStore(Store):
+    """The same store, in which the process dies before or after the commit of one write."""
+
+    def __init__(self, store: Store, point: str) -> None:
+        """Wait for the point."""
+        self._store = store
+        self._point = point
+        self._steps = iter(_STEPS)
+
+    @contextmanager
+    def read(self) -> Iterator[Connection]:
+        """Read."""
+        with self._store.read() as connection:
+            yield connection
+
+    @contextmanager
+    def write(self) -> Iterator[Connection]:
+        """Write, unless the end comes first."""
+        step = next(self._steps, "later")
+        with self._store.write() as connection:
+            yield connection
+            if self._point == f"before commit of {step}":
+                die()
+        if self._point == f"after commit of {step}":
+            die()
+
+
+class DyingChannel:
+    """A channel around which the process dies."""
+
+    def __init__(self, channel: Channel, point: str) -> None:
+        """Wait for the point."""
+        self._channel = channel
+        self._point = point
+
+    def send(self, letter: Letter, envelope: Envelope, may_send: MaySend = always) -> str:
+        """Send, unless the end comes first."""
+        if self._point == "before send":
+            die()
+        answer = self._channel.send(letter, envelope, may_send)
+        if self._point == "after send":
+            die()
+        return answer
+
+
+def main(url: str, maildir: str, point: str) -> None:
+    """Take office and do one round of delivery."""
+    assert point in POINTS
+    with open_store(url) as store:
+        token = take_office(store, "dying worker")
+        channel = DyingChannel(MaildirChannel(Path(maildir), SENDER), point)
+        dying = DyingStore(store, point)
+        deliverer = Deliverer(dying, Sending({"mail": channel}, a_letter_of), utc_now, elapsed)
+        PostOffice(dying, [ONCALL], deliverer, utc_now).run(token, always)
+
+
+def utc_now() -> datetime:
+    """Return the present moment."""
+    return datetime.now(UTC)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,98 @@
+"""The conditions of one network, as tests of polling conclude them."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from uuid import uuid4
+
+from dashboard.detect.holding import ConditionRules
+from dashboard.domain.condition import State, Transition
+from dashboard.domain.observation import Operation
+from dashboard.domain.quantity import Wei
+from dashboard.errors import UpstreamUnavailable
+from dashboard.poll.conditions import Conditions
+from dashboard.poll.gas import GasArchive, GasPeriods, GasPoll
+from dashboard.poll.lease import Lease, Term
+from dashboard.store.alerts.outbox import unexpanded
+from dashboard.store.engine.engine import Store
+from tests.builders import A_NETWORK, GWEI, seconds, suggested_gas_fees
+from tests.fake_clock import FakeClock
+from tests.scripted_upstreams import ScriptedGas
+
+PERIODS = GasPeriods(seconds(10), timedelta(minutes=10), timedelta(minutes=1))
+
+MINUTE = timedelta(minutes=1)
+LONG = timedelta(minutes=12)
+PERIOD = PERIODS.suggested_gas_fees
+THRESHOLD = 20
+SILENCE = UpstreamUnavailable("devnet gas endpoint did not answer")
+
+
+def conditions_of(fake_clock: FakeClock) -> Conditions:
+    """Return what concludes on `A_NETWORK` for a worker that starts now, with usual periods."""
+    return Conditions(
+        A_NETWORK,
+        PERIODS.suggested_gas_fees,
+        PERIODS.thresholds,
+        ConditionRules(),
+        fake_clock.clocks,
+        uuid4,
+    )
+
+
+def told(store: Store) -> list[Transition]:
+    """Return what somebody is to be told of, oldest first."""
+    with store.read() as connection:
+        entries = unexpanded(connection, 1000)
+    return [entry.transition for entry in entries if entry.transition.is_news]
+
+
+class Scene:
+    """A worker that polls the fees of `A_NETWORK` every ten seconds, and can begin again."""
+
+    def __init__(self, store: Store, fake_clock: FakeClock, upstream: ScriptedGas) -> None:
+        """Start a worker."""
+        self.store = store
+        self.fake_clock = fake_clock
+        self.upstream = upstream
+        self.restart()
+
+    def restart(self, node: ScriptedGas | None = None) -> None:
+        """Start it again, with nothing left in memory."""
+        self.term = self._term()
+        self.conditions = conditions_of(self.fake_clock)
+        archive = GasArchive(self.store, A_NETWORK, self.term, self.conditions)
+        self.poll = GasPoll(self.upstream, archive, PERIODS, self.fake_clock.clocks, node)
+
+    async def go_on(self, duration: timedelta) -> None:
+        """Let time pass, with the jobs of the worker."""
+        for _ in range(duration // PERIODS.suggested_gas_fees):
+            self.fake_clock.wait(PERIODS.suggested_gas_fees)
+            self.look()
+            await self.poll.tick()
+
+    def look(self) -> None:
+        """Look at the stored fees, as a job of their own does."""
+        with self.store.write() as connection:
+            self.conditions.look_at_gas(connection, self.fake_clock.now())
+
+    def told_states(self) -> list[State]:
+        """Return the states that somebody is to be told of, oldest first."""
+        return [each.after for each in told(self.store)]
+
+    def _term(self) -> Term:
+        term = Lease(
+            self.store, "worker", "worker 1", timedelta(days=365), self.fake_clock.elapsed
+        ).acquire()
+        assert term is not None
+        return term
+
+
+def set_fee(scene: Scene, gwei: int) -> None:
+    """Let the base fee be so many gwei from now on."""
+    scene.upstream.fees = suggested_gas_fees(estimated_base_fee=Wei(gwei * GWEI))
+
+
+def silence(scene: Scene, *operations: Operation) -> None:
+    """Let these questions get no answer from now on, or all."""
+    scene.upstream.errors = dict.fromkeys(operations or Operation, SILENCE)

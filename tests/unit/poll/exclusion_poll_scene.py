@@ -1,0 +1,80 @@
+"""An exclusion poll over a real store, and what came of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from uuid import uuid4
+
+from dashboard.domain.condition import State, Subject
+from dashboard.domain.quantity import NetworkId, TxHash
+from dashboard.domain.verdict import Evidence
+from dashboard.poll.exclusion import ExclusionPoll
+from dashboard.poll.exclusion_records import ExclusionArchive
+from dashboard.poll.intervals import CadencePolicy
+from dashboard.poll.lease import Lease
+from dashboard.poll.rejection_schedule import Calendar
+from dashboard.store.alerts.conditions import condition
+from dashboard.store.alerts.outbox import unexpanded
+from dashboard.store.engine.engine import Store
+from dashboard.store.evidence.evidence import evidence
+from dashboard.store.tracking.transactions import TrackRequest, track
+from tests.builders import A_NETWORK, a_hash, seconds
+from tests.fake_clock import FakeClock
+from tests.scripted_upstreams import ScriptedExclusion
+from tests.unit.poll.condition_scene import conditions_of
+
+LEASE = timedelta(days=365)
+POLICY = CadencePolicy(shortest_interval=seconds(2))
+
+NewPoll = Callable[[], ExclusionPoll]
+
+
+def a_poll(store: Store, upstream: ScriptedExclusion, fake_clock: FakeClock) -> ExclusionPoll:
+    """Return the poll of `A_NETWORK`, as a start of the worker makes it."""
+    term = Lease(store, "worker", "worker 1", LEASE, fake_clock.elapsed).acquire()
+    assert term is not None
+    archive = ExclusionArchive(store, A_NETWORK, term, conditions_of(fake_clock), uuid4)
+    return ExclusionPoll(upstream, archive, Calendar(POLICY), fake_clock.clocks)
+
+
+def watch(
+    store: Store,
+    fake_clock: FakeClock,
+    *numbers: int,
+    network_id: NetworkId = A_NETWORK,
+    attempted_at: datetime | None = None,
+) -> None:
+    with store.write() as connection:
+        for number in numbers:
+            request = TrackRequest(a_hash(number), (network_id,), attempted_at, "")
+            track(connection, request, fake_clock.now())
+
+
+def state_of(store: Store, number: int = 1) -> State | None:
+    with store.read() as connection:
+        return condition(connection, Subject.transaction(A_NETWORK, a_hash(number)))
+
+
+def news(store: Store) -> list[tuple[TxHash | None, State]]:
+    """Return the rejections that somebody is to be told of."""
+    with store.read() as connection:
+        entries = unexpanded(connection, 100_000)
+    return [
+        (entry.transition.subject.tx_hash, entry.transition.after)
+        for entry in entries
+        if entry.transition.after is State.REJECTED
+    ]
+
+
+def evidence_of(store: Store) -> Evidence:
+    with store.read() as connection:
+        [found] = evidence(connection, A_NETWORK, a_hash())
+    return found
+
+
+async def let_pass(poll: ExclusionPoll, fake_clock: FakeClock, duration: timedelta) -> None:
+    """Let time pass in steps, with a tick after each."""
+    for _ in range(60):
+        fake_clock.wait(duration / 60)
+        await poll.tick()

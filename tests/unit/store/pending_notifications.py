@@ -1,0 +1,50 @@
+"""Stores in which something is owed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Final
+
+from dashboard.domain.notification import Notice, Recipient
+from dashboard.store.alerts.conditions import change
+from dashboard.store.alerts.outbox import expand, unexpanded
+from dashboard.store.engine.engine import Store
+from dashboard.store.engine.leases import acquire
+from dashboard.store.evidence.save_rejections import save_polled
+from tests.builders import A_MOMENT, A_NETWORK, a_hash, a_record, a_transition, seconds
+from tests.delivery_checks import claim_for_all
+
+OPS: Final = Recipient("mail", "ops@example.org")
+DEV: Final = Recipient("mail", "dev@example.org")
+
+
+def reject(store: Store, count: int = 1) -> None:
+    """See that many transactions rejected, each with its news in the outbox."""
+    with store.write() as connection:
+        for number in range(1, count + 1):
+            record = a_record(tx_hash=a_hash(number))
+            rejection_id = save_polled(connection, A_NETWORK, record, A_MOMENT)
+            change(connection, a_transition(number), rejection_id)
+
+
+def owe(store: Store, count: int = 1, recipients: Sequence[Recipient] = (OPS,)) -> None:
+    """Owe notices because of that many rejections."""
+    reject(store, count)
+    with store.write() as connection:
+        for entry in unexpanded(connection, count):
+            expand(connection, entry, recipients, A_MOMENT)
+
+
+def take_lease(store: Store, name: str = "worker", who: str = "us") -> int:
+    """Hold a lease for a minute; return its fencing token."""
+    with store.write() as connection:
+        token = acquire(connection, name, who, seconds(60))
+    assert token is not None
+    return token
+
+
+def claim_due(store: Store, token: int, now: datetime = A_MOMENT, limit: int = 10) -> list[Notice]:
+    """Claim so much for everybody, and commit, as one must before sending."""
+    with store.write() as connection:
+        return claim_for_all(connection, token, now, limit)
