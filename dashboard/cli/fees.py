@@ -30,7 +30,7 @@ from dashboard.show.queries.network_status import (
 )
 from dashboard.show.text import age, exact_fee, fee, moment, share
 from dashboard.store.engine.connection import Connection
-from dashboard.store.fees.series import Between
+from dashboard.store.fees.series import ChartRange
 from dashboard.store.observations import latest_gas
 
 
@@ -89,10 +89,10 @@ def fees(
         sys.exit(FOUND)
 
 
-def _between(since: datetime, until: datetime, step_text: str) -> Between:
+def _between(since: datetime, until: datetime, step_text: str) -> ChartRange:
     options.refuse_reversed(since, until)
     try:
-        return Between(since, until, parse_duration(step_text))
+        return ChartRange(since, until, parse_duration(step_text))
     except ValueError as error:
         raise InputError(f"--step: {error}") from error
 

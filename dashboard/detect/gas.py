@@ -24,7 +24,7 @@ BUSY_PERCENTILE: Final = 90
 
 
 @dataclass(frozen=True, slots=True)
-class PriorityReadings:
+class PriorityFeeReadings:
     """The medium suggested priority fee, and those that are stored."""
 
     medium: Wei
@@ -32,7 +32,7 @@ class PriorityReadings:
 
 
 @dataclass(frozen=True, slots=True)
-class FeeReadings:
+class BaseFeeReadings:
     """The latest values of one network, each None where it was never answered.
 
     `known_window` holds every base fee that is known.
@@ -43,7 +43,7 @@ class FeeReadings:
     known_window: RankedFees = field(default_factory=RankedFees)
 
 
-def weigh_fees(readings: FeeReadings, priority: PriorityReadings) -> FeeGrounds | None:
+def measure_busyness(readings: BaseFeeReadings, priority: PriorityFeeReadings) -> FeeGrounds | None:
     """Return the fee that tells how busy the network is beside what it is measured by.
 
     The base fee beside its threshold; where it never moves, the priority fee beside its own
@@ -63,7 +63,7 @@ def is_flat(known_window: RankedFees) -> bool:
     return len(known_window) >= SMALLEST_FLAT_WINDOW and known_window.is_constant
 
 
-def _weigh_base_fee(readings: FeeReadings) -> FeeGrounds | None:
+def _weigh_base_fee(readings: BaseFeeReadings) -> FeeGrounds | None:
     if readings.estimated_base_fee is None or readings.busy_threshold is None:
         return None
     return FeeGrounds(Signal.BASE_FEE, readings.estimated_base_fee, readings.busy_threshold)

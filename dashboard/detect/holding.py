@@ -49,7 +49,7 @@ class ConditionRules:
 
 
 @dataclass(frozen=True, slots=True)
-class Sight:
+class Reading:
     """What was seen of a subject at one moment, and since when, where that is known."""
 
     is_trouble: bool
@@ -67,7 +67,7 @@ class Conclusion:
 
 
 def conclude(
-    subject: Subject, before: Condition | None, sight: Sight | None, rule: HoldRule, new_id: UUID
+    subject: Subject, before: Condition | None, sight: Reading | None, rule: HoldRule, new_id: UUID
 ) -> Conclusion:
     """Return what a sight changes; without a sight nothing does, and waiting begins anew.
 
@@ -91,7 +91,7 @@ def conclude(
     return Conclusion(Transition(new_id, subject, held, state, sight.at, sight.grounds), since)
 
 
-def _turning_since(before: Condition | None, sight: Sight) -> datetime:
+def _turning_since(before: Condition | None, sight: Reading) -> datetime:
     """Return since when the opposite is seen; a beginning after the sight itself is passed over."""
     noted = None if before is None else before.turning_since
     if sight.since is not None and sight.since <= sight.at:

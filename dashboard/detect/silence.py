@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
-from dashboard.detect.holding import Sight
+from dashboard.detect.holding import Reading
 from dashboard.domain.grounds import AgeGrounds, SilenceGrounds
 from dashboard.domain.observation import Operation
 
@@ -47,31 +47,31 @@ class Answered:
         return self.answered_at + STALE_AFTER_PERIODS * self.period
 
 
-def see_silence(
+def detect_silence(
     unanswered: Unanswered | None,
     answered_at: datetime | None,
     watching_since: datetime,
     now: datetime,
-) -> Sight | None:
+) -> Reading | None:
     """Return whether an API answers nothing, `answered_at` being its last answer to anything.
 
     One answer after the first failure shows that it does answer. A failure from before we were
     watching says nothing of now: None until the question was put again.
     """
     if unanswered is None:
-        return None if answered_at is None else Sight(is_trouble=False, at=now)
+        return None if answered_at is None else Reading(is_trouble=False, at=now)
     since = unanswered.failing_since
     if answered_at is not None and answered_at > since:
-        return Sight(is_trouble=False, at=now)
+        return Reading(is_trouble=False, at=now)
     if unanswered.last_failed_at < watching_since:
         return None
     grounds = SilenceGrounds(since, unanswered.message)
-    return Sight(is_trouble=True, at=now, since=since, grounds=grounds)
+    return Reading(is_trouble=True, at=now, since=since, grounds=grounds)
 
 
-def see_staleness(
+def detect_staleness(
     answered: Sequence[Answered], silent_since: datetime | None, now: datetime
-) -> Sight | None:
+) -> Reading | None:
     """Return whether a figure is older than two of its own poll periods; None for no figures.
 
     What is too old since its source fell silent is told by that silence: None, so that it is
@@ -83,11 +83,11 @@ def see_staleness(
         (each for each in answered if now > each.stale_from), key=lambda each: each.stale_from
     )
     if not stale:
-        return Sight(is_trouble=False, at=now)
+        return Reading(is_trouble=False, at=now)
     own = [each for each in stale if silent_since is None or each.answered_at > silent_since]
     if not own:
         return None
     oldest = own[0]
     answered_at = oldest.answered_at if oldest.was_answered else None
     grounds = AgeGrounds(oldest.operation, answered_at, oldest.period)
-    return Sight(is_trouble=True, at=now, since=oldest.stale_from, grounds=grounds)
+    return Reading(is_trouble=True, at=now, since=oldest.stale_from, grounds=grounds)

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from itertools import islice
 
-from dashboard.domain.fee_rollup import SeenFee
+from dashboard.domain.fee_rollup import TimedFee
 from dashboard.domain.quantity import Wei
 
 
@@ -134,7 +134,7 @@ class TimedFees:
     __slots__ = ("_in_order", "_ranked", "since", "until")
 
     def __init__(
-        self, ranked: RankedFees, values: Iterable[SeenFee], since: int, until: int
+        self, ranked: RankedFees, values: Iterable[TimedFee], since: int, until: int
     ) -> None:
         """Begin with values, none of them from before `since`."""
         self.since, self.until = since, until
@@ -160,7 +160,7 @@ class TimedFees:
         del self._in_order[:begin]
         self.since, self.until = since, until
 
-    def add(self, value: SeenFee) -> None:
+    def add(self, value: TimedFee) -> None:
         """Hold one more, unless it is too old.
 
         ValueError where it would be the oldest of several, or one of its time is held. So the
@@ -175,7 +175,7 @@ class TimedFees:
         if value.at <= self.until:
             self._ranked.add(value.fee)
 
-    def remove(self, value: SeenFee) -> None:
+    def remove(self, value: TimedFee) -> None:
         """Hold one no longer; ValueError where it is not held although it is not too old."""
         if value.at < self.since:
             return

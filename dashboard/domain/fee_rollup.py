@@ -28,7 +28,7 @@ class FeeSeries(IntEnum):
     """1 where a base fee lay above the threshold that held then, 0 where not."""
 
 
-class Level(IntEnum):
+class RollupLevel(IntEnum):
     """How long a time one roll-up covers, from a whole multiple of it on; finest first.
 
     The numbers are stored and mean the same for ever.
@@ -48,10 +48,14 @@ class Level(IntEnum):
         return at - at % _LENGTHS[self]
 
 
-_LENGTHS: Final = {Level.MINUTE: MINUTE, Level.HOUR: 60 * MINUTE, Level.DAY: 24 * 60 * MINUTE}
+_LENGTHS: Final = {
+    RollupLevel.MINUTE: MINUTE,
+    RollupLevel.HOUR: 60 * MINUTE,
+    RollupLevel.DAY: 24 * 60 * MINUTE,
+}
 
 
-class SeenFee(NamedTuple):
+class TimedFee(NamedTuple):
     """One fee, and when; `is_estimated` where the time is only probable."""
 
     at: int
@@ -80,7 +84,7 @@ class FeeRollup:
     histogram: FeeHistogram = field(repr=False)
 
     @classmethod
-    def of(cls, value: SeenFee) -> Self:
+    def of(cls, value: TimedFee) -> Self:
         """Begin with one value."""
         at, fee, is_estimated = value
         histogram = FeeHistogram()
@@ -88,7 +92,7 @@ class FeeRollup:
         return cls(at, at, fee, fee, fee, 1, int(is_estimated), fee, 0, histogram)
 
     @classmethod
-    def of_all(cls, values: Iterable[SeenFee]) -> Self:
+    def of_all(cls, values: Iterable[TimedFee]) -> Self:
         """Roll values up that come in order of time; there must be one."""
         rest = iter(values)
         rollup = cls.of(next(rest))
@@ -118,7 +122,7 @@ class FeeRollup:
             whole.merge(part)
         return whole
 
-    def add(self, value: SeenFee) -> None:
+    def add(self, value: TimedFee) -> None:
         """Add a value; one between others leaves the gaps as they are."""
         at, fee, is_estimated = value
         self.longest_gap = max(self.longest_gap, at - self.last_at, self.first_at - at)
@@ -132,7 +136,7 @@ class FeeRollup:
         self.estimated += is_estimated
         self.histogram.add(fee)
 
-    def replace(self, old: SeenFee, new: SeenFee) -> None:
+    def replace(self, old: TimedFee, new: TimedFee) -> None:
         """Take a value for another of the same time; what the old one bounded stays a bound."""
         if new.at == self.last_at:
             self.last = new.fee
@@ -166,16 +170,16 @@ class FeeRollup:
 class RolledUp(NamedTuple):
     """A roll-up and which time it covers."""
 
-    level: Level
+    level: RollupLevel
     begins_at: int
     rollup: FeeRollup
 
 
-def roll_up(values: Iterable[SeenFee]) -> Iterator[RolledUp]:
+def roll_up(values: Iterable[TimedFee]) -> Iterator[RolledUp]:
     """Roll a whole series up, oldest first, at every level; each is told as soon as it is whole."""
-    open_ones: dict[Level, RolledUp] = {}
+    open_ones: dict[RollupLevel, RolledUp] = {}
     for value in values:
-        for level in Level:
+        for level in RollupLevel:
             begins_at = level.begin_of(value.at)
             held = open_ones.get(level)
             if held is not None and held.begins_at == begins_at:

@@ -10,18 +10,18 @@ from uuid import UUID
 from dashboard.detect.gas import (
     FLAT_FOR,
     PRIORITY_WINDOW,
-    FeeReadings,
-    PriorityReadings,
+    BaseFeeReadings,
+    PriorityFeeReadings,
     is_flat,
-    weigh_fees,
+    measure_busyness,
 )
-from dashboard.detect.holding import ConditionRules, HoldRule, Sight, conclude
+from dashboard.detect.holding import ConditionRules, HoldRule, Reading, conclude
 from dashboard.detect.silence import (
     STALE_AFTER_PERIODS,
     Answered,
     Unanswered,
-    see_silence,
-    see_staleness,
+    detect_silence,
+    detect_staleness,
 )
 from dashboard.domain.condition import State, Subject, SubjectKind
 from dashboard.domain.fee_percentiles import RankedFees
@@ -31,10 +31,10 @@ from dashboard.poll.clocks import Clocks, SetClock
 from dashboard.store.alerts.conditions import change, condition, held, turn
 from dashboard.store.engine.connection import Connection
 from dashboard.store.fees.recent_fees import RecentFees
-from dashboard.store.fees.rollups import Arrivals
-from dashboard.store.fees.stored_fees import fees_answered_at, mark_answered_by_api_at
+from dashboard.store.fees.rollups import SavedFees
+from dashboard.store.fees.stored_fees import fees_answered_at, percentile_answered_by_api_at
 from dashboard.store.monitoring.upstream_failures import failing
-from dashboard.store.observations import Asked, latest_mark
+from dashboard.store.observations import Asked, latest_percentile
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ class Conditions:
         object.__setattr__(self, "set_clock", SetClock(self.clocks))
 
     def keep_gas(
-        self, connection: Connection, observation: GasObservation, save: Callable[[], Arrivals]
+        self, connection: Connection, observation: GasObservation, save: Callable[[], SavedFees]
     ) -> None:
         """Save what one poll saw, and conclude from it; what was too old until now is noted.
 
@@ -90,12 +90,12 @@ class Conditions:
         told_at = fees_answered_at(connection, self.network_id, now)
         answered_at = told_at
         if unanswered is not None:
-            answered_at = mark_answered_by_api_at(connection, self.network_id, now)
-        silence = see_silence(unanswered, answered_at, self.set_clock.since, now)
+            answered_at = percentile_answered_by_api_at(connection, self.network_id, now)
+        silence = detect_silence(unanswered, answered_at, self.set_clock.since, now)
         self._settle(connection, SubjectKind.GAS_API, silence)
         silent_since = self._silent_since(connection, unanswered, silence)
         answered = self._answered(connection, told_at, now)
-        self._settle(connection, SubjectKind.FEES, see_staleness(answered, silent_since, now))
+        self._settle(connection, SubjectKind.FEES, detect_staleness(answered, silent_since, now))
 
     def look_at_exclusion(self, connection: Connection, now: datetime) -> None:
         """Conclude whether the exclusion API is silent; one that was never asked is not.
@@ -109,28 +109,28 @@ class Conditions:
         sight = None
         if unanswered is None:
             if self._state(connection, kind) is not None:
-                sight = Sight(is_trouble=False, at=now)
+                sight = Reading(is_trouble=False, at=now)
         elif unanswered.failed_for >= self.rules.of(kind).pending:
-            sight = see_silence(unanswered, None, self.set_clock.since, now)
+            sight = detect_silence(unanswered, None, self.set_clock.since, now)
         self._settle(connection, kind, sight)
 
-    def _see_busyness(self, connection: Connection, observation: GasObservation) -> Sight | None:
+    def _see_busyness(self, connection: Connection, observation: GasObservation) -> Reading | None:
         now, fees = observation.asked_at, observation.suggested_gas_fees
         assert fees is not None  # noqa: S101 - asked only where fees were told
-        mark = latest_mark(connection, Asked(self.network_id, now), Operation.BUSY_THRESHOLD)
+        mark = latest_percentile(connection, Asked(self.network_id, now), Operation.BUSY_THRESHOLD)
         longest = STALE_AFTER_PERIODS * self.threshold_period
         threshold = None if mark is None or now - mark.asked_at > longest else mark.value
         window, priority = self.recent_fees.base_fees(connection, now), RankedFees()
         if is_flat(window):
             priority = self.recent_fees.priority_fees(connection, now)
-        grounds = weigh_fees(
-            FeeReadings(fees.estimated_base_fee, threshold, window),
-            PriorityReadings(fees.medium.suggested_max_priority_fee_per_gas, priority),
+        grounds = measure_busyness(
+            BaseFeeReadings(fees.estimated_base_fee, threshold, window),
+            PriorityFeeReadings(fees.medium.suggested_max_priority_fee_per_gas, priority),
         )
-        return None if grounds is None else Sight(grounds.is_busy, now, grounds=grounds)
+        return None if grounds is None else Reading(grounds.is_busy, now, grounds=grounds)
 
     def _silent_since(
-        self, connection: Connection, unanswered: Unanswered | None, silence: Sight | None
+        self, connection: Connection, unanswered: Unanswered | None, silence: Reading | None
     ) -> datetime | None:
         """Return since when the source is silent, or was until a moment ago: not all is back."""
         if unanswered is not None and (silence is None or silence.is_trouble):
@@ -141,7 +141,7 @@ class Conditions:
     def _answered(
         self, connection: Connection, told_at: datetime | None, now: datetime
     ) -> list[Answered]:
-        mark = latest_mark(connection, Asked(self.network_id, now), Operation.BUSY_THRESHOLD)
+        mark = latest_percentile(connection, Asked(self.network_id, now), Operation.BUSY_THRESHOLD)
         found = []
         trusted = self.set_clock.trusted
         if told_at is not None:
@@ -171,7 +171,7 @@ class Conditions:
     def _state(self, connection: Connection, kind: SubjectKind) -> State | None:
         return condition(connection, Subject(kind, self.network_id))
 
-    def _settle(self, connection: Connection, kind: SubjectKind, sight: Sight | None) -> None:
+    def _settle(self, connection: Connection, kind: SubjectKind, sight: Reading | None) -> None:
         """Write down what a sight changes, and since when the opposite of what is held is seen."""
         subject, rule = Subject(kind, self.network_id), self.rules.of(kind)
         settle(connection, subject, (sight, rule), self.new_id(), self.set_clock)
@@ -191,7 +191,7 @@ class Conditions:
 def settle(
     connection: Connection,
     subject: Subject,
-    seen: tuple[Sight | None, HoldRule],
+    seen: tuple[Reading | None, HoldRule],
     new_id: UUID,
     set_clock: SetClock,
 ) -> None:

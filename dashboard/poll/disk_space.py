@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from uuid import UUID
 
-from dashboard.detect.holding import HoldRule, Sight
+from dashboard.detect.holding import HoldRule, Reading
 from dashboard.domain.condition import INSTALLATION, Subject, SubjectKind
 from dashboard.domain.grounds import SpaceGrounds
 from dashboard.poll.clocks import Clocks, SetClock
@@ -42,5 +42,5 @@ class DiskSpace:
             if free is None:
                 return
             grounds = SpaceGrounds(free, self.least)
-            sight = Sight(free < self.least, self.clocks.now(), grounds=grounds)
+            sight = Reading(free < self.least, self.clocks.now(), grounds=grounds)
             settle(connection, DISK, (sight, self.rule), self.new_id(), self.set_clock)

@@ -62,7 +62,7 @@ class GasArchive:
     def keep(self, observation: GasObservation) -> None:
         """Write down what one poll saw and what it changes; raises StoreError or LeaseLost."""
         with (
-            self.conditions.recent_fees.turn(),
+            self.conditions.recent_fees.transaction(),
             self.meter.handed_over() as spent,
             self.store.write() as connection,
         ):

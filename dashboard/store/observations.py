@@ -16,8 +16,8 @@ from dashboard.domain.observation import GasObservation, GasSource, Operation
 from dashboard.domain.quantity import NetworkId, Wei
 from dashboard.store.engine.upsert import put
 from dashboard.store.fees.backfill import Answer, backfill
-from dashboard.store.fees.rollups import Arrival, Arrivals, roll_up_arrivals
-from dashboard.store.fees.save import fees_of_row, keep_marks, keep_suggested_fees
+from dashboard.store.fees.rollups import SavedFee, SavedFees, update_rollups
+from dashboard.store.fees.save import save_percentiles, save_suggested_fees, suggested_fees_of_row
 from dashboard.store.monitoring.upstream_failures import (
     StandingFailure,
     failing,
@@ -75,7 +75,7 @@ class Asked:
 
 def save_gas(
     connection: Connection, observation: GasObservation, block_time: timedelta | None = None
-) -> Arrivals:
+) -> SavedFees:
     """Keep what one poll saw and what failed; return the values that are stored now.
 
     With a `block_time`, `base_fee_history` tells the blocks that no poll saw. What the node
@@ -86,8 +86,8 @@ def save_gas(
     """
     network_id, asked_at = observation.network_id, observation.asked_at
     history = observation.base_fee_history
-    arrivals: Arrivals = defaultdict[FeeSeries, list[Arrival]](list)
-    keep_marks(connection, observation, arrivals)
+    arrivals: SavedFees = defaultdict[FeeSeries, list[SavedFee]](list)
+    save_percentiles(connection, observation, arrivals)
     if history is not None:
         if block_time is not None:
             fees = observation.suggested_gas_fees
@@ -95,8 +95,8 @@ def save_gas(
             arrivals |= backfill(connection, network_id, answer, block_time)
         row = {"network_id": network_id, "asked_at": asked_at, "base_fees": list(history)}
         put(connection, base_fee_histories, [row])
-    keep_suggested_fees(connection, observation, arrivals)
-    roll_up_arrivals(connection, network_id, arrivals)
+    save_suggested_fees(connection, observation, arrivals)
+    update_rollups(connection, network_id, arrivals)
     for operation in _answered(observation):
         if observation.source_of(operation) is not GasSource.NODE_INSTEAD:
             note_answer(connection, network_id, operation, asked_at)
@@ -115,13 +115,15 @@ def latest_gas(connection: Connection, network_id: NetworkId, now: datetime) -> 
     return LatestGas(
         suggested_gas_fees=_latest_fees(connection, asked),
         base_fee_history=_latest_history(connection, asked),
-        base_fee_percentile=latest_mark(connection, asked, Operation.BASE_FEE_PERCENTILE),
-        busy_threshold=latest_mark(connection, asked, Operation.BUSY_THRESHOLD),
+        base_fee_percentile=latest_percentile(connection, asked, Operation.BASE_FEE_PERCENTILE),
+        busy_threshold=latest_percentile(connection, asked, Operation.BUSY_THRESHOLD),
         failures=failing(connection, network_id),
     )
 
 
-def latest_mark(connection: Connection, asked: Asked, operation: Operation) -> Dated[Wei] | None:
+def latest_percentile(
+    connection: Connection, asked: Asked, operation: Operation
+) -> Dated[Wei] | None:
     """Return the last `baseFeePercentile` or `busyThreshold`."""
     query = (
         select(fee_marks.c.fee, fee_marks.c.asked_at, fee_marks.c.source)
@@ -182,7 +184,7 @@ def _latest_fees(connection: Connection, asked: Asked) -> Dated[SuggestedGasFees
     row = connection.execute(query).mappings().one_or_none()
     if row is None:
         return None
-    return Dated(fees_of_row(row), row["asked_at"], GasSource(row["source"]))
+    return Dated(suggested_fees_of_row(row), row["asked_at"], GasSource(row["source"]))
 
 
 def _latest_history(connection: Connection, asked: Asked) -> Dated[tuple[Wei, ...]] | None:

@@ -19,8 +19,8 @@ from dashboard.store.engine.engine import Store
 from dashboard.store.evidence.save_rejections import save_reports
 from dashboard.store.fees.import_history import (
     first_observed_at,
-    keep_fee_history,
-    keep_gas_history,
+    import_fee_years,
+    import_gas_history,
     other_networks,
 )
 from dashboard.store.rejections.save import LocatedReport
@@ -93,11 +93,11 @@ def _fill_fees(store: Store, past: _Past, network: SimulatedNetwork) -> int:
     count = 0
     for days in history.days():
         with store.write() as connection:
-            keep_fee_history(connection, network.network_id, days.series, days.at, days.fees)
+            import_fee_years(connection, network.network_id, days.series, days.at, days.fees)
         count += len(days.at)
     for some in _batches(history.observations(), _OBSERVATIONS_AT_A_TIME):
         with store.write() as connection:
-            keep_gas_history(connection, some)
+            import_gas_history(connection, some)
         count += len(some)
     return count
 

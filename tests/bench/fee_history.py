@@ -27,7 +27,7 @@ from dashboard.show.queries.network_status import (
 )
 from dashboard.show.time_ranges import SPANS, Span
 from dashboard.store.engine.engine import Store, open_store
-from dashboard.store.fees.import_history import keep_fee_history
+from dashboard.store.fees.import_history import import_fee_years
 from dashboard.store.maintenance.migrate import migrate
 
 T = TypeVar("T")
@@ -64,7 +64,7 @@ def past_year(days: int) -> Iterator[PastYear]:
         with closing(open_store(url)) as store:
             for some in history.days():
                 with store.write() as connection:
-                    keep_fee_history(connection, CARD.network_id, *some)
+                    import_fee_years(connection, CARD.network_id, *some)
                 if some.series is FeeSeries.ESTIMATED_BASE_FEE:
                     at.append(some.at)
                     fees.append(some.fees)

@@ -14,9 +14,9 @@ from dashboard.domain.gas import FeeSuggestion, SuggestedGasFees
 from dashboard.domain.observation import Operation
 from dashboard.domain.quantity import NetworkId, Wei
 from dashboard.store.engine.connection import Connection
-from dashboard.store.fees.import_history import keep_fee_history
+from dashboard.store.fees.import_history import import_fee_years
 from dashboard.store.fees.rollup_arrays import Integers
-from dashboard.store.fees.save import row_of_fees
+from dashboard.store.fees.save import row_of_suggested_fees
 from dashboard.store.schema import fee_marks, suggested_gas_fees
 from dashboard.store.schema.columns import milliseconds_of, moment_of
 from tests.bench.archive import insert_rows
@@ -51,7 +51,7 @@ def keep_year_of_fees(
         (FeeSeries.BASE_FEE_PERCENTILE, marked, levels),
         (FeeSeries.BUSY_THRESHOLD, marked, levels + _BUSY_ABOVE),
     ):
-        keep_fee_history(connection, network_id, series, times, values)
+        import_fee_years(connection, network_id, series, times, values)
     raw_since = end - raw // timedelta(milliseconds=1)
     seen = _pairs(at, fees, raw_since)
     insert_all(connection, suggested_gas_fees, (_seen(network_id, *each) for each in seen))
@@ -94,7 +94,7 @@ def _seen(network_id: NetworkId, at: int, fee: int) -> dict[str, Any]:
         base_fee_trend="up",
     )
     key = {"network_id": network_id, "asked_at": moment_of(at), "source": "gas API"}
-    return key | row_of_fees(fees)
+    return key | row_of_suggested_fees(fees)
 
 
 def _mark(network_id: NetworkId, operation: Operation, at: int, fee: int) -> dict[str, Any]:

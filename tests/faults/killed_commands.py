@@ -15,7 +15,7 @@ from typing import Final, TypeAlias
 from alembic import command
 from sqlalchemy import create_engine, func, select, text
 
-from dashboard.domain.fee_rollup import Level
+from dashboard.domain.fee_rollup import RollupLevel
 from dashboard.domain.quantity import TxHash
 from dashboard.errors import LinewatchError
 from dashboard.store.access.api_keys import all_keys
@@ -186,7 +186,7 @@ def _tracked(store: Store) -> int:
 
 
 def _days(store: Store) -> int:
-    of_days = fee_rollups.c.level == Level.DAY
+    of_days = fee_rollups.c.level == RollupLevel.DAY
     with store.read() as connection:
         return len(set(connection.scalars(select(fee_rollups.c.begins_at).where(of_days))))
 

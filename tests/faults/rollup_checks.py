@@ -7,11 +7,11 @@ from datetime import UTC, datetime, timedelta
 from itertools import groupby
 from typing import Final, TypeAlias
 
-from dashboard.domain.fee_rollup import FeeRollup, FeeSeries, Level, SeenFee
+from dashboard.domain.fee_rollup import FeeRollup, FeeSeries, RollupLevel, TimedFee
 from dashboard.domain.quantity import NetworkId
 from dashboard.store.engine.engine import Store
 from dashboard.store.fees.rollups import rollups_between
-from dashboard.store.fees.stored_fees import SeriesOf
+from dashboard.store.fees.stored_fees import SeriesKey
 from dashboard.store.observations import base_fees
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
@@ -24,25 +24,28 @@ Rollups: TypeAlias = dict[int, FeeRollup]
 
 def check_rollups(store: Store, network_id: NetworkId) -> None:
     """Raise AssertionError unless minutes, hours and days agree with the raw base fees."""
-    of = SeriesOf(network_id, FeeSeries.ESTIMATED_BASE_FEE)
+    of = SeriesKey(network_id, FeeSeries.ESTIMATED_BASE_FEE)
     end = (_EVER - _EPOCH) // _MILLISECOND
     with store.read() as connection:
         raw = [
-            SeenFee((each.at - _EPOCH) // _MILLISECOND, each.base_fee, each.is_time_estimated)
+            TimedFee((each.at - _EPOCH) // _MILLISECOND, each.base_fee, each.is_time_estimated)
             for each in base_fees(connection, network_id, _EPOCH, _EVER)
         ]
-        stored = {level: rollups_between(connection, of, level, 0, end) for level in Level}
-    _compare("minutes", stored[Level.MINUTE], _rolled_up(raw))
-    for shorter, longer in ((Level.MINUTE, Level.HOUR), (Level.HOUR, Level.DAY)):
+        stored = {level: rollups_between(connection, of, level, 0, end) for level in RollupLevel}
+    _compare("minutes", stored[RollupLevel.MINUTE], _rolled_up(raw))
+    for shorter, longer in (
+        (RollupLevel.MINUTE, RollupLevel.HOUR),
+        (RollupLevel.HOUR, RollupLevel.DAY),
+    ):
         _compare(longer.name, stored[longer], _summed_up(stored[shorter], longer))
 
 
-def _rolled_up(raw: Sequence[SeenFee]) -> Rollups:
-    minutes = groupby(raw, lambda each: Level.MINUTE.begin_of(each.at))
+def _rolled_up(raw: Sequence[TimedFee]) -> Rollups:
+    minutes = groupby(raw, lambda each: RollupLevel.MINUTE.begin_of(each.at))
     return {begins_at: FeeRollup.of_all(values) for begins_at, values in minutes}
 
 
-def _summed_up(parts: Rollups, level: Level) -> Rollups:
+def _summed_up(parts: Rollups, level: RollupLevel) -> Rollups:
     wholes = groupby(sorted(parts), level.begin_of)
     return {
         begins_at: FeeRollup.of_parts(parts[each] for each in some) for begins_at, some in wholes

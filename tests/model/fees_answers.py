@@ -13,15 +13,15 @@ from dashboard.domain.quantity import NetworkId
 from dashboard.store.engine.connection import Connection
 from dashboard.store.fees.recent_fees import RollingFees
 from dashboard.store.fees.series import (
-    Between,
-    fee_mark_steps,
+    ChartRange,
     fee_steps,
     first_seen_at,
+    percentile_steps,
 )
 from dashboard.store.fees.steps import FeeSteps
 from dashboard.store.fees.stored_fees import (
     fees_answered_at,
-    mark_answered_by_api_at,
+    percentile_answered_by_api_at,
     priority_fee_window,
 )
 from dashboard.store.observations import base_fees, latest_gas, medium_priority_fees
@@ -49,7 +49,7 @@ def check_fees(
             for step in turn.some_of(_STEPS):
                 # Short enough to be told in the steps that were asked for.
                 since = _opens_nothing(held, network_id, now - 2500 * step, step)
-                between = Between(since, now + timedelta(days=1), step)
+                between = ChartRange(since, now + timedelta(days=1), step)
                 found = fee_steps(connection, network_id, kind, between)
                 groups = _groups(held.told(network_id, kind), between)
                 bounds = _groups(held.gone.bounds[network_id, kind], between)
@@ -79,7 +79,7 @@ def _check_latest(
         for each in held.marks[network_id, operation].values()
         if each.source is not GasSource.NODE_INSTEAD and each.asked_at <= now
     ]
-    assert mark_answered_by_api_at(connection, network_id, now) == max(by_api, default=None)
+    assert percentile_answered_by_api_at(connection, network_id, now) == max(by_api, default=None)
 
 
 def _check_values(connection: Connection, held: Fees, network_id: NetworkId, now: datetime) -> None:
@@ -113,7 +113,7 @@ def _opens_nothing(held: Fees, network_id: NetworkId, at: datetime, step: timede
     return begin_of(at, step) if has_gone else at
 
 
-def _groups(values: Sequence[Value], between: Between) -> dict[datetime, list[Value]]:
+def _groups(values: Sequence[Value], between: ChartRange) -> dict[datetime, list[Value]]:
     groups: dict[datetime, list[Value]] = {}
     for each in values:
         if between.since <= each[0] <= between.until:
@@ -163,11 +163,11 @@ def _check_mark_steps(
 ) -> None:
     step = timedelta(hours=1)
     since = _opens_nothing(held, network_id, now - 20 * step, step)
-    between = Between(since, now, step)
+    between = ChartRange(since, now, step)
     place = network_id, operation
     marks = sorted([*held.gone.marks[place], *held.marks[place].values()], key=_asked_at)
     before = [each for each in marks if each.asked_at < since][-1:]
     last = {begin_of(each.asked_at, step): each for each in marks if since <= each.asked_at <= now}
-    found = fee_mark_steps(connection, network_id, operation, between)
+    found = percentile_steps(connection, network_id, operation, between)
     expected = [(milliseconds_of(each.asked_at), each.value) for each in (*before, *last.values())]
     assert list(zip(found.asked_at.tolist(), found.fees.tolist(), strict=True)) == expected

@@ -23,7 +23,7 @@ from dashboard.store.access.api_keys import (
     rotate_key,
 )
 from dashboard.store.engine.connection import Connection
-from dashboard.store.fees.import_history import keep_gas_history
+from dashboard.store.fees.import_history import import_gas_history
 from dashboard.store.observations import save_gas
 from dashboard.store.tracking.senders import WatchedSender, unwatch_sender, watch_sender
 from tests.builders import GWEI, a_suggestion, suggested_gas_fees
@@ -92,7 +92,7 @@ class KeepingMachine(StoreMachine):
                 held.fees.keep_history(each)
 
         self.change(
-            lambda connection: keep_gas_history(connection, observations), expect, Part.FEES
+            lambda connection: import_gas_history(connection, observations), expect, Part.FEES
         )
 
     @rule(sender=st.sampled_from(SENDERS), where=some_networks, label=labels)

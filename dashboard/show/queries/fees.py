@@ -20,7 +20,7 @@ from dashboard.show.queries.network_status import Datum, NetworkCard, NetworkFig
 from dashboard.show.time_ranges import Span, spans_worth_offering
 from dashboard.store.engine.connection import Connection
 from dashboard.store.fees.rollup_arrays import Integers
-from dashboard.store.fees.series import Between, fee_mark_steps, fee_steps, first_seen_at
+from dashboard.store.fees.series import ChartRange, fee_steps, first_seen_at, percentile_steps
 from dashboard.store.observations import latest_gas
 
 _SHARED_FOR: Final = timedelta(seconds=1)
@@ -90,7 +90,7 @@ class FeeQuestions:
 
     def _read_view(self, status: NetworkStatus, span: Span, kind: FeeSeries) -> FeeView | None:
         card, now = status.card, self._source.now()
-        between = Between(span.begins_at(now), now, span.step)
+        between = ChartRange(span.begins_at(now), now, span.step)
         with self._source.store.read() as connection:
             story = read_fee_story(connection, status.figures, kind, between)
         if story is None:
@@ -100,7 +100,7 @@ class FeeQuestions:
 
 
 def read_fee_story(
-    connection: Connection, figures: NetworkFigures, kind: FeeSeries, between: Between
+    connection: Connection, figures: NetworkFigures, kind: FeeSeries, between: ChartRange
 ) -> FeeStory | None:
     """Read what a fee of a network did, None where none was seen.
 
@@ -130,13 +130,13 @@ def read_fee_story(
 
 
 def _levels(
-    connection: Connection, figures: NetworkFigures, between: Between, moments: Integers
+    connection: Connection, figures: NetworkFigures, between: ChartRange, moments: Integers
 ) -> tuple[Integers | None, Integers | None]:
     """Return the usual and the busy level at moments; of a priority fee, the level of now."""
     if figures.priority is not None:
         return None, np.full_like(moments, figures.priority.threshold)
     usual, threshold = (
-        fee_mark_steps(connection, figures.card.network_id, operation, between).at(moments)
+        percentile_steps(connection, figures.card.network_id, operation, between).at(moments)
         for operation in (Operation.BASE_FEE_PERCENTILE, Operation.BUSY_THRESHOLD)
     )
     return usual, threshold

@@ -11,10 +11,10 @@ from typing import Final, Generic, TypeVar
 from dashboard.detect.gas import (
     FLAT_FOR,
     PRIORITY_WINDOW,
-    FeeReadings,
-    PriorityReadings,
+    BaseFeeReadings,
+    PriorityFeeReadings,
     is_flat,
-    weigh_fees,
+    measure_busyness,
 )
 from dashboard.detect.holding import ConditionRules
 from dashboard.domain.condition import Condition, State, Subject, SubjectKind
@@ -221,8 +221,8 @@ def _priority(
     stored = priority_fee_window(connection, network_id, until - PRIORITY_WINDOW, until)
     medium = fees.value.medium.suggested_max_priority_fee_per_gas
     window = RankedFees(base_fee for _, base_fee in figures.recent)
-    readings = FeeReadings(fees.value.estimated_base_fee, None, window)
-    return weigh_fees(readings, PriorityReadings(medium, stored))
+    readings = BaseFeeReadings(fees.value.estimated_base_fee, None, window)
+    return measure_busyness(readings, PriorityFeeReadings(medium, stored))
 
 
 def _datum(dated: Dated[T] | None, period: timedelta) -> Datum[T] | None:

@@ -17,11 +17,11 @@ from typing import Final, NamedTuple
 from sqlalchemy import Connection, select
 
 from dashboard.domain.alignment import Fit, fits
-from dashboard.domain.fee_rollup import FeeSeries, SeenFee
+from dashboard.domain.fee_rollup import FeeSeries, TimedFee
 from dashboard.domain.quantity import NetworkId, Wei
 from dashboard.store.engine.upsert import insert_all_new
-from dashboard.store.fees.rollups import Arrival
-from dashboard.store.fees.save import ESTIMATED, judge
+from dashboard.store.fees.rollups import SavedFee
+from dashboard.store.fees.save import ESTIMATED, judge_busy
 from dashboard.store.schema import base_fee_histories, estimated_base_fees, suggested_gas_fees
 from dashboard.store.schema.columns import milliseconds_of, moment_of
 
@@ -56,7 +56,7 @@ class Timed(NamedTuple):
 
 def backfill(
     connection: Connection, network_id: NetworkId, answer: Answer, block_time: timedelta
-) -> dict[FeeSeries, list[Arrival]]:
+) -> dict[FeeSeries, list[SavedFee]]:
     """Keep the base fees of those blocks of a history that nobody saw.
 
     `base_fee_histories` still holds the answer before this one: what that told too is not told
@@ -75,7 +75,7 @@ def backfill(
         seen.append(Timed(answer.asked_at, answer.observed))
     placed = dict(_apart(unseen(told, seen, block_time), {each.at for each in seen}))
     base_fees = [(milliseconds_of(at), base_fee) for at, base_fee in placed.items()]
-    judged = judge(connection, network_id, base_fees)
+    judged = judge_busy(connection, network_id, base_fees)
     rows = [
         {"network_id": network_id, "at": at, "base_fee": placed[at], "is_busy": is_busy}
         for at, is_busy in zip(placed, judged, strict=True)
@@ -84,7 +84,7 @@ def backfill(
     kept = zip(base_fees, judged, strict=True)
     busy = [(at, Wei(is_busy)) for (at, _), is_busy in kept if is_busy is not None]
     return {
-        series: [Arrival(SeenFee(at, value, is_estimated=True)) for at, value in values]
+        series: [SavedFee(TimedFee(at, value, is_estimated=True)) for at, value in values]
         for series, values in zip(ESTIMATED, (base_fees, busy), strict=True)
     }
 

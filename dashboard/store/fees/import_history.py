@@ -10,15 +10,21 @@ from typing import Any, Final
 import numpy as np
 from sqlalchemy import Connection, Table, func, insert, or_, select
 
-from dashboard.domain.fee_rollup import MINUTE, FeeSeries, Level, SeenFee
+from dashboard.domain.fee_rollup import MINUTE, FeeSeries, RollupLevel, TimedFee
 from dashboard.domain.observation import GasObservation, GasSource
 from dashboard.domain.quantity import NetworkId
 from dashboard.store.engine.bulk import insert_many
 from dashboard.store.engine.leases import next_token
 from dashboard.store.fees.rollup_arrays import FeeArrays, Integers
-from dashboard.store.fees.rollups import Arrival, begins_between, roll_up_arrivals
-from dashboard.store.fees.save import MARKS, judge, mark_rows, rolled_up_of, suggested_row
-from dashboard.store.fees.stored_fees import SeriesOf
+from dashboard.store.fees.rollups import SavedFee, begins_between, update_rollups
+from dashboard.store.fees.save import (
+    PERCENTILES,
+    judge_busy,
+    percentile_rows,
+    rolled_up_of,
+    suggested_row,
+)
+from dashboard.store.fees.stored_fees import SeriesKey
 from dashboard.store.schema import (
     estimated_base_fees,
     fee_marks,
@@ -32,7 +38,7 @@ from dashboard.store.schema.columns import milliseconds_of, moment_of
 _DAYS_AT_ONCE: Final = 16
 
 
-def keep_gas_history(connection: Connection, observations: Sequence[GasObservation]) -> None:
+def import_gas_history(connection: Connection, observations: Sequence[GasObservation]) -> None:
     """Keep suggested fees, percentiles and thresholds; what is known already stays as it is.
 
     A minute is known as well of which only the roll-up is kept. Unlike what a poll saw just now
@@ -41,19 +47,19 @@ def keep_gas_history(connection: Connection, observations: Sequence[GasObservati
     next_token(connection)
     for network_id in sorted({each.network_id for each in observations}):
         of_network = [each for each in observations if each.network_id == network_id]
-        arrivals = defaultdict[FeeSeries, list[Arrival]](list)
-        marks = [mark for each in of_network for mark in mark_rows(each)]
-        for operation, series in MARKS.items():
+        arrivals = defaultdict[FeeSeries, list[SavedFee]](list)
+        marks = [mark for each in of_network for mark in percentile_rows(each)]
+        for operation, series in PERCENTILES.items():
             rows = [row for of_operation, row in marks if of_operation is operation]
-            of_mark = SeriesOf(network_id, series)
+            of_mark = SeriesKey(network_id, series)
             for at, row in _insert_unknown(connection, of_mark, fee_marks, rows).items():
-                arrivals[series].append(Arrival(SeenFee(at, row["fee"])))
+                arrivals[series].append(SavedFee(TimedFee(at, row["fee"])))
         fees = _beside_estimates(connection, network_id, of_network)
-        of_medium = SeriesOf(network_id, FeeSeries.MEDIUM_MAX_PRIORITY_FEE)
+        of_medium = SeriesKey(network_id, FeeSeries.MEDIUM_MAX_PRIORITY_FEE)
         for at, row in _insert_unknown(connection, of_medium, suggested_gas_fees, fees).items():
             for series, fee in rolled_up_of(row):
-                arrivals[series].append(Arrival(SeenFee(at, fee)))
-        roll_up_arrivals(connection, network_id, arrivals)
+                arrivals[series].append(SavedFee(TimedFee(at, fee)))
+        update_rollups(connection, network_id, arrivals)
 
 
 def _beside_estimates(
@@ -71,21 +77,21 @@ def _beside_estimates(
     estimated = set(map(milliseconds_of, connection.scalars(query)))
     rows = [row for row in rows if milliseconds_of(row["asked_at"]) not in estimated]
     fees = [(milliseconds_of(row["asked_at"]), row["estimated_base_fee"]) for row in rows]
-    for row, is_busy in zip(rows, judge(connection, network_id, fees), strict=True):
+    for row, is_busy in zip(rows, judge_busy(connection, network_id, fees), strict=True):
         row["is_busy"] = is_busy
     return rows
 
 
 def _insert_unknown(
-    connection: Connection, of: SeriesOf, table: Table, rows: Sequence[dict[str, Any]]
+    connection: Connection, of: SeriesKey, table: Table, rows: Sequence[dict[str, Any]]
 ) -> dict[int, dict[str, Any]]:
     """Insert those rows, all of one series, of whose time nothing is known; return them."""
     if not rows:
         return {}
     asked_at = table.c.asked_at
     times = [milliseconds_of(row["asked_at"]) for row in rows]
-    since = moment_of(Level.MINUTE.begin_of(min(times)))
-    until = moment_of(Level.MINUTE.begin_of(max(times)) + MINUTE - 1)
+    since = moment_of(RollupLevel.MINUTE.begin_of(min(times)))
+    until = moment_of(RollupLevel.MINUTE.begin_of(max(times)) + MINUTE - 1)
     alike = [
         column == rows[0][column.name] for column in table.primary_key if column is not asked_at
     ]
@@ -100,23 +106,23 @@ def _insert_unknown(
 
 
 def _forgotten(
-    connection: Connection, of: SeriesOf, times: Collection[int], known: Iterable[int]
+    connection: Connection, of: SeriesKey, times: Collection[int], known: Iterable[int]
 ) -> set[int]:
     """Return those of the times that lie in a minute or hour of which only roll-ups are kept."""
     since, until = (
-        Level.HOUR.begin_of(min(times)),
-        Level.HOUR.begin_of(max(times)) + Level.HOUR.length,
+        RollupLevel.HOUR.begin_of(min(times)),
+        RollupLevel.HOUR.begin_of(max(times)) + RollupLevel.HOUR.length,
     )
     minutes, hours = (
         set(begins_between(connection, of, level, since, until))
-        for level in (Level.MINUTE, Level.HOUR)
+        for level in (RollupLevel.MINUTE, RollupLevel.HOUR)
     )
-    hours -= {Level.HOUR.begin_of(minute) for minute in minutes}
-    minutes -= {Level.MINUTE.begin_of(at) for at in known}
+    hours -= {RollupLevel.HOUR.begin_of(minute) for minute in minutes}
+    minutes -= {RollupLevel.MINUTE.begin_of(at) for at in known}
     return {
         at
         for at in times
-        if Level.MINUTE.begin_of(at) in minutes or Level.HOUR.begin_of(at) in hours
+        if RollupLevel.MINUTE.begin_of(at) in minutes or RollupLevel.HOUR.begin_of(at) in hours
     }
 
 
@@ -143,7 +149,7 @@ def other_networks(connection: Connection, known: Sequence[NetworkId]) -> list[N
     return sorted(others)
 
 
-def keep_fee_history(
+def import_fee_years(
     connection: Connection, network_id: NetworkId, series: FeeSeries, at: Integers, fees: Integers
 ) -> None:
     """Roll up whole days of fees (wei) by time (milliseconds since the epoch, ascending).
@@ -153,21 +159,21 @@ def keep_fee_history(
     """
     if len(at) != len(fees) or (np.diff(at) <= 0).any() or (fees < 0).any():
         raise ValueError("a history has as many fees as times, which ascend, and none below zero")
-    of = SeriesOf(network_id, series)
+    of = SeriesKey(network_id, series)
     for begin, end in _unknown(connection, of, at):
         arrays = FeeArrays(at[begin:end], fees[begin:end])
-        for level in Level:
+        for level in RollupLevel:
             insert_many(connection, fee_rollups, arrays.rows(network_id, series, level))
 
 
-def _unknown(connection: Connection, of: SeriesOf, at: Integers) -> Iterator[tuple[int, int]]:
+def _unknown(connection: Connection, of: SeriesKey, at: Integers) -> Iterator[tuple[int, int]]:
     """Yield where in `at` stretches of days begin and end that are unknown, few days at a time."""
     if not len(at):
         return
-    begins = at - at % Level.DAY.length
+    begins = at - at % RollupLevel.DAY.length
     starts = np.flatnonzero(np.diff(begins, prepend=begins[0] - 1))
     days = begins[starts]
-    known = begins_between(connection, of, Level.DAY, int(days[0]), int(days[-1]) + 1)
+    known = begins_between(connection, of, RollupLevel.DAY, int(days[0]), int(days[-1]) + 1)
     is_known = np.isin(days, known)
     cuts = np.flatnonzero(np.diff(is_known, prepend=not is_known[0]))
     for first, last in zip(cuts, [*cuts[1:], len(days)], strict=True):

@@ -20,17 +20,17 @@ from typing import Final, NamedTuple
 from sqlalchemy import Connection
 
 from dashboard.domain.fee_percentiles import RankedFees, TimedFees
-from dashboard.domain.fee_rollup import FeeSeries, SeenFee
+from dashboard.domain.fee_rollup import FeeSeries, TimedFee
 from dashboard.domain.quantity import NetworkId
 from dashboard.store.engine.driver import read_rows
-from dashboard.store.fees.rollups import Arrival
+from dashboard.store.fees.rollups import SavedFee
 from dashboard.store.schema.columns import milliseconds_of
 
 _FAR: Final = 10
 """A window that moves by more than this part of its length is read anew: that costs less."""
 
 
-class _Place(NamedTuple):
+class _FeeColumn(NamedTuple):
     """Where the fees of a series stand."""
 
     table: str
@@ -38,13 +38,13 @@ class _Place(NamedTuple):
     fee: str
 
 
-_PLACES: Final = {
+_FEE_COLUMNS: Final = {
     FeeSeries.ESTIMATED_BASE_FEE: (
-        _Place("suggested_gas_fees", "asked_at", "estimated_base_fee"),
-        _Place("estimated_base_fees", "at", "base_fee"),
+        _FeeColumn("suggested_gas_fees", "asked_at", "estimated_base_fee"),
+        _FeeColumn("estimated_base_fees", "at", "base_fee"),
     ),
     FeeSeries.MEDIUM_MAX_PRIORITY_FEE: (
-        _Place("suggested_gas_fees", "asked_at", "medium_max_priority_fee"),
+        _FeeColumn("suggested_gas_fees", "asked_at", "medium_max_priority_fee"),
     ),
 }
 """What is estimated stands in the second place."""
@@ -55,7 +55,7 @@ _OLDEST: Final = (
 _SIGNS_OF: Final = "SELECT last_token, {} FROM installation"
 _SIGNS: Final = {
     series: _SIGNS_OF.format(", ".join(map(_OLDEST.format, places)))
-    for series, places in _PLACES.items()
+    for series, places in _FEE_COLUMNS.items()
 }
 _VALUES: Final = (
     "SELECT {0.at}, {0.fee} FROM {0.table} WHERE network_id = ? AND {0.at} BETWEEN ? AND ?"
@@ -89,10 +89,10 @@ class RollingFees:
         """
         until = milliseconds_of(now)
         since = until - self._length
-        values = [self._network_id, since, until] * len(_PLACES[self._series])
+        values = [self._network_id, since, until] * len(_FEE_COLUMNS[self._series])
         [(last_token, *oldest)] = read_rows(connection, _SIGNS[self._series], values)
         held = self._held
-        if held is not None and _can_move(held, since, until):
+        if held is not None and _can_advance(held, since, until):
             for part in held.parts:
                 part.move(since, until)
             if held.last_token == last_token and oldest == [each.first_at for each in held.parts]:
@@ -100,13 +100,13 @@ class RollingFees:
         self._held = held = self._read(connection, since, until, last_token)
         return held.ranked
 
-    def note(self, arrivals: Sequence[Arrival]) -> None:
+    def note(self, arrivals: Sequence[SavedFee]) -> None:
         """Take in what the transaction under way saved."""
         if self._held is None:
             return
         try:
-            for value, instead_of in arrivals:
-                _take_in(self._held, value, instead_of)
+            for value, replaced in arrivals:
+                _take_in(self._held, value, replaced)
         except ValueError:
             self.forget()
 
@@ -118,24 +118,24 @@ class RollingFees:
         """Read all, and as far ahead of `until`, for a clock that was set back since."""
         horizon, ranked = until + self._length, RankedFees()
         parts = []
-        for is_estimated, place in enumerate(_PLACES[self._series]):
+        for is_estimated, place in enumerate(_FEE_COLUMNS[self._series]):
             span = (self._network_id, since, horizon)
             rows = read_rows(connection, _VALUES.format(place), span)
-            values = [SeenFee(at, fee, bool(is_estimated)) for at, fee in rows]
+            values = [TimedFee(at, fee, bool(is_estimated)) for at, fee in rows]
             parts.append(TimedFees(ranked, values, since, until))
         return _Held(last_token, horizon, ranked, tuple(parts))
 
 
-def _take_in(held: _Held, value: SeenFee, instead_of: SeenFee | None) -> None:
+def _take_in(held: _Held, value: TimedFee, replaced: TimedFee | None) -> None:
     """Do so; ValueError where others may have changed what is stored around it."""
     if value.at > held.horizon:
         return
-    if instead_of is not None:
-        held.parts[instead_of.is_estimated].remove(instead_of)
+    if replaced is not None:
+        held.parts[replaced.is_estimated].remove(replaced)
     held.parts[value.is_estimated].add(value)
 
 
-def _can_move(held: _Held, since: int, until: int) -> bool:
+def _can_advance(held: _Held, since: int, until: int) -> bool:
     """Whether the time went on, and neither far nor beyond what is held."""
     part = held.parts[0]
     step = since - part.since
@@ -145,7 +145,7 @@ def _can_move(held: _Held, since: int, until: int) -> bool:
 class RecentFees:
     """What a worker concludes busyness from: base fees and medium priority fees of a network.
 
-    The bound moves with the ticks of the poll, and each transaction that saves fees is one `turn`.
+    The window moves with each poll. What saves fees is enclosed in `transaction`.
     """
 
     def __init__(
@@ -159,7 +159,7 @@ class RecentFees:
         )
 
     @contextmanager
-    def turn(self) -> Iterator[None]:
+    def transaction(self) -> Iterator[None]:
         """Enclose a transaction: unless this ends well, nothing of it is held."""
         with self._one_at_a_time:
             try:
@@ -169,7 +169,7 @@ class RecentFees:
                 self._priority_fees.forget()
                 raise
 
-    def note(self, arrivals: Mapping[FeeSeries, Sequence[Arrival]]) -> None:
+    def note(self, arrivals: Mapping[FeeSeries, Sequence[SavedFee]]) -> None:
         """Take in what the transaction under way saved."""
         self._base_fees.note(arrivals.get(FeeSeries.ESTIMATED_BASE_FEE, ()))
         self._priority_fees.note(arrivals.get(FeeSeries.MEDIUM_MAX_PRIORITY_FEE, ()))

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dashboard.domain.fee_histogram import PARTS, PARTS_BITS
-from dashboard.domain.fee_rollup import Level
+from dashboard.domain.fee_rollup import RollupLevel
 from dashboard.store.engine.driver import Row
 
 Integers: TypeAlias = npt.NDArray[np.int64]
@@ -41,7 +41,7 @@ class FeeArrays:
         self._fees = fees
         self._parts = _parts(fees)
 
-    def rows(self, network_id: int, series: int, level: Level) -> list[tuple[Any, ...]]:
+    def rows(self, network_id: int, series: int, level: RollupLevel) -> list[tuple[Any, ...]]:
         """Return each roll-up as a row with all columns, oldest first."""
         begins = self._at - self._at % level.length
         starts = np.flatnonzero(np.diff(begins, prepend=begins[0] - 1))
@@ -88,7 +88,7 @@ class FeeArrays:
 
 
 @dataclass(frozen=True, slots=True)
-class Counted:
+class HistogramColumns:
     """Histograms of many stretches in one: those of one stretch stand from its start on."""
 
     starts: Integers
@@ -128,14 +128,14 @@ def _lay(octets: npt.NDArray[np.uint8], places: Integers, numbers: Integers, wid
         octets[places + octet] = numbers >> 8 * octet & 0xFF
 
 
-def _count(parts: Integers, starts: Integers) -> Counted:
+def _count(parts: Integers, starts: Integers) -> HistogramColumns:
     """Count how often each part occurs in each stretch."""
     stretch = np.repeat(np.arange(len(starts)), np.diff(starts, append=len(parts)))
     keys = np.sort(stretch << _PART_BITS | parts)
     firsts = np.flatnonzero(np.diff(keys, prepend=keys[0] - 1))
     found = keys[firsts]
     stretches = found >> _PART_BITS
-    return Counted(
+    return HistogramColumns(
         starts=np.flatnonzero(np.diff(stretches, prepend=-1)),
         parts=found & _MOST_PARTS - 1,
         counts=np.diff(firsts, append=len(keys)),
@@ -161,7 +161,7 @@ def _middles(parts: Integers) -> Integers:
 class RollupArrays:
     """Roll-ups of one series and level as rows with all columns, oldest first."""
 
-    def __init__(self, level: Level, rows: Sequence[Row]) -> None:
+    def __init__(self, level: RollupLevel, rows: Sequence[Row]) -> None:
         """Take rows; there must be one."""
         columns = list(zip(*rows, strict=True))
         self._level = level
@@ -210,7 +210,7 @@ class RollupArrays:
         alone = self.begins[~mine] if keeps_all else self.begins[:0]
         return np.concatenate([lacking, self.begins[mine][differs], alone])
 
-    def rolled_up(self, level: Level) -> Self:
+    def rolled_up(self, level: RollupLevel) -> Self:
         """Roll up to a longer level, but for percentiles."""
         begins = self.begins - self.begins % level.length
         starts = np.flatnonzero(np.diff(begins, prepend=begins[0] - 1))
@@ -287,7 +287,7 @@ class Histograms:
         found = np.zeros(many, np.int64)
         if len(self.owners):
             starts = np.flatnonzero(np.diff(self.owners, prepend=-1))
-            told = Counted(starts, self.parts, self.counts)
+            told = HistogramColumns(starts, self.parts, self.counts)
             found[self.owners[starts]] = told.quantile(percent)
         return found
 

@@ -8,14 +8,14 @@ from typing import Any, Final
 
 from sqlalchemy import Connection, RowMapping, Table, select
 
-from dashboard.domain.fee_rollup import FeeSeries, SeenFee
+from dashboard.domain.fee_rollup import FeeSeries, TimedFee
 from dashboard.domain.gas import FeeSuggestion, SuggestedGasFees
 from dashboard.domain.observation import GasObservation, GasSource, Operation
 from dashboard.domain.quantity import NetworkId, Wei
 from dashboard.store.engine.driver import read_rows
 from dashboard.store.engine.upsert import insert_new, put
-from dashboard.store.fees.rollups import Arrival, Arrivals, last_before
-from dashboard.store.fees.stored_fees import SeriesOf, fee_values, last_mark_before
+from dashboard.store.fees.rollups import SavedFee, SavedFees, last_before
+from dashboard.store.fees.stored_fees import SeriesKey, fee_values, last_percentile_before
 from dashboard.store.schema import fee_marks, suggested_gas_fees
 from dashboard.store.schema.columns import milliseconds_of
 
@@ -33,7 +33,7 @@ _FORGET_ESTIMATE: Final = (
     "DELETE FROM estimated_base_fees WHERE network_id = ? AND at = ? RETURNING base_fee, is_busy"
 )
 
-MARKS: Final = {
+PERCENTILES: Final = {
     Operation.BASE_FEE_PERCENTILE: FeeSeries.BASE_FEE_PERCENTILE,
     Operation.BUSY_THRESHOLD: FeeSeries.BUSY_THRESHOLD,
 }
@@ -48,8 +48,8 @@ _AS_THEY_ARE: Final = (
 )
 
 
-def keep_suggested_fees(
-    connection: Connection, observation: GasObservation, arrivals: Arrivals
+def save_suggested_fees(
+    connection: Connection, observation: GasObservation, arrivals: SavedFees
 ) -> None:
     """Keep the suggested fees of an observation, if any; add what that is for roll-ups.
 
@@ -59,16 +59,16 @@ def keep_suggested_fees(
     if row is None:
         return
     network_id, at = observation.network_id, milliseconds_of(observation.asked_at)
-    [row["is_busy"]] = judge(connection, network_id, [(at, row["estimated_base_fee"])])
+    [row["is_busy"]] = judge_busy(connection, network_id, [(at, row["estimated_base_fee"])])
     is_kept, held = _keep(connection, suggested_gas_fees, row)
     if not is_kept:
         return
     if held is None:
         replaced = _forget_estimate(connection, network_id, at)
     else:
-        replaced = {series: SeenFee(at, fee) for series, fee in rolled_up_of(held)}
+        replaced = {series: TimedFee(at, fee) for series, fee in rolled_up_of(held)}
     for series, fee in rolled_up_of(row):
-        arrivals[series].append(Arrival(SeenFee(at, fee), replaced.get(series)))
+        arrivals[series].append(SavedFee(TimedFee(at, fee), replaced.get(series)))
 
 
 def rolled_up_of(row: Mapping[str, Any] | RowMapping) -> Iterator[tuple[FeeSeries, Wei]]:
@@ -79,14 +79,16 @@ def rolled_up_of(row: Mapping[str, Any] | RowMapping) -> Iterator[tuple[FeeSerie
             yield series, fee
 
 
-def keep_marks(connection: Connection, observation: GasObservation, arrivals: Arrivals) -> None:
+def save_percentiles(
+    connection: Connection, observation: GasObservation, arrivals: SavedFees
+) -> None:
     """Keep percentile and threshold of an observation, if any; add what that is for roll-ups."""
     at = milliseconds_of(observation.asked_at)
-    for operation, row in mark_rows(observation):
+    for operation, row in percentile_rows(observation):
         is_kept, held = _keep(connection, fee_marks, row)
         if is_kept:
-            instead_of = None if held is None else SeenFee(at, held["fee"])
-            arrivals[MARKS[operation]].append(Arrival(SeenFee(at, row["fee"]), instead_of))
+            replaced = None if held is None else TimedFee(at, held["fee"])
+            arrivals[PERCENTILES[operation]].append(SavedFee(TimedFee(at, row["fee"]), replaced))
 
 
 def suggested_row(observation: GasObservation) -> dict[str, Any] | None:
@@ -97,11 +99,11 @@ def suggested_row(observation: GasObservation) -> dict[str, Any] | None:
         "network_id": observation.network_id,
         "asked_at": observation.asked_at,
         "source": observation.source_of(Operation.SUGGESTED_GAS_FEES),
-        **row_of_fees(observation.suggested_gas_fees),
+        **row_of_suggested_fees(observation.suggested_gas_fees),
     }
 
 
-def mark_rows(observation: GasObservation) -> Iterator[tuple[Operation, dict[str, Any]]]:
+def percentile_rows(observation: GasObservation) -> Iterator[tuple[Operation, dict[str, Any]]]:
     """Lay percentile and threshold of an observation out as rows."""
     marks: dict[Operation, Wei | None] = {
         Operation.BASE_FEE_PERCENTILE: observation.base_fee_percentile,
@@ -137,18 +139,18 @@ def _keep(
 
 def _forget_estimate(
     connection: Connection, network_id: NetworkId, at: int
-) -> dict[FeeSeries, SeenFee]:
+) -> dict[FeeSeries, TimedFee]:
     """Forget the base fee that was only estimated to be of this moment; return what it told."""
     for values in read_rows(connection, _FORGET_ESTIMATE, (network_id, at)):
         return {
-            series: SeenFee(at, value, is_estimated=True)
+            series: TimedFee(at, value, is_estimated=True)
             for series, value in zip(ESTIMATED, values, strict=True)
             if value is not None
         }
     return {}
 
 
-def judge(
+def judge_busy(
     connection: Connection, network_id: NetworkId, base_fees: Sequence[tuple[int, Wei]]
 ) -> list[int | None]:
     """Return 1 for each base fee above its threshold and 0 for the others, by time (milliseconds).
@@ -158,7 +160,7 @@ def judge(
     """
     if not base_fees:
         return []
-    of = SeriesOf(network_id, FeeSeries.BUSY_THRESHOLD)
+    of = SeriesKey(network_id, FeeSeries.BUSY_THRESHOLD)
     times = [at for at, _ in base_fees]
     first, last = min(times) + 1, max(times) + 1
     thresholds = [] if first == last else fee_values(connection, of, first, last)
@@ -173,13 +175,13 @@ def judge(
     ]
 
 
-def _last_before(connection: Connection, of: SeriesOf, at: int) -> SeenFee | None:
+def _last_before(connection: Connection, of: SeriesKey, at: int) -> TimedFee | None:
     """Return the last threshold from before a time; roll-ups know those that are kept no longer."""
-    found = last_mark_before(connection, of, at)
+    found = last_percentile_before(connection, of, at)
     return last_before(connection, of, at) if found is None else found
 
 
-def row_of_fees(fees: SuggestedGasFees) -> dict[str, Any]:
+def row_of_suggested_fees(fees: SuggestedGasFees) -> dict[str, Any]:
     """Lay the values out as columns."""
     row = {name: getattr(fees, name) for name in _AS_THEY_ARE}
     for level, suggestion in (("low", fees.low), ("medium", fees.medium), ("high", fees.high)):
@@ -198,7 +200,7 @@ def row_of_fees(fees: SuggestedGasFees) -> dict[str, Any]:
     return row
 
 
-def fees_of_row(row: RowMapping) -> SuggestedGasFees:
+def suggested_fees_of_row(row: RowMapping) -> SuggestedGasFees:
     """Read the columns back."""
     return SuggestedGasFees(
         low=_suggestion(row, "low"),

@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 
 from sqlalchemy import Connection
 
-from dashboard.domain.fee_rollup import FeeRollup, FeeSeries, Level, SeenFee
+from dashboard.domain.fee_rollup import FeeRollup, FeeSeries, RollupLevel, TimedFee
 from dashboard.domain.observation import Operation
 from dashboard.domain.quantity import NetworkId
 from dashboard.store.engine.driver import Row
@@ -31,17 +31,22 @@ from dashboard.store.fees.rollups import (
     summaries_between,
     summary_of,
 )
-from dashboard.store.fees.save import MARKS
-from dashboard.store.fees.steps import FeeMarks, FeeSteps, merge_steps
-from dashboard.store.fees.stored_fees import SeriesOf, fee_values, first_value_at, last_mark_before
+from dashboard.store.fees.save import PERCENTILES
+from dashboard.store.fees.steps import FeePercentiles, FeeSteps, merge_steps
+from dashboard.store.fees.stored_fees import (
+    SeriesKey,
+    fee_values,
+    first_value_at,
+    last_percentile_before,
+)
 from dashboard.store.schema.columns import milliseconds_of, moment_of
 
 MOST_ROWS: Final = 4400
 """Rows read for a series: three days of minutes, half a year of hours, or twelve years of days."""
-_FINER: Final = {Level.HOUR: Level.MINUTE, Level.DAY: Level.HOUR}
+_FINER: Final = {RollupLevel.HOUR: RollupLevel.MINUTE, RollupLevel.DAY: RollupLevel.HOUR}
 
 
-class Between(NamedTuple):
+class ChartRange(NamedTuple):
     """The time that a series covers, both ends included, and the length of its steps."""
 
     since: datetime
@@ -49,9 +54,9 @@ class Between(NamedTuple):
     step: timedelta
 
     @property
-    def reach(self) -> Reach:
+    def window(self) -> SeriesWindow:
         """The same in milliseconds."""
-        return Reach(milliseconds_of(self.since), milliseconds_of(self.until) + 1)
+        return SeriesWindow(milliseconds_of(self.since), milliseconds_of(self.until) + 1)
 
     @property
     def length(self) -> int:
@@ -60,94 +65,100 @@ class Between(NamedTuple):
 
 
 def fee_steps(
-    connection: Connection, network_id: NetworkId, series: FeeSeries, between: Between
+    connection: Connection, network_id: NetworkId, series: FeeSeries, between: ChartRange
 ) -> FeeSteps:
     """Return what was seen of a fee, oldest first; steps in which nothing was seen are left out."""
-    of, reach, length = SeriesOf(network_id, series), between.reach, between.length
-    level = level_for(connection, of, reach, length)
+    of, window, length = SeriesKey(network_id, series), between.window, between.length
+    level = level_for(connection, of, window, length)
     if level is None:
-        values = fee_values(connection, of, *reach, limit=MOST_ROWS + 1)
+        values = fee_values(connection, of, *window, limit=MOST_ROWS + 1)
         if len(values) <= MOST_ROWS:  # else they come more often than once a second
             steps = groupby(values, lambda value: value.at // length)
             return FeeSteps.of(summary_of(FeeRollup.of_all(some)) for _, some in steps)
-        level = coarsen(reach, Level.MINUTE)
+        level = coarsen(window, RollupLevel.MINUTE)
     length = whole_steps(level, length)
-    opened = partial(_inside, connection, of, level, reach)
+    opened = partial(_inside, connection, of, level, window)
     if level.length == length:
-        found = summaries_between(connection, of, level, level.begin_of(reach.since), reach.until)
-        return FeeSteps.of(_within(found, reach, summary_of, opened))
-    found = parts_between(connection, of, level, level.begin_of(reach.since), reach.until)
-    return merge_steps(list(_within(found, reach, part_of, opened)), length)
+        found = summaries_between(connection, of, level, level.begin_of(window.since), window.until)
+        return FeeSteps.of(_within(found, window, summary_of, opened))
+    found = parts_between(connection, of, level, level.begin_of(window.since), window.until)
+    return merge_steps(list(_within(found, window, part_of, opened)), length)
 
 
-def fee_mark_steps(
-    connection: Connection, network_id: NetworkId, operation: Operation, between: Between
-) -> FeeMarks:
+def percentile_steps(
+    connection: Connection, network_id: NetworkId, operation: Operation, between: ChartRange
+) -> FeePercentiles:
     """Return the last percentile or threshold of each step, oldest first.
 
     The first one may be older than the time asked for: it still held when that began.
     """
-    of, reach, length = SeriesOf(network_id, MARKS[operation]), between.reach, between.length
-    level = level_for(connection, of, reach, length)
+    of, window, length = (
+        SeriesKey(network_id, PERCENTILES[operation]),
+        between.window,
+        between.length,
+    )
+    level = level_for(connection, of, window, length)
     marks: Sequence[Row] = ()
     if level is None:
-        marks = fee_values(connection, of, *reach, limit=MOST_ROWS + 1)
+        marks = fee_values(connection, of, *window, limit=MOST_ROWS + 1)
         if len(marks) > MOST_ROWS:
-            level = coarsen(reach, Level.MINUTE)
+            level = coarsen(window, RollupLevel.MINUTE)
     if level is not None:
         length = whole_steps(level, length)
-        marks = _lasts_in(connection, of, level, reach)
+        marks = _lasts_in(connection, of, level, window)
     last_of_each = {mark[0] // length: mark for mark in marks}
-    before = _last_before(connection, of, reach.since)
-    return FeeMarks.of([*([] if before is None else [before]), *last_of_each.values()])
+    before = _last_before(connection, of, window.since)
+    return FeePercentiles.of([*([] if before is None else [before]), *last_of_each.values()])
 
 
 def first_seen_at(connection: Connection, network_id: NetworkId) -> datetime | None:
     """Return the time of the oldest base fee of a network of which anything is kept."""
-    found = first_at(connection, SeriesOf(network_id, FeeSeries.ESTIMATED_BASE_FEE))
+    found = first_at(connection, SeriesKey(network_id, FeeSeries.ESTIMATED_BASE_FEE))
     return None if found is None else moment_of(found)
 
 
-def _last_before(connection: Connection, of: SeriesOf, at: int) -> SeenFee | None:
-    found = (last_before(connection, of, at), last_mark_before(connection, of, at))
+def _last_before(connection: Connection, of: SeriesKey, at: int) -> TimedFee | None:
+    found = (last_before(connection, of, at), last_percentile_before(connection, of, at))
     return max((each for each in found if each is not None), default=None)
 
 
 def _within(
     rows: Iterable[Row],
-    reach: Reach,
+    window: SeriesWindow,
     laid_out: Callable[[FeeRollup], Row],
     opened: Callable[[int], FeeRollup | None],
 ) -> Iterator[Row]:
     """Yield what roll-ups tell of a stretch; only those that its ends cut are opened."""
     for row in rows:
-        if reach.since <= row[0] and row[1] < reach.until:
+        if window.since <= row[0] and row[1] < window.until:
             yield row
         elif (inside := opened(row[0])) is not None:
             yield laid_out(inside)
 
 
-def _lasts_in(connection: Connection, of: SeriesOf, level: Level, reach: Reach) -> list[Row]:
+def _lasts_in(
+    connection: Connection, of: SeriesKey, level: RollupLevel, window: SeriesWindow
+) -> list[Row]:
     """Return the last value in each roll-up of a stretch; only one that its end cuts is opened."""
-    found = lasts_between(connection, of, level, level.begin_of(reach.since), reach.until)
-    lasts = [mark for mark in found if mark[0] >= reach.since]
-    if lasts and lasts[-1][0] >= reach.until:
-        inside = _inside(connection, of, level, reach, lasts.pop()[0])
+    found = lasts_between(connection, of, level, level.begin_of(window.since), window.until)
+    lasts = [mark for mark in found if mark[0] >= window.since]
+    if lasts and lasts[-1][0] >= window.until:
+        inside = _inside(connection, of, level, window, lasts.pop()[0])
         if inside is not None:
             lasts.append((inside.last_at, inside.last))
     return lasts
 
 
 def _inside(
-    connection: Connection, of: SeriesOf, level: Level, reach: Reach, at: int
+    connection: Connection, of: SeriesKey, level: RollupLevel, window: SeriesWindow, at: int
 ) -> FeeRollup | None:
     """Open the roll-up of a time, and return what of it was seen in a stretch, None for nothing."""
     begins_at = level.begin_of(at)
     [whole] = rollups_between(connection, of, level, begins_at, begins_at + 1).values()
-    return cut(connection, of, level, (begins_at, whole), reach)
+    return cut(connection, of, level, (begins_at, whole), window)
 
 
-class Reach(NamedTuple):
+class SeriesWindow(NamedTuple):
     """A stretch of time in milliseconds: from `since` to before `until`."""
 
     since: int
@@ -162,54 +173,56 @@ class Reach(NamedTuple):
         return self.since <= rollup.last_at and rollup.first_at < self.until
 
 
-def level_for(connection: Connection, of: SeriesOf, reach: Reach, step: int) -> Level | None:
+def level_for(
+    connection: Connection, of: SeriesKey, window: SeriesWindow, step: int
+) -> RollupLevel | None:
     """Return the level that makes up steps with few rows, None where single values do.
 
     It is longer than the step where the stretch has too many of what would fit, or where the
     stretch begins before the time from which on these are kept.
     """
-    level = fitting_level(reach, step)
-    if level in {Level.HOUR, Level.DAY}:
+    level = fitting_level(window, step)
+    if level in {RollupLevel.HOUR, RollupLevel.DAY}:
         return level
-    since = max(reach.since, first_at(connection, of) or 0)
+    since = max(window.since, first_at(connection, of) or 0)
     if level is None:
         kept_since = first_value_at(connection, of)
         if kept_since is not None and kept_since <= since:
             return None
-        level = coarsen(reach, Level.MINUTE)
-    if level is Level.MINUTE:
-        minutes_since = first_begin(connection, of, Level.MINUTE)
-        if minutes_since is None or Level.MINUTE.begin_of(since) < minutes_since:
-            return coarsen(reach, Level.HOUR)
+        level = coarsen(window, RollupLevel.MINUTE)
+    if level is RollupLevel.MINUTE:
+        minutes_since = first_begin(connection, of, RollupLevel.MINUTE)
+        if minutes_since is None or RollupLevel.MINUTE.begin_of(since) < minutes_since:
+            return coarsen(window, RollupLevel.HOUR)
     return level
 
 
-def fitting_level(reach: Reach, step: int) -> Level | None:
+def fitting_level(window: SeriesWindow, step: int) -> RollupLevel | None:
     """Return the level that makes up steps with few rows, None for a step below a minute."""
-    fitting = [level for level in Level if step % level.length == 0]
-    if not fitting and step < Level.MINUTE.length:
+    fitting = [level for level in RollupLevel if step % level.length == 0]
+    if not fitting and step < RollupLevel.MINUTE.length:
         return None
-    return coarsen(reach, fitting[-1] if fitting else Level.MINUTE)
+    return coarsen(window, fitting[-1] if fitting else RollupLevel.MINUTE)
 
 
-def whole_steps(level: Level, step: int) -> int:
+def whole_steps(level: RollupLevel, step: int) -> int:
     """Return the length of a step that whole roll-ups make up: the one given, or the next."""
     return -(-step // level.length) * level.length
 
 
-def coarsen(reach: Reach, level: Level) -> Level:
+def coarsen(window: SeriesWindow, level: RollupLevel) -> RollupLevel:
     """Return the level, or the next longer one of which the stretch has few enough."""
-    stretch = reach.until - reach.since
-    few = (each for each in Level if each >= level and stretch <= MOST_ROWS * each.length)
-    return next(few, Level.DAY)
+    stretch = window.until - window.since
+    few = (each for each in RollupLevel if each >= level and stretch <= MOST_ROWS * each.length)
+    return next(few, RollupLevel.DAY)
 
 
 def cut(
     connection: Connection,
-    of: SeriesOf,
-    level: Level,
+    of: SeriesKey,
+    level: RollupLevel,
     rollup_at: tuple[int, FeeRollup],
-    reach: Reach,
+    window: SeriesWindow,
 ) -> FeeRollup | None:
     """Return what of a roll-up was seen in a stretch, None for nothing.
 
@@ -217,19 +230,19 @@ def cut(
     the roll-up stays whole.
     """
     begins_at, rollup = rollup_at
-    if reach.holds(rollup) or not reach.meets(rollup):
-        return rollup if reach.holds(rollup) else None
+    if window.holds(rollup) or not window.meets(rollup):
+        return rollup if window.holds(rollup) else None
     end, parts = begins_at + level.length, list[FeeRollup]()
-    if level is Level.MINUTE:
+    if level is RollupLevel.MINUTE:
         values = fee_values(connection, of, begins_at, end)
         parts = [FeeRollup.of(each) for each in values]
         if len(parts) != rollup.seen:
             return rollup
-        parts = [each for each in parts if reach.holds(each)]
+        parts = [each for each in parts if window.holds(each)]
     else:
         finer = rollups_between(connection, of, _FINER[level], begins_at, end)
         if sum(each.seen for each in finer.values()) != rollup.seen:
             return rollup
-        found = (cut(connection, of, _FINER[level], each, reach) for each in finer.items())
+        found = (cut(connection, of, _FINER[level], each, window) for each in finer.items())
         parts = [each for each in found if each is not None]
     return FeeRollup.of_parts(parts) if parts else None

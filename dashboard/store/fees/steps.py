@@ -97,7 +97,7 @@ class FeeSteps:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class FeeMarks:
+class FeePercentiles:
     """Percentiles or thresholds as they were asked for, oldest first."""
 
     asked_at: Integers

@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 from sqlalchemy import Connection, Select, select
 
 from dashboard.domain.fee_percentiles import RankedFees
-from dashboard.domain.fee_rollup import FeeSeries, SeenFee
+from dashboard.domain.fee_rollup import FeeSeries, TimedFee
 from dashboard.domain.observation import GasSource, Operation
 from dashboard.domain.quantity import NetworkId
 from dashboard.store.engine.driver import read_rows
@@ -77,7 +77,7 @@ _PRIORITY_FEES: Final = (
 )
 
 
-class SeriesOf(NamedTuple):
+class SeriesKey(NamedTuple):
     """One fee of one network."""
 
     network_id: NetworkId
@@ -85,28 +85,28 @@ class SeriesOf(NamedTuple):
 
 
 def fee_values(
-    connection: Connection, of: SeriesOf, since: int, until: int, limit: int = _ALL
-) -> list[SeenFee]:
+    connection: Connection, of: SeriesKey, since: int, until: int, limit: int = _ALL
+) -> list[TimedFee]:
     """Return what was seen from `since` to before `until` (milliseconds), oldest first.
 
     Of one moment, what is estimated comes first.
     """
     values: list[Any] = [of.network_id, since, until] * len(_PARTS[of.series])
     return [
-        SeenFee(at, fee, is_estimated < 0)
+        TimedFee(at, fee, is_estimated < 0)
         for at, fee, is_estimated in read_rows(connection, _QUERIES[of.series], [*values, limit])
     ]
 
 
-def last_mark_before(connection: Connection, of: SeriesOf, at: int) -> SeenFee | None:
+def last_percentile_before(connection: Connection, of: SeriesKey, at: int) -> TimedFee | None:
     """Return the last percentile or threshold from before a time, as far as it is kept."""
     values = (of.network_id, str(_OPERATIONS[of.series]), at)
     for asked_at, fee in read_rows(connection, _LAST, values):
-        return SeenFee(asked_at, fee)
+        return TimedFee(asked_at, fee)
     return None
 
 
-def first_value_at(connection: Connection, of: SeriesOf, since: int = -_ALL) -> int | None:
+def first_value_at(connection: Connection, of: SeriesKey, since: int = -_ALL) -> int | None:
     """Return the time of the oldest single value that is kept from a time on."""
     values = [of.network_id, since] * len(_FIRSTS[of.series])
     found = read_rows(connection, " UNION ALL ".join(_FIRSTS[of.series]), values)
@@ -133,7 +133,7 @@ def fees_answered_at(
     return _newest(connection, query)
 
 
-def mark_answered_by_api_at(
+def percentile_answered_by_api_at(
     connection: Connection, network_id: NetworkId, now: datetime
 ) -> datetime | None:
     """Return when one of the two was told last by who is asked first, not by a node instead.

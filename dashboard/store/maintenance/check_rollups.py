@@ -8,10 +8,10 @@ from typing import Final, NamedTuple
 
 from sqlalchemy import Connection
 
-from dashboard.domain.fee_rollup import FeeRollup, Level, RolledUp
+from dashboard.domain.fee_rollup import FeeRollup, RolledUp, RollupLevel
 from dashboard.store.engine.driver import Row
 from dashboard.store.fees.rollups import rollup_of_whole, row_of, rows_between
-from dashboard.store.fees.stored_fees import SeriesOf, fee_values
+from dashboard.store.fees.stored_fees import SeriesKey, fee_values
 from dashboard.store.schema import fee_rollups
 
 _NAMES: Final = [column.name for column in fee_rollups.columns]
@@ -21,49 +21,51 @@ _BEGIN, _SEEN, _TOTAL, _HISTOGRAM = map(_NAMES.index, ("begins_at", "seen", "tot
 class Judged(NamedTuple):
     """A roll-up that is wrong, why, and the row that takes its place where that is known."""
 
-    level: Level
+    level: RollupLevel
     begins_at: int
     trouble: str
     made: Row | None
 
 
-def judge_hour(connection: Connection, of: SeriesOf, hour: int) -> list[Judged]:
+def judge_hour(connection: Connection, of: SeriesKey, hour: int) -> list[Judged]:
     """Return what is wrong of an hour's minutes, and of itself once they are right."""
-    until = hour + Level.HOUR.length
-    held = {row[_BEGIN]: row for row in rows_between(connection, of, Level.MINUTE, hour, until)}
+    until = hour + RollupLevel.HOUR.length
+    held = {
+        row[_BEGIN]: row for row in rows_between(connection, of, RollupLevel.MINUTE, hour, until)
+    }
     values = fee_values(connection, of, hour, until)
     stored = {
         minute: FeeRollup.of_all(some)
-        for minute, some in groupby(values, lambda value: Level.MINUTE.begin_of(value.at))
+        for minute, some in groupby(values, lambda value: RollupLevel.MINUTE.begin_of(value.at))
     }
-    rows = rows_between(connection, of, Level.HOUR, hour, until)
+    rows = rows_between(connection, of, RollupLevel.HOUR, hour, until)
     judged = []
     for minute in sorted(held):
-        found = _judge(of, Level.MINUTE, minute, held[minute], stored.get(minute))
+        found = _judge(of, RollupLevel.MINUTE, minute, held[minute], stored.get(minute))
         if found is not None:
             judged.append(found)
             held[minute] = found.made or held[minute]
     lacking = {minute: stored[minute] for minute in sorted(stored.keys() - held.keys())}
     if lacking and _is_owed(rows, held, lacking):
         for minute, made in lacking.items():
-            held[minute] = row_of(of, RolledUp(Level.MINUTE, minute, made))
-            judged.append(Judged(Level.MINUTE, minute, "it is not there", held[minute]))
-    return [*judged, *_judge_whole(of, (Level.HOUR, hour), rows, held)]
+            held[minute] = row_of(of, RolledUp(RollupLevel.MINUTE, minute, made))
+            judged.append(Judged(RollupLevel.MINUTE, minute, "it is not there", held[minute]))
+    return [*judged, *_judge_whole(of, (RollupLevel.HOUR, hour), rows, held)]
 
 
-def judge_day(connection: Connection, of: SeriesOf, day: int) -> list[Judged]:
+def judge_day(connection: Connection, of: SeriesKey, day: int) -> list[Judged]:
     """Return what is wrong of a day, once its hours are right; these are kept for good."""
-    until = day + Level.DAY.length
-    hours = {row[_BEGIN]: row for row in rows_between(connection, of, Level.HOUR, day, until)}
+    until = day + RollupLevel.DAY.length
+    hours = {row[_BEGIN]: row for row in rows_between(connection, of, RollupLevel.HOUR, day, until)}
     for hour, row in hours.items():
-        if _contradiction(Level.HOUR, row, _rollup(row)) is not None:
+        if _contradiction(RollupLevel.HOUR, row, _rollup(row)) is not None:
             for each in judge_hour(connection, of, hour):
-                if each.level is Level.HOUR and each.made is not None:
+                if each.level is RollupLevel.HOUR and each.made is not None:
                     hours[hour] = each.made
-    rows = rows_between(connection, of, Level.DAY, day, until)
-    found = _judge_whole(of, (Level.DAY, day), rows, hours)
+    rows = rows_between(connection, of, RollupLevel.DAY, day, until)
+    found = _judge_whole(of, (RollupLevel.DAY, day), rows, hours)
     if rows and not found and sum(row[_SEEN] for row in hours.values()) != rows[0][_SEEN]:
-        return [Judged(Level.DAY, day, "hours of it are not there", None)]
+        return [Judged(RollupLevel.DAY, day, "hours of it are not there", None)]
     return found
 
 
@@ -77,7 +79,7 @@ def _is_owed(rows: list[Row], held: Mapping[int, Row], lacking: Mapping[int, Fee
 
 
 def _judge_whole(
-    of: SeriesOf, which: tuple[Level, int], rows: list[Row], held: Mapping[int, Row]
+    of: SeriesKey, which: tuple[RollupLevel, int], rows: list[Row], held: Mapping[int, Row]
 ) -> list[Judged]:
     parts = [_rollup(held[each]) for each in sorted(held)]
     readable = [each for each in parts if each is not None]
@@ -93,7 +95,7 @@ def _judge_whole(
 
 
 def _judge(
-    of: SeriesOf, level: Level, begins_at: int, held: Row, made: FeeRollup | None
+    of: SeriesKey, level: RollupLevel, begins_at: int, held: Row, made: FeeRollup | None
 ) -> Judged | None:
     """Judge a row by what is left of its parts; they are all of them where they are as many."""
     rollup = _rollup(held)
@@ -113,7 +115,7 @@ def _judge(
     return None
 
 
-def _contradiction(level: Level, held: Row, rollup: FeeRollup | None) -> str | None:
+def _contradiction(level: RollupLevel, held: Row, rollup: FeeRollup | None) -> str | None:
     """Say how a row contradicts itself, if it does."""
     if rollup is None:
         return "its histogram cannot be read"

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from sqlalchemy import Column, Connection, Table, delete, select
 
-from dashboard.domain.fee_rollup import Level
+from dashboard.domain.fee_rollup import RollupLevel
 from dashboard.store.engine.batching import Pace
 from dashboard.store.engine.engine import Store
 from dashboard.store.engine.keyset_scan import beyond
@@ -33,7 +33,7 @@ def forget_fees(store: Store, before: datetime, pace: Pace) -> Iterator[int]:
 def forget_fee_minutes(store: Store, before: datetime, pace: Pace) -> Iterator[int]:
     """Forget roll-ups of minutes before a whole hour; those of hours and days stay for good."""
     for places in _series_of(store, fee_rollups):
-        if places[-1] == Level.MINUTE:
+        if places[-1] == RollupLevel.MINUTE:
             yield from _forget(store, fee_rollups, places, milliseconds_of(before), pace)
 
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dashboard.detect.holding import ConditionRules, HoldRule, Sight, conclude
+from dashboard.detect.holding import ConditionRules, HoldRule, Reading, conclude
 from dashboard.domain.condition import Condition, State, Subject, SubjectKind, Transition
 from dashboard.domain.grounds import FeeGrounds, Signal
 from dashboard.domain.quantity import Wei
@@ -23,10 +23,10 @@ CALM = Condition(State.CALM, A_MOMENT)
 BUSY = Condition(State.BUSY, A_MOMENT)
 
 
-def seen(after: float, *, is_trouble: bool, since: float | None = None) -> Sight:
+def seen(after: float, *, is_trouble: bool, since: float | None = None) -> Reading:
     """Return what was seen so many seconds after `A_MOMENT`."""
     began = None if since is None else A_MOMENT + seconds(since)
-    return Sight(is_trouble, A_MOMENT + seconds(after), began, GROUNDS)
+    return Reading(is_trouble, A_MOMENT + seconds(after), began, GROUNDS)
 
 
 def pending(state: State, since: float) -> Condition:
@@ -132,7 +132,7 @@ def test_beginning_after_the_sight_itself_does_not_hinder_the_waiting() -> None:
 )
 def test_each_kind_has_a_state_for_trouble_and_a_rule(kind: SubjectKind, opened: State) -> None:
     rules = ConditionRules()
-    sight = Sight(is_trouble=True, at=A_MOMENT, since=A_MOMENT - timedelta(days=1))
+    sight = Reading(is_trouble=True, at=A_MOMENT, since=A_MOMENT - timedelta(days=1))
 
     concluded = conclude(Subject(kind, A_NETWORK), None, sight, rules.of(kind), an_id())
 
@@ -193,7 +193,7 @@ def test_any_series_opens_and_closes_where_the_plain_model_does(series: list[Loo
     held: Condition | None = None
     toggles = []
     for index, look in enumerate(series):
-        sight = None if look.is_trouble is None else Sight(look.is_trouble, look.at)
+        sight = None if look.is_trouble is None else Reading(look.is_trouble, look.at)
         concluded = conclude(SUBJECT, held, sight, RULE, an_id())
         if concluded.transition is not None:
             if concluded.transition.is_news:

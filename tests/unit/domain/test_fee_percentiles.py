@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dashboard.domain.fee_percentiles import RankedFees, TimedFees
-from dashboard.domain.fee_rollup import SeenFee
+from dashboard.domain.fee_rollup import TimedFee
 from dashboard.domain.quantity import Wei
 
 LENGTH = 10
@@ -15,11 +15,11 @@ FEES = st.integers(0, 5).map(Wei)
 STEPS = st.lists(st.tuples(st.integers(0, 6), st.integers(-14, 9), FEES), max_size=60)
 
 
-def seen(at: int, fee: int = 7) -> SeenFee:
-    return SeenFee(at, Wei(fee))
+def seen(at: int, fee: int = 7) -> TimedFee:
+    return TimedFee(at, Wei(fee))
 
 
-def a_window(*values: SeenFee) -> tuple[RankedFees, TimedFees]:
+def a_window(*values: TimedFee) -> tuple[RankedFees, TimedFees]:
     """Return the window of the times 0 to 10 with these values, and what is ranked of them."""
     ranked = RankedFees()
     return ranked, TimedFees(ranked, values, 0, LENGTH)
@@ -88,7 +88,7 @@ def test_value_that_waits_can_be_removed() -> None:
 
 
 @pytest.mark.parametrize("value", [seen(4), seen(5), seen(6)])
-def test_value_whose_surroundings_are_not_certain_is_refused(value: SeenFee) -> None:
+def test_value_whose_surroundings_are_not_certain_is_refused(value: TimedFee) -> None:
     _, timed = a_window(seen(5, 1), seen(6, 1))
 
     with pytest.raises(ValueError, match="older than all"):

@@ -8,18 +8,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dashboard.domain.fee_rollup import MINUTE, FeeRollup, Level, SeenFee, roll_up
+from dashboard.domain.fee_rollup import MINUTE, FeeRollup, RollupLevel, TimedFee, roll_up
 from dashboard.domain.quantity import Wei
 
 HOUR = 60 * MINUTE
 TIMES = st.integers(0, 3 * HOUR) | st.integers(0, 100 * HOUR)
 SERIES = st.dictionaries(
     TIMES, st.tuples(st.integers(0, 10**12).map(Wei), st.booleans()), min_size=1, max_size=60
-).map(lambda seen: [SeenFee(at, *value) for at, value in sorted(seen.items())])
+).map(lambda seen: [TimedFee(at, *value) for at, value in sorted(seen.items())])
 
 
 def test_rollup_tells_first_last_bounds_sum_and_gap() -> None:
-    values = [SeenFee(5, Wei(7)), SeenFee(9, Wei(3), is_estimated=True), SeenFee(10, Wei(4))]
+    values = [TimedFee(5, Wei(7)), TimedFee(9, Wei(3), is_estimated=True), TimedFee(10, Wei(4))]
 
     rollup = FeeRollup.of_all(values)
 
@@ -30,11 +30,11 @@ def test_rollup_tells_first_last_bounds_sum_and_gap() -> None:
 
 
 def test_silence_around_a_rollup_is_none_of_its_gaps() -> None:
-    assert FeeRollup.of(SeenFee(5, Wei(7))).longest_gap == 0
+    assert FeeRollup.of(TimedFee(5, Wei(7))).longest_gap == 0
 
 
 @given(SERIES, st.integers(0, 60))
-def test_rollup_of_parts_is_that_of_all_values(values: list[SeenFee], cut: int) -> None:
+def test_rollup_of_parts_is_that_of_all_values(values: list[TimedFee], cut: int) -> None:
     ends = values[:cut], values[cut:]
     parts = [FeeRollup.of_all(part) for part in ends if part]
 
@@ -43,7 +43,7 @@ def test_rollup_of_parts_is_that_of_all_values(values: list[SeenFee], cut: int) 
 
 
 @given(SERIES, st.randoms(use_true_random=False))
-def test_rollup_counts_values_in_any_order(values: list[SeenFee], chance: object) -> None:
+def test_rollup_counts_values_in_any_order(values: list[TimedFee], chance: object) -> None:
     shuffled = sorted(values, key=lambda _: chance.random())  # type: ignore[attr-defined]  # hypothesis' own Random
     inorder = FeeRollup.of_all(values)
 
@@ -54,9 +54,9 @@ def test_rollup_counts_values_in_any_order(values: list[SeenFee], chance: object
 
 
 @given(SERIES, st.integers(0, 10**12).map(Wei))
-def test_replaced_value_counts_no_more(values: list[SeenFee], fee: Wei) -> None:
+def test_replaced_value_counts_no_more(values: list[TimedFee], fee: Wei) -> None:
     old = values[-1]
-    new = SeenFee(old.at, fee)
+    new = TimedFee(old.at, fee)
     rollup, expected = (FeeRollup.of_all(it) for it in (values, [*values[:-1], new]))
 
     rollup.replace(old, new)
@@ -68,26 +68,26 @@ def test_replaced_value_counts_no_more(values: list[SeenFee], fee: Wei) -> None:
 
 
 def test_earlier_part_may_be_merged_later() -> None:
-    early, late = (FeeRollup.of(SeenFee(at, Wei(at))) for at in (3, 5))
+    early, late = (FeeRollup.of(TimedFee(at, Wei(at))) for at in (3, 5))
 
     late.merge(early)
 
-    assert late == FeeRollup.of_all([SeenFee(3, Wei(3)), SeenFee(5, Wei(5))])
+    assert late == FeeRollup.of_all([TimedFee(3, Wei(3)), TimedFee(5, Wei(5))])
 
 
 def test_older_value_that_is_replaced_leaves_the_last_one() -> None:
-    rollup = FeeRollup.of_all([SeenFee(1, Wei(5)), SeenFee(2, Wei(6))])
+    rollup = FeeRollup.of_all([TimedFee(1, Wei(5)), TimedFee(2, Wei(6))])
 
-    rollup.replace(SeenFee(1, Wei(5)), SeenFee(1, Wei(8)))
+    rollup.replace(TimedFee(1, Wei(5)), TimedFee(1, Wei(8)))
 
     assert (rollup.last, rollup.highest, rollup.total) == (6, 8, 14)
 
 
 @given(SERIES)
-def test_series_is_rolled_up_at_every_level(values: list[SeenFee]) -> None:
+def test_series_is_rolled_up_at_every_level(values: list[TimedFee]) -> None:
     found = list(roll_up(values))
 
-    for level in Level:
+    for level in RollupLevel:
         of_level = [each for each in found if each.level is level]
         begins = [each.begins_at for each in of_level]
         assert begins == sorted({level.begin_of(value.at) for value in values})
@@ -106,9 +106,13 @@ def test_series_of_nothing_has_no_rollup() -> None:
 
 @pytest.mark.parametrize(
     ("level", "begin"),
-    [(Level.MINUTE, 90_000_000), (Level.HOUR, 90_000_000), (Level.DAY, 86_400_000)],
+    [
+        (RollupLevel.MINUTE, 90_000_000),
+        (RollupLevel.HOUR, 90_000_000),
+        (RollupLevel.DAY, 86_400_000),
+    ],
 )
-def test_value_on_an_edge_belongs_to_what_begins_there(level: Level, begin: int) -> None:
+def test_value_on_an_edge_belongs_to_what_begins_there(level: RollupLevel, begin: int) -> None:
     assert level.begin_of(90_000_000) == begin
     assert level.begin_of(begin + level.length - 1) == begin
     assert level.begin_of(begin + level.length) == begin + level.length

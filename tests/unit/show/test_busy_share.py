@@ -15,7 +15,7 @@ from dashboard.show.queries.fees import FeeQuestions
 from dashboard.show.queries.network_status import NetworkCard, NetworkFigures, conclude_status
 from dashboard.show.time_ranges import SPANS, Span
 from dashboard.store.engine.engine import Store
-from dashboard.store.fees.import_history import keep_gas_history
+from dashboard.store.fees.import_history import import_gas_history
 from tests.builders import A_MOMENT, A_NETWORK, suggested_gas_fees
 
 PERIOD = timedelta(minutes=30)
@@ -57,7 +57,7 @@ def test_told_share_is_the_true_one_at_every_length(store: Store) -> None:
     levels += chance.integers(-90, 90, len(levels))
     thresholds = np.repeat(levels, PERIODS_HELD)
     with store.write() as connection:
-        keep_gas_history(connection, year_of(fees.tolist(), thresholds.tolist()))
+        import_gas_history(connection, year_of(fees.tolist(), thresholds.tolist()))
 
     questions = FeeQuestions(Source(store, (CARD,), lambda: A_MOMENT))
     status = conclude_status(NetworkFigures(CARD), A_MOMENT)

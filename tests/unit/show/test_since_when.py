@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from dashboard.detect.holding import ConditionRules, Sight, conclude
+from dashboard.detect.holding import ConditionRules, Reading, conclude
 from dashboard.domain.condition import Condition, Subject, SubjectKind
 from dashboard.show.text import since_when
 from tests.builders import A_MOMENT, A_NETWORK, an_id, seconds
@@ -19,7 +19,7 @@ HELD = [each for each in SubjectKind if each is not SubjectKind.TRANSACTION]
 def test_state_that_is_about_to_end_is_worded(kind: SubjectKind, *, is_trouble: bool) -> None:
     rules, subject = ConditionRules(), Subject(kind, A_NETWORK)
     long_ago = A_MOMENT - timedelta(hours=1)
-    sight = Sight(is_trouble, A_MOMENT, since=long_ago)
+    sight = Reading(is_trouble, A_MOMENT, since=long_ago)
     began = conclude(subject, None, sight, rules.of(kind), an_id()).transition
     assert began is not None
     held = Condition(began.after, A_MOMENT, A_MOMENT + seconds(10))

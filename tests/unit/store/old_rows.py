@@ -8,7 +8,7 @@ from itertools import count as count_up
 
 from sqlalchemy import func, select
 
-from dashboard.domain.fee_rollup import Level
+from dashboard.domain.fee_rollup import RollupLevel
 from dashboard.domain.notification import Recipient
 from dashboard.domain.observation import GasObservation
 from dashboard.domain.quantity import Wei
@@ -84,7 +84,7 @@ def hand_over(connection: Connection, at: datetime, *, is_told: bool = True) -> 
             mark_sent(connection, notice_id, "250", at)
 
 
-def a_roll_up(level: Level, begins_at: int) -> dict[str, object]:
+def a_roll_up(level: RollupLevel, begins_at: int) -> dict[str, object]:
     """Return a row of a fee that was seen once."""
     numbers = ("lowest", "highest", "total", "median", "p90", "last", "longest_gap", "estimated")
     times = {"begins_at": begins_at, "first_at": begins_at, "last_at": begins_at}

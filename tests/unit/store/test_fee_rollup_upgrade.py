@@ -9,11 +9,11 @@ import pytest
 from alembic import command
 from sqlalchemy import create_engine, make_url, text
 
-from dashboard.domain.fee_rollup import FeeSeries, Level, SeenFee, roll_up
+from dashboard.domain.fee_rollup import FeeSeries, RollupLevel, TimedFee, roll_up
 from dashboard.domain.quantity import Wei
 from dashboard.store.engine.engine import Store, open_store
 from dashboard.store.fees.rollups import rollups_between
-from dashboard.store.fees.stored_fees import SeriesOf
+from dashboard.store.fees.stored_fees import SeriesKey
 from dashboard.store.maintenance.migrate import configuration, migrate
 from dashboard.store.maintenance.verify_fees import wrong_rollups
 from tests.builders import A_NETWORK
@@ -66,16 +66,17 @@ def rolled_up(store: Store, series: FeeSeries) -> list[object]:
     """Return what is stored of a series at every level."""
     with store.read() as connection:
         return [
-            rollups_between(connection, SeriesOf(A_NETWORK, series), level, 0, LATER)
-            for level in Level
+            rollups_between(connection, SeriesKey(A_NETWORK, series), level, 0, LATER)
+            for level in RollupLevel
         ]
 
 
-def expected(values: list[SeenFee]) -> list[object]:
+def expected(values: list[TimedFee]) -> list[object]:
     """Roll values up one by one."""
     found = list(roll_up(values))
     return [
-        {each.begins_at: each.rollup for each in found if each.level is level} for level in Level
+        {each.begins_at: each.rollup for each in found if each.level is level}
+        for level in RollupLevel
     ]
 
 
@@ -90,11 +91,11 @@ def test_fees_of_the_seventh_schema_are_rolled_up(url: str) -> None:
         base_fees = rolled_up(store, FeeSeries.ESTIMATED_BASE_FEE)
         priority_fees = rolled_up(store, FeeSeries.MEDIUM_MAX_PRIORITY_FEE)
     all_of_them = sorted(
-        [SeenFee(at, Wei(fee)) for at, fee in seen]
-        + [SeenFee(at, Wei(fee), is_estimated=True) for at, fee in estimated]
+        [TimedFee(at, Wei(fee)) for at, fee in seen]
+        + [TimedFee(at, Wei(fee), is_estimated=True) for at, fee in estimated]
     )
     assert base_fees == expected(all_of_them)
-    assert priority_fees == expected([SeenFee(at, Wei(fee + 1)) for at, fee in seen])
+    assert priority_fees == expected([TimedFee(at, Wei(fee + 1)) for at, fee in seen])
 
 
 def test_marks_of_the_seventh_schema_are_rolled_up(url: str) -> None:
@@ -106,8 +107,8 @@ def test_marks_of_the_seventh_schema_are_rolled_up(url: str) -> None:
     with open_store(url) as store:
         thresholds = rolled_up(store, FeeSeries.BUSY_THRESHOLD)
         percentiles = rolled_up(store, FeeSeries.BASE_FEE_PERCENTILE)
-    assert thresholds == expected([SeenFee(at, Wei(fee)) for at, fee in marks])
-    assert percentiles == expected([SeenFee(at, Wei(fee + 1)) for at, fee in marks])
+    assert thresholds == expected([TimedFee(at, Wei(fee)) for at, fee in marks])
+    assert percentiles == expected([TimedFee(at, Wei(fee + 1)) for at, fee in marks])
 
 
 def test_base_fees_of_the_seventh_schema_are_judged_by_the_threshold_before_each(url: str) -> None:
@@ -120,7 +121,7 @@ def test_base_fees_of_the_seventh_schema_are_judged_by_the_threshold_before_each
 
     thresholds = dict(marks)
     judged = [
-        SeenFee(at, Wei(int(fee > thresholds[at - at % 900_000])), is_estimated)
+        TimedFee(at, Wei(int(fee > thresholds[at - at % 900_000])), is_estimated)
         for at, fee, is_estimated in sorted(
             [(*each, False) for each in seen] + [(*each, True) for each in estimated]
         )

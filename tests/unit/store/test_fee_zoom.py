@@ -12,30 +12,30 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import Connection, text
 
-from dashboard.domain.fee_rollup import MINUTE, FeeRollup, FeeSeries, Level, SeenFee
+from dashboard.domain.fee_rollup import MINUTE, FeeRollup, FeeSeries, RollupLevel, TimedFee
 from dashboard.domain.observation import GasObservation, Operation
 from dashboard.domain.quantity import Wei
 from dashboard.store.engine.engine import Store
-from dashboard.store.fees.import_history import keep_fee_history
+from dashboard.store.fees.import_history import import_fee_years
 from dashboard.store.fees.series import (
     MOST_ROWS,
-    Between,
-    Reach,
-    fee_mark_steps,
+    ChartRange,
+    SeriesWindow,
     fee_steps,
     first_seen_at,
     fitting_level,
     level_for,
+    percentile_steps,
     whole_steps,
 )
 from dashboard.store.fees.steps import FeeStep
-from dashboard.store.fees.stored_fees import SeriesOf
+from dashboard.store.fees.stored_fees import SeriesKey
 from dashboard.store.observations import save_gas
 from dashboard.store.schema.columns import milliseconds_of, moment_of
 from tests.builders import A_MOMENT, A_NETWORK, suggested_gas_fees
 
 HOUR, DAY = 60 * MINUTE, 24 * 60 * MINUTE
-BASE_FEE = SeriesOf(A_NETWORK, FeeSeries.ESTIMATED_BASE_FEE)
+BASE_FEE = SeriesKey(A_NETWORK, FeeSeries.ESTIMATED_BASE_FEE)
 NOON = milliseconds_of(A_MOMENT)
 LENGTHS = (1000, 10_000, MINUTE, 15 * MINUTE, HOUR, 6 * HOUR, DAY, 90_000)
 TIMES = (st.integers(-HOUR, HOUR) | st.integers(-3 * DAY, 3 * DAY)).map(lambda each: NOON + each)
@@ -62,7 +62,7 @@ def save(store: Store, values: dict[int, Wei]) -> None:
             save_gas(connection, seen)
 
 
-def told(values: Sequence[SeenFee], length: int) -> list[FeeStep]:
+def told(values: Sequence[TimedFee], length: int) -> list[FeeStep]:
     """Return the steps of some values, the plain way."""
     steps: list[FeeStep] = []
     for _, some in groupby(values, lambda each: each.at // length):
@@ -92,21 +92,21 @@ def test_steps_are_those_of_the_single_values(
     save(store, values)
     with store.read() as connection:
         kept = [
-            SeenFee(*each)
+            TimedFee(*each)
             for each in connection.execute(
                 text("SELECT asked_at, estimated_base_fee FROM suggested_gas_fees ORDER BY 1")
             )
         ]
         for *ends, length in spans:
             since, until = min(ends), max(ends)
-            between = Between(moment_of(since), moment_of(until), timedelta(milliseconds=length))
-            level = level_for(connection, BASE_FEE, between.reach, length)
+            between = ChartRange(moment_of(since), moment_of(until), timedelta(milliseconds=length))
+            level = level_for(connection, BASE_FEE, between.window, length)
             step = length if level is None else whole_steps(level, length)
             inside = [each for each in kept if since <= each.at <= until]
             before = [each for each in kept if each.at < since][-1:]
 
             steps = fee_steps(connection, A_NETWORK, FeeSeries.ESTIMATED_BASE_FEE, between)
-            marks = fee_mark_steps(connection, A_NETWORK, Operation.BUSY_THRESHOLD, between)
+            marks = percentile_steps(connection, A_NETWORK, Operation.BUSY_THRESHOLD, between)
 
             assert list(steps) == told(inside, step)
             last = {each.at // step: each for each in inside}
@@ -119,20 +119,20 @@ def test_steps_are_those_of_the_single_values(
     ("stretch", "step", "level"),
     [
         (10 * MINUTE, 1000, None),
-        (2 * DAY, MINUTE, Level.MINUTE),
-        (3 * DAY, 15 * MINUTE, Level.MINUTE),
-        (7 * DAY, 15 * MINUTE, Level.HOUR),
-        (7 * DAY, 90_000, Level.HOUR),
-        (180 * DAY, 2 * HOUR, Level.HOUR),
-        (365 * DAY, HOUR, Level.DAY),
-        (10 * DAY, 7 * DAY, Level.DAY),
-        (100 * 365 * DAY, DAY, Level.DAY),
+        (2 * DAY, MINUTE, RollupLevel.MINUTE),
+        (3 * DAY, 15 * MINUTE, RollupLevel.MINUTE),
+        (7 * DAY, 15 * MINUTE, RollupLevel.HOUR),
+        (7 * DAY, 90_000, RollupLevel.HOUR),
+        (180 * DAY, 2 * HOUR, RollupLevel.HOUR),
+        (365 * DAY, HOUR, RollupLevel.DAY),
+        (10 * DAY, 7 * DAY, RollupLevel.DAY),
+        (100 * 365 * DAY, DAY, RollupLevel.DAY),
     ],
 )
 def test_stretch_is_read_by_the_level_that_fits(
-    stretch: int, step: int, level: Level | None
+    stretch: int, step: int, level: RollupLevel | None
 ) -> None:
-    assert fitting_level(Reach(NOON - stretch, NOON), step) is level
+    assert fitting_level(SeriesWindow(NOON - stretch, NOON), step) is level
 
 
 def fill_ten_years(store: Store) -> None:
@@ -141,11 +141,11 @@ def fill_ten_years(store: Store) -> None:
     at = np.arange(first, first + 3649 * DAY, HOUR)
     with store.write() as connection:
         for series in (FeeSeries.ESTIMATED_BASE_FEE, FeeSeries.BUSY_THRESHOLD):
-            keep_fee_history(connection, A_NETWORK, series, at, at % 997)
+            import_fee_years(connection, A_NETWORK, series, at, at % 997)
     save(store, {NOON - 10_000 * number: Wei(7) for number in range(60)})
 
 
-def rows_read(connection: Connection, between: Between) -> int:
+def rows_read(connection: Connection, between: ChartRange) -> int:
     """Return how many rows of a table or index were looked at to tell a stretch of time."""
     counted = text(
         "SELECT sum(coalesce(seq_tup_read, 0) + coalesce(idx_tup_fetch, 0)) "
@@ -153,11 +153,11 @@ def rows_read(connection: Connection, between: Between) -> int:
     )
     before = connection.execute(counted).scalar_one()
     fee_steps(connection, A_NETWORK, FeeSeries.ESTIMATED_BASE_FEE, between)
-    fee_mark_steps(connection, A_NETWORK, Operation.BUSY_THRESHOLD, between)
+    percentile_steps(connection, A_NETWORK, Operation.BUSY_THRESHOLD, between)
     return int(connection.execute(counted).scalar_one() - before)
 
 
-def steps_run(connection: Connection, between: Between) -> int:
+def steps_run(connection: Connection, between: ChartRange) -> int:
     """Return how many instructions SQLite ran to tell a stretch of time, in thousands."""
     ran = 0
 
@@ -170,7 +170,7 @@ def steps_run(connection: Connection, between: Between) -> int:
     assert driver is not None
     driver.set_progress_handler(count, 1000)
     fee_steps(connection, A_NETWORK, FeeSeries.ESTIMATED_BASE_FEE, between)
-    fee_mark_steps(connection, A_NETWORK, Operation.BUSY_THRESHOLD, between)
+    percentile_steps(connection, A_NETWORK, Operation.BUSY_THRESHOLD, between)
     driver.set_progress_handler(None, 0)
     return ran
 
@@ -179,7 +179,7 @@ def test_any_zoom_reads_a_bounded_number_of_rows(store: Store, database: str) ->
     fill_ten_years(store)
     for length, step in EVERY_ZOOM:
         for until in (A_MOMENT, A_MOMENT - timedelta(days=400, seconds=7)):
-            between = Between(until - length, until, step)
+            between = ChartRange(until - length, until, step)
             with store.read() as connection:
                 if database == "sqlite":
                     assert steps_run(connection, between) * 1000 < 20 * 2 * (MOST_ROWS + 600)
@@ -195,7 +195,7 @@ def test_newest_value_is_told_at_any_zoom(store: Store) -> None:
     with store.read() as connection:
         assert first_seen_at(connection, A_NETWORK) == moment_of(NOON // DAY * DAY - 3650 * DAY)
         for length, step in EVERY_ZOOM:
-            between = Between(A_MOMENT - length, A_MOMENT, step)
+            between = ChartRange(A_MOMENT - length, A_MOMENT, step)
             newest = fee_steps(connection, A_NETWORK, FeeSeries.ESTIMATED_BASE_FEE, between)[-1]
             assert newest.last_at == A_MOMENT
 
@@ -203,7 +203,9 @@ def test_newest_value_is_told_at_any_zoom(store: Store) -> None:
 def test_roll_up_whose_values_are_not_kept_stays_whole(store: Store) -> None:
     fill_ten_years(store)
     noon = A_MOMENT - timedelta(days=30)
-    between = Between(noon + timedelta(seconds=1), noon + timedelta(hours=2), timedelta(minutes=1))
+    between = ChartRange(
+        noon + timedelta(seconds=1), noon + timedelta(hours=2), timedelta(minutes=1)
+    )
 
     with store.read() as connection:
         steps = fee_steps(connection, A_NETWORK, FeeSeries.ESTIMATED_BASE_FEE, between)
@@ -216,7 +218,7 @@ def test_time_whose_minutes_are_forgotten_is_told_in_hours(store: Store) -> None
     with store.write() as connection:
         connection.execute(text("DELETE FROM fee_rollups WHERE level = 1"))
         connection.execute(text("DELETE FROM suggested_gas_fees"))
-    between = Between(A_MOMENT, A_MOMENT + timedelta(minutes=10), timedelta(seconds=1))
+    between = ChartRange(A_MOMENT, A_MOMENT + timedelta(minutes=10), timedelta(seconds=1))
 
     with store.read() as connection:
         [step] = fee_steps(connection, A_NETWORK, FeeSeries.ESTIMATED_BASE_FEE, between)

@@ -33,14 +33,14 @@ from dashboard.store.evidence.evidence import evidence
 from dashboard.store.evidence.record_answers import record_answers
 from dashboard.store.fees.recent_fees import RollingFees
 from dashboard.store.fees.series import (
-    Between,
-    fee_mark_steps,
+    ChartRange,
     fee_steps,
     first_seen_at,
+    percentile_steps,
 )
 from dashboard.store.fees.stored_fees import (
     fees_answered_at,
-    mark_answered_by_api_at,
+    percentile_answered_by_api_at,
     priority_fee_window,
 )
 from dashboard.store.health import exclusion_answered_at
@@ -89,8 +89,8 @@ from tests.builders import (
 )
 from tests.unit.store.pending_notifications import OPS, owe, take_lease
 
-MINUTES = Between(A_MOMENT - seconds(600), A_MOMENT, seconds(1))
-YEARS = Between(A_MOMENT - 3650 * seconds(86_400), A_MOMENT, seconds(86_400))
+MINUTES = ChartRange(A_MOMENT - seconds(600), A_MOMENT, seconds(1))
+YEARS = ChartRange(A_MOMENT - 3650 * seconds(86_400), A_MOMENT, seconds(86_400))
 TINY = ("leases", "installation", "cohorts", "tracked_labels")
 DERIVED = ("anon_", "of_")
 """What a query gathered itself: few rows."""
@@ -148,7 +148,9 @@ READS: dict[str, Read] = {
     "condition": lambda it: condition(it, Subject.transaction(A_NETWORK, a_hash())),
     "held": lambda it: held(it, Subject(SubjectKind.BUSYNESS, A_NETWORK)),
     "fees_answered_at": lambda it: fees_answered_at(it, A_NETWORK, A_MOMENT),
-    "mark_answered_by_api_at": lambda it: mark_answered_by_api_at(it, A_NETWORK, A_MOMENT),
+    "percentile_answered_by_api_at": lambda it: percentile_answered_by_api_at(
+        it, A_NETWORK, A_MOMENT
+    ),
     "rolling fees": lambda it: RollingFees(
         A_NETWORK, FeeSeries.ESTIMATED_BASE_FEE, seconds(3600)
     ).read(it, A_MOMENT),
@@ -159,7 +161,7 @@ READS: dict[str, Read] = {
         it, A_NETWORK, FeeSeries.ESTIMATED_BASE_FEE, MINUTES
     ),
     "fee_steps of days": lambda it: fee_steps(it, A_NETWORK, FeeSeries.ESTIMATED_BASE_FEE, YEARS),
-    "fee_mark_steps": lambda it: fee_mark_steps(it, A_NETWORK, Operation.BUSY_THRESHOLD, YEARS),
+    "percentile_steps": lambda it: percentile_steps(it, A_NETWORK, Operation.BUSY_THRESHOLD, YEARS),
     "first_seen_at": lambda it: first_seen_at(it, A_NETWORK),
     "medium_priority_fees": lambda it: medium_priority_fees(it, A_NETWORK, A_MOMENT, A_MOMENT),
     "failing": lambda it: failing(it, A_NETWORK),

@@ -8,7 +8,7 @@ from typing import Any
 from dashboard.domain.observation import Failure, FailureKind, GasObservation, Operation
 from dashboard.domain.quantity import LARGEST_FEE, Wei
 from dashboard.store.engine.engine import Store
-from dashboard.store.fees.stored_fees import fees_answered_at, mark_answered_by_api_at
+from dashboard.store.fees.stored_fees import fees_answered_at, percentile_answered_by_api_at
 from dashboard.store.monitoring.upstream_failures import StandingFailure
 from dashboard.store.observations import (
     BaseFeePoint,
@@ -172,7 +172,7 @@ def test_answers_that_a_clock_ahead_dated_are_passed_over(store: Store) -> None:
         observe(store, second, suggested_gas_fees=fees, busy_threshold=Wei(7))
 
     with store.read() as connection:
-        for read in (fees_answered_at, mark_answered_by_api_at):
+        for read in (fees_answered_at, percentile_answered_by_api_at):
             assert read(connection, A_NETWORK, A_MOMENT - seconds(1)) is None
             assert read(connection, A_NETWORK, A_MOMENT + seconds(59)) == A_MOMENT
             assert read(connection, A_NETWORK, A_MOMENT + seconds(60)) == A_MOMENT + seconds(60)

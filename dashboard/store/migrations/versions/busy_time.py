@@ -8,7 +8,7 @@ from itertools import islice
 import sqlalchemy as sa
 from alembic import op
 
-from dashboard.domain.fee_rollup import FeeSeries, SeenFee, roll_up
+from dashboard.domain.fee_rollup import FeeSeries, TimedFee, roll_up
 from dashboard.store.migrations.versions.fee_rollups import row_of
 
 revision = "0023"
@@ -44,7 +44,7 @@ def upgrade() -> None:
             connection.execute(rollups.insert(), some)
 
 
-def _judged(connection: sa.Connection, network_id: int) -> Iterator[SeenFee]:
+def _judged(connection: sa.Connection, network_id: int) -> Iterator[TimedFee]:
     parts = (
         f"SELECT {at} AS at, is_busy, {is_estimated} FROM {table} "  # noqa: S608 - names of ours
         "WHERE network_id = :network_id AND is_busy IS NOT NULL"
@@ -52,4 +52,4 @@ def _judged(connection: sa.Connection, network_id: int) -> Iterator[SeenFee]:
     )
     query = sa.text(f"{' UNION ALL '.join(parts)} ORDER BY at").execution_options(yield_per=_STEP)
     for at, is_busy, is_estimated in connection.execute(query, {"network_id": network_id}):
-        yield SeenFee(at, is_busy, bool(is_estimated))
+        yield TimedFee(at, is_busy, bool(is_estimated))

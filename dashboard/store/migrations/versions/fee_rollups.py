@@ -9,7 +9,7 @@ from typing import Any
 import sqlalchemy as sa
 from alembic import op
 
-from dashboard.domain.fee_rollup import FeeSeries, RolledUp, SeenFee, roll_up
+from dashboard.domain.fee_rollup import FeeSeries, RolledUp, TimedFee, roll_up
 from dashboard.domain.quantity import Wei
 
 revision = "0009"
@@ -94,10 +94,10 @@ def stored_networks(connection: sa.Connection) -> list[int]:
 
 def stored_values(
     connection: sa.Connection, network_id: int, series: FeeSeries
-) -> Iterator[SeenFee]:
+) -> Iterator[TimedFee]:
     query = _QUERIES[series](network_id).order_by("at").execution_options(yield_per=_STEP)
     for at, fee, is_estimated in connection.execute(query):
-        yield SeenFee(at, Wei(fee), bool(is_estimated))
+        yield TimedFee(at, Wei(fee), bool(is_estimated))
 
 
 def row_of(network_id: int, series: FeeSeries, rolled_up: RolledUp) -> dict[str, Any]:

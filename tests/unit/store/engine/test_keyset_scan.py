@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from sqlalchemy import Column, Select, select
 
-from dashboard.domain.fee_rollup import Level
+from dashboard.domain.fee_rollup import RollupLevel
 from dashboard.store.engine.engine import Store
 from dashboard.store.engine.keyset_scan import beyond
 from dashboard.store.schema import checks, fee_rollups, follow_ups, rejections
@@ -54,7 +54,7 @@ def test_look_enters_the_index_where_the_last_one_ended(
 def test_walk_meets_each_row_once_in_order(store: Store) -> None:
     places = [(number, series, 1) for number in (1, 2, 10) for series in (1, 2, 3)]
     rows = [
-        a_roll_up(Level.MINUTE, begins_at) | {"network_id": number, "series": series}
+        a_roll_up(RollupLevel.MINUTE, begins_at) | {"network_id": number, "series": series}
         for number, series, begins_at in reversed(places)
     ]
     order = list(fee_rollups.c["network_id", "series", "begins_at"])

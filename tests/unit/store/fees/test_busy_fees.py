@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from sqlalchemy import update
 
-from dashboard.domain.fee_rollup import FeeSeries, Level, SeenFee
+from dashboard.domain.fee_rollup import FeeSeries, RollupLevel, TimedFee
 from dashboard.domain.observation import GasObservation, GasSource, Operation
 from dashboard.domain.quantity import Wei
 from dashboard.domain.retention import Before
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store
-from dashboard.store.fees.import_history import keep_gas_history
-from dashboard.store.fees.series import Between, fee_steps
-from dashboard.store.fees.stored_fees import SeriesOf, fee_values
+from dashboard.store.fees.import_history import import_gas_history
+from dashboard.store.fees.series import ChartRange, fee_steps
+from dashboard.store.fees.stored_fees import SeriesKey, fee_values
 from dashboard.store.maintenance.verify_fees import wrong_rollups
 from dashboard.store.observations import save_gas
 from dashboard.store.retention.apply import keep_house
@@ -33,14 +33,14 @@ def seen(second: int, fee: int, threshold: int | None = None, **more: object) ->
 
 def judged(connection: Connection) -> dict[int, int]:
     """Return what was judged: 1 (busy) or 0, by seconds past noon."""
-    of = SeriesOf(A_NETWORK, FeeSeries.IS_BUSY)
+    of = SeriesKey(A_NETWORK, FeeSeries.IS_BUSY)
     values = fee_values(connection, of, NOON - 10**7, NOON + 10**7)
     return {(at - NOON) // 1000: is_busy for at, is_busy, _ in values}
 
 
 def counted(connection: Connection) -> tuple[int, float]:
     """Return how many values roll-ups tell of the hour from noon, and the share of busy ones."""
-    between = Between(A_MOMENT, A_MOMENT + seconds(3599), seconds(3600))
+    between = ChartRange(A_MOMENT, A_MOMENT + seconds(3599), seconds(3600))
     [hour] = fee_steps(connection, A_NETWORK, FeeSeries.IS_BUSY, between)
     assert list(wrong_rollups(connection)) == []
     return hour.values, hour.mean
@@ -105,7 +105,7 @@ def test_poll_of_an_estimated_moment_takes_its_place(store: Store) -> None:
 def test_history_is_judged_by_its_own_thresholds_and_those_before(store: Store) -> None:
     with store.write() as connection:
         save_gas(connection, seen(0, 5, 10))
-        keep_gas_history(connection, [seen(60, 15), seen(64, 15, 20), seen(68, 25), seen(-4, 15)])
+        import_gas_history(connection, [seen(60, 15), seen(64, 15, 20), seen(68, 25), seen(-4, 15)])
 
         assert judged(connection) == {0: 0, 60: 1, 64: 0, 68: 1}
         assert counted(connection) == (4, 2 / 4)
@@ -116,7 +116,7 @@ def test_busy_time_that_is_counted_wrong_is_found(store: Store) -> None:
         for each in (seen(0, 15, 10), seen(4, 5)):
             save_gas(connection, each)
         column = fee_rollups.c
-        spoilt = (column.series == FeeSeries.IS_BUSY, column.level == Level.MINUTE)
+        spoilt = (column.series == FeeSeries.IS_BUSY, column.level == RollupLevel.MINUTE)
         connection.execute(update(fee_rollups).where(*spoilt).values(total=2))
 
         found, *_ = wrong_rollups(connection)
@@ -133,6 +133,6 @@ def test_threshold_that_is_kept_no_longer_still_judges(store: Store) -> None:
         save_gas(connection, seen(120, 15))
 
         assert fee_values(
-            connection, SeriesOf(A_NETWORK, FeeSeries.IS_BUSY), NOON, NOON + 10**6
-        ) == [SeenFee(NOON + 120_000, Wei(1))]
+            connection, SeriesKey(A_NETWORK, FeeSeries.IS_BUSY), NOON, NOON + 10**6
+        ) == [TimedFee(NOON + 120_000, Wei(1))]
         assert counted(connection) == (2, 1 / 2)

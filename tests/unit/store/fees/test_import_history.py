@@ -12,7 +12,7 @@ from dashboard.store.engine.engine import Store
 from dashboard.store.evidence.save_rejections import save_polled
 from dashboard.store.fees.import_history import (
     first_observed_at,
-    keep_gas_history,
+    import_gas_history,
     other_networks,
 )
 from dashboard.store.observations import base_fees, latest_gas, save_gas
@@ -41,7 +41,7 @@ def made_up(at: datetime, base_fee: int = 5) -> GasObservation:
 
 def test_history_is_read_back_with_its_source(store: Store) -> None:
     with store.write() as connection:
-        keep_gas_history(connection, [made_up(A_MOMENT), made_up(A_MOMENT + seconds(1), 6)])
+        import_gas_history(connection, [made_up(A_MOMENT), made_up(A_MOMENT + seconds(1), 6)])
         latest = latest_gas(connection, A_NETWORK, A_MOMENT + seconds(1))
 
     assert latest.suggested_gas_fees is not None
@@ -55,7 +55,7 @@ def test_history_leaves_what_was_seen_as_it_is(store: Store) -> None:
     seen = GasObservation(A_NETWORK, A_MOMENT, suggested_gas_fees())
     with store.write() as connection:
         save_gas(connection, seen)
-        keep_gas_history(connection, [made_up(A_MOMENT)])
+        import_gas_history(connection, [made_up(A_MOMENT)])
         latest = latest_gas(connection, A_NETWORK, A_MOMENT + seconds(1)).suggested_gas_fees
 
     assert latest is not None
@@ -66,7 +66,7 @@ def test_history_leaves_a_time_alone_whose_base_fee_was_estimated(store: Store) 
     history = GasObservation(A_NETWORK, A_MOMENT, base_fee_history=(Wei(7), Wei(8)))
     with store.write() as connection:
         save_gas(connection, history, seconds(2))
-        keep_gas_history(connection, [made_up(A_MOMENT), made_up(A_MOMENT - seconds(1))])
+        import_gas_history(connection, [made_up(A_MOMENT), made_up(A_MOMENT - seconds(1))])
         found = base_fees(connection, A_NETWORK, A_MOMENT - seconds(9), A_MOMENT)
 
     assert [fee for _, fee, _ in found] == [7, 5, 8]
@@ -78,7 +78,7 @@ def test_history_beside_what_was_seen_in_its_minute_or_hour_is_kept(
 ) -> None:
     with store.write() as connection:
         save_gas(connection, GasObservation(A_NETWORK, A_MOMENT, suggested_gas_fees()))
-        keep_gas_history(connection, [made_up(A_MOMENT + seconds(later), 6)])
+        import_gas_history(connection, [made_up(A_MOMENT + seconds(later), 6)])
         latest = latest_gas(connection, A_NETWORK, A_MOMENT + seconds(later))
 
     assert latest.suggested_gas_fees is not None
@@ -87,7 +87,7 @@ def test_history_beside_what_was_seen_in_its_minute_or_hour_is_kept(
 
 def test_first_observation_is_the_first_that_was_not_made_up(store: Store) -> None:
     with store.write() as connection:
-        keep_gas_history(connection, [made_up(A_MOMENT)])
+        import_gas_history(connection, [made_up(A_MOMENT)])
         assert first_observed_at(connection, A_NETWORK) is None
         for second in (9, 8):
             at = A_MOMENT + seconds(second)
@@ -99,7 +99,7 @@ def test_first_observation_is_the_first_that_was_not_made_up(store: Store) -> No
 
 def test_other_networks_are_told_by_any_kind_of_data(store: Store) -> None:
     with store.write() as connection:
-        keep_gas_history(connection, [made_up(A_MOMENT)])
+        import_gas_history(connection, [made_up(A_MOMENT)])
         assert other_networks(connection, [A_NETWORK]) == []
         assert other_networks(connection, [ANOTHER_NETWORK]) == [A_NETWORK]
         save_polled(connection, ANOTHER_NETWORK, a_record(), A_MOMENT)

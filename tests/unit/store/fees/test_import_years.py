@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 from sqlalchemy import select
 
-from dashboard.domain.fee_rollup import FeeSeries, Level
+from dashboard.domain.fee_rollup import FeeSeries, RollupLevel
 from dashboard.store.engine.engine import Store
-from dashboard.store.fees.import_history import keep_fee_history
+from dashboard.store.fees.import_history import import_fee_years
 from dashboard.store.fees.rollup_arrays import Integers
 from dashboard.store.schema import fee_rollups
 from tests.builders import A_NETWORK, ANOTHER_NETWORK
 
-DAY = Level.DAY.length
+DAY = RollupLevel.DAY.length
 SOME_DAY = 20_000 * DAY
 
 
@@ -27,10 +27,10 @@ def days(first: int, count: int, fee: int = 7) -> tuple[Integers, Integers]:
 
 def keep(store: Store, at: Integers, fees: Integers) -> None:
     with store.write() as connection:
-        keep_fee_history(connection, A_NETWORK, FeeSeries.ESTIMATED_BASE_FEE, at, fees)
+        import_fee_years(connection, A_NETWORK, FeeSeries.ESTIMATED_BASE_FEE, at, fees)
 
 
-def stored(store: Store, level: Level) -> list[Any]:
+def stored(store: Store, level: RollupLevel) -> list[Any]:
     """Return when each roll-up begins, how many values it has, its fee and its longest gap."""
     column = fee_rollups.c
     query = select(column.begins_at, column.seen, column.median, column.longest_gap)
@@ -43,20 +43,20 @@ def test_days_are_kept_at_every_level(store: Store) -> None:
     keep(store, *days(0, 40))
 
     quarter = DAY // 96
-    assert stored(store, Level.DAY) == [
+    assert stored(store, RollupLevel.DAY) == [
         (SOME_DAY + number * DAY, 96, 7, quarter) for number in range(40)
     ]
-    assert [seen for _, seen, *_ in stored(store, Level.HOUR)] == [4] * 40 * 24
-    assert [seen for _, seen, *_ in stored(store, Level.MINUTE)] == [1] * 40 * 96
+    assert [seen for _, seen, *_ in stored(store, RollupLevel.HOUR)] == [4] * 40 * 24
+    assert [seen for _, seen, *_ in stored(store, RollupLevel.MINUTE)] == [1] * 40 * 96
 
 
 def test_same_days_again_change_nothing(store: Store) -> None:
     keep(store, *days(0, 3))
-    before = [stored(store, level) for level in Level]
+    before = [stored(store, level) for level in RollupLevel]
 
     keep(store, *days(0, 3, fee=9))
 
-    assert [stored(store, level) for level in Level] == before
+    assert [stored(store, level) for level in RollupLevel] == before
 
 
 def test_only_unknown_days_are_added(store: Store) -> None:
@@ -65,14 +65,14 @@ def test_only_unknown_days_are_added(store: Store) -> None:
 
     keep(store, *days(0, 22, fee=9))
 
-    fees = [fee for _, _, fee, _ in stored(store, Level.DAY)]
+    fees = [fee for _, _, fee, _ in stored(store, RollupLevel.DAY)]
     assert fees == [9, 9, 7, 7, *[9] * 16, 7, 9]
 
 
 def test_nothing_is_a_history_too(store: Store) -> None:
     keep(store, np.array([], np.int64), np.array([], np.int64))
 
-    assert stored(store, Level.DAY) == []
+    assert stored(store, RollupLevel.DAY) == []
 
 
 def test_series_and_networks_are_kept_apart(store: Store) -> None:
@@ -81,9 +81,9 @@ def test_series_and_networks_are_kept_apart(store: Store) -> None:
     with store.write() as connection:
         for series in FeeSeries:
             for network_id in (A_NETWORK, ANOTHER_NETWORK):
-                keep_fee_history(connection, network_id, series, *days(0, 1))
+                import_fee_years(connection, network_id, series, *days(0, 1))
 
-    assert len(stored(store, Level.DAY)) == 2 * len(FeeSeries)
+    assert len(stored(store, RollupLevel.DAY)) == 2 * len(FeeSeries)
 
 
 @pytest.mark.parametrize(

@@ -8,19 +8,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dashboard.domain.fee_rollup import FeeRollup, Level, SeenFee, roll_up
+from dashboard.domain.fee_rollup import FeeRollup, RollupLevel, TimedFee, roll_up
 from dashboard.domain.quantity import LARGEST_FEE, Wei
 from dashboard.store.fees.rollups import part_of, summary_of
 from dashboard.store.fees.steps import FeeSteps, merge_steps
 
-MINUTE = Level.MINUTE.length
+MINUTE = RollupLevel.MINUTE.length
 FEES = st.integers(0, 300) | st.integers(0, LARGEST_FEE)
 SERIES = st.dictionaries(st.integers(0, 20 * MINUTE), st.tuples(FEES, st.booleans()), max_size=40)
 
 
-def minutes_of(values: list[SeenFee]) -> list[FeeRollup]:
+def minutes_of(values: list[TimedFee]) -> list[FeeRollup]:
     """Roll values up by the minute."""
-    return [each.rollup for each in roll_up(values) if each.level is Level.MINUTE]
+    return [each.rollup for each in roll_up(values) if each.level is RollupLevel.MINUTE]
 
 
 @given(series=SERIES, minutes=st.integers(1, 7))
@@ -28,7 +28,7 @@ def test_steps_of_some_minutes_are_those_of_their_values(
     series: dict[int, tuple[int, bool]], minutes: int
 ) -> None:
     length = minutes * MINUTE
-    values = [SeenFee(at, Wei(fee), guessed) for at, (fee, guessed) in sorted(series.items())]
+    values = [TimedFee(at, Wei(fee), guessed) for at, (fee, guessed) in sorted(series.items())]
 
     merged = merge_steps([part_of(each) for each in minutes_of(values)], length)
 
@@ -40,8 +40,8 @@ def test_steps_of_some_minutes_are_those_of_their_values(
 
 @pytest.mark.parametrize("count", [255, 256, 65_536])
 def test_counts_of_any_width_are_added_up(count: int) -> None:
-    many = FeeRollup.of_all(SeenFee(at, Wei(7)) for at in range(count))
-    one = FeeRollup.of(SeenFee(MINUTE * 2, Wei(9)))
+    many = FeeRollup.of_all(TimedFee(at, Wei(7)) for at in range(count))
+    one = FeeRollup.of(TimedFee(MINUTE * 2, Wei(9)))
 
     [step] = merge_steps([part_of(many), part_of(one)], 3 * MINUTE)
 

@@ -17,7 +17,7 @@ from dashboard.domain.quantity import Wei
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store
 from dashboard.store.engine.leases import acquire, release
-from dashboard.store.fees.import_history import keep_gas_history
+from dashboard.store.fees.import_history import import_gas_history
 from dashboard.store.fees.recent_fees import RecentFees
 from dashboard.store.observations import save_gas
 from dashboard.store.schema import estimated_base_fees, suggested_gas_fees
@@ -51,7 +51,7 @@ class Worker:
 
     def tick(self, seen: GasObservation, *, fails: bool = False) -> None:
         """Save what was seen in one transaction, as the poll does; hold what is then stored."""
-        with suppress(UndoneError), self.recent.turn(), self.connection.begin_nested():
+        with suppress(UndoneError), self.recent.transaction(), self.connection.begin_nested():
             self.recent.note(save_gas(self.connection, seen, BLOCK_TIME))
             self.check()
             if fails:
@@ -121,7 +121,7 @@ def a_demo_history(offsets: Sequence[int], fee: int) -> Event:
     def happen(worker: Worker) -> None:
         times = {worker.now + seconds(offset) for offset in offsets}
         made_up = [seen_at(at, fee, GasSource.DEMO_HISTORY) for at in sorted(times)]
-        keep_gas_history(worker.connection, made_up)
+        import_gas_history(worker.connection, made_up)
 
     return happen
 

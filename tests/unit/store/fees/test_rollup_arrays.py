@@ -7,28 +7,30 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dashboard.domain.fee_rollup import FeeSeries, Level, SeenFee, roll_up
+from dashboard.domain.fee_rollup import FeeSeries, RollupLevel, TimedFee, roll_up
 from dashboard.domain.quantity import LARGEST_FEE, Wei
 from dashboard.store.fees.rollup_arrays import FeeArrays
 from dashboard.store.fees.rollups import row_of
-from dashboard.store.fees.stored_fees import SeriesOf
+from dashboard.store.fees.stored_fees import SeriesKey
 from tests.builders import A_NETWORK
 
-OF = SeriesOf(A_NETWORK, FeeSeries.BUSY_THRESHOLD)
-A_DAY = Level.DAY.length
+OF = SeriesKey(A_NETWORK, FeeSeries.BUSY_THRESHOLD)
+A_DAY = RollupLevel.DAY.length
 FEES = st.integers(0, LARGEST_FEE) | st.integers(0, 300) | st.sampled_from([2**53 - 1, 2**62])
 SERIES = st.dictionaries(st.integers(0, A_DAY // 8) | st.integers(0, 3 * A_DAY), FEES, min_size=1)
 
 
-def stored_form(of: SeriesOf, series: dict[int, int], level: Level) -> list[tuple[object, ...]]:
+def stored_form(
+    of: SeriesKey, series: dict[int, int], level: RollupLevel
+) -> list[tuple[object, ...]]:
     """Return what the rows of a series are, rolled up one by one, as a driver takes them."""
-    values = (SeenFee(at, Wei(fee)) for at, fee in sorted(series.items()))
+    values = (TimedFee(at, Wei(fee)) for at, fee in sorted(series.items()))
     return [row_of(of, each) for each in roll_up(values) if each.level is level]
 
 
-@pytest.mark.parametrize("level", Level)
+@pytest.mark.parametrize("level", RollupLevel)
 @given(series=SERIES)
-def test_arrays_are_rolled_up_as_one_by_one(level: Level, series: dict[int, int]) -> None:
+def test_arrays_are_rolled_up_as_one_by_one(level: RollupLevel, series: dict[int, int]) -> None:
     at = np.array(sorted(series), np.int64)
     fees = np.array([series[each] for each in sorted(series)], np.int64)
 
@@ -42,7 +44,7 @@ def test_many_equal_fees_are_counted_in_wider_numbers(count: int, width: int) ->
     series = dict.fromkeys(range(count), 7)
     arrays = FeeArrays(np.arange(count), np.full(count, 7))
 
-    [row] = arrays.rows(*OF, Level.DAY)
+    [row] = arrays.rows(*OF, RollupLevel.DAY)
 
-    assert [row] == stored_form(OF, series, Level.DAY)
+    assert [row] == stored_form(OF, series, RollupLevel.DAY)
     assert row[-1][0] == width

@@ -10,14 +10,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import delete
 
-from dashboard.domain.fee_rollup import MINUTE, FeeRollup, FeeSeries, Level, SeenFee, roll_up
+from dashboard.domain.fee_rollup import MINUTE, FeeRollup, FeeSeries, RollupLevel, TimedFee, roll_up
 from dashboard.domain.observation import GasObservation, GasSource, Operation
 from dashboard.domain.quantity import LARGEST_FEE, NetworkId, Wei
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store
-from dashboard.store.fees.import_history import keep_gas_history
+from dashboard.store.fees.import_history import import_gas_history
 from dashboard.store.fees.rollups import rollups_between
-from dashboard.store.fees.stored_fees import SeriesOf, fee_values
+from dashboard.store.fees.stored_fees import SeriesKey, fee_values
 from dashboard.store.maintenance.verify_fees import wrong_rollups
 from dashboard.store.observations import save_gas
 from dashboard.store.schema import fee_rollups, suggested_gas_fees
@@ -36,7 +36,7 @@ from tests.builders import (
 HOUR, DAY = 60 * MINUTE, 24 * 60 * MINUTE
 NOON = milliseconds_of(A_MOMENT)
 EVER = (NOON - 100 * DAY, NOON + 100 * DAY)
-BASE_FEE = SeriesOf(A_NETWORK, FeeSeries.ESTIMATED_BASE_FEE)
+BASE_FEE = SeriesKey(A_NETWORK, FeeSeries.ESTIMATED_BASE_FEE)
 SOURCES = (GasSource.GAS_API, GasSource.NODE_INSTEAD, GasSource.DEMO_HISTORY)
 
 TIMES = (
@@ -93,11 +93,11 @@ def undone(store: Store) -> Iterator[Connection]:
         raise Undone
 
 
-def stored(connection: Connection, of: SeriesOf, level: Level) -> dict[int, FeeRollup]:
+def stored(connection: Connection, of: SeriesKey, level: RollupLevel) -> dict[int, FeeRollup]:
     return rollups_between(connection, of, level, *EVER)
 
 
-def rolled_up(values: Sequence[SeenFee], level: Level) -> dict[int, FeeRollup]:
+def rolled_up(values: Sequence[TimedFee], level: RollupLevel) -> dict[int, FeeRollup]:
     """Roll values up one by one, as the plain reference."""
     return {each.begins_at: each.rollup for each in roll_up(sorted(values)) if each.level is level}
 
@@ -110,13 +110,13 @@ def test_rollups_are_those_of_what_is_stored(
     with undone(store) as connection:
         for each in saves:
             if isinstance(each, list):
-                keep_gas_history(connection, each)
+                import_gas_history(connection, each)
             else:
                 save_gas(connection, each, seconds(2))
         for network_id in (A_NETWORK, ANOTHER_NETWORK):
-            for of in (SeriesOf(network_id, series) for series in FeeSeries):
+            for of in (SeriesKey(network_id, series) for series in FeeSeries):
                 values = fee_values(connection, of, *EVER)
-                for level in Level:
+                for level in RollupLevel:
                     assert stored(connection, of, level) == rolled_up(values, level)
         assert list(wrong_rollups(connection)) == []
 
@@ -141,10 +141,10 @@ def test_forgotten_values_still_count(
                 save_gas(connection, seen(at, event))
             else:
                 forget(connection, str(event), at)
-        for level in Level:
-            exact = rolled_up([SeenFee(*each) for each in arrivals.items()], level)
+        for level in RollupLevel:
+            exact = rolled_up([TimedFee(*each) for each in arrivals.items()], level)
             found = stored(connection, BASE_FEE, level)
-            assert found.keys() == exact.keys() or level is Level.MINUTE
+            assert found.keys() == exact.keys() or level is RollupLevel.MINUTE
             for begins_at, rollup in found.items():
                 assert rollup.longest_gap >= exact[begins_at].longest_gap
                 rollup.longest_gap = exact[begins_at].longest_gap
@@ -162,7 +162,7 @@ def forget(connection: Connection, kind: str, before: int) -> None:
     else:
         column = fee_rollups.c
         connection.execute(
-            delete(fee_rollups).where(column.level == Level.MINUTE, column.begins_at < before)
+            delete(fee_rollups).where(column.level == RollupLevel.MINUTE, column.begins_at < before)
         )
 
 
@@ -171,7 +171,7 @@ def test_rollups_are_undone_with_the_save_that_fails(store: Store) -> None:
         save_gas(connection, seen(NOON, 7))
 
     with store.read() as connection:
-        assert stored(connection, BASE_FEE, Level.DAY) == {}
+        assert stored(connection, BASE_FEE, RollupLevel.DAY) == {}
 
 
 @pytest.mark.parametrize(
@@ -194,10 +194,10 @@ def test_answer_of_a_better_source_takes_the_place_of_another(
             save_gas(connection, seen(NOON, fee, sources=told, busy_threshold=Wei(fee)))
 
         values = fee_values(connection, BASE_FEE, *EVER)
-        marks = stored(connection, SeriesOf(A_NETWORK, FeeSeries.BUSY_THRESHOLD), Level.DAY)
-        [day] = stored(connection, BASE_FEE, Level.DAY).values()
+        marks = stored(connection, SeriesKey(A_NETWORK, FeeSeries.BUSY_THRESHOLD), RollupLevel.DAY)
+        [day] = stored(connection, BASE_FEE, RollupLevel.DAY).values()
 
-    assert values == [SeenFee(NOON, Wei(kept))]
+    assert values == [TimedFee(NOON, Wei(kept))]
     assert (day.seen, day.last, day.highest) == (1, kept, kept)
     assert [each.last for each in marks.values()] == [kept]
 
@@ -209,12 +209,12 @@ def test_observed_fee_takes_the_place_of_an_estimated_one(store: Store) -> None:
         save_gas(connection, seen(NOON - 2000, 9))
 
         values = fee_values(connection, BASE_FEE, *EVER)
-        [day] = stored(connection, BASE_FEE, Level.DAY).values()
+        [day] = stored(connection, BASE_FEE, RollupLevel.DAY).values()
 
     assert values == [
-        SeenFee(NOON - 4000, Wei(3), is_estimated=True),
-        SeenFee(NOON - 2000, Wei(9)),
-        SeenFee(NOON, Wei(5), is_estimated=True),
+        TimedFee(NOON - 4000, Wei(3), is_estimated=True),
+        TimedFee(NOON - 2000, Wei(9)),
+        TimedFee(NOON, Wei(5), is_estimated=True),
     ]
     assert (day.seen, day.estimated, day.total) == (3, 2, 17)
 
@@ -227,7 +227,7 @@ def test_value_that_replaces_one_beside_forgotten_ones_is_counted_once(store: St
         forget(connection, "values", NOON + 1000)
         save_gas(connection, seen(NOON + 2000, 9))
 
-        [minute] = stored(connection, BASE_FEE, Level.MINUTE).values()
+        [minute] = stored(connection, BASE_FEE, RollupLevel.MINUTE).values()
 
     assert (minute.seen, minute.total, minute.last, minute.highest) == (2, 12, 9, 9)
 
@@ -235,12 +235,12 @@ def test_value_that_replaces_one_beside_forgotten_ones_is_counted_once(store: St
 def test_history_adds_nothing_to_a_minute_whose_values_are_forgotten(store: Store) -> None:
     past = [seen(NOON + MINUTE * number, 5) for number in range(3)]
     with store.write() as connection:
-        keep_gas_history(connection, past)
-        before = stored(connection, BASE_FEE, Level.HOUR)
+        import_gas_history(connection, past)
+        before = stored(connection, BASE_FEE, RollupLevel.HOUR)
         forget(connection, "values", NOON + MINUTE)
-        keep_gas_history(connection, past)
+        import_gas_history(connection, past)
         forget(connection, "values", NOON + HOUR)
         forget(connection, "minutes", NOON + HOUR)
-        keep_gas_history(connection, past)
+        import_gas_history(connection, past)
 
-        assert stored(connection, BASE_FEE, Level.HOUR) == before
+        assert stored(connection, BASE_FEE, RollupLevel.HOUR) == before

@@ -9,10 +9,10 @@ from dashboard.domain.observation import GasObservation, Operation
 from dashboard.domain.quantity import LARGEST_FEE, Wei
 from dashboard.store.engine.engine import Store
 from dashboard.store.fees.series import (
-    Between,
-    fee_mark_steps,
+    ChartRange,
     fee_steps,
     first_seen_at,
+    percentile_steps,
 )
 from dashboard.store.fees.steps import FeeStep, FeeSteps
 from dashboard.store.observations import save_gas
@@ -27,7 +27,7 @@ from tests.builders import (
 )
 
 MINUTE = timedelta(minutes=1)
-TEN_MINUTES = Between(A_MOMENT, A_MOMENT + 10 * MINUTE, MINUTE)
+TEN_MINUTES = ChartRange(A_MOMENT, A_MOMENT + 10 * MINUTE, MINUTE)
 
 
 def see(store: Store, second: float, base_fee: int, priority_fee: int = 1) -> None:
@@ -127,7 +127,7 @@ def test_marks_are_the_last_of_each_step_and_the_one_before(store: Store) -> Non
         mark(store, second, threshold)
 
     with store.read() as connection:
-        marks = fee_mark_steps(connection, A_NETWORK, Operation.BUSY_THRESHOLD, TEN_MINUTES)
+        marks = percentile_steps(connection, A_NETWORK, Operation.BUSY_THRESHOLD, TEN_MINUTES)
 
     assert marks.fees.tolist() == [2, 4, 5]
     assert moment_of(int(marks.asked_at[0])) == A_MOMENT - MINUTE

@@ -6,16 +6,16 @@ from datetime import timedelta
 
 import numpy as np
 
-from dashboard.domain.fee_rollup import FeeRollup, SeenFee
+from dashboard.domain.fee_rollup import FeeRollup, TimedFee
 from dashboard.domain.quantity import LARGEST_FEE, Wei
 from dashboard.store.fees.rollups import summary_of
-from dashboard.store.fees.steps import FeeMarks, FeeStep, FeeSteps
+from dashboard.store.fees.steps import FeePercentiles, FeeStep, FeeSteps
 from dashboard.store.schema.columns import moment_of
 
 
 def rolled_up(*values: tuple[int, int]) -> FeeRollup:
     """Roll up fees by time."""
-    return FeeRollup.of_all(SeenFee(at, Wei(fee)) for at, fee in values)
+    return FeeRollup.of_all(TimedFee(at, Wei(fee)) for at, fee in values)
 
 
 def test_largest_fees_stay_exact() -> None:
@@ -57,18 +57,18 @@ def test_nothing_seen_makes_no_step() -> None:
 
 
 def test_mark_is_the_one_that_held_at_the_moment() -> None:
-    held = FeeMarks.of([(1000, 1), (2000, 2)]).at(np.array([1000, 1999, 2000, 9000]))
+    held = FeePercentiles.of([(1000, 1), (2000, 2)]).at(np.array([1000, 1999, 2000, 9000]))
 
     assert held is not None
     assert held.tolist() == [1, 1, 2, 2]
 
 
 def test_first_mark_also_holds_a_moment_before_it_was_asked() -> None:
-    held = FeeMarks.of([(2000, 3)]).at(np.array([1000]))
+    held = FeePercentiles.of([(2000, 3)]).at(np.array([1000]))
 
     assert held is not None
     assert held.tolist() == [3]
 
 
 def test_mark_that_was_never_seen_is_not_known() -> None:
-    assert FeeMarks.of([]).at(np.array([1000])) is None
+    assert FeePercentiles.of([]).at(np.array([1000])) is None

@@ -6,7 +6,7 @@ import pytest
 from sqlalchemy import func, select
 
 from dashboard.domain.condition import Subject
-from dashboard.domain.fee_rollup import Level
+from dashboard.domain.fee_rollup import RollupLevel
 from dashboard.domain.rejection_filter import RejectionFilter
 from dashboard.domain.retention import Before
 from dashboard.store.alerts.conditions import change, condition
@@ -62,7 +62,7 @@ def test_minutes_are_forgotten_while_hours_and_days_stay(store: Store) -> None:
     rows = [
         a_roll_up(level, milliseconds_of(at))
         for at in (A_MOMENT - seconds(3600), A_MOMENT - seconds(60), A_MOMENT)
-        for level in Level
+        for level in RollupLevel
     ]
     with store.write() as connection:
         connection.execute(fee_rollups.insert(), rows)
