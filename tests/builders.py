@@ -15,7 +15,7 @@ from dashboard.domain.exclusion import (
     StoredRejection,
 )
 from dashboard.domain.gas import FeeSuggestion, SuggestedGasFees
-from dashboard.domain.notification import Notice, Recipient
+from dashboard.domain.notification import Notification, Recipient
 from dashboard.domain.quantity import Address, NetworkId, TxHash, Wei
 
 A_MOMENT: Final = datetime(2026, 11, 20, 12, 0, 0, tzinfo=UTC)
@@ -108,7 +108,7 @@ def a_transition(number: int = 1, **changes: Any) -> Transition:  # noqa: ANN401
     return Transition(**(fields | changes))
 
 
-def a_notice(**changes: Any) -> Notice:  # noqa: ANN401 - any field
+def a_notice(**changes: Any) -> Notification:  # noqa: ANN401 - any field
     """Return what is owed to somebody because of `a_transition()` and `a_rejection()`."""
     fields: dict[str, Any] = {
         "notice_id": an_id(),
@@ -118,7 +118,7 @@ def a_notice(**changes: Any) -> Notice:  # noqa: ANN401 - any field
         "rejection": a_rejection(),
         "created_at": A_MOMENT,
     }
-    return Notice(**(fields | changes))
+    return Notification(**(fields | changes))
 
 
 def a_suggestion(priority_fee: int = 2 * GWEI, fee: int = 20 * GWEI) -> FeeSuggestion:

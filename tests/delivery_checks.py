@@ -8,9 +8,14 @@ from datetime import datetime, timedelta
 
 from dashboard.alert.deliver import DeliveryPolicy, expand_outbox
 from dashboard.domain.condition import Transition
-from dashboard.domain.notification import Notice, NoticeState, Recipient
-from dashboard.store.alerts.conditions import change
-from dashboard.store.alerts.outbox import Wanted, claim, pending_recipients, recent_notices
+from dashboard.domain.notification import Notification, NotificationState, Recipient
+from dashboard.store.alerts.conditions import record_transition
+from dashboard.store.alerts.outbox import (
+    ClaimRequest,
+    claim,
+    pending_recipients,
+    recent_notifications,
+)
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store
 from dashboard.store.engine.leases import acquire
@@ -41,7 +46,7 @@ def reject(
     with store.write() as connection:
         record = a_record(tx_hash=a_hash(number), nonce=nonce)
         rejection_id = save_polled(connection, A_NETWORK, record, A_MOMENT)
-        assert change(connection, transition or a_transition(number), rejection_id)
+        assert record_transition(connection, transition or a_transition(number), rejection_id)
 
 
 def owe(
@@ -57,18 +62,20 @@ def owe(
         pass
 
 
-def claim_for_all(connection: Connection, token: int, now: datetime, limit: int) -> list[Notice]:
+def claim_for_all(
+    connection: Connection, token: int, now: datetime, limit: int
+) -> list[Notification]:
     """Claim at most so many notices for every recipient."""
-    wanted = [Wanted(each, limit) for each in pending_recipients(connection)]
+    wanted = [ClaimRequest(each, limit) for each in pending_recipients(connection)]
     return claim(connection, token, wanted, now)
 
 
-def notices(store: Store) -> list[Notice]:
+def notices(store: Store) -> list[Notification]:
     """Return all notices."""
     with store.read() as connection:
-        return recent_notices(connection, 10_000)
+        return recent_notifications(connection, 10_000)
 
 
-def states(store: Store) -> Counter[NoticeState]:
+def states(store: Store) -> Counter[NotificationState]:
     """Count the notices by state."""
     return Counter(notice.state for notice in notices(store))

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from dashboard.alert.delivery_result import Sending
 from dashboard.alert.message import Envelope, Letter, MaySend, always
-from dashboard.domain.notification import Notice, Recipient
+from dashboard.domain.notification import Notification, Recipient
 from dashboard.errors import DeliveryError, DeliveryWithheld
 from tests.builders import A_MOMENT
 
@@ -22,7 +22,7 @@ def an_envelope(number: int = 1, to: str = ONCALL.address) -> Envelope:
     return Envelope(f"<{UUID(int=number)}@linewatch.invalid>", to, A_MOMENT)
 
 
-def a_letter_of(notice: Notice) -> Letter:
+def a_letter_of(notice: Notification) -> Letter:
     """Write a letter that names its notice."""
     return Letter(f"[Linewatch] {notice.notice_id}", LETTER.text, LETTER.html)
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import timedelta
 
-from dashboard.domain.notification import Notice, Recipient
+from dashboard.domain.notification import Notification, Recipient
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +25,7 @@ class Lanes:
 
 @dataclass(frozen=True, slots=True)
 class _Journey:
-    notice: Notice
+    notice: Notification
     began: timedelta
     is_slow: bool
 
@@ -36,7 +36,7 @@ class Backlog:
     def __init__(self, lanes: Lanes) -> None:
         """Begin with nothing."""
         self._lanes = lanes
-        self._waiting: dict[Recipient, list[Notice]] = {}
+        self._waiting: dict[Recipient, list[Notification]] = {}
         self._under_way: dict[Recipient, _Journey] = {}
         self._slow: set[Recipient] = set()
 
@@ -49,12 +49,12 @@ class Backlog:
         """Return how many notices more may wait for an address."""
         return self._lanes.share - len(self._waiting.get(recipient, ()))
 
-    def add(self, notices: Iterable[Notice]) -> None:
+    def add(self, notices: Iterable[Notification]) -> None:
         """Let notices wait for their turn, in this order."""
         for notice in notices:
             self._waiting.setdefault(notice.recipient, []).append(notice)
 
-    def start(self, now: timedelta) -> list[Notice]:
+    def start(self, now: timedelta) -> list[Notification]:
         """Send the next notice on its way to every address that has its turn and finds a lane."""
         started = []
         for recipient in [each for each in self._waiting if each not in self._under_way]:
@@ -67,7 +67,7 @@ class Backlog:
                 started.append(notice)
         return started
 
-    def finish(self, notice: Notice, now: timedelta, *, is_blocked: bool = False) -> None:
+    def finish(self, notice: Notification, now: timedelta, *, is_blocked: bool = False) -> None:
         """Take note that a notice travels no longer, and need not travel again if it waits too.
 
         It waits while it travels where it was claimed again, under a new token.
@@ -78,7 +78,7 @@ class Backlog:
         waiting = self.take_waiting(notice.recipient)
         self.add(each for each in waiting if each.notice_id != notice.notice_id)
 
-    def take_waiting(self, recipient: Recipient) -> list[Notice]:
+    def take_waiting(self, recipient: Recipient) -> list[Notification]:
         """Take out everything that waits for an address."""
         return self._waiting.pop(recipient, [])
 

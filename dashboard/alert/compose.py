@@ -15,7 +15,7 @@ from dashboard.domain.condition import INSTALLATION, SubjectKind
 from dashboard.domain.exclusion import CLOCK_IS_WRONG, StoredRejection
 from dashboard.domain.foreign_text import visible
 from dashboard.domain.module_limits import ModuleLimits
-from dashboard.domain.notification import Notice
+from dashboard.domain.notification import Notification
 from dashboard.domain.printing import moment
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.reason import Reason, ReasonKind, explain, overrun, parse_reason
@@ -76,7 +76,7 @@ class Stationery:
     links: Links = Links()
 
 
-def compose(notice: Notice, stationery: Stationery) -> Letter:
+def compose(notice: Notification, stationery: Stationery) -> Letter:
     """Write the letter; the same notice gives the same letter at every attempt.
 
     Foreign text appears only as the reason's quotation, with unseen characters shown as codes
@@ -95,7 +95,9 @@ def compose(notice: Notice, stationery: Stationery) -> Letter:
     return Letter(str(facts["subject"]), form.text.render(facts), form.html.render(facts))
 
 
-def _facts_of_condition(notice: Notice, network: NetworkName, links: Links) -> dict[str, object]:
+def _facts_of_condition(
+    notice: Notification, network: NetworkName, links: Links
+) -> dict[str, object]:
     """Return what the templates of a network's condition may say, under the names they use."""
     title = visible(network.title)
     said = word(notice.transition, notice.incident, title)
@@ -115,7 +117,7 @@ def _facts_of_condition(notice: Notice, network: NetworkName, links: Links) -> d
     }
 
 
-def _facts(notice: Notice, network: NetworkName, links: Links) -> dict[str, object]:
+def _facts(notice: Notification, network: NetworkName, links: Links) -> dict[str, object]:
     """Return what the templates of a rejection may say, under the names that they use."""
     tx_hash = notice.transition.subject.tx_hash
     is_changed = notice.transition.before is notice.transition.after

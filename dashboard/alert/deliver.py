@@ -18,9 +18,9 @@ from dashboard.alert.message import MaySend, always
 from dashboard.alert.routing import recipients_of
 from dashboard.alert.threads import Threads
 from dashboard.domain.clock import Clock
-from dashboard.domain.notification import DeliveryResult, Notice, Recipient
+from dashboard.domain.notification import DeliveryResult, Notification, Recipient
 from dashboard.store.alerts import outbox
-from dashboard.store.alerts.outbox import Wanted
+from dashboard.store.alerts.outbox import ClaimRequest
 from dashboard.store.engine.engine import Store
 
 _AT_ONCE: Final = 200
@@ -48,10 +48,10 @@ def expand_outbox(store: Store, recipients: Sequence[Recipient], clock: Clock) -
     Return how many entries that were, none when all is done.
     """
     with store.read() as connection:
-        if not outbox.unexpanded(connection, 1):
+        if not outbox.pending_expansion(connection, 1):
             return 0
     with store.write() as connection:
-        entries = outbox.unexpanded(connection, _AT_ONCE)
+        entries = outbox.pending_expansion(connection, _AT_ONCE)
         for entry in entries:
             told = recipients_of(entry.transition, recipients)
             outbox.expand(connection, entry, told, clock())
@@ -89,7 +89,7 @@ class Deliverer:
         self._waits = Waits(policy.retry, elapsed)
         self._backlog = Backlog(lanes)
         self._pending: set[Recipient] = set()
-        self._finished: SimpleQueue[tuple[Notice, Outcome | None]] = SimpleQueue()
+        self._finished: SimpleQueue[tuple[Notification, Outcome | None]] = SimpleQueue()
         self._unrecorded: list[Outcome] = []
         self._to_free: set[Recipient] = set()
 
@@ -142,7 +142,7 @@ class Deliverer:
         """Fill what waits for each address that may have more; a share each, so that all do."""
         least = self._policy.lanes.share // 2
         wanted = [
-            Wanted(each, self._backlog.room(each), self._waits.resting(each))
+            ClaimRequest(each, self._backlog.room(each), self._waits.resting(each))
             for each in self._pending
             if self._backlog.room(each) >= least and not self._waits.is_paused(each)
         ]
@@ -154,7 +154,7 @@ class Deliverer:
         found = Counter(notice.recipient for notice in claimed)
         self._pending -= {each.recipient for each in wanted if found[each.recipient] < each.limit}
 
-    def _carry(self, notice: Notice, may_send: MaySend) -> None:
+    def _carry(self, notice: Notification, may_send: MaySend) -> None:
         """Run in a thread of its own: attempt, and tell the outcome to whoever records."""
         self._finished.put((notice, attempt(notice, self._sending, may_send)))
 
@@ -167,7 +167,7 @@ class Deliverer:
         except Empty:
             return bool(self._unrecorded)
 
-    def _take_in(self, notice: Notice, outcome: Outcome | None) -> None:
+    def _take_in(self, notice: Notification, outcome: Outcome | None) -> None:
         is_blocked = outcome is not None and outcome.is_blocked
         self._backlog.finish(notice, self._elapsed(), is_blocked=is_blocked)
         if outcome is None:
@@ -189,7 +189,7 @@ class Deliverer:
         with self._store.write() as connection:
             results = [record(connection, outcome, now, rule) for outcome in self._unrecorded]
             for recipient in self._to_free:
-                outbox.free(connection, self._token, recipient)
+                outbox.release_claims(connection, self._token, recipient)
         for outcome, result in zip(self._unrecorded, results, strict=True):
             tell(outcome, result)
             self._ask_for_more(outcome.notice.recipient)

@@ -10,13 +10,13 @@ from typing import TypeAlias
 from dashboard.alert.delivery_retry import RetryRule, is_over
 from dashboard.alert.message import Channel, Envelope, Letter, MaySend
 from dashboard.domain.foreign_text import visible
-from dashboard.domain.notification import DeliveryResult, Notice
+from dashboard.domain.notification import DeliveryResult, Notification
 from dashboard.errors import DeliveryBlocked, DeliveryError, DeliveryRefused, DeliveryWithheld
 from dashboard.logs import get_logger
 from dashboard.store.alerts import outbox
 from dashboard.store.engine.connection import Connection
 
-Composer: TypeAlias = Callable[[Notice], Letter]
+Composer: TypeAlias = Callable[[Notification], Letter]
 """Writes the letter of a notice."""
 
 _log = get_logger("delivery")
@@ -30,7 +30,7 @@ class Outcome:
     `wait` is how long the notice waits where it was deferred.
     """
 
-    notice: Notice
+    notice: Notification
     result: DeliveryResult
     words: str
     is_blocked: bool = False
@@ -45,7 +45,7 @@ class Sending:
     compose: Composer
 
 
-def attempt(notice: Notice, sending: Sending, may_send: MaySend) -> Outcome | None:
+def attempt(notice: Notification, sending: Sending, may_send: MaySend) -> Outcome | None:
     """Hand the notice over; every error becomes an outcome, since nobody waits to catch it.
 
     None where it may not be sent any more: then nothing was tried.
@@ -65,7 +65,7 @@ def attempt(notice: Notice, sending: Sending, may_send: MaySend) -> Outcome | No
         return Outcome(notice, DeliveryResult.DEFERRED, words)
 
 
-def _send(notice: Notice, sending: Sending, may_send: MaySend) -> str:
+def _send(notice: Notification, sending: Sending, may_send: MaySend) -> str:
     if not may_send():
         raise DeliveryWithheld("the lease of this worker is over")
     channel = sending.channels.get(notice.recipient.channel)
@@ -85,9 +85,9 @@ def record(
         outbox.mark_sent(connection, notice.notice_id, outcome.words, now)
         return DeliveryResult.SENT
     if outcome.result is DeliveryResult.DEFERRED and not is_over(notice, now, rule):
-        outbox.defer(connection, notice, outcome.words, now + outcome.wait)
+        outbox.reschedule(connection, notice, outcome.words, now + outcome.wait)
         return DeliveryResult.DEFERRED
-    outbox.bury(connection, notice, outcome.words, now)
+    outbox.mark_dead(connection, notice, outcome.words, now)
     return DeliveryResult.REFUSED
 
 

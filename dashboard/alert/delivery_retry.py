@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from typing import Final, NamedTuple, TypeAlias
 from uuid import UUID
 
-from dashboard.domain.notification import Notice, Recipient
+from dashboard.domain.notification import Notification, Recipient
 
 Elapsed: TypeAlias = Callable[[], timedelta]
 """Tells a time that never jumps: that since the machine's boot."""
@@ -36,7 +36,7 @@ class RetryRule:
     fewest_attempts: int = 60
 
 
-def is_over(notice: Notice, now: datetime, rule: RetryRule) -> bool:
+def is_over(notice: Notification, now: datetime, rule: RetryRule) -> bool:
     """Whether a notice is given up after the attempt that just failed."""
     was_tried_enough = notice.attempts + 1 >= rule.fewest_attempts
     return was_tried_enough and now - notice.created_at >= rule.patience
@@ -86,7 +86,7 @@ class Waits:
         address.rests = {each: rest for each, rest in address.rests.items() if now < rest.until}
         return list(address.rests)
 
-    def succeeded(self, notice: Notice) -> None:
+    def succeeded(self, notice: Notification) -> None:
         """Take note that an address was served: all that waited for its sake goes at once."""
         address = self._addresses.setdefault(notice.recipient, _Address())
         if not address.works:
@@ -95,7 +95,7 @@ class Waits:
         address.rests.pop(notice.notice_id, None)
         address.works, address.failures, address.paused_until = True, 0, timedelta()
 
-    def failed(self, notice: Notice, *, is_blocked: bool) -> timedelta:
+    def failed(self, notice: Notification, *, is_blocked: bool) -> timedelta:
         """Take note that a letter was deferred; return how long it waits.
 
         `is_blocked` where another letter to the same address would have fared no better.

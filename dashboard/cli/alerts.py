@@ -13,7 +13,7 @@ import click
 from dashboard.cli import options
 from dashboard.cli.output import FOUND, Json, instant, print_json, print_table, say
 from dashboard.cli.source import Opened, opened
-from dashboard.domain.notification import Notice, NoticeState
+from dashboard.domain.notification import Notification, NotificationState
 from dashboard.domain.quantity import shorten
 from dashboard.domain.rejection_filter import HashRange
 from dashboard.errors import InputError
@@ -26,7 +26,7 @@ from dashboard.store.alerts.alert_status import OpenIncident
 @options.network
 @click.option(
     "--state",
-    type=click.Choice([*NoticeState], case_sensitive=False),
+    type=click.Choice([*NotificationState], case_sensitive=False),
     help="owed: not handed over yet; sent; dead: refused for good; held: since a restore.",
 )
 @click.option(
@@ -45,7 +45,7 @@ from dashboard.store.alerts.alert_status import OpenIncident
 def alerts(  # noqa: PLR0913 - one for each option
     *,
     network_text: str | None,
-    state: NoticeState | None,
+    state: NotificationState | None,
     tx_hashes: HashRange | None,
     search: str,
     since: datetime | None,
@@ -64,7 +64,7 @@ def alerts(  # noqa: PLR0913 - one for each option
         searched = searched_notices(here.source, here.chosen_id(network_text), search)
         wanted = replace(
             searched,
-            state=None if state is None else NoticeState(state),
+            state=None if state is None else NotificationState(state),
             tx_hashes=tx_hashes or searched.tx_hashes,
             since=since,
             until=until,
@@ -126,7 +126,7 @@ def _print(here: Opened, lasting: Sequence[OpenIncident], found: Sequence[Posted
     print_table(columns, [_row(here, each.notice) for each in found])
 
 
-def _row(here: Opened, notice: Notice) -> tuple[str, ...]:
+def _row(here: Opened, notice: Notification) -> tuple[str, ...]:
     transition = notice.transition
     tx_hash = transition.subject.tx_hash
     return (

@@ -25,7 +25,7 @@ from dashboard.show.queries.transaction_summary import (
     read_transaction_summaries,
     with_unsaved,
 )
-from dashboard.store.evidence.record_answers import AnswersUnsaved, Unsaved
+from dashboard.store.evidence.record_answers import AnswersNotSaved, UnsavedAnswers
 from dashboard.wiring.live import live_question
 
 _SHOWN = 80
@@ -98,7 +98,9 @@ def _network_id(here: Opened, text: str | None, *, stored: bool) -> NetworkId | 
     return None if card is None else card.network_id
 
 
-def _ask(here: Opened, hashes: tuple[TxHash, ...], network_id: NetworkId | None) -> list[Unsaved]:
+def _ask(
+    here: Opened, hashes: tuple[TxHash, ...], network_id: NetworkId | None
+) -> list[UnsavedAnswers]:
     """Ask as the pages do, and store what is said; return what could not be stored.
 
     A store that keeps nothing ends the asking after a portion, which would be lost as well.
@@ -111,7 +113,7 @@ def _ask(here: Opened, hashes: tuple[TxHash, ...], network_id: NetworkId | None)
         try:
             for _ in ask_in_portions(look_up, hashes, network_id):
                 pass
-        except AnswersUnsaved as error:
+        except AnswersNotSaved as error:
             return list(error.unsaved)
     return []
 

@@ -19,7 +19,7 @@ from dashboard.logs import configure_logs
 from dashboard.settings import Settings, load_settings
 from dashboard.show.queries.context import Source
 from dashboard.store.alerts.alert_status import open_incidents
-from dashboard.store.alerts.notification_search import NoticeFilter, search_notices
+from dashboard.store.alerts.notification_search import NotificationFilter, search_notifications
 from dashboard.store.observations import LatestGas, latest_gas
 from dashboard.store.rejections.search import search
 from dashboard.wiring.actor import os_user
@@ -60,7 +60,7 @@ class Opened:
             fees = latest_gas(connection, network_id, self.source.now())
             return bool(
                 search(connection, RejectionFilter(network_id=network_id), 1)
-                or search_notices(connection, NoticeFilter(network_id=network_id), 1)
+                or search_notifications(connection, NotificationFilter(network_id=network_id), 1)
                 or network_id in {each.subject.network_id for each in open_incidents(connection)}
                 or fees != LatestGas()
             )

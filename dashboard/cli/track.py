@@ -23,7 +23,7 @@ from dashboard.domain.spreadsheet import read_spreadsheet
 from dashboard.domain.track_list import ListedTransaction, TrackList, in_words, track_lists
 from dashboard.errors import InputError
 from dashboard.show.queries.tracked import TrackedQuestions
-from dashboard.store.tracking.transactions import Tracking
+from dashboard.store.tracking.transactions import TrackResult
 from dashboard.wiring.clock import utc_now
 
 _ARGUMENTS = "arguments"
@@ -44,9 +44,9 @@ class Outcome(StrEnum):
 
 
 _OUTCOMES: Final = {
-    Tracking.NEW: Outcome.TRACKED,
-    Tracking.FILLED_IN: Outcome.FILLED_IN,
-    Tracking.KNOWN: Outcome.TRACKED_ALREADY,
+    TrackResult.NEW: Outcome.TRACKED,
+    TrackResult.FILLED_IN: Outcome.FILLED_IN,
+    TrackResult.KNOWN: Outcome.TRACKED_ALREADY,
 }
 _COUNTED: Final = {
     "tracked": Outcome.TRACKED,

@@ -19,20 +19,20 @@ class Recipient:
     address: str
 
 
-class NoticeState(StrEnum):
+class NotificationState(StrEnum):
     """What became of a notice. DEAD: refused for good or deferred for too long; it is kept.
 
     HELD: owed by a restored store, which cannot know whether it was sent; it waits for a person.
     """
 
-    OWED = "owed"
+    PENDING = "owed"
     SENT = "sent"
     DEAD = "dead"
     HELD = "held"
 
 
 @dataclass(frozen=True, slots=True)
-class Notice:
+class Notification:
     """One message owed to one recipient.
 
     `message_id` is fixed for good, so that a repeat is recognised. `attempts` counts finished
@@ -47,7 +47,7 @@ class Notice:
     transition: Transition
     rejection: StoredRejection | None
     created_at: datetime
-    state: NoticeState = NoticeState.OWED
+    state: NotificationState = NotificationState.PENDING
     attempts: int = 0
     next_attempt_at: datetime | None = None
     claimed_by: int | None = None

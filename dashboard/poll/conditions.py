@@ -28,7 +28,12 @@ from dashboard.domain.fee_percentiles import RankedFees
 from dashboard.domain.observation import GasObservation, GasSource, Operation
 from dashboard.domain.quantity import NetworkId
 from dashboard.poll.clocks import Clocks, SetClock
-from dashboard.store.alerts.conditions import change, condition, held, turn
+from dashboard.store.alerts.conditions import (
+    current_condition,
+    current_state,
+    record_transition,
+    set_turning_since,
+)
 from dashboard.store.engine.connection import Connection
 from dashboard.store.fees.recent_fees import RecentFees
 from dashboard.store.fees.rollups import SavedFees
@@ -135,7 +140,7 @@ class Conditions:
         """Return since when the source is silent, or was until a moment ago: not all is back."""
         if unanswered is not None and (silence is None or silence.is_trouble):
             return unanswered.failing_since
-        found = held(connection, Subject(SubjectKind.GAS_API, self.network_id))
+        found = current_condition(connection, Subject(SubjectKind.GAS_API, self.network_id))
         return None if found is None or found.state is not State.SILENT else found.since
 
     def _answered(
@@ -169,7 +174,7 @@ class Conditions:
         return is_silent and source is not GasSource.NODE_INSTEAD
 
     def _state(self, connection: Connection, kind: SubjectKind) -> State | None:
-        return condition(connection, Subject(kind, self.network_id))
+        return current_state(connection, Subject(kind, self.network_id))
 
     def _settle(self, connection: Connection, kind: SubjectKind, sight: Reading | None) -> None:
         """Write down what a sight changes, and since when the opposite of what is held is seen."""
@@ -196,13 +201,13 @@ def settle(
     set_clock: SetClock,
 ) -> None:
     """Write down what a sight changes, and since when the opposite of what is held is seen."""
-    before = held(connection, subject)
+    before = current_condition(connection, subject)
     noted = None if before is None else before.turning_since
     if before is not None and noted is not None:
         before = replace(before, turning_since=set_clock.trusted(noted))
     concluded = conclude(subject, before, *seen, new_id)
     if concluded.transition is not None:
-        change(connection, concluded.transition, None)
+        record_transition(connection, concluded.transition, None)
         noted = None
     if concluded.turning_since != noted:
-        turn(connection, subject, concluded.turning_since)
+        set_turning_since(connection, subject, concluded.turning_since)

@@ -16,8 +16,8 @@ from dashboard.logs import get_logger
 from dashboard.poll.clocks import Clocks
 from dashboard.poll.exclusion_records import ExclusionArchive
 from dashboard.poll.rejection_schedule import Calendar, Due, Question
-from dashboard.store.tracking.cohorts import Cohort, Watch
-from dashboard.store.tracking.poll_results import Asked, Outcome
+from dashboard.store.tracking.cohorts import Cohort, WatchedCohort
+from dashboard.store.tracking.poll_results import Asked, PollResult
 
 _LONGEST_REST: Final = timedelta(minutes=1)
 _SHORTEST_REST: Final = timedelta(seconds=1)
@@ -88,13 +88,13 @@ class ExclusionPoll:
             self._calendar.add(cohort, self._last_question(each), now)
             self._last_cohort_id = each.cohort_id
 
-    def _last_question(self, watch: Watch) -> Question | None:
+    def _last_question(self, watch: WatchedCohort) -> Question | None:
         if watch.last_asked_at is None:
             return None
         asked = self._clocks.elapsed_at(watch.last_asked_at)
         return Question(asked, not watch.is_failing, watch.is_rejected)
 
-    async def _ask_and_keep(self, cohort_ids: Sequence[int]) -> Mapping[int, Outcome]:
+    async def _ask_and_keep(self, cohort_ids: Sequence[int]) -> Mapping[int, PollResult]:
         """Return what came of each cohort; what is not tracked any more is not among them."""
         cohorts = await run_sync(self._archive.cohorts, cohort_ids)
         if not cohorts:

@@ -13,14 +13,14 @@ from dashboard.domain.observation import ExclusionAnswer
 from dashboard.domain.quantity import NetworkId
 from dashboard.poll.conditions import Conditions
 from dashboard.poll.lease import Term
-from dashboard.store.alerts.conditions import change, condition
+from dashboard.store.alerts.conditions import current_state, record_transition
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store
-from dashboard.store.evidence.record_answers import record_asked
+from dashboard.store.evidence.record_answers import record_poll
 from dashboard.store.evidence.save_rejections import save_polled
 from dashboard.store.monitoring.credits import note_spent
-from dashboard.store.tracking.cohorts import Cohort, Watch, cohorts_of, watches
-from dashboard.store.tracking.poll_results import Asked, Outcome
+from dashboard.store.tracking.cohorts import Cohort, WatchedCohort, read_cohorts, watched_after
+from dashboard.store.tracking.poll_results import Asked, PollResult
 from dashboard.upstream.meter import Meter
 
 
@@ -38,17 +38,17 @@ class ExclusionArchive:
     new_id: Callable[[], UUID]
     meter: Meter = field(default_factory=Meter)
 
-    def watches(self, after: int) -> list[Watch]:
+    def watches(self, after: int) -> list[WatchedCohort]:
         """Return what is tracked on the network in cohorts after that id, in their order."""
         with self.store.read() as connection:
-            return watches(connection, self.network_id, after)
+            return watched_after(connection, self.network_id, after)
 
     def cohorts(self, cohort_ids: Sequence[int]) -> list[Cohort]:
         """Return those of the cohorts that still have hashes, with these."""
         with self.store.read() as connection:
-            return cohorts_of(connection, self.network_id, cohort_ids)
+            return read_cohorts(connection, self.network_id, cohort_ids)
 
-    def keep(self, asked_at: datetime, asked: Sequence[Asked]) -> dict[int, Outcome]:
+    def keep(self, asked_at: datetime, asked: Sequence[Asked]) -> dict[int, PollResult]:
         """Write down what was asked and what came of it; return that of each cohort.
 
         Those of a cohort of which something else came are in new cohorts afterwards. Raises
@@ -58,7 +58,7 @@ class ExclusionArchive:
         with self.meter.handed_over() as spent, self.store.write() as connection:
             self.term.check(connection)
             note_spent(connection, self.network_id, asked_at, spent)
-            stayed = record_asked(connection, self.network_id, asked_at, asked)
+            stayed = record_poll(connection, self.network_id, asked_at, asked)
             self.conditions.look_at_exclusion(connection, asked_at)
             for answer in records:
                 subject = Subject.transaction(self.network_id, answer.tx_hash)
@@ -77,7 +77,7 @@ def keep_news(
     if answer.record is None:
         return
     rejection_id = save_polled(connection, subject.network_id, answer.record, at)
-    before = condition(connection, subject)
+    before = current_state(connection, subject)
     transition = conclude_exclusion(subject, before, answer, at, new_id)
     if transition is not None:
-        change(connection, transition, rejection_id)
+        record_transition(connection, transition, rejection_id)

@@ -30,8 +30,8 @@ from dashboard.store.monitoring.upstream_failures import note_answer, note_failu
 from dashboard.store.tracking.follow_ups import (
     OpenFollowUp,
     inclusion_questions,
-    keep_inclusion_answers,
     open_follow_ups,
+    record_inclusion_answers,
 )
 from dashboard.upstream.meter import Meter
 
@@ -97,7 +97,7 @@ class InclusionArchive:
                 note_answer(connection, self.network_id, operation, asked_at)
             else:
                 note_failure(connection, self.network_id, asked_at, (operation, failures[0]))
-            return keep_inclusion_answers(connection, self.network_id, asked_at, told)
+            return record_inclusion_answers(connection, self.network_id, asked_at, told)
 
 
 class InclusionPoll:

@@ -23,10 +23,10 @@ from dashboard.poll.exclusion_records import keep_news
 from dashboard.poll.inclusion import InclusionAsker
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store
-from dashboard.store.evidence.record_answers import AnswersUnsaved, Unsaved, record_answers
+from dashboard.store.evidence.record_answers import AnswersNotSaved, UnsavedAnswers, record_lookup
 from dashboard.store.evidence.save_rejections import save_polled
 from dashboard.store.monitoring.credits import note_spent
-from dashboard.store.tracking.follow_ups import inclusion_questions, keep_inclusion_answers
+from dashboard.store.tracking.follow_ups import inclusion_questions, record_inclusion_answers
 from dashboard.store.tracking.transactions import is_tracked
 from dashboard.upstream.meter import Meter
 
@@ -50,10 +50,10 @@ class LiveQuestion:
     ) -> None:
         """Ask one network, or all, and store what they said within the deadline.
 
-        Trouble with an upstream, silence included, is stored as a failure. Raises AnswersUnsaved
+        Trouble with an upstream, silence included, is stored as a failure. Raises AnswersNotSaved
         where the store keeps nothing: what a node said of receipts is lost then.
         """
-        unsaved: list[Unsaved] = []
+        unsaved: list[UnsavedAnswers] = []
         async with anyio.create_task_group() as tasks:
             for each, asker in self.askers.items():
                 if network_id in {None, each}:
@@ -62,14 +62,14 @@ class LiveQuestion:
                 if network_id in {None, each}:
                     tasks.start_soon(self._follow_up, each, node, hashes, deadline)
         if unsaved:
-            raise AnswersUnsaved(unsaved)
+            raise AnswersNotSaved(unsaved)
 
     async def _ask_one(
         self,
         network_id: NetworkId,
         asker: ExclusionAsker,
         wanted: tuple[Sequence[TxHash], timedelta],
-        unsaved: list[Unsaved],
+        unsaved: list[UnsavedAnswers],
     ) -> None:
         hashes, deadline = wanted
         asked_at = self.now()
@@ -79,7 +79,7 @@ class LiveQuestion:
         try:
             await run_sync(partial(self._keep, network_id, answers, asked_at))
         except StoreError as error:
-            unsaved.append(Unsaved(network_id, asked_at, answers, error))
+            unsaved.append(UnsavedAnswers(network_id, asked_at, answers, error))
 
     async def _follow_up(
         self,
@@ -116,7 +116,7 @@ class LiveQuestion:
         told: Sequence[tuple[InclusionQuestion, InclusionAnswer]],
     ) -> None:
         with self._writing(network_id, asked_at) as connection:
-            keep_inclusion_answers(connection, network_id, asked_at, told)
+            record_inclusion_answers(connection, network_id, asked_at, told)
 
     def _keep(
         self, network_id: NetworkId, answers: Sequence[ExclusionAnswer], asked_at: datetime
@@ -126,7 +126,7 @@ class LiveQuestion:
         A failure is kept of the hashes only: nobody asks again, so it would stand for the network.
         """
         with self._writing(network_id, asked_at) as connection:
-            record_answers(connection, network_id, asked_at, answers, is_polled=False)
+            record_lookup(connection, network_id, asked_at, answers, is_polled=False)
             for answer in answers:
                 if answer.record is None:
                     continue

@@ -14,12 +14,12 @@ from dashboard.domain.observation import Operation
 from dashboard.domain.quantity import NetworkId
 from dashboard.domain.rejection_filter import RejectionFilter
 from dashboard.domain.store_size import StoreSize
-from dashboard.store.alerts.alert_status import PostStanding, post_standing
+from dashboard.store.alerts.alert_status import NotificationCounts, notification_counts
 from dashboard.store.engine.engine import database_of, stored_revision
 from dashboard.store.monitoring.sizes import clock_leap, last_measured
 from dashboard.store.monitoring.table_sizes import room
 from dashboard.store.monitoring.upstream_failures import answered_at
-from dashboard.store.rejections.counts import how_many
+from dashboard.store.rejections.counts import count_rejections
 from dashboard.store.schema import (
     cohorts,
     deliveries,
@@ -45,7 +45,7 @@ class MailState:
     `untold` are changes that are not turned into notices yet.
     """
 
-    standing: PostStanding
+    standing: NotificationCounts
     untold: int = 0
     last_try: LastTry | None = None
 
@@ -71,7 +71,7 @@ class StoreState:
 def mail_state(connection: Connection, since: datetime = _EVER) -> MailState:
     """Count what is owed, and what became of notices that were owed from `since` on."""
     untold = select(func.count()).where(outbox.c.expanded_at.is_(None))
-    standing = post_standing(connection, since)
+    standing = notification_counts(connection, since)
     return MailState(standing, _count(connection, untold), _last_try(connection))
 
 
@@ -81,7 +81,7 @@ def store_state(connection: Connection, now: datetime) -> StoreState:
         size=database_of(connection).size(connection),
         schema=stored_revision(connection) or "",
         tracked=_count(connection, select(func.sum(cohorts.c.size))),
-        rejections=how_many(connection, RejectionFilter()),
+        rejections=count_rejections(connection, RejectionFilter()),
         measured=last_measured(connection),
         clock_leap=clock_leap(connection, now),
         free_on_disk=room(connection).on_disk,

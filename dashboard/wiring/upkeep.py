@@ -123,9 +123,9 @@ def release_held(settings: Settings, *, lets_go: bool) -> int:
     by = _doer()
     with closing(open_checked_store(settings)) as store, store.write() as connection:
         many = (
-            held_notifications.let_go(connection)
+            held_notifications.discard_held(connection)
             if lets_go
-            else held_notifications.release(connection, by.at)
+            else held_notifications.release_held(connection, by.at)
         )
         details = {"notices": many, "sent": not lets_go}
         note_action(connection, by.at, by.name, Action.RELEASE, "held notices", details)
@@ -135,7 +135,7 @@ def release_held(settings: Settings, *, lets_go: bool) -> int:
 def count_held(settings: Settings) -> int:
     """Count the notices that a restore holds."""
     with closing(open_checked_store(settings)) as store, store.read() as connection:
-        return held_notifications.how_many_held(connection)
+        return held_notifications.count_held(connection)
 
 
 def move_store(settings: Settings, target: str) -> Moved:

@@ -19,7 +19,7 @@ from sqlalchemy.dialects import sqlite
 
 from dashboard.store.engine.engine import open_store
 from dashboard.store.maintenance.migrate import migrate
-from dashboard.store.rejections.counters import rebuild_tallies
+from dashboard.store.rejections.counters import rebuild_counters
 from dashboard.store.schema import REVISION, rejections, signed_transactions
 from tests.bench.expected_replies import NETWORK, row_of, stored_hash
 
@@ -68,7 +68,7 @@ def _fill(file: Path, stored: int, day: datetime) -> None:
         insert_rows(connection, signed_transactions, map(_transaction, order))
         connection.commit()
     with open_store(f"sqlite:///{file}") as store, store.write() as writing:
-        rebuild_tallies(writing)
+        rebuild_counters(writing)
 
 
 def insert_rows(

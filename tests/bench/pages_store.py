@@ -15,15 +15,15 @@ from uuid import UUID
 
 from dashboard.domain.condition import State, Subject, Transition
 from dashboard.domain.exclusion import RejectedTransaction, RejectionStage
-from dashboard.domain.notification import NoticeState
+from dashboard.domain.notification import NotificationState
 from dashboard.domain.observation import ExclusionAnswer
 from dashboard.domain.quantity import Address, NetworkId, TxHash
 from dashboard.show.queries.network_status import NetworkCard
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store, open_store
-from dashboard.store.evidence.record_answers import record_answers
+from dashboard.store.evidence.record_answers import record_lookup
 from dashboard.store.maintenance.migrate import migrate
-from dashboard.store.rejections.counters import rebuild_tallies
+from dashboard.store.rejections.counters import rebuild_counters
 from dashboard.store.rejections.save import row_of_record
 from dashboard.store.schema import (
     REVISION,
@@ -110,7 +110,7 @@ def _fill(store: Store, stored: int, day: datetime) -> None:
     with store.write() as connection:
         insert_all(connection, rejections, _rejections(stored, day))
     with store.write() as connection:
-        rebuild_tallies(connection)
+        rebuild_counters(connection)
     for network_id in _NETWORKS:
         with store.write() as connection:
             keep_year_of_fees(connection, network_id, day - YEAR, day)
@@ -122,7 +122,7 @@ def _fill(store: Store, stored: int, day: datetime) -> None:
             requests = [_request(number) for number in range(start, min(start + 20_000, stored))]
             track_all(connection, requests, at)
             answers = [ExclusionAnswer(each.tx_hash) for each in requests]
-            record_answers(connection, NETWORK, at, answers)
+            record_lookup(connection, NETWORK, at, answers)
 
 
 def _request(number: int) -> TrackRequest:
@@ -221,7 +221,7 @@ def _notice(each: Transition) -> dict[str, Any]:
         "address": f"ops{each.transition_id.int % 20}@example.org",
         "message_id": f"<{each.transition_id}@linewatch.invalid>",
         "created_at": each.at,
-        "state": NoticeState.SENT,
+        "state": NotificationState.SENT,
         "attempts": 1,
         "sent_at": each.at,
         "outcome": "250 ok",

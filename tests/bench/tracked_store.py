@@ -13,8 +13,8 @@ from dashboard.domain.observation import ExclusionAnswer
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.store.engine.engine import Store, database_of
 from dashboard.store.engine.portions import portions
-from dashboard.store.evidence.record_answers import record_asked
-from dashboard.store.tracking.cohorts import cohorts_of, watches
+from dashboard.store.evidence.record_answers import record_poll
+from dashboard.store.tracking.cohorts import read_cohorts, watched_after
 from dashboard.store.tracking.poll_results import Asked
 from dashboard.store.tracking.transactions import TrackRequest, track_all
 from tests.bench.expected_replies import NETWORK
@@ -68,12 +68,12 @@ def _track(store: Store, wishes: Sequence[TrackRequest], now: datetime) -> None:
 def answer_null(store: Store, now: datetime) -> None:
     """Ask about every hash once."""
     with store.read() as connection:
-        cohort_ids = [each.cohort_id for each in watches(connection, _NETWORK, 0)]
+        cohort_ids = [each.cohort_id for each in watched_after(connection, _NETWORK, 0)]
     for some in portions(cohort_ids, 5):
         with store.write() as connection:
-            cohorts = cohorts_of(connection, _NETWORK, some)
+            cohorts = read_cohorts(connection, _NETWORK, some)
             asked = [Asked(each, [ExclusionAnswer(it) for it in each.hashes]) for each in cohorts]
-            record_asked(connection, _NETWORK, now, asked)
+            record_poll(connection, _NETWORK, now, asked)
 
 
 def size_of(store: Store) -> int:

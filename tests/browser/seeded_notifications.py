@@ -8,8 +8,14 @@ from typing import Final
 from dashboard.domain.condition import State, Subject, SubjectKind, Transition
 from dashboard.domain.notification import Recipient
 from dashboard.domain.quantity import TxHash
-from dashboard.store.alerts.conditions import change
-from dashboard.store.alerts.outbox import bury, defer, expand, mark_sent, unexpanded
+from dashboard.store.alerts.conditions import record_transition
+from dashboard.store.alerts.outbox import (
+    expand,
+    mark_dead,
+    mark_sent,
+    pending_expansion,
+    reschedule,
+)
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store
 from dashboard.store.engine.leases import acquire
@@ -33,7 +39,7 @@ def seed_post(store: Store, now: datetime) -> None:
         _tell_network(connection, 11, Subject(SubjectKind.GAS_API, SILENT.network_id), now)
         token = acquire(connection, "worker", "seed", timedelta(seconds=1))
         assert token is not None
-        for entry in unexpanded(connection, 10):
+        for entry in pending_expansion(connection, 10):
             expand(connection, entry, [OPS], entry.transition.at)
     with store.write() as connection:
         _deliver(connection, token, now)
@@ -49,13 +55,15 @@ def seed_post(store: Store, now: datetime) -> None:
 def _tell_rejection(connection: Connection, number: int, at: datetime) -> None:
     subject = Subject.transaction(SIMULATED.network_id, tx_hash(number))
     news = Transition(an_id(number), subject, None, State.REJECTED, at)
-    assert change(connection, news, versions(connection, tx_hash(number))[0].rejection_id)
+    assert record_transition(
+        connection, news, versions(connection, tx_hash(number))[0].rejection_id
+    )
 
 
 def _tell_network(connection: Connection, number: int, subject: Subject, now: datetime) -> None:
     after = State.BUSY if subject.kind is SubjectKind.BUSYNESS else State.SILENT
     news = Transition(an_id(number), subject, None, after, now - timedelta(minutes=number))
-    assert change(connection, news, None)
+    assert record_transition(connection, news, None)
 
 
 def _deliver(connection: Connection, token: int, now: datetime) -> None:
@@ -63,8 +71,8 @@ def _deliver(connection: Connection, token: int, now: datetime) -> None:
     for notice in claim_for_all(connection, token, now, 20):
         asked = notice.transition.subject.tx_hash
         if asked == tx_hash(3):
-            defer(connection, notice, "451 4.7.1 greylisted, try again later", now)
+            reschedule(connection, notice, "451 4.7.1 greylisted, try again later", now)
         elif asked == tx_hash(4):
-            bury(connection, notice, f"550 5.1.1 no such user {HOSTILE}", now)
+            mark_dead(connection, notice, f"550 5.1.1 no such user {HOSTILE}", now)
         else:
             mark_sent(connection, notice.notice_id, "250 2.0.0 Ok: queued as 4F1C2", now)

@@ -24,12 +24,12 @@ from dashboard.domain.quantity import Address, NetworkId, TxHash, Wei
 from dashboard.show.queries.network_status import NetworkCard
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store, open_store
-from dashboard.store.evidence.record_answers import record_answers
+from dashboard.store.evidence.record_answers import record_lookup
 from dashboard.store.evidence.save_rejections import save_polled
 from dashboard.store.maintenance.migrate import migrate
 from dashboard.store.monitoring.coverage import keep_coverage
 from dashboard.store.observations import save_gas
-from dashboard.store.tracking.follow_ups import keep_inclusion_answers
+from dashboard.store.tracking.follow_ups import record_inclusion_answers
 from dashboard.store.tracking.transactions import TrackRequest, track
 
 SIMULATED: Final = NetworkCard(
@@ -122,7 +122,7 @@ def _follow_up(connection: Connection, at: datetime) -> None:
     )
     questions = [InclusionQuestion(each.tx_hash, nonce=each.tx_hash[0]) for each in answers]
     told = zip(questions, answers, strict=True)
-    keep_inclusion_answers(connection, SIMULATED.network_id, at, told)
+    record_inclusion_answers(connection, SIMULATED.network_id, at, told)
 
 
 def _observations(now: datetime) -> Iterator[GasObservation]:
@@ -194,7 +194,7 @@ def _answer(
     at: datetime,
     failure: Failure | None = None,
 ) -> None:
-    record_answers(connection, network_id, at, [ExclusionAnswer(asked, failure=failure)])
+    record_lookup(connection, network_id, at, [ExclusionAnswer(asked, failure=failure)])
 
 
 def utc_now() -> datetime:

@@ -17,7 +17,7 @@ from dashboard.show.queries.page_queries import Desk
 from dashboard.show.web.headers import StrictHeaders
 from dashboard.show.web.site_map import SiteMap
 from dashboard.store.engine.engine import Store
-from dashboard.store.evidence.record_answers import record_answers
+from dashboard.store.evidence.record_answers import record_lookup
 from dashboard.store.monitoring.sizes import measure, note_size
 from tests.browser.seeded_notifications import seed_post
 from tests.browser.seeded_store import FLAT, SILENT, SIMULATED, seed, utc_now
@@ -54,4 +54,4 @@ def _answer_null(store: Store, hashes: tuple[TxHash, ...]) -> None:
     network_id: NetworkId = SIMULATED.network_id
     with store.write() as connection:
         answers = [ExclusionAnswer(each) for each in hashes]
-        record_answers(connection, network_id, utc_now(), answers)
+        record_lookup(connection, network_id, utc_now(), answers)

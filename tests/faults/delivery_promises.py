@@ -12,7 +12,7 @@ from uuid import UUID
 from sqlalchemy import Connection, func, select, text
 
 from dashboard.domain.exclusion import RejectedTransaction
-from dashboard.domain.notification import DeliveryResult, NoticeState, Recipient
+from dashboard.domain.notification import DeliveryResult, NotificationState, Recipient
 from dashboard.domain.observation import Operation
 from dashboard.domain.quantity import TxHash
 from dashboard.store.engine.engine import Store
@@ -67,13 +67,13 @@ class Told:
     @property
     def sent(self) -> set[str]:
         """The Message-IDs of what was marked as sent."""
-        return {each.message_id for each in self.letters if each.state == NoticeState.SENT}
+        return {each.message_id for each in self.letters if each.state == NotificationState.SENT}
 
     @property
     def is_settled(self) -> bool:
         """Whether nothing waits to become a notice, and no notice to be sent."""
         is_expanded = all(is_done for _, is_done in self.outbox)
-        return is_expanded and all(each.state == NoticeState.SENT for each in self.letters)
+        return is_expanded and all(each.state == NotificationState.SENT for each in self.letters)
 
 
 def told(store: Store) -> Told:

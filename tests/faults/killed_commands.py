@@ -22,7 +22,7 @@ from dashboard.store.access.api_keys import all_keys
 from dashboard.store.engine.engine import Store, open_store, prove_writing, stored_revision
 from dashboard.store.maintenance.migrate import configuration, migrate
 from dashboard.store.schema import REVISION, fee_rollups, rejections
-from dashboard.store.tracking.search import TrackedFilter, how_many_tracked
+from dashboard.store.tracking.search import TrackedFilter, count_tracked
 from tests.faults.delivery_promises import check_whole
 from tests.faults.processes import Launcher, Process, Surroundings, last_lines, launching
 from tests.faults.rows import Chance, Play, Row
@@ -182,7 +182,7 @@ def _list(home: Path, chance: Random) -> Path:
 
 def _tracked(store: Store) -> int:
     with store.read() as connection:
-        return how_many_tracked(connection, TrackedFilter())
+        return count_tracked(connection, TrackedFilter())
 
 
 def _days(store: Store) -> int:

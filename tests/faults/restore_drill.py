@@ -16,10 +16,10 @@ from typing import IO, Final, cast
 from sqlalchemy import select
 
 from dashboard.domain.audit import Doer
-from dashboard.domain.notification import NoticeState
+from dashboard.domain.notification import NotificationState
 from dashboard.domain.quantity import TxHash
-from dashboard.store.alerts.conditions import change
-from dashboard.store.alerts.held_notifications import how_many_held, release
+from dashboard.store.alerts.conditions import record_transition
+from dashboard.store.alerts.held_notifications import count_held, release_held
 from dashboard.store.engine.engine import Store, open_store
 from dashboard.store.evidence.save_rejections import save_polled
 from dashboard.store.maintenance.backup import back_up
@@ -99,7 +99,7 @@ def _see_again(store: Store, seen: list[int], kept: set[TxHash]) -> None:
                 connection, A_NETWORK, a_record(tx_hash=a_hash(number)), A_MOMENT
             )
             news = a_transition(number, transition_id=an_id(number + _AGAIN))
-            assert change(connection, news, rejection_id)
+            assert record_transition(connection, news, rejection_id)
 
 
 def _check_nothing_is_lost(store: Store, seen: list[int]) -> None:
@@ -107,10 +107,10 @@ def _check_nothing_is_lost(store: Store, seen: list[int]) -> None:
     known = {each.transition.subject.tx_hash: each.state for each in notices(store)}
     missing = {a_hash(each) for each in seen} - set(known)
     assert not missing, f"of {len(missing)} rejections nobody is or was told"
-    assert set(known.values()) <= {NoticeState.SENT, NoticeState.HELD}, known.values()
+    assert set(known.values()) <= {NotificationState.SENT, NotificationState.HELD}, known.values()
     with store.write() as connection:
-        held = how_many_held(connection)
-        assert release(connection, datetime.now(UTC)) == held
+        held = count_held(connection)
+        assert release_held(connection, datetime.now(UTC)) == held
 
 
 def _mails(home: Path) -> list[str]:

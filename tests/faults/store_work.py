@@ -13,11 +13,11 @@ from dashboard.domain.notification import Recipient
 from dashboard.domain.observation import ExclusionAnswer, Failure, FailureKind, GasObservation
 from dashboard.domain.quantity import TxHash, Wei
 from dashboard.store.access.api_keys import Credential, create_key, revoke_key
-from dashboard.store.alerts.conditions import change, condition
-from dashboard.store.alerts.outbox import defer, expand, mark_sent, unexpanded
+from dashboard.store.alerts.conditions import current_state, record_transition
+from dashboard.store.alerts.outbox import expand, mark_sent, pending_expansion, reschedule
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.leases import acquire
-from dashboard.store.evidence.record_answers import record_answers
+from dashboard.store.evidence.record_answers import record_lookup
 from dashboard.store.evidence.save_rejections import save_polled, save_reports
 from dashboard.store.observations import save_gas
 from dashboard.store.rejections.save import LocatedReport
@@ -75,20 +75,20 @@ def _poll(connection: Connection, chance: Random, number: int) -> None:
         )
         for each, kind in zip(hashes, kinds, strict=True)
     ]
-    record_answers(connection, network_id, at, answers)
+    record_lookup(connection, network_id, at, answers)
     for place, answer in enumerate(answers):
         if answer.record is not None:
             rejection_id = save_polled(connection, network_id, answer.record, at)
             subject = Subject.transaction(network_id, answer.tx_hash)
-            before = condition(connection, subject)
+            before = current_state(connection, subject)
             new_id = an_id(1000 * number + place + 1)
             transition = Transition(new_id, subject, before, State.REJECTED, at)
-            change(connection, transition, rejection_id)
+            record_transition(connection, transition, rejection_id)
 
 
 def _tell(connection: Connection, chance: Random, number: int) -> None:
     """Turn news into notices."""
-    for entry in unexpanded(connection, chance.randrange(1, 10)):
+    for entry in pending_expansion(connection, chance.randrange(1, 10)):
         expand(connection, entry, _RECIPIENTS, _at(number))
 
 
@@ -100,7 +100,7 @@ def _deliver(connection: Connection, chance: Random, number: int) -> None:
         if chance.random() < 0.7:
             mark_sent(connection, notice.notice_id, "250 ok", _at(number))
         else:
-            defer(connection, notice, "421 later", _at(number))
+            reschedule(connection, notice, "421 later", _at(number))
 
 
 def _track(connection: Connection, chance: Random, number: int) -> None:

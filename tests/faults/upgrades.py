@@ -15,7 +15,7 @@ from sqlalchemy import create_engine
 from dashboard.store.engine.engine import open_store
 from dashboard.store.maintenance.migrate import configuration
 from dashboard.store.maintenance.verify import verify
-from dashboard.store.rejections.counter_steps import Level
+from dashboard.store.rejections.counter_steps import CounterStep
 from dashboard.store.rejections.save import version_digest
 from dashboard.store.schema import REVISION
 from dashboard.store.schema.columns import milliseconds_of
@@ -106,7 +106,7 @@ def _make(path: Path, schema: str) -> bool:
         )
         tables = {name for (name,) in driver.execute("SELECT name FROM sqlite_schema")}
         if "rejection_tallies" in tables:
-            driver.executemany(_TALLY, [(level, level.beginning(_AT)) for level in Level])
+            driver.executemany(_TALLY, [(level, level.beginning(_AT)) for level in CounterStep])
         if "watches" not in tables:
             return False
         for number in range(1, _MANY + 1):

@@ -12,11 +12,11 @@ from dashboard.domain.exclusion import RejectionStage
 from dashboard.domain.notification import Recipient
 from dashboard.domain.observation import ExclusionAnswer, GasObservation
 from dashboard.domain.quantity import Wei
-from dashboard.store.alerts.conditions import change
-from dashboard.store.alerts.outbox import expand, mark_sent, recent_notices, unexpanded
+from dashboard.store.alerts.conditions import record_transition
+from dashboard.store.alerts.outbox import expand, mark_sent, pending_expansion, recent_notifications
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store, open_store
-from dashboard.store.evidence.record_answers import record_answers
+from dashboard.store.evidence.record_answers import record_lookup
 from dashboard.store.evidence.save_rejections import save_polled
 from dashboard.store.maintenance.migrate import migrate
 from dashboard.store.observations import save_gas
@@ -66,18 +66,20 @@ def _reject(connection: Connection) -> None:
     )
     save_polled(connection, A_NETWORK, first, hour_ago)
     save_polled(connection, A_NETWORK, second, _now())
-    record_answers(connection, A_NETWORK, _now(), [ExclusionAnswer(a_hash(3))])
+    record_lookup(connection, A_NETWORK, _now(), [ExclusionAnswer(a_hash(3))])
 
 
 def _tell(connection: Connection) -> None:
     subject = Subject.transaction(A_NETWORK, a_hash(1))
-    change(connection, a_transition(subject=subject, after=State.REJECTED, at=_now()), 1)
-    (entry,) = unexpanded(connection, 1)
+    record_transition(connection, a_transition(subject=subject, after=State.REJECTED, at=_now()), 1)
+    (entry,) = pending_expansion(connection, 1)
     expand(connection, entry, [Recipient("mail", "ops@example.org")], _now())
-    (notice,) = recent_notices(connection, 1)
+    (notice,) = recent_notifications(connection, 1)
     mark_sent(connection, notice.notice_id, f"250 {HOSTILE}", _now())
     busyness = Subject(SubjectKind.BUSYNESS, A_NETWORK)
-    change(connection, a_transition(2, subject=busyness, after=State.BUSY, at=_now()), None)
+    record_transition(
+        connection, a_transition(2, subject=busyness, after=State.BUSY, at=_now()), None
+    )
 
 
 def _observe(connection: Connection) -> None:

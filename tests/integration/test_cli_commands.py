@@ -10,7 +10,7 @@ from typing import Any
 import httpx
 import pytest
 
-from dashboard.store.tracking.transactions import tracked
+from dashboard.store.tracking.transactions import newest_tracked
 from tests.builders import A_NETWORK, a_hash, an_address
 from tests.installation import Installation, free_ports, new_installation
 from tests.integration.running_server import (
@@ -218,7 +218,7 @@ def test_track_reports_every_line_and_keeps_the_good_ones(tmp_path: Path) -> Non
         finished = installation.run("track", str(a_hash(3)), "--file", str(csv), "--label", "all")
         again = installation.run("track", "--json", str(a_hash(3)))
         with store.read() as connection:
-            labels = {each.tx_hash: each.label for each in tracked(connection, 10)}
+            labels = {each.tx_hash: each.label for each in newest_tracked(connection, 10)}
 
     assert finished.returncode == 2
     told = [line.split()[1:3] for line in finished.stdout.splitlines() if ".csv" in line]

@@ -16,7 +16,7 @@ from dashboard.alert.deliver import Deliverer, DeliveryPolicy
 from dashboard.alert.delivery_result import Sending
 from dashboard.alert.dispatch import PostOffice
 from dashboard.alert.message import always
-from dashboard.domain.notification import NoticeState
+from dashboard.domain.notification import NotificationState
 from dashboard.store.engine.boot_clock import BootMoment, boot_clock
 from dashboard.store.engine.engine import Store, open_store
 from dashboard.store.maintenance.migrate import migrate
@@ -60,4 +60,4 @@ def test_notice_survives_a_worker_that_is_killed(tmp_path: Path, point: str) -> 
         [notice] = notices(store)
     mails = list(mailbox.Maildir(tmp_path / "mail", create=False))
     assert [mail["Message-ID"] for mail in mails] == [notice.message_id]
-    assert notice.state is NoticeState.SENT
+    assert notice.state is NotificationState.SENT

@@ -18,7 +18,7 @@ from dashboard.alert.deliver import Deliverer, DeliveryPolicy
 from dashboard.alert.delivery_result import Sending
 from dashboard.alert.dispatch import PostOffice
 from dashboard.alert.message import always
-from dashboard.domain.notification import NoticeState, Recipient
+from dashboard.domain.notification import NotificationState, Recipient
 from dashboard.errors import DeliveryBlocked
 from dashboard.store.engine.engine import Store, open_store
 from dashboard.store.maintenance.migrate import migrate
@@ -183,7 +183,7 @@ def test_letter_dropped_after_the_final_dot_is_sent_again_with_its_message_id(
 
     [notice] = notices(store)
     assert [mail["Message-ID"] for mail in inbox.mails] == [notice.message_id]
-    assert (notice.state, notice.attempts) == (NoticeState.SENT, 2)
+    assert (notice.state, notice.attempts) == (NotificationState.SENT, 2)
 
 
 def test_letters_arrive_once_the_right_to_relay_is_granted(store: Store) -> None:
@@ -197,7 +197,7 @@ def test_letters_arrive_once_the_right_to_relay_is_granted(store: Store) -> None
             deliver_over(store, channel_to(port, AMPLE), fake_clock, token)
         fake_clock.wait(timedelta(minutes=1))
 
-    assert states(store) == {NoticeState.SENT: 3}
+    assert states(store) == {NotificationState.SENT: 3}
     assert len(inbox.mails) == 3
 
 

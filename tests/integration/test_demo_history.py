@@ -12,11 +12,11 @@ from dashboard.domain.observation import GasSource
 from dashboard.domain.rejection_filter import RejectionFilter
 from dashboard.errors import InputError
 from dashboard.settings import Settings, load_settings
-from dashboard.store.alerts.outbox import unexpanded
+from dashboard.store.alerts.outbox import pending_expansion
 from dashboard.store.evidence.save_rejections import save_polled
 from dashboard.store.observations import latest_gas
 from dashboard.store.rejections.search import search
-from dashboard.store.tracking.transactions import tracked
+from dashboard.store.tracking.transactions import newest_tracked
 from dashboard.wiring.cards import card_of
 from dashboard.wiring.clock import utc_now
 from dashboard.wiring.demo_history import fill_with_history
@@ -52,8 +52,8 @@ def test_history_fills_a_new_store_and_tells_nobody(settings: Settings) -> None:
         assert {each.network_id for each in rejections} == {A_NETWORK}
         assert latest is not None
         assert latest.source is GasSource.DEMO_HISTORY
-        assert tracked(connection, 1) == []
-        assert unexpanded(connection, 1) == []
+        assert newest_tracked(connection, 1) == []
+        assert pending_expansion(connection, 1) == []
 
 
 def test_history_put_in_twice_is_there_once(settings: Settings) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from dashboard.domain.notification import NoticeState
+from dashboard.domain.notification import NotificationState
 from dashboard.store.engine.engine import open_store
 from tests.builders import a_hash
 from tests.databases import DATABASES
@@ -81,7 +81,7 @@ def test_restore_drill_loses_nothing_and_tells_nobody_twice(desk: Desk) -> None:
     assert "What was there before is in" in told
     assert f"{MANY_OWED} notices are held." in told
     with open_store(desk.url) as store:
-        assert states(store) == {NoticeState.OWED: MANY_OWED}
+        assert states(store) == {NotificationState.PENDING: MANY_OWED}
     assert str(a_hash(50)) not in desk.type("linewatch export tracked --to -")
 
 
@@ -97,7 +97,7 @@ def test_store_moves_to_a_server_as_the_page_says(desk: Desk) -> None:
 
         assert "is whole" in told
         with open_store(target) as store:
-            assert states(store) == {NoticeState.OWED: MANY_OWED}
+            assert states(store) == {NotificationState.PENDING: MANY_OWED}
 
 
 def test_page_has_every_command_that_looks_after_the_store() -> None:

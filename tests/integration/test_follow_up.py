@@ -30,7 +30,7 @@ from dashboard.poll.inclusion import (
 from dashboard.poll.lease import Lease
 from dashboard.poll.receipt_schedule import Schedule
 from dashboard.store.engine.engine import Store, open_store
-from dashboard.store.evidence.evidence import evidence
+from dashboard.store.evidence.evidence import read_evidence
 from dashboard.store.evidence.save_rejections import save_polled, save_report
 from dashboard.store.maintenance.migrate import migrate
 from dashboard.store.tracking.transactions import TrackRequest, track
@@ -74,7 +74,7 @@ def a_poll(
 
 def verdict_on(store: Store, tx_hash: TxHash) -> Verdict:
     with store.read() as connection:
-        [found] = evidence(connection, None, tx_hash)
+        [found] = read_evidence(connection, None, tx_hash)
     return conclude(found)
 
 

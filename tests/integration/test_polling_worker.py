@@ -14,11 +14,11 @@ from structlog.typing import EventDict
 
 from dashboard.alert.channels.mail import Security, SmtpChannel, SmtpServer
 from dashboard.alert.delivery_result import Sending
-from dashboard.domain.notification import NoticeState
+from dashboard.domain.notification import NotificationState
 from dashboard.domain.quantity import NetworkId
 from dashboard.errors import StoreUnavailable
 from dashboard.poll.jobs import WatchedNetwork
-from dashboard.store.alerts.outbox import recent_notices
+from dashboard.store.alerts.outbox import recent_notifications
 from dashboard.store.engine.engine import Store, open_store
 from dashboard.store.engine.leases import Holder, acquire, holder, release
 from dashboard.store.maintenance.migrate import migrate
@@ -69,8 +69,8 @@ def holds(store: Store, name: str) -> bool:
 
 def sent(store: Store) -> int:
     with store.read() as connection:
-        notices = recent_notices(connection, 100)
-    return sum(notice.state is NoticeState.SENT for notice in notices)
+        notices = recent_notifications(connection, 100)
+    return sum(notice.state is NotificationState.SENT for notice in notices)
 
 
 async def test_mail_is_marked_when_the_answer_of_its_server_comes(store: Store) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from dashboard.store.alerts.outbox import bury
+from dashboard.store.alerts.outbox import mark_dead
 from tests.builders import A_MOMENT
 from tests.delivery_checks import claim_for_all, owe, take_office
 from tests.installation import Installation, new_installation
@@ -25,7 +25,7 @@ def installation(tmp_path: Path) -> Installation:
         token = take_office(store)
         with store.write() as connection:
             for notice in claim_for_all(connection, token, A_MOMENT, 10):
-                bury(connection, notice, "550 by mistake", A_MOMENT)
+                mark_dead(connection, notice, "550 by mistake", A_MOMENT)
     return planned
 
 

@@ -17,16 +17,22 @@ from dashboard.domain.condition import (
     Transition,
 )
 from dashboard.domain.exclusion import StoredRejection
-from dashboard.domain.notification import Delivery, DeliveryResult, Notice, NoticeState, Recipient
+from dashboard.domain.notification import (
+    Delivery,
+    DeliveryResult,
+    Notification,
+    NotificationState,
+    Recipient,
+)
 from dashboard.domain.rejection_filter import HashRange
 from dashboard.store.alerts.alert_status import open_incidents
-from dashboard.store.alerts.conditions import held as held_now
+from dashboard.store.alerts.conditions import current_condition as held_now
 from dashboard.store.alerts.notification_search import (
-    NoticeFilter,
-    how_many_notices,
-    search_notices,
+    NotificationFilter,
+    count_notifications,
+    search_notifications,
 )
-from dashboard.store.alerts.outbox import deliveries_of, recent_notices, unexpanded
+from dashboard.store.alerts.outbox import deliveries_of, pending_expansion, recent_notifications
 from dashboard.store.engine.connection import Connection
 from dashboard.store.health import mail_state
 from tests.model.rejections import Archive
@@ -40,9 +46,9 @@ SUBJECTS: Final = (
     *(Subject(SubjectKind.BUSYNESS, network) for network in NETWORKS),
 )
 _WISHES: Final = (
-    NoticeFilter(NETWORKS[0], state=NoticeState.OWED),
-    NoticeFilter(after=State.REJECTED, search="OPS@"),
-    NoticeFilter(tx_hashes=HashRange.of(HASHES[1])),
+    NotificationFilter(NETWORKS[0], state=NotificationState.PENDING),
+    NotificationFilter(after=State.REJECTED, search="OPS@"),
+    NotificationFilter(tx_hashes=HashRange.of(HASHES[1])),
 )
 OPPOSITES: Final = {State.CALM: State.BUSY, State.BUSY: State.CALM, None: State.CALM}
 
@@ -51,7 +57,7 @@ OPPOSITES: Final = {State.CALM: State.BUSY, State.BUSY: State.CALM, None: State.
 class Letter:
     """A notice with what is not part of it; `rejection` is a place in the archive."""
 
-    notice: Notice
+    notice: Notification
     rejection: int | None
     claimed_at: datetime | None = None
     deliveries: list[Delivery] = field(default_factory=list)
@@ -118,12 +124,12 @@ class Alerting:
             self.letters[notice.notice_id] = Letter(notice, cause[1])
         return len(recipients)
 
-    def due(self, recipient: Recipient, alive: Sequence[int]) -> list[Notice]:
+    def due(self, recipient: Recipient, alive: Sequence[int]) -> list[Notification]:
         """Return what may be claimed for a recipient, in the order in which it is."""
         owed = [
             each.notice
             for each in self.letters.values()
-            if each.notice.state is NoticeState.OWED and each.notice.recipient == recipient
+            if each.notice.state is NotificationState.PENDING and each.notice.recipient == recipient
         ]
         first = {each.incident: each for each in sorted(owed, key=self._place, reverse=True)}
         found = [
@@ -134,7 +140,7 @@ class Alerting:
         ]
         return sorted(found, key=lambda each: (each.attempts, each.created_at, self._place(each)))
 
-    def _place(self, notice: Notice) -> int:
+    def _place(self, notice: Notification) -> int:
         """Return which of all transitions it is about."""
         return [told for told, _, _ in self.told].index(notice.transition)
 
@@ -145,10 +151,10 @@ class Alerting:
             letter.notice = replace(letter.notice, claimed_by=token)
             letter.claimed_at = now
 
-    def is_claimed_as(self, notice: Notice) -> bool:
+    def is_claimed_as(self, notice: Notification) -> bool:
         """Whether a notice is owed under the very claim that its holder has in hand."""
         now = self.letters[notice.notice_id].notice
-        return now.state is NoticeState.OWED and now.claimed_by == notice.claimed_by
+        return now.state is NotificationState.PENDING and now.claimed_by == notice.claimed_by
 
     def finish(self, notice_id: UUID, result: DeliveryResult, outcome: str, at: datetime) -> None:
         """Write an attempt down; `at` is when it was sent, is tried again or was given up."""
@@ -160,16 +166,20 @@ class Alerting:
         after = replace(before, claimed_by=None, outcome=outcome, attempts=before.attempts + 1)
         if result is DeliveryResult.SENT:
             sent_at = before.sent_at or at
-            letter.notice = replace(after, state=NoticeState.SENT, sent_at=sent_at)
+            letter.notice = replace(after, state=NotificationState.SENT, sent_at=sent_at)
         else:
-            state = NoticeState.OWED if result is DeliveryResult.DEFERRED else NoticeState.DEAD
+            state = (
+                NotificationState.PENDING
+                if result is DeliveryResult.DEFERRED
+                else NotificationState.DEAD
+            )
             letter.notice = replace(after, state=state, next_attempt_at=at)
 
     def free(self, token: int, recipient: Recipient) -> None:
         """Free what is claimed for a recipient."""
         for letter in self.letters.values():
             notice = letter.notice
-            is_owed = notice.state is NoticeState.OWED and notice.recipient == recipient
+            is_owed = notice.state is NotificationState.PENDING and notice.recipient == recipient
             if is_owed and notice.claimed_by == token:
                 letter.notice = replace(notice, claimed_by=None)
 
@@ -187,9 +197,9 @@ class Alerting:
 
 def _notice(
     cause: tuple[Transition, int | None, Incident | None], recipient: Recipient, now: datetime
-) -> Notice:
+) -> Notification:
     transition, _, incident = cause
-    return Notice(
+    return Notification(
         _id(transition.transition_id, recipient),
         _message_id(transition.transition_id, recipient),
         recipient,
@@ -224,7 +234,7 @@ def check_alerting(
     _check_incidents(connection, held)
     waiting = [
         (each.transition, each.rejection and numbers.of(each.rejection))
-        for each in unexpanded(connection, _MANY)
+        for each in pending_expansion(connection, _MANY)
     ]
     assert waiting == [
         (transition, _rejection(archive, place)) for transition, place, _ in held.unexpanded()
@@ -235,7 +245,7 @@ def check_alerting(
     ]
     found = [
         replace(each, rejection=each.rejection and numbers.of(each.rejection))
-        for each in recent_notices(connection, _MANY)
+        for each in recent_notifications(connection, _MANY)
     ]
     assert found == expected
     for each in letters:
@@ -255,14 +265,14 @@ def _check_incidents(connection: Connection, held: Alerting) -> None:
 
 
 def _check_notice_search(
-    connection: Connection, notices: Sequence[Notice], wanted: NoticeFilter
+    connection: Connection, notices: Sequence[Notification], wanted: NotificationFilter
 ) -> None:
     ids = [each.notice_id for each in notices if _fits(each, wanted)]
-    assert [each.notice_id for each in search_notices(connection, wanted)] == ids
-    assert how_many_notices(connection, wanted) == len(ids)
+    assert [each.notice_id for each in search_notifications(connection, wanted)] == ids
+    assert count_notifications(connection, wanted) == len(ids)
 
 
-def _fits(notice: Notice, wanted: NoticeFilter) -> bool:
+def _fits(notice: Notification, wanted: NotificationFilter) -> bool:
     transition = notice.transition
     return (
         wanted.network_id in {None, transition.subject.network_id}
@@ -279,12 +289,12 @@ def _check_mail(connection: Connection, held: Alerting) -> None:
     owed = [
         each.notice.created_at
         for each in held.letters.values()
-        if each.notice.state is NoticeState.OWED
+        if each.notice.state is NotificationState.PENDING
     ]
     assert found.untold == len(held.unexpanded())
     assert (found.standing.owed, found.standing.oldest_owed) == (len(owed), min(owed, default=None))
-    assert found.standing.sent == states.count(NoticeState.SENT)
-    assert found.standing.dead == states.count(NoticeState.DEAD)
+    assert found.standing.sent == states.count(NotificationState.SENT)
+    assert found.standing.dead == states.count(NotificationState.DEAD)
     last = found.last_try
     assert (last and (last.result, last.outcome)) == (held.tries[-1][1:] if held.tries else None)
 

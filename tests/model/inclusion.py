@@ -10,7 +10,7 @@ from typing import Final, TypeAlias
 
 from dashboard.domain.follow_up import FollowUp, Inclusion, InclusionAnswer, InclusionQuestion
 from dashboard.domain.quantity import NetworkId, TxHash
-from dashboard.store.rejections.save import Place
+from dashboard.store.rejections.save import HashOnNetwork
 from tests.model.rejections import Archive
 from tests.model.world import NETWORKS
 
@@ -37,9 +37,9 @@ class Ends:
     `fresh` are watches that pollers have not taken up; `taken_up` is the last id of theirs.
     """
 
-    said: dict[Place, list[Said]] = field(default_factory=dict)
-    asked: dict[Place, datetime] = field(default_factory=dict)
-    fresh: set[Place] = field(default_factory=set)
+    said: dict[HashOnNetwork, list[Said]] = field(default_factory=dict)
+    asked: dict[HashOnNetwork, datetime] = field(default_factory=dict)
+    fresh: set[HashOnNetwork] = field(default_factory=set)
     taken_up: dict[NetworkId, int] = field(default_factory=lambda: dict.fromkeys(NETWORKS, 0))
 
     def tell(
@@ -56,7 +56,7 @@ class Ends:
                 said = Said(at, _outcome(question, answer), answer.next_nonce)
                 self.said.setdefault(place, []).append(said)
 
-    def held(self, place: Place) -> FollowUp | None:
+    def held(self, place: HashOnNetwork) -> FollowUp | None:
         """Return what follows from all answers: the last, and since when all were like it."""
         if not (said := self.said.get(place)):
             return None
@@ -74,22 +74,22 @@ class Ends:
             last.at if is_final else None,
         )
 
-    def is_open(self, place: Place) -> bool:
+    def is_open(self, place: HashOnNetwork) -> bool:
         """Whether the end may still change."""
         held = self.held(place)
         return held is None or held.settled_at is None
 
-    def asked_at(self, place: Place) -> datetime | None:
+    def asked_at(self, place: HashOnNetwork) -> datetime | None:
         """Return when a node was last asked, with an answer or without."""
         return self.asked.get(place)
 
-    def forget(self, places: Iterable[Place]) -> None:
+    def forget(self, places: Iterable[HashOnNetwork]) -> None:
         """Forget what nodes said."""
         for place in places:
             self.asked.pop(place, None)
             self.said.pop(place, None)
 
-    def _is_in_final_block(self, place: Place) -> bool:
+    def _is_in_final_block(self, place: HashOnNetwork) -> bool:
         held = self.held(place)
         return held is not None and held.inclusion is not None and held.settled_at is not None
 

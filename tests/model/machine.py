@@ -13,7 +13,7 @@ from uuid import UUID
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, rule
 
-from dashboard.domain.notification import Notice
+from dashboard.domain.notification import Notification
 from dashboard.domain.quantity import NetworkId
 from dashboard.store.engine.connection import Connection
 from tests.builders import A_MOMENT, an_id
@@ -87,7 +87,7 @@ class StoreMachine(RuleBasedStateMachine):
         self.lives = Lives(*ground.fresh(), self.machine.clock)
         self.held = Memory()
         self.now = A_MOMENT
-        self.hands: list[Notice] = []
+        self.hands: list[Notification] = []
         self.looked_at: dict[NetworkId, timedelta] = {}
         self._ids = 0
         self._kill: Kill | None = None

@@ -18,10 +18,22 @@ from dashboard.domain.reason import ReasonKind, parse_reason
 from dashboard.domain.rejection_filter import HashRange, RejectionFilter
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store
-from dashboard.store.rejections.archive import Page, every_arrival, last_place, page, versions_of
-from dashboard.store.rejections.counts import Grouping, arrivals, causes, count_by, how_many
+from dashboard.store.rejections.archive import (
+    PageRequest,
+    all_arrivals,
+    archive_page,
+    archived_versions,
+    last_rejection_id,
+)
+from dashboard.store.rejections.counts import (
+    Grouping,
+    count_by,
+    count_by_stage,
+    count_causes,
+    count_rejections,
+)
 from dashboard.store.rejections.lookup import RejectionReader
-from dashboard.store.rejections.read import newest, versions, visible, visible_version
+from dashboard.store.rejections.read import newest, queryable_record, queryable_version, versions
 from dashboard.store.rejections.search import search
 from dashboard.store.rejections.unparsed_reasons import unparsed_reasons
 from tests.model.rejections import Archive
@@ -56,7 +68,7 @@ class Numbers:
 
 def numbers_of(connection: Connection) -> Numbers:
     """Read the store's own numbers."""
-    return Numbers(every_arrival(connection, 0, _MANY))
+    return Numbers(all_arrivals(connection, 0, _MANY))
 
 
 def filters(now: datetime) -> tuple[RejectionFilter, ...]:
@@ -76,10 +88,10 @@ def filters(now: datetime) -> tuple[RejectionFilter, ...]:
 
 def check_archive(connection: Connection, held: Archive, now: datetime, turn: Turn) -> None:
     """Read the archive in every way whose turn it is, and see that it is what is held."""
-    arrived = every_arrival(connection, 0, _MANY)
+    arrived = all_arrivals(connection, 0, _MANY)
     numbers = Numbers(arrived)
     assert numbers.of_archived(arrived) == [held.archived(each) for each in held.rejections]
-    assert last_place(connection) == max(numbers.ids, default=0)
+    assert last_rejection_id(connection) == max(numbers.ids, default=0)
     assert numbers.of_all(newest(connection, 3)) == _latest(held.rejections)[:3]
     for tx_hash in HASHES:
         _check_hash(connection, held, numbers, tx_hash, now)
@@ -97,10 +109,10 @@ def _check_hash(
     own = held.of_hash(tx_hash)
     best = held.visible(tx_hash, now)
     assert numbers.of_all(versions(connection, tx_hash)) == own
-    archived = versions_of(connection, tx_hash, _ALL, _MANY)
+    archived = archived_versions(connection, tx_hash, _ALL, _MANY)
     assert numbers.of_archived(archived) == [held.archived(each) for each in own]
-    assert visible(connection, NETWORKS, tx_hash, now) == (best and best.record)
-    found = visible_version(connection, NETWORKS, tx_hash, now)
+    assert queryable_record(connection, NETWORKS, tx_hash, now) == (best and best.record)
+    found = queryable_version(connection, NETWORKS, tx_hash, now)
     assert (found and numbers.of(found)) == best
 
 
@@ -110,12 +122,18 @@ def _check_search(
     fitting = [each for each in held.rejections if wanted.fits(each)]
     latest = _latest(fitting)
     assert numbers.of_all(search(connection, wanted, limit=2, skipped=1)) == latest[1:3]
-    assert how_many(connection, wanted) == len(fitting)
-    oldest = page(connection, wanted, _ALL, Page(2, after=None, is_newest_first=False))
+    assert count_rejections(connection, wanted) == len(fitting)
+    oldest = archive_page(
+        connection, wanted, _ALL, PageRequest(2, after=None, is_newest_first=False)
+    )
     assert numbers.of_archived(oldest) == [held.archived(each) for each in fitting[:2]]
-    rest = Page(2, after=numbers.ids[-1], is_newest_first=True) if numbers.ids else Page(2)
+    rest = (
+        PageRequest(2, after=numbers.ids[-1], is_newest_first=True)
+        if numbers.ids
+        else PageRequest(2)
+    )
     before_last = [each for each in fitting if each.rejection_id < len(held.rejections)]
-    found = numbers.of_archived(page(connection, wanted, _ALL, rest))
+    found = numbers.of_archived(archive_page(connection, wanted, _ALL, rest))
     assert found == [held.archived(each) for each in reversed(before_last[-2:])]
 
 
@@ -132,10 +150,10 @@ def _check_counts(
 def _check_tallies(connection: Connection, held: Archive, wanted: RejectionFilter) -> None:
     fitting = [each for each in held.rejections if wanted.fits(each)]
     hours = Counter((_begins(each, _HOUR), each.record.tx_rejection_stage) for each in fitting)
-    found = arrivals(connection, wanted, _HOUR)
+    found = count_by_stage(connection, wanted, _HOUR)
     assert {(each.since, each.tx_rejection_stage): each.count for each in found} == hours
     named = Counter(map(_cause, fitting))
-    told = causes(connection, wanted)
+    told = count_causes(connection, wanted)
     assert {(each.reason_kind, each.module): each.count for each in told} == named
 
 

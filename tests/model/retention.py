@@ -10,7 +10,7 @@ from uuid import UUID
 
 from dashboard.domain.condition import SubjectKind, Transition
 from dashboard.domain.exclusion import StoredRejection
-from dashboard.domain.notification import NoticeState
+from dashboard.domain.notification import NotificationState
 from tests.model.alerting import Alerting
 from tests.model.rejections import Archive
 from tests.model.tracking import Tracking
@@ -102,7 +102,7 @@ def _owed(alerting: Alerting) -> AbstractSet[UUID]:
     return waiting | {
         each.notice.transition.transition_id
         for each in alerting.letters.values()
-        if each.notice.state is NoticeState.OWED
+        if each.notice.state is NotificationState.PENDING
     }
 
 

@@ -10,18 +10,18 @@ from hypothesis.stateful import precondition, rule
 
 from dashboard.domain.condition import State, Subject, SubjectKind, Transition
 from dashboard.domain.grounds import FeeGrounds, Signal
-from dashboard.domain.notification import DeliveryResult, Notice, Recipient
+from dashboard.domain.notification import DeliveryResult, Notification, Recipient
 from dashboard.domain.quantity import NetworkId, Wei
-from dashboard.store.alerts.conditions import change, turn
+from dashboard.store.alerts.conditions import record_transition, set_turning_since
 from dashboard.store.alerts.outbox import (
-    Wanted,
-    bury,
+    ClaimRequest,
     claim,
-    defer,
     expand,
-    free,
+    mark_dead,
     mark_sent,
-    unexpanded,
+    pending_expansion,
+    release_claims,
+    reschedule,
 )
 from dashboard.store.engine.leases import acquire, release, renew
 from tests.model.alerting import OPPOSITES, SUBJECTS
@@ -49,7 +49,7 @@ class TellingMachine(StoreMachine):
         after = OPPOSITES[before]
         changed = Transition(self.new_id(), subject, before, after, self.now, _GROUNDS)
         self.change(
-            lambda connection: change(connection, changed, None),
+            lambda connection: record_transition(connection, changed, None),
             lambda held, said: _same(said, held.alerting.change(changed, None)),
             Part.ALERTING,
         )
@@ -59,7 +59,7 @@ class TellingMachine(StoreMachine):
         subject = SUBJECTS[pick % len(SUBJECTS)]
         since = self.now if is_turning else None
         self.change(
-            lambda connection: turn(connection, subject, since),
+            lambda connection: set_turning_since(connection, subject, since),
             lambda held, _: held.alerting.turn(subject, since),
             Part.ALERTING,
         )
@@ -71,7 +71,7 @@ class TellingMachine(StoreMachine):
     def news_becomes_notices(self, limit: int, recipients: list[Recipient]) -> None:
         now = self.now
         with self.lives.store.read() as connection:
-            entries = unexpanded(connection, limit)
+            entries = pending_expansion(connection, limit)
         self.change(
             lambda connection: [expand(connection, each, recipients, now) for each in entries],
             lambda held, said: _same(
@@ -124,9 +124,9 @@ class TellingMachine(StoreMachine):
         grant = self.held.office.grants.get(job)
         token = -1 if grant is None or is_stale else grant.holder.token
         now, clock = self.now, self.machine.clock
-        wanted = [Wanted(each, limit) for each in _RECIPIENTS]
+        wanted = [ClaimRequest(each, limit) for each in _RECIPIENTS]
 
-        def expect(held: Memory, claimed: list[Notice]) -> None:
+        def expect(held: Memory, claimed: list[Notification]) -> None:
             alive = held.office.tokens(clock())
             ids = [
                 each.notice_id
@@ -168,7 +168,7 @@ class TellingMachine(StoreMachine):
     )
     def worker_has_not_sent(self, pick: int, result: DeliveryResult, pause: timedelta) -> None:
         notice, at = self._picked(pick), self.now + pause
-        write = defer if result is DeliveryResult.DEFERRED else bury
+        write = reschedule if result is DeliveryResult.DEFERRED else mark_dead
 
         def expect(held: Memory, said: object) -> None:
             assert said is held.alerting.is_claimed_as(notice)
@@ -184,12 +184,12 @@ class TellingMachine(StoreMachine):
         token = notice.claimed_by
         assert token is not None
         self.change(
-            lambda connection: free(connection, token, notice.recipient),
+            lambda connection: release_claims(connection, token, notice.recipient),
             lambda held, _: held.alerting.free(token, notice.recipient),
             Part.ALERTING,
         )
 
-    def _picked(self, pick: int) -> Notice:
+    def _picked(self, pick: int) -> Notification:
         return self.hands[pick % len(self.hands)]
 
 

@@ -19,8 +19,8 @@ from dashboard.store.monitoring.credits import note_spent
 from dashboard.store.monitoring.upstream_failures import note_answer, note_failure
 from dashboard.store.tracking.follow_ups import (
     inclusion_questions,
-    keep_inclusion_answers,
     open_follow_ups,
+    record_inclusion_answers,
 )
 from tests.model.machine import Memory, Part, StoreMachine
 from tests.model.world import NETWORKS, OPERATIONS, failures, hashes, networks
@@ -111,7 +111,7 @@ class FollowingMachine(StoreMachine):
                 note_failure(connection, network_id, at, (_OPERATION, silence))
             elif is_polled:
                 note_answer(connection, network_id, _OPERATION, at)
-            return keep_inclusion_answers(connection, network_id, at, told)
+            return record_inclusion_answers(connection, network_id, at, told)
 
         def expect(held: Memory, kept: object) -> None:
             tracking = held.tracking

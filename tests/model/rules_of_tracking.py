@@ -16,12 +16,18 @@ from dashboard.domain.observation import ExclusionAnswer, Failure
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.poll.exclusion_records import keep_news
 from dashboard.store.engine.connection import Connection
-from dashboard.store.evidence.record_answers import record_answers, record_asked
+from dashboard.store.evidence.record_answers import record_lookup, record_poll
 from dashboard.store.evidence.save_rejections import save_reports
 from dashboard.store.rejections.save import LocatedReport
-from dashboard.store.tracking.cohorts import cohorts_of, watches
+from dashboard.store.tracking.cohorts import read_cohorts, watched_after
 from dashboard.store.tracking.poll_results import Asked
-from dashboard.store.tracking.transactions import Remarks, TrackRequest, amend, track_all, untrack
+from dashboard.store.tracking.transactions import (
+    Remarks,
+    TrackRequest,
+    edit_tracked,
+    track_all,
+    untrack,
+)
 from tests.model.machine import Memory, Part, StoreMachine
 from tests.model.world import (
     NETWORKS,
@@ -64,7 +70,7 @@ class AskingMachine(StoreMachine):
     def people_amend(self, tx_hash: TxHash, late: timedelta | None, label: str, note: str) -> None:
         remarks = Remarks(None if late is None else self.now - late, label, note)
         self.change(
-            lambda connection: amend(connection, tx_hash, remarks),
+            lambda connection: edit_tracked(connection, tx_hash, remarks),
             lambda held, said: _same(said, held.tracking.amend(tx_hash, remarks)),
             Part.TRACKING,
         )
@@ -83,9 +89,9 @@ class AskingMachine(StoreMachine):
         after = tracking.taken_up
         with self.lives.store.read() as connection:
             for network_id in NETWORKS:
-                found = watches(connection, network_id, after)
+                found = watched_after(connection, network_id, after)
                 ids = [each.cohort_id for each in found]
-                taken = cohorts_of(connection, network_id, ids)
+                taken = read_cohorts(connection, network_id, ids)
                 hashes = {(each, network_id) for cohort in taken for each in cohort.hashes}
                 assert {each for each in tracking.fresh if each[1] == network_id} <= hashes
                 tracking.taken_up = max([tracking.taken_up, *ids])
@@ -98,8 +104,8 @@ class AskingMachine(StoreMachine):
         self.now += timedelta(seconds=1)
         now = self.now
         with self.lives.store.read() as connection:
-            ids = [each.cohort_id for each in watches(connection, network_id, 0)]
-            due = cohorts_of(connection, network_id, ids[:number])
+            ids = [each.cohort_id for each in watched_after(connection, network_id, 0)]
+            due = read_cohorts(connection, network_id, ids[:number])
         asked = [
             Asked(
                 cohort,
@@ -113,7 +119,7 @@ class AskingMachine(StoreMachine):
             self._keep(
                 network_id,
                 told,
-                lambda connection: record_asked(connection, network_id, now, asked),
+                lambda connection: record_poll(connection, network_id, now, asked),
                 lambda held: held.tracking.asked(network_id, now, plain, is_polled=True),
             )
 
@@ -149,7 +155,7 @@ class AskingMachine(StoreMachine):
         self._keep(
             network_id,
             told,
-            lambda connection: record_answers(
+            lambda connection: record_lookup(
                 connection, network_id, now, plain, is_polled=is_polled
             ),
             lambda held: held.tracking.asked(network_id, now, plain, is_polled=is_polled),

@@ -10,10 +10,10 @@ from dashboard.domain.observation import ExclusionAnswer, Failure, Operation
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.verdict import Evidence
 from dashboard.store.monitoring.upstream_failures import StandingFailure
-from dashboard.store.rejections.save import Place
-from dashboard.store.tracking.search import Standing, TrackedFilter
+from dashboard.store.rejections.save import HashOnNetwork
+from dashboard.store.tracking.search import RecordStatus, TrackedFilter
 from dashboard.store.tracking.transactions import Remarks, TrackedTransaction, TrackRequest
-from dashboard.store.tracking.transactions import Tracking as Became
+from dashboard.store.tracking.transactions import TrackResult as Became
 from tests.model.inclusion import Ends
 from tests.model.rejections import Archive
 from tests.model.world import NETWORKS
@@ -74,10 +74,10 @@ class Tracking:
     """
 
     transactions: dict[TxHash, TrackedTransaction] = field(default_factory=dict)
-    watches: dict[Place, datetime] = field(default_factory=dict)
-    fresh: set[Place] = field(default_factory=set)
+    watches: dict[HashOnNetwork, datetime] = field(default_factory=dict)
+    fresh: set[HashOnNetwork] = field(default_factory=set)
     taken_up: int = 0
-    checks: dict[Place, Check] = field(default_factory=dict)
+    checks: dict[HashOnNetwork, Check] = field(default_factory=dict)
     ends: Ends = field(default_factory=Ends)
     silences: Silences = field(default_factory=Silences)
 
@@ -189,10 +189,12 @@ class Tracking:
             and wanted.standing in {None, self._standing(archive, tx_hash, where)}
         )
 
-    def _standing(self, archive: Archive, tx_hash: TxHash, where: Iterable[NetworkId]) -> Standing:
+    def _standing(
+        self, archive: Archive, tx_hash: TxHash, where: Iterable[NetworkId]
+    ) -> RecordStatus:
         """Say what is on record on these networks; a record also where the hash is not watched."""
         if any(archive.records(tx_hash, each) for each in where):
-            return Standing.REJECTED
+            return RecordStatus.REJECTED
         places = [place for each in where if (place := (tx_hash, each)) in self.watches]
         answered = any(self.checks.get(place, Check()).last_answered_at for place in places)
-        return Standing.UNREPORTED if answered else Standing.UNANSWERED
+        return RecordStatus.UNREPORTED if answered else RecordStatus.UNANSWERED

@@ -13,18 +13,18 @@ from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.rejection_filter import HashRange
 from dashboard.domain.verdict import Evidence, VerdictKind, conclude
 from dashboard.store.engine.connection import Connection
-from dashboard.store.evidence.evidence import evidence
+from dashboard.store.evidence.evidence import read_evidence
 from dashboard.store.monitoring.upstream_failures import failing
 from dashboard.store.rejections.save import watched_among
-from dashboard.store.tracking.cohorts import cohorts_of, watches
+from dashboard.store.tracking.cohorts import read_cohorts, watched_after
 from dashboard.store.tracking.follow_ups import follow_ups_of, inclusion_questions, open_follow_ups
 from dashboard.store.tracking.search import (
-    Standing,
+    RecordStatus,
     TrackedFilter,
-    how_many_tracked,
+    count_tracked,
     search_tracked,
 )
-from dashboard.store.tracking.transactions import TrackedTransaction, is_tracked, tracked
+from dashboard.store.tracking.transactions import TrackedTransaction, is_tracked, newest_tracked
 from tests.model.inclusion import question_of
 from tests.model.rejections import Archive
 from tests.model.tracking import Check, Tracking
@@ -61,8 +61,8 @@ def verdict_of(known: Evidence) -> VerdictKind:
 
 
 _WISHES: Final = (
-    *(TrackedFilter(standing=each) for each in Standing),
-    *(TrackedFilter(NETWORKS[0], standing=each) for each in Standing),
+    *(TrackedFilter(standing=each) for each in RecordStatus),
+    *(TrackedFilter(NETWORKS[0], standing=each) for each in RecordStatus),
     TrackedFilter(NETWORKS[1]),
     TrackedFilter(tx_hashes=HashRange.of(HASHES[0])),
     TrackedFilter(text="0% OF"),
@@ -73,7 +73,7 @@ def check_tracking(connection: Connection, held: Tracking, archive: Archive, tur
     """Read what is tracked in every way whose turn it is, and see that it is what is held."""
     for tx_hash in HASHES:
         expected = held.evidence(archive, tx_hash)
-        assert without_words(evidence(connection, None, tx_hash)) == without_words(expected)
+        assert without_words(read_evidence(connection, None, tx_hash)) == without_words(expected)
         assert [conclude(each).kind for each in expected] == [verdict_of(each) for each in expected]
         assert is_tracked(connection, tx_hash) is (tx_hash in held.transactions)
     for network_id in NETWORKS:
@@ -81,11 +81,11 @@ def check_tracking(connection: Connection, held: Tracking, archive: Archive, tur
         _check_cohorts(connection, held, archive, network_id)
         _check_ends(connection, held, archive, network_id)
     assert set(watched_among(connection, product(HASHES, NETWORKS))) == set(held.watches)
-    _check_latest(tracked(connection, _MANY), held, list(held.transactions))
+    _check_latest(newest_tracked(connection, _MANY), held, list(held.transactions))
     for wanted in turn.some_of(_WISHES):
         fitting = [each for each in held.transactions if held.fits(archive, each, wanted)]
         _check_latest(search_tracked(connection, wanted, _MANY), held, fitting)
-        assert how_many_tracked(connection, wanted) == len(fitting)
+        assert count_tracked(connection, wanted) == len(fitting)
 
 
 def _check_latest(
@@ -106,9 +106,9 @@ def _check_cohorts(
     connection: Connection, held: Tracking, archive: Archive, network_id: NetworkId
 ) -> None:
     """See that pollers find each watched hash once, with what they go by, and all that is new."""
-    found = watches(connection, network_id, 0)
+    found = watched_after(connection, network_id, 0)
     ids = [each.cohort_id for each in found]
-    members = {each.cohort_id: each for each in cohorts_of(connection, network_id, ids)}
+    members = {each.cohort_id: each for each in read_cohorts(connection, network_id, ids)}
     assert ids == sorted(members)
     hashes = [each for cohort in members.values() for each in cohort.hashes]
     assert sorted(hashes) == sorted(each for each, network in held.watches if network == network_id)

@@ -15,7 +15,7 @@ from dashboard.domain.quantity import TxHash
 from dashboard.errors import StoreError
 from dashboard.serve.dependencies import ServeServices
 from dashboard.serve.gas.followed_networks import NetworkFees
-from dashboard.store.rejections.read import visible
+from dashboard.store.rejections.read import queryable_record
 
 _ANY_HASH: Final = TxHash(bytes(TxHash.LENGTH))
 _STALLED_AFTER_BLOCKS: Final = 10
@@ -76,7 +76,7 @@ class Readiness:
         store, verb = self._services.store, "read"
         try:
             with store.read() as connection:
-                visible(connection, (), _ANY_HASH, self._services.clock())
+                queryable_record(connection, (), _ANY_HASH, self._services.clock())
             verb = "written"
             store.check_writing()
         except StoreError as error:

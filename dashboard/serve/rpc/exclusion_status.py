@@ -18,7 +18,7 @@ from dashboard.serve.keys.key_ring import ApiKey
 from dashboard.serve.rpc.dispatch import Outcome
 from dashboard.store.rejections.known_hashes import load_heads
 from dashboard.store.rejections.lookup import TooManyVersions
-from dashboard.store.rejections.read import visible
+from dashboard.store.rejections.read import queryable_record
 from dashboard.wire.exclusion import decode_hash_param, encode_record
 from dashboard.wire.jsonrpc_errors import RpcFault
 from dashboard.wire.status_requests import Lookup
@@ -145,7 +145,9 @@ class Lookups:
                 except WireError as error:
                     outcomes.append(RpcFault.invalid_params(str(error)))
                 else:
-                    outcomes.append(encode_record(visible(connection, networks, tx_hash, now)))
+                    outcomes.append(
+                        encode_record(queryable_record(connection, networks, tx_hash, now))
+                    )
         return outcomes
 
 

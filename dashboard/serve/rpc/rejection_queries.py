@@ -16,7 +16,12 @@ from dashboard.serve.keys.key_ring import ApiKey
 from dashboard.serve.rpc.dispatch import LARGEST_ANSWER, Method, Outcome
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import installation_id
-from dashboard.store.rejections.archive import Page, last_place, page, versions_of
+from dashboard.store.rejections.archive import (
+    PageRequest,
+    archive_page,
+    archived_versions,
+    last_rejection_id,
+)
 from dashboard.store.rejections.counts import Grouping, count_by
 from dashboard.wire.cursor import decode_cursor, encode_cursor
 from dashboard.wire.jsonrpc_errors import RpcFault
@@ -98,7 +103,7 @@ def place_of(connection: Connection, cursor: object) -> int:
         place = decode_cursor(cursor, installation_id(connection))
     except WireError as error:
         raise WireError(f"cursor: {error}") from error
-    if place > last_place(connection):
+    if place > last_rejection_id(connection):
         raise WireError(
             f"cursor: {cursor} lies ahead of all that is stored, as after a restored backup: "
             "begin without one"
@@ -110,8 +115,8 @@ def _listed(connection: Connection, params: object, networks: Networks) -> bytes
     question = decode_list(params)
     after = None if question.cursor is None else place_of(connection, question.cursor)
     is_newest_first = question.order is Order.NEWEST_FIRST
-    part = Page(question.limit + 1, after, is_newest_first)
-    found = page(connection, question.wanted, networks, part)
+    part = PageRequest(question.limit + 1, after, is_newest_first)
+    found = archive_page(connection, question.wanted, networks, part)
     installation = installation_id(connection)
     items = within_bounds(encode_rejection(each, installation) for each in found[: question.limit])
     has_more = len(items) < len(found)
@@ -120,13 +125,13 @@ def _listed(connection: Connection, params: object, networks: Networks) -> bytes
     elif is_newest_first:
         cursor = None
     else:  # nothing that fits can come before what is stored now
-        cursor = encode_cursor(last_place(connection), installation)
+        cursor = encode_cursor(last_rejection_id(connection), installation)
     return encode_page(items, cursor, has_more=has_more)
 
 
 def _versions(connection: Connection, params: object, networks: Networks) -> bytes:
     tx_hash = decode_versions(params)
-    found = versions_of(connection, tx_hash, networks, LARGEST_PAGE + 1)
+    found = archived_versions(connection, tx_hash, networks, LARGEST_PAGE + 1)
     installation = installation_id(connection)
     items = within_bounds(encode_rejection(each, installation) for each in found[:LARGEST_PAGE])
     return encode_versions(items, has_more=len(items) < len(found))

@@ -18,11 +18,11 @@ from dashboard.serve.dependencies import ServeServices
 from dashboard.serve.keys.key_ring import ApiKey
 from dashboard.serve.rpc.dispatch import Outcome
 from dashboard.serve.rpc.group_commit import GroupCommit, TooManyWaiting
-from dashboard.store.alerts.conditions import change, condition
+from dashboard.store.alerts.conditions import current_state, record_transition
 from dashboard.store.engine.connection import Connection
 from dashboard.store.evidence.save_rejections import save_reports
-from dashboard.store.rejections.read import visible_version
-from dashboard.store.rejections.save import LocatedReport, Place, watched_among
+from dashboard.store.rejections.read import queryable_version
+from dashboard.store.rejections.save import HashOnNetwork, LocatedReport, watched_among
 from dashboard.store.tracking.senders import labels_of_watched
 from dashboard.store.tracking.transactions import TrackRequest, track_all
 from dashboard.wire.exclusion import encode_saved
@@ -172,7 +172,10 @@ def track_of_watched_senders(
 
 
 def tell_of_watched(
-    connection: Connection, saved: Collection[Place], now: datetime, new_id: Callable[[], UUID]
+    connection: Connection,
+    saved: Collection[HashOnNetwork],
+    now: datetime,
+    new_id: Callable[[], UUID],
 ) -> None:
     """Change the conditions of those saved hashes that somebody watches, as the poll would.
 
@@ -182,12 +185,12 @@ def tell_of_watched(
     if not saved:
         return
     for tx_hash, network_id in watched_among(connection, saved):
-        stored = visible_version(connection, [network_id], tx_hash, now)
+        stored = queryable_version(connection, [network_id], tx_hash, now)
         if stored is None:
             continue
         subject = Subject.transaction(network_id, tx_hash)
         answer = ExclusionAnswer(tx_hash, record=stored.record)
-        before = condition(connection, subject)
+        before = current_state(connection, subject)
         transition = conclude_exclusion(subject, before, answer, now, new_id())
         if transition is not None:
-            change(connection, transition, stored.rejection_id)
+            record_transition(connection, transition, stored.rejection_id)

@@ -16,7 +16,7 @@ from dashboard.serve.rpc.dispatch import Outcome, SessionMethod
 from dashboard.serve.rpc.rejection_queries import place_of
 from dashboard.serve.subscriptions.subscription import Session, Subscription
 from dashboard.store.engine.engine import installation_id
-from dashboard.store.rejections.archive import last_place
+from dashboard.store.rejections.archive import last_rejection_id
 from dashboard.wire.jsonrpc_errors import RpcFault
 from dashboard.wire.rejection_query import (
     SubscribeQuestion,
@@ -77,7 +77,7 @@ class Subscriptions:
         networks = frozenset(self._services.networks_of(session.caller))
         with self._services.store.read() as connection:
             since = question.since
-            place = last_place(connection) if since is None else place_of(connection, since)
+            place = last_rejection_id(connection) if since is None else place_of(connection, since)
             installation = installation_id(connection)
         wanted = replace(question.wanted, network_ids=networks)
         counters = self._services.counters

@@ -19,7 +19,12 @@ from dashboard.errors import StoreError
 from dashboard.logs import get_logger
 from dashboard.serve.subscriptions.subscription import Subscription
 from dashboard.store.engine.engine import Store, installation_id
-from dashboard.store.rejections.archive import Page, every_arrival, last_place, page
+from dashboard.store.rejections.archive import (
+    PageRequest,
+    all_arrivals,
+    archive_page,
+    last_rejection_id,
+)
 from dashboard.wire.rejection_results import LARGEST_ANSWER, encode_rejection, within_bounds
 
 PERIOD: Final = timedelta(milliseconds=50)
@@ -139,17 +144,17 @@ class Feed:
     def _read(self, place: int) -> News:
         with self._store.read() as connection:
             installation = installation_id(connection)
-            found = every_arrival(connection, place, _AT_ONCE)
+            found = all_arrivals(connection, place, _AT_ONCE)
         return _written(found, installation)
 
     def _read_for(self, wanted: RejectionFilter, place: int) -> tuple[News, int, bool]:
         """Return what fits after `place`, to which place that goes, and whether that is all."""
         networks = wanted.network_ids or frozenset()
-        part = Page(_AT_ONCE, place, is_newest_first=False)
+        part = PageRequest(_AT_ONCE, place, is_newest_first=False)
         with self._store.read() as connection:
             installation = installation_id(connection)
-            found = page(connection, replace(wanted, network_ids=None), networks, part)
-            end = last_place(connection)
+            found = archive_page(connection, replace(wanted, network_ids=None), networks, part)
+            end = last_rejection_id(connection)
         news = _written(found, installation, _HELD)
         is_whole = len(news) == len(found) < _AT_ONCE
         return news, end if is_whole else news[-1][0].rejection.rejection_id, is_whole

@@ -16,7 +16,7 @@ from dashboard.show.queries.lookup import AT_ONCE
 from dashboard.show.queries.page_queries import Desk
 from dashboard.show.queries.transaction_summary import Dossier, with_unsaved
 from dashboard.show.text import age, sentence
-from dashboard.store.evidence.record_answers import AnswersUnsaved, Unsaved
+from dashboard.store.evidence.record_answers import AnswersNotSaved, UnsavedAnswers
 
 _ASKED: Final = "asked"
 
@@ -27,7 +27,7 @@ class Asked:
 
     hashes: frozenset[TxHash]
     at: datetime
-    unsaved: tuple[Unsaved, ...] = ()
+    unsaved: tuple[UnsavedAnswers, ...] = ()
 
 
 def ask(desk: Desk, hashes: Sequence[TxHash]) -> None:
@@ -36,7 +36,7 @@ def ask(desk: Desk, hashes: Sequence[TxHash]) -> None:
     st.session_state[_ASKED] = asked
     try:
         _ask(desk, hashes)
-    except AnswersUnsaved as trouble:
+    except AnswersNotSaved as trouble:
         st.session_state[_ASKED] = replace(asked, unsaved=tuple(trouble.unsaved))
     except StoreError as trouble:
         notice("bad", "What was answered could not be stored.", sentence(str(trouble)))

@@ -10,7 +10,7 @@ import streamlit as st
 
 from dashboard.domain.condition import State, SubjectKind, Transition
 from dashboard.domain.foreign_text import visible
-from dashboard.domain.notification import Delivery, Notice, NoticeState
+from dashboard.domain.notification import Delivery, Notification, NotificationState
 from dashboard.domain.quantity import NetworkId
 from dashboard.domain.reason import parse_reason
 from dashboard.domain.reason_names import name_of
@@ -25,7 +25,7 @@ from dashboard.show.queries.context import Source
 from dashboard.show.queries.page_queries import Desk
 from dashboard.show.text import moment, since_when
 from dashboard.store.alerts.alert_status import OpenIncident
-from dashboard.store.alerts.held_notifications import DeadLetters
+from dashboard.store.alerts.held_notifications import DeadNotifications
 
 _COLUMNS: Final = ("Since (UTC)", "What", "To", "Was it sent?", "Answer")
 _STATES: Final = {
@@ -40,10 +40,10 @@ _STATES: Final = {
     State.ROOMY: ("calm", "●", "Room again"),
 }
 _POST: Final = {
-    NoticeState.SENT: ("calm", "✓", "Sent"),
-    NoticeState.OWED: ("busy", "…", "Waiting"),
-    NoticeState.DEAD: ("bad", "✕", "Given up"),
-    NoticeState.HELD: ("stale", "‖", "Held"),
+    NotificationState.SENT: ("calm", "✓", "Sent"),
+    NotificationState.PENDING: ("busy", "…", "Waiting"),
+    NotificationState.DEAD: ("bad", "✕", "Given up"),
+    NotificationState.HELD: ("stale", "‖", "Held"),
 }
 _LONGEST_ANSWER: Final = 200
 _LONGEST_ADDRESS: Final = 120
@@ -85,7 +85,7 @@ def _row(posted: PostedNotice, network: str) -> tuple[Markup | str, ...]:
     )
 
 
-def _what(notice: Notice, network: str) -> Markup:
+def _what(notice: Notification, network: str) -> Markup:
     transition = notice.transition
     head = element("div", _news(transition), element("span", _side(notice, network)))
     tx_hash = transition.subject.tx_hash
@@ -98,7 +98,7 @@ def _news(transition: Transition) -> Markup:
     return state_badge(transition.after)
 
 
-def _side(notice: Notice, network: str) -> str:
+def _side(notice: Notification, network: str) -> str:
     """Say where it happened, and of a rejection what its reason names."""
     said = f" {about(notice.transition.subject.kind, network)}"
     if notice.rejection is None:
@@ -107,12 +107,12 @@ def _side(notice: Notice, network: str) -> str:
     return f" {name_of((reason.kind, reason.module))}, {network}"
 
 
-def _when(notice: Notice) -> str:
-    if notice.state is NoticeState.SENT:
+def _when(notice: Notification) -> str:
+    if notice.state is NotificationState.SENT:
         return "" if notice.sent_at is None else _short(notice.sent_at)
-    if notice.state is NoticeState.DEAD:
+    if notice.state is NotificationState.DEAD:
         return f"after {_attempts(notice.attempts)}"
-    if notice.state is NoticeState.HELD:
+    if notice.state is NotificationState.HELD:
         return "since a restore"
     if not notice.attempts:
         return "for its first attempt"
@@ -124,7 +124,7 @@ def _when(notice: Notice) -> str:
     return f"{_attempts(notice.attempts)}{next_at}"
 
 
-def _answer(notice: Notice) -> Markup:
+def _answer(notice: Notification) -> Markup:
     words = visible(notice.outcome, _LONGEST_ANSWER)
     return element("div", words or "none yet", class_=None if words else "lw-quiet")
 
@@ -182,23 +182,23 @@ def resend_form(desk: Desk) -> None:
             _send_again(desk, chosen)
 
 
-def _choices(given_up: GivenUp) -> dict[DeadLetters, str]:
+def _choices(given_up: GivenUp) -> dict[DeadNotifications, str]:
     """Name each choice: first all to an address, then the latest one by one."""
-    by_address: dict[DeadLetters, str] = {
+    by_address: dict[DeadNotifications, str] = {
         address: f"All {count:,} to {visible(address, _LONGEST_CHOICE)}"
         for address, count in given_up.by_address.items()
     }
     return by_address | {each.notice_id: _named(each) for each in given_up.latest}
 
 
-def _named(letter: Notice) -> str:
+def _named(letter: Notification) -> str:
     subject = letter.transition.subject
     what = f"{letter.transition.after} {subject.tx_hash or subject.kind}"
     to = visible(letter.recipient.address, _LONGEST_CHOICE)
     return f"{what} of {moment(letter.created_at)} to {to}"
 
 
-def _send_again(desk: Desk, which: DeadLetters) -> None:
+def _send_again(desk: Desk, which: DeadNotifications) -> None:
     try:
         many = desk.alerts.send_again(which)
     except StoreError as trouble:

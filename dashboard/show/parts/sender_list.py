@@ -16,7 +16,7 @@ from dashboard.show.parts.notices import notice
 from dashboard.show.parts.table import table
 from dashboard.show.queries.page_queries import Desk
 from dashboard.show.text import age, moment, sentence, share
-from dashboard.store.rejections.counts import Counted
+from dashboard.store.rejections.counts import GroupCounts
 from dashboard.store.tracking.senders import WatchedSender
 
 
@@ -80,7 +80,7 @@ def _change(change: Callable[[], bool]) -> None:
 _RANKING_COLUMNS: Final = ("Sender", "Rejections", "Share")
 
 
-def sender_ranking(counted: Counted, length: str) -> Markup:
+def sender_ranking(counted: GroupCounts, length: str) -> Markup:
     """Build the table; a sender leads to the same page with the same `length` of time."""
     rows = [
         (_link(each.key, length), f"{each.count:,}", share(each.count / counted.total))

@@ -28,7 +28,7 @@ from dashboard.show.parts.notices import notice, wrong_texts
 from dashboard.show.parts.table import lookup_link, table
 from dashboard.show.queries.page_queries import Desk
 from dashboard.show.text import sentence
-from dashboard.store.tracking.transactions import Tracking
+from dashboard.store.tracking.transactions import TrackResult
 
 MOST_AT_ONCE: Final = 10_000
 """Transactions of one list."""
@@ -45,9 +45,9 @@ _EXAMPLE: Final = (
 )
 
 _BECAME: Final = {
-    Tracking.NEW: "newly tracked",
-    Tracking.FILLED_IN: "was tracked already, and what was missing is filled in",
-    Tracking.KNOWN: "was tracked already",
+    TrackResult.NEW: "newly tracked",
+    TrackResult.FILLED_IN: "was tracked already, and what was missing is filled in",
+    TrackResult.KNOWN: "was tracked already",
 }
 
 _Line: TypeAlias = tuple[int, ListedTransaction | str, str]
@@ -59,7 +59,7 @@ class Report:
     """What came of a list: what it held, and what became of its transactions."""
 
     listed: TrackList
-    became: tuple[Tracking, ...]
+    became: tuple[TrackResult, ...]
 
     def lines(self) -> list[_Line]:
         """Say of each line what came of it, in their order."""
@@ -243,9 +243,9 @@ def _track(desk: Desk, hashes: Sequence[TxHash], label: str, attempted_at: datet
     tracked_notice(became)
 
 
-def tracked_notice(became: Sequence[Tracking]) -> None:
+def tracked_notice(became: Sequence[TrackResult]) -> None:
     """Say how many are tracked now that were not before, and how many were."""
-    new, filled = became.count(Tracking.NEW), became.count(Tracking.FILLED_IN)
+    new, filled = became.count(TrackResult.NEW), became.count(TrackResult.FILLED_IN)
     known = len(became) - new
     also = f" What was missing of {filled:,} is filled in." if filled else ""
     if not new:

@@ -7,22 +7,26 @@ from datetime import timedelta
 from typing import Final
 
 from dashboard.domain.audit import Action
-from dashboard.domain.notification import Delivery, Notice, NoticeState
+from dashboard.domain.notification import Delivery, Notification, NotificationState
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.search import parse_search
 from dashboard.show.queries.cache import Fresh
 from dashboard.show.queries.context import Source
 from dashboard.store.alerts.alert_status import (
+    NotificationCounts,
     OpenIncident,
-    PostStanding,
+    notification_counts,
     open_incidents,
-    post_standing,
 )
-from dashboard.store.alerts.held_notifications import DeadLetters, dead_by_address, send_again
+from dashboard.store.alerts.held_notifications import (
+    DeadNotifications,
+    count_dead_by_address,
+    resend,
+)
 from dashboard.store.alerts.notification_search import (
-    NoticeFilter,
-    how_many_notices,
-    search_notices,
+    NotificationFilter,
+    count_notifications,
+    search_notifications,
 )
 from dashboard.store.alerts.outbox import deliveries_by_notice
 from dashboard.store.tracking.transactions import is_tracked
@@ -38,23 +42,25 @@ class GivenUp:
     """What was given up in the time that is counted: how much to whom, and the latest."""
 
     by_address: dict[str, int]
-    latest: tuple[Notice, ...]
+    latest: tuple[Notification, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class PostedNotice:
     """A notice with every finished attempt to hand it over, oldest first."""
 
-    notice: Notice
+    notice: Notification
     attempts: tuple[Delivery, ...]
 
 
-def searched_notices(source: Source, network_id: NetworkId | None, text: str) -> NoticeFilter:
+def searched_notices(source: Source, network_id: NetworkId | None, text: str) -> NotificationFilter:
     """Read what a person types to find notices, of one network or all."""
     found = parse_search(text)
     network_id, words = source.narrowed(network_id, "" if found.named else text.strip())
     beginning = None if found.tx_hashes else found.named
-    return NoticeFilter(network_id, tx_hashes=found.tx_hashes, search=words, beginning=beginning)
+    return NotificationFilter(
+        network_id, tx_hashes=found.tx_hashes, search=words, beginning=beginning
+    )
 
 
 class AlertQuestions:
@@ -63,9 +69,9 @@ class AlertQuestions:
     def __init__(self, source: Source) -> None:
         """Ask nothing yet."""
         self._source = source
-        self._standing: Fresh[PostStanding] = Fresh(_SHARED_FOR, source.now)
+        self._standing: Fresh[NotificationCounts] = Fresh(_SHARED_FOR, source.now)
 
-    def standing(self) -> PostStanding:
+    def standing(self) -> NotificationCounts:
         """Say what is owed now, and what became of the letters of the last 30 days."""
         return self._standing.get((), self._read_standing)
 
@@ -74,30 +80,30 @@ class AlertQuestions:
         with self._source.store.read() as connection:
             return tuple(open_incidents(connection))
 
-    def how_many(self, wanted: NoticeFilter) -> int:
+    def how_many(self, wanted: NotificationFilter) -> int:
         """Count the notices that fit."""
         with self._source.store.read() as connection:
-            return how_many_notices(connection, wanted)
+            return count_notifications(connection, wanted)
 
-    def leaf(self, wanted: NoticeFilter, number: int, rows: int) -> tuple[PostedNotice, ...]:
+    def leaf(self, wanted: NotificationFilter, number: int, rows: int) -> tuple[PostedNotice, ...]:
         """Return one leaf of the notices that fit, counted from 1, the latest first."""
         with self._source.store.read() as connection:
-            found = search_notices(connection, wanted, rows, (number - 1) * rows)
+            found = search_notifications(connection, wanted, rows, (number - 1) * rows)
             attempts = deliveries_by_notice(connection, [each.notice_id for each in found])
             return tuple(PostedNotice(each, tuple(attempts[each.notice_id])) for each in found)
 
     def given_up(self, limit: int) -> GivenUp:
         """Return what was given up, the latest letters by name, at most `limit`."""
         since = self._source.now() - COUNTED
-        wanted = NoticeFilter(state=NoticeState.DEAD, since=since)
+        wanted = NotificationFilter(state=NotificationState.DEAD, since=since)
         with self._source.store.read() as connection:
-            latest = search_notices(connection, wanted, limit)
-            return GivenUp(dead_by_address(connection, since), tuple(latest))
+            latest = search_notifications(connection, wanted, limit)
+            return GivenUp(count_dead_by_address(connection, since), tuple(latest))
 
-    def send_again(self, which: DeadLetters) -> int:
+    def send_again(self, which: DeadNotifications) -> int:
         """Let what was given up be sent again, on record; return how many letters."""
         with self._source.store.write() as connection:
-            many = send_again(connection, which, self._source.now())
+            many = resend(connection, which, self._source.now())
             if many:
                 self._source.note(connection, Action.RESEND, str(which), {"notices": many})
         return many
@@ -107,6 +113,6 @@ class AlertQuestions:
         with self._source.store.read() as connection:
             return is_tracked(connection, tx_hash)
 
-    def _read_standing(self) -> PostStanding:
+    def _read_standing(self) -> NotificationCounts:
         with self._source.store.read() as connection:
-            return post_standing(connection, self._source.now() - COUNTED)
+            return notification_counts(connection, self._source.now() - COUNTED)

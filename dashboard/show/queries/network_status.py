@@ -25,7 +25,7 @@ from dashboard.domain.module_limits import ModuleLimits
 from dashboard.domain.observation import GasSource, Operation
 from dashboard.domain.quantity import NetworkId, Wei
 from dashboard.show.text import age, fee, moment_near, period, sentence, since_when
-from dashboard.store.alerts.conditions import held as held_condition
+from dashboard.store.alerts.conditions import current_condition as held_condition
 from dashboard.store.engine.connection import Connection
 from dashboard.store.fees.stored_fees import priority_fee_window
 from dashboard.store.monitoring.upstream_failures import StandingFailure

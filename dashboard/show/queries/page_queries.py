@@ -33,7 +33,7 @@ from dashboard.show.queries.tracked import TrackedQuestions
 from dashboard.show.queries.transaction_summary import Dossier, read_transaction_summaries
 from dashboard.store.engine.engine import Store
 from dashboard.store.rejections.search import search
-from dashboard.store.tracking.transactions import Tracking, is_tracked
+from dashboard.store.tracking.transactions import TrackResult, is_tracked
 
 LOOK_UP_DEADLINE: Final = timedelta(seconds=8)
 _SHARED_FOR: Final = timedelta(seconds=1)
@@ -128,7 +128,7 @@ class Desk:
 
     def track(
         self, hashes: Sequence[TxHash], label: str, attempted_at: datetime | None
-    ) -> tuple[Tracking, ...]:
+    ) -> tuple[TrackResult, ...]:
         """Track hashes on every network that can be asked; say of each what became of it."""
         network_ids = tuple(card.network_id for card in self.networks if card.has_exclusion)
         listed = [

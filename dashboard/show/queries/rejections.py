@@ -19,14 +19,14 @@ from dashboard.show.queries.context import Source
 from dashboard.show.queries.coverage_gaps import Stretch, overlap, unwatched
 from dashboard.show.text import moment
 from dashboard.store.rejections.counts import (
-    Arrivals,
-    Counted,
-    arrivals,
-    causes,
-    how_many,
+    GroupCounts,
+    StageCount,
+    count_by_stage,
+    count_causes,
+    count_rejections,
     rank_senders,
 )
-from dashboard.store.rejections.search import leaf
+from dashboard.store.rejections.search import search_page
 from dashboard.store.rejections.unparsed_reasons import UnparsedReason, unparsed_reasons
 
 MOST_EXPORTED: Final = 20_000
@@ -98,7 +98,7 @@ class RejectionQuestions:
         """Ask nothing yet."""
         self._source = source
         self._summaries: Fresh[RejectionSummary] = Fresh(_SHARED_FOR, source.now)
-        self._senders: Fresh[Counted] = Fresh(_SHARED_FOR, source.now)
+        self._senders: Fresh[GroupCounts] = Fresh(_SHARED_FOR, source.now)
 
     def summary(self, wanted: RejectionFilter, period: Period) -> RejectionSummary:
         """Count what fits in the period that ends now."""
@@ -110,9 +110,9 @@ class RejectionQuestions:
         """Return one leaf of what fits in the period, counted from 1, the latest first."""
         wanted = replace(wanted, since=period.steps(self._source.now())[0])
         with self._source.store.read() as connection:
-            return tuple(leaf(connection, wanted, rows, (number - 1) * rows))
+            return tuple(search_page(connection, wanted, rows, (number - 1) * rows))
 
-    def senders(self, wanted: RejectionFilter, period: Period) -> Counted:
+    def senders(self, wanted: RejectionFilter, period: Period) -> GroupCounts:
         """Rank the senders of the latest that fit in the period, those rejected most first."""
         return self._senders.get((wanted, period), lambda: self._rank(wanted, period))
 
@@ -121,7 +121,7 @@ class RejectionQuestions:
         with self._source.store.read() as connection:
             return tuple(unparsed_reasons(connection, MOST_UNKNOWN, network_id))
 
-    def _rank(self, wanted: RejectionFilter, period: Period) -> Counted:
+    def _rank(self, wanted: RejectionFilter, period: Period) -> GroupCounts:
         within = replace(wanted, since=period.steps(self._source.now())[0])
         with self._source.store.read() as connection:
             return rank_senders(connection, within, MOST_SENDERS)
@@ -133,11 +133,14 @@ class RejectionQuestions:
         within = replace(wanted, since=steps[0])
         earlier = replace(wanted, since=begins, until=steps[0] - timedelta(milliseconds=1))
         with self._source.store.read() as connection:
-            arrived = arrivals(connection, within, period.step)
+            arrived = count_by_stage(connection, within, period.step)
             named = Counter(
-                {(each.reason_kind, each.module): each.count for each in causes(connection, within)}
+                {
+                    (each.reason_kind, each.module): each.count
+                    for each in count_causes(connection, within)
+                }
             )
-            before = how_many(connection, earlier)
+            before = count_rejections(connection, earlier)
             missed = unwatched(connection, self._asked(wanted), begins, now)
         stages = Counter[RejectionStage]()
         for each in arrived:
@@ -172,7 +175,7 @@ def _is_missed(begins: datetime, step: timedelta, missed: Sequence[Stretch], now
 
 
 def _by_step(
-    steps: Sequence[datetime], arrived: Sequence[Arrivals]
+    steps: Sequence[datetime], arrived: Sequence[StageCount]
 ) -> list[tuple[datetime, Mapping[RejectionStage, int]]]:
     counts = {begins: Counter[RejectionStage]() for begins in steps}
     for each in arrived:

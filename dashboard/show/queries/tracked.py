@@ -15,17 +15,17 @@ from dashboard.show.queries.context import Source
 from dashboard.show.queries.transaction_summary import Dossier, read_transaction_summaries
 from dashboard.store.engine.connection import Connection
 from dashboard.store.tracking.search import (
-    Standing,
+    RecordStatus,
     TrackedFilter,
-    how_many_tracked,
+    count_tracked,
     search_tracked,
 )
 from dashboard.store.tracking.transactions import (
     Remarks,
     TrackedTransaction,
-    Tracking,
     TrackRequest,
-    amend,
+    TrackResult,
+    edit_tracked,
     track_all,
     untrack,
 )
@@ -67,7 +67,7 @@ class TrackedQuestions:
     def how_many(self, wanted: TrackedFilter) -> int:
         """Count what fits."""
         with self._source.store.read() as connection:
-            return how_many_tracked(connection, wanted)
+            return count_tracked(connection, wanted)
 
     def leaf(self, wanted: TrackedFilter, number: int, rows: int) -> tuple[TrackedEntry, ...]:
         """Return one leaf of what fits, counted from 1, the latest first."""
@@ -79,7 +79,7 @@ class TrackedQuestions:
 
     def track(
         self, listed: Sequence[ListedTransaction], network_ids: Sequence[NetworkId]
-    ) -> tuple[Tracking, ...]:
+    ) -> tuple[TrackResult, ...]:
         """Track on these networks; say of each what became of it.
 
         Of one that is tracked already, only what was unknown is filled in. StoreError: a part
@@ -91,7 +91,7 @@ class TrackedQuestions:
     def amend(self, tx_hash: TxHash, remarks: Remarks) -> bool:
         """Write other remarks; False where somebody removed the hash meanwhile."""
         with self._source.store.write() as connection:
-            is_amended = amend(connection, tx_hash, remarks)
+            is_amended = edit_tracked(connection, tx_hash, remarks)
             if is_amended:
                 details = {"label": remarks.label, "note": remarks.note}
                 self._source.note(connection, Action.AMEND, str(tx_hash), details)
@@ -108,7 +108,7 @@ class TrackedQuestions:
 
     def _track(
         self, listed: Sequence[ListedTransaction], network_ids: tuple[NetworkId, ...]
-    ) -> Iterator[Tracking]:
+    ) -> Iterator[TrackResult]:
         now = self._source.now()
         for start in range(0, len(listed), _AT_ONCE):
             some = listed[start : start + _AT_ONCE]
@@ -124,17 +124,19 @@ class TrackedQuestions:
     def _count(self, network_id: NetworkId | None) -> TrackedCounts:
         with self._source.store.read() as connection:
             return TrackedCounts(
-                how_many_tracked(connection, TrackedFilter(network_id)),
-                how_many_tracked(connection, TrackedFilter(network_id, Standing.REJECTED)),
-                how_many_tracked(connection, TrackedFilter(network_id, Standing.UNANSWERED)),
+                count_tracked(connection, TrackedFilter(network_id)),
+                count_tracked(connection, TrackedFilter(network_id, RecordStatus.REJECTED)),
+                count_tracked(connection, TrackedFilter(network_id, RecordStatus.UNANSWERED)),
             )
 
 
 def note_tracking(
-    connection: Connection, source: Source, hashes: Sequence[TxHash], became: Sequence[Tracking]
+    connection: Connection, source: Source, hashes: Sequence[TxHash], became: Sequence[TrackResult]
 ) -> None:
     """Write one line into the audit log for all that one transaction tracks."""
     if hashes:
         subject = str(hashes[0]) if len(hashes) == 1 else f"{len(hashes)} transactions"
         ends = {"first": str(hashes[0]), "last": str(hashes[-1])}
-        source.note(connection, Action.TRACK, subject, {"new": became.count(Tracking.NEW), **ends})
+        source.note(
+            connection, Action.TRACK, subject, {"new": became.count(TrackResult.NEW), **ends}
+        )

@@ -16,8 +16,8 @@ from dashboard.domain.verdict import Evidence, Verdict, VerdictKind, conclude
 from dashboard.show.queries.network_status import NetworkCard
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.portions import portions
-from dashboard.store.evidence.evidence import evidence_among
-from dashboard.store.evidence.record_answers import Unsaved
+from dashboard.store.evidence.evidence import read_evidence_of_many
+from dashboard.store.evidence.record_answers import UnsavedAnswers
 from dashboard.store.rejections.read import versions_among
 from dashboard.store.tracking.transactions import tracked_among
 
@@ -97,7 +97,7 @@ class Dossier:
         return telling or self.findings
 
 
-def with_unsaved(dossiers: Sequence[Dossier], unsaved: Sequence[Unsaved]) -> list[Dossier]:
+def with_unsaved(dossiers: Sequence[Dossier], unsaved: Sequence[UnsavedAnswers]) -> list[Dossier]:
     """Add what networks answered and the store could not keep, unless it knows of later answers."""
     found = {each.tx_hash: each for each in dossiers}
     for said in unsaved:
@@ -148,7 +148,7 @@ def read_transaction_summaries(
     """
     found = []
     for some in portions(hashes):
-        held, stored = evidence_among(connection, some), versions_among(connection, some)
+        held, stored = read_evidence_of_many(connection, some), versions_among(connection, some)
         watched = tracked_among(connection, some)
         found += [
             Dossier(each, tuple(_findings(cards, each, held[each], stored[each])), each in watched)

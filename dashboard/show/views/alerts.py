@@ -9,7 +9,7 @@ from typing import Final
 import streamlit as st
 
 from dashboard.domain.foreign_text import visible
-from dashboard.domain.notification import NoticeState
+from dashboard.domain.notification import NotificationState
 from dashboard.domain.quantity import TxHash
 from dashboard.domain.rejection_filter import HashRange
 from dashboard.domain.search import LONGEST_SEARCH
@@ -24,8 +24,8 @@ from dashboard.show.queries import page_queries
 from dashboard.show.queries.alerts import PostedNotice, searched_notices
 from dashboard.show.queries.page_queries import Desk
 from dashboard.show.text import age, moment, moment_near
-from dashboard.store.alerts.alert_status import OpenIncident, PostStanding
-from dashboard.store.alerts.notification_search import NoticeFilter
+from dashboard.store.alerts.alert_status import NotificationCounts, OpenIncident
+from dashboard.store.alerts.notification_search import NotificationFilter
 
 REFRESH: Final = timedelta(seconds=5)
 ROWS: Final = 20
@@ -35,10 +35,10 @@ ABOUT: Final = "about"
 _ALL: Final = "All"
 _STATES: Final = {
     _ALL: None,
-    "Waiting": NoticeState.OWED,
-    "Sent": NoticeState.SENT,
-    "Given up": NoticeState.DEAD,
-    "Held": NoticeState.HELD,
+    "Waiting": NotificationState.PENDING,
+    "Sent": NotificationState.SENT,
+    "Given up": NotificationState.DEAD,
+    "Held": NotificationState.HELD,
 }
 
 
@@ -67,7 +67,7 @@ def _live() -> None:
         _letters(desk, standing)
 
 
-def answer(standing: PostStanding, now: datetime) -> str:
+def answer(standing: NotificationCounts, now: datetime) -> str:
     """Say whether everything owed was sent, and if not, how much waits or was given up."""
     said = []
     if standing.owed:
@@ -90,7 +90,9 @@ def _lasting(desk: Desk) -> tuple[OpenIncident, ...]:
     return tuple(each for each in desk.alerts.open() if chosen in {None, each.subject.network_id})
 
 
-def _standing(standing: PostStanding, lasting: tuple[OpenIncident, ...], now: datetime) -> None:
+def _standing(
+    standing: NotificationCounts, lasting: tuple[OpenIncident, ...], now: datetime
+) -> None:
     oldest, last = standing.oldest_owed, standing.last_sent
     waits = "nothing waits" if oldest is None else f"the oldest since {moment_near(oldest, now)}"
     sent = "none in 30 days" if last is None else f"in 30 days, the last {age(last, now)}"
@@ -110,7 +112,7 @@ def _open(desk: Desk, lasting: tuple[OpenIncident, ...], now: datetime) -> None:
         st.html(join(*(incident_row(each, desk.source, now) for each in lasting)))
 
 
-def _letters(desk: Desk, standing: PostStanding) -> None:
+def _letters(desk: Desk, standing: NotificationCounts) -> None:
     wanted = _filter(desk)
     total = desk.alerts.how_many(wanted)
     with st.container(key="card-letters", gap="small"):
@@ -132,7 +134,7 @@ def _letters(desk: Desk, standing: PostStanding) -> None:
             )
 
 
-def _filter(desk: Desk) -> NoticeFilter:
+def _filter(desk: Desk) -> NotificationFilter:
     with st.container(key="filters", horizontal=True, vertical_alignment="bottom"):
         chosen = st.segmented_control(
             "Was it sent?",
@@ -156,7 +158,7 @@ def _filter(desk: Desk) -> NoticeFilter:
 
 def _about_hash(desk: Desk, tx_hash: TxHash) -> None:
     """Answer for one transaction, whatever else is filtered."""
-    wanted = NoticeFilter(tx_hashes=HashRange.of(tx_hash))
+    wanted = NotificationFilter(tx_hashes=HashRange.of(tx_hash))
     posted = desk.alerts.leaf(wanted, 1, ROWS)
     if posted:
         notice(*sent_answer(posted))
@@ -170,9 +172,9 @@ def _about_hash(desk: Desk, tx_hash: TxHash) -> None:
 
 def sent_answer(posted: tuple[PostedNotice, ...]) -> tuple[str, str, str]:
     """Say of the letters about one transaction whether they were sent: kind, headline, text."""
-    waiting = [each.notice for each in posted if each.notice.state is NoticeState.OWED]
-    dead = [each.notice for each in posted if each.notice.state is NoticeState.DEAD]
-    sent = [each.notice for each in posted if each.notice.state is NoticeState.SENT]
+    waiting = [each.notice for each in posted if each.notice.state is NotificationState.PENDING]
+    dead = [each.notice for each in posted if each.notice.state is NotificationState.DEAD]
+    sent = [each.notice for each in posted if each.notice.state is NotificationState.SENT]
     said = "; ".join(
         f"to {visible(each.recipient.address, 80)} at {moment(each.sent_at)}"
         for each in sent

@@ -21,7 +21,7 @@ from dashboard.show.queries.page_queries import Desk
 from dashboard.show.queries.tracked import TrackedCounts
 from dashboard.show.text import moment
 from dashboard.show.views import lookup
-from dashboard.store.tracking.search import Standing, TrackedFilter
+from dashboard.store.tracking.search import RecordStatus, TrackedFilter
 
 REFRESH: Final = timedelta(seconds=10)
 ROWS: Final = 20
@@ -31,9 +31,9 @@ SEARCH: Final = "search"
 _ALL: Final = "All"
 _STANDINGS: Final = {
     _ALL: None,
-    "Rejected": Standing.REJECTED,
-    "No record": Standing.UNREPORTED,
-    "No answer": Standing.UNANSWERED,
+    "Rejected": RecordStatus.REJECTED,
+    "No record": RecordStatus.UNREPORTED,
+    "No answer": RecordStatus.UNANSWERED,
 }
 
 

@@ -9,10 +9,10 @@ from sqlalchemy import Connection, case, func, or_, select
 
 from dashboard.domain.condition import Condition, State, Subject, SubjectKind
 from dashboard.domain.grounds import Grounds, SilenceGrounds
-from dashboard.domain.notification import NoticeState
+from dashboard.domain.notification import NotificationState
 from dashboard.store.alerts.grounds_rows import grounds_of_row
-from dashboard.store.alerts.held_notifications import how_many_held
-from dashboard.store.alerts.outbox import IS_OWED
+from dashboard.store.alerts.held_notifications import count_held
+from dashboard.store.alerts.outbox import IS_PENDING
 from dashboard.store.schema import conditions, notices, transitions
 
 
@@ -36,7 +36,7 @@ class OpenIncident:
 
 
 @dataclass(frozen=True, slots=True)
-class PostStanding:
+class NotificationCounts:
     """What is owed and held now, and what became of the notices of some time."""
 
     owed: int
@@ -73,24 +73,24 @@ def open_incidents(connection: Connection) -> list[OpenIncident]:
     ]
 
 
-def post_standing(connection: Connection, since: datetime) -> PostStanding:
+def notification_counts(connection: Connection, since: datetime) -> NotificationCounts:
     """Return what is owed now, and what became of notices that were owed from `since` on."""
     column = notices.c
     # A column that stands in no other index lets SQLite take the partial one, which is short.
-    owed = select(func.count(column.notice_id), func.min(column.created_at)).where(IS_OWED)
+    owed = select(func.count(column.notice_id), func.min(column.created_at)).where(IS_PENDING)
     count, oldest = connection.execute(owed).one()
     # One pass along an index; groups would be sorted first.
     ended = select(
-        func.count(case((column.state == NoticeState.SENT, 1))).label("sent"),
-        func.max(case((column.state == NoticeState.SENT, column.sent_at))).label("last_sent"),
-        func.count(case((column.state == NoticeState.DEAD, 1))).label("dead"),
+        func.count(case((column.state == NotificationState.SENT, 1))).label("sent"),
+        func.max(case((column.state == NotificationState.SENT, column.sent_at))).label("last_sent"),
+        func.count(case((column.state == NotificationState.DEAD, 1))).label("dead"),
     )
     ends = connection.execute(ended.where(column.created_at >= since)).one()
-    return PostStanding(
+    return NotificationCounts(
         owed=count,
         oldest_owed=oldest,
         sent=ends.sent,
         last_sent=ends.last_sent,
         dead=ends.dead,
-        held=how_many_held(connection),
+        held=count_held(connection),
     )

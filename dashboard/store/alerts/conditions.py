@@ -13,13 +13,13 @@ from dashboard.store.engine.upsert import insert_new
 from dashboard.store.schema import conditions, outbox, transitions
 
 
-def condition(connection: Connection, subject: Subject) -> State | None:
+def current_state(connection: Connection, subject: Subject) -> State | None:
     """Return the state that is held true of the subject, None where nothing was concluded yet."""
-    found = held(connection, subject)
+    found = current_condition(connection, subject)
     return None if found is None else found.state
 
 
-def held(connection: Connection, subject: Subject) -> Condition | None:
+def current_condition(connection: Connection, subject: Subject) -> Condition | None:
     """Return all that is held true of the subject, None where nothing was concluded yet."""
     column = conditions.c
     query = select(column.state, column.since, column.turning_since).where(
@@ -29,13 +29,15 @@ def held(connection: Connection, subject: Subject) -> Condition | None:
     return None if row is None else Condition(State(row.state), row.since, row.turning_since)
 
 
-def turn(connection: Connection, subject: Subject, since: datetime | None) -> None:
+def set_turning_since(connection: Connection, subject: Subject, since: datetime | None) -> None:
     """Note since when the opposite of what is held is seen, None where it is not."""
     of_subject = update(conditions).where(conditions.c.subject == subject.key())
     connection.execute(of_subject.values(turning_since=since))
 
 
-def change(connection: Connection, transition: Transition, rejection_id: int | None) -> bool:
+def record_transition(
+    connection: Connection, transition: Transition, rejection_id: int | None
+) -> bool:
     """Change a condition, and owe the news of it, if the condition still is `before`.
 
     The transition and its outbox row are written with it. False, and nothing is written, where

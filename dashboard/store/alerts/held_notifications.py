@@ -10,14 +10,14 @@ from sqlalchemy import Connection, func, literal_column, select, update
 
 from dashboard.domain.condition import SubjectKind, Transition
 from dashboard.domain.exclusion import StoredRejection
-from dashboard.domain.notification import NoticeState
+from dashboard.domain.notification import NotificationState
 from dashboard.store.schema import installation, notices
 
 SETTLING: Final = timedelta(minutes=15)
 """How long after a restore what is concluded of a network may have been told before: it lasted
 already, and the backup does not know."""
 
-DeadLetters: TypeAlias = UUID | str
+DeadNotifications: TypeAlias = UUID | str
 """One that was given up, by its notice, or all to an address."""
 
 _LET_GO: Final = "not sent: let go after a restore"
@@ -46,46 +46,48 @@ def is_uncertain(
     return happened_at <= restored
 
 
-def hold_what_is_owed(connection: Connection) -> int:
+def hold_pending(connection: Connection) -> int:
     """Hold every notice that is owed; return how many."""
-    owed = update(notices).where(notices.c.state == NoticeState.OWED)
-    return connection.execute(owed.values(state=NoticeState.HELD, claimed_by=None)).rowcount
+    owed = update(notices).where(notices.c.state == NotificationState.PENDING)
+    return connection.execute(owed.values(state=NotificationState.HELD, claimed_by=None)).rowcount
 
 
-def how_many_held(connection: Connection) -> int:
+def count_held(connection: Connection) -> int:
     """Count what is held."""
     # A column that stands in no other index lets SQLite take the partial one, which is short.
     count = select(func.count(notices.c.notice_id)).where(_IS_HELD)
     return connection.scalar(count) or 0
 
 
-def release(connection: Connection, now: datetime) -> int:
+def release_held(connection: Connection, now: datetime) -> int:
     """Owe what is held, and let nothing be in doubt any more; return how many are owed again."""
     connection.execute(update(installation).values(restored_at=None))
     held = update(notices).where(_IS_HELD)
-    owed = held.values(state=NoticeState.OWED, next_attempt_at=now)
+    owed = held.values(state=NotificationState.PENDING, next_attempt_at=now)
     return connection.execute(owed).rowcount
 
 
-def dead_by_address(connection: Connection, since: datetime) -> dict[str, int]:
+def count_dead_by_address(connection: Connection, since: datetime) -> dict[str, int]:
     """Count the notices by address that were given up, of those owed from `since` on."""
     column = notices.c
     dead = select(column.address, func.count()).where(
-        column.state == NoticeState.DEAD, column.created_at >= since
+        column.state == NotificationState.DEAD, column.created_at >= since
     )
     rows = connection.execute(dead.group_by(column.address).order_by(column.address))
     return {address: count for address, count in rows}  # noqa: C416 - a Row is no pair for dict()
 
 
-def send_again(connection: Connection, which: DeadLetters, now: datetime) -> int:
+def resend(connection: Connection, which: DeadNotifications, now: datetime) -> int:
     """Owe again what was given up, as if it were not tried yet; return how many notices."""
     column = notices.c.address if isinstance(which, str) else notices.c.notice_id
-    dead = update(notices).where(column == which, notices.c.state == NoticeState.DEAD)
-    owed = dead.values(state=NoticeState.OWED, attempts=0, claimed_by=None, next_attempt_at=now)
+    dead = update(notices).where(column == which, notices.c.state == NotificationState.DEAD)
+    owed = dead.values(
+        state=NotificationState.PENDING, attempts=0, claimed_by=None, next_attempt_at=now
+    )
     return connection.execute(owed).rowcount
 
 
-def let_go(connection: Connection) -> int:
+def discard_held(connection: Connection) -> int:
     """Give up what is held, which keeps it on record; return how many. Later doubts are held."""
     held = update(notices).where(_IS_HELD)
-    return connection.execute(held.values(state=NoticeState.DEAD, outcome=_LET_GO)).rowcount
+    return connection.execute(held.values(state=NotificationState.DEAD, outcome=_LET_GO)).rowcount

@@ -9,13 +9,13 @@ from sqlalchemy import RowMapping, Select, select
 
 from dashboard.domain.condition import Incident, Transition
 from dashboard.domain.exclusion import StoredRejection
-from dashboard.domain.notification import Notice, NoticeState, Recipient
+from dashboard.domain.notification import Notification, NotificationState, Recipient
 from dashboard.store.alerts.conditions import transition_of
 from dashboard.store.schema import notices, rejections, transitions
 from dashboard.store.schema.rejection_rows import stored_rejection
 
 
-def notice_id_of(transition_id: UUID, recipient: Recipient) -> UUID:
+def notification_id_of(transition_id: UUID, recipient: Recipient) -> UUID:
     """Return the id of what a recipient is owed because of a transition, always the same."""
     return uuid5(transition_id, f"{recipient.channel}:{recipient.address}")
 
@@ -25,7 +25,7 @@ def message_id_of(notice_id: UUID) -> str:
     return f"<{notice_id}@linewatch.invalid>"
 
 
-def select_causes() -> Select[Any]:
+def select_transitions() -> Select[Any]:
     """Select transitions, each with the rejection that caused it, if one did."""
     return (
         select(transitions, rejections)
@@ -34,32 +34,32 @@ def select_causes() -> Select[Any]:
     )
 
 
-def select_notices() -> Select[Any]:
+def select_notifications() -> Select[Any]:
     """Select notices with their causes."""
     of_transition = notices.c.transition_id == transitions.c.transition_id
-    return select_causes().add_columns(*notices.c).join(notices, of_transition)
+    return select_transitions().add_columns(*notices.c).join(notices, of_transition)
 
 
-def cause_of(row: RowMapping) -> tuple[Transition, StoredRejection | None]:
-    """Read a row of `select_causes`."""
+def transition_and_rejection(row: RowMapping) -> tuple[Transition, StoredRejection | None]:
+    """Read a row of `select_transitions`."""
     has_rejection = row[rejections.c.rejection_id] is not None
     return transition_of(row), stored_rejection(row) if has_rejection else None
 
 
-def notice_of(row: RowMapping) -> Notice:
-    """Read a row of `select_notices`."""
-    transition, rejection = cause_of(row)
+def notification_of(row: RowMapping) -> Notification:
+    """Read a row of `select_notifications`."""
+    transition, rejection = transition_and_rejection(row)
     column = notices.c
     recipient = Recipient(row[column.channel], row[column.address])
     incident = _incident_of(row)
-    return Notice(
+    return Notification(
         notice_id=row[column.notice_id],
         message_id=row[column.message_id],
         recipient=recipient,
         transition=transition,
         rejection=rejection,
         created_at=row[column.created_at],
-        state=NoticeState(row[column.state]),
+        state=NotificationState(row[column.state]),
         attempts=row[column.attempts],
         next_attempt_at=row[column.next_attempt_at],
         claimed_by=row[column.claimed_by],
@@ -79,4 +79,4 @@ def _opening(incident: Incident | None, transition: Transition, recipient: Recip
     """Return the message in which this recipient heard of the incident first, if another did."""
     if incident is None or incident.incident_id == transition.transition_id:
         return ""
-    return message_id_of(notice_id_of(incident.incident_id, recipient))
+    return message_id_of(notification_id_of(incident.incident_id, recipient))

@@ -12,11 +12,11 @@ from uuid import UUID
 from sqlalchemy import ColumnElement, Connection, exists, false, func, or_, select
 
 from dashboard.domain.condition import State
-from dashboard.domain.notification import Notice, NoticeState
+from dashboard.domain.notification import Notification, NotificationState
 from dashboard.domain.quantity import NetworkId
 from dashboard.domain.rejection_filter import HashRange
 from dashboard.domain.search import bare_beginning
-from dashboard.store.alerts.notification_rows import notice_of, select_notices
+from dashboard.store.alerts.notification_rows import notification_of, select_notifications
 from dashboard.store.schema import conditions, notices, rejections, transitions
 from dashboard.store.shown_search import (
     hashes_labelled_with,
@@ -29,7 +29,7 @@ _IDENTITY: Final = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
 @dataclass(frozen=True, slots=True)
-class NoticeFilter:
+class NotificationFilter:
     """What is looked for; what is None may be anything.
 
     `since` and `until`, both included, bound the time from which the notice was owed. `after` is
@@ -39,7 +39,7 @@ class NoticeFilter:
     """
 
     network_id: NetworkId | None = None
-    state: NoticeState | None = None
+    state: NotificationState | None = None
     after: State | None = None
     tx_hashes: HashRange | None = None
     since: datetime | None = None
@@ -48,28 +48,30 @@ class NoticeFilter:
     beginning: HashRange | None = None
 
 
-def search_notices(
-    connection: Connection, wanted: NoticeFilter, limit: int | None = None, skipped: int = 0
-) -> list[Notice]:
+def search_notifications(
+    connection: Connection, wanted: NotificationFilter, limit: int | None = None, skipped: int = 0
+) -> list[Notification]:
     """Return the notices that fit after the first `skipped`, the latest first, at most `limit`."""
     query = (
-        select_notices()
+        select_notifications()
         .where(*_conditions(connection, wanted))
         .order_by(notices.c.created_at.desc(), notices.c.notice_id)
         .limit(limit)
         .offset(skipped)
     )
-    return [notice_of(row) for row in connection.execute(query).mappings()]
+    return [notification_of(row) for row in connection.execute(query).mappings()]
 
 
-def how_many_notices(connection: Connection, wanted: NoticeFilter) -> int:
+def count_notifications(connection: Connection, wanted: NotificationFilter) -> int:
     """Count the notices that fit."""
     of_transition = notices.c.transition_id == transitions.c.transition_id
     query = select(func.count()).select_from(notices).join(transitions, of_transition)
     return connection.scalars(query.where(*_conditions(connection, wanted))).one()
 
 
-def _conditions(connection: Connection, wanted: NoticeFilter) -> Iterator[ColumnElement[bool]]:
+def _conditions(
+    connection: Connection, wanted: NotificationFilter
+) -> Iterator[ColumnElement[bool]]:
     for column, value in (
         (transitions.c.network_id, wanted.network_id),
         (notices.c.state, wanted.state),

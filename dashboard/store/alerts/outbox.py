@@ -25,15 +25,21 @@ from sqlalchemy import (
 
 from dashboard.domain.condition import Transition
 from dashboard.domain.exclusion import StoredRejection
-from dashboard.domain.notification import Delivery, DeliveryResult, Notice, NoticeState, Recipient
+from dashboard.domain.notification import (
+    Delivery,
+    DeliveryResult,
+    Notification,
+    NotificationState,
+    Recipient,
+)
 from dashboard.store.alerts.held_notifications import is_uncertain, restored_at
 from dashboard.store.alerts.notification_rows import (
-    cause_of,
     message_id_of,
-    notice_id_of,
-    notice_of,
-    select_causes,
-    select_notices,
+    notification_id_of,
+    notification_of,
+    select_notifications,
+    select_transitions,
+    transition_and_rejection,
 )
 from dashboard.store.engine.leases import live_tokens
 from dashboard.store.engine.upsert import insert_new
@@ -41,7 +47,7 @@ from dashboard.store.schema import deliveries, notices, outbox, transitions
 from dashboard.store.schema.columns import ForeignText, Moment
 
 # Written out, so that the planner sees that the partial index fits.
-IS_OWED: Final = notices.c.state == literal_column("'owed'")
+IS_PENDING: Final = notices.c.state == literal_column("'owed'")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +63,7 @@ class OutboxEntry:
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class ClaimRequest:
     """What is to be claimed for a recipient: at most `limit` notices, and none of `besides`."""
 
     recipient: Recipient
@@ -65,16 +71,16 @@ class Wanted:
     besides: Sequence[UUID] = ()
 
 
-def unexpanded(connection: Connection, limit: int) -> list[OutboxEntry]:
+def pending_expansion(connection: Connection, limit: int) -> list[OutboxEntry]:
     """Return what was not turned into notices yet, oldest first."""
     query = (
-        select_causes()
+        select_transitions()
         .join(outbox, outbox.c.transition_id == transitions.c.transition_id)
         .where(outbox.c.expanded_at.is_(None))
         .order_by(outbox.c.outbox_id)
         .limit(limit)
     )
-    causes = [cause_of(row) for row in connection.execute(query).mappings()]
+    causes = [transition_and_rejection(row) for row in connection.execute(query).mappings()]
     last_restored = restored_at(connection) if causes else None
     return [OutboxEntry(*cause, is_uncertain(*cause, last_restored)) for cause in causes]
 
@@ -100,13 +106,13 @@ def expand(
 
 def pending_recipients(connection: Connection) -> list[Recipient]:
     """Return everybody to whom something is owed, whether or not it is claimed."""
-    query = select(notices.c.channel, notices.c.address).where(IS_OWED).distinct()
+    query = select(notices.c.channel, notices.c.address).where(IS_PENDING).distinct()
     return [Recipient(*row) for row in connection.execute(query)]
 
 
 def claim(
-    connection: Connection, holder_token: int, wanted: Sequence[Wanted], now: datetime
-) -> list[Notice]:
+    connection: Connection, holder_token: int, wanted: Sequence[ClaimRequest], now: datetime
+) -> list[Notification]:
     """Take notices to each of these recipients that no holder of a living lease has taken.
 
     Those tried least come first, then the oldest; of one incident always the earliest that is
@@ -122,22 +128,24 @@ def claim(
         return []
     taken = update(notices).where(notices.c.notice_id.in_(ids))
     connection.execute(taken.values(claimed_by=holder_token, claimed_at=now))
-    rows = connection.execute(select_notices().where(notices.c.notice_id.in_(ids))).mappings()
-    found = {each.notice_id: each for each in map(notice_of, rows)}
+    rows = connection.execute(select_notifications().where(notices.c.notice_id.in_(ids))).mappings()
+    found = {each.notice_id: each for each in map(notification_of, rows)}
     return [found[each] for each in ids]
 
 
 def mark_sent(connection: Connection, notice_id: UUID, answer: str, at: datetime) -> None:
     """Note that the channel took a notice, under whatever claim: what is sent is sent."""
     sent = {
-        "state": NoticeState.SENT,
+        "state": NotificationState.SENT,
         "sent_at": func.coalesce(notices.c.sent_at, literal(at, Moment)),
     }
     of_notice = notices.c.notice_id == notice_id
     _finish(connection, of_notice, (DeliveryResult.SENT, answer), sent)
 
 
-def defer(connection: Connection, notice: Notice, error: str, next_attempt_at: datetime) -> bool:
+def reschedule(
+    connection: Connection, notice: Notification, error: str, next_attempt_at: datetime
+) -> bool:
     """Owe a notice on; False where the claim was lost meanwhile.
 
     `next_attempt_at` is for people: who claims waits by a clock that nobody sets.
@@ -146,22 +154,28 @@ def defer(connection: Connection, notice: Notice, error: str, next_attempt_at: d
     return _finish(connection, _is_claimed_as(notice), (DeliveryResult.DEFERRED, error), later)
 
 
-def free(connection: Connection, holder_token: int, recipient: Recipient) -> None:
+def release_claims(connection: Connection, holder_token: int, recipient: Recipient) -> None:
     """Free what is claimed under this token for a recipient, untried."""
-    mine = update(notices).where(IS_OWED, _is_to(recipient), notices.c.claimed_by == holder_token)
+    mine = update(notices).where(
+        IS_PENDING, _is_to(recipient), notices.c.claimed_by == holder_token
+    )
     connection.execute(mine.values(claimed_by=None))
 
 
-def bury(connection: Connection, notice: Notice, error: str, at: datetime) -> bool:
+def mark_dead(connection: Connection, notice: Notification, error: str, at: datetime) -> bool:
     """Give a notice up as a dead letter, which is kept; False where the claim was lost."""
-    dead = {"state": NoticeState.DEAD, "next_attempt_at": at}
+    dead = {"state": NotificationState.DEAD, "next_attempt_at": at}
     return _finish(connection, _is_claimed_as(notice), (DeliveryResult.REFUSED, error), dead)
 
 
-def recent_notices(connection: Connection, limit: int) -> list[Notice]:
+def recent_notifications(connection: Connection, limit: int) -> list[Notification]:
     """Return the notices of whatever state that were owed last, the latest first."""
-    query = select_notices().order_by(notices.c.created_at.desc(), notices.c.notice_id).limit(limit)
-    return [notice_of(row) for row in connection.execute(query).mappings()]
+    query = (
+        select_notifications()
+        .order_by(notices.c.created_at.desc(), notices.c.notice_id)
+        .limit(limit)
+    )
+    return [notification_of(row) for row in connection.execute(query).mappings()]
 
 
 def deliveries_of(connection: Connection, notice_id: UUID) -> list[Delivery]:
@@ -185,14 +199,14 @@ def deliveries_by_notice(
     return found
 
 
-def _claimable(wanted: Wanted, alive: Sequence[int]) -> Select[Any]:
+def _claimable(wanted: ClaimRequest, alive: Sequence[int]) -> Select[Any]:
     """Select what may be claimed, in its order."""
     besides = [notices.c.notice_id.not_in(wanted.besides)] if wanted.besides else []
     return (
         select(notices.c.notice_id)
         .join(transitions, transitions.c.transition_id == notices.c.transition_id)
         .join(outbox, outbox.c.transition_id == notices.c.transition_id)
-        .where(IS_OWED, _is_to(wanted.recipient))
+        .where(IS_PENDING, _is_to(wanted.recipient))
         .where(or_(notices.c.claimed_by.is_(None), notices.c.claimed_by.not_in(alive)))
         .where(~_has_an_earlier_one(), *besides)
         .order_by(notices.c.attempts, notices.c.created_at, outbox.c.outbox_id)
@@ -211,7 +225,7 @@ def _has_an_earlier_one() -> ColumnElement[bool]:
         earlier.c.transition_id == cause.c.transition_id,
         earlier.c.channel == notices.c.channel,
         earlier.c.address == notices.c.address,
-        earlier.c.state == NoticeState.OWED,
+        earlier.c.state == NotificationState.PENDING,
     )
 
 
@@ -220,11 +234,11 @@ def _is_to(recipient: Recipient) -> ColumnElement[bool]:
     return and_(column.channel == recipient.channel, column.address == recipient.address)
 
 
-def _is_claimed_as(notice: Notice) -> ColumnElement[bool]:
+def _is_claimed_as(notice: Notification) -> ColumnElement[bool]:
     return and_(
         notices.c.notice_id == notice.notice_id,
         notices.c.claimed_by == notice.claimed_by,
-        IS_OWED,
+        IS_PENDING,
     )
 
 
@@ -253,7 +267,7 @@ def _finish(
 
 def _new_notice(entry: OutboxEntry, recipient: Recipient, now: datetime) -> dict[str, Any]:
     transition_id = entry.transition.transition_id
-    notice_id = notice_id_of(transition_id, recipient)
+    notice_id = notification_id_of(transition_id, recipient)
     return {
         "notice_id": notice_id,
         "transition_id": transition_id,
@@ -261,7 +275,7 @@ def _new_notice(entry: OutboxEntry, recipient: Recipient, now: datetime) -> dict
         "address": recipient.address,
         "message_id": message_id_of(notice_id),
         "created_at": now,
-        "state": NoticeState.HELD if entry.is_held else NoticeState.OWED,
+        "state": NotificationState.HELD if entry.is_held else NotificationState.PENDING,
         "attempts": 0,
         "next_attempt_at": now,
         "outcome": "",

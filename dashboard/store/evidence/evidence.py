@@ -22,18 +22,18 @@ from dashboard.store.schema import (
 from dashboard.store.tracking.follow_ups import follow_ups_among
 
 
-def evidence(
+def read_evidence(
     connection: Connection, network_id: NetworkId | None, tx_hash: TxHash
 ) -> list[Evidence]:
     """Return what is held about a hash on one network, or on all: one for each that knows it.
 
     A network that never watched it, was never asked and holds no record is left out.
     """
-    held = evidence_among(connection, [tx_hash])[tx_hash]
+    held = read_evidence_of_many(connection, [tx_hash])[tx_hash]
     return [each for each in held if network_id in {None, each.network_id}]
 
 
-def evidence_among(
+def read_evidence_of_many(
     connection: Connection, hashes: Sequence[TxHash]
 ) -> dict[TxHash, list[Evidence]]:
     """Return what is held about each of these hashes on all networks, in order of their ids."""

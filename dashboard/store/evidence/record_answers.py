@@ -25,14 +25,14 @@ from dashboard.store.tracking.cohorts import Cohort
 from dashboard.store.tracking.poll_results import (
     NO_FAILURE,
     Asked,
-    Outcome,
-    record_cohorts,
+    PollResult,
+    record_cohort_results,
     row_of_failure,
 )
 
 
 @dataclass(frozen=True, slots=True)
-class Unsaved:
+class UnsavedAnswers:
     """What a network said that could not be stored, and why."""
 
     network_id: NetworkId
@@ -41,16 +41,16 @@ class Unsaved:
     why: StoreError
 
 
-class AnswersUnsaved(StoreUnavailable):
+class AnswersNotSaved(StoreUnavailable):
     """Networks answered, and the store could not keep all that they said."""
 
-    def __init__(self, unsaved: Sequence[Unsaved]) -> None:
+    def __init__(self, unsaved: Sequence[UnsavedAnswers]) -> None:
         """Hand the answers on; the text is that of the store."""
         super().__init__(str(unsaved[0].why))
         self.unsaved = unsaved
 
 
-def record_answers(
+def record_lookup(
     connection: Connection,
     network_id: NetworkId,
     asked_at: datetime,
@@ -68,21 +68,21 @@ def record_answers(
     for cohort, size in _cohorts_among(connection, network_id, list(of_hash)):
         theirs = [of_hash.pop(each) for each in cohort.hashes]
         asked.append(Asked(cohort, theirs, is_whole=len(theirs) == size))
-    record_cohorts(connection, network_id, asked_at, asked)
+    record_cohort_results(connection, network_id, asked_at, asked)
     _record_unwatched(connection, network_id, asked_at, of_hash.values())
     if is_polled or any(answer.failure is None for answer in answers):
         _note_network(connection, network_id, asked_at, answers)
 
 
-def record_asked(
+def record_poll(
     connection: Connection, network_id: NetworkId, asked_at: datetime, asked: Sequence[Asked]
-) -> dict[int, Outcome]:
+) -> dict[int, PollResult]:
     """Remember what came of polling cohorts; return of each what came of those who stay in it.
 
     The others left for new cohorts. Of a cohort about which there is no news one row is written,
     however many its hashes are.
     """
-    stayed = record_cohorts(connection, network_id, asked_at, asked)
+    stayed = record_cohort_results(connection, network_id, asked_at, asked)
     _note_network(connection, network_id, asked_at, [a for each in asked for a in each.answers])
     return stayed
 

@@ -16,14 +16,14 @@ from dashboard.domain.exclusion import (
 from dashboard.domain.quantity import NetworkId
 from dashboard.store.rejections import save
 from dashboard.store.rejections.save import LocatedReport
-from dashboard.store.tracking.cohorts import note_rejected
+from dashboard.store.tracking.cohorts import mark_rejected
 
 
 def save_polled(
     connection: Connection, network_id: NetworkId, record: RejectedTransaction, now: datetime
 ) -> int:
     """Keep a version that upstream showed; return its id, the same for the same version."""
-    note_rejected(connection, network_id, [record.tx_hash])
+    mark_rejected(connection, network_id, [record.tx_hash])
     return save.save_polled(connection, network_id, record, now)
 
 
@@ -51,5 +51,5 @@ def save_reports(
     """
     saved = save.save_reports(connection, located, now, source)
     for network_id, hashes in saved.new_hashes().items():
-        note_rejected(connection, network_id, hashes)
+        mark_rejected(connection, network_id, hashes)
     return saved.statuses

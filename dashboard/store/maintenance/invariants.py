@@ -17,7 +17,7 @@ from sqlalchemy import (
     select,
 )
 
-from dashboard.domain.notification import NoticeState
+from dashboard.domain.notification import NotificationState
 from dashboard.domain.store_size import StoreKind
 from dashboard.store.maintenance.finding import RESTORE, Finding
 from dashboard.store.maintenance.raw_rows import read_table
@@ -88,19 +88,19 @@ _RULES: Final = (
         RESTORE,
         _none(
             notices,
-            notices.c.state == NoticeState.OWED,
+            notices.c.state == NotificationState.PENDING,
             notices.c.next_attempt_at.is_(None),
         ),
     ),
     _Rule(
         "notices that are marked as sent without a time",
         RESTORE,
-        _none(notices, notices.c.state == NoticeState.SENT, notices.c.sent_at.is_(None)),
+        _none(notices, notices.c.state == NotificationState.SENT, notices.c.sent_at.is_(None)),
     ),
     _Rule(
         "notices in a state that this version does not know",
         "upgrade Linewatch",
-        _none(notices, notices.c.state.not_in([*NoticeState])),
+        _none(notices, notices.c.state.not_in([*NotificationState])),
     ),
     _Rule(
         "leases with a token ahead of all that were given: an old worker might pass for a new one",

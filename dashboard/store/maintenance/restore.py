@@ -15,7 +15,7 @@ from sqlalchemy import Connection, func, select, update
 from dashboard.domain.audit import Action, Detail, Doer
 from dashboard.errors import ForeignStore, StoreError, StoreUnavailable
 from dashboard.store.access.audit_log import note_action
-from dashboard.store.alerts.held_notifications import hold_what_is_owed
+from dashboard.store.alerts.held_notifications import hold_pending
 from dashboard.store.engine.database import Database, database_at
 from dashboard.store.engine.disk import force_to_disk
 from dashboard.store.engine.engine import installation_id, open_store
@@ -128,7 +128,7 @@ def _set_right(copy: Path, path: Path, by: Doer, expected: UUID | None) -> tuple
                 f"{path} is a backup of the installation {owner}, and this one is {expected}: "
                 "with --force this installation becomes that one"
             )
-        held = hold_what_is_owed(connection) + _untold(connection)
+        held = hold_pending(connection) + _untold(connection)
         jump = installation.c.last_token + GAP
         values = {"restored_at": by.at, "moved_to": None, "last_token": jump}
         connection.execute(update(installation).values(**values))

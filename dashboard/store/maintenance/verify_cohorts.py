@@ -21,7 +21,7 @@ from dashboard.domain.quantity import NetworkId
 from dashboard.store.maintenance.finding import Finding, mendable, named
 from dashboard.store.maintenance.rebuilder import Mender
 from dashboard.store.schema import cohorts, rejections, tracked_hashes, watched_cohorts
-from dashboard.store.tracking.cohorts import note_rejected, part
+from dashboard.store.tracking.cohorts import mark_rejected, split_cohort
 
 _COUNTED: Final = (
     select(func.count())
@@ -140,9 +140,9 @@ def _mark_anew(connection: Connection, marked: Sequence[tuple[int, NetworkId]]) 
         mended += 1
         hashes = [row.tx_hash for row in rows]
         if rows[0].is_rejected:
-            _unmark(connection, part(connection, cohort_id, hashes), network_id)
+            _unmark(connection, split_cohort(connection, cohort_id, hashes), network_id)
         else:
-            note_rejected(connection, network_id, hashes)
+            mark_rejected(connection, network_id, hashes)
     return mended
 
 
@@ -153,7 +153,7 @@ def _know_anew(connection: Connection, cohort_ids: Sequence[int]) -> int:
         if not rows:
             continue
         mended += 1
-        theirs = part(connection, cohort_id, [row.tx_hash for row in rows])
+        theirs = split_cohort(connection, cohort_id, [row.tx_hash for row in rows])
         of_theirs = update(cohorts).where(cohorts.c.cohort_id == theirs)
         connection.execute(of_theirs.values(is_rejected=not rows[0].is_rejected))
     return mended

@@ -24,27 +24,27 @@ from sqlalchemy import (
 from dashboard.store.maintenance.differences import differing
 from dashboard.store.maintenance.finding import Finding, mendable, named
 from dashboard.store.maintenance.rebuilder import Mender
-from dashboard.store.rejections.counter_steps import LENGTHS, Level
-from dashboard.store.rejections.counters import MOST_MODULES, OTHERS, counted_anew
+from dashboard.store.rejections.counter_steps import STEP_LENGTHS, CounterStep
+from dashboard.store.rejections.counters import MOST_MODULES, OTHERS, recomputed_counters
 from dashboard.store.schema import rejection_modules, rejection_tallies, rejections
 from dashboard.store.schema.columns import Moment, milliseconds_of, moment_of
 
-_PORTION: Final = LENGTHS[Level.FOUR_WEEKS]
-_FINEST_FIRST: Final = sorted(Level, reverse=True)
+_PORTION: Final = STEP_LENGTHS[CounterStep.FOUR_WEEKS]
+_FINEST_FIRST: Final = sorted(CounterStep, reverse=True)
 _NAMES: Final = [column.name for column in rejection_tallies.columns]
 _STEPS: Final = {
-    Level.EVER: "all time",
-    Level.FOUR_WEEKS: "the four weeks",
-    Level.WEEK: "the week",
-    Level.DAY: "the day",
-    Level.HOUR: "the hour",
+    CounterStep.EVER: "all time",
+    CounterStep.FOUR_WEEKS: "the four weeks",
+    CounterStep.WEEK: "the week",
+    CounterStep.DAY: "the day",
+    CounterStep.HOUR: "the hour",
 }
 
 
 class Step(NamedTuple):
     """A step of the tallies, which begins so many milliseconds after 1970."""
 
-    level: Level
+    level: CounterStep
     begins_at: int
 
 
@@ -79,10 +79,12 @@ def _take_up(connection: Connection, _: Sequence[str]) -> int:
 def _count_anew(connection: Connection, steps: Sequence[Step]) -> int:
     column = rejection_tallies.c
     for level, begins_at in steps:
-        reach = [] if level is Level.EVER else _reach(begins_at, begins_at + LENGTHS[level])
+        reach = (
+            [] if level is CounterStep.EVER else _reach(begins_at, begins_at + STEP_LENGTHS[level])
+        )
         of_level = delete(rejection_tallies).where(column.level == int(level))
         connection.execute(of_level.where(*_within(column.begins_at, reach)))
-        anew = counted_anew(rejection_tallies, level, *_of_parts(level, reach))
+        anew = recomputed_counters(rejection_tallies, level, *_of_parts(level, reach))
         connection.execute(insert(rejection_tallies).from_select(_NAMES, anew))
     return len(steps)
 
@@ -97,9 +99,9 @@ def _lacking_modules(connection: Connection) -> list[str]:
     return list(connection.scalars(commonest.limit(max(0, MOST_MODULES - held))))
 
 
-def _wrong(connection: Connection, level: Level) -> Iterator[Row[Any]]:
+def _wrong(connection: Connection, level: CounterStep) -> Iterator[Row[Any]]:
     """Yield tallies as they are `kept`, and as they are `counted`, where these are not the same."""
-    if level is Level.EVER:
+    if level is CounterStep.EVER:
         yield from connection.execute(_compared(level, []))
         return
     since = 0
@@ -108,7 +110,7 @@ def _wrong(connection: Connection, level: Level) -> Iterator[Row[Any]]:
         yield from connection.execute(_compared(level, _reach(begin, since)))
 
 
-def _first_after(connection: Connection, level: Level, since: int) -> int | None:
+def _first_after(connection: Connection, level: CounterStep, since: int) -> int | None:
     """Return where the first four weeks begin, from then on, that hold anything."""
     at = literal(moment_of(since), Moment)
     begins_at, seen_at = rejection_tallies.c.begins_at, rejections.c.first_seen_at
@@ -118,22 +120,24 @@ def _first_after(connection: Connection, level: Level, since: int) -> int | None
         for each in _FINEST_FIRST
         if each in {level, level + 1}
     ]
-    if level is Level.HOUR:
+    if level is CounterStep.HOUR:
         firsts.append(select(func.min(seen_at)).where(seen_at >= at))
     found = [moment for moment in map(connection.scalar, firsts) if moment is not None]
     return milliseconds_of(min(found)) // _PORTION * _PORTION if found else None
 
 
-def _compared(level: Level, reach: Sequence[ColumnElement[Any]]) -> Select[Any]:
+def _compared(level: CounterStep, reach: Sequence[ColumnElement[Any]]) -> Select[Any]:
     column = rejection_tallies.c
     held = select(rejection_tallies).where(column.level == int(level))
     held = held.where(*_within(column.begins_at, reach))
-    return differing(held, counted_anew(rejection_tallies, level, *_of_parts(level, reach)))
+    return differing(held, recomputed_counters(rejection_tallies, level, *_of_parts(level, reach)))
 
 
-def _of_parts(level: Level, reach: Sequence[ColumnElement[Any]]) -> Iterator[ColumnElement[bool]]:
+def _of_parts(
+    level: CounterStep, reach: Sequence[ColumnElement[Any]]
+) -> Iterator[ColumnElement[bool]]:
     """Demand that what the tallies of a level are made of lies within a reach."""
-    is_finest = level is Level.HOUR
+    is_finest = level is CounterStep.HOUR
     yield from _within(
         rejections.c.first_seen_at if is_finest else rejection_tallies.c.begins_at, reach
     )
@@ -151,9 +155,9 @@ def _reach(begin: int, end: int) -> list[ColumnElement[Any]]:
     return [literal(moment_of(each), Moment) for each in (begin, end)]
 
 
-def _told(level: Level, row: Row[Any]) -> Finding:
+def _told(level: CounterStep, row: Row[Any]) -> Finding:
     step = _STEPS[level]
-    if level is not Level.EVER:
+    if level is not CounterStep.EVER:
         step += f" from {moment_of(int(row.begins_at)):%Y-%m-%d %H:%M} on"
     named = {"": "no module", OTHERS: "any other module"}.get(row.module, row.module)
     what = f"rejections of network {row.network_id} at {row.tx_rejection_stage}"

@@ -10,8 +10,8 @@ from dashboard.domain.quantity import Address
 from dashboard.store.maintenance.differences import differing
 from dashboard.store.maintenance.finding import Finding, mendable, named
 from dashboard.store.maintenance.rebuilder import Mender
-from dashboard.store.rejections.counter_steps import Level
-from dashboard.store.rejections.counters import MANY, counted_anew, make_of_rejections
+from dashboard.store.rejections.counter_steps import CounterStep
+from dashboard.store.rejections.counters import MANY, build_counters, recomputed_counters
 from dashboard.store.schema import (
     rejection_senders,
     rejections,
@@ -46,10 +46,10 @@ def _senders(connection: Connection) -> list[Address]:
     counted = select(sender, func.count().label("many")).group_by(sender)
     found = set(connection.scalars(differing(select(column.sender, column.many), counted)))
     tallied = select(column.sender).where(column.is_tallied)
-    for level in sorted(Level, reverse=True):
-        of_tallied = [sender.in_(tallied)] if level is Level.HOUR else []
+    for level in sorted(CounterStep, reverse=True):
+        of_tallied = [sender.in_(tallied)] if level is CounterStep.HOUR else []
         tallies = select(sender_tallies).where(sender_tallies.c.level == int(level))
-        anew = counted_anew(sender_tallies, level, *of_tallied)
+        anew = recomputed_counters(sender_tallies, level, *of_tallied)
         found.update(connection.scalars(differing(tallies, anew)))
     unmarked = select(column.sender).where(column.many >= MANY, column.is_tallied.is_(False))
     found.update(connection.scalars(unmarked))
@@ -74,7 +74,7 @@ def _count_senders(connection: Connection, senders: Sequence[Address]) -> int:
             row = {"sender": each, "many": many, "is_tallied": was_tallied or many >= MANY}
             connection.execute(insert(rejection_senders), row)
             if row["is_tallied"]:
-                make_of_rejections(connection, sender_tallies, sender == each)
+                build_counters(connection, sender_tallies, sender == each)
     return len(senders)
 
 

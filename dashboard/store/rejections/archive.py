@@ -18,7 +18,7 @@ from dashboard.store.schema.rejection_rows import stored_rejection
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class PageRequest:
     """Which part is wanted: at most `limit` rejections beyond the place `after`.
 
     A place is the number of an arrival; numbers count up and are given in the order in which
@@ -30,8 +30,11 @@ class Page:
     is_newest_first: bool = True
 
 
-def page(
-    connection: Connection, wanted: RejectionFilter, networks: frozenset[NetworkId], part: Page
+def archive_page(
+    connection: Connection,
+    wanted: RejectionFilter,
+    networks: frozenset[NetworkId],
+    part: PageRequest,
 ) -> list[ArchivedRejection]:
     """Return rejections of `networks` that fit, in the order of their arrival or against it.
 
@@ -50,12 +53,14 @@ def page(
     return found[: part.limit]
 
 
-def every_arrival(connection: Connection, after: int, limit: int) -> list[ArchivedRejection]:
+def all_arrivals(connection: Connection, after: int, limit: int) -> list[ArchivedRejection]:
     """Return the rejections of all networks beyond the place `after`, oldest first."""
-    return _found(connection, RejectionFilter(), (), Page(limit, after, is_newest_first=False))
+    return _found(
+        connection, RejectionFilter(), (), PageRequest(limit, after, is_newest_first=False)
+    )
 
 
-def versions_of(
+def archived_versions(
     connection: Connection, tx_hash: TxHash, networks: frozenset[NetworkId], limit: int
 ) -> list[ArchivedRejection]:
     """Return the versions of one hash on `networks`, however old, newest claimed time first."""
@@ -69,7 +74,7 @@ def versions_of(
     return [_archived(row) for row in connection.execute(query).mappings()]
 
 
-def last_place(connection: Connection) -> int:
+def last_rejection_id(connection: Connection) -> int:
     """Return the place of the newest arrival, 0 where nothing arrived yet."""
     return connection.scalar(select(func.max(rejections.c.rejection_id))) or 0
 
@@ -78,7 +83,7 @@ def _found(
     connection: Connection,
     wanted: RejectionFilter,
     more: Sequence[ColumnElement[bool]],
-    part: Page,
+    part: PageRequest,
 ) -> list[ArchivedRejection]:
     place = rejections.c.rejection_id
     query = _rows().where(*conditions_of(wanted), *more, *_reach(wanted))

@@ -10,7 +10,7 @@ from typing import Final
 _HOUR: Final = 3_600_000
 
 
-class Level(IntEnum):
+class CounterStep(IntEnum):
     """How long the steps of a tally are; they begin at whole multiples of that since 1970."""
 
     EVER = 0
@@ -21,50 +21,52 @@ class Level(IntEnum):
 
     def beginning(self, milliseconds: int) -> int:
         """Return where the step that holds a moment begins; all time begins at 0."""
-        return 0 if self is Level.EVER else milliseconds - milliseconds % LENGTHS[self]
+        return 0 if self is CounterStep.EVER else milliseconds - milliseconds % STEP_LENGTHS[self]
 
 
-LENGTHS: Final = {
-    Level.FOUR_WEEKS: 28 * 24 * _HOUR,
-    Level.WEEK: 7 * 24 * _HOUR,
-    Level.DAY: 24 * _HOUR,
-    Level.HOUR: _HOUR,
+STEP_LENGTHS: Final = {
+    CounterStep.FOUR_WEEKS: 28 * 24 * _HOUR,
+    CounterStep.WEEK: 7 * 24 * _HOUR,
+    CounterStep.DAY: 24 * _HOUR,
+    CounterStep.HOUR: _HOUR,
 }
 """The length of a step, in milliseconds."""
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class CountedRange:
     """A stretch of time from `begin` to before `end`, both in milliseconds; None is without end.
 
     It is counted by the steps of `level`, or one by one where that is None.
     """
 
-    level: Level | None
+    level: CounterStep | None
     begin: int | None
     end: int | None
 
 
-def parts_of(begin: int | None, end: int | None, step: int | None = None) -> list[Part]:
+def ranges_of(begin: int | None, end: int | None, step: int | None = None) -> list[CountedRange]:
     """Return parts that cover the time from `begin` to before `end`, each moment once; never none.
 
     None of their steps lies across the border of two steps of `step` milliseconds. Without
     `step`, the time is one whole.
     """
     if step is None and begin is None and end is None:
-        return [Part(Level.EVER, None, None)]
-    levels = [each for each, length in LENGTHS.items() if step is None or step % length == 0]
-    return list(_parts(begin, end, levels)) or [Part(None, begin, end)]
+        return [CountedRange(CounterStep.EVER, None, None)]
+    levels = [each for each, length in STEP_LENGTHS.items() if step is None or step % length == 0]
+    return list(_parts(begin, end, levels)) or [CountedRange(None, begin, end)]
 
 
-def _parts(begin: int | None, end: int | None, levels: Sequence[Level]) -> Iterator[Part]:
+def _parts(
+    begin: int | None, end: int | None, levels: Sequence[CounterStep]
+) -> Iterator[CountedRange]:
     if begin is not None and end is not None and begin >= end:
         return
     if not levels:
-        yield Part(None, begin, end)
+        yield CountedRange(None, begin, end)
         return
     level, *finer = levels
-    length = LENGTHS[level]
+    length = STEP_LENGTHS[level]
     first = None if begin is None else begin + -begin % length
     last = None if end is None else end - end % length
     if first is not None and last is not None and first >= last:
@@ -72,6 +74,6 @@ def _parts(begin: int | None, end: int | None, levels: Sequence[Level]) -> Itera
         return
     if begin is not None:
         yield from _parts(begin, first, finer)
-    yield Part(level, first, last)
+    yield CountedRange(level, first, last)
     if end is not None:
         yield from _parts(last, end, finer)

@@ -32,7 +32,7 @@ from sqlalchemy import (
 from dashboard.domain.quantity import Address
 from dashboard.store.engine.portions import portions
 from dashboard.store.engine.upsert import add_up
-from dashboard.store.rejections.counter_steps import LENGTHS, Level
+from dashboard.store.rejections.counter_steps import STEP_LENGTHS, CounterStep
 from dashboard.store.schema import (
     rejection_modules,
     rejection_senders,
@@ -51,13 +51,13 @@ Key: TypeAlias = tuple[Any, ...]
 _SHARED: Final = tuple(column.name for column in rejection_tallies.primary_key)
 
 
-def keys_of(row: Mapping[str, Any], named: set[str]) -> Iterator[Key]:
+def counter_keys(row: Mapping[str, Any], named: set[str]) -> Iterator[Key]:
     """Yield the keys of the tallies that count a row of `rejections`; `named` have a name there."""
     module = row["module"]
     called = "" if module is None else module if module in named else OTHERS
     arrived = milliseconds_of(row["first_seen_at"])
     stage, kind = row["tx_rejection_stage"], row["reason_kind"]
-    for level in Level:
+    for level in CounterStep:
         yield level, level.beginning(arrived), stage, kind, called, row["network_id"]
 
 
@@ -66,7 +66,7 @@ def add_counts(connection: Connection, table: Table, counts: Mapping[Key, int]) 
     add_up(connection, table, [_row(table, key, many) for key, many in counts.items()])
 
 
-def take_counts(connection: Connection, table: Table, counts: Mapping[Key, int]) -> None:
+def subtract_counts(connection: Connection, table: Table, counts: Mapping[Key, int]) -> None:
     """Take counts from the tallies with these keys; what counts nothing any more goes."""
     if not counts:
         return
@@ -78,7 +78,7 @@ def take_counts(connection: Connection, table: Table, counts: Mapping[Key, int])
     connection.execute(empty, [{f"of_{name}": row[name] for name in names} for row in taken])
 
 
-def make_of_rejections(connection: Connection, table: Table, *which: ColumnElement[bool]) -> None:
+def build_counters(connection: Connection, table: Table, *which: ColumnElement[bool]) -> None:
     """Insert the tallies of all rejections that are meant, which have none yet.
 
     Where the table tells senders apart, `which` speaks of them alone.
@@ -89,18 +89,20 @@ def make_of_rejections(connection: Connection, table: Table, *which: ColumnEleme
     hours = _hours(own, which)
     connection.execute(insert(table).from_select(names, hours))
     made = [table.c.sender.in_(select(column.sender).where(*which))] if own and which else []
-    for level in (Level.DAY, Level.WEEK, Level.FOUR_WEEKS, Level.EVER):
+    for level in (CounterStep.DAY, CounterStep.WEEK, CounterStep.FOUR_WEEKS, CounterStep.EVER):
         coarser = _from_finer(table, level, made)
         connection.execute(insert(table).from_select(names, coarser))
 
 
-def counted_anew(table: Table, level: Level, *which: ColumnElement[bool]) -> Select[Any]:
+def recomputed_counters(
+    table: Table, level: CounterStep, *which: ColumnElement[bool]
+) -> Select[Any]:
     """Select the tallies of a level as what they are made of says, with all columns in their order.
 
     That is `rejections` for hours, else the tallies of the next finer level; `which` speaks of it.
     """
     own = [rejections.c.sender] if "sender" in table.c else []
-    return _hours(own, which) if level is Level.HOUR else _from_finer(table, level, which)
+    return _hours(own, which) if level is CounterStep.HOUR else _from_finer(table, level, which)
 
 
 def _row(table: Table, key: Key, many: int) -> dict[str, Any]:
@@ -114,7 +116,7 @@ def _hours(own: Sequence[ColumnElement[Any]], which: Sequence[ColumnElement[bool
     module = case((column.module.is_(None), ""), else_=func.coalesce(name, OTHERS))
     keys = (
         *own,
-        (arrived - arrived % LENGTHS[Level.HOUR]).label("began"),
+        (arrived - arrived % STEP_LENGTHS[CounterStep.HOUR]).label("began"),
         column.tx_rejection_stage,
         column.reason_kind,
         module.label("called"),
@@ -122,13 +124,15 @@ def _hours(own: Sequence[ColumnElement[Any]], which: Sequence[ColumnElement[bool
     )
     counted = select(*keys, func.count().label("many")).where(*which)
     joined = counted.join_from(rejections, rejection_modules, name == column.module, isouter=True)
-    return _of_level(Level.HOUR, len(own), joined.group_by(*keys))
+    return _of_level(CounterStep.HOUR, len(own), joined.group_by(*keys))
 
 
-def _from_finer(table: Table, level: Level, made: Sequence[ColumnElement[bool]]) -> Select[Any]:
+def _from_finer(
+    table: Table, level: CounterStep, made: Sequence[ColumnElement[bool]]
+) -> Select[Any]:
     column = table.c
     begins = type_coerce(column.begins_at, BigInteger)
-    first = begins - begins % LENGTHS[level] if level in LENGTHS else begins * 0
+    first = begins - begins % STEP_LENGTHS[level] if level in STEP_LENGTHS else begins * 0
     own = [column.sender] if "sender" in column else []
     keys = (
         *own,
@@ -139,11 +143,11 @@ def _from_finer(table: Table, level: Level, made: Sequence[ColumnElement[bool]])
         column.network_id,
     )
     counted = select(*keys, func.sum(column.many).label("many"))
-    finer = counted.where(column.level == Level(level + 1), *made)
+    finer = counted.where(column.level == CounterStep(level + 1), *made)
     return _of_level(level, len(own), finer.group_by(*keys))
 
 
-def _of_level(level: Level, own: int, groups: Select[Any]) -> Select[Any]:
+def _of_level(level: CounterStep, own: int, groups: Select[Any]) -> Select[Any]:
     columns = list(groups.subquery().c)
     return select(*columns[:own], literal(int(level), Integer), *columns[own:])
 
@@ -153,17 +157,17 @@ MOST_MODULES: Final = 1000
 a node that makes names up must not make as many tallies as it makes rejections."""
 
 
-def count_in(
+def count_inserted(
     connection: Connection, rows: Sequence[Mapping[str, Any]], most_modules: int = MOST_MODULES
 ) -> None:
     """Count rows of `rejections` that this transaction has inserted."""
     named = _admitted(connection, [row["module"] for row in rows], most_modules)
-    counts = Counter(key for row in rows for key in keys_of(row, named))
+    counts = Counter(key for row in rows for key in counter_keys(row, named))
     add_counts(connection, rejection_tallies, counts)
-    count_senders_in(connection, rows, named)
+    count_inserted_senders(connection, rows, named)
 
 
-def count_out(connection: Connection, rejection_ids: Sequence[int]) -> None:
+def count_deleted(connection: Connection, rejection_ids: Sequence[int]) -> None:
     """Take rejections out of the tallies; to be called before this transaction deletes them."""
     column = rejections.c
     query = select(
@@ -176,24 +180,24 @@ def count_out(connection: Connection, rejection_ids: Sequence[int]) -> None:
     ).where(column.rejection_id.in_(rejection_ids))
     rows = [row._asdict() for row in connection.execute(query)]
     named = _known(connection, {row["module"] for row in rows})
-    counts = Counter(key for row in rows for key in keys_of(row, named))
-    take_counts(connection, rejection_tallies, counts)
-    count_senders_out(connection, rows, named)
+    counts = Counter(key for row in rows for key in counter_keys(row, named))
+    subtract_counts(connection, rejection_tallies, counts)
+    count_deleted_senders(connection, rows, named)
 
 
-def rebuild_tallies(connection: Connection, most_modules: int = MOST_MODULES) -> None:
-    """Count every rejection anew, for who wrote past `count_in`; takes seconds for a million."""
+def rebuild_counters(connection: Connection, most_modules: int = MOST_MODULES) -> None:
+    """Count all rejections again, for who bypassed `count_inserted`; seconds for a million."""
     connection.execute(delete(rejection_tallies))
     connection.execute(delete(rejection_modules))
     module, many = rejections.c.module, func.count()
     commonest = select(module).where(module.is_not(None)).group_by(module).order_by(many.desc())
     names = insert(rejection_modules).from_select(["module"], commonest.limit(most_modules))
     connection.execute(names)
-    make_of_rejections(connection, rejection_tallies)
+    build_counters(connection, rejection_tallies)
     rebuild_senders(connection)
 
 
-def is_tallied_by_name(connection: Connection, module: str) -> bool:
+def is_counted_by_name(connection: Connection, module: str) -> bool:
     """Whether all rejections that name this module are tallied under its name."""
     return bool(_known(connection, {module}))
 
@@ -226,7 +230,7 @@ MANY: Final = 500
 _Rows = Sequence[Mapping[str, Any]]
 
 
-def count_senders_in(connection: Connection, rows: _Rows, named: set[str]) -> None:
+def count_inserted_senders(connection: Connection, rows: _Rows, named: set[str]) -> None:
     """Count rows of `rejections` that this transaction has inserted, by their senders."""
     counts = Counter(row["sender"] for row in rows)
     _add(connection, counts)
@@ -244,17 +248,17 @@ def count_senders_in(connection: Connection, rows: _Rows, named: set[str]) -> No
     for some in portions(new):
         taken_up = update(rejection_senders).where(column.sender.in_(some))
         connection.execute(taken_up.values(is_tallied=True))
-        make_of_rejections(connection, sender_tallies, rejections.c.sender.in_(some))
+        build_counters(connection, sender_tallies, rejections.c.sender.in_(some))
 
 
-def count_senders_out(connection: Connection, rows: _Rows, named: set[str]) -> None:
+def count_deleted_senders(connection: Connection, rows: _Rows, named: set[str]) -> None:
     """Take rows out again that this transaction is about to delete."""
     counts = Counter(row["sender"] for row in rows)
     column = rejection_senders.c
     for some in portions(sorted(counts)):
         of_some = select(column.sender).where(column.sender.in_(some), column.is_tallied)
         tallied = set(connection.scalars(of_some))
-        take_counts(connection, sender_tallies, Counter(_keys(rows, named, tallied)))
+        subtract_counts(connection, sender_tallies, Counter(_keys(rows, named, tallied)))
         _add(connection, {sender: -counts[sender] for sender in some})
         gone = column.sender.in_(some) & (column.many <= 0)
         connection.execute(delete(rejection_senders).where(gone))
@@ -269,10 +273,10 @@ def rebuild_senders(connection: Connection) -> None:
     names = ["sender", "many", "is_tallied"]
     connection.execute(insert(rejection_senders).from_select(names, counted))
     tallied = select(rejection_senders.c.sender).where(rejection_senders.c.is_tallied)
-    make_of_rejections(connection, sender_tallies, sender.in_(tallied))
+    build_counters(connection, sender_tallies, sender.in_(tallied))
 
 
-def is_sender_tallied(connection: Connection, sender: Address) -> bool:
+def has_sender_counters(connection: Connection, sender: Address) -> bool:
     """Whether the rejections of this sender have tallies."""
     column = rejection_senders.c
     query = select(true()).where(column.sender == sender, column.is_tallied)
@@ -282,7 +286,7 @@ def is_sender_tallied(connection: Connection, sender: Address) -> bool:
 def _keys(rows: _Rows, named: set[str], senders: set[Address]) -> Iterator[Key]:
     for row in rows:
         if row["sender"] in senders:
-            for key in keys_of(row, named):
+            for key in counter_keys(row, named):
                 yield row["sender"], *key
 
 

@@ -31,8 +31,13 @@ from dashboard.domain.exclusion import RejectionStage
 from dashboard.domain.quantity import NetworkId
 from dashboard.domain.reason import ReasonKind
 from dashboard.domain.rejection_filter import RejectionFilter
-from dashboard.store.rejections.counter_steps import LENGTHS, Level, Part, parts_of
-from dashboard.store.rejections.counters import OTHERS, is_sender_tallied, is_tallied_by_name
+from dashboard.store.rejections.counter_steps import (
+    STEP_LENGTHS,
+    CountedRange,
+    CounterStep,
+    ranges_of,
+)
+from dashboard.store.rejections.counters import OTHERS, has_sender_counters, is_counted_by_name
 from dashboard.store.rejections.filter import conditions_of, latest_first, may_be_seen
 from dashboard.store.schema import rejection_tallies, rejections, sender_tallies
 from dashboard.store.schema.columns import milliseconds_of, moment_of
@@ -59,7 +64,7 @@ class Grouping(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class GroupCount:
     """Rejections that have `key` in common: a value of the domain, None where there is none."""
 
     key: Any
@@ -67,10 +72,10 @@ class Group:
 
 
 @dataclass(frozen=True, slots=True)
-class Counted:
+class GroupCounts:
     """The groups that were asked for, of `of` groups in all, which hold `total` rejections."""
 
-    groups: tuple[Group, ...]
+    groups: tuple[GroupCount, ...]
     of: int
     total: int
 
@@ -81,7 +86,7 @@ def count_by(
     wanted: RejectionFilter,
     networks: frozenset[NetworkId] | None,
     limit: int,
-) -> Counted:
+) -> GroupCounts:
     """Count rejections of `networks`, None for all: the largest groups first.
 
     Hours and days come newest first. Tallies are read where they tell it.
@@ -101,7 +106,7 @@ def count_by(
 
 def rank_senders(
     connection: Connection, wanted: RejectionFilter, limit: int, among: int = LATEST_RANKED
-) -> Counted:
+) -> GroupCounts:
     """Count by sender the latest `among` rejections that fit, the largest groups first."""
     latest = latest_first(wanted, rejections.c.sender).limit(among).subquery()
     key = latest.c.sender.label("key")
@@ -120,7 +125,7 @@ def _of_senders(
 
 def _counted(
     connection: Connection, grouping: Grouping, groups: Select[tuple[Any, int]], limit: int
-) -> Counted:
+) -> GroupCounts:
     """Put groups in order, and count and add up all of them beside the first `limit`."""
     group = groups.subquery().c
     of, total = func.count().over().label("of"), func.sum(group.many).over().label("total")
@@ -128,9 +133,10 @@ def _counted(
     query = select(group.key, group.many, of, total).order_by(*order).limit(limit)
     rows = connection.execute(query).all()
     found = tuple(
-        Group(moment_of(row.key) if grouping.is_of_time else row.key, int(row.many)) for row in rows
+        GroupCount(moment_of(row.key) if grouping.is_of_time else row.key, int(row.many))
+        for row in rows
     )
-    return Counted(found, rows[0].of, int(rows[0].total)) if rows else Counted((), 0, 0)
+    return GroupCounts(found, rows[0].of, int(rows[0].total)) if rows else GroupCounts((), 0, 0)
 
 
 _STEPS: Final = {Grouping.HOUR: timedelta(hours=1), Grouping.DAY: timedelta(days=1)}
@@ -155,7 +161,7 @@ MOST_GROUPS: Final = 20_000
 
 
 @dataclass(frozen=True, slots=True)
-class Arrivals:
+class StageCount:
     """Rejections of one stage that arrived in the step beginning at `since`."""
 
     since: datetime
@@ -164,7 +170,7 @@ class Arrivals:
 
 
 @dataclass(frozen=True, slots=True)
-class NamedCause:
+class CauseCount:
     """Rejections whose reasons have the same form and name the same module, or none."""
 
     reason_kind: ReasonKind
@@ -172,7 +178,9 @@ class NamedCause:
     count: int
 
 
-def arrivals(connection: Connection, wanted: RejectionFilter, step: timedelta) -> list[Arrivals]:
+def count_by_stage(
+    connection: Connection, wanted: RejectionFilter, step: timedelta
+) -> list[StageCount]:
     """Count the rejections that fit by step and stage, in this order.
 
     Steps begin at whole multiples of `step` since 1970. Bound the time by `wanted.since`.
@@ -182,12 +190,12 @@ def arrivals(connection: Connection, wanted: RejectionFilter, step: timedelta) -
     query = select(*groups, func.sum(counted.c.many).label("many")).group_by(*groups)
     rows = connection.execute(query.order_by(*groups).limit(MOST_GROUPS))
     return [
-        Arrivals(moment_of(row.begins), RejectionStage(row.tx_rejection_stage), int(row.many))
+        StageCount(moment_of(row.begins), RejectionStage(row.tx_rejection_stage), int(row.many))
         for row in rows
     ]
 
 
-def causes(connection: Connection, wanted: RejectionFilter) -> list[NamedCause]:
+def count_causes(connection: Connection, wanted: RejectionFilter) -> list[CauseCount]:
     """Count the rejections that fit by what their reasons name, the commonest first."""
     counted = rows_naming_modules(connection, wanted)
     groups = (counted.c.reason_kind, counted.c.module)
@@ -195,17 +203,17 @@ def causes(connection: Connection, wanted: RejectionFilter) -> list[NamedCause]:
     query = select(*groups, many).group_by(*groups).order_by(many.desc(), *groups)
     rows = connection.execute(query.limit(MOST_GROUPS))
     return [
-        NamedCause(ReasonKind(row.reason_kind), row.module or None, int(row.many)) for row in rows
+        CauseCount(ReasonKind(row.reason_kind), row.module or None, int(row.many)) for row in rows
     ]
 
 
-def how_many(connection: Connection, wanted: RejectionFilter) -> int:
+def count_rejections(connection: Connection, wanted: RejectionFilter) -> int:
     """Count the rejections that fit."""
     counted = rows_to_count(connection, wanted)
     return int(connection.scalar(select(func.sum(counted.c.many))) or 0)
 
 
-_NOT_TALLIED: Final = (
+_NOT_COUNTED: Final = (
     "tx_hash",
     "text",
     "tx_hashes",
@@ -231,7 +239,7 @@ def rows_to_count(
     A module that is `OTHERS` stands for several. Without a step, the time tells nothing.
     """
     length = None if step is None else step // _MILLISECOND
-    if not is_tallied(connection, wanted):
+    if not has_counters(connection, wanted):
         return _rows(wanted, length).subquery()
     parts = _parts(wanted, length)
     return union_all(*(_part(wanted, each, length) for each in parts)).subquery()
@@ -244,7 +252,7 @@ def rows_by_stage(connection: Connection, wanted: RejectionFilter, step: timedel
     of them by step takes longer: for a week of hours 8.6 ms of CPU instead of 3.8.
     """
     length = step // _MILLISECOND
-    if not is_tallied(connection, wanted):
+    if not has_counters(connection, wanted):
         return _rows(wanted, length).subquery()
     parts = (_part(wanted, each, None) for each in _parts(wanted, length))
     return union_all(*(_added_up(each, length) for each in parts)).subquery()
@@ -253,26 +261,26 @@ def rows_by_stage(connection: Connection, wanted: RejectionFilter, step: timedel
 def rows_naming_modules(connection: Connection, wanted: RejectionFilter) -> FromClause:
     """Return the same rows, where each module is named."""
     column = rejection_tallies.c
-    is_other = (column.level == Level.EVER, column.module == OTHERS)
+    is_other = (column.level == CounterStep.EVER, column.module == OTHERS)
     has_others = select(literal(1)).where(*is_other).limit(1)
     if connection.scalar(has_others) is not None:
         return _rows(wanted, None).subquery()
     return rows_to_count(connection, wanted)
 
 
-def is_tallied(connection: Connection, wanted: RejectionFilter) -> bool:
+def has_counters(connection: Connection, wanted: RejectionFilter) -> bool:
     """Whether tallies tell how many rejections fit."""
-    if any(getattr(wanted, name) != getattr(_ANYTHING, name) for name in _NOT_TALLIED):
+    if any(getattr(wanted, name) != getattr(_ANYTHING, name) for name in _NOT_COUNTED):
         return False
-    if wanted.sender is not None and not is_sender_tallied(connection, wanted.sender):
+    if wanted.sender is not None and not has_sender_counters(connection, wanted.sender):
         return False
-    return not wanted.module or is_tallied_by_name(connection, wanted.module)
+    return not wanted.module or is_counted_by_name(connection, wanted.module)
 
 
-def _parts(wanted: RejectionFilter, step: int | None) -> list[Part]:
+def _parts(wanted: RejectionFilter, step: int | None) -> list[CountedRange]:
     since = None if wanted.since is None else milliseconds_of(wanted.since)
     until = None if wanted.until is None else milliseconds_of(wanted.until) + 1
-    return parts_of(since, until, step)
+    return ranges_of(since, until, step)
 
 
 def _added_up(rows: Select[Any], step: int) -> Select[Any]:
@@ -283,14 +291,14 @@ def _added_up(rows: Select[Any], step: int) -> Select[Any]:
     return select(begins.label("begins"), of_all.tx_rejection_stage, of_all.many)
 
 
-def _part(wanted: RejectionFilter, part: Part, step: int | None) -> Select[Any]:
+def _part(wanted: RejectionFilter, part: CountedRange, step: int | None) -> Select[Any]:
     if part.level is None:
         arrived = type_coerce(rejections.c.first_seen_at, BigInteger)
         return _rows(wanted, step).where(*_within(arrived, part))
     column = _tallies(wanted).c
     begins = type_coerce(column.begins_at, BigInteger)
     # A bare column lets groups come in the order of the key, without sorting.
-    is_whole = step is None or LENGTHS.get(part.level) == step
+    is_whole = step is None or STEP_LENGTHS.get(part.level) == step
     return select(
         (begins if is_whole else begins - begins % step).label("begins"),
         column.network_id,
@@ -314,7 +322,7 @@ def _rows(wanted: RejectionFilter, step: int | None) -> Select[Any]:
     ).where(*conditions_of(wanted))
 
 
-def _within(arrived: ColumnElement[int], part: Part) -> Iterator[ColumnElement[bool]]:
+def _within(arrived: ColumnElement[int], part: CountedRange) -> Iterator[ColumnElement[bool]]:
     if part.begin is not None:
         yield arrived >= part.begin
     if part.end is not None:

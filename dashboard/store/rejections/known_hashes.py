@@ -17,30 +17,30 @@ _CATCHING_UP: Final = 2_000
 """Rejections that one look takes in: a millisecond, for which all other callers wait."""
 
 
-class Arrivals(Protocol):
+class ArrivalSource(Protocol):
     """Tells which rejections came after one that is known; `RejectionReader` is the one in use."""
 
     def arrivals(self, after: int, limit: int) -> list[tuple[int, bytes]]:
         """Return id and hash of at most `limit` of them; raises StoreError."""
 
 
-Arrived: TypeAlias = list[tuple[int, bytes]] | None
+NewArrivals: TypeAlias = list[tuple[int, bytes]] | None
 """Id and hash of what came since the last look; None: nothing was known before it."""
 
 
-class Loaded(NamedTuple):
+class LoadedHeads(NamedTuple):
     """The heads of all hashes up to one rejection."""
 
     heads: set[int]
     newest: int
 
 
-def load_heads(store: Store) -> Loaded:
+def load_heads(store: Store) -> LoadedHeads:
     """Read the whole archive: 1 M rejections take two seconds of a core."""
     reader = RejectionReader(store)
     try:
         newest = reader.newest()  # first, so that what arrives meanwhile is read twice, not never
-        return Loaded({head_of(each) for each in reader.hashes()}, newest)
+        return LoadedHeads({head_of(each) for each in reader.hashes()}, newest)
     finally:
         reader.close()
 
@@ -48,7 +48,7 @@ def load_heads(store: Store) -> Loaded:
 class KnownHashes:
     """Knows nothing until `adopt`; then it is asked for by `is_current` before each use."""
 
-    def __init__(self, arrivals: Arrivals, at_once: int = _CATCHING_UP) -> None:
+    def __init__(self, arrivals: ArrivalSource, at_once: int = _CATCHING_UP) -> None:
         """Hear of new rejections from `arrivals`, of at most so many at once."""
         self._at_once = at_once
         self._arrivals = arrivals
@@ -63,7 +63,7 @@ class KnownHashes:
         """Whether `adopt` was called."""
         return self._newest is not None
 
-    def adopt(self, loaded: Loaded) -> None:
+    def adopt(self, loaded: LoadedHeads) -> None:
         """Begin with what was loaded."""
         self._heads, self._newest = loaded
 
@@ -75,12 +75,12 @@ class KnownHashes:
         """
         return self.take_in(self.look())
 
-    def look(self) -> Arrived:
+    def look(self) -> NewArrivals:
         """Ask what arrived, in whichever thread; raises StoreError."""
         newest = self._newest
         return None if newest is None else self._arrivals.arrivals(newest, self._at_once)
 
-    def take_in(self, arrived: Arrived) -> bool:
+    def take_in(self, arrived: NewArrivals) -> bool:
         """Take in what a look found, one look after the other; whether it found all there is."""
         if arrived is None:
             return False

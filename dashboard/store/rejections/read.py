@@ -36,7 +36,7 @@ NEWEST_CLAIM_FIRST: Final = (_IS_DATED_AHEAD, _BELIEVED.desc(), rejections.c.rej
 """How versions of a hash rank: by claimed time, those that are dated ahead of our clock last."""
 
 
-def visible(
+def queryable_record(
     connection: Connection, network_ids: Sequence[NetworkId], tx_hash: TxHash, now: datetime
 ) -> RejectedTransaction | None:
     """Return the record with the newest claimed time inside seven days, inclusive, or None.
@@ -48,7 +48,7 @@ def visible(
     return None if row is None else record_of(row)
 
 
-def visible_version(
+def queryable_version(
     connection: Connection, network_ids: Sequence[NetworkId], tx_hash: TxHash, now: datetime
 ) -> StoredRejection | None:
     """Return the same record as it stands in the archive."""

@@ -26,7 +26,7 @@ from dashboard.domain.exclusion import (
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.reason import parse_reason
 from dashboard.store.engine.upsert import insert_all_new, insert_new
-from dashboard.store.rejections.counters import count_in
+from dashboard.store.rejections.counters import count_inserted
 from dashboard.store.schema import (
     rejections,
     signed_transactions,
@@ -49,7 +49,7 @@ def save_polled(
     column = rejections.c
     row = row_of_record(record, network_id, now) | {"source": RejectionSource.POLLED}
     if insert_new(connection, rejections, row):
-        count_in(connection, [row])
+        count_inserted(connection, [row])
     query = select(column.rejection_id, column.first_seen_at, column.seen_again_at)
     held = connection.execute(query.where(*_is_version(record, network_id))).one()
     if now - (held.seen_again_at or held.first_seen_at) >= SEEN_TO_THE:
@@ -108,7 +108,7 @@ def digest(text: str) -> bytes:
     return sha256(text.encode("utf-8", "surrogatepass")).digest()
 
 
-Place: TypeAlias = tuple[TxHash, NetworkId]
+HashOnNetwork: TypeAlias = tuple[TxHash, NetworkId]
 """A hash on a network."""
 
 
@@ -124,7 +124,7 @@ class SavedReports(NamedTuple):
     """What became of each report, and the hashes of the versions that are new."""
 
     statuses: list[SaveStatus]
-    new: list[Place]
+    new: list[HashOnNetwork]
 
     def new_hashes(self) -> dict[NetworkId, list[TxHash]]:
         """Return the same hashes by network."""
@@ -148,7 +148,7 @@ def save_reports(
     group = _Group.among(connection, {row["tx_hash"] for row in rows})
     statuses = [group.sort_in(row) for row in rows]
     insert_all_new(connection, rejections, group.new)
-    count_in(connection, group.new)
+    count_inserted(connection, group.new)
     for rejection_id, row in group.adopted.items():
         marked = {name: row[name] for name in _REPORTED}
         of_version = update(rejections).where(rejections.c.rejection_id == rejection_id)
@@ -162,7 +162,7 @@ def save_reports(
     return SavedReports(statuses, [(row["tx_hash"], row["network_id"]) for row in group.new])
 
 
-def watched_among(connection: Connection, places: Iterable[Place]) -> list[Place]:
+def watched_among(connection: Connection, places: Iterable[HashOnNetwork]) -> list[HashOnNetwork]:
     """Return those hashes on networks where somebody asked us to watch them."""
     wanted = set(places)
     query = (

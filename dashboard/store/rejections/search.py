@@ -11,7 +11,7 @@ from sqlalchemy import Connection, func, select
 from dashboard.domain.exclusion import StoredRejection
 from dashboard.domain.quantity import NetworkId
 from dashboard.domain.rejection_filter import RejectionFilter
-from dashboard.store.rejections.counts import is_tallied, rows_to_count
+from dashboard.store.rejections.counts import has_counters, rows_to_count
 from dashboard.store.rejections.filter import latest_first
 from dashboard.store.schema import rejections
 from dashboard.store.schema.columns import moment_of
@@ -44,12 +44,12 @@ _STEPS: Final = (timedelta(days=7), timedelta(days=1), timedelta(hours=1))
 _MILLISECOND: Final = timedelta(milliseconds=1)
 
 
-def leaf(
+def search_page(
     connection: Connection, wanted: RejectionFilter, limit: int, skipped: int
 ) -> list[StoredRejection]:
     """Return what `search` returns, as quickly however many are skipped."""
     since = wanted.since
-    if skipped > _MOST_SKIPPED and is_tallied(connection, wanted):
+    if skipped > _MOST_SKIPPED and has_counters(connection, wanted):
         for step in _STEPS:
             found = _step_with(connection, wanted, skipped, step)
             if found is None:

@@ -19,7 +19,7 @@ from dashboard.store.retention.purge_lookup_results import (
 from dashboard.store.retention.purge_monitoring import forget_coverage_gaps, forget_credits
 from dashboard.store.retention.purge_notifications import forget_notices
 from dashboard.store.retention.purge_rejections import forget_rejections
-from dashboard.store.tracking.saved_lookups import forget_saved_lookups
+from dashboard.store.tracking.saved_lookups import purge_saved_lookups
 
 
 class Step(NamedTuple):
@@ -42,7 +42,7 @@ def keep_house(store: Store, before: Before, pace: Pace | None = None) -> Iterat
         ("notices", forget_notices, before.notices),
         ("rejections", forget_rejections, before.rejections),
         ("answers", forget_checks, before.untracked_answers),
-        ("saved look-ups", forget_saved_lookups, before.saved_lookups),
+        ("saved look-ups", purge_saved_lookups, before.saved_lookups),
         ("follow-ups", forget_follow_ups, before.untracked_answers),
         ("uses of keys", forget_key_uses, before.untracked_answers),
         ("audit log", _forget_audit_log, before.audit_log),

@@ -11,7 +11,7 @@ from uuid import UUID
 from sqlalchemy import Connection, delete, func, select
 
 from dashboard.domain.condition import SubjectKind
-from dashboard.domain.notification import NoticeState
+from dashboard.domain.notification import NotificationState
 from dashboard.store.engine.batching import Pace
 from dashboard.store.engine.engine import Store
 from dashboard.store.engine.keyset_scan import PORTION
@@ -25,7 +25,7 @@ from dashboard.store.schema import (
     transitions,
 )
 
-OPEN_STATES: Final = (NoticeState.OWED.value, NoticeState.HELD.value)
+OPEN_STATES: Final = (NotificationState.PENDING.value, NotificationState.HELD.value)
 """What is owed, and what waits for a person after a restore, may still be handed over."""
 
 

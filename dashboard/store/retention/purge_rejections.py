@@ -13,7 +13,7 @@ from dashboard.store.engine.batching import Pace
 from dashboard.store.engine.driver import one_of, read_rows, write_rows
 from dashboard.store.engine.engine import Store
 from dashboard.store.engine.keyset_scan import PORTION, beyond
-from dashboard.store.rejections.counters import count_out
+from dashboard.store.rejections.counters import count_deleted
 from dashboard.store.retention.purge_notifications import OPEN_STATES
 from dashboard.store.schema import rejections
 from dashboard.store.schema.columns import milliseconds_of
@@ -83,7 +83,7 @@ def _forget(connection: Connection, found: Sequence[Any], before: datetime) -> i
         return 0
     ids = [rejection_id for rejection_id, _ in free]
     hashes = [tx_hash for _, tx_hash in free]
-    count_out(connection, ids)
+    count_deleted(connection, ids)
     for statement in _FORGET_WHAT_REFERS:
         write_rows(connection, statement.format(one_of(ids)), [tuple(ids)])
     write_rows(connection, _FORGET_SIGNED.format(one_of(hashes)), [tuple(hashes)])

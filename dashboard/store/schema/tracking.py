@@ -20,7 +20,7 @@ from sqlalchemy import (
 from dashboard.store.schema.base import key, metadata, needed
 from dashboard.store.schema.columns import Account, ForeignText, Hash, Moment, Network, RowId
 
-COME_OF_ASKING: Final = (
+POLL_RESULT_COLUMNS: Final = (
     "last_asked_at",
     "first_answered_at",
     "last_answered_at",
@@ -46,7 +46,7 @@ cohorts = Table(
 
 def _come_of_asking() -> list[Column[Any]]:
     return [
-        *(Column(name, Moment) for name in COME_OF_ASKING[:4]),
+        *(Column(name, Moment) for name in POLL_RESULT_COLUMNS[:4]),
         Column("failure_kind", String(20)),
         Column("failure_message", ForeignText),
     ]

@@ -32,14 +32,14 @@ from dashboard.store.schema.columns import Moment, RowId
 
 T = TypeVar("T")
 
-LARGEST: Final = 1000
+LARGEST_COHORT: Final = 1000
 """Hashes of one cohort, so that what is due can be asked in portions."""
 
 """Values that one statement names; databases allow so many parameters and no more."""
 
 
 @dataclass(frozen=True, slots=True)
-class Watch:
+class WatchedCohort:
     """A cohort of at most `size` hashes to ask one network about, and when that was done last.
 
     `born_at` is when the age of its youngest hash began. `is_failing`: the last question got no
@@ -63,7 +63,7 @@ class Cohort:
     hashes: Sequence[TxHash]
 
 
-def watches(connection: Connection, network_id: NetworkId, after: int) -> list[Watch]:
+def watched_after(connection: Connection, network_id: NetworkId, after: int) -> list[WatchedCohort]:
     """Return what a network is to be asked about in cohorts after that id, the oldest first."""
     column = watched_cohorts.c
     query = (
@@ -74,7 +74,7 @@ def watches(connection: Connection, network_id: NetworkId, after: int) -> list[W
         .order_by(column.cohort_id)
     )
     return [
-        Watch(
+        WatchedCohort(
             row.cohort_id,
             row.size,
             row.born_at,
@@ -86,7 +86,7 @@ def watches(connection: Connection, network_id: NetworkId, after: int) -> list[W
     ]
 
 
-def cohorts_of(
+def read_cohorts(
     connection: Connection, network_id: NetworkId, cohort_ids: Sequence[int]
 ) -> list[Cohort]:
     """Return those of the cohorts that still have hashes to ask the network about."""
@@ -105,24 +105,26 @@ def cohorts_of(
     return [Cohort(each, watched[each], hashes[each]) for each in cohort_ids if each in watched]
 
 
-def new_cohort(
+def insert_cohort(
     connection: Connection, tracked_at: datetime, size: int, watched: Iterable[Mapping[str, Any]]
 ) -> int:
     """Make a cohort that is watched as these rows say, before its hashes are inserted."""
     row = insert(cohorts).values(tracked_at=tracked_at, size=size)
     cohort_id: int = connection.execute(row.returning(cohorts.c.cohort_id)).scalar_one()
-    watch_on(connection, cohort_id, watched)
+    watch_on_networks(connection, cohort_id, watched)
     return cohort_id
 
 
-def watch_on(connection: Connection, cohort_id: int, watched: Iterable[Mapping[str, Any]]) -> None:
+def watch_on_networks(
+    connection: Connection, cohort_id: int, watched: Iterable[Mapping[str, Any]]
+) -> None:
     """Watch a cohort that nobody else knows yet on further networks."""
     begins = {"cohort_id": cohort_id, "watch_id": cohort_id, "is_rejected": False}
     if rows := [begins | dict(each) for each in watched]:
         connection.execute(insert(watched_cohorts), rows)
 
 
-def part(connection: Connection, cohort_id: int, hashes: Sequence[TxHash]) -> int | None:
+def split_cohort(connection: Connection, cohort_id: int, hashes: Sequence[TxHash]) -> int | None:
     """Let hashes leave a cohort for a new one of which the same is known; return its id.
 
     Those that are elsewhere already stay there; None where that is all of them.
@@ -143,12 +145,12 @@ def part(connection: Connection, cohort_id: int, hashes: Sequence[TxHash]) -> in
         leaving = update(tracked_hashes).where(column.tx_hash.in_(some))
         leaving = leaving.where(column.cohort_id == cohort_id)
         moved += connection.execute(leaving.values(cohort_id=new_id)).rowcount
-    grow(connection, new_id, moved)
-    grow(connection, cohort_id, -moved)
+    resize_cohort(connection, new_id, moved)
+    resize_cohort(connection, cohort_id, -moved)
     return new_id if moved else None
 
 
-def grow(connection: Connection, cohort_id: int, hashes: int) -> None:
+def resize_cohort(connection: Connection, cohort_id: int, hashes: int) -> None:
     """Count the hashes of a cohort after some came or went; an empty one ends."""
     of_cohort = cohorts.c.cohort_id == cohort_id
     counted = update(cohorts).where(of_cohort).values(size=cohorts.c.size + hashes)
@@ -158,10 +160,10 @@ def grow(connection: Connection, cohort_id: int, hashes: int) -> None:
         connection.execute(delete(cohorts).where(of_cohort))
 
 
-def watch_anew(connection: Connection, tx_hash: TxHash, attempted_at: datetime | None) -> int:
+def restart_watch(connection: Connection, tx_hash: TxHash, attempted_at: datetime | None) -> int:
     """Let pollers take a hash up again, with another age; return its new cohort."""
     of_hash = select(tracked_hashes.c.cohort_id).where(tracked_hashes.c.tx_hash == tx_hash)
-    cohort_id = part(connection, connection.scalars(of_hash).one(), [tx_hash])
+    cohort_id = split_cohort(connection, connection.scalars(of_hash).one(), [tx_hash])
     assert cohort_id is not None  # noqa: S101 - the hash was just found there
     watched = watched_cohorts.c
     began: ColumnElement[Any] = watched.watched_at
@@ -173,7 +175,7 @@ def watch_anew(connection: Connection, tx_hash: TxHash, attempted_at: datetime |
     return cohort_id
 
 
-def note_rejected(connection: Connection, network_id: NetworkId, hashes: Sequence[TxHash]) -> None:
+def mark_rejected(connection: Connection, network_id: NetworkId, hashes: Sequence[TxHash]) -> None:
     """Note that records of the network are held now of those of the hashes that are tracked.
 
     Their cohorts know it, also where they are not watched on the network.
@@ -194,7 +196,7 @@ def note_rejected(connection: Connection, network_id: NetworkId, hashes: Sequenc
         for tx_hash, cohort_id, size in connection.execute(query):
             found[cohort_id, size].append(tx_hash)
     for (cohort_id, size), some in found.items():
-        theirs = cohort_id if len(some) == size else part(connection, cohort_id, some)
+        theirs = cohort_id if len(some) == size else split_cohort(connection, cohort_id, some)
         of_theirs = update(cohorts).where(cohorts.c.cohort_id == theirs)
         connection.execute(of_theirs.values(is_rejected=True))
         of_watch = update(watched_cohorts).where(watched.cohort_id == theirs)
@@ -202,6 +204,6 @@ def note_rejected(connection: Connection, network_id: NetworkId, hashes: Sequenc
         connection.execute(of_network.values(is_rejected=True))
 
 
-def age_begins_at(attempted_at: datetime | None, watched_at: datetime) -> datetime:
+def age_starts_at(attempted_at: datetime | None, watched_at: datetime) -> datetime:
     """Return when the age begins by which the cadence counts; an attempt is never in the future."""
     return watched_at if attempted_at is None else min(attempted_at, watched_at)

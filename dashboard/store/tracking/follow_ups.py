@@ -71,7 +71,7 @@ def inclusion_questions(
     return [InclusionQuestion(each, *known.get(each, ())) for each in hashes]
 
 
-def keep_inclusion_answers(
+def record_inclusion_answers(
     connection: Connection,
     network_id: NetworkId,
     asked_at: datetime,

@@ -28,8 +28,8 @@ from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.store.engine.portions import portions
 from dashboard.store.schema import checks, cohorts, rejections, tracked_hashes, watched_cohorts
 from dashboard.store.schema.columns import Hash, Moment
-from dashboard.store.schema.tracking import COME_OF_ASKING
-from dashboard.store.tracking.cohorts import Cohort, note_rejected, part
+from dashboard.store.schema.tracking import POLL_RESULT_COLUMNS
+from dashboard.store.tracking.cohorts import Cohort, mark_rejected, split_cohort
 
 NO_FAILURE: Final = {"failing_since": None, "failure_kind": None, "failure_message": None}
 
@@ -43,7 +43,7 @@ class Asked:
     is_whole: bool = True
 
 
-class Outcome(NamedTuple):
+class PollResult(NamedTuple):
     """What came of one question, as far as hashes must share it to stay together.
 
     Failures of one kind that are told in different words part nobody.
@@ -53,16 +53,16 @@ class Outcome(NamedTuple):
     is_rejected: bool
 
 
-def record_cohorts(
+def record_cohort_results(
     connection: Connection, network_id: NetworkId, asked_at: datetime, asked: Iterable[Asked]
-) -> dict[int, Outcome]:
+) -> dict[int, PollResult]:
     """Remember what came of asking cohorts; return of each what came of those who stay in it.
 
     The others leave for new cohorts. Of a cohort about which there is no news one row is written,
     however many its hashes are. Of those that failed alike the commonest words are kept.
     """
-    stayed: dict[int, Outcome] = {}
-    came: defaultdict[tuple[Outcome, str], list[int]] = defaultdict(list)
+    stayed: dict[int, PollResult] = {}
+    came: defaultdict[tuple[PollResult, str], list[int]] = defaultdict(list)
     for each in asked:
         groups = _grouped(each)
         cohort_id = each.cohort.cohort_id
@@ -71,7 +71,7 @@ def record_cohorts(
             stayed[cohort_id] = staying
             came[staying, _words(groups.pop(staying))].append(cohort_id)
         for outcome, answers in groups.items():
-            left_for = part(connection, cohort_id, [answer.tx_hash for answer in answers])
+            left_for = split_cohort(connection, cohort_id, [answer.tx_hash for answer in answers])
             if left_for is not None:
                 came[outcome, _words(answers)].append(left_for)
     for (outcome, words), cohort_ids in came.items():
@@ -82,12 +82,12 @@ def record_cohorts(
     return stayed
 
 
-def _grouped(asked: Asked) -> dict[Outcome, list[ExclusionAnswer]]:
-    groups: defaultdict[Outcome, list[ExclusionAnswer]] = defaultdict(list)
+def _grouped(asked: Asked) -> dict[PollResult, list[ExclusionAnswer]]:
+    groups: defaultdict[PollResult, list[ExclusionAnswer]] = defaultdict(list)
     was_rejected = asked.cohort.is_rejected
     for answer in asked.answers:
         kind = None if answer.failure is None else answer.failure.kind
-        groups[Outcome(kind, was_rejected or answer.record is not None)].append(answer)
+        groups[PollResult(kind, was_rejected or answer.record is not None)].append(answer)
     return groups
 
 
@@ -97,7 +97,7 @@ def _words(answers: Sequence[ExclusionAnswer]) -> str:
     return told.most_common(1)[0][0] if told else ""
 
 
-def _changed(asked_at: datetime, outcome: Outcome, words: str) -> dict[str, Any]:
+def _changed(asked_at: datetime, outcome: PollResult, words: str) -> dict[str, Any]:
     column, at = watched_cohorts.c, literal(asked_at, Moment)
     values: dict[str, Any] = {"last_asked_at": asked_at}
     if outcome.is_rejected:
@@ -135,29 +135,29 @@ def row_of_failure(failure: Failure) -> dict[str, str]:
 
 
 Came: TypeAlias = tuple[tuple[NetworkId, tuple[Any, ...]], ...]
-"""What came of asking networks, in the order of `COME_OF_ASKING`."""
+"""What came of asking networks, in the order of `POLL_RESULT_COLUMNS`."""
 
-_CHECKED: Final = tuple(checks.c[name] for name in COME_OF_ASKING)
+_CHECKED: Final = tuple(checks.c[name] for name in POLL_RESULT_COLUMNS)
 
 
-def take_over(connection: Connection, cohort_ids: Sequence[int]) -> None:
+def adopt_earlier_results(connection: Connection, cohort_ids: Sequence[int]) -> None:
     """Give the hashes of new cohorts what was known of them before they were watched."""
     for some in portions(cohort_ids):
         rejected = _rejected(connection, some)
         for (cohort_id, came), hashes in _asked(connection, some).items():
-            theirs = part(connection, cohort_id, hashes)
+            theirs = split_cohort(connection, cohort_id, hashes)
             for network_id, values in came:
                 of_theirs = _is_watch(theirs, network_id)
-                told = dict(zip(COME_OF_ASKING, values, strict=True))
+                told = dict(zip(POLL_RESULT_COLUMNS, values, strict=True))
                 connection.execute(update(watched_cohorts).where(of_theirs).values(**told))
                 _forget(connection, network_id, hashes)
         for network_id, hashes in rejected.items():
-            note_rejected(connection, network_id, hashes)
+            mark_rejected(connection, network_id, hashes)
 
 
-def leave_behind(connection: Connection, tx_hash: TxHash, cohort_id: int) -> None:
+def keep_results_of_removed(connection: Connection, tx_hash: TxHash, cohort_id: int) -> None:
     """Keep what came of asking about a hash that leaves its cohort for none."""
-    names = ["network_id", *COME_OF_ASKING]
+    names = ["network_id", *POLL_RESULT_COLUMNS]
     came = select(literal(tx_hash, Hash), *watched_cohorts.c[tuple(names)]).where(
         watched_cohorts.c.cohort_id == cohort_id, watched_cohorts.c.last_asked_at.is_not(None)
     )

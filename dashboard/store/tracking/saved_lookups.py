@@ -65,7 +65,7 @@ def saved_lookup(connection: Connection, lookup_id: str) -> tuple[TxHash, ...] |
     return tuple(TxHash(octets[begin : begin + length]) for begin in range(0, len(octets), length))
 
 
-def forget_saved_lookups(store: Store, before: datetime, pace: Pace) -> Iterator[int]:
+def purge_saved_lookups(store: Store, before: datetime, pace: Pace) -> Iterator[int]:
     """Forget those that were looked up last before then."""
     column = saved_lookups.c
     oldest = select(column.lookup_id).where(column.asked_at < before).order_by(column.asked_at)

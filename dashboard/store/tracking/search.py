@@ -38,7 +38,7 @@ from dashboard.store.schema import (
     watched_cohorts,
 )
 from dashboard.store.shown_search import is_named_or_sent, tells_words
-from dashboard.store.tracking.transactions import TrackedTransaction, select_tracked, tracked_of
+from dashboard.store.tracking.transactions import TrackedTransaction, read_tracked, select_tracked
 
 _LOOKED_AT: Final = 3000
 """Hashes that are looked at one by one before what is wanted is found by index: milliseconds."""
@@ -47,7 +47,7 @@ _NONE: Final[ColumnElement[str]] = literal_column("''")
 """Written out, so that the planner sees that a partial index fits."""
 
 
-class Standing(StrEnum):
+class RecordStatus(StrEnum):
     """What is on record of a tracked transaction, whatever follows from that."""
 
     REJECTED = "rejected"
@@ -66,7 +66,7 @@ class TrackedFilter:
     """
 
     network_id: NetworkId | None = None
-    standing: Standing | None = None
+    standing: RecordStatus | None = None
     tx_hashes: HashRange | None = None
     text: str = ""
 
@@ -81,10 +81,10 @@ def search_tracked(
     ids = _leaf(connection, wanted, limit, skipped)
     if not ids:
         return []
-    return tracked_of(connection, select_tracked().where(tracked_hashes.c.tracked_id.in_(ids)))
+    return read_tracked(connection, select_tracked().where(tracked_hashes.c.tracked_id.in_(ids)))
 
 
-def how_many_tracked(connection: Connection, wanted: TrackedFilter) -> int:
+def count_tracked(connection: Connection, wanted: TrackedFilter) -> int:
     """Count what is tracked and fits: whole cohorts and whole labels, where that is possible."""
     if wanted.tx_hashes is None and not wanted.text:
         size = func.coalesce(func.sum(cohorts.c.size), 0)
@@ -102,12 +102,12 @@ def _leaf(connection: Connection, wanted: TrackedFilter, limit: int, skipped: in
         latest = _at_one_end(connection, wanted, limit, skipped)
         if len(latest) == limit:
             return latest
-    total = how_many_tracked(connection, wanted)
+    total = count_tracked(connection, wanted)
     some = min(limit, total - skipped)
     if some <= 0:
         return []
     before = total - skipped - some
-    if total == how_many_tracked(connection, _ALL):
+    if total == count_tracked(connection, _ALL):
         return _leaf_of_all(connection, some, skipped, before)
     if wanted.tx_hashes is None and before < _LOOKED_AT:
         oldest = _at_one_end(connection, wanted, some, before, is_latest=False)
@@ -163,7 +163,7 @@ def _found(connection: Connection, wanted: TrackedFilter) -> SelectBase:
     if not wanted.text:
         return select(place).where(*conditions)
     if conditions:
-        of_cohort = how_many_tracked(connection, replace(wanted, text=""))
+        of_cohort = count_tracked(connection, replace(wanted, text=""))
         if of_cohort <= _how_many_hold(connection, wanted.text):
             return select(place).where(*conditions, *_holds(wanted))
         conditions = (by_row(column.cohort_id).in_(fitting),)
@@ -243,9 +243,9 @@ def _conditions_of_cohort(wanted: TrackedFilter) -> Iterator[ColumnElement[bool]
         yield on_network
     if wanted.standing is None:
         return
-    if wanted.standing is Standing.REJECTED:
+    if wanted.standing is RecordStatus.REJECTED:
         yield has_record
         return
     yield ~has_record
     has_answer = on_network.where(watched.last_answered_at.is_not(None))
-    yield has_answer if wanted.standing is Standing.UNREPORTED else ~has_answer
+    yield has_answer if wanted.standing is RecordStatus.UNREPORTED else ~has_answer

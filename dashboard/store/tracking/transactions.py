@@ -26,14 +26,14 @@ from dashboard.store.engine.upsert import add_up
 from dashboard.store.schema import cohorts, tracked_hashes, tracked_labels, watched_cohorts
 from dashboard.store.schema.columns import escape, milliseconds_of
 from dashboard.store.tracking.cohorts import (
-    LARGEST,
-    age_begins_at,
-    grow,
-    new_cohort,
-    watch_anew,
-    watch_on,
+    LARGEST_COHORT,
+    age_starts_at,
+    insert_cohort,
+    resize_cohort,
+    restart_watch,
+    watch_on_networks,
 )
-from dashboard.store.tracking.poll_results import leave_behind, take_over
+from dashboard.store.tracking.poll_results import adopt_earlier_results, keep_results_of_removed
 
 _COLUMNS: Final = ("tx_hash", "cohort_id", "attempted_at", "label", "note")
 _HASH: Final = attrgetter("tx_hash")
@@ -52,7 +52,7 @@ class TrackRequest:
     note: str = ""
 
 
-class Tracking(Enum):
+class TrackResult(Enum):
     """What became of a wish. FILLED_IN: the hash is known, and a remark or its time was not."""
 
     NEW = auto()
@@ -78,12 +78,12 @@ Known: TypeAlias = Mapping[TxHash, tuple[Row[Any], tuple[NetworkId, ...]]]
 
 def track(connection: Connection, request: TrackRequest, now: datetime) -> bool:
     """Track one as `track_all` does many; True if the hash, or one of its networks, is new."""
-    return track_all(connection, [request], now) == [Tracking.NEW]
+    return track_all(connection, [request], now) == [TrackResult.NEW]
 
 
 def track_all(
     connection: Connection, requests: Sequence[TrackRequest], now: datetime
-) -> list[Tracking]:
+) -> list[TrackResult]:
     """Watch hashes on the networks asked for; say of each in turn what became of it.
 
     Of a hash that is tracked already, only what was unknown is filled in; it counts as new where
@@ -98,9 +98,9 @@ def track_all(
     became = []
     for each in requests:
         if first.get(each.tx_hash) is each:
-            became.append(Tracking.NEW)
+            became.append(TrackResult.NEW)
         elif each.tx_hash in known and not _adds(each, *known[each.tx_hash]):
-            became.append(Tracking.KNOWN)
+            became.append(TrackResult.KNOWN)
         else:
             became.append(_repeat(connection, each, now))
     return became
@@ -118,18 +118,18 @@ def tracked_among(connection: Connection, hashes: Sequence[TxHash]) -> set[TxHas
     return set(connection.scalars(select(column).where(column.in_(hashes))))
 
 
-def tracked(connection: Connection, limit: int) -> list[TrackedTransaction]:
+def newest_tracked(connection: Connection, limit: int) -> list[TrackedTransaction]:
     """Return what is tracked, the latest first."""
-    return tracked_of(connection, select_tracked().limit(limit))
+    return read_tracked(connection, select_tracked().limit(limit))
 
 
 def select_tracked() -> Select[Any]:
-    """Select what is tracked, the latest first, for `tracked_of`."""
+    """Select what is tracked, the latest first, for `read_tracked`."""
     query = select(tracked_hashes, cohorts.c.tracked_at).join(cohorts)
     return query.order_by(tracked_hashes.c.tracked_id.desc())
 
 
-def tracked_of(connection: Connection, query: Select[Any]) -> list[TrackedTransaction]:
+def read_tracked(connection: Connection, query: Select[Any]) -> list[TrackedTransaction]:
     """Read the rows of a `select_tracked`, each with the networks on which it is watched."""
     rows = connection.execute(query).all()
     networks = _networks_of(connection, sorted({row.cohort_id for row in rows}))
@@ -174,10 +174,10 @@ def _insert(connection: Connection, requests: Collection[TrackRequest], now: dat
     cohort_ids: list[int] = []
     rows: list[tuple[Any, ...]] = []
     for network_ids, alike in _of_one_age(requests, now):
-        for some in portions(alike, LARGEST):
-            born_at = max(age_begins_at(each.attempted_at, now) for each in some)
+        for some in portions(alike, LARGEST_COHORT):
+            born_at = max(age_starts_at(each.attempted_at, now) for each in some)
             watched = _watched(network_ids, born_at, now)
-            cohort_ids.append(new_cohort(connection, now, len(some), watched))
+            cohort_ids.append(insert_cohort(connection, now, len(some), watched))
             rows += (
                 (
                     bytes(each.tx_hash),
@@ -190,7 +190,7 @@ def _insert(connection: Connection, requests: Collection[TrackRequest], now: dat
             )
     insert_many(connection, tracked_hashes, rows, _COLUMNS)
     count_labels(connection, (each.label for each in requests))
-    take_over(connection, cohort_ids)
+    adopt_earlier_results(connection, cohort_ids)
 
 
 def _of_one_age(
@@ -211,7 +211,7 @@ def _of_one_age(
 def _shared_age(attempted_at: datetime | None, now: datetime) -> tuple[int, int]:
     if attempted_at is None:
         return 0, 0
-    age = int((now - age_begins_at(attempted_at, now)).total_seconds())
+    age = int((now - age_starts_at(attempted_at, now)).total_seconds())
     coarse = max(0, age.bit_length() - _FINEST_SHARE)
     return coarse, age >> coarse
 
@@ -231,7 +231,7 @@ def _unknown(request: TrackRequest, row: Row[Any]) -> dict[str, Any]:
     return {name: value for name, value in wish.items() if value and not held[name]}
 
 
-def _repeat(connection: Connection, request: TrackRequest, now: datetime) -> Tracking:
+def _repeat(connection: Connection, request: TrackRequest, now: datetime) -> TrackResult:
     """Fill in what was unknown, and watch on further networks."""
     row, network_ids = _known(connection, [request.tx_hash])[request.tx_hash]
     if filled := _unknown(request, row):
@@ -241,12 +241,14 @@ def _repeat(connection: Connection, request: TrackRequest, now: datetime) -> Tra
     further = sorted(set(request.network_ids).difference(network_ids))
     if further or "attempted_at" in filled:
         attempted_at = row.attempted_at or request.attempted_at
-        cohort_id = watch_anew(connection, request.tx_hash, attempted_at)
-        watch_on(connection, cohort_id, _watched(further, age_begins_at(attempted_at, now), now))
-        take_over(connection, [cohort_id])
+        cohort_id = restart_watch(connection, request.tx_hash, attempted_at)
+        watch_on_networks(
+            connection, cohort_id, _watched(further, age_starts_at(attempted_at, now), now)
+        )
+        adopt_earlier_results(connection, [cohort_id])
     if further:
-        return Tracking.NEW
-    return Tracking.FILLED_IN if filled else Tracking.KNOWN
+        return TrackResult.NEW
+    return TrackResult.FILLED_IN if filled else TrackResult.KNOWN
 
 
 def _watched(
@@ -264,7 +266,7 @@ class Remarks:
     note: str
 
 
-def amend(connection: Connection, tx_hash: TxHash, remarks: Remarks) -> bool:
+def edit_tracked(connection: Connection, tx_hash: TxHash, remarks: Remarks) -> bool:
     """Write other remarks; False where the hash is not tracked any more.
 
     Another time of the attempt is another schedule: the hash gets a cohort of its own, which the
@@ -282,7 +284,7 @@ def amend(connection: Connection, tx_hash: TxHash, remarks: Remarks) -> bool:
     connection.execute(update(tracked_hashes).where(of_hash).values(**changed))
     count_labels(connection, [remarks.label], [before.label])
     if before.attempted_at != remarks.attempted_at:
-        watch_anew(connection, tx_hash, remarks.attempted_at)
+        restart_watch(connection, tx_hash, remarks.attempted_at)
     return True
 
 
@@ -296,8 +298,8 @@ def untrack(connection: Connection, tx_hash: TxHash) -> bool:
     row = connection.execute(left).one_or_none()
     if row is None:
         return False
-    leave_behind(connection, tx_hash, row.cohort_id)
-    grow(connection, row.cohort_id, -1)
+    keep_results_of_removed(connection, tx_hash, row.cohort_id)
+    resize_cohort(connection, row.cohort_id, -1)
     count_labels(connection, gone=[row.label])
     return True
 

@@ -10,16 +10,16 @@ from datetime import datetime, timedelta
 from typing import Final, NamedTuple
 
 from dashboard.domain.exclusion import RejectionStage
-from dashboard.domain.notification import NoticeState
+from dashboard.domain.notification import NotificationState
 from dashboard.domain.rejection_filter import HashRange, RejectionFilter
 from dashboard.show.parts.rejection_filter import PERIODS
 from dashboard.show.queries.network_status import NetworkStatus
 from dashboard.show.queries.page_queries import Desk
 from dashboard.show.queries.rejections import Period
 from dashboard.show.time_ranges import SPANS, Span
-from dashboard.store.alerts.notification_search import NoticeFilter
+from dashboard.store.alerts.notification_search import NotificationFilter
 from dashboard.store.engine.engine import Store, open_store
-from dashboard.store.tracking.search import Standing, TrackedFilter
+from dashboard.store.tracking.search import RecordStatus, TrackedFilter
 from tests.bench.pages_store import CARDS, PagedStore, a_sender, made_paged_store, stored_hash
 from tests.bench.processes import cores
 from tests.bench.setup import Scene
@@ -113,11 +113,11 @@ def _questions(
     yield "Alerts", "what is owed and sent", lambda desk: desk.alerts.standing()
     yield "Alerts", "what lasts", lambda desk: desk.alerts.open()
     for words, notice_filter in (
-        ("all", NoticeFilter()),
-        ("given up", NoticeFilter(state=NoticeState.DEAD)),
-        ("of a network", NoticeFilter(CARDS[0].network_id)),
-        ("of a hash", NoticeFilter(tx_hashes=HashRange.of(stored_hash(0)))),
-        ("to an address", NoticeFilter(search="ops7@")),
+        ("all", NotificationFilter()),
+        ("given up", NotificationFilter(state=NotificationState.DEAD)),
+        ("of a network", NotificationFilter(CARDS[0].network_id)),
+        ("of a hash", NotificationFilter(tx_hashes=HashRange.of(stored_hash(0)))),
+        ("to an address", NotificationFilter(search="ops7@")),
     ):
         yield "Alerts", f"count, {words}", _asking_alerts_count(notice_filter)
         yield "Alerts", f"first leaf, {words}", _asking_alerts_leaf(notice_filter)
@@ -159,9 +159,9 @@ def _tracked_questions(paged: PagedStore) -> Iterator[tuple[str, str, Ask]]:
     yield "Tracked", "counts of a network", lambda desk: desk.tracked.counts(network_id)
     for words, wanted in (
         ("all", TrackedFilter()),
-        ("rejected", TrackedFilter(standing=Standing.REJECTED)),
-        ("unanswered", TrackedFilter(standing=Standing.UNANSWERED)),
-        ("unreported", TrackedFilter(standing=Standing.UNREPORTED)),
+        ("rejected", TrackedFilter(standing=RecordStatus.REJECTED)),
+        ("unanswered", TrackedFilter(standing=RecordStatus.UNANSWERED)),
+        ("unreported", TrackedFilter(standing=RecordStatus.UNREPORTED)),
         ("of a hash", TrackedFilter(tx_hashes=HashRange.of(stored_hash(100)))),
         ("by label", TrackedFilter(text="team 7")),
     ):
@@ -195,9 +195,9 @@ def _asking_tracked(wanted: TrackedFilter, leaf: int) -> Ask:
     return lambda desk: desk.tracked.leaf(wanted, leaf, _ROWS)
 
 
-def _asking_alerts_count(wanted: NoticeFilter) -> Ask:
+def _asking_alerts_count(wanted: NotificationFilter) -> Ask:
     return lambda desk: desk.alerts.how_many(wanted)
 
 
-def _asking_alerts_leaf(wanted: NoticeFilter) -> Ask:
+def _asking_alerts_leaf(wanted: NotificationFilter) -> Ask:
     return lambda desk: desk.alerts.leaf(wanted, 1, _ROWS)

@@ -7,7 +7,7 @@ from datetime import timedelta
 from dashboard.alert.backlog import Backlog, Lanes
 from dashboard.alert.routing import recipients_of
 from dashboard.domain.condition import State
-from dashboard.domain.notification import Notice, Recipient
+from dashboard.domain.notification import Notification, Recipient
 from tests.builders import a_notice, a_transition, an_id
 from tests.recording_channel import ONCALL, OTHERS
 
@@ -16,11 +16,11 @@ LANES = Lanes(fast=2, slow=1, slow_after=timedelta(seconds=1), share=3)
 HOLES = [Recipient("mail", f"hole{number}@example.org") for number in range(4)]
 
 
-def owed(number: int, recipient: Recipient = ONCALL) -> Notice:
+def owed(number: int, recipient: Recipient = ONCALL) -> Notification:
     return a_notice(notice_id=an_id(number), recipient=recipient)
 
 
-def a_backlog(*notices: Notice) -> Backlog:
+def a_backlog(*notices: Notification) -> Backlog:
     backlog = Backlog(LANES)
     backlog.add(notices)
     return backlog

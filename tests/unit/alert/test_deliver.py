@@ -10,9 +10,9 @@ from dashboard.alert.delivery_retry import RetryRule
 from dashboard.alert.dispatch import PostOffice
 from dashboard.alert.message import always
 from dashboard.domain.condition import State
-from dashboard.domain.notification import DeliveryResult, NoticeState
+from dashboard.domain.notification import DeliveryResult, NotificationState
 from dashboard.errors import DeliveryDeferred, DeliveryRefused
-from dashboard.store.alerts.conditions import change
+from dashboard.store.alerts.conditions import record_transition
 from dashboard.store.engine.engine import Store
 from dashboard.store.evidence.save_rejections import save_polled
 from tests.builders import A_MOMENT, A_NETWORK, a_record, a_transition, an_id
@@ -32,7 +32,11 @@ def test_notice_is_sent_and_marked(
 
     [notice] = notices(store)
     assert results == Counter({DeliveryResult.SENT: 1})
-    assert (notice.state, notice.outcome, notice.attempts) == (NoticeState.SENT, "250 taken", 1)
+    assert (notice.state, notice.outcome, notice.attempts) == (
+        NotificationState.SENT,
+        "250 taken",
+        1,
+    )
     assert [envelope.message_id for envelope in channel.taken] == [notice.message_id]
 
 
@@ -67,7 +71,7 @@ def test_letter_about_the_same_incident_answers_the_first(
     again = a_transition(transition_id=an_id(9), before=State.REJECTED)
     with store.write() as connection:
         rejection_id = save_polled(connection, A_NETWORK, a_record(nonce=6), A_MOMENT)
-        assert change(connection, again, rejection_id)
+        assert record_transition(connection, again, rejection_id)
     fake_clock.wait(LEASE / 2)
     expand_outbox(store, [ONCALL], fake_clock.now)
 
@@ -84,7 +88,7 @@ def test_many_notices_arrive_once_each(
 
     deliverer.deliver_due(take_office(store))
 
-    assert states(store) == {NoticeState.SENT: 600}
+    assert states(store) == {NotificationState.SENT: 600}
     assert len({envelope.message_id for envelope in channel.taken}) == 600
 
 
@@ -113,7 +117,7 @@ def test_deferred_notice_says_why(
     deliverer.deliver_due(take_office(store))
 
     [notice] = notices(store)
-    assert (notice.state, notice.outcome) == (NoticeState.OWED, "451 try again later")
+    assert (notice.state, notice.outcome) == (NotificationState.PENDING, "451 try again later")
 
 
 def test_refused_notice_becomes_a_dead_letter(
@@ -126,7 +130,7 @@ def test_refused_notice_becomes_a_dead_letter(
 
     [notice] = notices(store)
     assert results == Counter({DeliveryResult.REFUSED: 1})
-    assert (notice.state, notice.outcome) == (NoticeState.DEAD, "550 no such user")
+    assert (notice.state, notice.outcome) == (NotificationState.DEAD, "550 no such user")
 
 
 def test_notice_deferred_for_seven_days_becomes_a_dead_letter(
@@ -143,7 +147,7 @@ def test_notice_deferred_for_seven_days_becomes_a_dead_letter(
         DeliveryPolicy(retry=rule),
     )
 
-    while states(store)[NoticeState.OWED]:
+    while states(store)[NotificationState.PENDING]:
         deliverer.deliver_due(take_office(store))
         fake_clock.wait(timedelta(hours=12))
 
@@ -158,7 +162,7 @@ def test_one_refused_recipient_costs_the_others_nothing(
 
     deliverer.deliver_due(take_office(store))
 
-    assert states(store) == {NoticeState.DEAD: 3, NoticeState.SENT: 3}
+    assert states(store) == {NotificationState.DEAD: 3, NotificationState.SENT: 3}
 
 
 def test_outbox_owes_one_notice_to_each_recipient(store: Store, fake_clock: FakeClock) -> None:
@@ -167,7 +171,7 @@ def test_outbox_owes_one_notice_to_each_recipient(store: Store, fake_clock: Fake
     expand_outbox(store, [ONCALL, OTHERS], fake_clock.now)
 
     assert expand_outbox(store, [ONCALL, OTHERS], fake_clock.now) == 0
-    assert states(store) == {NoticeState.OWED: 2}
+    assert states(store) == {NotificationState.PENDING: 2}
 
 
 def test_outbox_tells_nobody_of_a_transaction_that_is_not_reported(
@@ -187,6 +191,6 @@ def test_post_office_owes_and_delivers_in_one_round(
     office = PostOffice(store, [ONCALL], deliverer, fake_clock.now)
 
     assert office.run(take_office(store), always), "what was new may have been only a part"
-    assert states(store) == {NoticeState.SENT: 1}
+    assert states(store) == {NotificationState.SENT: 1}
     assert not office.run(take_office(store), always)
     assert office.finish(timedelta(seconds=1)) == Counter()

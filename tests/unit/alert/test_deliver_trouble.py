@@ -15,7 +15,7 @@ from dashboard.alert.delivery_result import Sending
 from dashboard.alert.delivery_retry import RetryRule
 from dashboard.alert.message import Letter
 from dashboard.domain.condition import State
-from dashboard.domain.notification import DeliveryResult, Notice, NoticeState, Recipient
+from dashboard.domain.notification import DeliveryResult, Notification, NotificationState, Recipient
 from dashboard.errors import (
     DeliveryBlocked,
     DeliveryDeferred,
@@ -137,7 +137,7 @@ def test_next_worker_sends_what_the_last_one_claimed(
     successor = Deliverer(store, channel.sending, fake_clock.now, fake_clock.elapsed, PATIENT)
     successor.deliver_due(take_office(store, "worker 2"))
 
-    assert states(store) == {NoticeState.SENT: 1}
+    assert states(store) == {NotificationState.SENT: 1}
     assert channel.taken == silent.tried
     silent.let_go.set()
 
@@ -156,7 +156,7 @@ def test_letter_that_is_under_way_in_a_new_term_is_not_sent_twice(
     deliverer.finish(timedelta(seconds=30))
 
     assert len(channel.tried) == 1
-    assert states(store) == {NoticeState.SENT: 1}
+    assert states(store) == {NotificationState.SENT: 1}
 
 
 def test_outcome_that_could_not_be_stored_is_stored_later_and_not_sent_again(
@@ -173,7 +173,7 @@ def test_outcome_that_could_not_be_stored_is_stored_later_and_not_sent_again(
     deliverer.deliver_due(token)
 
     assert len(channel.tried) == 1
-    assert states(store) == {NoticeState.SENT: 1}
+    assert states(store) == {NotificationState.SENT: 1}
 
 
 def test_notice_of_a_channel_that_is_gone_stays_owed(store: Store, deliverer: Deliverer) -> None:
@@ -183,7 +183,7 @@ def test_notice_of_a_channel_that_is_gone_stays_owed(store: Store, deliverer: De
 
     [notice] = notices(store)
     assert (notice.state, notice.outcome) == (
-        NoticeState.OWED,
+        NotificationState.PENDING,
         "no channel pigeon is configured; see [mail]",
     )
 
@@ -253,7 +253,7 @@ def test_letters_of_a_recovered_address_go_at_once_in_the_order_of_events(
     deliverer.deliver_due(take_office(store))
 
     places = {each.message_id: place for place, each in enumerate(channel.taken)}
-    assert states(store) == {NoticeState.SENT: 6}
+    assert states(store) == {NotificationState.SENT: 6}
     for changed in (each for each in channel.taken if each.in_reply_to):
         assert places[changed.in_reply_to] < places[changed.message_id]
 
@@ -268,7 +268,7 @@ def test_letter_that_cannot_be_written_stays_owed(
 ) -> None:
     owe(store)
 
-    def stumble(notice: Notice) -> Letter:
+    def stumble(notice: Notification) -> Letter:
         raise KeyError(notice.notice_id)
 
     deliverer = Deliverer(
@@ -278,7 +278,7 @@ def test_letter_that_cannot_be_written_stays_owed(
 
     [notice] = notices(store)
     assert (notice.state, notice.outcome) == (
-        NoticeState.OWED,
+        NotificationState.PENDING,
         "unexpected KeyError; see the log",
     )
 

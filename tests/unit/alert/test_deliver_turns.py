@@ -7,9 +7,9 @@ from datetime import timedelta
 
 from dashboard.alert.deliver import Deliverer, DeliveryPolicy
 from dashboard.alert.delivery_retry import RetryRule
-from dashboard.domain.notification import DeliveryResult, NoticeState
+from dashboard.domain.notification import DeliveryResult, NotificationState
 from dashboard.errors import DeliveryBlocked, DeliveryDeferred
-from dashboard.store.alerts.outbox import deliveries_of, recent_notices
+from dashboard.store.alerts.outbox import deliveries_of, recent_notifications
 from dashboard.store.engine.engine import Store
 from tests.delivery_checks import PATIENT, notices, owe, states, take_office
 from tests.fake_clock import FakeClock
@@ -26,7 +26,7 @@ def attempts_of(store: Store) -> list[int]:
 def assert_attempts_are_written_down(store: Store) -> None:
     """Every attempt that is counted has its row, and no other row exists."""
     with store.read() as connection:
-        for notice in recent_notices(connection, 100):
+        for notice in recent_notifications(connection, 100):
             assert len(deliveries_of(connection, notice.notice_id)) == notice.attempts
 
 
@@ -70,7 +70,7 @@ def test_letter_that_silences_the_server_goes_last_the_next_time(
     fake_clock.wait(RetryRule().first_wait)
     deliverer.deliver_due(take_office(store))
 
-    assert states(store) == {NoticeState.SENT: 4, NoticeState.OWED: 1}
+    assert states(store) == {NotificationState.SENT: 4, NotificationState.PENDING: 1}
     assert channel.tried[-1] == poison
 
 
@@ -83,7 +83,7 @@ def test_letter_that_is_deferred_for_its_own_sake_delays_no_other(
 
     deliverer.deliver_due(take_office(store))
 
-    assert states(store) == {NoticeState.SENT: 4, NoticeState.OWED: 1}
+    assert states(store) == {NotificationState.SENT: 4, NotificationState.PENDING: 1}
 
 
 def test_nothing_is_given_up_without_attempts_of_its_own(
@@ -95,7 +95,7 @@ def test_nothing_is_given_up_without_attempts_of_its_own(
     policy = DeliveryPolicy(patience=PATIENT.patience, retry=rule)
     deliverer = Deliverer(store, channel.sending, fake_clock.now, fake_clock.elapsed, policy)
 
-    while states(store)[NoticeState.OWED]:
+    while states(store)[NotificationState.PENDING]:
         deliverer.deliver_due(take_office(store))
         fake_clock.wait(timedelta(hours=12))
 

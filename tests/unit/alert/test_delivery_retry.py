@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 
 from dashboard.alert.delivery_retry import IN_A_ROW, RetryRule, Waits, is_over
-from dashboard.domain.notification import Notice
+from dashboard.domain.notification import Notification
 from tests.builders import A_MOMENT, a_notice, an_id, seconds
 from tests.fake_clock import FakeClock
 from tests.recording_channel import ONCALL, OTHERS
@@ -20,7 +20,7 @@ def waits(fake_clock: FakeClock) -> Waits:
     return Waits(RULE, fake_clock.elapsed)
 
 
-def tried(attempts: int, number: int = 1) -> Notice:
+def tried(attempts: int, number: int = 1) -> Notification:
     return a_notice(notice_id=an_id(number), recipient=ONCALL, attempts=attempts)
 
 

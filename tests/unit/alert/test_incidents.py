@@ -20,7 +20,7 @@ from dashboard.domain.grounds import (
     SilenceGrounds,
     SpaceGrounds,
 )
-from dashboard.domain.notification import Notice
+from dashboard.domain.notification import Notification
 from dashboard.domain.observation import Operation
 from dashboard.domain.quantity import NetworkId, Wei
 from tests.builders import A_MOMENT, A_NETWORK, ANOTHER_NETWORK, a_notice, a_transition, an_id
@@ -48,7 +48,7 @@ def notice_of(
     grounds: Grounds | None,
     network: NetworkId = ANOTHER_NETWORK,
     before: State | None = State.CALM,
-) -> Notice:
+) -> Notification:
     """Return the notice of a change in an incident that was opened at `A_MOMENT`."""
     transition = a_transition(
         subject=Subject(kind, network), before=before, after=after, at=AT, grounds=grounds

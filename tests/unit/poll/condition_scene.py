@@ -13,7 +13,7 @@ from dashboard.errors import UpstreamUnavailable
 from dashboard.poll.conditions import Conditions
 from dashboard.poll.gas import GasArchive, GasPeriods, GasPoll
 from dashboard.poll.lease import Lease, Term
-from dashboard.store.alerts.outbox import unexpanded
+from dashboard.store.alerts.outbox import pending_expansion
 from dashboard.store.engine.engine import Store
 from tests.builders import A_NETWORK, GWEI, seconds, suggested_gas_fees
 from tests.fake_clock import FakeClock
@@ -43,7 +43,7 @@ def conditions_of(fake_clock: FakeClock) -> Conditions:
 def told(store: Store) -> list[Transition]:
     """Return what somebody is to be told of, oldest first."""
     with store.read() as connection:
-        entries = unexpanded(connection, 1000)
+        entries = pending_expansion(connection, 1000)
     return [entry.transition for entry in entries if entry.transition.is_news]
 
 

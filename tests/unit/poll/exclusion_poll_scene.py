@@ -14,10 +14,10 @@ from dashboard.poll.exclusion_records import ExclusionArchive
 from dashboard.poll.intervals import CadencePolicy
 from dashboard.poll.lease import Lease
 from dashboard.poll.rejection_schedule import Calendar
-from dashboard.store.alerts.conditions import condition
-from dashboard.store.alerts.outbox import unexpanded
+from dashboard.store.alerts.conditions import current_state
+from dashboard.store.alerts.outbox import pending_expansion
 from dashboard.store.engine.engine import Store
-from dashboard.store.evidence.evidence import evidence
+from dashboard.store.evidence.evidence import read_evidence
 from dashboard.store.tracking.transactions import TrackRequest, track
 from tests.builders import A_NETWORK, a_hash, seconds
 from tests.fake_clock import FakeClock
@@ -53,13 +53,13 @@ def watch(
 
 def state_of(store: Store, number: int = 1) -> State | None:
     with store.read() as connection:
-        return condition(connection, Subject.transaction(A_NETWORK, a_hash(number)))
+        return current_state(connection, Subject.transaction(A_NETWORK, a_hash(number)))
 
 
 def news(store: Store) -> list[tuple[TxHash | None, State]]:
     """Return the rejections that somebody is to be told of."""
     with store.read() as connection:
-        entries = unexpanded(connection, 100_000)
+        entries = pending_expansion(connection, 100_000)
     return [
         (entry.transition.subject.tx_hash, entry.transition.after)
         for entry in entries
@@ -69,7 +69,7 @@ def news(store: Store) -> list[tuple[TxHash | None, State]]:
 
 def evidence_of(store: Store) -> Evidence:
     with store.read() as connection:
-        [found] = evidence(connection, A_NETWORK, a_hash())
+        [found] = read_evidence(connection, A_NETWORK, a_hash())
     return found
 
 

@@ -12,7 +12,7 @@ from dashboard.errors import StoreUnavailable
 from dashboard.poll.exclusion import ExclusionPoll
 from dashboard.poll.lease import LeaseLost
 from dashboard.store.engine.engine import Store
-from dashboard.store.evidence.record_answers import record_answers
+from dashboard.store.evidence.record_answers import record_lookup
 from tests.builders import A_NETWORK, a_hash, a_record, seconds
 from tests.fake_clock import FakeClock
 from tests.flaky_store import FlakyStore
@@ -273,7 +273,7 @@ def test_silence_is_told_when_failures_span_the_pending_time(
         fake_clock.wait(seconds(wait))
         with store.write() as connection:
             failed = [ExclusionAnswer(a_hash(), failure=SILENCE)]
-            record_answers(connection, A_NETWORK, fake_clock.now(), failed)
+            record_lookup(connection, A_NETWORK, fake_clock.now(), failed)
 
     with store.write() as connection:
         conditions.look_at_exclusion(connection, fake_clock.now() + timedelta(hours=1))

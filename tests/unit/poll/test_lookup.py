@@ -13,10 +13,10 @@ from dashboard.domain.follow_up import Inclusion, InclusionAnswer, InclusionQues
 from dashboard.domain.observation import ExclusionAnswer, Failure
 from dashboard.domain.verdict import Evidence, VerdictKind, conclude
 from dashboard.poll.lookup import LiveQuestion
-from dashboard.store.alerts.outbox import unexpanded
+from dashboard.store.alerts.outbox import pending_expansion
 from dashboard.store.engine.engine import Store
-from dashboard.store.evidence.evidence import evidence
-from dashboard.store.evidence.record_answers import AnswersUnsaved, record_answers
+from dashboard.store.evidence.evidence import read_evidence
+from dashboard.store.evidence.record_answers import AnswersNotSaved, record_lookup
 from dashboard.store.monitoring.upstream_failures import failing
 from dashboard.store.tracking.transactions import TrackRequest, track
 from tests.builders import A_MOMENT, A_NETWORK, ANOTHER_NETWORK, a_hash, a_record, seconds
@@ -37,12 +37,12 @@ def a_question(
 
 def found(store: Store) -> list[Evidence]:
     with store.read() as connection:
-        return evidence(connection, None, a_hash())
+        return read_evidence(connection, None, a_hash())
 
 
 def owed(store: Store) -> int:
     with store.read() as connection:
-        return len(unexpanded(connection, 100))
+        return len(pending_expansion(connection, 100))
 
 
 async def test_every_network_is_asked_and_what_it_said_is_stored(store: Store) -> None:
@@ -91,7 +91,7 @@ async def test_failure_of_one_question_does_not_stand_for_the_network(store: Sto
 async def test_answer_to_one_question_shows_that_the_network_answers(store: Store) -> None:
     failed = [ExclusionAnswer(a_hash(2), failure=SILENCE)]
     with store.write() as connection:
-        record_answers(connection, A_NETWORK, A_MOMENT, failed)
+        record_lookup(connection, A_NETWORK, A_MOMENT, failed)
 
     await a_question(store, ScriptedExclusion(), ScriptedExclusion()).ask(
         [a_hash()], A_NETWORK, AMPLE
@@ -169,7 +169,7 @@ async def test_answers_are_handed_on_where_the_store_keeps_nothing(store: Store)
     flaky_store.fail_after(0)
     question = LiveQuestion(flaky_store, {A_NETWORK: upstream}, lambda: A_MOMENT, uuid4)
 
-    with pytest.raises(AnswersUnsaved, match="full") as raised:
+    with pytest.raises(AnswersNotSaved, match="full") as raised:
         await question.ask([a_hash(), a_hash(2)], None, AMPLE)
 
     [unsaved] = raised.value.unsaved

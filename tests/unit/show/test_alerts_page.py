@@ -14,8 +14,8 @@ from dashboard.domain.grounds import SilenceGrounds
 from dashboard.show.queries.page_queries import Desk
 from dashboard.show.views.alerts import answer
 from dashboard.store.access.audit_log import AuditFilter, audit_entries
-from dashboard.store.alerts.alert_status import PostStanding, post_standing
-from dashboard.store.alerts.conditions import change, turn
+from dashboard.store.alerts.alert_status import NotificationCounts, notification_counts
+from dashboard.store.alerts.conditions import record_transition, set_turning_since
 from dashboard.store.engine.engine import Store, open_store
 from dashboard.store.maintenance.migrate import migrate
 from tests.browser.seeded_notifications import OPS, seed_post
@@ -62,7 +62,9 @@ def test_page_names_what_lasts_on_networks(desk: Desk) -> None:
 
 def test_incident_about_to_end_says_so_alike_on_every_page(desk: Desk, store: Store) -> None:
     with store.write() as writing:
-        turn(writing, Subject(SubjectKind.BUSYNESS, SIMULATED.network_id), NOW - 3 * MINUTE)
+        set_turning_since(
+            writing, Subject(SubjectKind.BUSYNESS, SIMULATED.network_id), NOW - 3 * MINUTE
+        )
 
     pages = {page: words_of(visit(page, desk)) for page in ("overview", "fees", "alerts", "health")}
 
@@ -75,7 +77,7 @@ def test_silence_begins_for_alerts_when_health_says_it_began(desk: Desk, store: 
     subject = Subject(SubjectKind.EXCLUSION_API, SILENT.network_id)
     opened = Transition(an_id(90), subject, None, State.SILENT, NOW - 4 * MINUTE, grounds)
     with store.write() as writing:
-        assert change(writing, opened, None)
+        assert record_transition(writing, opened, None)
 
     words = words_of(visit("alerts", desk))
 
@@ -137,12 +139,14 @@ def test_page_before_the_first_letter_says_when_one_goes_out(empty_store: Store)
 @pytest.mark.parametrize(
     ("standing", "said"),
     [
-        (PostStanding(0, None, 3, NOW, 0), "No mail waits; the last was sent 12 s ago."),
-        (PostStanding(2, NOW, 0, None, 0), "2 mails wait."),
-        (PostStanding(0, None, 9, NOW, 2), "2 mails were given up."),
+        (NotificationCounts(0, None, 3, NOW, 0), "No mail waits; the last was sent 12 s ago."),
+        (NotificationCounts(2, NOW, 0, None, 0), "2 mails wait."),
+        (NotificationCounts(0, None, 9, NOW, 2), "2 mails were given up."),
     ],
 )
-def test_answer_names_what_keeps_letters_from_going(standing: PostStanding, said: str) -> None:
+def test_answer_names_what_keeps_letters_from_going(
+    standing: NotificationCounts, said: str
+) -> None:
     assert answer(standing, NOW + timedelta(seconds=12)) == said
 
 
@@ -156,7 +160,7 @@ def test_letters_that_were_given_up_can_be_sent_again(desk: Desk, store: Store) 
     assert choice.options[1].startswith(f"rejected {tx_hash(4)}")
     assert "1 mail waits again." in words
     with store.read() as connection:
-        assert post_standing(connection, NOW - timedelta(days=30)).dead == 0
+        assert notification_counts(connection, NOW - timedelta(days=30)).dead == 0
         [act] = audit_entries(connection, AuditFilter(Action.RESEND))
     assert (act.actor, act.details) == ("pages", {"notices": 1})
 

@@ -21,7 +21,7 @@ from dashboard.show.queries.page_queries import Desk
 from dashboard.show.queries.transaction_summary import Finding
 from dashboard.store.engine.engine import Store
 from dashboard.store.evidence.save_rejections import save_polled
-from dashboard.store.tracking.follow_ups import keep_inclusion_answers
+from dashboard.store.tracking.follow_ups import record_inclusion_answers
 from tests.browser.seeded_store import SILENT, SIMULATED, seed, tx_hash
 from tests.builders import a_record
 
@@ -53,7 +53,7 @@ def tell(
     with store.write() as connection:
         for ago in (3, 1):
             at = NOW - ago * MINUTE
-            keep_inclusion_answers(connection, SIMULATED.network_id, at, [(question, answer)])
+            record_inclusion_answers(connection, SIMULATED.network_id, at, [(question, answer)])
 
 
 def finding_of(desk: Desk, tx: TxHash) -> Finding:

@@ -30,9 +30,9 @@ from dashboard.show.queries.health import (
 )
 from dashboard.show.queries.page_queries import Desk
 from dashboard.show.text import size
-from dashboard.store.alerts.alert_status import PostStanding
-from dashboard.store.alerts.conditions import change
-from dashboard.store.alerts.outbox import bury, defer, expand, unexpanded
+from dashboard.store.alerts.alert_status import NotificationCounts
+from dashboard.store.alerts.conditions import record_transition
+from dashboard.store.alerts.outbox import expand, mark_dead, pending_expansion, reschedule
 from dashboard.store.engine.engine import Store
 from dashboard.store.engine.leases import Holder, acquire
 from dashboard.store.health import MailState, StoreState
@@ -46,7 +46,7 @@ from tests.unit.show.page_runs import UnreadableStore, visit, words_of
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)
 OPERATOR = Recipient("mail", "ops@example.org")
-NO_MAIL = MailState(PostStanding(0, None, 0, None, 0))
+NO_MAIL = MailState(NotificationCounts(0, None, 0, None, 0))
 A_STORE = StoreState(4096, "0001", 0, 0)
 A_HOLDER = {"worker": Holder("host/1/x", 1)}
 DUE = Question(Operation.SUGGESTED_GAS_FEES, NOW, MINUTE)
@@ -73,13 +73,13 @@ def owe(store: Store, *, dead: bool) -> None:
     """Owe a mail since ten minutes ago that the server did not take."""
     with store.write() as connection:
         token = acquire(connection, "worker", "host-1/77/abc", MINUTE) or 0
-        change(connection, a_transition(at=NOW - 10 * MINUTE), None)
-        expand(connection, unexpanded(connection, 1)[0], [OPERATOR], NOW - 10 * MINUTE)
+        record_transition(connection, a_transition(at=NOW - 10 * MINUTE), None)
+        expand(connection, pending_expansion(connection, 1)[0], [OPERATOR], NOW - 10 * MINUTE)
         (notice,) = claim_for_all(connection, token, NOW - MINUTE, 1)
         if dead:
-            bury(connection, notice, f"550 {HOSTILE}", NOW)
+            mark_dead(connection, notice, f"550 {HOSTILE}", NOW)
         else:
-            defer(connection, notice, "451 later", NOW + MINUTE)
+            reschedule(connection, notice, "451 later", NOW + MINUTE)
 
 
 def test_page_says_first_what_needs_a_look(desk: Desk) -> None:
@@ -217,7 +217,7 @@ def test_stale_network_needs_a_look() -> None:
 
 
 def test_mail_that_was_just_owed_needs_no_look() -> None:
-    mail = MailState(PostStanding(3, NOW - MINUTE, 0, None, 0))
+    mail = MailState(NotificationCounts(3, NOW - MINUTE, 0, None, 0))
 
     assert needs_of(Health([], A_HOLDER, mail, A_STORE), NOW) == []
 

@@ -14,7 +14,7 @@ from dashboard.domain.store_size import KindSize, StoreKind, StoreSize
 from dashboard.show.parts.health_cards import growth, store_part, until_full, worker_part
 from dashboard.show.queries.health import NOT_RENEWED, Health, needs_of
 from dashboard.show.queries.page_queries import Desk
-from dashboard.store.alerts.alert_status import PostStanding
+from dashboard.store.alerts.alert_status import NotificationCounts
 from dashboard.store.engine.engine import Store
 from dashboard.store.engine.leases import Holder
 from dashboard.store.health import MailState, StoreState
@@ -66,7 +66,7 @@ def test_disk_that_is_full_soon_needs_a_look(free: int, is_short: bool) -> None:
     kinds = (KindSize(StoreKind.FEES, 1, 500, growth=10.0),)
     measured = StoreSize(NOW, kinds, free_on_disk=free * 10)
     state = StoreState(4096, "0001", 0, 0, measured)
-    mail = MailState(PostStanding(0, None, 0, None, 0))
+    mail = MailState(NotificationCounts(0, None, 0, None, 0))
     health = Health((), {"worker": Holder("host/1/x", 1)}, mail, state)
 
     said = [f"the disk of the store is full in {free} days"] if is_short else []
@@ -90,7 +90,10 @@ def test_clock_that_leapt_ahead_needs_a_look_and_says_what_follows() -> None:
     leap = ClockLeap(NOW - 3650 * DAY, NOW)
     state = StoreState(4096, "0001", 0, 0, clock_leap=leap)
     health = Health(
-        (), {"worker": Holder("host/1/x", 1)}, MailState(PostStanding(0, None, 0, None, 0)), state
+        (),
+        {"worker": Holder("host/1/x", 1)},
+        MailState(NotificationCounts(0, None, 0, None, 0)),
+        state,
     )
 
     said = "the clock went ahead by 3650 days, so nothing more is forgotten for now"
@@ -119,7 +122,9 @@ def test_lease_that_ran_out_proves_nothing_while_space_is_low(
     free: int | None, said: list[str]
 ) -> None:
     state = StoreState(4096, "0001", 0, 0, free_on_disk=free)
-    health = Health((), {}, MailState(PostStanding(0, None, 0, None, 0)), state, low_space=200)
+    health = Health(
+        (), {}, MailState(NotificationCounts(0, None, 0, None, 0)), state, low_space=200
+    )
 
     assert needs_of(health, NOW) == said
     part = worker_part(health.holders, is_space_low=health.is_space_low)

@@ -15,7 +15,7 @@ from dashboard.errors import StoreUnavailable
 from dashboard.show.queries import page_queries
 from dashboard.show.queries.page_queries import Desk
 from dashboard.store.engine.engine import Store
-from dashboard.store.evidence.record_answers import AnswersUnsaved, Unsaved
+from dashboard.store.evidence.record_answers import AnswersNotSaved, UnsavedAnswers
 from tests.browser.seeded_store import SIMULATED, seed, tx_hash
 from tests.builders import a_hash, a_record
 from tests.unit.show.page_runs import open_page, words_of
@@ -87,7 +87,7 @@ def test_lookup_shows_what_was_answered_and_could_not_be_stored(store: Store) ->
 
     def look_up(hashes: tuple[TxHash, ...], _: NetworkId | None) -> None:
         assert hashes == (*rejected, unreported)
-        raise AnswersUnsaved([Unsaved(SIMULATED.network_id, NOW, told, full)])
+        raise AnswersNotSaved([UnsavedAnswers(SIMULATED.network_id, NOW, told, full)])
 
     desk = Desk(store, (SIMULATED,), look_up, lambda: NOW)
     page = open_page(desk, *map(str, (*rejected, unreported)))

@@ -12,7 +12,7 @@ from streamlit.testing.v1 import AppTest
 from dashboard.show.queries.page_queries import Desk
 from dashboard.store.engine.engine import Store, open_store
 from dashboard.store.maintenance.migrate import migrate
-from dashboard.store.tracking.transactions import Remarks, TrackRequest, track, tracked
+from dashboard.store.tracking.transactions import Remarks, TrackRequest, newest_tracked, track
 from tests.browser.seeded_store import HOSTILE, SILENT, SIMULATED, seed, tx_hash
 from tests.builders import a_hash, an_address
 from tests.unit.show.page_runs import visit, words_of
@@ -93,7 +93,7 @@ def test_paste_takes_label_and_time_for_all(store: Store, desk: Desk) -> None:
     give(page, f"{tx_hash(51)} {tx_hash(52)}")
 
     with store.read() as connection:
-        labels = {each.tx_hash: each.label for each in tracked(connection, 10)}
+        labels = {each.tx_hash: each.label for each in newest_tracked(connection, 10)}
     assert labels[tx_hash(51)] == labels[tx_hash(52)] == "Case 9"
 
 
@@ -105,7 +105,7 @@ def test_chosen_network_is_the_only_one_watched(store: Store, desk: Desk) -> Non
     give(visit("tracked", desk, network="Devnet"), str(tx_hash(53)))
 
     with store.read() as connection:
-        newest = tracked(connection, 10)
+        newest = newest_tracked(connection, 10)
     (entry,) = [each for each in newest if each.tx_hash == tx_hash(53)]
     assert entry.network_ids == (SIMULATED.network_id,)
 

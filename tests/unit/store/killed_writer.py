@@ -13,10 +13,10 @@ from collections.abc import Callable
 from itertools import count
 
 from dashboard.domain.observation import ExclusionAnswer
-from dashboard.store.alerts.conditions import change
+from dashboard.store.alerts.conditions import record_transition
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import open_store
-from dashboard.store.evidence.record_answers import record_answers
+from dashboard.store.evidence.record_answers import record_lookup
 from dashboard.store.evidence.save_rejections import save_polled
 from tests.builders import A_MOMENT, A_NETWORK, a_hash, a_record, a_transition
 
@@ -28,9 +28,9 @@ def steps_of(number: int) -> tuple[Callable[[Connection], object], ...]:
     answer = ExclusionAnswer(a_hash(number), a_record(tx_hash=a_hash(number)))
     record = a_record(tx_hash=a_hash(number))
     return (
-        lambda connection: record_answers(connection, A_NETWORK, A_MOMENT, [answer]),
+        lambda connection: record_lookup(connection, A_NETWORK, A_MOMENT, [answer]),
         lambda connection: save_polled(connection, A_NETWORK, record, A_MOMENT),
-        lambda connection: change(connection, a_transition(number), None),
+        lambda connection: record_transition(connection, a_transition(number), None),
     )
 
 

@@ -13,9 +13,9 @@ from dashboard.domain.notification import Recipient
 from dashboard.domain.observation import GasObservation
 from dashboard.domain.quantity import Wei
 from dashboard.domain.retention import Before
-from dashboard.store.alerts.conditions import change
-from dashboard.store.alerts.notification_rows import notice_id_of
-from dashboard.store.alerts.outbox import expand, mark_sent, unexpanded
+from dashboard.store.alerts.conditions import record_transition
+from dashboard.store.alerts.notification_rows import notification_id_of
+from dashboard.store.alerts.outbox import expand, mark_sent, pending_expansion
 from dashboard.store.engine.batching import LONGEST_STEP, Pace
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store
@@ -70,16 +70,16 @@ def reject(store: Store, number: int, at: datetime, *, is_told: bool = True) -> 
         save_report(connection, a_report(tx_hash=a_hash(number)), A_NETWORK, at)
         [stored] = versions(connection, a_hash(number))
         transition = a_transition(number, at=at)
-        change(connection, transition, stored.rejection_id)
+        record_transition(connection, transition, stored.rejection_id)
         hand_over(connection, at, is_told=is_told)
     return stored.rejection_id
 
 
 def hand_over(connection: Connection, at: datetime, *, is_told: bool = True) -> None:
     """Make notices of what is in the outbox, and mark them as sent if they are told."""
-    for entry in unexpanded(connection, 100):
+    for entry in pending_expansion(connection, 100):
         expand(connection, entry, [OPERATOR], at)
-        notice_id = notice_id_of(entry.transition.transition_id, OPERATOR)
+        notice_id = notification_id_of(entry.transition.transition_id, OPERATOR)
         if is_told:
             mark_sent(connection, notice_id, "250", at)
 

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Final
 
-from dashboard.domain.notification import Notice, Recipient
-from dashboard.store.alerts.conditions import change
-from dashboard.store.alerts.outbox import expand, unexpanded
+from dashboard.domain.notification import Notification, Recipient
+from dashboard.store.alerts.conditions import record_transition
+from dashboard.store.alerts.outbox import expand, pending_expansion
 from dashboard.store.engine.engine import Store
 from dashboard.store.engine.leases import acquire
 from dashboard.store.evidence.save_rejections import save_polled
@@ -25,14 +25,14 @@ def reject(store: Store, count: int = 1) -> None:
         for number in range(1, count + 1):
             record = a_record(tx_hash=a_hash(number))
             rejection_id = save_polled(connection, A_NETWORK, record, A_MOMENT)
-            change(connection, a_transition(number), rejection_id)
+            record_transition(connection, a_transition(number), rejection_id)
 
 
 def owe(store: Store, count: int = 1, recipients: Sequence[Recipient] = (OPS,)) -> None:
     """Owe notices because of that many rejections."""
     reject(store, count)
     with store.write() as connection:
-        for entry in unexpanded(connection, count):
+        for entry in pending_expansion(connection, count):
             expand(connection, entry, recipients, A_MOMENT)
 
 
@@ -44,7 +44,9 @@ def take_lease(store: Store, name: str = "worker", who: str = "us") -> int:
     return token
 
 
-def claim_due(store: Store, token: int, now: datetime = A_MOMENT, limit: int = 10) -> list[Notice]:
+def claim_due(
+    store: Store, token: int, now: datetime = A_MOMENT, limit: int = 10
+) -> list[Notification]:
     """Claim so much for everybody, and commit, as one must before sending."""
     with store.write() as connection:
         return claim_for_all(connection, token, now, limit)

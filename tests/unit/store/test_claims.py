@@ -6,15 +6,15 @@ from collections.abc import Sequence
 
 from dashboard.domain.condition import State, Transition
 from dashboard.domain.notification import Recipient
-from dashboard.store.alerts.conditions import change
+from dashboard.store.alerts.conditions import record_transition
 from dashboard.store.alerts.outbox import (
-    Wanted,
+    ClaimRequest,
     claim,
-    defer,
     expand,
-    free,
     mark_sent,
-    unexpanded,
+    pending_expansion,
+    release_claims,
+    reschedule,
 )
 from dashboard.store.engine.engine import Store
 from dashboard.store.engine.leases import release
@@ -89,7 +89,7 @@ def test_deferred_notice_can_be_claimed_again_at_once(store: Store) -> None:
     token = take_lease(store)
     (notice,) = claim_due(store, token)
     with store.write() as connection:
-        assert defer(connection, notice, "451 later", A_MOMENT + seconds(30))
+        assert reschedule(connection, notice, "451 later", A_MOMENT + seconds(30))
 
     (again,) = claim_due(store, token)
     assert (again.attempts, again.outcome, again.notice_id) == (1, "451 later", notice.notice_id)
@@ -100,7 +100,7 @@ def test_notice_that_is_freed_was_not_tried(store: Store) -> None:
     token = take_lease(store)
     claim_due(store, token)
     with store.write() as connection:
-        free(connection, token, OPS)
+        release_claims(connection, token, OPS)
 
     (again,) = claim_due(store, token)
     assert (again.recipient, again.attempts, again.outcome) == (OPS, 0, "")
@@ -111,8 +111,8 @@ def test_notices_that_rest_are_left_out(store: Store) -> None:
     token = take_lease(store)
     resting, *others = claim_due(store, token)
     with store.write() as connection:
-        free(connection, token, OPS)
-        found = claim(connection, token, [Wanted(OPS, 10, [resting.notice_id])], A_MOMENT)
+        release_claims(connection, token, OPS)
+        found = claim(connection, token, [ClaimRequest(OPS, 10, [resting.notice_id])], A_MOMENT)
 
     assert found == others
 
@@ -122,8 +122,8 @@ def test_notice_that_was_tried_less_is_claimed_first(store: Store) -> None:
     token = take_lease(store)
     tried, *others = claim_due(store, token)
     with store.write() as connection:
-        defer(connection, tried, "451", A_MOMENT + seconds(30))
-        free(connection, token, OPS)
+        reschedule(connection, tried, "451", A_MOMENT + seconds(30))
+        release_claims(connection, token, OPS)
 
     assert [each.notice_id for each in claim_due(store, token, limit=2)] == [
         each.notice_id for each in others
@@ -146,7 +146,7 @@ def test_later_event_of_an_incident_waits_until_the_earlier_is_marked(store: Sto
     token = take_lease(store)
     (opening,) = claim_due(store, token)
     with store.write() as connection:
-        defer(connection, opening, "451", A_MOMENT + seconds(30))
+        reschedule(connection, opening, "451", A_MOMENT + seconds(30))
     (again,) = claim_due(store, token)
     with store.write() as connection:
         mark_sent(connection, again.notice_id, "250", A_MOMENT)
@@ -168,6 +168,8 @@ def owe_changes(
     with store.write() as connection:
         for nonce, each in enumerate(transitions):
             record = a_record(tx_hash=each.subject.tx_hash, nonce=nonce)
-            assert change(connection, each, save_polled(connection, A_NETWORK, record, A_MOMENT))
-        for entry in unexpanded(connection, 10):
+            assert record_transition(
+                connection, each, save_polled(connection, A_NETWORK, record, A_MOMENT)
+            )
+        for entry in pending_expansion(connection, 10):
             expand(connection, entry, [recipient], A_MOMENT)

@@ -16,19 +16,25 @@ from dashboard.domain.observation import ExclusionAnswer, Failure, FailureKind
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.verdict import Evidence
 from dashboard.store.engine.engine import Store
-from dashboard.store.evidence.evidence import evidence
-from dashboard.store.evidence.record_answers import record_answers, record_asked
+from dashboard.store.evidence.evidence import read_evidence
+from dashboard.store.evidence.record_answers import record_lookup, record_poll
 from dashboard.store.evidence.save_rejections import save_polled
 from dashboard.store.schema import checks, cohorts, tracked_hashes, tracked_labels, watched_cohorts
-from dashboard.store.tracking.cohorts import Cohort, cohorts_of, watches
+from dashboard.store.tracking.cohorts import Cohort, read_cohorts, watched_after
 from dashboard.store.tracking.poll_results import Asked
 from dashboard.store.tracking.search import (
-    Standing,
+    RecordStatus,
     TrackedFilter,
-    how_many_tracked,
+    count_tracked,
     search_tracked,
 )
-from dashboard.store.tracking.transactions import Remarks, TrackRequest, amend, track_all, untrack
+from dashboard.store.tracking.transactions import (
+    Remarks,
+    TrackRequest,
+    edit_tracked,
+    track_all,
+    untrack,
+)
 from tests.builders import A_MOMENT, a_hash, a_record, seconds
 from tests.unit.store.tracking_model import NETWORKS, Model, Wish
 
@@ -88,7 +94,7 @@ class Play:
     def look_up(self, network_id: NetworkId, numbers: Sequence[int], said: Said) -> None:
         answers = [self.answer(each, said) for each in numbers]
         self.touched.update(each.tx_hash for each in answers)
-        record_answers(self.connection, network_id, self.now, answers, is_polled=False)
+        record_lookup(self.connection, network_id, self.now, answers, is_polled=False)
         self.take_in(network_id, answers)
 
     def poll(self, network_id: NetworkId, said: Said) -> None:
@@ -96,8 +102,8 @@ class Play:
         self.keep(said)
 
     def read(self, network_id: NetworkId) -> None:
-        ids = [each.cohort_id for each in watches(self.connection, network_id, 0)]
-        self.read_of = network_id, cohorts_of(self.connection, network_id, ids)
+        ids = [each.cohort_id for each in watched_after(self.connection, network_id, 0)]
+        self.read_of = network_id, read_cohorts(self.connection, network_id, ids)
         self.touched.clear()
 
     def keep(self, said: Said) -> None:
@@ -106,7 +112,7 @@ class Play:
             return
         network_id, read = self.read_of
         asked = [Asked(each, [self.answer_of(it, said) for it in each.hashes]) for each in read]
-        record_asked(self.connection, network_id, self.now, asked)
+        record_poll(self.connection, network_id, self.now, asked)
         for answer in (each for one in asked for each in one.answers):
             is_kept = answer.tx_hash not in self.touched or self.has_answer(network_id, answer)
             self.take_in(network_id, [answer], is_kept=is_kept)
@@ -114,7 +120,7 @@ class Play:
 
     def has_answer(self, network_id: NetworkId, answer: ExclusionAnswer) -> bool:
         """Whether the store holds this very answer of now."""
-        for held in evidence(self.connection, network_id, answer.tx_hash):
+        for held in read_evidence(self.connection, network_id, answer.tx_hash):
             if answer.failure is None:
                 return held.last_answered_at == self.now
             return kind_of(held.failure) is kind_of(answer.failure)
@@ -139,7 +145,7 @@ class Play:
     def amend(self, number: int, years: int | None, label: str) -> None:
         tx_hash, attempted_at = self.hashes[number], self.before(years)
         self.touched.add(tx_hash)
-        done = amend(self.connection, tx_hash, Remarks(attempted_at, label, ""))
+        done = edit_tracked(self.connection, tx_hash, Remarks(attempted_at, label, ""))
         held = self.model.wishes.get(tx_hash)
         assert done == (held is not None)
         if held is not None:
@@ -166,13 +172,13 @@ class Play:
     def check(self) -> None:
         """Compare everything that is told with the model."""
         for tx_hash in self.hashes:
-            told = evidence(self.connection, None, tx_hash)
+            told = read_evidence(self.connection, None, tx_hash)
             assert without_words(told) == without_words(self.model.evidence(tx_hash))
-        for standing in Standing:
+        for standing in RecordStatus:
             wanted = TrackedFilter(standing=standing)
             found = {each.tx_hash for each in search_tracked(self.connection, wanted, 100)}
             assert found == self.model.standing_like(standing)
-            assert how_many_tracked(self.connection, wanted) == len(found)
+            assert count_tracked(self.connection, wanted) == len(found)
         for each in search_tracked(self.connection, TrackedFilter(), 100):
             wish = Wish(frozenset(each.network_ids), each.attempted_at, each.label)
             assert wish == self.model.wishes[each.tx_hash]

@@ -9,7 +9,7 @@ import pytest
 from dashboard.domain.exclusion import QUERYABLE_WINDOW
 from dashboard.store.engine.engine import Store
 from dashboard.store.evidence.save_rejections import save_report
-from dashboard.store.rejections.read import versions, visible
+from dashboard.store.rejections.read import queryable_record, versions
 from tests.builders import A_MOMENT, A_NETWORK, a_hash, a_report, seconds
 
 
@@ -19,12 +19,12 @@ def test_version_dated_ahead_of_our_clock_hides_no_later_one(
 ) -> None:
     with store.write() as connection:
         save_report(connection, a_report(timestamp=A_MOMENT + ahead), A_NETWORK, A_MOMENT)
-        alone = visible(connection, (A_NETWORK,), a_hash(), A_MOMENT)
+        alone = queryable_record(connection, (A_NETWORK,), a_hash(), A_MOMENT)
         later = a_report(reason_message="later", timestamp=A_MOMENT - seconds(60))
         save_report(connection, later, A_NETWORK, A_MOMENT + seconds(60))
 
     with store.read() as connection:
-        shown = visible(connection, (A_NETWORK,), a_hash(), A_MOMENT + seconds(60))
+        shown = queryable_record(connection, (A_NETWORK,), a_hash(), A_MOMENT + seconds(60))
         kept = versions(connection, a_hash())
     assert alone is not None
     assert alone.timestamp == A_MOMENT + ahead
@@ -41,7 +41,9 @@ def test_version_dated_ahead_of_our_clock_is_shown_for_seven_days_from_its_arriv
 
     until = A_MOMENT + QUERYABLE_WINDOW
     with store.read() as connection:
-        shown = [visible(connection, (A_NETWORK,), a_hash(), until + seconds(s)) for s in (0, 1)]
+        shown = [
+            queryable_record(connection, (A_NETWORK,), a_hash(), until + seconds(s)) for s in (0, 1)
+        ]
     assert shown == [ahead.record(), None]
 
 
@@ -52,4 +54,4 @@ def test_clock_that_is_a_few_minutes_ahead_still_ranks_by_its_claim(store: Store
         save_report(connection, a_report(reason_message="other"), A_NETWORK, A_MOMENT)
 
     with store.read() as connection:
-        assert visible(connection, (A_NETWORK,), a_hash(), A_MOMENT) == nearly.record()
+        assert queryable_record(connection, (A_NETWORK,), a_hash(), A_MOMENT) == nearly.record()

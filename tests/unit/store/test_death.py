@@ -11,10 +11,10 @@ from typing import IO
 import pytest
 
 from dashboard.domain.condition import State, Subject
-from dashboard.store.alerts.conditions import condition
-from dashboard.store.alerts.outbox import unexpanded
+from dashboard.store.alerts.conditions import current_state
+from dashboard.store.alerts.outbox import pending_expansion
 from dashboard.store.engine.engine import open_store
-from dashboard.store.evidence.evidence import evidence
+from dashboard.store.evidence.evidence import read_evidence
 from dashboard.store.tracking.transactions import TrackRequest, track
 from tests.builders import A_MOMENT, A_NETWORK, a_hash, seconds
 from tests.unit.store.killed_writer import ACKNOWLEDGED_FIRST
@@ -37,12 +37,12 @@ def numbers_found(url: str) -> list[int]:
     with open_store(url, patience=seconds(1)) as store, store.read() as connection:
         stored = [
             int.from_bytes(entry.transition.subject.tx_hash or b"", "big")
-            for entry in unexpanded(connection, 10**6)
+            for entry in pending_expansion(connection, 10**6)
         ]
         for number in [*stored, max(stored, default=0) + 1]:
             is_whole = number in stored
-            known = evidence(connection, A_NETWORK, a_hash(number))
-            held = condition(connection, Subject.transaction(A_NETWORK, a_hash(number)))
+            known = read_evidence(connection, A_NETWORK, a_hash(number))
+            held = current_state(connection, Subject.transaction(A_NETWORK, a_hash(number)))
             assert [len(each.records) for each in known] == [1] * is_whole
             assert held is (State.REJECTED if is_whole else None)
     return stored

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dashboard.domain.notification import DeliveryResult, Recipient
 from dashboard.domain.observation import ExclusionAnswer, Failure, FailureKind
-from dashboard.store.alerts.conditions import change
-from dashboard.store.alerts.outbox import defer, expand, unexpanded
+from dashboard.store.alerts.conditions import record_transition
+from dashboard.store.alerts.outbox import expand, pending_expansion, reschedule
 from dashboard.store.engine.engine import Store
 from dashboard.store.engine.leases import Holder, acquire, holders
-from dashboard.store.evidence.record_answers import record_answers
+from dashboard.store.evidence.record_answers import record_lookup
 from dashboard.store.health import (
     exclusion_answered_at,
     mail_state,
@@ -27,7 +27,7 @@ OPERATOR = Recipient("mail", "ops@example.org")
 
 def test_change_that_nobody_was_told_of_is_counted(store: Store) -> None:
     with store.write() as connection:
-        change(connection, a_transition(), None)
+        record_transition(connection, a_transition(), None)
 
     with store.read() as connection:
         state = mail_state(connection)
@@ -37,10 +37,10 @@ def test_change_that_nobody_was_told_of_is_counted(store: Store) -> None:
 def test_last_attempt_is_told_with_the_word_of_the_server(store: Store) -> None:
     with store.write() as connection:
         token = acquire(connection, "worker", "a", seconds(60)) or 0
-        change(connection, a_transition(), None)
-        expand(connection, unexpanded(connection, 1)[0], [OPERATOR], A_MOMENT)
+        record_transition(connection, a_transition(), None)
+        expand(connection, pending_expansion(connection, 1)[0], [OPERATOR], A_MOMENT)
         (notice,) = claim_for_all(connection, token, A_MOMENT, 1)
-        defer(connection, notice, "451 come back later", A_MOMENT + seconds(60))
+        reschedule(connection, notice, "451 come back later", A_MOMENT + seconds(60))
 
     with store.read() as connection:
         state = mail_state(connection)
@@ -63,9 +63,9 @@ def test_store_tells_its_size_schema_and_contents(store: Store) -> None:
 def test_network_answers_when_it_last_did_not_when_it_was_last_asked(store: Store) -> None:
     with store.write() as connection:
         answers = [ExclusionAnswer(a_hash(1))]
-        record_answers(connection, A_NETWORK, A_MOMENT, answers)
+        record_lookup(connection, A_NETWORK, A_MOMENT, answers)
         failed = [ExclusionAnswer(a_hash(2), failure=SILENCE)]
-        record_answers(connection, A_NETWORK, A_MOMENT + seconds(9), failed)
+        record_lookup(connection, A_NETWORK, A_MOMENT + seconds(9), failed)
 
     with store.read() as connection:
         assert exclusion_answered_at(connection, A_NETWORK) == A_MOMENT

@@ -8,11 +8,15 @@ import pytest
 
 from dashboard.domain.condition import Condition, Incident, State, Subject, SubjectKind
 from dashboard.domain.grounds import AgeGrounds, FeeGrounds, Grounds, Signal, SilenceGrounds
-from dashboard.domain.notification import Notice
+from dashboard.domain.notification import Notification
 from dashboard.domain.observation import Operation
 from dashboard.domain.quantity import Wei
-from dashboard.store.alerts.conditions import change, held, turn
-from dashboard.store.alerts.outbox import expand, recent_notices, unexpanded
+from dashboard.store.alerts.conditions import (
+    current_condition,
+    record_transition,
+    set_turning_since,
+)
+from dashboard.store.alerts.outbox import expand, pending_expansion, recent_notifications
 from dashboard.store.engine.engine import Store
 from dashboard.store.evidence.save_rejections import save_polled
 from tests.builders import A_MOMENT, A_NETWORK, a_record, a_transition, an_id, seconds
@@ -22,17 +26,17 @@ NETWORK = Subject(SubjectKind.BUSYNESS, A_NETWORK)
 LATER = A_MOMENT + seconds(60)
 
 
-def go_through(store: Store, *states: State) -> list[Notice]:
+def go_through(store: Store, *states: State) -> list[Notification]:
     """Lead the network's condition through these states; return what OPS and DEV are owed."""
     befores = [None, *states]
     with store.write() as connection:
         for number, (before, after) in enumerate(zip(befores, states, strict=False), start=1):
             at = A_MOMENT + seconds(60 * number)
             transition = a_transition(number, subject=NETWORK, before=before, after=after, at=at)
-            assert change(connection, transition, None)
-        for entry in unexpanded(connection, 100):
+            assert record_transition(connection, transition, None)
+        for entry in pending_expansion(connection, 100):
             expand(connection, entry, [OPS, DEV], entry.transition.at)
-        return recent_notices(connection, 100)[::-1]
+        return recent_notifications(connection, 100)[::-1]
 
 
 @pytest.mark.parametrize(
@@ -47,8 +51,8 @@ def go_through(store: Store, *states: State) -> list[Notice]:
 def test_grounds_of_a_transition_are_kept_exactly(store: Store, grounds: Grounds | None) -> None:
     transition = a_transition(subject=NETWORK, after=State.BUSY, grounds=grounds)
     with store.write() as connection:
-        change(connection, transition, None)
-        (entry,) = unexpanded(connection, 10)
+        record_transition(connection, transition, None)
+        (entry,) = pending_expansion(connection, 10)
 
     assert entry.transition == transition
 
@@ -84,12 +88,12 @@ def test_new_version_of_a_rejection_belongs_to_its_incident(store: Store) -> Non
     with store.write() as connection:
         first = save_polled(connection, A_NETWORK, a_record(), A_MOMENT)
         second = save_polled(connection, A_NETWORK, a_record(nonce=6), LATER)
-        change(connection, a_transition(), first)
+        record_transition(connection, a_transition(), first)
         again = a_transition(transition_id=an_id(2), before=State.REJECTED, at=LATER)
-        change(connection, again, second)
-        for entry in unexpanded(connection, 10):
+        record_transition(connection, again, second)
+        for entry in pending_expansion(connection, 10):
             expand(connection, entry, [OPS], entry.transition.at)
-        changed, opening = recent_notices(connection, 10)
+        changed, opening = recent_notifications(connection, 10)
 
     assert changed.incident == opening.incident == Incident(an_id(1), A_MOMENT)
     assert changed.in_reply_to == opening.message_id
@@ -98,9 +102,11 @@ def test_new_version_of_a_rejection_belongs_to_its_incident(store: Store) -> Non
 def test_version_that_was_told_before_another_is_not_told_again(store: Store) -> None:
     with store.write() as connection:
         versions = [save_polled(connection, A_NETWORK, a_record(nonce=n), LATER) for n in (5, 6)]
-        change(connection, a_transition(), versions[0])
+        record_transition(connection, a_transition(), versions[0])
         told = [
-            change(connection, a_transition(transition_id=an_id(n), before=State.REJECTED), version)
+            record_transition(
+                connection, a_transition(transition_id=an_id(n), before=State.REJECTED), version
+            )
             for n, version in enumerate([versions[1], versions[0], versions[1]], start=2)
         ]
 
@@ -109,12 +115,12 @@ def test_version_that_was_told_before_another_is_not_told_again(store: Store) ->
 
 def test_turning_point_is_kept_until_the_condition_changes(store: Store) -> None:
     with store.write() as connection:
-        change(connection, a_transition(1, subject=NETWORK, after=State.CALM), None)
-        turn(connection, NETWORK, LATER)
-        turning = held(connection, NETWORK)
+        record_transition(connection, a_transition(1, subject=NETWORK, after=State.CALM), None)
+        set_turning_since(connection, NETWORK, LATER)
+        turning = current_condition(connection, NETWORK)
         busy = a_transition(2, subject=NETWORK, before=State.CALM, after=State.BUSY, at=LATER)
-        change(connection, busy, None)
-        turned = held(connection, NETWORK)
+        record_transition(connection, busy, None)
+        turned = current_condition(connection, NETWORK)
 
     assert turning == Condition(State.CALM, A_MOMENT, LATER)
     assert turned == Condition(State.BUSY, LATER)

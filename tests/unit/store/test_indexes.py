@@ -19,18 +19,24 @@ from dashboard.domain.fee_rollup import FeeSeries
 from dashboard.domain.observation import ExclusionAnswer, Operation
 from dashboard.domain.rejection_filter import HashRange, RejectionFilter
 from dashboard.store.access.api_keys import find_key, keys_version
-from dashboard.store.alerts.alert_status import open_incidents, post_standing
-from dashboard.store.alerts.conditions import condition, held
+from dashboard.store.alerts.alert_status import notification_counts, open_incidents
+from dashboard.store.alerts.conditions import current_condition, current_state
 from dashboard.store.alerts.notification_search import (
-    NoticeFilter,
-    how_many_notices,
-    search_notices,
+    NotificationFilter,
+    count_notifications,
+    search_notifications,
 )
-from dashboard.store.alerts.outbox import Wanted, claim, deliveries_of, recent_notices, unexpanded
+from dashboard.store.alerts.outbox import (
+    ClaimRequest,
+    claim,
+    deliveries_of,
+    pending_expansion,
+    recent_notifications,
+)
 from dashboard.store.engine.engine import Store
 from dashboard.store.engine.leases import holder
-from dashboard.store.evidence.evidence import evidence
-from dashboard.store.evidence.record_answers import record_answers
+from dashboard.store.evidence.evidence import read_evidence
+from dashboard.store.evidence.record_answers import record_lookup
 from dashboard.store.fees.recent_fees import RollingFees
 from dashboard.store.fees.series import (
     ChartRange,
@@ -48,34 +54,40 @@ from dashboard.store.monitoring.coverage import covered, gaps, watched_from
 from dashboard.store.monitoring.credits import spent_since
 from dashboard.store.monitoring.upstream_failures import answered_at, failing
 from dashboard.store.observations import base_fees, latest_gas, medium_priority_fees
-from dashboard.store.rejections.archive import Page, every_arrival, last_place, page, versions_of
+from dashboard.store.rejections.archive import (
+    PageRequest,
+    all_arrivals,
+    archive_page,
+    archived_versions,
+    last_rejection_id,
+)
 from dashboard.store.rejections.counts import (
     Grouping,
-    arrivals,
-    causes,
     count_by,
-    how_many,
+    count_by_stage,
+    count_causes,
+    count_rejections,
     rank_senders,
 )
 from dashboard.store.rejections.filter import hashes_labelled
-from dashboard.store.rejections.read import newest, versions, visible
+from dashboard.store.rejections.read import newest, queryable_record, versions
 from dashboard.store.rejections.save import watched_among
 from dashboard.store.rejections.search import first_arrival, search
 from dashboard.store.rejections.unparsed_reasons import unparsed_reasons
-from dashboard.store.tracking.cohorts import cohorts_of, watches
+from dashboard.store.tracking.cohorts import read_cohorts, watched_after
 from dashboard.store.tracking.follow_ups import follow_ups_of, inclusion_questions, open_follow_ups
 from dashboard.store.tracking.search import (
-    Standing,
+    RecordStatus,
     TrackedFilter,
-    how_many_tracked,
+    count_tracked,
     search_tracked,
 )
 from dashboard.store.tracking.transactions import (
     TrackRequest,
     is_tracked,
+    newest_tracked,
     track,
     track_all,
-    tracked,
 )
 from tests.builders import (
     A_MOMENT,
@@ -133,20 +145,20 @@ SORT = re.compile(r"USE TEMP B-TREE FOR ORDER BY|(?<!Incremental )\bSort  \(")
 Read = Callable[[Connection], object]
 
 READS: dict[str, Read] = {
-    "visible": lambda it: visible(it, (A_NETWORK, A_NETWORK), a_hash(), A_MOMENT),
+    "visible": lambda it: queryable_record(it, (A_NETWORK, A_NETWORK), a_hash(), A_MOMENT),
     "versions": lambda it: versions(it, a_hash()),
     "newest": lambda it: newest(it, 5),
     "newest of a network": lambda it: newest(it, 5, A_NETWORK),
-    "evidence": lambda it: evidence(it, None, a_hash()),
+    "evidence": lambda it: read_evidence(it, None, a_hash()),
     "is_tracked": lambda it: is_tracked(it, a_hash()),
-    "tracked": lambda it: tracked(it, 5),
-    "watches": lambda it: watches(it, A_NETWORK, 0),
-    "cohorts_of": lambda it: cohorts_of(it, A_NETWORK, [1, 2]),
+    "tracked": lambda it: newest_tracked(it, 5),
+    "watches": lambda it: watched_after(it, A_NETWORK, 0),
+    "cohorts_of": lambda it: read_cohorts(it, A_NETWORK, [1, 2]),
     "watched_among": lambda it: watched_among(it, [(a_hash(), A_NETWORK)]),
     "hashes_labelled": lambda it: it.scalars(hashes_labelled("Case 17")).all(),
     "exclusion_answered_at": lambda it: exclusion_answered_at(it, A_NETWORK),
-    "condition": lambda it: condition(it, Subject.transaction(A_NETWORK, a_hash())),
-    "held": lambda it: held(it, Subject(SubjectKind.BUSYNESS, A_NETWORK)),
+    "condition": lambda it: current_state(it, Subject.transaction(A_NETWORK, a_hash())),
+    "held": lambda it: current_condition(it, Subject(SubjectKind.BUSYNESS, A_NETWORK)),
     "fees_answered_at": lambda it: fees_answered_at(it, A_NETWORK, A_MOMENT),
     "percentile_answered_by_api_at": lambda it: percentile_answered_by_api_at(
         it, A_NETWORK, A_MOMENT
@@ -169,8 +181,8 @@ READS: dict[str, Read] = {
     "open_follow_ups": lambda it: open_follow_ups(it, A_NETWORK, 0),
     "inclusion_questions": lambda it: inclusion_questions(it, A_NETWORK, [a_hash()]),
     "unparsed_reasons": lambda it: unparsed_reasons(it, 5),
-    "unexpanded": lambda it: unexpanded(it, 5),
-    "recent_notices": lambda it: recent_notices(it, 5),
+    "unexpanded": lambda it: pending_expansion(it, 5),
+    "recent_notices": lambda it: recent_notifications(it, 5),
     "deliveries_of": lambda it: deliveries_of(it, an_id()),
     "search": lambda it: search(it, RejectionFilter(since=A_MOMENT), 5),
     "search of a module": lambda it: search(it, RejectionFilter(module="HUB", since=A_MOMENT), 5),
@@ -189,32 +201,40 @@ READS: dict[str, Read] = {
     "spent_since": lambda it: spent_since(it, A_MOMENT),
     "answered_at": lambda it: answered_at(it, A_NETWORK, Operation.EXCLUSION_STATUS),
     "search of a network": lambda it: search(it, RejectionFilter(A_NETWORK, since=A_MOMENT), 5),
-    "page": lambda it: page(it, RejectionFilter(since=A_MOMENT), SEEN, Page(5)),
-    "page of a sender": lambda it: page(it, RejectionFilter(sender=an_address()), SEEN, Page(5)),
-    "page of a module": lambda it: page(it, RejectionFilter(module="HUB"), SEEN, Page(5)),
-    "page of no module": lambda it: page(it, RejectionFilter(module=""), SEEN, Page(5)),
-    "every_arrival": lambda it: every_arrival(it, 5, 5),
-    "versions_of": lambda it: versions_of(it, a_hash(), SEEN, 5),
-    "last_place": last_place,
+    "page": lambda it: archive_page(it, RejectionFilter(since=A_MOMENT), SEEN, PageRequest(5)),
+    "page of a sender": lambda it: archive_page(
+        it, RejectionFilter(sender=an_address()), SEEN, PageRequest(5)
+    ),
+    "page of a module": lambda it: archive_page(
+        it, RejectionFilter(module="HUB"), SEEN, PageRequest(5)
+    ),
+    "page of no module": lambda it: archive_page(
+        it, RejectionFilter(module=""), SEEN, PageRequest(5)
+    ),
+    "every_arrival": lambda it: all_arrivals(it, 5, 5),
+    "versions_of": lambda it: archived_versions(it, a_hash(), SEEN, 5),
+    "last_place": last_rejection_id,
     "count_by sender": lambda it: count_by(it, Grouping.SENDER, RejectionFilter(), SEEN, 5),
     "count_by module": lambda it: count_by(it, Grouping.MODULE, RejectionFilter(), SEEN, 5),
     "count_by day": lambda it: count_by(it, Grouping.DAY, RejectionFilter(), SEEN, 5),
-    "how_many": lambda it: how_many(it, RejectionFilter(since=A_MOMENT)),
-    "arrivals": lambda it: arrivals(it, RejectionFilter(since=A_MOMENT), seconds(3600)),
-    "causes": lambda it: causes(it, RejectionFilter(since=A_MOMENT)),
-    "search_tracked": lambda it: search_tracked(it, TrackedFilter(standing=Standing.UNANSWERED), 5),
-    "search_tracked by words": lambda it: search_tracked(it, TrackedFilter(text="team"), 5),
-    "how_many_tracked by words": lambda it: how_many_tracked(it, TrackedFilter(text="team")),
-    "how_many_tracked": lambda it: how_many_tracked(it, TrackedFilter(A_NETWORK)),
-    "search_notices": lambda it: search_notices(it, NoticeFilter(since=A_MOMENT), 5),
-    "search_notices of a hash": lambda it: search_notices(
-        it, NoticeFilter(tx_hashes=HashRange.of(a_hash())), 5
+    "how_many": lambda it: count_rejections(it, RejectionFilter(since=A_MOMENT)),
+    "arrivals": lambda it: count_by_stage(it, RejectionFilter(since=A_MOMENT), seconds(3600)),
+    "causes": lambda it: count_causes(it, RejectionFilter(since=A_MOMENT)),
+    "search_tracked": lambda it: search_tracked(
+        it, TrackedFilter(standing=RecordStatus.UNANSWERED), 5
     ),
-    "how_many_notices": lambda it: how_many_notices(
-        it, NoticeFilter(tx_hashes=HashRange.of(a_hash()))
+    "search_tracked by words": lambda it: search_tracked(it, TrackedFilter(text="team"), 5),
+    "how_many_tracked by words": lambda it: count_tracked(it, TrackedFilter(text="team")),
+    "how_many_tracked": lambda it: count_tracked(it, TrackedFilter(A_NETWORK)),
+    "search_notices": lambda it: search_notifications(it, NotificationFilter(since=A_MOMENT), 5),
+    "search_notices of a hash": lambda it: search_notifications(
+        it, NotificationFilter(tx_hashes=HashRange.of(a_hash())), 5
+    ),
+    "how_many_notices": lambda it: count_notifications(
+        it, NotificationFilter(tx_hashes=HashRange.of(a_hash()))
     ),
     "open_incidents": open_incidents,
-    "post_standing": lambda it: post_standing(it, A_MOMENT),
+    "post_standing": lambda it: notification_counts(it, A_MOMENT),
     "find_key": lambda it: find_key(it, "wallet"),
     "keys_version": keys_version,
     "holder": lambda it: holder(it, "worker"),
@@ -282,7 +302,7 @@ def test_claim_goes_by_the_index_of_what_is_owed(store: Store) -> None:
     owe(store)
     token = take_lease(store)
     with store.write() as connection:
-        steps = plan_of(connection, lambda it: claim(it, token, [Wanted(OPS, 5)], A_MOMENT))
+        steps = plan_of(connection, lambda it: claim(it, token, [ClaimRequest(OPS, 5)], A_MOMENT))
 
     assert scans(steps) == []
     assert any("ix_notices_owed" in step for step in steps)
@@ -294,6 +314,6 @@ def test_tracking_and_its_answers_go_by_index(busy_store: Store) -> None:
     with busy_store.write() as connection:
         prefer_indexes(connection)
         steps = plan_of(connection, lambda it: track_all(it, wishes, A_MOMENT))
-        steps += plan_of(connection, lambda it: record_answers(it, A_NETWORK, A_MOMENT, answers))
+        steps += plan_of(connection, lambda it: record_lookup(it, A_NETWORK, A_MOMENT, answers))
 
     assert scans(steps) == []

@@ -8,8 +8,8 @@ from uuid import UUID
 import pytest
 
 from dashboard.domain.exclusion import SaveStatus
-from dashboard.store.alerts.conditions import change
-from dashboard.store.alerts.outbox import deliveries_of, expand, mark_sent, unexpanded
+from dashboard.store.alerts.conditions import record_transition
+from dashboard.store.alerts.outbox import deliveries_of, expand, mark_sent, pending_expansion
 from dashboard.store.engine.engine import Store, open_store
 from dashboard.store.engine.leases import acquire
 from dashboard.store.evidence.save_rejections import save_polled, save_report
@@ -40,7 +40,7 @@ def change_all(store: Store, number: int) -> list[bool]:
     for subject in range(1, ROUNDS + 1):
         transition = a_transition(subject, transition_id=an_id(1000 * number + subject))
         with store.write() as connection:
-            won.append(change(connection, transition, None))
+            won.append(record_transition(connection, transition, None))
     return won
 
 
@@ -78,7 +78,7 @@ def track_all(store: Store, _number: int) -> list[bool]:
 def expand_all(store: Store, _number: int) -> int:
     """Expand the outbox, reading it in one transaction and writing in the next."""
     with store.read() as connection:
-        entries = unexpanded(connection, ROUNDS)
+        entries = pending_expansion(connection, ROUNDS)
     owed = 0
     for entry in entries:
         with store.write() as connection:
@@ -120,7 +120,7 @@ def test_racing_changes_of_a_condition_have_one_winner(url: str, race: Race) -> 
         Counter({True: 1, False: CONTENDERS - 1})
     ] * ROUNDS
     with open_store(url) as store, store.read() as connection:
-        assert len(unexpanded(connection, 10 * ROUNDS)) == ROUNDS
+        assert len(pending_expansion(connection, 10 * ROUNDS)) == ROUNDS
 
 
 @races

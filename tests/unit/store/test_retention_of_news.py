@@ -13,20 +13,20 @@ from dashboard.domain.condition import State, Subject, SubjectKind, Transition
 from dashboard.domain.coverage import CoverageChange, Covered, Gap, GapCause, Watched
 from dashboard.domain.credit import Spent
 from dashboard.domain.follow_up import InclusionAnswer, InclusionQuestion
-from dashboard.domain.notification import NoticeState
+from dashboard.domain.notification import NotificationState
 from dashboard.domain.observation import ExclusionAnswer
 from dashboard.store.access.api_keys import Credential, KeyUse, add_uses, create_key, key_uses
 from dashboard.store.access.audit_log import AuditFilter, audit_entries, note_action
-from dashboard.store.alerts.conditions import change
+from dashboard.store.alerts.conditions import record_transition
 from dashboard.store.engine.engine import Store
-from dashboard.store.evidence.evidence import evidence
-from dashboard.store.evidence.record_answers import record_answers
+from dashboard.store.evidence.evidence import read_evidence
+from dashboard.store.evidence.record_answers import record_lookup
 from dashboard.store.evidence.save_rejections import save_polled
 from dashboard.store.monitoring.coverage import gaps, keep_coverage
 from dashboard.store.monitoring.credits import note_spent, spent_since
 from dashboard.store.rejections.read import versions
 from dashboard.store.schema import notices
-from dashboard.store.tracking.follow_ups import keep_inclusion_answers
+from dashboard.store.tracking.follow_ups import record_inclusion_answers
 from dashboard.store.tracking.saved_lookups import save_lookup, saved_lookup
 from dashboard.store.tracking.transactions import TrackRequest, track
 from tests.builders import (
@@ -66,7 +66,7 @@ def test_version_whose_notice_was_forgotten_is_not_told_again(store: Store) -> N
 
     with store.write() as connection:
         again = a_transition(transition_id=an_id(9), before=State.REJECTED)
-        assert not change(connection, again, rejection_id)
+        assert not record_transition(connection, again, rejection_id)
 
 
 def test_notice_that_somebody_needs_stays(store: Store) -> None:
@@ -77,7 +77,7 @@ def test_notice_that_somebody_needs_stays(store: Store) -> None:
         track(connection, TrackRequest(a_hash(2), (A_NETWORK,), None, ""), old)
         save_polled(connection, A_NETWORK, a_record(tx_hash=a_hash(3)), old)
         [third] = versions(connection, a_hash(3))
-        change(connection, a_transition(3, at=old), third.rejection_id)
+        record_transition(connection, a_transition(3, at=old), third.rejection_id)
         save_polled(connection, A_NETWORK, a_record(tx_hash=a_hash(3)), A_MOMENT)
         hand_over(connection, old)
 
@@ -92,9 +92,11 @@ def test_notices_of_a_network_go_when_the_incident_is_over(
     subject = Subject(SubjectKind.BUSYNESS, A_NETWORK)
     old = A_MOMENT - DAY
     with store.write() as connection:
-        change(connection, Transition(an_id(1), subject, None, State.BUSY, old), None)
+        record_transition(connection, Transition(an_id(1), subject, None, State.BUSY, old), None)
         if is_over:
-            change(connection, Transition(an_id(2), subject, State.BUSY, State.CALM, old), None)
+            record_transition(
+                connection, Transition(an_id(2), subject, State.BUSY, State.CALM, old), None
+            )
         hand_over(connection, old)
 
     forget(store, notices=A_MOMENT)
@@ -107,13 +109,13 @@ def test_answers_about_what_nobody_tracks_are_forgotten(store: Store) -> None:
         track(connection, TrackRequest(a_hash(1), (A_NETWORK,), None, ""), A_MOMENT - DAY)
         for at, numbers in ((A_MOMENT - DAY, (1, 2, 3)), (A_MOMENT, (4,))):
             answers = [ExclusionAnswer(a_hash(number)) for number in numbers]
-            record_answers(connection, A_NETWORK, at, answers)
+            record_lookup(connection, A_NETWORK, at, answers)
 
     assert forget(store, 1, untracked_answers=A_MOMENT) == {"answers": 2}
 
     with store.read() as connection:
-        [first] = evidence(connection, A_NETWORK, a_hash(1))
-        assert [bool(evidence(connection, None, a_hash(each))) for each in (2, 3, 4)] == [
+        [first] = read_evidence(connection, A_NETWORK, a_hash(1))
+        assert [bool(read_evidence(connection, None, a_hash(each))) for each in (2, 3, 4)] == [
             *(False, False, True),
         ]
     assert first.last_answered_at == A_MOMENT - DAY
@@ -127,7 +129,7 @@ def test_ends_of_what_nobody_tracks_are_forgotten_unless_rejected(store: Store) 
             (InclusionQuestion(a_hash(number)), InclusionAnswer(a_hash(number)))
             for number in (1, 2, 3)
         ]
-        keep_inclusion_answers(connection, A_NETWORK, A_MOMENT - DAY, answers)
+        record_inclusion_answers(connection, A_NETWORK, A_MOMENT - DAY, answers)
 
     assert forget(store, untracked_answers=A_MOMENT) == {"follow-ups": 1}
 
@@ -239,7 +241,7 @@ def a_gap(hours: int, ends_at: datetime | None) -> Gap:
 def test_notice_that_waits_after_a_restore_stays_with_its_rejection(store: Store) -> None:
     reject(store, 1, A_MOMENT - DAY, is_told=False)
     with store.write() as connection:
-        connection.execute(update(notices).values(state=NoticeState.HELD))
+        connection.execute(update(notices).values(state=NotificationState.HELD))
 
     assert forget(store, notices=A_MOMENT, rejections=A_MOMENT) == {}
 

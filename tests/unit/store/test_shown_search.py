@@ -16,9 +16,9 @@ from dashboard.show.parts.rejection_table import reason_words
 from dashboard.show.text import short_hash
 from dashboard.store.engine.engine import Store
 from dashboard.store.evidence.save_rejections import save_polled
-from dashboard.store.rejections.counts import how_many
+from dashboard.store.rejections.counts import count_rejections
 from dashboard.store.rejections.search import search
-from dashboard.store.tracking.search import TrackedFilter, how_many_tracked, search_tracked
+from dashboard.store.tracking.search import TrackedFilter, count_tracked, search_tracked
 from dashboard.store.tracking.transactions import TrackRequest, track
 from tests.builders import A_MOMENT, A_NETWORK, a_record, seconds
 
@@ -91,7 +91,7 @@ def test_reason_is_found_by_the_sentence_that_pages_show(store: Store, number: i
 def test_words_of_a_page_find_what_shows_them(store: Store, text: str, found: set[int]) -> None:
     assert found_by(store, text) == found
     with store.read() as connection:
-        assert how_many(connection, RejectionFilter(search=text)) == len(found)
+        assert count_rejections(connection, RejectionFilter(search=text)) == len(found)
 
 
 @pytest.mark.parametrize(
@@ -133,7 +133,7 @@ def test_start_of_a_sender_finds_its_transactions(
     with store.read() as connection:
         records = [each.record.tx_hash for each in search(connection, rejected)]
         hashes = [each.tx_hash for each in search_tracked(connection, tracked, 10)]
-        counts = how_many(connection, rejected), how_many_tracked(connection, tracked)
+        counts = count_rejections(connection, rejected), count_tracked(connection, tracked)
 
     assert records == hashes == [a_mark(number) for number in found]
     assert counts == (len(found), len(found))
@@ -155,7 +155,7 @@ def test_tracked_is_found_by_what_is_shown_of_its_rejection(
     wanted = TrackedFilter(text=text)
     with store.read() as connection:
         hashes = [each.tx_hash for each in search_tracked(connection, wanted, 10)]
-        assert how_many_tracked(connection, wanted) == len(found)
+        assert count_tracked(connection, wanted) == len(found)
 
     assert hashes == [a_mark(number) for number in found]
 

@@ -23,8 +23,8 @@ from dashboard.store.access.audit_log import (
     let_go_before,
     note_action,
 )
-from dashboard.store.alerts.conditions import change
-from dashboard.store.alerts.outbox import expand, recent_notices, unexpanded
+from dashboard.store.alerts.conditions import record_transition
+from dashboard.store.alerts.outbox import expand, pending_expansion, recent_notifications
 from dashboard.store.engine.engine import installation_id, open_store
 from dashboard.store.maintenance.migrate import configuration, migrate
 from dashboard.store.monitoring.coverage import watched_from
@@ -131,10 +131,10 @@ def test_rejections_of_the_third_schema_become_incidents(tmp_path: Path) -> None
 
     with open_store(url) as store, store.write() as connection:
         again = a_transition(transition_id=an_id(8), subject=SUBJECT, before=State.REJECTED)
-        assert change(connection, again, 1)
-        [entry] = unexpanded(connection, 10)
+        assert record_transition(connection, again, 1)
+        [entry] = pending_expansion(connection, 10)
         expand(connection, entry, [Recipient("mail", "ops@example.org")], A_MOMENT)
-        [notice] = recent_notices(connection, 10)
+        [notice] = recent_notifications(connection, 10)
     assert notice.incident == Incident(an_id(7), A_MOMENT)
 
 

@@ -15,13 +15,13 @@ from sqlalchemy import Connection, create_engine, text
 from dashboard.domain.observation import Failure, FailureKind
 from dashboard.domain.verdict import Evidence
 from dashboard.store.engine.engine import open_store
-from dashboard.store.evidence.evidence import evidence
+from dashboard.store.evidence.evidence import read_evidence
 from dashboard.store.health import exclusion_answered_at
 from dashboard.store.maintenance.migrate import configuration, migrate
 from dashboard.store.schema.columns import milliseconds_of
-from dashboard.store.tracking.cohorts import watches
-from dashboard.store.tracking.search import Standing, TrackedFilter, how_many_tracked
-from dashboard.store.tracking.transactions import TrackRequest, track, tracked
+from dashboard.store.tracking.cohorts import watched_after
+from dashboard.store.tracking.search import RecordStatus, TrackedFilter, count_tracked
+from dashboard.store.tracking.transactions import TrackRequest, newest_tracked, track
 from tests.builders import A_MOMENT, A_NETWORK, ANOTHER_NETWORK, a_hash, an_id, seconds
 from tests.databases import DATABASES
 from tests.postgresql import empty_database
@@ -121,11 +121,11 @@ def url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
 def test_everything_is_known_as_before(url: str) -> None:
     attempted_at = A_MOMENT - seconds(3600)
     with open_store(url) as store, store.read() as connection:
-        listed = {each.tx_hash: each for each in tracked(connection, MANY)}
-        found = {n: evidence(connection, None, a_hash(n)) for n in (1, 2, 3, 4, 5)}
+        listed = {each.tx_hash: each for each in newest_tracked(connection, MANY)}
+        found = {n: read_evidence(connection, None, a_hash(n)) for n in (1, 2, 3, 4, 5)}
         answered_at = exclusion_answered_at(connection, A_NETWORK)
-        rejected = how_many_tracked(connection, TrackedFilter(standing=Standing.REJECTED))
-        total = how_many_tracked(connection, TrackedFilter())
+        rejected = count_tracked(connection, TrackedFilter(standing=RecordStatus.REJECTED))
+        total = count_tracked(connection, TrackedFilter())
     first = listed[a_hash(1)]
 
     assert len(listed) == total == MANY - 2
@@ -149,8 +149,8 @@ def test_everything_is_known_as_before(url: str) -> None:
 
 def test_pollers_take_up_everything_as_it_was(url: str) -> None:
     with open_store(url) as store, store.read() as connection:
-        here = watches(connection, A_NETWORK, 0)
-        elsewhere = watches(connection, ANOTHER_NETWORK, 0)
+        here = watched_after(connection, A_NETWORK, 0)
+        elsewhere = watched_after(connection, ANOTHER_NETWORK, 0)
     asked = [each for each in here if each.last_asked_at is not None]
 
     assert sum(each.size for each in here) == MANY - 4
@@ -170,9 +170,9 @@ def test_nulls_are_no_changes_any_more(url: str) -> None:
 
 def test_what_is_tracked_next_has_cohorts_of_its_own(url: str) -> None:
     with open_store(url) as store, store.write() as connection:
-        last = watches(connection, A_NETWORK, 0)[-1].cohort_id
+        last = watched_after(connection, A_NETWORK, 0)[-1].cohort_id
         assert track(connection, TrackRequest(a_hash(9999), (A_NETWORK,), None, ""), ASKED)
         assert not track(connection, TrackRequest(a_hash(1), (A_NETWORK,), None, ""), ASKED)
-        [new] = watches(connection, A_NETWORK, last)
+        [new] = watched_after(connection, A_NETWORK, last)
 
     assert (new.size, new.last_asked_at) == (1, None)

@@ -22,9 +22,9 @@ from dashboard.store.schema import (
     watched_cohorts,
 )
 from dashboard.store.tracking.search import (
-    Standing,
+    RecordStatus,
     TrackedFilter,
-    how_many_tracked,
+    count_tracked,
     search_tracked,
 )
 from tests.builders import A_MOMENT, A_NETWORK, ANOTHER_NETWORK, a_hash, a_record, an_address
@@ -98,10 +98,10 @@ def test_records_where_a_hash_is_not_watched_are_known(empty_url: str) -> None:
 
     migrate(empty_url)
 
-    rejected = TrackedFilter(standing=Standing.REJECTED)
+    rejected = TrackedFilter(standing=RecordStatus.REJECTED)
     with open_store(empty_url) as store, store.read() as connection:
         found = search_tracked(connection, rejected, 5)
         assert {each.tx_hash for each in found} == {a_hash(1), a_hash(2)}
-        assert how_many_tracked(connection, rejected) == 2
-        assert how_many_tracked(connection, TrackedFilter()) == 4
-        assert how_many_tracked(connection, TrackedFilter(A_NETWORK, Standing.REJECTED)) == 0
+        assert count_tracked(connection, rejected) == 2
+        assert count_tracked(connection, TrackedFilter()) == 4
+        assert count_tracked(connection, TrackedFilter(A_NETWORK, RecordStatus.REJECTED)) == 0

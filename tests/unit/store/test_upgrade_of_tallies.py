@@ -8,8 +8,8 @@ from sqlalchemy import column, create_engine, make_url, select, table
 from dashboard.domain.rejection_filter import RejectionFilter
 from dashboard.store.engine.engine import open_store
 from dashboard.store.maintenance.migrate import configuration, migrate
-from dashboard.store.rejections.counters import rebuild_tallies
-from dashboard.store.rejections.counts import how_many
+from dashboard.store.rejections.counters import rebuild_counters
+from dashboard.store.rejections.counts import count_rejections
 from dashboard.store.rejections.save import row_of_record
 from dashboard.store.schema import rejection_tallies, rejections
 from tests.builders import A_MOMENT, A_NETWORK, ANOTHER_NETWORK, a_hash, a_record, seconds
@@ -47,7 +47,7 @@ def test_rejections_of_the_seventh_schema_are_tallied(empty_url: str) -> None:
 
     with open_store(empty_url) as store, store.write() as connection:
         tallied = {tuple(row) for row in connection.execute(select(rejection_tallies))}
-        assert how_many(connection, RejectionFilter()) == 60
-        assert how_many(connection, RejectionFilter(A_NETWORK, module="HUB")) == 5
-        rebuild_tallies(connection)
+        assert count_rejections(connection, RejectionFilter()) == 60
+        assert count_rejections(connection, RejectionFilter(A_NETWORK, module="HUB")) == 5
+        rebuild_counters(connection)
         assert tallied == {tuple(row) for row in connection.execute(select(rejection_tallies))}

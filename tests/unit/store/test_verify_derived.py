@@ -20,7 +20,7 @@ from dashboard.store.evidence.save_rejections import save_polled
 from dashboard.store.maintenance.rebuild import mend, wrong_derived
 from dashboard.store.maintenance.verify import verify
 from dashboard.store.observations import save_gas
-from dashboard.store.rejections.counters import make_of_rejections
+from dashboard.store.rejections.counters import build_counters
 from dashboard.store.retention.apply import keep_house
 from dashboard.store.schema import sender_tallies, tracked_hashes
 from dashboard.store.tracking.transactions import TrackRequest, track_all
@@ -100,7 +100,7 @@ def lived(store: Store) -> Store:
             at = A_MOMENT + timedelta(days=20 * number)
             save_polled(connection, A_NETWORK, a_record(tx_hash=a_hash(100 + number)), at)
         connection.execute(text("UPDATE rejection_senders SET is_tallied = true"))
-        make_of_rejections(connection, sender_tallies)
+        build_counters(connection, sender_tallies)
     return store
 
 

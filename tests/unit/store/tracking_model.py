@@ -10,8 +10,8 @@ from typing import Final
 from dashboard.domain.observation import ExclusionAnswer
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.verdict import Evidence
-from dashboard.store.tracking.search import Standing
-from dashboard.store.tracking.transactions import Tracking, TrackRequest
+from dashboard.store.tracking.search import RecordStatus
+from dashboard.store.tracking.transactions import TrackRequest, TrackResult
 from tests.builders import A_NETWORK, ANOTHER_NETWORK
 
 NETWORKS: Final = (ANOTHER_NETWORK, A_NETWORK)
@@ -33,13 +33,13 @@ class Model:
     wishes: dict[TxHash, Wish] = field(default_factory=dict)
     seen: dict[tuple[TxHash, NetworkId], Evidence] = field(default_factory=dict)
 
-    def track(self, request: TrackRequest) -> Tracking:
+    def track(self, request: TrackRequest) -> TrackResult:
         """Take a wish in."""
         asked = frozenset(request.network_ids)
         held = self.wishes.get(request.tx_hash)
         if held is None:
             self.wishes[request.tx_hash] = Wish(asked, request.attempted_at, request.label)
-            return Tracking.NEW
+            return TrackResult.NEW
         filled = Wish(
             held.networks | asked,
             held.attempted_at or request.attempted_at,
@@ -47,8 +47,8 @@ class Model:
         )
         self.wishes[request.tx_hash] = filled
         if filled.networks != held.networks:
-            return Tracking.NEW
-        return Tracking.KNOWN if filled == held else Tracking.FILLED_IN
+            return TrackResult.NEW
+        return TrackResult.KNOWN if filled == held else TrackResult.FILLED_IN
 
     def answer(self, network_id: NetworkId, at: datetime, answer: ExclusionAnswer) -> None:
         """Take one answer in, or that there was none."""
@@ -79,16 +79,16 @@ class Model:
             if each in wish.networks or (tx_hash, each) in self.seen
         ]
 
-    def standing(self, tx_hash: TxHash) -> Standing:
+    def standing(self, tx_hash: TxHash) -> RecordStatus:
         """Return what is on record of a tracked hash: answers where it is watched, any record."""
         if any(self._seen(tx_hash, each).records for each in NETWORKS):
-            return Standing.REJECTED
+            return RecordStatus.REJECTED
         seen = [self._seen(tx_hash, each) for each in self.wishes[tx_hash].networks]
         if any(each.last_answered_at for each in seen):
-            return Standing.UNREPORTED
-        return Standing.UNANSWERED
+            return RecordStatus.UNREPORTED
+        return RecordStatus.UNANSWERED
 
-    def standing_like(self, standing: Standing) -> Collection[TxHash]:
+    def standing_like(self, standing: RecordStatus) -> Collection[TxHash]:
         """Return the tracked hashes of which this is on record."""
         return {each for each in self.wishes if self.standing(each) is standing}
 

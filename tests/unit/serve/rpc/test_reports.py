@@ -15,9 +15,9 @@ from dashboard.serve.dependencies import ServedNetwork, ServeServices
 from dashboard.serve.keys.key_ring import ApiKey
 from dashboard.serve.rpc.reports import Reports
 from dashboard.store.alerts import outbox
-from dashboard.store.alerts.conditions import condition
+from dashboard.store.alerts.conditions import current_state
 from dashboard.store.tracking.senders import WatchedSender, watch_sender
-from dashboard.store.tracking.transactions import TrackRequest, track, tracked
+from dashboard.store.tracking.transactions import TrackRequest, newest_tracked, track
 from tests.builders import an_address
 from tests.integration.running_server import (
     NETWORK,
@@ -52,7 +52,7 @@ async def report(services: ServeServices, transaction: Signed, **changes: object
 def owed(services: ServeServices) -> list[tuple[State | None, State]]:
     """Return what the outbox owes: states before and after."""
     with services.store.read() as connection:
-        entries = outbox.unexpanded(connection, 100)
+        entries = outbox.pending_expansion(connection, 100)
     return [(each.transition.before, each.transition.after) for each in entries]
 
 
@@ -66,7 +66,7 @@ async def test_report_of_a_watched_transaction_owes_news_with_its_save(
 
     subject = Subject.transaction(NETWORK, TxHash.fromhex(transaction.tx_hash[2:]))
     with services.store.read() as connection:
-        assert condition(connection, subject) is State.REJECTED
+        assert current_state(connection, subject) is State.REJECTED
     assert owed(services) == [(None, State.REJECTED)]
 
 
@@ -137,7 +137,7 @@ async def test_report_of_a_watched_sender_is_tracked_and_owes_news_with_its_save
     await report(services, transaction)
 
     with services.store.read() as connection:
-        (found,) = tracked(connection, 5)
+        (found,) = newest_tracked(connection, 5)
     assert (str(found.tx_hash), found.label) == (transaction.tx_hash, "payout bot")
     assert owed(services) == [(None, State.REJECTED)]
 
@@ -153,7 +153,7 @@ async def test_report_of_a_watched_sender_keeps_what_people_wrote_of_the_hash(
         await report(services, transaction, reasonMessage=reason)
 
     with services.store.read() as connection:
-        assert [each.label for each in tracked(connection, 5)] == ["mine"]
+        assert [each.label for each in newest_tracked(connection, 5)] == ["mine"]
     assert owed(services) == [(None, State.REJECTED), (State.REJECTED, State.REJECTED)]
 
 
@@ -164,5 +164,5 @@ async def test_reports_of_others_are_not_tracked(services: ServeServices) -> Non
     await report(services, a_signed_transaction(1))
 
     with services.store.read() as connection:
-        assert tracked(connection, 5) == []
+        assert newest_tracked(connection, 5) == []
     assert owed(services) == []

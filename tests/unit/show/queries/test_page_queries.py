@@ -14,7 +14,7 @@ from dashboard.show.queries.customer_answer import customer_answer
 from dashboard.show.queries.network_status import Activity
 from dashboard.show.queries.page_queries import Desk
 from dashboard.store.engine.engine import Store
-from dashboard.store.tracking.transactions import Tracking, tracked
+from dashboard.store.tracking.transactions import TrackResult, newest_tracked
 from tests.browser.seeded_store import SILENT, SIMULATED, seed, tx_hash
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
@@ -118,9 +118,9 @@ def test_tracking_watches_every_network_that_can_be_asked(desk: Desk, store: Sto
     became = desk.track([tx_hash(50), tx_hash(2)], "Case 9", NOW - HOUR)
 
     with store.read() as connection:
-        newest = tracked(connection, 10)
+        newest = newest_tracked(connection, 10)
     (entry,) = [each for each in newest if each.tx_hash == tx_hash(50)]
-    assert became == (Tracking.NEW, Tracking.NEW)
+    assert became == (TrackResult.NEW, TrackResult.NEW)
     assert set(entry.network_ids) == {SIMULATED.network_id, SILENT.network_id}
     assert (entry.label, entry.attempted_at) == ("Case 9", NOW - HOUR)
 
@@ -128,7 +128,7 @@ def test_tracking_watches_every_network_that_can_be_asked(desk: Desk, store: Sto
 def test_tracking_the_same_hash_again_adds_nothing(desk: Desk) -> None:
     desk.track([tx_hash(50)], "", None)
 
-    assert desk.track([tx_hash(50)], "", None) == (Tracking.KNOWN,)
+    assert desk.track([tx_hash(50)], "", None) == (TrackResult.KNOWN,)
 
 
 def test_live_question_is_put_for_all_hashes_on_all_networks(store: Store) -> None:

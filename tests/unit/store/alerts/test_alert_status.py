@@ -6,18 +6,18 @@ import pytest
 
 from dashboard.domain.condition import State, Subject, SubjectKind
 from dashboard.store.alerts.alert_status import (
+    NotificationCounts,
     OpenIncident,
-    PostStanding,
+    notification_counts,
     open_incidents,
-    post_standing,
 )
-from dashboard.store.alerts.conditions import change
+from dashboard.store.alerts.conditions import record_transition
 from dashboard.store.alerts.notification_search import (
-    NoticeFilter,
-    how_many_notices,
-    search_notices,
+    NotificationFilter,
+    count_notifications,
+    search_notifications,
 )
-from dashboard.store.alerts.outbox import bury, mark_sent
+from dashboard.store.alerts.outbox import mark_dead, mark_sent
 from dashboard.store.engine.engine import Store
 from tests.builders import A_MOMENT, A_NETWORK, a_hash, a_transition, seconds
 from tests.unit.store.pending_notifications import DEV, OPS, claim_due, owe, reject, take_lease
@@ -35,7 +35,7 @@ def test_what_lasts_on_networks_is_open_and_rejections_are_not(store: Store) -> 
             (22, Subject(SubjectKind.FEES, A_NETWORK), State.FRESH),
         ):
             news = a_transition(number, subject=subject, after=after, at=A_MOMENT + seconds(number))
-            assert change(connection, news, None)
+            assert record_transition(connection, news, None)
 
     with store.read() as connection:
         assert open_incidents(connection) == [
@@ -46,7 +46,7 @@ def test_what_lasts_on_networks_is_open_and_rejections_are_not(store: Store) -> 
 
 def test_post_with_nothing_to_do_stands_at_nothing(store: Store) -> None:
     with store.read() as connection:
-        assert post_standing(connection, A_MOMENT) == PostStanding(0, None, 0, None, 0)
+        assert notification_counts(connection, A_MOMENT) == NotificationCounts(0, None, 0, None, 0)
 
 
 def test_post_stands_at_what_is_owed_sent_and_given_up(store: Store) -> None:
@@ -54,11 +54,11 @@ def test_post_stands_at_what_is_owed_sent_and_given_up(store: Store) -> None:
     settle(store)
 
     with store.read() as connection:
-        standing = post_standing(connection, A_MOMENT)
-        later = post_standing(connection, A_MOMENT + seconds(1))
+        standing = notification_counts(connection, A_MOMENT)
+        later = notification_counts(connection, A_MOMENT + seconds(1))
 
-    assert standing == PostStanding(1, A_MOMENT, 1, A_MOMENT + seconds(2), 1)
-    assert later == PostStanding(1, A_MOMENT, 0, None, 0)
+    assert standing == NotificationCounts(1, A_MOMENT, 1, A_MOMENT + seconds(2), 1)
+    assert later == NotificationCounts(1, A_MOMENT, 0, None, 0)
 
 
 def settle(store: Store) -> None:
@@ -67,15 +67,15 @@ def settle(store: Store) -> None:
     claimed = {each.transition.subject.tx_hash: each for each in claim_due(store, token)}
     with store.write() as connection:
         mark_sent(connection, claimed[a_hash(1)].notice_id, "250 ok", A_MOMENT + seconds(2))
-        assert bury(connection, claimed[a_hash(2)], "550 no such user", A_MOMENT)
+        assert mark_dead(connection, claimed[a_hash(2)], "550 no such user", A_MOMENT)
 
 
 @pytest.mark.parametrize(("address", "count"), [("OPS@", 2), ("example.org", 4), ("%", 0)])
 def test_notices_are_found_by_address(store: Store, address: str, count: int) -> None:
     owe(store, 2, (OPS, DEV))
-    wanted = NoticeFilter(search=address)
+    wanted = NotificationFilter(search=address)
 
     with store.read() as connection:
-        assert how_many_notices(connection, wanted) == count
-        assert len(search_notices(connection, wanted)) == count
-        assert len(search_notices(connection, wanted, 10, 1)) == max(count - 1, 0)
+        assert count_notifications(connection, wanted) == count
+        assert len(search_notifications(connection, wanted)) == count
+        assert len(search_notifications(connection, wanted, 10, 1)) == max(count - 1, 0)

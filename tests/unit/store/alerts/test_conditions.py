@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from dashboard.domain.condition import State, Subject, SubjectKind
-from dashboard.store.alerts.conditions import change, condition
-from dashboard.store.alerts.outbox import unexpanded
+from dashboard.store.alerts.conditions import current_state, record_transition
+from dashboard.store.alerts.outbox import pending_expansion
 from dashboard.store.engine.engine import Store
 from dashboard.store.evidence.save_rejections import save_polled
 from tests.builders import A_MOMENT, A_NETWORK, a_hash, a_record, a_transition, an_id, seconds
@@ -14,17 +14,17 @@ SUBJECT = Subject.transaction(A_NETWORK, a_hash())
 
 def test_subject_that_nothing_was_concluded_of_has_no_condition(store: Store) -> None:
     with store.read() as connection:
-        assert condition(connection, SUBJECT) is None
+        assert current_state(connection, SUBJECT) is None
 
 
 def test_change_is_kept_with_its_cause_and_owed_in_the_outbox(store: Store) -> None:
     with store.write() as connection:
         rejection_id = save_polled(connection, A_NETWORK, a_record(), A_MOMENT)
-        assert change(connection, a_transition(), rejection_id)
+        assert record_transition(connection, a_transition(), rejection_id)
 
     with store.read() as connection:
-        (entry,) = unexpanded(connection, 10)
-        assert condition(connection, SUBJECT) is State.REJECTED
+        (entry,) = pending_expansion(connection, 10)
+        assert current_state(connection, SUBJECT) is State.REJECTED
     assert entry.transition == a_transition()
     assert entry.rejection is not None
     assert entry.rejection.record == a_record()
@@ -32,49 +32,51 @@ def test_change_is_kept_with_its_cause_and_owed_in_the_outbox(store: Store) -> N
 
 def test_change_that_no_record_caused_is_owed_too(store: Store) -> None:
     with store.write() as connection:
-        assert change(connection, a_transition(after=State.UNREPORTED), None)
-        (entry,) = unexpanded(connection, 10)
+        assert record_transition(connection, a_transition(after=State.UNREPORTED), None)
+        (entry,) = pending_expansion(connection, 10)
 
     assert entry.rejection is None
 
 
 def test_change_from_a_condition_that_is_not_held_is_refused(store: Store) -> None:
     with store.write() as connection:
-        assert not change(connection, a_transition(before=State.UNREPORTED), None)
-        assert condition(connection, SUBJECT) is None
-        assert unexpanded(connection, 10) == []
+        assert not record_transition(connection, a_transition(before=State.UNREPORTED), None)
+        assert current_state(connection, SUBJECT) is None
+        assert pending_expansion(connection, 10) == []
 
 
 def test_second_change_from_the_same_condition_is_refused(store: Store) -> None:
     with store.write() as connection:
-        assert change(connection, a_transition(), None)
-        assert not change(connection, a_transition(transition_id=an_id(2)), None)
-        assert len(unexpanded(connection, 10)) == 1
+        assert record_transition(connection, a_transition(), None)
+        assert not record_transition(connection, a_transition(transition_id=an_id(2)), None)
+        assert len(pending_expansion(connection, 10)) == 1
 
 
 def test_condition_goes_on_from_the_one_that_is_held(store: Store) -> None:
     onward = a_transition(transition_id=an_id(2), before=State.UNREPORTED, at=A_MOMENT + seconds(9))
     with store.write() as connection:
-        change(connection, a_transition(after=State.UNREPORTED), None)
-        assert change(connection, onward, None)
-        assert condition(connection, SUBJECT) is State.REJECTED
+        record_transition(connection, a_transition(after=State.UNREPORTED), None)
+        assert record_transition(connection, onward, None)
+        assert current_state(connection, SUBJECT) is State.REJECTED
 
 
 def test_transition_that_is_stored_already_is_not_stored_again(store: Store) -> None:
     back = a_transition(before=State.REJECTED, after=State.UNREPORTED)
     with store.write() as connection:
-        change(connection, a_transition(), None)
-        assert not change(connection, back, None)
-        assert condition(connection, SUBJECT) is State.REJECTED
+        record_transition(connection, a_transition(), None)
+        assert not record_transition(connection, back, None)
+        assert current_state(connection, SUBJECT) is State.REJECTED
 
 
 def test_new_version_of_the_same_condition_is_news_once(store: Store) -> None:
     with store.write() as connection:
         first = save_polled(connection, A_NETWORK, a_record(), A_MOMENT)
         second = save_polled(connection, A_NETWORK, a_record(nonce=6), A_MOMENT)
-        change(connection, a_transition(), first)
+        record_transition(connection, a_transition(), first)
         answers = [
-            change(connection, a_transition(transition_id=an_id(n), before=State.REJECTED), version)
+            record_transition(
+                connection, a_transition(transition_id=an_id(n), before=State.REJECTED), version
+            )
             for n, version in ((2, first), (3, second), (4, second))
         ]
 
@@ -84,9 +86,9 @@ def test_new_version_of_the_same_condition_is_news_once(store: Store) -> None:
 def test_networks_and_transactions_have_conditions_of_their_own(store: Store) -> None:
     network = Subject(SubjectKind.BUSYNESS, A_NETWORK)
     with store.write() as connection:
-        change(connection, a_transition(subject=network, after=State.UNREPORTED), None)
-        change(connection, a_transition(2), None)
+        record_transition(connection, a_transition(subject=network, after=State.UNREPORTED), None)
+        record_transition(connection, a_transition(2), None)
 
-        assert condition(connection, network) is State.UNREPORTED
-        assert condition(connection, SUBJECT) is None
-        assert unexpanded(connection, 1)[0].transition.subject == network
+        assert current_state(connection, network) is State.UNREPORTED
+        assert current_state(connection, SUBJECT) is None
+        assert pending_expansion(connection, 1)[0].transition.subject == network

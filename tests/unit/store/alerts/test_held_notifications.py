@@ -8,17 +8,23 @@ from pathlib import Path
 import pytest
 
 from dashboard.domain.condition import Subject, SubjectKind
-from dashboard.domain.notification import NoticeState
-from dashboard.store.alerts.conditions import change
+from dashboard.domain.notification import NotificationState
+from dashboard.store.alerts.conditions import record_transition
 from dashboard.store.alerts.held_notifications import (
     SETTLING,
-    dead_by_address,
-    how_many_held,
-    let_go,
-    release,
-    send_again,
+    count_dead_by_address,
+    count_held,
+    discard_held,
+    release_held,
+    resend,
 )
-from dashboard.store.alerts.outbox import bury, expand, mark_sent, recent_notices, unexpanded
+from dashboard.store.alerts.outbox import (
+    expand,
+    mark_dead,
+    mark_sent,
+    pending_expansion,
+    recent_notifications,
+)
 from dashboard.store.engine.engine import Store, open_store
 from dashboard.store.evidence.save_rejections import save_polled
 from dashboard.store.maintenance.backup import back_up
@@ -42,7 +48,7 @@ def test_notice_that_the_backup_owes_is_held(url: str, backup: Path) -> None:
         token = take_lease(store)
         assert claim_due(store, token, AN_HOUR_LATER) == []
         with store.read() as connection:
-            assert how_many_held(connection) == done.held == 3
+            assert count_held(connection) == done.held == 3
 
 
 def test_change_that_the_backup_had_not_told_yet_is_held(url: str, tmp_path: Path) -> None:
@@ -61,13 +67,13 @@ def test_change_that_the_backup_had_not_told_yet_is_held(url: str, tmp_path: Pat
 @pytest.mark.parametrize(
     ("rejected_at", "state"),
     [
-        (AN_HOUR_LATER - seconds(1), NoticeState.HELD),
-        (AN_HOUR_LATER, NoticeState.HELD),
-        (AN_HOUR_LATER + seconds(1), NoticeState.OWED),
+        (AN_HOUR_LATER - seconds(1), NotificationState.HELD),
+        (AN_HOUR_LATER, NotificationState.HELD),
+        (AN_HOUR_LATER + seconds(1), NotificationState.PENDING),
     ],
 )
 def test_rejection_is_told_only_if_it_was_made_after_the_restore(
-    url: str, backup: Path, rejected_at: datetime, state: NoticeState
+    url: str, backup: Path, rejected_at: datetime, state: NotificationState
 ) -> None:
     restored(url, backup)
 
@@ -76,28 +82,30 @@ def test_rejection_is_told_only_if_it_was_made_after_the_restore(
             record = a_record(tx_hash=a_hash(60), timestamp=rejected_at)
             seen_at = AN_HOUR_LATER + seconds(60)
             rejection_id = save_polled(connection, A_NETWORK, record, seen_at)
-            change(connection, a_transition(60, at=seen_at), rejection_id)
+            record_transition(connection, a_transition(60, at=seen_at), rejection_id)
         _expand(store)
         with store.read() as connection:
-            assert recent_notices(connection, 1)[0].state is state
+            assert recent_notifications(connection, 1)[0].state is state
 
 
 @pytest.mark.parametrize(
     ("after", "state"),
-    [(SETTLING, NoticeState.HELD), (SETTLING + seconds(1), NoticeState.OWED)],
+    [(SETTLING, NotificationState.HELD), (SETTLING + seconds(1), NotificationState.PENDING)],
 )
 def test_condition_of_a_network_is_told_again_when_all_has_settled(
-    url: str, backup: Path, after: timedelta, state: NoticeState
+    url: str, backup: Path, after: timedelta, state: NotificationState
 ) -> None:
     restored(url, backup)
 
     with open_store(url) as store:
         with store.write() as connection:
             busy = Subject(SubjectKind.BUSYNESS, A_NETWORK)
-            change(connection, a_transition(61, subject=busy, at=AN_HOUR_LATER + after), None)
+            record_transition(
+                connection, a_transition(61, subject=busy, at=AN_HOUR_LATER + after), None
+            )
         _expand(store)
         with store.read() as connection:
-            assert recent_notices(connection, 1)[0].state is state
+            assert recent_notifications(connection, 1)[0].state is state
 
 
 def test_released_notice_is_owed_and_nothing_is_in_doubt_any_more(url: str, backup: Path) -> None:
@@ -105,10 +113,10 @@ def test_released_notice_is_owed_and_nothing_is_in_doubt_any_more(url: str, back
 
     with open_store(url) as store:
         with store.write() as connection:
-            assert release(connection, AN_HOUR_LATER) == 3
+            assert release_held(connection, AN_HOUR_LATER) == 3
         with store.write() as connection:
             save_polled(connection, A_NETWORK, a_record(tx_hash=a_hash(60)), AN_HOUR_LATER)
-            change(connection, a_transition(60, at=A_MOMENT), None)
+            record_transition(connection, a_transition(60, at=A_MOMENT), None)
         _expand(store)
         assert len(claim_due(store, take_lease(store), AN_HOUR_LATER)) == 4
 
@@ -117,16 +125,16 @@ def test_notice_that_is_let_go_stays_on_record(url: str, backup: Path) -> None:
     restored(url, backup)
 
     with open_store(url) as store, store.write() as connection:
-        assert let_go(connection) == 3
-        assert how_many_held(connection) == 0
-        notices = recent_notices(connection, 10)
-    assert {each.state for each in notices} == {NoticeState.DEAD}
+        assert discard_held(connection) == 3
+        assert count_held(connection) == 0
+        notices = recent_notifications(connection, 10)
+    assert {each.state for each in notices} == {NotificationState.DEAD}
     assert {each.outcome for each in notices} == {"not sent: let go after a restore"}
 
 
 def _expand(store: Store) -> None:
     with store.write() as connection:
-        for entry in unexpanded(connection, 10):
+        for entry in pending_expansion(connection, 10):
             expand(connection, entry, [OPS], AN_HOUR_LATER)
 
 
@@ -135,15 +143,14 @@ def test_what_was_given_up_is_owed_again_and_tried_as_often_as_new(store: Store)
     token = take_lease(store)
     with store.write() as connection:
         for notice in claim_for_all(connection, token, A_MOMENT, 10):
-            bury(connection, notice, "550 by mistake", A_MOMENT)
-        one = recent_notices(connection, 1)[0].notice_id
+            mark_dead(connection, notice, "550 by mistake", A_MOMENT)
+        one = recent_notifications(connection, 1)[0].notice_id
 
-        assert dead_by_address(connection, A_MOMENT) == {DEV.address: 2, OPS.address: 2}
-        assert send_again(connection, one, A_MOMENT) == 1
-        assert send_again(connection, one, A_MOMENT) == 0
+        assert count_dead_by_address(connection, A_MOMENT) == {DEV.address: 2, OPS.address: 2}
+        assert resend(connection, one, A_MOMENT) == 1
+        assert resend(connection, one, A_MOMENT) == 0
         assert (
-            send_again(connection, OPS.address, A_MOMENT)
-            + send_again(connection, DEV.address, A_MOMENT)
+            resend(connection, OPS.address, A_MOMENT) + resend(connection, DEV.address, A_MOMENT)
             == 3
         )
 
@@ -157,5 +164,5 @@ def test_what_was_sent_is_not_sent_again(store: Store) -> None:
     with store.write() as connection:
         mark_sent(connection, notice.notice_id, "250", A_MOMENT)
 
-        assert send_again(connection, notice.notice_id, A_MOMENT) == 0
-        assert send_again(connection, OPS.address, A_MOMENT) == 0
+        assert resend(connection, notice.notice_id, A_MOMENT) == 0
+        assert resend(connection, OPS.address, A_MOMENT) == 0

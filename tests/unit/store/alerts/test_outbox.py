@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from dashboard.domain.notification import NoticeState, Recipient
+from dashboard.domain.notification import NotificationState, Recipient
 from dashboard.store.alerts.outbox import (
-    bury,
-    defer,
     deliveries_of,
     expand,
-    free,
+    mark_dead,
     mark_sent,
-    recent_notices,
-    unexpanded,
+    pending_expansion,
+    recent_notifications,
+    release_claims,
+    reschedule,
 )
 from dashboard.store.engine.engine import Store
 from tests.builders import A_MOMENT, a_transition, seconds
@@ -25,7 +25,7 @@ def test_outbox_is_read_oldest_first_and_in_parts(store: Store) -> None:
     reject(store, count=3)
 
     with store.read() as connection:
-        entries = unexpanded(connection, 2)
+        entries = pending_expansion(connection, 2)
 
     assert [entry.transition for entry in entries] == [a_transition(1), a_transition(2)]
 
@@ -33,29 +33,29 @@ def test_outbox_is_read_oldest_first_and_in_parts(store: Store) -> None:
 def test_expanding_owes_one_notice_to_each_recipient(store: Store) -> None:
     reject(store)
     with store.write() as connection:
-        (entry,) = unexpanded(connection, 10)
+        (entry,) = pending_expansion(connection, 10)
         assert expand(connection, entry, [OPS, DEV], A_MOMENT) == 2
-        assert unexpanded(connection, 10) == []
-        owed = recent_notices(connection, 10)
+        assert pending_expansion(connection, 10) == []
+        owed = recent_notifications(connection, 10)
 
     assert {notice.recipient for notice in owed} == {OPS, DEV}
-    assert {notice.state for notice in owed} == {NoticeState.OWED}
+    assert {notice.state for notice in owed} == {NotificationState.PENDING}
     assert {notice.created_at for notice in owed} == {A_MOMENT}
 
 
 def test_expanding_again_owes_nothing_more(store: Store) -> None:
     reject(store)
     with store.write() as connection:
-        (entry,) = unexpanded(connection, 10)
+        (entry,) = pending_expansion(connection, 10)
         expand(connection, entry, [OPS], A_MOMENT)
         assert expand(connection, entry, [OPS, DEV], A_MOMENT) == 0
-        assert len(recent_notices(connection, 10)) == 1
+        assert len(recent_notifications(connection, 10)) == 1
 
 
 def test_recipient_named_twice_is_owed_one_notice(store: Store) -> None:
     reject(store)
     with store.write() as connection:
-        (entry,) = unexpanded(connection, 10)
+        (entry,) = pending_expansion(connection, 10)
 
         assert expand(connection, entry, [OPS, OPS], A_MOMENT) == 1
 
@@ -63,10 +63,10 @@ def test_recipient_named_twice_is_owed_one_notice(store: Store) -> None:
 def test_transition_that_concerns_nobody_is_done_with(store: Store) -> None:
     reject(store)
     with store.write() as connection:
-        (entry,) = unexpanded(connection, 10)
+        (entry,) = pending_expansion(connection, 10)
         assert expand(connection, entry, [], A_MOMENT) == 0
 
-        assert unexpanded(connection, 10) == []
+        assert pending_expansion(connection, 10) == []
 
 
 def test_message_id_is_fixed_by_transition_channel_and_address(store: Store) -> None:
@@ -74,7 +74,7 @@ def test_message_id_is_fixed_by_transition_channel_and_address(store: Store) -> 
     owe(store, count=2, recipients=[OPS, DEV, other_channel])
 
     with store.read() as connection:
-        owed = recent_notices(connection, 10)
+        owed = recent_notifications(connection, 10)
 
     ids = {
         str(notice.transition.transition_id): notice.message_id
@@ -92,7 +92,7 @@ def test_sent_notice_is_owed_no_more(store: Store, machine: Machine) -> None:
     (notice,) = claim_due(store, take_lease(store))
     with store.write() as connection:
         mark_sent(connection, notice.notice_id, "250 queued", A_MOMENT + seconds(2))
-        (sent,) = recent_notices(connection, 1)
+        (sent,) = recent_notifications(connection, 1)
         (delivery,) = deliveries_of(connection, notice.notice_id)
 
     assert (sent.state, sent.sent_at, sent.attempts) == ("sent", A_MOMENT + seconds(2), 1)
@@ -106,10 +106,10 @@ def test_refused_notice_becomes_a_dead_letter_that_is_kept(store: Store) -> None
     token = take_lease(store)
     (notice,) = claim_due(store, token)
     with store.write() as connection:
-        assert bury(connection, notice, "550 no such user", A_MOMENT)
-        (dead,) = recent_notices(connection, 1)
+        assert mark_dead(connection, notice, "550 no such user", A_MOMENT)
+        (dead,) = recent_notifications(connection, 1)
 
-    assert (dead.state, dead.outcome) == (NoticeState.DEAD, "550 no such user")
+    assert (dead.state, dead.outcome) == (NotificationState.DEAD, "550 no such user")
     assert claim_due(store, token, A_MOMENT + timedelta(days=9)) == []
 
 
@@ -121,11 +121,11 @@ def test_holder_that_lost_its_claim_can_neither_defer_nor_free_nor_bury(
     machine.wait(seconds(60))
     (notice,) = claim_due(store, take_lease(store, who="the next"))
     with store.write() as connection:
-        assert not defer(connection, stale, "late", A_MOMENT)
-        free(connection, stale.claimed_by or 0, OPS)
-        assert not bury(connection, stale, "late", A_MOMENT)
+        assert not reschedule(connection, stale, "late", A_MOMENT)
+        release_claims(connection, stale.claimed_by or 0, OPS)
+        assert not mark_dead(connection, stale, "late", A_MOMENT)
         assert deliveries_of(connection, notice.notice_id) == []
-        assert recent_notices(connection, 1) == [notice]
+        assert recent_notifications(connection, 1) == [notice]
 
 
 def test_holder_that_lost_its_claim_still_tells_what_it_sent(
@@ -137,20 +137,20 @@ def test_holder_that_lost_its_claim_still_tells_what_it_sent(
     (notice,) = claim_due(store, take_lease(store, who="the next"))
     with store.write() as connection:
         mark_sent(connection, stale.notice_id, "250 first", A_MOMENT + seconds(1))
-        assert not defer(connection, notice, "451", A_MOMENT + seconds(9))
+        assert not reschedule(connection, notice, "451", A_MOMENT + seconds(9))
         mark_sent(connection, notice.notice_id, "250 second", A_MOMENT + seconds(2))
-        (sent,) = recent_notices(connection, 1)
+        (sent,) = recent_notifications(connection, 1)
         log = deliveries_of(connection, notice.notice_id)
 
-    assert (sent.state, sent.sent_at) == (NoticeState.SENT, A_MOMENT + seconds(1))
+    assert (sent.state, sent.sent_at) == (NotificationState.SENT, A_MOMENT + seconds(1))
     assert [delivery.outcome for delivery in log] == ["250 first", "250 second"]
 
 
 def test_recent_notices_come_latest_first(store: Store) -> None:
     reject(store, count=2)
     with store.write() as connection:
-        for minutes, entry in enumerate(unexpanded(connection, 2)):
+        for minutes, entry in enumerate(pending_expansion(connection, 2)):
             expand(connection, entry, [OPS], A_MOMENT + seconds(60 * minutes))
-        latest, earlier = recent_notices(connection, 5)
+        latest, earlier = recent_notifications(connection, 5)
 
     assert latest.created_at > earlier.created_at

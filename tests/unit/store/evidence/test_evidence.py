@@ -12,8 +12,8 @@ from dashboard.domain.observation import (
 )
 from dashboard.domain.verdict import Evidence
 from dashboard.store.engine.engine import Store
-from dashboard.store.evidence.evidence import evidence
-from dashboard.store.evidence.record_answers import record_answers
+from dashboard.store.evidence.evidence import read_evidence
+from dashboard.store.evidence.record_answers import record_lookup
 from dashboard.store.evidence.save_rejections import save_polled
 from dashboard.store.monitoring.upstream_failures import failing
 from dashboard.store.tracking.transactions import TrackRequest, track
@@ -40,21 +40,21 @@ def record(store: Store, minute: int, *answers: ExclusionAnswer) -> datetime:
     """Ask at that minute, and record what came of it."""
     asked_at = A_MOMENT + seconds(60 * minute)
     with store.write() as connection:
-        record_answers(connection, A_NETWORK, asked_at, answers)
+        record_lookup(connection, A_NETWORK, asked_at, answers)
     return asked_at
 
 
 def the_evidence(store: Store) -> Evidence:
     """Return what is known of the hash on the network."""
     with store.read() as connection:
-        (found,) = evidence(connection, A_NETWORK, a_hash())
+        (found,) = read_evidence(connection, A_NETWORK, a_hash())
     return found
 
 
 def test_nothing_is_known_of_a_hash_that_nobody_asked_about(store: Store) -> None:
     with store.read() as connection:
-        assert evidence(connection, None, a_hash()) == []
-        assert evidence(connection, A_NETWORK, a_hash()) == []
+        assert read_evidence(connection, None, a_hash()) == []
+        assert read_evidence(connection, A_NETWORK, a_hash()) == []
 
 
 def test_hash_that_is_only_tracked_has_blank_evidence(store: Store) -> None:
@@ -108,7 +108,7 @@ def test_answers_of_one_tick_are_told_apart(store: Store) -> None:
     record(store, 1, NULL, failed(number=2), ExclusionAnswer(a_hash(3), a_record()))
 
     with store.read() as connection:
-        failures = [evidence(connection, None, a_hash(n))[0].failure for n in (1, 2, 3)]
+        failures = [read_evidence(connection, None, a_hash(n))[0].failure for n in (1, 2, 3)]
 
     assert failures == [None, SILENCE, None]
 
@@ -126,7 +126,7 @@ def test_evidence_of_networks_is_kept_apart(store: Store) -> None:
     record(store, 1, NULL)
     with store.write() as connection:
         save_polled(connection, ANOTHER_NETWORK, a_record(), A_MOMENT)
-        there, here = evidence(connection, None, a_hash())
+        there, here = read_evidence(connection, None, a_hash())
 
     assert (there.network_id, len(there.records), there.last_answered_at) == (
         ANOTHER_NETWORK,

@@ -16,7 +16,7 @@ from dashboard.domain.quantity import Wei
 from dashboard.errors import InputError
 from dashboard.store.access.audit_log import note_action
 from dashboard.store.engine.engine import Store
-from dashboard.store.evidence.record_answers import record_answers
+from dashboard.store.evidence.record_answers import record_lookup
 from dashboard.store.evidence.save_rejections import save_polled, save_report
 from dashboard.store.maintenance.export import ExportKind, Wanted, export
 from dashboard.store.maintenance.export_csv import write_csv_rows
@@ -55,7 +55,7 @@ def full_store(store: Store) -> Store:
         track(
             connection, TrackRequest(a_hash(2), (A_NETWORK, ANOTHER_NETWORK), None, "=1"), A_MOMENT
         )
-        record_answers(connection, A_NETWORK, A_MOMENT + seconds(1), [ExclusionAnswer(a_hash(2))])
+        record_lookup(connection, A_NETWORK, A_MOMENT + seconds(1), [ExclusionAnswer(a_hash(2))])
         for second in range(3):
             fees = suggested_gas_fees(estimated_base_fee=LARGEST)
             at = A_MOMENT + seconds(second)

@@ -15,7 +15,7 @@ from dashboard.store.access.audit_log import AuditFilter, audit_entries
 from dashboard.store.engine.engine import Store, installation_id, open_store
 from dashboard.store.engine.leases import holders
 from dashboard.store.maintenance.restore import GAP, restore
-from dashboard.store.rejections.archive import last_place
+from dashboard.store.rejections.archive import last_rejection_id
 from dashboard.store.rejections.read import versions
 from dashboard.store.rejections.save import version_digest
 from tests.builders import (
@@ -84,7 +84,7 @@ def test_place_of_the_lost_time_is_never_given_again(url: str, backup: Path) -> 
         with store.write() as connection:
             keep_report(connection, a_hash(50))
         with store.read() as connection:
-            lost = last_place(connection)
+            lost = last_rejection_id(connection)
 
     restored(url, backup)
 
@@ -92,7 +92,7 @@ def test_place_of_the_lost_time_is_never_given_again(url: str, backup: Path) -> 
         with store.write() as connection:
             keep_report(connection, a_hash(51))
         with store.read() as connection:
-            assert last_place(connection) > GAP > lost
+            assert last_rejection_id(connection) > GAP > lost
 
 
 def test_store_in_use_is_not_replaced(url: str, store: Store, backup: Path) -> None:

@@ -15,8 +15,14 @@ from dashboard.domain.rejection_filter import HashRange, RejectionFilter
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store
 from dashboard.store.evidence.save_rejections import save_polled, save_report
-from dashboard.store.rejections.archive import Page, every_arrival, last_place, page, versions_of
-from dashboard.store.rejections.counts import Counted, Group, Grouping, count_by
+from dashboard.store.rejections.archive import (
+    PageRequest,
+    all_arrivals,
+    archive_page,
+    archived_versions,
+    last_rejection_id,
+)
+from dashboard.store.rejections.counts import GroupCount, GroupCounts, Grouping, count_by
 from tests.builders import (
     A_MOMENT,
     A_NETWORK,
@@ -59,8 +65,8 @@ def store(store: Store) -> Store:
     return store
 
 
-def places(connection: Connection, wanted: RejectionFilter, part: Page) -> list[int]:
-    return [each.rejection.rejection_id for each in page(connection, wanted, BOTH, part)]
+def places(connection: Connection, wanted: RejectionFilter, part: PageRequest) -> list[int]:
+    return [each.rejection.rejection_id for each in archive_page(connection, wanted, BOTH, part)]
 
 
 def pages(
@@ -68,7 +74,7 @@ def pages(
 ) -> Iterator[int]:
     """Read everything that fits, two at a time."""
     after: int | None = None
-    while found := places(connection, wanted, Page(2, after, is_newest_first)):
+    while found := places(connection, wanted, PageRequest(2, after, is_newest_first)):
         yield from found
         after = found[-1]
 
@@ -81,11 +87,11 @@ def test_pages_follow_the_order_of_arrival_whatever_the_clocks_said(store: Store
 
 def test_arrival_between_two_pages_shifts_nothing(store: Store) -> None:
     with store.read() as connection:
-        first = places(connection, RejectionFilter(), Page(3))
+        first = places(connection, RejectionFilter(), PageRequest(3))
     with store.write() as connection:
         save_polled(connection, A_NETWORK, some_record(99), A_MOMENT)
     with store.read() as connection:
-        second = places(connection, RejectionFilter(), Page(3, first[-1]))
+        second = places(connection, RejectionFilter(), PageRequest(3, first[-1]))
 
     assert first + second == [30, 29, 28, 27, 26, 25]
 
@@ -114,7 +120,7 @@ def test_pages_hold_exactly_what_fits(
     with store.read() as connection:
         fitting = [
             each.rejection.rejection_id
-            for each in every_arrival(connection, 0, 100)
+            for each in all_arrivals(connection, 0, 100)
             if wanted.fits(each.rejection)
         ]
         found = [*pages(connection, wanted, is_newest_first=is_newest_first)]
@@ -128,7 +134,7 @@ def test_counts_count_exactly_what_fits(
     store: Store, wanted: RejectionFilter, grouping: Grouping
 ) -> None:
     with store.read() as connection:
-        many = sum(wanted.fits(each.rejection) for each in every_arrival(connection, 0, 100))
+        many = sum(wanted.fits(each.rejection) for each in all_arrivals(connection, 0, 100))
         counted = count_by(connection, grouping, wanted, BOTH, 1000)
 
     assert counted.total == many == sum(group.count for group in counted.groups)
@@ -138,15 +144,21 @@ def test_counts_count_exactly_what_fits(
 def test_networks_that_may_not_be_seen_are_neither_listed_nor_counted(store: Store) -> None:
     only = frozenset({ANOTHER_NETWORK})
     with store.read() as connection:
-        listed = page(connection, RejectionFilter(), only, Page(100))
-        sent = page(connection, RejectionFilter(sender=an_address(1)), only, Page(100))
-        asked = page(connection, RejectionFilter(network_id=A_NETWORK), only, Page(100))
+        listed = archive_page(connection, RejectionFilter(), only, PageRequest(100))
+        sent = archive_page(
+            connection, RejectionFilter(sender=an_address(1)), only, PageRequest(100)
+        )
+        asked = archive_page(
+            connection, RejectionFilter(network_id=A_NETWORK), only, PageRequest(100)
+        )
         counted = count_by(connection, Grouping.NETWORK, RejectionFilter(), only, 10)
-        nothing = page(connection, RejectionFilter(module="HUB"), frozenset(), Page(100))
+        nothing = archive_page(
+            connection, RejectionFilter(module="HUB"), frozenset(), PageRequest(100)
+        )
 
     assert {each.rejection.network_id for each in (*listed, *sent)} == {ANOTHER_NETWORK}
     assert (asked, nothing) == ([], [])
-    assert counted == Counted((Group(ANOTHER_NETWORK, 7),), 1, 7)
+    assert counted == GroupCounts((GroupCount(ANOTHER_NETWORK, 7),), 1, 7)
 
 
 def test_largest_groups_come_first_and_the_rest_is_told(store: Store) -> None:
@@ -154,7 +166,7 @@ def test_largest_groups_come_first_and_the_rest_is_told(store: Store) -> None:
         counted = count_by(connection, Grouping.MODULE, RejectionFilter(), BOTH, 2)
 
     assert (counted.total, counted.of) == (30, 3)
-    assert counted.groups == (Group(None, 15), Group("ADD", 8))
+    assert counted.groups == (GroupCount(None, 15), GroupCount("ADD", 8))
 
 
 def test_hours_come_newest_first(store: Store) -> None:
@@ -164,7 +176,7 @@ def test_hours_come_newest_first(store: Store) -> None:
         counted = count_by(connection, Grouping.HOUR, RejectionFilter(), BOTH, 10)
         days = count_by(connection, Grouping.DAY, RejectionFilter(), BOTH, 10)
 
-    assert counted.groups == (Group(A_MOMENT + seconds(3600), 1), Group(A_MOMENT, 30))
+    assert counted.groups == (GroupCount(A_MOMENT + seconds(3600), 1), GroupCount(A_MOMENT, 30))
     assert [group.count for group in days.groups] == [31]
 
 
@@ -173,7 +185,9 @@ def test_signed_transaction_tells_the_recipient(store: Store) -> None:
         save_report(connection, a_report(tx_hash=a_hash(77)), A_NETWORK, A_MOMENT)
         save_report(connection, a_report(tx_hash=a_hash(78), recipient=None), A_NETWORK, A_MOMENT)
     with store.read() as connection:
-        deployment, transfer, polled = page(connection, RejectionFilter(), BOTH, Page(3))
+        deployment, transfer, polled = archive_page(
+            connection, RejectionFilter(), BOTH, PageRequest(3)
+        )
 
     assert (transfer.is_signed_held, transfer.recipient) == (True, an_address(2))
     assert (deployment.is_signed_held, deployment.recipient) == (True, None)
@@ -186,8 +200,8 @@ def test_versions_of_a_hash_come_newest_claimed_first_however_old(store: Store) 
         save_polled(connection, A_NETWORK, old, A_MOMENT)
         save_polled(connection, NetworkId(7), old, A_MOMENT)
     with store.read() as connection:
-        found = versions_of(connection, a_hash(5), BOTH, 10)
-        first = versions_of(connection, a_hash(5), BOTH, 1)
+        found = archived_versions(connection, a_hash(5), BOTH, 10)
+        first = archived_versions(connection, a_hash(5), BOTH, 1)
 
     assert [each.rejection.record.reason_message for each in found] == [REASONS[1], "old"]
     assert first == found[:1]
@@ -195,4 +209,4 @@ def test_versions_of_a_hash_come_newest_claimed_first_however_old(store: Store) 
 
 def test_last_place_is_that_of_the_newest_arrival(store: Store) -> None:
     with store.read() as connection:
-        assert last_place(connection) == 30
+        assert last_rejection_id(connection) == 30

@@ -19,8 +19,14 @@ from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store
 from dashboard.store.engine.upsert import insert_all_new
 from dashboard.store.evidence.save_rejections import save_polled, save_report
-from dashboard.store.rejections.counters import MANY, MOST_MODULES, count_out, rebuild_tallies
-from dashboard.store.rejections.counts import Grouping, arrivals, causes, count_by, how_many
+from dashboard.store.rejections.counters import MANY, MOST_MODULES, count_deleted, rebuild_counters
+from dashboard.store.rejections.counts import (
+    Grouping,
+    count_by,
+    count_by_stage,
+    count_causes,
+    count_rejections,
+)
 from dashboard.store.rejections.read import newest
 from dashboard.store.schema import (
     rejection_modules,
@@ -104,7 +110,7 @@ def know_many_modules(connection: Connection, room: int) -> None:
 
 
 def forget(connection: Connection, rejection_ids: Sequence[int]) -> None:
-    count_out(connection, rejection_ids)
+    count_deleted(connection, rejection_ids)
     connection.execute(delete(rejections).where(rejections.c.rejection_id.in_(rejection_ids)))
 
 
@@ -142,7 +148,7 @@ def test_every_question_is_answered_as_by_counting(
         forget(connection, [each.rejection_id for at, each in enumerate(kept) if at in forgotten])
         fitting = [each for each in newest(connection, len(arrived)) if wanted.fits(each)]
 
-        assert how_many(connection, wanted) == len(fitting)
+        assert count_rejections(connection, wanted) == len(fitting)
         for grouping in Grouping:
             counted = count_by(connection, grouping, wanted, None, 1000)
             found = {group.key: group.count for group in counted.groups}
@@ -151,13 +157,15 @@ def test_every_question_is_answered_as_by_counting(
         for step in STEPS:
             told = {
                 (each.since, each.tx_rejection_stage): each.count
-                for each in arrivals(connection, wanted, step)
+                for each in count_by_stage(connection, wanted, step)
             }
             assert told == Counter(
                 (beginning(each.first_seen_at, step), each.record.tx_rejection_stage)
                 for each in fitting
             )
-        named = {(each.reason_kind, each.module): each.count for each in causes(connection, wanted)}
+        named = {
+            (each.reason_kind, each.module): each.count for each in count_causes(connection, wanted)
+        }
         reasons = (parse_reason(each.record.reason_message) for each in fitting)
         assert named == Counter((each.kind, each.module) for each in reasons)
 
@@ -172,7 +180,7 @@ def test_rebuilt_tallies_are_those_that_were_kept(
             take(connection, number, arrival)
         before = tallied(connection)
 
-        rebuild_tallies(connection)
+        rebuild_counters(connection)
 
         assert tallied(connection) == before
 
@@ -187,11 +195,11 @@ def test_sender_of_many_is_tallied_as_if_that_had_been_known(store: Store) -> No
                 assert not connection.execute(select(sender_tallies)).all()
         kept = senders(connection)
 
-        rebuild_tallies(connection)
+        rebuild_counters(connection)
 
         assert senders(connection) == kept
         wanted = RejectionFilter(A_NETWORK, sender=an_address(1), since=A_MOMENT + HOUR)
-        assert how_many(connection, wanted) == MANY // 2
+        assert count_rejections(connection, wanted) == MANY // 2
         forget(connection, [each.rejection_id for each in newest(connection, MANY + 2)])
         assert senders(connection) == (set(), set())
 
@@ -211,7 +219,7 @@ def test_version_seen_again_is_counted_once(store: Store) -> None:
             save_report(connection, a_report(), A_NETWORK, A_MOMENT)
 
     with store.read() as connection:
-        assert how_many(connection, RejectionFilter()) == 1
+        assert count_rejections(connection, RejectionFilter()) == 1
 
 
 def test_names_beyond_the_bound_share_tallies_and_are_counted_rightly(store: Store) -> None:
@@ -223,8 +231,8 @@ def test_names_beyond_the_bound_share_tallies_and_are_counted_rightly(store: Sto
             save_polled(connection, A_NETWORK, record, A_MOMENT)
 
         assert len({row[4] for row in tallied(connection)}) == 2
-        assert len(causes(connection, RejectionFilter())) == 5
-        assert how_many(connection, RejectionFilter(module="MADE_UP_4")) == 1
+        assert len(count_causes(connection, RejectionFilter())) == 5
+        assert count_rejections(connection, RejectionFilter(module="MADE_UP_4")) == 1
 
 
 def key_of(grouping: Grouping, each: StoredRejection) -> object:

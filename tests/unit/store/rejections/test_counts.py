@@ -11,7 +11,13 @@ from dashboard.domain.reason import ReasonKind
 from dashboard.domain.rejection_filter import RejectionFilter
 from dashboard.store.engine.engine import Store
 from dashboard.store.evidence.save_rejections import save_polled
-from dashboard.store.rejections.counts import Arrivals, NamedCause, arrivals, causes, how_many
+from dashboard.store.rejections.counts import (
+    CauseCount,
+    StageCount,
+    count_by_stage,
+    count_causes,
+    count_rejections,
+)
 from dashboard.store.rejections.search import search
 from tests.builders import A_MOMENT, A_NETWORK, a_hash, a_record, seconds
 
@@ -40,30 +46,30 @@ def store(store: Store) -> Store:
 
 def test_arrivals_are_counted_by_hour_and_stage(store: Store) -> None:
     with store.read() as connection:
-        counted = arrivals(connection, RejectionFilter(since=A_MOMENT), HOUR)
+        counted = count_by_stage(connection, RejectionFilter(since=A_MOMENT), HOUR)
 
     assert counted == [
-        Arrivals(A_MOMENT, RejectionStage.P2P, 1),
-        Arrivals(A_MOMENT, RejectionStage.SEQUENCER, 2),
-        Arrivals(A_MOMENT + HOUR, RejectionStage.SEQUENCER, 1),
+        StageCount(A_MOMENT, RejectionStage.P2P, 1),
+        StageCount(A_MOMENT, RejectionStage.SEQUENCER, 2),
+        StageCount(A_MOMENT + HOUR, RejectionStage.SEQUENCER, 1),
     ]
 
 
 def test_causes_are_counted_the_commonest_first(store: Store) -> None:
     with store.read() as connection:
-        first, *rest = causes(connection, RejectionFilter(since=A_MOMENT))
+        first, *rest = count_causes(connection, RejectionFilter(since=A_MOMENT))
 
-    assert first == NamedCause(ReasonKind.OVER_LIMIT, "ADD", 2)
-    assert NamedCause(ReasonKind.UNPARSED, None, 1) in rest
-    assert NamedCause(ReasonKind.OVER_LIMIT, None, 1) in rest
+    assert first == CauseCount(ReasonKind.OVER_LIMIT, "ADD", 2)
+    assert CauseCount(ReasonKind.UNPARSED, None, 1) in rest
+    assert CauseCount(ReasonKind.OVER_LIMIT, None, 1) in rest
 
 
 def test_only_what_fits_is_counted(store: Store) -> None:
     wanted = RejectionFilter(module="ADD", since=A_MOMENT + seconds(1))
     with store.read() as connection:
-        assert [each.count for each in arrivals(connection, wanted, HOUR)] == [1]
-        assert [each.count for each in causes(connection, wanted)] == [1]
-        assert how_many(connection, wanted) == 1
+        assert [each.count for each in count_by_stage(connection, wanted, HOUR)] == [1]
+        assert [each.count for each in count_causes(connection, wanted)] == [1]
+        assert count_rejections(connection, wanted) == 1
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from dashboard.store.engine.engine import Store, open_store
 from dashboard.store.evidence.save_rejections import save_polled
 from dashboard.store.rejections.known_hashes import KnownHashes, head_of, load_heads
 from dashboard.store.rejections.lookup import RejectionReader, TooManyVersions
-from dashboard.store.rejections.read import visible
+from dashboard.store.rejections.read import queryable_record
 from tests.builders import A_MOMENT, A_NETWORK, ANOTHER_NETWORK, a_hash, a_record, seconds
 from tests.databases import new_store
 
@@ -150,7 +150,7 @@ def test_visible_record_is_the_one_that_the_store_tells(
 
     for now in (A_MOMENT, A_MOMENT + seconds(7 * 86_400), A_MOMENT + seconds(7 * 86_400 + 1)):
         with store.read() as connection:
-            told = visible(connection, networks, a_hash(), now)
+            told = queryable_record(connection, networks, a_hash(), now)
         assert reader.visible(networks, a_hash(), now) == told
 
 

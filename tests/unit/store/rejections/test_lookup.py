@@ -11,7 +11,7 @@ from dashboard.domain.quantity import TxHash
 from dashboard.store.engine.engine import Store
 from dashboard.store.evidence.save_rejections import save_polled
 from dashboard.store.rejections.lookup import RejectionReader, TooManyVersions
-from dashboard.store.rejections.read import visible
+from dashboard.store.rejections.read import queryable_record
 from tests.builders import A_MOMENT, A_NETWORK, ANOTHER_NETWORK, a_hash, a_record, seconds
 
 
@@ -44,7 +44,7 @@ def test_records_of_many_hashes_are_those_of_each(store: Store, reader: Rejectio
     found = reader.visible_of((A_NETWORK,), hashes, A_MOMENT)
 
     with store.read() as connection:
-        each = {one: visible(connection, (A_NETWORK,), one, A_MOMENT) for one in hashes}
+        each = {one: queryable_record(connection, (A_NETWORK,), one, A_MOMENT) for one in hashes}
     assert found == {one: record for one, record in each.items() if record is not None}
     assert set(found) == {a_hash(1), a_hash(4), a_hash(6), a_hash(7)}
     assert found[a_hash(6)].reason_message == "dated rightly"

@@ -15,7 +15,7 @@ from dashboard.domain.exclusion import (
 )
 from dashboard.store.engine.engine import Store
 from dashboard.store.evidence.save_rejections import save_polled, save_report
-from dashboard.store.rejections.read import newest, versions, visible
+from dashboard.store.rejections.read import newest, queryable_record, versions
 from dashboard.store.rejections.save import row_of_record
 from dashboard.store.schema import rejections
 from tests.builders import (
@@ -37,7 +37,7 @@ def test_report_is_shown_as_it_was_sent(store: Store) -> None:
         assert save_report(connection, report, A_NETWORK, A_MOMENT) is SaveStatus.SAVED
 
     with store.read() as connection:
-        assert visible(connection, (A_NETWORK,), a_hash(), A_MOMENT) == report.record()
+        assert queryable_record(connection, (A_NETWORK,), a_hash(), A_MOMENT) == report.record()
 
 
 def test_report_with_the_same_reason_is_a_duplicate_and_changes_nothing(store: Store) -> None:
@@ -135,7 +135,7 @@ def test_visible_record_is_the_one_with_the_newest_claimed_time(store: Store) ->
     with store.write() as connection:
         save_report(connection, a_report(reason_message="new", timestamp=late), A_NETWORK, late)
         save_report(connection, a_report(reason_message="old", timestamp=early), A_NETWORK, late)
-        seen = visible(connection, (A_NETWORK,), a_hash(), late)
+        seen = queryable_record(connection, (A_NETWORK,), a_hash(), late)
 
     assert seen is not None
     assert seen.reason_message == "new"
@@ -150,7 +150,7 @@ def test_record_is_visible_for_seven_days_inclusive(
 ) -> None:
     with store.write() as connection:
         save_report(connection, a_report(), A_NETWORK, A_MOMENT)
-        seen = visible(connection, (A_NETWORK,), a_hash(), A_MOMENT + age)
+        seen = queryable_record(connection, (A_NETWORK,), a_hash(), A_MOMENT + age)
 
     assert (seen is not None) is is_seen
 
@@ -158,7 +158,10 @@ def test_record_is_visible_for_seven_days_inclusive(
 def test_record_that_became_invisible_stays_in_the_archive(store: Store) -> None:
     with store.write() as connection:
         save_report(connection, a_report(), A_NETWORK, A_MOMENT)
-        assert visible(connection, (A_NETWORK,), a_hash(), A_MOMENT + timedelta(days=30)) is None
+        assert (
+            queryable_record(connection, (A_NETWORK,), a_hash(), A_MOMENT + timedelta(days=30))
+            is None
+        )
         assert len(versions(connection, a_hash())) == 1
 
 
@@ -167,9 +170,12 @@ def test_visible_record_is_looked_for_on_the_networks_asked_for_only(store: Stor
         save_report(connection, a_report(), A_NETWORK, A_MOMENT)
 
     with store.read() as connection:
-        assert visible(connection, (ANOTHER_NETWORK,), a_hash(), A_MOMENT) is None
-        assert visible(connection, (), a_hash(), A_MOMENT) is None
-        assert visible(connection, (ANOTHER_NETWORK, A_NETWORK), a_hash(), A_MOMENT) is not None
+        assert queryable_record(connection, (ANOTHER_NETWORK,), a_hash(), A_MOMENT) is None
+        assert queryable_record(connection, (), a_hash(), A_MOMENT) is None
+        assert (
+            queryable_record(connection, (ANOTHER_NETWORK, A_NETWORK), a_hash(), A_MOMENT)
+            is not None
+        )
 
 
 @pytest.mark.parametrize("nonce", [0, 2**63 - 1, 2**63, 2**64 - 2])

@@ -9,7 +9,7 @@ from dashboard.domain.reason import ReasonKind
 from dashboard.domain.rejection_filter import RejectionFilter
 from dashboard.store.engine.engine import Store
 from dashboard.store.evidence.save_rejections import save_polled
-from dashboard.store.rejections.counts import how_many
+from dashboard.store.rejections.counts import count_rejections
 from dashboard.store.rejections.search import search
 from dashboard.store.tracking.transactions import TrackRequest, track
 from tests.builders import (
@@ -88,7 +88,7 @@ def test_rejections_are_found_by_the_label_of_what_is_tracked(store: Store) -> N
             request = TrackRequest(a_hash(number), (A_NETWORK,), None, label)
             track(connection, request, A_MOMENT)
         found = search(connection, RejectionFilter(label="payout bot"))
-        many = how_many(connection, RejectionFilter(label="payout bot", module="HUB"))
+        many = count_rejections(connection, RejectionFilter(label="payout bot", module="HUB"))
 
     assert [each.record.tx_hash for each in found] == [a_hash(2), a_hash(1)]
     assert many == 1

@@ -14,7 +14,7 @@ from dashboard.store.engine.engine import Store
 from dashboard.store.evidence.save_rejections import save_reports
 from dashboard.store.rejections.counts import rank_senders
 from dashboard.store.rejections.save import LocatedReport
-from dashboard.store.rejections.search import leaf, search
+from dashboard.store.rejections.search import search, search_page
 from tests.builders import A_MOMENT, A_NETWORK, ANOTHER_NETWORK, a_hash, a_report, an_address
 
 COUNT = 620
@@ -60,7 +60,9 @@ def test_leaves_are_what_skipping_leaves(store: Store) -> None:
     @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
     def check(wanted: RejectionFilter, skipped: int) -> None:
         with store.read() as connection:
-            assert leaf(connection, wanted, 5, skipped) == search(connection, wanted, 5, skipped)
+            assert search_page(connection, wanted, 5, skipped) == search(
+                connection, wanted, 5, skipped
+            )
 
     check()
 

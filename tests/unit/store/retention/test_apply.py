@@ -9,16 +9,16 @@ from dashboard.domain.condition import Subject
 from dashboard.domain.fee_rollup import RollupLevel
 from dashboard.domain.rejection_filter import RejectionFilter
 from dashboard.domain.retention import Before
-from dashboard.store.alerts.conditions import change, condition
-from dashboard.store.alerts.outbox import recent_notices
+from dashboard.store.alerts.conditions import current_state, record_transition
+from dashboard.store.alerts.outbox import recent_notifications
 from dashboard.store.engine.batching import LONGEST_STEP, Pace, next_rows
 from dashboard.store.engine.engine import Store
 from dashboard.store.evidence.save_rejections import save_polled, save_report
 from dashboard.store.observations import base_fees
-from dashboard.store.rejections.counts import how_many
+from dashboard.store.rejections.counts import count_rejections
 from dashboard.store.rejections.known_hashes import KnownHashes, head_of, load_heads
 from dashboard.store.rejections.lookup import RejectionReader
-from dashboard.store.rejections.read import versions, visible
+from dashboard.store.rejections.read import queryable_record, versions
 from dashboard.store.retention.apply import keep_house
 from dashboard.store.schema import fee_rollups
 from dashboard.store.schema.columns import milliseconds_of
@@ -84,10 +84,10 @@ def test_rejection_goes_with_all_that_rests_on_it(store: Store) -> None:
     assert on_record(store, 1, 2) == [2]
     assert rows_of(store, "signed_transactions") == 1
     with store.read() as connection:
-        assert how_many(connection, RejectionFilter()) == 1
-        assert visible(connection, [A_NETWORK], a_hash(1), A_MOMENT) is None
-        assert condition(connection, Subject.transaction(A_NETWORK, a_hash(1))) is None
-        notices = recent_notices(connection, 10)
+        assert count_rejections(connection, RejectionFilter()) == 1
+        assert queryable_record(connection, [A_NETWORK], a_hash(1), A_MOMENT) is None
+        assert current_state(connection, Subject.transaction(A_NETWORK, a_hash(1))) is None
+        notices = recent_notifications(connection, 10)
     assert [notice.rejection is None for notice in notices] == [False, True]
 
 
@@ -112,7 +112,7 @@ def test_rejection_that_somebody_needs_stays(store: Store) -> None:
         save_polled(connection, A_NETWORK, a_record(tx_hash=a_hash(3)), A_MOMENT)
         save_report(connection, a_report(tx_hash=a_hash(4)), A_NETWORK, old)
         [fourth] = versions(connection, a_hash(4))
-        change(connection, a_transition(4), fourth.rejection_id)
+        record_transition(connection, a_transition(4), fourth.rejection_id)
 
     assert forget(store, 1, rejections=A_MOMENT) == {}
     assert on_record(store, 1, 2, 3, 4) == [1, 2, 3, 4]
@@ -161,7 +161,7 @@ def test_rejection_that_comes_again_is_told_again(store: Store) -> None:
 
     with store.write() as connection:
         again = save_polled(connection, A_NETWORK, a_record(), A_MOMENT)
-        assert change(connection, a_transition(transition_id=an_id(9)), again)
+        assert record_transition(connection, a_transition(transition_id=an_id(9)), again)
 
 
 @pytest.mark.parametrize(

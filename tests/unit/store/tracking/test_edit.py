@@ -9,26 +9,26 @@ from dashboard.domain.observation import ExclusionAnswer, Failure, FailureKind
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.rejection_filter import HashRange
 from dashboard.store.engine.engine import Store
-from dashboard.store.evidence.evidence import evidence
-from dashboard.store.evidence.record_answers import record_answers
+from dashboard.store.evidence.evidence import read_evidence
+from dashboard.store.evidence.record_answers import record_lookup
 from dashboard.store.evidence.save_rejections import save_polled
 from dashboard.store.rejections.filter import hashes_labelled
 from dashboard.store.schema import tracked_labels
-from dashboard.store.tracking.cohorts import cohorts_of, note_rejected, watches
+from dashboard.store.tracking.cohorts import mark_rejected, read_cohorts, watched_after
 from dashboard.store.tracking.search import (
-    Standing,
+    RecordStatus,
     TrackedFilter,
-    how_many_tracked,
+    count_tracked,
     search_tracked,
 )
 from dashboard.store.tracking.transactions import (
     Remarks,
     TrackRequest,
-    amend,
+    edit_tracked,
     is_tracked,
+    newest_tracked,
     track,
     track_all,
-    tracked,
     untrack,
 )
 from tests.builders import A_MOMENT, A_NETWORK, ANOTHER_NETWORK, a_hash, a_record, seconds
@@ -50,7 +50,7 @@ def store(store: Store) -> Store:
             ExclusionAnswer(a_hash(2)),
             ExclusionAnswer(a_hash(3), failure=failure),
         ]
-        record_answers(connection, A_NETWORK, A_MOMENT, answers)
+        record_lookup(connection, A_NETWORK, A_MOMENT, answers)
     return store
 
 
@@ -58,19 +58,19 @@ def store(store: Store) -> Store:
     ("wanted", "numbers"),
     [
         (TrackedFilter(), [4, 3, 2, 1]),
-        (TrackedFilter(standing=Standing.REJECTED), [1]),
-        (TrackedFilter(standing=Standing.UNREPORTED), [2]),
-        (TrackedFilter(standing=Standing.UNANSWERED), [4, 3]),
-        (TrackedFilter(ANOTHER_NETWORK, Standing.REJECTED), []),
-        (TrackedFilter(ANOTHER_NETWORK, Standing.UNANSWERED), [3, 2, 1]),
+        (TrackedFilter(standing=RecordStatus.REJECTED), [1]),
+        (TrackedFilter(standing=RecordStatus.UNREPORTED), [2]),
+        (TrackedFilter(standing=RecordStatus.UNANSWERED), [4, 3]),
+        (TrackedFilter(ANOTHER_NETWORK, RecordStatus.REJECTED), []),
+        (TrackedFilter(ANOTHER_NETWORK, RecordStatus.UNANSWERED), [3, 2, 1]),
         (TrackedFilter(tx_hashes=HashRange.of(a_hash(2))), [2]),
         (TrackedFilter(text="case"), [1]),
         (TrackedFilter(text="NOTE 4"), [4]),
         (TrackedFilter(text="c:\\"), [3]),
         (TrackedFilter(text="%"), [3]),
-        (TrackedFilter(A_NETWORK, Standing.REJECTED, text="case"), [1]),
-        (TrackedFilter(A_NETWORK, Standing.UNANSWERED, text="note"), [4, 3]),
-        (TrackedFilter(standing=Standing.UNREPORTED, text="case"), []),
+        (TrackedFilter(A_NETWORK, RecordStatus.REJECTED, text="case"), [1]),
+        (TrackedFilter(A_NETWORK, RecordStatus.UNANSWERED, text="note"), [4, 3]),
+        (TrackedFilter(standing=RecordStatus.UNREPORTED, text="case"), []),
         (TrackedFilter(tx_hashes=HashRange.of(a_hash(2)), text="case"), []),
     ],
 )
@@ -79,7 +79,7 @@ def test_tracked_are_found_by_what_is_known_of_them(
 ) -> None:
     with store.read() as connection:
         found = search_tracked(connection, wanted, 10)
-        count = how_many_tracked(connection, wanted)
+        count = count_tracked(connection, wanted)
 
     assert [number_of(each.tx_hash) for each in found] == numbers
     assert count == len(numbers)
@@ -95,20 +95,20 @@ def test_search_goes_on_after_those_skipped(store: Store) -> None:
 
 def test_remarks_are_corrected(store: Store) -> None:
     with store.write() as connection:
-        assert amend(connection, a_hash(4), Remarks(A_MOMENT, "Case 4", ""))
-        newest = tracked(connection, 1)[0]
+        assert edit_tracked(connection, a_hash(4), Remarks(A_MOMENT, "Case 4", ""))
+        newest = newest_tracked(connection, 1)[0]
 
     assert (newest.attempted_at, newest.label, newest.note) == (A_MOMENT, "Case 4", "")
 
 
 def test_corrected_time_of_the_attempt_is_taken_up_again(store: Store) -> None:
     with store.write() as connection:
-        last_seen = watches(connection, A_NETWORK, 0)[-1].cohort_id
-        amend(connection, a_hash(3), Remarks(A_MOMENT, "Case 3", ""))
-        amend(connection, a_hash(3), Remarks(A_MOMENT, "Case 3, again", ""))
-        [taken_up] = watches(connection, ANOTHER_NETWORK, last_seen)
-        [here] = watches(connection, A_NETWORK, last_seen)
-        [cohort] = cohorts_of(connection, A_NETWORK, [here.cohort_id])
+        last_seen = watched_after(connection, A_NETWORK, 0)[-1].cohort_id
+        edit_tracked(connection, a_hash(3), Remarks(A_MOMENT, "Case 3", ""))
+        edit_tracked(connection, a_hash(3), Remarks(A_MOMENT, "Case 3, again", ""))
+        [taken_up] = watched_after(connection, ANOTHER_NETWORK, last_seen)
+        [here] = watched_after(connection, A_NETWORK, last_seen)
+        [cohort] = read_cohorts(connection, A_NETWORK, [here.cohort_id])
 
     assert (taken_up.cohort_id, taken_up.born_at) == (here.cohort_id, A_MOMENT)
     assert (cohort.hashes, here.is_failing) == ([a_hash(3)], True)
@@ -116,33 +116,33 @@ def test_corrected_time_of_the_attempt_is_taken_up_again(store: Store) -> None:
 
 def test_remarks_of_what_is_not_tracked_are_refused(store: Store) -> None:
     with store.write() as connection:
-        assert not amend(connection, a_hash(9), Remarks(None, "Case 9", ""))
+        assert not edit_tracked(connection, a_hash(9), Remarks(None, "Case 9", ""))
 
 
 def test_removed_hash_is_watched_nowhere_and_what_was_seen_of_it_stays(store: Store) -> None:
     with store.write() as connection:
-        seen = evidence(connection, A_NETWORK, a_hash(1))
+        seen = read_evidence(connection, A_NETWORK, a_hash(1))
         assert untrack(connection, a_hash(1))
         assert not untrack(connection, a_hash(1))
 
     with store.read() as connection:
         assert not is_tracked(connection, a_hash(1))
         assert a_hash(1) not in hashes_asked(connection, A_NETWORK)
-        assert evidence(connection, A_NETWORK, a_hash(1)) == seen
+        assert read_evidence(connection, A_NETWORK, a_hash(1)) == seen
 
 
 def test_hash_that_is_tracked_anew_keeps_what_was_seen_of_it(store: Store) -> None:
     with store.write() as connection:
-        seen = [evidence(connection, None, a_hash(number)) for number in (1, 2, 3)]
+        seen = [read_evidence(connection, None, a_hash(number)) for number in (1, 2, 3)]
         for number in (1, 2, 3):
             untrack(connection, a_hash(number))
             wish = TrackRequest(a_hash(number), (A_NETWORK, ANOTHER_NETWORK), None, "")
             track(connection, wish, A_MOMENT + seconds(9))
-        again = [evidence(connection, None, a_hash(number)) for number in (1, 2, 3)]
-        rejected = TrackedFilter(A_NETWORK, Standing.REJECTED)
+        again = [read_evidence(connection, None, a_hash(number)) for number in (1, 2, 3)]
+        rejected = TrackedFilter(A_NETWORK, RecordStatus.REJECTED)
 
         assert again == seen
-        assert how_many_tracked(connection, rejected) == 1
+        assert count_tracked(connection, rejected) == 1
 
 
 def test_labelled_hashes_are_those_with_exactly_the_label(store: Store) -> None:
@@ -152,8 +152,8 @@ def test_labelled_hashes_are_those_with_exactly_the_label(store: Store) -> None:
 
 
 def hashes_asked(connection: Connection, network_id: NetworkId) -> set[TxHash]:
-    ids = [each.cohort_id for each in watches(connection, network_id, 0)]
-    return {each for cohort in cohorts_of(connection, network_id, ids) for each in cohort.hashes}
+    ids = [each.cohort_id for each in watched_after(connection, network_id, 0)]
+    return {each for cohort in read_cohorts(connection, network_id, ids) for each in cohort.hashes}
 
 
 def number_of(tx_hash: TxHash) -> int:
@@ -165,15 +165,15 @@ def test_record_that_is_noted_twice_tells_nothing_of_others(store: Store) -> Non
     with store.write() as connection:
         wishes = [TrackRequest(each, (A_NETWORK,), None, "") for each in hashes]
         track_all(connection, wishes, A_MOMENT)
-        note_rejected(connection, A_NETWORK, [*hashes[:500], *hashes[:100]])
+        mark_rejected(connection, A_NETWORK, [*hashes[:500], *hashes[:100]])
 
-        assert how_many_tracked(connection, TrackedFilter(standing=Standing.REJECTED)) == 501
+        assert count_tracked(connection, TrackedFilter(standing=RecordStatus.REJECTED)) == 501
 
 
 def test_record_of_a_network_where_a_hash_is_not_watched_counts_without_a_network(
     store: Store,
 ) -> None:
-    rejected = Standing.REJECTED
+    rejected = RecordStatus.REJECTED
     with store.write() as connection:
         save_polled(connection, ANOTHER_NETWORK, a_record(tx_hash=a_hash(4)), A_MOMENT)
 
@@ -189,7 +189,7 @@ def test_record_is_known_of_a_hash_that_is_tracked_elsewhere_later(store: Store)
         save_polled(connection, ANOTHER_NETWORK, a_record(tx_hash=a_hash(7)), A_MOMENT)
         track(connection, TrackRequest(a_hash(7), (A_NETWORK,), None, ""), A_MOMENT)
 
-        assert how_many_tracked(connection, TrackedFilter(standing=Standing.REJECTED)) == 2
+        assert count_tracked(connection, TrackedFilter(standing=RecordStatus.REJECTED)) == 2
 
 
 @pytest.mark.parametrize("wanted", [TrackedFilter(), TrackedFilter(text="note")])
@@ -204,17 +204,17 @@ def test_each_leaf_goes_on_where_the_one_before_it_ended(
 
 def test_words_in_label_and_note_are_counted_once(store: Store) -> None:
     with store.write() as connection:
-        amend(connection, a_hash(1), Remarks(None, "Case 17", "see case 4"))
-        amend(connection, a_hash(2), Remarks(None, "", "see case 17"))
+        edit_tracked(connection, a_hash(1), Remarks(None, "Case 17", "see case 4"))
+        edit_tracked(connection, a_hash(2), Remarks(None, "", "see case 17"))
 
         for wanted in (TrackedFilter(text="case"), TrackedFilter(A_NETWORK, text="case")):
-            assert how_many_tracked(connection, wanted) == 2
+            assert count_tracked(connection, wanted) == 2
             assert len(search_tracked(connection, wanted, 10)) == 2
 
 
 def test_labels_are_counted_as_they_come_and_go(store: Store) -> None:
     with store.write() as connection:
-        amend(connection, a_hash(1), Remarks(None, "", "Case"))
+        edit_tracked(connection, a_hash(1), Remarks(None, "", "Case"))
         untrack(connection, a_hash(3))
         track(connection, TrackRequest(a_hash(2), (A_NETWORK,), None, "Case 18"), A_MOMENT)
 
@@ -229,8 +229,8 @@ def test_hashes_that_fail_alike_in_other_words_stay_together(store: Store) -> No
         failures = [Failure(FailureKind.UNAVAILABLE, words) for words in ("b", "a", "a")]
         told = zip(hashes, failures, strict=True)
         answers = [ExclusionAnswer(each, failure=failure) for each, failure in told]
-        record_answers(connection, A_NETWORK, A_MOMENT, answers)
+        record_lookup(connection, A_NETWORK, A_MOMENT, answers)
 
-        assert watches(connection, A_NETWORK, 0)[-1].size == 3
-        [known] = evidence(connection, A_NETWORK, hashes[0])
+        assert watched_after(connection, A_NETWORK, 0)[-1].size == 3
+        [known] = read_evidence(connection, A_NETWORK, hashes[0])
         assert known.failure == Failure(FailureKind.UNAVAILABLE, "a")

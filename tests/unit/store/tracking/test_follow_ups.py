@@ -17,13 +17,13 @@ from dashboard.domain.observation import Failure, FailureKind
 from dashboard.domain.quantity import TxHash
 from dashboard.domain.verdict import VerdictKind, conclude
 from dashboard.store.engine.engine import Store
-from dashboard.store.evidence.evidence import evidence
+from dashboard.store.evidence.evidence import read_evidence
 from dashboard.store.evidence.save_rejections import save_polled
 from dashboard.store.tracking.follow_ups import (
     follow_ups_of,
     inclusion_questions,
-    keep_inclusion_answers,
     open_follow_ups,
+    record_inclusion_answers,
 )
 from dashboard.store.tracking.transactions import TrackRequest, track
 from tests.builders import (
@@ -54,7 +54,7 @@ def keep(store: Store, answer: InclusionAnswer, after: float = 0) -> dict[TxHash
     question = InclusionQuestion(answer.tx_hash, an_address(), 5)
     at = A_MOMENT + seconds(after)
     with store.write() as connection:
-        return keep_inclusion_answers(connection, A_NETWORK, at, [(question, answer)])
+        return record_inclusion_answers(connection, A_NETWORK, at, [(question, answer)])
 
 
 def held(store: Store) -> FollowUp | None:
@@ -151,7 +151,7 @@ def test_evidence_of_a_hash_holds_its_end(store: Store) -> None:
     keep(store, IN_BLOCK)
 
     with store.read() as connection:
-        [found] = evidence(connection, None, a_hash())
+        [found] = read_evidence(connection, None, a_hash())
 
     assert found.follow_up == held(store)
     assert conclude(found).kind is VerdictKind.REJECTED_THEN_INCLUDED
@@ -161,4 +161,6 @@ def test_network_whose_node_holds_the_hash_is_evidence_by_itself(store: Store) -
     keep(store, IN_BLOCK)
 
     with store.read() as connection:
-        assert [each.network_id for each in evidence(connection, None, a_hash())] == [A_NETWORK]
+        assert [each.network_id for each in read_evidence(connection, None, a_hash())] == [
+            A_NETWORK
+        ]

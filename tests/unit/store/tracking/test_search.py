@@ -7,11 +7,11 @@ from collections.abc import Callable
 import pytest
 
 from dashboard.store.engine.engine import Store
-from dashboard.store.tracking.cohorts import note_rejected
+from dashboard.store.tracking.cohorts import mark_rejected
 from dashboard.store.tracking.search import (
-    Standing,
+    RecordStatus,
     TrackedFilter,
-    how_many_tracked,
+    count_tracked,
     search_tracked,
 )
 from dashboard.store.tracking.transactions import TrackRequest, track_all
@@ -35,15 +35,15 @@ def is_rejected(number: int) -> bool:
         (TrackedFilter(), lambda _: True),
         (TrackedFilter(A_NETWORK), lambda _: True),
         (TrackedFilter(text="TEAM"), is_labelled),
-        (TrackedFilter(standing=Standing.REJECTED), is_rejected),
-        (TrackedFilter(standing=Standing.UNANSWERED), lambda number: not is_rejected(number)),
-        (TrackedFilter(standing=Standing.UNREPORTED), lambda _: False),
+        (TrackedFilter(standing=RecordStatus.REJECTED), is_rejected),
+        (TrackedFilter(standing=RecordStatus.UNANSWERED), lambda number: not is_rejected(number)),
+        (TrackedFilter(standing=RecordStatus.UNREPORTED), lambda _: False),
         (
-            TrackedFilter(standing=Standing.REJECTED, text="team"),
+            TrackedFilter(standing=RecordStatus.REJECTED, text="team"),
             lambda number: is_rejected(number) and is_labelled(number),
         ),
         (
-            TrackedFilter(standing=Standing.UNANSWERED, text="team"),
+            TrackedFilter(standing=RecordStatus.UNANSWERED, text="team"),
             lambda number: is_labelled(number) and not is_rejected(number),
         ),
     ],
@@ -60,10 +60,10 @@ def test_every_leaf_of_a_long_list_is_found(
         ]
         track_all(connection, wishes, A_MOMENT)
         hashes = [a_hash(number) for number in filter(is_rejected, range(MANY))]
-        note_rejected(connection, A_NETWORK, hashes)
+        mark_rejected(connection, A_NETWORK, hashes)
 
         expected = list(filter(fits, range(MANY)))  # tracked in the order of falling hashes
-        assert how_many_tracked(connection, wanted) == len(expected)
+        assert count_tracked(connection, wanted) == len(expected)
         for skipped in {0, 5, 40, len(expected) // 2, max(0, len(expected) - 3), len(expected)}:
             found = search_tracked(connection, wanted, 25, skipped)
             assert [int.from_bytes(each.tx_hash, "big") for each in found] == expected[

@@ -8,12 +8,12 @@ from typing import Any
 from dashboard.store.engine.engine import Store
 from dashboard.store.tracking.transactions import (
     TrackedTransaction,
-    Tracking,
     TrackRequest,
+    TrackResult,
     is_tracked,
+    newest_tracked,
     track,
     track_all,
-    tracked,
 )
 from tests.builders import A_MOMENT, A_NETWORK, ANOTHER_NETWORK, a_hash, seconds
 
@@ -40,7 +40,7 @@ def wish(store: Store, request: TrackRequest, now: datetime = A_MOMENT) -> bool:
 def the_tracked(store: Store) -> TrackedTransaction:
     """Return the one transaction that is tracked."""
     with store.read() as connection:
-        (found,) = tracked(connection, 10)
+        (found,) = newest_tracked(connection, 10)
     return found
 
 
@@ -97,7 +97,7 @@ def test_tracked_hashes_come_latest_first_and_limited(store: Store) -> None:
         wish(store, a_wish(number), A_MOMENT + seconds(number))
 
     with store.read() as connection:
-        assert [each.tx_hash for each in tracked(connection, 2)] == [a_hash(3), a_hash(2)]
+        assert [each.tx_hash for each in newest_tracked(connection, 2)] == [a_hash(3), a_hash(2)]
 
 
 def test_each_of_many_wishes_is_told_what_became_of_it(store: Store) -> None:
@@ -116,7 +116,7 @@ def test_each_of_many_wishes_is_told_what_became_of_it(store: Store) -> None:
         became = track_all(connection, wishes, LATER)
         again = track_all(connection, wishes, LATER)
 
-    new, filled_in, known = Tracking.NEW, Tracking.FILLED_IN, Tracking.KNOWN
+    new, filled_in, known = TrackResult.NEW, TrackResult.FILLED_IN, TrackResult.KNOWN
     assert became == [new, known, filled_in, new, new, known, filled_in]
     assert again == [known] * len(wishes)
 
@@ -129,7 +129,7 @@ def test_many_are_listed_as_if_they_had_come_one_by_one(store: Store) -> None:
 
     with store.write() as connection:
         track_all(connection, wishes, LATER)
-        listed = tracked(connection, 100)
+        listed = newest_tracked(connection, 100)
 
     assert sorted(each.tx_hash for each in listed) == [each.tx_hash for each in wishes]
     assert {each.tx_hash: each.attempted_at for each in listed} == {
@@ -143,5 +143,5 @@ def test_more_than_one_statement_can_name_are_tracked(store: Store) -> None:
 
     with store.write() as connection:
         track_all(connection, wishes, A_MOMENT)
-        assert set(track_all(connection, wishes, LATER)) == {Tracking.KNOWN}
-        assert len(tracked(connection, 10_000)) == 2101
+        assert set(track_all(connection, wishes, LATER)) == {TrackResult.KNOWN}
+        assert len(newest_tracked(connection, 10_000)) == 2101
