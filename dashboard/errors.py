@@ -14,7 +14,7 @@ LinewatchError
 │   ├── StoreUnavailable      disk full, locked or unreachable: nothing was saved, try again
 │   ├── SchemaMismatch        the store was written by a newer Linewatch: upgrade the code
 │   └── ForeignStore          the state folder belongs to another installation
-├── DeliveryError             a notice was not handed over
+├── DeliveryError             a notification was not handed over
 │   ├── DeliveryDeferred      temporary: keep it and try again
 │   │   └── DeliveryBlocked   so will be every letter to that recipient: put those off as well
 │   ├── DeliveryRefused       permanent for this recipient: keep it as a dead letter
@@ -89,11 +89,11 @@ class ForeignStore(StoreError):
 
 
 class DeliveryError(LinewatchError):
-    """A notice was not handed over."""
+    """A notification was not handed over."""
 
 
 class DeliveryDeferred(DeliveryError):
-    """The channel cannot take the notice now; it stays owed."""
+    """The channel cannot take the notification now; it stays pending."""
 
 
 class DeliveryBlocked(DeliveryDeferred):
@@ -101,11 +101,11 @@ class DeliveryBlocked(DeliveryDeferred):
 
 
 class DeliveryRefused(DeliveryError):
-    """The channel will never take this notice for this recipient; it becomes a dead letter."""
+    """The channel will never take this notification for this recipient; it is marked dead."""
 
 
 class DeliveryWithheld(DeliveryError):
-    """The right to send ended before the notice was handed over; another worker may send it."""
+    """The lease ended before the notification was handed over; another worker may send it."""
 
 
 class RoleError(LinewatchError):

@@ -108,10 +108,10 @@ def a_transition(number: int = 1, **changes: Any) -> Transition:  # noqa: ANN401
     return Transition(**(fields | changes))
 
 
-def a_notice(**changes: Any) -> Notification:  # noqa: ANN401 - any field
-    """Return what is owed to somebody because of `a_transition()` and `a_rejection()`."""
+def a_notification(**changes: Any) -> Notification:  # noqa: ANN401 - any field
+    """Return what is pending to somebody because of `a_transition()` and `a_rejection()`."""
     fields: dict[str, Any] = {
-        "notice_id": an_id(),
+        "notification_id": an_id(),
         "message_id": f"<{an_id()}@linewatch.invalid>",
         "recipient": Recipient("mail", "ops@example.org"),
         "transition": a_transition(),

@@ -1,4 +1,4 @@
-"""Notices owed in a real store: a lease, rejections, and what came of delivering."""
+"""Notifications pending in a real store: a lease, rejections, and what came of delivering."""
 
 from __future__ import annotations
 
@@ -49,13 +49,13 @@ def reject(
         assert record_transition(connection, transition or a_transition(number), rejection_id)
 
 
-def owe(
+def make_pending(
     store: Store,
     count: int = 1,
     recipients: Sequence[Recipient] = (ONCALL,),
     now: datetime = A_MOMENT,
 ) -> None:
-    """Owe each recipient a notice of `count` rejections."""
+    """Make a notification of each of `count` rejections pending for each recipient."""
     for number in range(1, count + 1):
         reject(store, number)
     while expand_outbox(store, recipients, lambda: now):
@@ -65,17 +65,17 @@ def owe(
 def claim_for_all(
     connection: Connection, token: int, now: datetime, limit: int
 ) -> list[Notification]:
-    """Claim at most so many notices for every recipient."""
+    """Claim at most so many notifications for every recipient."""
     wanted = [ClaimRequest(each, limit) for each in pending_recipients(connection)]
     return claim(connection, token, wanted, now)
 
 
-def notices(store: Store) -> list[Notification]:
-    """Return all notices."""
+def notifications(store: Store) -> list[Notification]:
+    """Return all notifications."""
     with store.read() as connection:
         return recent_notifications(connection, 10_000)
 
 
 def states(store: Store) -> Counter[NotificationState]:
-    """Count the notices by state."""
-    return Counter(notice.state for notice in notices(store))
+    """Count the notifications by state."""
+    return Counter(notification.state for notification in notifications(store))

@@ -18,13 +18,13 @@ LETTER = Letter("[Linewatch] Rejected", "It was rejected.\n", "<p>It was rejecte
 
 
 def an_envelope(number: int = 1, to: str = ONCALL.address) -> Envelope:
-    """Return the envelope of the notice with this number."""
+    """Return the envelope of the notification with this number."""
     return Envelope(f"<{UUID(int=number)}@linewatch.invalid>", to, A_MOMENT)
 
 
-def a_letter_of(notice: Notification) -> Letter:
-    """Write a letter that names its notice."""
-    return Letter(f"[Linewatch] {notice.notice_id}", LETTER.text, LETTER.html)
+def a_letter_of(notification: Notification) -> Letter:
+    """Write a letter that names its notification."""
+    return Letter(f"[Linewatch] {notification.notification_id}", LETTER.text, LETTER.html)
 
 
 class RecordingChannel:
@@ -45,7 +45,7 @@ class RecordingChannel:
 
     @property
     def sending(self) -> Sending:
-        """Letters that name their notice, over this channel."""
+        """Letters that name their notification, over this channel."""
         return Sending({"mail": self}, a_letter_of)
 
     def send(self, letter: Letter, envelope: Envelope, may_send: MaySend = always) -> str:

@@ -1,1 +1,1 @@
-"""Tell the people who asked, and lose nothing that is owed to them."""
+"""Notify the people who asked, and lose no notification that is pending."""

@@ -1,4 +1,4 @@
-"""Claimed notices in memory: which travels next, one at a time to each address, none in the way."""
+"""Claimed notifications in memory: which is sent next, one at a time to each address."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ class Lanes:
 
 @dataclass(frozen=True, slots=True)
 class _Journey:
-    notice: Notification
+    notification: Notification
     began: timedelta
     is_slow: bool
 
 
 class Backlog:
-    """Notices that wait for their turn: the addresses in turn, and to each in the order given."""
+    """Notifications that wait to be sent: the addresses in turn, and to each in the order given."""
 
     def __init__(self, lanes: Lanes) -> None:
         """Begin with nothing."""
@@ -42,48 +42,50 @@ class Backlog:
 
     @property
     def is_under_way(self) -> bool:
-        """Whether any notice travels now."""
+        """Whether any notification travels now."""
         return bool(self._under_way)
 
     def room(self, recipient: Recipient) -> int:
-        """Return how many notices more may wait for an address."""
+        """Return how many notifications more may wait for an address."""
         return self._lanes.share - len(self._waiting.get(recipient, ()))
 
-    def add(self, notices: Iterable[Notification]) -> None:
-        """Let notices wait for their turn, in this order."""
-        for notice in notices:
-            self._waiting.setdefault(notice.recipient, []).append(notice)
+    def add(self, notifications: Iterable[Notification]) -> None:
+        """Let notifications wait for their turn, in this order."""
+        for notification in notifications:
+            self._waiting.setdefault(notification.recipient, []).append(notification)
 
     def start(self, now: timedelta) -> list[Notification]:
-        """Send the next notice on its way to every address that has its turn and finds a lane."""
+        """Start the next notification of every address that has its turn and finds a lane."""
         started = []
         for recipient in [each for each in self._waiting if each not in self._under_way]:
             is_slow = recipient in self._slow
             if self._has_lane(recipient.channel, now, is_slow=is_slow):
-                notice, *others = self._waiting.pop(recipient)
+                notification, *others = self._waiting.pop(recipient)
                 if others:
                     self._waiting[recipient] = others  # behind all others
-                self._under_way[recipient] = _Journey(notice, now, is_slow)
-                started.append(notice)
+                self._under_way[recipient] = _Journey(notification, now, is_slow)
+                started.append(notification)
         return started
 
-    def finish(self, notice: Notification, now: timedelta, *, is_blocked: bool = False) -> None:
-        """Take note that a notice travels no longer, and need not travel again if it waits too.
+    def finish(
+        self, notification: Notification, now: timedelta, *, is_blocked: bool = False
+    ) -> None:
+        """Note that the attempt for a notification is over; drop it where it waits a second time.
 
         It waits while it travels where it was claimed again, under a new token.
         """
-        journey = self._under_way.pop(notice.recipient)
+        journey = self._under_way.pop(notification.recipient)
         is_slow = is_blocked or now - journey.began >= self._lanes.slow_after
-        (self._slow.add if is_slow else self._slow.discard)(notice.recipient)
-        waiting = self.take_waiting(notice.recipient)
-        self.add(each for each in waiting if each.notice_id != notice.notice_id)
+        (self._slow.add if is_slow else self._slow.discard)(notification.recipient)
+        waiting = self.take_waiting(notification.recipient)
+        self.add(each for each in waiting if each.notification_id != notification.notification_id)
 
     def take_waiting(self, recipient: Recipient) -> list[Notification]:
         """Take out everything that waits for an address."""
         return self._waiting.pop(recipient, [])
 
     def forget_waiting(self) -> None:
-        """Drop what waits; it stays owed in the store."""
+        """Drop what waits; it stays pending in the store."""
         self._waiting.clear()
 
     def _has_lane(self, channel: str, now: timedelta, *, is_slow: bool) -> bool:

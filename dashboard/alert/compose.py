@@ -1,4 +1,4 @@
-"""Write the letter of a notice: what changed, why, and what to do next."""
+"""Write the letter of a notification: what changed, why, and what to do next."""
 
 from __future__ import annotations
 
@@ -76,51 +76,54 @@ class Stationery:
     links: Links = Links()
 
 
-def compose(notice: Notification, stationery: Stationery) -> Letter:
-    """Write the letter; the same notice gives the same letter at every attempt.
+def compose(notification: Notification, stationery: Stationery) -> Letter:
+    """Write the letter; the same notification gives the same letter at every attempt.
 
     Foreign text appears only as the reason's quotation, with unseen characters shown as codes
     and, in HTML, escaped by the template.
     """
-    subject = notice.transition.subject
+    subject = notification.transition.subject
     named = NetworkName(f"network {subject.network_id}")
     if subject.network_id == INSTALLATION:
         named = NetworkName("none: this is about Linewatch itself")
     network = stationery.networks.get(subject.network_id, named)
     if subject.kind is SubjectKind.TRANSACTION:
-        form, facts = stationery.rejection, _facts(notice, network, stationery.links)
+        form, facts = stationery.rejection, _facts(notification, network, stationery.links)
     else:
-        form, facts = stationery.condition, _facts_of_condition(notice, network, stationery.links)
-    facts |= {"is_simulated": network.is_simulated, "tone": tone_of(notice.transition)}
+        form, facts = (
+            stationery.condition,
+            _facts_of_condition(notification, network, stationery.links),
+        )
+    facts |= {"is_simulated": network.is_simulated, "tone": tone_of(notification.transition)}
     return Letter(str(facts["subject"]), form.text.render(facts), form.html.render(facts))
 
 
 def _facts_of_condition(
-    notice: Notification, network: NetworkName, links: Links
+    notification: Notification, network: NetworkName, links: Links
 ) -> dict[str, object]:
     """Return what the templates of a network's condition may say, under the names they use."""
     title = visible(network.title)
-    said = word(notice.transition, notice.incident, title)
+    said = word(notification.transition, notification.incident, title)
     simulated = " (simulated data)" if network.is_simulated else ""
     return {
         "subject": f"[Linewatch] {said.headline}{simulated}",
         "network": title,
-        "kicker": str(notice.transition.after),
+        "kicker": str(notification.transition.after),
         "headline": said.headline,
         "opening": said.opening,
         "explanation": said.explanation,
         "next_steps": said.next_steps,
         "rows": said.rows,
         "quote": said.quote,
-        "link": links.page(said.page, notice.transition.subject.network_id),
-        "changed_at": moment(notice.transition.at),
+        "link": links.page(said.page, notification.transition.subject.network_id),
+        "changed_at": moment(notification.transition.at),
     }
 
 
-def _facts(notice: Notification, network: NetworkName, links: Links) -> dict[str, object]:
+def _facts(notification: Notification, network: NetworkName, links: Links) -> dict[str, object]:
     """Return what the templates of a rejection may say, under the names that they use."""
-    tx_hash = notice.transition.subject.tx_hash
-    is_changed = notice.transition.before is notice.transition.after
+    tx_hash = notification.transition.subject.tx_hash
+    is_changed = notification.transition.before is notification.transition.after
     facts: dict[str, object] = {
         "network": visible(network.title),
         "is_changed": is_changed,
@@ -128,10 +131,10 @@ def _facts(notice: Notification, network: NetworkName, links: Links) -> dict[str
         "tx_hash": str(tx_hash or ""),
         "short_hash": "" if tx_hash is None else shorten_hash(tx_hash),
         "link": "" if tx_hash is None else links.lookup(tx_hash),
-        "changed_at": moment(notice.transition.at),
+        "changed_at": moment(notification.transition.at),
     }
-    if notice.rejection is not None:
-        facts |= _facts_of_rejection(notice.rejection, network.module_limits)
+    if notification.rejection is not None:
+        facts |= _facts_of_rejection(notification.rejection, network.module_limits)
     what = "Rejection changed" if is_changed else "Rejected"
     simulated = " (simulated data)" if network.is_simulated else ""
     told = f"{what} on {facts['network']}{simulated}: {facts['headline']}"

@@ -1,4 +1,4 @@
-"""Hand over what is owed: claim and commit, send, then mark; a crash in between loses nothing."""
+"""Deliver what is pending: claim and commit, send, then mark; a crash in between loses nothing."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _AT_ONCE: Final = 200
 """Entries that one transaction takes."""
 
 _STRAY: Final = "stray"
-"""The threads of notices whose channel is not configured any more."""
+"""The threads of notifications whose channel is not configured any more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class DeliveryPolicy:
 
 
 def expand_outbox(store: Store, recipients: Sequence[Recipient], clock: Clock) -> int:
-    """Turn the next of what the outbox holds into notices, one for each recipient.
+    """Turn the next of what the outbox holds into notifications, one for each recipient.
 
     Return how many entries that were, none when all is done.
     """
@@ -59,7 +59,7 @@ def expand_outbox(store: Store, recipients: Sequence[Recipient], clock: Clock) -
 
 
 class Deliverer:
-    """Delivers the notices of one store; its methods are called from one thread at a time.
+    """Delivers the notifications of one store; its methods are called from one thread at a time.
 
     Letters to one address travel one after another, those of one incident in the order of its
     events. Where nothing can be handed over to an address, it pauses, so that a silent server
@@ -130,10 +130,10 @@ class Deliverer:
         """Claim what is due, start what can travel; whether anything is under way."""
         if self._may_send():
             self._claim()
-            for notice in self._backlog.start(self._elapsed()):
-                channel = notice.recipient.channel
+            for notification in self._backlog.start(self._elapsed()):
+                channel = notification.recipient.channel
                 threads = self._threads.get(channel, self._threads[_STRAY])
-                threads.submit(partial(self._carry, notice, self._may_send))
+                threads.submit(partial(self._carry, notification, self._may_send))
         else:
             self._backlog.forget_waiting()  # whoever has the lease now claims it again
         return self._backlog.is_under_way
@@ -151,12 +151,12 @@ class Deliverer:
         with self._store.write() as connection:
             claimed = outbox.claim(connection, self._token, wanted, self._clock())
         self._backlog.add(claimed)
-        found = Counter(notice.recipient for notice in claimed)
+        found = Counter(notification.recipient for notification in claimed)
         self._pending -= {each.recipient for each in wanted if found[each.recipient] < each.limit}
 
-    def _carry(self, notice: Notification, may_send: MaySend) -> None:
+    def _carry(self, notification: Notification, may_send: MaySend) -> None:
         """Run in a thread of its own: attempt, and tell the outcome to whoever records."""
-        self._finished.put((notice, attempt(notice, self._sending, may_send)))
+        self._finished.put((notification, attempt(notification, self._sending, may_send)))
 
     def _wait_until(self, deadline: float) -> bool:
         """Take in every outcome there is, waiting for the first one; False when time is up."""
@@ -167,18 +167,18 @@ class Deliverer:
         except Empty:
             return bool(self._unrecorded)
 
-    def _take_in(self, notice: Notification, outcome: Outcome | None) -> None:
+    def _take_in(self, notification: Notification, outcome: Outcome | None) -> None:
         is_blocked = outcome is not None and outcome.is_blocked
-        self._backlog.finish(notice, self._elapsed(), is_blocked=is_blocked)
+        self._backlog.finish(notification, self._elapsed(), is_blocked=is_blocked)
         if outcome is None:
             return
         if outcome.result is DeliveryResult.DEFERRED:
-            wait = self._waits.failed(notice, is_blocked=is_blocked)
+            wait = self._waits.failed(notification, is_blocked=is_blocked)
             outcome = replace(outcome, wait=wait)
         else:
-            self._waits.succeeded(notice)
+            self._waits.succeeded(notification)
         self._unrecorded.append(outcome)
-        recipient = notice.recipient
+        recipient = notification.recipient
         if self._waits.is_paused(recipient) and self._backlog.take_waiting(recipient):
             self._to_free.add(recipient)
 
@@ -192,7 +192,7 @@ class Deliverer:
                 outbox.release_claims(connection, self._token, recipient)
         for outcome, result in zip(self._unrecorded, results, strict=True):
             tell(outcome, result)
-            self._ask_for_more(outcome.notice.recipient)
+            self._ask_for_more(outcome.notification.recipient)
         self._unrecorded.clear()
         self._to_free.clear()
         return Counter(results)

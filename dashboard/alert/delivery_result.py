@@ -1,4 +1,4 @@
-"""One attempt to hand a notice over, and what is written down of it."""
+"""One attempt to hand a notification over, and what is written down of it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from dashboard.store.alerts import outbox
 from dashboard.store.engine.connection import Connection
 
 Composer: TypeAlias = Callable[[Notification], Letter]
-"""Writes the letter of a notice."""
+"""Writes the letter of a notification."""
 
 _log = get_logger("delivery")
 
@@ -27,10 +27,10 @@ class Outcome:
     """An attempt that is over; `words` are the channel's answer, or the error.
 
     `is_blocked` says that another letter to the same recipient would have fared no better;
-    `wait` is how long the notice waits where it was deferred.
+    `wait` is how long the notification waits where it was deferred.
     """
 
-    notice: Notification
+    notification: Notification
     result: DeliveryResult
     words: str
     is_blocked: bool = False
@@ -45,49 +45,53 @@ class Sending:
     compose: Composer
 
 
-def attempt(notice: Notification, sending: Sending, may_send: MaySend) -> Outcome | None:
-    """Hand the notice over; every error becomes an outcome, since nobody waits to catch it.
+def attempt(notification: Notification, sending: Sending, may_send: MaySend) -> Outcome | None:
+    """Hand the notification over; every error becomes an outcome, since nobody waits to catch it.
 
     None where it may not be sent any more: then nothing was tried.
     """
     try:
-        return Outcome(notice, DeliveryResult.SENT, _send(notice, sending, may_send))
+        return Outcome(notification, DeliveryResult.SENT, _send(notification, sending, may_send))
     except DeliveryWithheld:
         return None
     except DeliveryRefused as error:
-        return Outcome(notice, DeliveryResult.REFUSED, str(error))
+        return Outcome(notification, DeliveryResult.REFUSED, str(error))
     except DeliveryError as error:
         is_blocked = isinstance(error, DeliveryBlocked)
-        return Outcome(notice, DeliveryResult.DEFERRED, str(error), is_blocked)
-    except Exception as error:  # noqa: BLE001 - the top of a lane: one notice must not end it
-        _log.exception("a notice cannot be sent", notice=str(notice.notice_id))
+        return Outcome(notification, DeliveryResult.DEFERRED, str(error), is_blocked)
+    except Exception as error:  # noqa: BLE001 - the top of a lane: one notification must not end it
+        _log.exception(
+            "a notification cannot be sent", notification=str(notification.notification_id)
+        )
         words = f"unexpected {type(error).__name__}; see the log"
-        return Outcome(notice, DeliveryResult.DEFERRED, words)
+        return Outcome(notification, DeliveryResult.DEFERRED, words)
 
 
-def _send(notice: Notification, sending: Sending, may_send: MaySend) -> str:
+def _send(notification: Notification, sending: Sending, may_send: MaySend) -> str:
     if not may_send():
         raise DeliveryWithheld("the lease of this worker is over")
-    channel = sending.channels.get(notice.recipient.channel)
+    channel = sending.channels.get(notification.recipient.channel)
     if channel is None:
-        raise DeliveryBlocked(f"no channel {notice.recipient.channel} is configured; see [mail]")
-    address, date = notice.recipient.address, notice.created_at
-    envelope = Envelope(notice.message_id, address, date, notice.in_reply_to)
-    return channel.send(sending.compose(notice), envelope, may_send)
+        raise DeliveryBlocked(
+            f"no channel {notification.recipient.channel} is configured; see [mail]"
+        )
+    address, date = notification.recipient.address, notification.created_at
+    envelope = Envelope(notification.message_id, address, date, notification.in_reply_to)
+    return channel.send(sending.compose(notification), envelope, may_send)
 
 
 def record(
     connection: Connection, outcome: Outcome, now: datetime, rule: RetryRule
 ) -> DeliveryResult:
     """Write an outcome down; what was deferred for too long counts as refused."""
-    notice = outcome.notice
+    notification = outcome.notification
     if outcome.result is DeliveryResult.SENT:
-        outbox.mark_sent(connection, notice.notice_id, outcome.words, now)
+        outbox.mark_sent(connection, notification.notification_id, outcome.words, now)
         return DeliveryResult.SENT
-    if outcome.result is DeliveryResult.DEFERRED and not is_over(notice, now, rule):
-        outbox.reschedule(connection, notice, outcome.words, now + outcome.wait)
+    if outcome.result is DeliveryResult.DEFERRED and not is_over(notification, now, rule):
+        outbox.reschedule(connection, notification, outcome.words, now + outcome.wait)
         return DeliveryResult.DEFERRED
-    outbox.mark_dead(connection, notice, outcome.words, now)
+    outbox.mark_dead(connection, notification, outcome.words, now)
     return DeliveryResult.REFUSED
 
 
@@ -98,8 +102,8 @@ def tell(outcome: Outcome, result: DeliveryResult) -> None:
     is_dead = result is DeliveryResult.REFUSED
     say = _log.error if is_dead else _log.warning
     say(
-        "a notice was given up" if is_dead else "a notice was deferred",
-        notice=str(outcome.notice.notice_id),
-        recipient=visible(outcome.notice.recipient.address),
+        "a notification was given up" if is_dead else "a notification was deferred",
+        notification=str(outcome.notification.notification_id),
+        recipient=visible(outcome.notification.recipient.address),
         words=visible(outcome.words),
     )

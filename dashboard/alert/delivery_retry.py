@@ -24,7 +24,7 @@ class RetryRule:
     """Waits double from `first_wait`, up to `longest_wait` for a letter that is itself the cause.
 
     An address where nothing can be handed over is tried with one letter, at least every
-    `longest_pause`. A notice is given up when it is older than `patience`, but never before
+    `longest_pause`. A notification is given up when it is older than `patience`, but never before
     `fewest_attempts` of its own: neither a clock that jumps ahead by a week nor a server that is
     silent for as long may end what was hardly tried.
     """
@@ -36,10 +36,10 @@ class RetryRule:
     fewest_attempts: int = 60
 
 
-def is_over(notice: Notification, now: datetime, rule: RetryRule) -> bool:
-    """Whether a notice is given up after the attempt that just failed."""
-    was_tried_enough = notice.attempts + 1 >= rule.fewest_attempts
-    return was_tried_enough and now - notice.created_at >= rule.patience
+def is_over(notification: Notification, now: datetime, rule: RetryRule) -> bool:
+    """Whether a notification is given up after the attempt that just failed."""
+    was_tried_enough = notification.attempts + 1 >= rule.fewest_attempts
+    return was_tried_enough and now - notification.created_at >= rule.patience
 
 
 class _Rest(NamedTuple):
@@ -86,25 +86,25 @@ class Waits:
         address.rests = {each: rest for each, rest in address.rests.items() if now < rest.until}
         return list(address.rests)
 
-    def succeeded(self, notice: Notification) -> None:
+    def succeeded(self, notification: Notification) -> None:
         """Take note that an address was served: all that waited for its sake goes at once."""
-        address = self._addresses.setdefault(notice.recipient, _Address())
+        address = self._addresses.setdefault(notification.recipient, _Address())
         if not address.works:
             own = {each: rest for each, rest in address.rests.items() if rest.is_own}
             address.rests = own
-        address.rests.pop(notice.notice_id, None)
+        address.rests.pop(notification.notification_id, None)
         address.works, address.failures, address.paused_until = True, 0, timedelta()
 
-    def failed(self, notice: Notification, *, is_blocked: bool) -> timedelta:
+    def failed(self, notification: Notification, *, is_blocked: bool) -> timedelta:
         """Take note that a letter was deferred; return how long it waits.
 
         `is_blocked` where another letter to the same address would have fared no better.
         """
-        address = self._addresses.setdefault(notice.recipient, _Address())
-        wait = _doubled(self._rule.first_wait, notice.attempts, self._rule.longest_wait)
-        is_own = address.works and notice.attempts > 0
+        address = self._addresses.setdefault(notification.recipient, _Address())
+        wait = _doubled(self._rule.first_wait, notification.attempts, self._rule.longest_wait)
+        is_own = address.works and notification.attempts > 0
         if is_own or not is_blocked:
-            address.rests[notice.notice_id] = _Rest(self._elapsed() + wait, is_own)
+            address.rests[notification.notification_id] = _Rest(self._elapsed() + wait, is_own)
         if is_own:
             address.works = not is_blocked  # should the next one fail as well, it is the address
             return wait

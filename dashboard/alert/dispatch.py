@@ -1,4 +1,4 @@
-"""The post office of a worker: turn news into notices, and hand them over."""
+"""The post office of a worker: turn news into notifications, and hand them over."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class PostOffice:
     clock: Clock
 
     def run(self, holder_token: int, may_send: MaySend) -> bool:
-        """Do one round: owe what is new, deliver what is due; raises StoreError.
+        """Do one round: expand what is new, deliver what is due; raises StoreError.
 
         Return whether the next round is to follow at once, since answers are awaited.
         """
@@ -43,4 +43,4 @@ class PostOffice:
 def _tell(results: Counter[DeliveryResult]) -> None:
     if results.total():
         counts = {result.value: results[result] for result in DeliveryResult}
-        _log.info("notices were attempted", **counts)
+        _log.info("notifications were attempted", **counts)

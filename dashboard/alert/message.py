@@ -13,7 +13,7 @@ MaySend: TypeAlias = Callable[[], bool]
 
 @dataclass(frozen=True, slots=True)
 class Letter:
-    """What a notice says: one line of subject, plain text, and the same as HTML."""
+    """What a notification says: one line of subject, plain text, and the same as HTML."""
 
     subject: str
     text: str

@@ -25,7 +25,7 @@ def write_message(letter: Letter, envelope: Envelope, sender: Address) -> EmailM
     """Return the message: plain text with HTML as its alternative.
 
     `Auto-Submitted` keeps vacation responders quiet (RFC 3834). DeliveryBlocked where the
-    recipient's address is none: what is owed waits until the settings are corrected.
+    recipient's address is none: what is pending waits until the settings are corrected.
     """
     message = EmailMessage(policy=SMTP)
     message["From"] = sender

@@ -14,7 +14,7 @@ class Threads:
     """Runs tasks in at most `count` threads, which start when they are first needed.
 
     They are daemons: a letter that a silent server never takes must not keep the process from
-    ending. It stays owed.
+    ending. It stays pending.
     """
 
     def __init__(self, name: str, count: int) -> None:

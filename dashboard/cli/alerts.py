@@ -1,4 +1,4 @@
-"""`linewatch alerts`: what people were told, and what is still owed to them."""
+"""`linewatch alerts`: the notifications: pending, sent, dead and held."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from dashboard.domain.notification import Notification, NotificationState
 from dashboard.domain.quantity import shorten
 from dashboard.domain.rejection_filter import HashRange
 from dashboard.errors import InputError
-from dashboard.show.queries.alerts import AlertQuestions, PostedNotice, searched_notices
+from dashboard.show.queries.alerts import AlertQuestions, NotificationHistory, notification_filter
 from dashboard.show.text import moment, since_when
 from dashboard.store.alerts.alert_status import OpenIncident
 
@@ -27,7 +27,7 @@ from dashboard.store.alerts.alert_status import OpenIncident
 @click.option(
     "--state",
     type=click.Choice([*NotificationState], case_sensitive=False),
-    help="owed: not handed over yet; sent; dead: refused for good; held: since a restore.",
+    help="pending: not sent yet; sent; dead: given up; held: since a restore.",
 )
 @click.option(
     "--tx",
@@ -54,14 +54,15 @@ def alerts(  # noqa: PLR0913 - one for each option
     tells_by_status: bool,
     as_json: bool,
 ) -> None:
-    """List what people were told, and what is owed.
+    """List what people were told, and what is pending.
 
-    First what lasts now on networks, then each notice with who, when and the channel's answer,
-    the latest first. With --exit-code the status is 3 where there are notices, so that
+    First what lasts now on networks, then each notification with who, when and the channel's
+    answer, the latest first. With --exit-code the status is 3 where there are notifications, so
+    that
     --state dead --exit-code watches the mail.
     """
     with opened() as here:
-        searched = searched_notices(here.source, here.chosen_id(network_text), search)
+        searched = notification_filter(here.source, here.chosen_id(network_text), search)
         wanted = replace(
             searched,
             state=None if state is None else NotificationState(state),
@@ -88,18 +89,18 @@ def alerts(  # noqa: PLR0913 - one for each option
 
 
 @click.command()
-@click.argument("notice_id", type=click.UUID, required=False)
+@click.argument("notification_id", type=click.UUID, required=False)
 @click.option("--to", "address", help="All letters to this address that were given up.")
 @options.as_json
-def resend(*, notice_id: UUID | None, address: str | None, as_json: bool) -> None:
-    """Send again the letter NOTICE_ID that was given up, or all to an address.
+def resend(*, notification_id: UUID | None, address: str | None, as_json: bool) -> None:
+    """Send again the letter NOTIFICATION_ID that was given up, or all to an address.
 
     `linewatch alerts --state dead --json` names each. The worker sends them, usually within
     seconds, with the Message-ID that they had.
     """
-    which = address if notice_id is None else notice_id
-    if which is None or None not in {notice_id, address}:
-        raise InputError("name one notice, or an address with --to")
+    which = address if notification_id is None else notification_id
+    if which is None or None not in {notification_id, address}:
+        raise InputError("name one notification, or an address with --to")
     with opened() as here:
         many = AlertQuestions(here.source).send_again(which)
     if not many:
@@ -108,12 +109,18 @@ def resend(*, notice_id: UUID | None, address: str | None, as_json: bool) -> Non
             "`linewatch alerts --state dead --json` lists those that were"
         )
     if as_json:
-        print_json({"notices": many})
+        print_json({"notifications": many})
     else:
-        say("1 notice is owed again." if many == 1 else f"{many:,} notices are owed again.")
+        say(
+            "1 notification is pending again."
+            if many == 1
+            else f"{many:,} notifications are pending again."
+        )
 
 
-def _print(here: Opened, lasting: Sequence[OpenIncident], found: Sequence[PostedNotice]) -> None:
+def _print(
+    here: Opened, lasting: Sequence[OpenIncident], found: Sequence[NotificationHistory]
+) -> None:
     now = here.source.now()
     for each in lasting:
         network = here.label(each.subject.network_id)
@@ -123,21 +130,21 @@ def _print(here: Opened, lasting: Sequence[OpenIncident], found: Sequence[Posted
         say("No such alert is stored.")
         return
     columns = ("SINCE", "STATE", "NETWORK", "NEWS", "TRANSACTION", "TO", "ATTEMPTS", "ANSWER")
-    print_table(columns, [_row(here, each.notice) for each in found])
+    print_table(columns, [_row(here, each.notification) for each in found])
 
 
-def _row(here: Opened, notice: Notification) -> tuple[str, ...]:
-    transition = notice.transition
+def _row(here: Opened, notification: Notification) -> tuple[str, ...]:
+    transition = notification.transition
     tx_hash = transition.subject.tx_hash
     return (
-        moment(notice.created_at),
-        str(notice.state),
+        moment(notification.created_at),
+        str(notification.state),
         here.label(transition.subject.network_id),
         str(transition.after),
         "" if tx_hash is None else str(tx_hash),
-        notice.recipient.address,
-        str(notice.attempts),
-        notice.outcome,
+        notification.recipient.address,
+        str(notification.attempts),
+        notification.outcome,
     )
 
 
@@ -153,28 +160,28 @@ def _open_form(here: Opened, lasting: OpenIncident) -> Json:
     }
 
 
-def _form(here: Opened, posted: PostedNotice) -> Json:
-    notice = posted.notice
-    subject = notice.transition.subject
-    before = notice.transition.before
+def _form(here: Opened, posted: NotificationHistory) -> Json:
+    notification = posted.notification
+    subject = notification.transition.subject
+    before = notification.transition.before
     return {
-        "noticeId": str(notice.notice_id),
-        "messageId": notice.message_id,
-        "state": str(notice.state),
+        "notificationId": str(notification.notification_id),
+        "messageId": notification.message_id,
+        "state": str(notification.state),
         "networkId": subject.network_id,
         "network": here.source.network_name(subject.network_id),
         "isSimulated": here.is_simulated(subject.network_id),
         "txHash": None if subject.tx_hash is None else str(subject.tx_hash),
         "before": None if before is None else str(before),
-        "after": str(notice.transition.after),
-        "at": instant(notice.transition.at),
-        "channel": notice.recipient.channel,
-        "address": notice.recipient.address,
-        "createdAt": instant(notice.created_at),
-        "sentAt": instant(notice.sent_at),
-        "nextAttemptAt": instant(notice.next_attempt_at),
-        "attempts": notice.attempts,
-        "outcome": notice.outcome,
+        "after": str(notification.transition.after),
+        "at": instant(notification.transition.at),
+        "channel": notification.recipient.channel,
+        "address": notification.recipient.address,
+        "createdAt": instant(notification.created_at),
+        "sentAt": instant(notification.sent_at),
+        "nextAttemptAt": instant(notification.next_attempt_at),
+        "attempts": notification.attempts,
+        "outcome": notification.outcome,
         "deliveries": [
             {
                 "attemptedAt": instant(each.attempted_at),

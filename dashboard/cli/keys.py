@@ -132,7 +132,7 @@ def limit(*, name: str, given: GivenLimits, as_json: bool) -> None:
 @click.argument("new_name", metavar="NEW", type=NAME)
 @as_json
 def rename(*, name: str, new_name: str, as_json: bool) -> None:
-    """Call a key otherwise; whoever uses it notices nothing."""
+    """Call a key otherwise; whoever uses it notifications nothing."""
     with opened_keys() as here:
         here.refuse_configured(new_name, "choose another name")
         with here.store.write() as connection:

@@ -36,7 +36,7 @@ def restore(*, file: Path, force: bool, as_json: bool) -> None:
     """Put the backup FILE into the store's place; stop everything that runs before.
 
     The backup is verified first and brought to this version's schema. The store that was there is
-    put aside, never deleted. Nobody is told anything by that: what the backup holds as owed, and
+    put aside, never deleted. Nobody is told anything by that: what the backup holds as pending, and
     what turns out to have happened before the restore, is held until `linewatch release`.
     """
     done = restore_store(settings_of_command(), file, is_forced=force)
@@ -57,7 +57,7 @@ def restore(*, file: Path, force: bool, as_json: bool) -> None:
         say(f"What was there before is in {done.aside}.")
     for name, many in done.mended.items():
         say(f"{many:,} {name} were wrong in it and are made anew.")
-    say(f"{done.held:,} notices that were owed are held: `linewatch release` sends them.")
+    say(f"{done.held:,} notifications that were pending are held: `linewatch release` sends them.")
 
 
 @click.command()
@@ -65,7 +65,7 @@ def restore(*, file: Path, force: bool, as_json: bool) -> None:
 @click.option("--count", "counts", is_flag=True, help="Only tell how many there are.")
 @options.as_json
 def release(*, drop: bool, counts: bool, as_json: bool) -> None:
-    """Send the notices that a restore holds, all of them.
+    """Send the notifications that a restore holds, all of them.
 
     `linewatch alerts --state held` lists them. Some may have been sent before the restore by the
     store that was replaced.
@@ -73,10 +73,10 @@ def release(*, drop: bool, counts: bool, as_json: bool) -> None:
     settings = settings_of_command()
     many = count_held(settings) if counts else release_held(settings, lets_go=drop)
     if as_json:
-        print_json({"notices": many})
+        print_json({"notifications": many})
         return
-    became = "held" if counts else "given up" if drop else "owed again"
-    say(f"{many:,} {'notice is' if many == 1 else 'notices are'} {became}.")
+    became = "held" if counts else "given up" if drop else "pending again"
+    say(f"{many:,} {'notification is' if many == 1 else 'notifications are'} {became}.")
 
 
 @click.command()

@@ -55,7 +55,7 @@ class Opened:
         return chosen_id(text, self.source.networks, self._is_held)
 
     def _is_held(self, network_id: NetworkId) -> bool:
-        """Whether the store holds rejections, notices, lasting conditions or fees of a network."""
+        """Whether the store holds rejections, notifications, incidents or fees of a network."""
         with self.source.store.read() as connection:
             fees = latest_gas(connection, network_id, self.source.now())
             return bool(

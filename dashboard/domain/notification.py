@@ -1,4 +1,4 @@
-"""Notices: what is owed to a recipient because of a transition, until it is handed over."""
+"""Notifications: what a recipient is to get because of a transition, until it is delivered."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ class Recipient:
 
 
 class NotificationState(StrEnum):
-    """What became of a notice. DEAD: refused for good or deferred for too long; it is kept.
+    """What became of a notification. DEAD: refused for good or deferred for too long; it is kept.
 
-    HELD: owed by a restored store, which cannot know whether it was sent; it waits for a person.
+    HELD: pending in a backup that was restored, so it may have been sent; it waits for a person.
     """
 
-    PENDING = "owed"
+    PENDING = "pending"
     SENT = "sent"
     DEAD = "dead"
     HELD = "held"
@@ -33,7 +33,7 @@ class NotificationState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Notification:
-    """One message owed to one recipient.
+    """What one recipient is to get because of one transition.
 
     `message_id` is fixed for good, so that a repeat is recognised. `attempts` counts finished
     tries of its own. `claimed_by` is the fencing token under which it was claimed last. `outcome`
@@ -41,7 +41,7 @@ class Notification:
     to, and `in_reply_to` the message that opened it, where this one did not.
     """
 
-    notice_id: UUID
+    notification_id: UUID
     message_id: str
     recipient: Recipient
     transition: Transition
@@ -67,7 +67,7 @@ class DeliveryResult(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """One attempt to hand a notice over; `outcome` is the channel's answer, or the error."""
+    """One attempt to hand a notification over; `outcome` is the channel's answer, or the error."""
 
     attempted_at: datetime
     result: DeliveryResult

@@ -27,7 +27,7 @@ class Retention:
     fees: timedelta | None = timedelta(days=14)
     fee_minutes: timedelta | None = timedelta(days=400)
     rejections: timedelta | None = None
-    notices: timedelta | None = None
+    notifications: timedelta | None = None
     untracked_answers: timedelta | None = timedelta(days=30)
     saved_lookups: timedelta | None = timedelta(days=400)
     audit_log: timedelta | None = None
@@ -45,7 +45,7 @@ class Retention:
             fees=_whole(_since(self.fees, now), _MINUTE),
             fee_minutes=_whole(_since(self.fee_minutes, now), _HOUR),
             rejections=_since(self.rejections, now),
-            notices=_since(self.notices, now),
+            notifications=_since(self.notifications, now),
             untracked_answers=_since(self.untracked_answers, now),
             saved_lookups=_since(self.saved_lookups, now),
             audit_log=_whole(_since(self.audit_log, now), _DAY),
@@ -66,7 +66,7 @@ class Before:
     fees: datetime | None = None
     fee_minutes: datetime | None = None
     rejections: datetime | None = None
-    notices: datetime | None = None
+    notifications: datetime | None = None
     untracked_answers: datetime | None = None
     saved_lookups: datetime | None = None
     audit_log: datetime | None = None

@@ -21,7 +21,7 @@ class StoreKind(StrEnum):
     FEE_ROLLUPS = "fee roll-ups"
     REJECTIONS = "rejections"
     TRACKED = "tracked"
-    NOTICES = "notices"
+    NOTIFICATIONS = "notifications"
     AUDIT_LOG = "audit log"
     CREDITS = "credits"
     COVERAGE_GAPS = "coverage gaps"

@@ -35,7 +35,7 @@ class Clocks:
 
 @dataclass(slots=True)
 class SetClock:
-    """Notices that the time of day was set: what seems to last since before, may not.
+    """Notifications that the time of day was set: what seems to last since before, may not.
 
     `since` is when it was set last, by itself, or else when this began; `was_set` tells which.
     """

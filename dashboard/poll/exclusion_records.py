@@ -71,8 +71,8 @@ def keep_news(
 ) -> None:
     """Keep a record, if there is one, and change the subject's condition if it changes it.
 
-    The news is owed through the outbox from the moment the transaction is on disk, once for
-    each change, whoever saw it first.
+    The notification is pending through the outbox from the moment the transaction is on disk, once
+    for each change, whoever saw it first.
     """
     if answer.record is None:
         return

@@ -45,7 +45,7 @@ _log = get_logger("lease")
 
 
 class Delivery(Protocol):
-    """Whoever hands over what is owed; both methods block, and raise StoreError."""
+    """Delivers what is pending; both methods block, and raise StoreError."""
 
     def run(self, holder_token: int, may_send: Callable[[], bool], /) -> bool:
         """Deliver what is due under this fencing token, for a moment; whether to go on at once."""
@@ -183,7 +183,7 @@ async def _renew(lease: Lease, term: Term, over: asyncio.Event) -> None:
 
 
 def _look_at(watcher: Watcher, term: Term, conditions: Conditions, coverage: CoverageWatch) -> None:
-    """Notice what nobody answers, what became too old because nobody asked, and what is missed."""
+    """Detect what nobody answers, what became too old because nobody asked, and what is missed."""
     now = watcher.clocks.now()
     with watcher.store.write() as connection:
         term.check(connection)

@@ -13,7 +13,7 @@ from dashboard.settings.schema import StoreSettings
 _SHORTEST: Final = {
     "keep_fees": (timedelta(days=1), "1d: what is usual is told from the fees of a day"),
     "keep_rejections": (timedelta(days=8), "8d: our own serve answers of those of seven days"),
-    "keep_notices": (timedelta(days=8), "8d: a mail is tried again for seven days"),
+    "keep_notifications": (timedelta(days=8), "8d: a mail is tried again for seven days"),
     "keep_credits": (timedelta(days=32), "32d: Health tells what this month cost"),
     "keep_coverage_gaps": (timedelta(days=30), "30d: Health lists those of 30 days"),
 }

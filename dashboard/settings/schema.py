@@ -29,7 +29,7 @@ class StoreSettings(Struct, frozen=True, forbid_unknown_fields=True):
     keep_fees: KeptFor
     keep_fee_minutes: KeptFor
     keep_rejections: KeptFor
-    keep_notices: KeptFor
+    keep_notifications: KeptFor
     keep_untracked_answers: KeptFor
     keep_saved_lookups: KeptFor
     keep_audit_log: KeptFor
@@ -43,7 +43,7 @@ class StoreSettings(Struct, frozen=True, forbid_unknown_fields=True):
             fees=self.keep_fees.length,
             fee_minutes=self.keep_fee_minutes.length,
             rejections=self.keep_rejections.length,
-            notices=self.keep_notices.length,
+            notifications=self.keep_notifications.length,
             untracked_answers=self.keep_untracked_answers.length,
             saved_lookups=self.keep_saved_lookups.length,
             audit_log=self.keep_audit_log.length,

@@ -1,4 +1,4 @@
-"""How the installation itself fares: what is owed and sent, how large the store is."""
+"""Health of the installation: notifications pending and sent, the size of the store."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _EVER: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 @dataclass(frozen=True, slots=True)
 class LastTry:
-    """The last finished attempt to hand a notice over; `outcome` is the channel's word."""
+    """The last finished attempt to hand a notification over; `outcome` is the channel's word."""
 
     attempted_at: datetime
     result: DeliveryResult
@@ -40,9 +40,9 @@ class LastTry:
 
 @dataclass(frozen=True, slots=True)
 class MailState:
-    """What became of the notices of some time, and how it goes now.
+    """What became of the notifications of some time, and how it goes now.
 
-    `untold` are changes that are not turned into notices yet.
+    `untold` are changes that are not turned into notifications yet.
     """
 
     standing: NotificationCounts
@@ -69,7 +69,7 @@ class StoreState:
 
 
 def mail_state(connection: Connection, since: datetime = _EVER) -> MailState:
-    """Count what is owed, and what became of notices that were owed from `since` on."""
+    """Count what is pending, and the notifications made from `since` on by state."""
     untold = select(func.count()).where(outbox.c.expanded_at.is_(None))
     standing = notification_counts(connection, since)
     return MailState(standing, _count(connection, untold), _last_try(connection))

@@ -119,7 +119,7 @@ def restore_store(settings: Settings, path: Path, *, is_forced: bool) -> Restore
 
 
 def release_held(settings: Settings, *, lets_go: bool) -> int:
-    """Send what a restore holds, or give it up; return how many notices that are."""
+    """Send what a restore holds, or give it up; return how many notifications that are."""
     by = _doer()
     with closing(open_checked_store(settings)) as store, store.write() as connection:
         many = (
@@ -127,13 +127,13 @@ def release_held(settings: Settings, *, lets_go: bool) -> int:
             if lets_go
             else held_notifications.release_held(connection, by.at)
         )
-        details = {"notices": many, "sent": not lets_go}
-        note_action(connection, by.at, by.name, Action.RELEASE, "held notices", details)
+        details = {"notifications": many, "sent": not lets_go}
+        note_action(connection, by.at, by.name, Action.RELEASE, "held notifications", details)
     return many
 
 
 def count_held(settings: Settings) -> int:
-    """Count the notices that a restore holds."""
+    """Count the notifications that a restore holds."""
     with closing(open_checked_store(settings)) as store, store.read() as connection:
         return held_notifications.count_held(connection)
 

@@ -1,4 +1,4 @@
-"""The worker role: poll every network, conclude, and hand over what is owed."""
+"""The worker role: poll every network, conclude, and hand over what is pending."""
 
 from __future__ import annotations
 

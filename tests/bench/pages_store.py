@@ -29,7 +29,7 @@ from dashboard.store.schema import (
     REVISION,
     conditions,
     deliveries,
-    notices,
+    notifications,
     outbox,
     rejections,
     transitions,
@@ -59,7 +59,7 @@ _REST: Final = (
     "Gas price below configured minimum gas price",
     *(f"Strange reason number {number}" for number in range(40)),
 )
-_NOTICES_IN: Final = 50
+_NOTIFICATIONS_IN: Final = 50
 """One rejection in so many was told somebody."""
 
 
@@ -115,7 +115,7 @@ def _fill(store: Store, stored: int, day: datetime) -> None:
         with store.write() as connection:
             keep_year_of_fees(connection, network_id, day - YEAR, day)
     with store.write() as connection:
-        _owe(connection, stored, day)
+        _make_pending(connection, stored, day)
     for start in range(0, stored, 20_000):
         with store.write() as connection:
             at = day - YEAR * (1 - start / stored)
@@ -155,9 +155,9 @@ def _rejections(stored: int, day: datetime) -> Iterator[dict[str, Any]]:
         yield row_of_record(record, _NETWORKS[number % 7 % 3], at)
 
 
-def _owe(connection: Connection, stored: int, day: datetime) -> None:
+def _make_pending(connection: Connection, stored: int, day: datetime) -> None:
     """Let every fiftieth rejection have been told somebody, the last ones a moment ago."""
-    told = range(0, stored, _NOTICES_IN)
+    told = range(0, stored, _NOTIFICATIONS_IN)
     changes = [(number, _transition(number, stored, day)) for number in told]
     common = [(number, each, _common(each)) for number, each in changes]
     insert_all(
@@ -183,12 +183,12 @@ def _owe(connection: Connection, stored: int, day: datetime) -> None:
         outbox,
         ({"transition_id": each.transition_id, "expanded_at": each.at} for _, each in changes),
     )
-    insert_all(connection, notices, (_notice(each) for _, each in changes))
+    insert_all(connection, notifications, (_notification(each) for _, each in changes))
     insert_all(
         connection,
         deliveries,
         (
-            {"notice_id": each.transition_id, "attempted_at": each.at}
+            {"notification_id": each.transition_id, "attempted_at": each.at}
             | {"result": "sent", "outcome": "250 ok"}
             for _, each in changes
         ),
@@ -213,9 +213,9 @@ def _common(each: Transition) -> dict[str, Any]:
     }
 
 
-def _notice(each: Transition) -> dict[str, Any]:
+def _notification(each: Transition) -> dict[str, Any]:
     return {
-        "notice_id": each.transition_id,
+        "notification_id": each.transition_id,
         "transition_id": each.transition_id,
         "channel": "mail",
         "address": f"ops{each.transition_id.int % 20}@example.org",

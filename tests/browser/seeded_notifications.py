@@ -68,11 +68,13 @@ def _tell_network(connection: Connection, number: int, subject: Subject, now: da
 
 def _deliver(connection: Connection, token: int, now: datetime) -> None:
     """Send most, defer what is for the third rejection, and give that for the fourth up."""
-    for notice in claim_for_all(connection, token, now, 20):
-        asked = notice.transition.subject.tx_hash
+    for notification in claim_for_all(connection, token, now, 20):
+        asked = notification.transition.subject.tx_hash
         if asked == tx_hash(3):
-            reschedule(connection, notice, "451 4.7.1 greylisted, try again later", now)
+            reschedule(connection, notification, "451 4.7.1 greylisted, try again later", now)
         elif asked == tx_hash(4):
-            mark_dead(connection, notice, f"550 5.1.1 no such user {HOSTILE}", now)
+            mark_dead(connection, notification, f"550 5.1.1 no such user {HOSTILE}", now)
         else:
-            mark_sent(connection, notice.notice_id, "250 2.0.0 Ok: queued as 4F1C2", now)
+            mark_sent(
+                connection, notification.notification_id, "250 2.0.0 Ok: queued as 4F1C2", now
+            )

@@ -20,7 +20,7 @@ from dashboard.store.schema import (
     conditions,
     deliveries,
     fee_marks,
-    notices,
+    notifications,
     outbox,
     rejections,
     suggested_gas_fees,
@@ -43,7 +43,7 @@ class Version:
 
 @dataclass(frozen=True, slots=True)
 class Letter:
-    """One notice as it is stored."""
+    """One notification as it is stored."""
 
     message_id: str
     transition_id: UUID
@@ -59,10 +59,10 @@ class Told:
     news: dict[UUID, int]
     """The rejection that each transition to "rejected" names."""
     outbox: tuple[tuple[UUID, bool], ...]
-    """Each transition that is owed to somebody, and whether it was turned into notices."""
+    """Each transition that is pending to somebody, and whether it was turned into notifications."""
     letters: tuple[Letter, ...]
     deliveries: Counter[str]
-    """How often each notice, by its Message-ID, was marked as sent."""
+    """How often each notification, by its Message-ID, was marked as sent."""
 
     @property
     def sent(self) -> set[str]:
@@ -71,7 +71,7 @@ class Told:
 
     @property
     def is_settled(self) -> bool:
-        """Whether nothing waits to become a notice, and no notice to be sent."""
+        """Whether nothing waits to become a notification, and no notification to be sent."""
         is_expanded = all(is_done for _, is_done in self.outbox)
         return is_expanded and all(each.state == NotificationState.SENT for each in self.letters)
 
@@ -111,9 +111,9 @@ def check_told(
     served = [(each.tx_hash, each.reason_message) for each in records]
     assert Counter(stored) == Counter(served), "rejections are lost, doubled or made up"
     assert Counter(found.news.values()) == Counter(each.rejection_id for each in found.rejections)
-    owed = Counter(entry for entry, _ in found.outbox)
-    assert set(found.news) <= set(owed), "news is owed to nobody"
-    assert set(owed.values()) <= {1}, "news is owed twice"
+    pending = Counter(entry for entry, _ in found.outbox)
+    assert set(found.news) <= set(pending), "news is pending to nobody"
+    assert set(pending.values()) <= {1}, "news is pending twice"
     expected = Counter((news, each.address) for news in found.news for each in recipients)
     assert Counter((each.transition_id, each.address) for each in found.letters) == expected
     assert found.is_settled, "somebody is still owed a letter"
@@ -129,7 +129,7 @@ def check_taken(found: Told, taken: Sequence[Taken]) -> None:
     }
     assert marked <= arrived, f"{len(marked - arrived)} letters are marked as sent and never came"
     unknown = arrived - {(each.message_id, each.address) for each in found.letters}
-    assert not unknown, f"{len(unknown)} letters came that nobody owed"
+    assert not unknown, f"{len(unknown)} letters came that nobody pending"
     lives = Counter(taken)
     assert not lives or max(lives.values()) == 1, "a worker sent a letter twice"
 
@@ -171,17 +171,17 @@ def _versions(connection: Connection) -> list[Version]:
 
 
 def _letters(connection: Connection) -> list[Letter]:
-    column = notices.c
+    column = notifications.c
     query = select(column.message_id, column.transition_id, column.address, column.state)
     return [Letter(*row) for row in connection.execute(query)]
 
 
 def _marks_of_sending() -> Any:  # noqa: ANN401 - a query
     return (
-        select(notices.c.message_id, func.count())
-        .join(deliveries, deliveries.c.notice_id == notices.c.notice_id)
+        select(notifications.c.message_id, func.count())
+        .join(deliveries, deliveries.c.notification_id == notifications.c.notification_id)
         .where(deliveries.c.result == DeliveryResult.SENT)
-        .group_by(notices.c.message_id)
+        .group_by(notifications.c.message_id)
     )
 
 

@@ -18,8 +18,8 @@ COMMITS: Final = {
     "rejections": "a rejection",
     "suggested_gas_fees": "fees",
     "installation": "a lease",
-    "outbox": "new notices",
-    "notices": "a claim",
+    "outbox": "new notifications",
+    "notifications": "a claim",
     "leases": "a renewal",
     "api_key_uses": "counts of keys",
 }

@@ -18,7 +18,9 @@ from tests.faults.rows import Chance, Play, Row
 from tests.faults.worker_process import RECIPIENTS, Workplace, workplace
 
 _POINTS: Final = (
-    *points_of("a lease", "a renewal", "fees", "a rejection", "new notices", "a claim", "a mark"),
+    *points_of(
+        "a lease", "a renewal", "fees", "a rejection", "new notifications", "a claim", "a mark"
+    ),
     *("question", "answer", "sender", "letter", "goodbye"),
 )
 """The last ones are those that others see: the worker asks, is answered; it begins a letter, which

@@ -109,7 +109,7 @@ def _kill_in_the_middle(household: _Household, chance: Random) -> None:
 
 
 def _live_to_the_end(household: _Household) -> None:
-    """Start once more: whatever was owed is mailed, each letter in one file."""
+    """Start once more: whatever was pending is mailed, each letter in one file."""
     process = household.start()
     eventually(household.is_serving, 60, f"the start of serve ({process.last_lines()})")
     household.report()

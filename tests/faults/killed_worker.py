@@ -1,4 +1,4 @@
-"""A worker is killed while it polls and mails: nothing that it owed is lost, nothing told twice."""
+"""A worker is killed while it polls and mails: nothing pending is lost, nothing sent twice."""
 
 from __future__ import annotations
 

@@ -199,8 +199,8 @@ def _beginning(folder: Path, revision: str) -> Image:
 POWER_LOSS: Final = Row(
     name="power-loss",
     promise=(
-        "the power goes while reports, polls, notices, deliveries and fees are saved, the log is "
-        "moved into the file, or a store is migrated, and again after that: of what was not "
+        "the power goes while reports, polls, notifications, deliveries and fees are saved, the "
+        "log is moved into the file, or a store is migrated, and again after that: of what was not "
         "synced each sector is lost, kept or torn, and so are names and sizes of files; nothing "
         "acknowledged is lost, no transaction is there in part, and the store is whole (the "
         "store's own code on APSW, which lets a test see its files and has another version of "

@@ -31,7 +31,7 @@ _DISKS: Final = ("full-disk", "failing-disk", "failing-disk-of-worker", "refusin
 
 PROMISED: Final = (
     Promised("F1", "any process is killed at any moment", "nothing lost, nothing corrupt", _KILLED),
-    Promised("F2", "none: 100,000 notices", "none lost, none twice"),
+    Promised("F2", "none: 100,000 notifications", "none lost, none twice"),
     Promised("F3", "power loss", "nothing acknowledged is lost", ("power-loss",)),
     Promised("F4", "a full, failing or read-only disk", "no false “saved”, reads go on", _DISKS),
     Promised("F5", "mail servers that refuse, fail or drip", "none lost, others delayed < 1 s"),

@@ -28,7 +28,7 @@ from dashboard.store.maintenance.verify import verify
 from dashboard.store.schema import rejections
 from tests.builders import A_MOMENT, A_NETWORK, a_hash, a_record, a_transition, an_id
 from tests.databases import new_store
-from tests.delivery_checks import notices
+from tests.delivery_checks import notifications
 from tests.faults.mailing_worker import deliver
 from tests.faults.rows import Chance, Play, Row
 from tests.installation import PROJECT
@@ -104,7 +104,7 @@ def _see_again(store: Store, seen: list[int], kept: set[TxHash]) -> None:
 
 def _check_nothing_is_lost(store: Store, seen: list[int]) -> None:
     """See that each rejection was told, or is held, and that what is held can be sent."""
-    known = {each.transition.subject.tx_hash: each.state for each in notices(store)}
+    known = {each.transition.subject.tx_hash: each.state for each in notifications(store)}
     missing = {a_hash(each) for each in seen} - set(known)
     assert not missing, f"of {len(missing)} rejections nobody is or was told"
     assert set(known.values()) <= {NotificationState.SENT, NotificationState.HELD}, known.values()

@@ -87,7 +87,7 @@ def _poll(connection: Connection, chance: Random, number: int) -> None:
 
 
 def _tell(connection: Connection, chance: Random, number: int) -> None:
-    """Turn news into notices."""
+    """Turn news into notifications."""
     for entry in pending_expansion(connection, chance.randrange(1, 10)):
         expand(connection, entry, _RECIPIENTS, _at(number))
 
@@ -96,11 +96,11 @@ def _deliver(connection: Connection, chance: Random, number: int) -> None:
     """Claim what is due, and mark it."""
     token = acquire(connection, "mail", "us", timedelta(hours=1))
     assert token is not None
-    for notice in claim_for_all(connection, token, _at(number), chance.randrange(1, 10)):
+    for notification in claim_for_all(connection, token, _at(number), chance.randrange(1, 10)):
         if chance.random() < 0.7:
-            mark_sent(connection, notice.notice_id, "250 ok", _at(number))
+            mark_sent(connection, notification.notification_id, "250 ok", _at(number))
         else:
-            reschedule(connection, notice, "421 later", _at(number))
+            reschedule(connection, notification, "421 later", _at(number))
 
 
 def _track(connection: Connection, chance: Random, number: int) -> None:

@@ -43,9 +43,9 @@ _TOLD: Final = (
     ),
     "INSERT INTO outbox (transition_id, expanded_at) VALUES (?, ?)",
     (
-        "INSERT INTO notices (notice_id, transition_id, channel, address, message_id, created_at, "
-        "state, attempts, next_attempt_at, outcome) "
-        "VALUES (?, ?, 'mail', 'a', ?, ?, 'owed', 0, ?, '')"
+        "INSERT INTO notifications (notification_id, transition_id, channel, address, "
+        "message_id, created_at, state, attempts, next_attempt_at, outcome) "
+        "VALUES (?, ?, 'mail', 'a', ?, ?, 'pending', 0, ?, '')"
     ),
 )
 _TRACKED: Final = (
@@ -57,7 +57,7 @@ _TALLY: Final = """
     SELECT ?, ?, tx_rejection_stage, reason_kind, '', network_id, count(*)
     FROM rejections GROUP BY tx_rejection_stage, reason_kind, network_id
 """
-_COUNTED: Final = ("rejections", "transitions", "outbox", "notices")
+_COUNTED: Final = ("rejections", "transitions", "outbox", "notifications")
 
 
 @contextmanager
@@ -116,7 +116,7 @@ def _make(path: Path, schema: str) -> bool:
 
 
 def _tell(driver: sqlite3.Connection, number: int) -> None:
-    """Keep a rejection, what it changed, and the notice that is owed because of it."""
+    """Keep a rejection, what it changed, and the notification that is pending because of it."""
     record = a_record(tx_hash=a_hash(number), sender=an_address(number), nonce=number)
     tx_hash, mark = bytes(record.tx_hash), an_id(number).hex
     kept = driver.execute(
@@ -134,10 +134,10 @@ def _tell(driver: sqlite3.Connection, number: int) -> None:
         ],
     )
     subject = f"transaction:{A_NETWORK}:{record.tx_hash}"
-    changed, expanded, owed = _TOLD
+    changed, expanded, pending = _TOLD
     driver.execute(changed, [mark, subject, A_NETWORK, tx_hash, _AT, kept.lastrowid])
     driver.execute(expanded, [mark, _AT])
-    driver.execute(owed, [mark, mark, f"<{number}>", _AT, _AT])
+    driver.execute(pending, [mark, mark, f"<{number}>", _AT, _AT])
 
 
 def _check(path: Path, older: str) -> None:
@@ -171,7 +171,7 @@ UPGRADES = Row(
     promise=(
         "`linewatch migrate` is killed (-9) again and again on the way from each older schema: "
         "the store has the old schema or the new one, whole, and in the end every rejection, "
-        "tracked hash, change and owed notice is there"
+        "tracked hash, change and pending notification is there"
     ),
     short=8,
     full=300,

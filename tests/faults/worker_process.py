@@ -139,7 +139,7 @@ class Workplace:
                 release(connection, WORKER_LEASE, dead.token)
 
     def wait_until_quiet(self, process: Process, within: float = 120.0) -> None:
-        """Wait until every rejection is stored and nobody is owed anything."""
+        """Wait until every rejection is stored and nothing is pending."""
 
         def is_quiet() -> bool:
             assert not process.ended.is_set(), f"the worker ended: {process.last_lines()}"

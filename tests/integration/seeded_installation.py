@@ -74,8 +74,8 @@ def _tell(connection: Connection) -> None:
     record_transition(connection, a_transition(subject=subject, after=State.REJECTED, at=_now()), 1)
     (entry,) = pending_expansion(connection, 1)
     expand(connection, entry, [Recipient("mail", "ops@example.org")], _now())
-    (notice,) = recent_notifications(connection, 1)
-    mark_sent(connection, notice.notice_id, f"250 {HOSTILE}", _now())
+    (notification,) = recent_notifications(connection, 1)
+    mark_sent(connection, notification.notification_id, f"250 {HOSTILE}", _now())
     busyness = Subject(SubjectKind.BUSYNESS, A_NETWORK)
     record_transition(
         connection, a_transition(2, subject=busyness, after=State.BUSY, at=_now()), None

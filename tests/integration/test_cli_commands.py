@@ -180,7 +180,7 @@ def test_exit_code_tells_a_script_whether_something_was_found(
         (("fees", "--since", "1h", "--until", "2h"), "is not before"),
         (("rejections", "--since", "1h", "--until", "2h"), "is not before"),
         (("alerts", "--since", "1h", "--until", "2h"), "is not before"),
-        (("alerts", "--state", "lost"), "'owed', 'sent', 'dead'"),
+        (("alerts", "--state", "lost"), "'pending', 'sent', 'dead'"),
     ],
 )
 def test_mistake_is_told_with_its_remedy_and_status_two(

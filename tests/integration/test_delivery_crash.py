@@ -1,4 +1,4 @@
-"""A worker is killed at every point between the news and its mark: nothing owed is lost."""
+"""A worker is killed at every point between the news and its mark: nothing pending is lost."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from dashboard.store.engine.boot_clock import BootMoment, boot_clock
 from dashboard.store.engine.engine import Store, open_store
 from dashboard.store.maintenance.migrate import migrate
 from dashboard.wiring.clock import elapsed
-from tests.delivery_checks import notices, reject, take_office
+from tests.delivery_checks import notifications, reject, take_office
 from tests.installation import PROJECT
 from tests.killed_delivery import POINTS, utc_now
 from tests.recording_channel import ONCALL, SENDER, a_letter_of
@@ -48,7 +48,7 @@ def deliver_all(store: Store, maildir: Path) -> None:
 
 
 @pytest.mark.parametrize("point", POINTS)
-def test_notice_survives_a_worker_that_is_killed(tmp_path: Path, point: str) -> None:
+def test_notification_survives_a_worker_that_is_killed(tmp_path: Path, point: str) -> None:
     url = f"sqlite:///{tmp_path}/linewatch.db"
     migrate(url)
     with open_store(url, an_hour_later) as store:
@@ -57,7 +57,7 @@ def test_notice_survives_a_worker_that_is_killed(tmp_path: Path, point: str) -> 
 
         deliver_all(store, tmp_path / "mail")
 
-        [notice] = notices(store)
+        [notification] = notifications(store)
     mails = list(mailbox.Maildir(tmp_path / "mail", create=False))
-    assert [mail["Message-ID"] for mail in mails] == [notice.message_id]
-    assert notice.state is NotificationState.SENT
+    assert [mail["Message-ID"] for mail in mails] == [notification.message_id]
+    assert notification.state is NotificationState.SENT

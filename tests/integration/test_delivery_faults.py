@@ -1,4 +1,4 @@
-"""Mail servers that are silent, slow, rude or gone: letters stay owed, others do not wait."""
+"""Mail servers that are silent, slow, rude or gone: letters stay pending, others do not wait."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from dashboard.errors import DeliveryBlocked
 from dashboard.store.engine.engine import Store, open_store
 from dashboard.store.maintenance.migrate import migrate
 from dashboard.wiring.clock import elapsed, utc_now
-from tests.delivery_checks import notices, owe, reject, states, take_office
+from tests.delivery_checks import make_pending, notifications, reject, states, take_office
 from tests.fake_clock import FakeClock
 from tests.mail_server import (
     Inbox,
@@ -124,7 +124,7 @@ def test_line_that_opens_after_the_deadline_is_not_used() -> None:
         (speak_http, "mail server"),
     ],
 )
-def test_rude_server_keeps_the_letter_owed(behaviour: Rudeness, complaint: str) -> None:
+def test_rude_server_keeps_the_letter_pending(behaviour: Rudeness, complaint: str) -> None:
     with (
         rude_server(behaviour) as port,
         pytest.raises(DeliveryBlocked, match=complaint),
@@ -132,7 +132,7 @@ def test_rude_server_keeps_the_letter_owed(behaviour: Rudeness, complaint: str) 
         channel_to(port, AMPLE).send(LETTER, an_envelope())
 
 
-def test_server_that_is_gone_keeps_the_letter_owed() -> None:
+def test_server_that_is_gone_keeps_the_letter_pending() -> None:
     with rude_server(be_silent) as port:
         pass
 
@@ -146,7 +146,7 @@ def test_addresses_that_swallow_everything_delay_no_other_on_their_channel(
 ) -> None:
     alive = [Recipient("mail", f"alive{number}@example.org") for number in range(3)]
     silent = [Recipient("mail", f"hole{number}@example.org") for number in range(holes)]
-    owe(store, pending, silent)
+    make_pending(store, pending, silent)
     inbox = Inbox()
     inbox.holes = {each.address for each in silent}
 
@@ -172,7 +172,7 @@ def test_letter_dropped_after_the_final_dot_is_sent_again_with_its_message_id(
     store: Store,
 ) -> None:
     fake_clock = FakeClock()
-    owe(store)
+    make_pending(store)
     token = take_office(store)
     inbox = Inbox()
 
@@ -181,14 +181,14 @@ def test_letter_dropped_after_the_final_dot_is_sent_again_with_its_message_id(
             deliver_over(store, channel_to(each, AMPLE), fake_clock, token)
             fake_clock.wait(timedelta(minutes=1))
 
-    [notice] = notices(store)
-    assert [mail["Message-ID"] for mail in inbox.mails] == [notice.message_id]
-    assert (notice.state, notice.attempts) == (NotificationState.SENT, 2)
+    [notification] = notifications(store)
+    assert [mail["Message-ID"] for mail in inbox.mails] == [notification.message_id]
+    assert (notification.state, notification.attempts) == (NotificationState.SENT, 2)
 
 
 def test_letters_arrive_once_the_right_to_relay_is_granted(store: Store) -> None:
     fake_clock = FakeClock()
-    owe(store, 3)
+    make_pending(store, 3)
     token = take_office(store)
     inbox = Inbox()
 

@@ -14,7 +14,7 @@ from dashboard.domain.notification import NotificationState
 from dashboard.store.engine.engine import open_store
 from tests.builders import a_hash
 from tests.databases import DATABASES
-from tests.delivery_checks import owe, states
+from tests.delivery_checks import make_pending, states
 from tests.installation import PROJECT, Installation, new_installation
 from tests.postgresql import empty_database
 
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.timeout(300)
 
 PAGE = (PROJECT / "docs" / "store.md").read_text(encoding="utf-8")
 SECTIONS = dict(re.findall(r"^## ([^\n]+)\n(.*?)(?=^## |\Z)", PAGE, re.MULTILINE | re.DOTALL))
-MANY_OWED = 3
+MANY_PENDING = 3
 
 
 def typed(section: str) -> list[str]:
@@ -71,7 +71,7 @@ def desk(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Desk]:
 def test_restore_drill_loses_nothing_and_tells_nobody_twice(desk: Desk) -> None:
     desk.type(*typed("Migrate"))
     with open_store(desk.url) as store:
-        owe(store, MANY_OWED)
+        make_pending(store, MANY_PENDING)
     desk.type(*typed("Backup"))
     desk.type(f"linewatch track {a_hash(50)}")
 
@@ -79,9 +79,9 @@ def test_restore_drill_loses_nothing_and_tells_nobody_twice(desk: Desk) -> None:
 
     assert "verified" in told
     assert "What was there before is in" in told
-    assert f"{MANY_OWED} notices are held." in told
+    assert f"{MANY_PENDING} notifications are held." in told
     with open_store(desk.url) as store:
-        assert states(store) == {NotificationState.PENDING: MANY_OWED}
+        assert states(store) == {NotificationState.PENDING: MANY_PENDING}
     assert str(a_hash(50)) not in desk.type("linewatch export tracked --to -")
 
 
@@ -89,7 +89,7 @@ def test_restore_drill_loses_nothing_and_tells_nobody_twice(desk: Desk) -> None:
 def test_store_moves_to_a_server_as_the_page_says(desk: Desk) -> None:
     desk.type(*typed("Migrate"))
     with open_store(desk.url) as store:
-        owe(store, MANY_OWED)
+        make_pending(store, MANY_PENDING)
     with empty_database() as target:
         desk.environment["TARGET"] = target
 
@@ -97,7 +97,7 @@ def test_store_moves_to_a_server_as_the_page_says(desk: Desk) -> None:
 
         assert "is whole" in told
         with open_store(target) as store:
-            assert states(store) == {NotificationState.PENDING: MANY_OWED}
+            assert states(store) == {NotificationState.PENDING: MANY_PENDING}
 
 
 def test_page_has_every_command_that_looks_after_the_store() -> None:

@@ -84,7 +84,7 @@ def test_parquet_is_chosen_by_the_name_of_the_file(
 
 
 def test_standard_output_takes_csv(installation: Installation) -> None:
-    told = installation.run("export", "notices", "--to", "-")
+    told = installation.run("export", "notifications", "--to", "-")
 
     assert (told.returncode, told.stderr) == (0, "")
     assert [row["state"] for row in csv.DictReader(told.stdout.splitlines())] == ["sent"]

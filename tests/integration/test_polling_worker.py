@@ -69,8 +69,8 @@ def holds(store: Store, name: str) -> bool:
 
 def sent(store: Store) -> int:
     with store.read() as connection:
-        notices = recent_notifications(connection, 100)
-    return sum(notice.state is NotificationState.SENT for notice in notices)
+        notifications = recent_notifications(connection, 100)
+    return sum(notification.state is NotificationState.SENT for notification in notifications)
 
 
 async def test_mail_is_marked_when_the_answer_of_its_server_comes(store: Store) -> None:

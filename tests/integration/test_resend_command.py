@@ -9,7 +9,7 @@ import pytest
 
 from dashboard.store.alerts.outbox import mark_dead
 from tests.builders import A_MOMENT
-from tests.delivery_checks import claim_for_all, owe, take_office
+from tests.delivery_checks import claim_for_all, make_pending, take_office
 from tests.installation import Installation, new_installation
 from tests.integration.seeded_installation import store_of
 from tests.recording_channel import ONCALL
@@ -21,22 +21,24 @@ def installation(tmp_path: Path) -> Installation:
     planned = new_installation(tmp_path / "home")
     assert planned.run("migrate").returncode == 0
     with store_of(planned) as store:
-        owe(store, 3)
+        make_pending(store, 3)
         token = take_office(store)
         with store.write() as connection:
-            for notice in claim_for_all(connection, token, A_MOMENT, 10):
-                mark_dead(connection, notice, "550 by mistake", A_MOMENT)
+            for notification in claim_for_all(connection, token, A_MOMENT, 10):
+                mark_dead(connection, notification, "550 by mistake", A_MOMENT)
     return planned
 
 
-def test_one_letter_and_then_all_of_an_address_are_owed_again(installation: Installation) -> None:
+def test_one_letter_and_then_all_of_an_address_are_pending_again(
+    installation: Installation,
+) -> None:
     listed = json.loads(installation.run("alerts", "--state", "dead", "--json").stdout)["alerts"]
 
-    one = installation.run("resend", listed[0]["noticeId"])
+    one = installation.run("resend", listed[0]["notificationId"])
     rest = installation.run("resend", "--to", ONCALL.address, "--json")
 
-    assert one.stdout == "1 notice is owed again.\n"
-    assert json.loads(rest.stdout) == {"notices": 2}
+    assert one.stdout == "1 notification is pending again.\n"
+    assert json.loads(rest.stdout) == {"notifications": 2}
     audit = json.loads(installation.run("audit", "--json").stdout)
     assert [each["action"] for each in audit["entries"][:2]] == ["resend", "resend"]
 
@@ -44,7 +46,7 @@ def test_one_letter_and_then_all_of_an_address_are_owed_again(installation: Inst
 @pytest.mark.parametrize(
     ("arguments", "remedy"),
     [
-        ((), "name one notice, or an address"),
+        ((), "name one notification, or an address"),
         (("--to", "nobody@example.org"), "linewatch alerts --state dead"),
     ],
 )

@@ -1,4 +1,4 @@
-"""What is to be remembered of conditions, of what is owed for them, and of who may deliver it."""
+"""What the model remembers of conditions, of what is pending for them, and of who delivers it."""
 
 from __future__ import annotations
 
@@ -55,9 +55,9 @@ OPPOSITES: Final = {State.CALM: State.BUSY, State.BUSY: State.CALM, None: State.
 
 @dataclass
 class Letter:
-    """A notice with what is not part of it; `rejection` is a place in the archive."""
+    """A notification with what is not part of it; `rejection` is a place in the archive."""
 
-    notice: Notification
+    notification: Notification
     rejection: int | None
     claimed_at: datetime | None = None
     deliveries: list[Delivery] = field(default_factory=list)
@@ -74,7 +74,7 @@ class Held:
 
 @dataclass
 class Alerting:
-    """Conditions by subject, transitions in their order, and letters by the id of their notice."""
+    """Conditions by subject, transitions in their order, and notifications by id."""
 
     held: dict[Subject, Held] = field(default_factory=dict)
     told: list[tuple[Transition, int | None, Incident | None]] = field(default_factory=list)
@@ -83,7 +83,7 @@ class Alerting:
     tries: list[tuple[UUID, DeliveryResult, str]] = field(default_factory=list)
 
     def change(self, transition: Transition, rejection: int | None) -> bool:
-        """Change a condition if it still is what the transition says, and owe the news."""
+        """Change a condition if it still is what the transition says, and write its outbox row."""
         before = self.held.get(transition.subject)
         if self._is_known(transition, rejection):
             return False
@@ -110,78 +110,84 @@ class Alerting:
             before.condition = replace(before.condition, turning_since=since)
 
     def unexpanded(self) -> list[tuple[Transition, int | None, Incident | None]]:
-        """Return what was not made into notices, oldest first."""
+        """Return what was not made into notifications, oldest first."""
         return [each for each in self.told if each[0].transition_id not in self.expanded]
 
     def expand(self, transition_id: UUID, recipients: Sequence[Recipient], now: datetime) -> int:
-        """Owe each recipient a notice, once."""
+        """Make a notification for each recipient, once."""
         if transition_id in self.expanded:
             return 0
         self.expanded.add(transition_id)
         (cause,) = (each for each in self.told if each[0].transition_id == transition_id)
         for recipient in recipients:
-            notice = _notice(cause, recipient, now)
-            self.letters[notice.notice_id] = Letter(notice, cause[1])
+            notification = _notification(cause, recipient, now)
+            self.letters[notification.notification_id] = Letter(notification, cause[1])
         return len(recipients)
 
     def due(self, recipient: Recipient, alive: Sequence[int]) -> list[Notification]:
         """Return what may be claimed for a recipient, in the order in which it is."""
-        owed = [
-            each.notice
+        pending = [
+            each.notification
             for each in self.letters.values()
-            if each.notice.state is NotificationState.PENDING and each.notice.recipient == recipient
+            if each.notification.state is NotificationState.PENDING
+            and each.notification.recipient == recipient
         ]
-        first = {each.incident: each for each in sorted(owed, key=self._place, reverse=True)}
+        first = {each.incident: each for each in sorted(pending, key=self._place, reverse=True)}
         found = [
             each
-            for each in owed
+            for each in pending
             if each.claimed_by not in alive
             and (each.incident is None or first[each.incident] is each)
         ]
         return sorted(found, key=lambda each: (each.attempts, each.created_at, self._place(each)))
 
-    def _place(self, notice: Notification) -> int:
+    def _place(self, notification: Notification) -> int:
         """Return which of all transitions it is about."""
-        return [told for told, _, _ in self.told].index(notice.transition)
+        return [told for told, _, _ in self.told].index(notification.transition)
 
     def claim(self, ids: Sequence[UUID], token: int, now: datetime) -> None:
         """Let the holder of a token have these."""
         for each in ids:
             letter = self.letters[each]
-            letter.notice = replace(letter.notice, claimed_by=token)
+            letter.notification = replace(letter.notification, claimed_by=token)
             letter.claimed_at = now
 
-    def is_claimed_as(self, notice: Notification) -> bool:
-        """Whether a notice is owed under the very claim that its holder has in hand."""
-        now = self.letters[notice.notice_id].notice
-        return now.state is NotificationState.PENDING and now.claimed_by == notice.claimed_by
+    def is_claimed_as(self, notification: Notification) -> bool:
+        """Whether a notification is pending under the very claim that its holder has in hand."""
+        now = self.letters[notification.notification_id].notification
+        return now.state is NotificationState.PENDING and now.claimed_by == notification.claimed_by
 
-    def finish(self, notice_id: UUID, result: DeliveryResult, outcome: str, at: datetime) -> None:
+    def finish(
+        self, notification_id: UUID, result: DeliveryResult, outcome: str, at: datetime
+    ) -> None:
         """Write an attempt down; `at` is when it was sent, is tried again or was given up."""
-        letter = self.letters[notice_id]
-        before = letter.notice
+        letter = self.letters[notification_id]
+        before = letter.notification
         tried_at = letter.claimed_at or before.created_at
         letter.deliveries.append(Delivery(tried_at, result, outcome))
-        self.tries.append((notice_id, result, outcome))
+        self.tries.append((notification_id, result, outcome))
         after = replace(before, claimed_by=None, outcome=outcome, attempts=before.attempts + 1)
         if result is DeliveryResult.SENT:
             sent_at = before.sent_at or at
-            letter.notice = replace(after, state=NotificationState.SENT, sent_at=sent_at)
+            letter.notification = replace(after, state=NotificationState.SENT, sent_at=sent_at)
         else:
             state = (
                 NotificationState.PENDING
                 if result is DeliveryResult.DEFERRED
                 else NotificationState.DEAD
             )
-            letter.notice = replace(after, state=state, next_attempt_at=at)
+            letter.notification = replace(after, state=state, next_attempt_at=at)
 
     def free(self, token: int, recipient: Recipient) -> None:
         """Free what is claimed for a recipient."""
         for letter in self.letters.values():
-            notice = letter.notice
-            is_owed = notice.state is NotificationState.PENDING and notice.recipient == recipient
-            if is_owed and notice.claimed_by == token:
-                letter.notice = replace(notice, claimed_by=None)
+            notification = letter.notification
+            is_pending = (
+                notification.state is NotificationState.PENDING
+                and notification.recipient == recipient
+            )
+            if is_pending and notification.claimed_by == token:
+                letter.notification = replace(notification, claimed_by=None)
 
     def _is_known(self, transition: Transition, rejection: int | None) -> bool:
         is_same = transition.before is transition.after
@@ -195,7 +201,7 @@ class Alerting:
         )
 
 
-def _notice(
+def _notification(
     cause: tuple[Transition, int | None, Incident | None], recipient: Recipient, now: datetime
 ) -> Notification:
     transition, _, incident = cause
@@ -227,7 +233,7 @@ def _message_id(transition_id: UUID, recipient: Recipient) -> str:
 def check_alerting(
     connection: Connection, held: Alerting, archive: Archive, numbers: Numbers, turn: Turn
 ) -> None:
-    """Read conditions and notices in every way whose turn it is; they must be what is held."""
+    """Read conditions and notifications in every way whose turn it is; they must be as expected."""
     for subject in SUBJECTS:
         known = held.held.get(subject)
         assert held_now(connection, subject) == (known and known.condition)
@@ -241,7 +247,8 @@ def check_alerting(
     ]
     letters = _latest(held)
     expected = [
-        replace(each.notice, rejection=_rejection(archive, each.rejection)) for each in letters
+        replace(each.notification, rejection=_rejection(archive, each.rejection))
+        for each in letters
     ]
     found = [
         replace(each, rejection=each.rejection and numbers.of(each.rejection))
@@ -249,9 +256,9 @@ def check_alerting(
     ]
     assert found == expected
     for each in letters:
-        assert deliveries_of(connection, each.notice.notice_id) == each.deliveries
+        assert deliveries_of(connection, each.notification.notification_id) == each.deliveries
     for wanted in turn.some_of(_WISHES):
-        _check_notice_search(connection, expected, wanted)
+        _check_notification_search(connection, expected, wanted)
     _check_mail(connection, held)
 
 
@@ -264,35 +271,38 @@ def _check_incidents(connection: Connection, held: Alerting) -> None:
     }
 
 
-def _check_notice_search(
-    connection: Connection, notices: Sequence[Notification], wanted: NotificationFilter
+def _check_notification_search(
+    connection: Connection, notifications: Sequence[Notification], wanted: NotificationFilter
 ) -> None:
-    ids = [each.notice_id for each in notices if _fits(each, wanted)]
-    assert [each.notice_id for each in search_notifications(connection, wanted)] == ids
+    ids = [each.notification_id for each in notifications if _fits(each, wanted)]
+    assert [each.notification_id for each in search_notifications(connection, wanted)] == ids
     assert count_notifications(connection, wanted) == len(ids)
 
 
-def _fits(notice: Notification, wanted: NotificationFilter) -> bool:
-    transition = notice.transition
+def _fits(notification: Notification, wanted: NotificationFilter) -> bool:
+    transition = notification.transition
     return (
         wanted.network_id in {None, transition.subject.network_id}
-        and wanted.state in {None, notice.state}
+        and wanted.state in {None, notification.state}
         and wanted.after in {None, transition.after}
         and (wanted.tx_hashes is None or transition.subject.tx_hash in wanted.tx_hashes)
-        and wanted.search.lower() in notice.recipient.address.lower()
+        and wanted.search.lower() in notification.recipient.address.lower()
     )
 
 
 def _check_mail(connection: Connection, held: Alerting) -> None:
     found = mail_state(connection)
-    states = [each.notice.state for each in held.letters.values()]
-    owed = [
-        each.notice.created_at
+    states = [each.notification.state for each in held.letters.values()]
+    pending = [
+        each.notification.created_at
         for each in held.letters.values()
-        if each.notice.state is NotificationState.PENDING
+        if each.notification.state is NotificationState.PENDING
     ]
     assert found.untold == len(held.unexpanded())
-    assert (found.standing.owed, found.standing.oldest_owed) == (len(owed), min(owed, default=None))
+    assert (found.standing.pending, found.standing.oldest_pending) == (
+        len(pending),
+        min(pending, default=None),
+    )
     assert found.standing.sent == states.count(NotificationState.SENT)
     assert found.standing.dead == states.count(NotificationState.DEAD)
     last = found.last_try
@@ -304,5 +314,5 @@ def _rejection(archive: Archive, place: int | None) -> StoredRejection | None:
 
 
 def _latest(held: Alerting) -> list[Letter]:
-    by_id = sorted(held.letters.values(), key=lambda each: each.notice.notice_id)
-    return sorted(by_id, key=lambda each: each.notice.created_at, reverse=True)
+    by_id = sorted(held.letters.values(), key=lambda each: each.notification.notification_id)
+    return sorted(by_id, key=lambda each: each.notification.created_at, reverse=True)

@@ -1,4 +1,4 @@
-"""What is to be forgotten in time: nothing that is watched, owed, lasts or was seen since."""
+"""What is to be forgotten in time: nothing that is watched, pending, lasts or was seen since."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from tests.model.rejections import Archive
 from tests.model.tracking import Tracking
 
 
-def forget_notices(
+def forget_notifications(
     archive: Archive, tracking: Tracking, alerting: Alerting, before: datetime
 ) -> None:
     """Forget what was told before, with its letters and every attempt to hand them over."""
     lasting = {each.incident for each in alerting.held.values() if each.incident is not None}
-    owed = _owed(alerting)
+    pending = _pending(alerting)
     gone: set[UUID] = set()
     for transition, place, incident in alerting.told:
         is_old = place is None or _is_old(archive.rejections[place - 1], before)
@@ -29,13 +29,13 @@ def forget_notices(
         is_kept = incident in lasting if is_network else _is_watched(tracking, transition)
         if transition.at < before and is_old and not is_kept:
             gone.add(transition.transition_id)
-    gone -= owed
+    gone -= pending
     alerting.told = [each for each in alerting.told if each[0].transition_id not in gone]
     alerting.expanded -= gone
     alerting.letters = {
-        notice_id: each
-        for notice_id, each in alerting.letters.items()
-        if each.notice.transition.transition_id not in gone
+        notification_id: each
+        for notification_id, each in alerting.letters.items()
+        if each.notification.transition.transition_id not in gone
     }
     alerting.tries = [each for each in alerting.tries if each[0] in alerting.letters]
 
@@ -44,8 +44,8 @@ def forget_rejections(
     archive: Archive, tracking: Tracking, alerting: Alerting, before: datetime
 ) -> None:
     """Forget versions of what nobody tracks, and with them the conditions that rest on them."""
-    owed = _owed(alerting)
-    named = {place for told, place, _ in alerting.told if told.transition_id in owed}
+    pending = _pending(alerting)
+    named = {place for told, place, _ in alerting.told if told.transition_id in pending}
     left = [
         each
         for each in archive.rejections
@@ -96,13 +96,13 @@ def _renumber(alerting: Alerting, places: Mapping[int, int]) -> None:
         letter.rejection = letter.rejection and places.get(letter.rejection)
 
 
-def _owed(alerting: Alerting) -> AbstractSet[UUID]:
+def _pending(alerting: Alerting) -> AbstractSet[UUID]:
     """Return the changes of which somebody is still to be told."""
     waiting = {each.transition_id for each, _, _ in alerting.unexpanded()}
     return waiting | {
-        each.notice.transition.transition_id
+        each.notification.transition.transition_id
         for each in alerting.letters.values()
-        if each.notice.state is NotificationState.PENDING
+        if each.notification.state is NotificationState.PENDING
     }
 
 

@@ -1,4 +1,4 @@
-"""What is owed and delivered: conditions change, workers take office, claim, send and give up."""
+"""What is pending and delivered: conditions change, workers take the lease, claim and send."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class TellingMachine(StoreMachine):
         limit=st.integers(1, 5),
         recipients=st.lists(st.sampled_from(_RECIPIENTS), unique=True, min_size=1),
     )
-    def news_becomes_notices(self, limit: int, recipients: list[Recipient]) -> None:
+    def news_becomes_notifications(self, limit: int, recipients: list[Recipient]) -> None:
         now = self.now
         with self.lives.store.read() as connection:
             entries = pending_expansion(connection, limit)
@@ -129,12 +129,12 @@ class TellingMachine(StoreMachine):
         def expect(held: Memory, claimed: list[Notification]) -> None:
             alive = held.office.tokens(clock())
             ids = [
-                each.notice_id
+                each.notification_id
                 for recipient in _RECIPIENTS
                 for each in held.alerting.due(recipient, tuple(alive))[:limit]
                 if token in alive
             ]
-            assert [each.notice_id for each in claimed] == ids
+            assert [each.notification_id for each in claimed] == ids
             held.alerting.claim(ids, token, now)
             self.hands += claimed
 
@@ -144,18 +144,18 @@ class TellingMachine(StoreMachine):
     def postman_does_a_round(self, network_id: NetworkId, limit: int) -> None:
         job = JOBS[1]
         self.network_turns(network_id, None, is_right=True)
-        self.news_becomes_notices(5, list(_RECIPIENTS))
+        self.news_becomes_notifications(5, list(_RECIPIENTS))
         self.worker_takes_office(job, "us", timedelta(hours=2))
         self.worker_claims(job, limit, is_stale=False)
 
     @precondition(lambda self: self.hands)
     @rule(pick=picks, outcome=st.sampled_from(["250 ok", "421 \0 later"]))
     def worker_has_sent(self, pick: int, outcome: str) -> None:
-        notice, now = self._picked(pick), self.now
+        notification, now = self._picked(pick), self.now
         self.change(
-            lambda connection: mark_sent(connection, notice.notice_id, outcome, now),
+            lambda connection: mark_sent(connection, notification.notification_id, outcome, now),
             lambda held, _: held.alerting.finish(
-                notice.notice_id, DeliveryResult.SENT, outcome, now
+                notification.notification_id, DeliveryResult.SENT, outcome, now
             ),
             Part.ALERTING,
         )
@@ -167,25 +167,27 @@ class TellingMachine(StoreMachine):
         pause=pauses,
     )
     def worker_has_not_sent(self, pick: int, result: DeliveryResult, pause: timedelta) -> None:
-        notice, at = self._picked(pick), self.now + pause
+        notification, at = self._picked(pick), self.now + pause
         write = reschedule if result is DeliveryResult.DEFERRED else mark_dead
 
         def expect(held: Memory, said: object) -> None:
-            assert said is held.alerting.is_claimed_as(notice)
+            assert said is held.alerting.is_claimed_as(notification)
             if said:
-                held.alerting.finish(notice.notice_id, result, "no", at)
+                held.alerting.finish(notification.notification_id, result, "no", at)
 
-        self.change(lambda connection: write(connection, notice, "no", at), expect, Part.ALERTING)
+        self.change(
+            lambda connection: write(connection, notification, "no", at), expect, Part.ALERTING
+        )
 
     @precondition(lambda self: self.hands)
     @rule(pick=picks)
     def worker_frees(self, pick: int) -> None:
-        notice = self._picked(pick)
-        token = notice.claimed_by
+        notification = self._picked(pick)
+        token = notification.claimed_by
         assert token is not None
         self.change(
-            lambda connection: release_claims(connection, token, notice.recipient),
-            lambda held, _: held.alerting.free(token, notice.recipient),
+            lambda connection: release_claims(connection, token, notification.recipient),
+            lambda held, _: held.alerting.free(token, notification.recipient),
             Part.ALERTING,
         )
 

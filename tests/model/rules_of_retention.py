@@ -14,12 +14,17 @@ from dashboard.domain.retention import Before, Retention
 from dashboard.store.engine.batching import Pace
 from dashboard.store.retention.apply import keep_house
 from tests.model.machine import ALL, Memory, Part
-from tests.model.retention import forget_answers, forget_ends, forget_notices, forget_rejections
+from tests.model.retention import (
+    forget_answers,
+    forget_ends,
+    forget_notifications,
+    forget_rejections,
+)
 from tests.model.rules_of_alerting import TellingMachine
 from tests.model.world import networks
 
 _ORDER: Final = (
-    "notices",
+    "notifications",
     "rejections",
     "answers",
     "saved look-ups",
@@ -37,7 +42,7 @@ _SHORTLY: Final = Retention(
     fees=None,
     fee_minutes=None,
     rejections=_AN_HOUR,
-    notices=_AN_HOUR,
+    notifications=_AN_HOUR,
     untracked_answers=_AN_HOUR,
     saved_lookups=_AN_HOUR,
     audit_log=_AN_HOUR,
@@ -54,7 +59,7 @@ retentions = st.builds(
     fees=st.none(),
     fee_minutes=st.none(),
     rejections=ages,
-    notices=ages,
+    notifications=ages,
     untracked_answers=ages,
     saved_lookups=ages,
     audit_log=days,
@@ -97,7 +102,7 @@ class ForgettingMachine(TellingMachine):
             self.looked_at.clear()
             self._touched = ALL
         letters = self.held.alerting.letters
-        self.hands = [each for each in self.hands if each.notice_id in letters]
+        self.hands = [each for each in self.hands if each.notification_id in letters]
         self._touched |= _FORGOTTEN
         self._check_any([self.held])
         self._touched, self.is_sound = Part(0), True
@@ -105,8 +110,8 @@ class ForgettingMachine(TellingMachine):
     def _forget(self, held: Memory, before: Before, kinds: tuple[str, ...]) -> None:
         """Forget likewise, as far as the steps came."""
         archive, tracking, alerting = held.archive, held.tracking, held.alerting
-        if before.notices is not None and "notices" in kinds:
-            forget_notices(archive, tracking, alerting, before.notices)
+        if before.notifications is not None and "notifications" in kinds:
+            forget_notifications(archive, tracking, alerting, before.notifications)
         if before.rejections is not None and "rejections" in kinds:
             forget_rejections(archive, tracking, alerting, before.rejections)
         if before.untracked_answers is not None and "answers" in kinds:

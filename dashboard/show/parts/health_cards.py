@@ -67,11 +67,11 @@ def worker_part(holders: Mapping[str, Holder], *, is_space_low: bool = False) ->
 
 
 def mail_part(mail: MailState, now: datetime) -> Markup:
-    """Say what is owed, sent and given up, and what the mail server said last."""
+    """Say what is pending, sent and given up, and what the mail server said last."""
     post = mail.standing
     figures = element(
         "dl",
-        _figure("Waiting", post.owed + mail.untold, post.oldest_owed, "oldest", now),
+        _figure("Waiting", post.pending + mail.untold, post.oldest_pending, "oldest", now),
         _figure("Sent", post.sent, post.last_sent, "last", now),
         _figure("Given up", post.dead, None, "", now),
         class_="lw-figures lw-counts",
@@ -85,7 +85,7 @@ def _mail_badge(mail: MailState, now: datetime) -> Markup:
         return badge("bad", "✕", "Some given up")
     if is_mail_late(mail, now):
         return badge("busy", "!", "Late")
-    if mail.standing.owed or mail.untold:
+    if mail.standing.pending or mail.untold:
         return badge("calm", "…", "On its way")
     return badge("calm", "●", "Nothing waits")
 

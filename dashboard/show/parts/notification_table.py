@@ -20,7 +20,7 @@ from dashboard.show.parts.heading import section
 from dashboard.show.parts.markup import Markup, breakable, element, join
 from dashboard.show.parts.notices import notice
 from dashboard.show.parts.table import lookup_link, table
-from dashboard.show.queries.alerts import GivenUp, PostedNotice
+from dashboard.show.queries.alerts import GivenUp, NotificationHistory
 from dashboard.show.queries.context import Source
 from dashboard.show.queries.page_queries import Desk
 from dashboard.show.text import moment, since_when
@@ -49,11 +49,14 @@ _LONGEST_ANSWER: Final = 200
 _LONGEST_ADDRESS: Final = 120
 
 
-def notice_table(
-    notices: Sequence[PostedNotice], network_name: Callable[[NetworkId], str]
+def notification_table(
+    notifications: Sequence[NotificationHistory], network_name: Callable[[NetworkId], str]
 ) -> Markup:
     """Build the table; times are absolute, so that a refresh changes nothing that stays true."""
-    rows = [_row(each, network_name(each.notice.transition.subject.network_id)) for each in notices]
+    rows = [
+        _row(each, network_name(each.notification.transition.subject.network_id))
+        for each in notifications
+    ]
     return table(_COLUMNS, rows, "Mails")
 
 
@@ -73,11 +76,13 @@ def about(kind: SubjectKind, network: str) -> str:
     return sides.get(kind, network)
 
 
-def _row(posted: PostedNotice, network: str) -> tuple[Markup | str, ...]:
-    notice = posted.notice
-    owed = element("time", f"{notice.created_at:%d %b %H:%M:%S}", title=moment(notice.created_at))
+def _row(posted: NotificationHistory, network: str) -> tuple[Markup | str, ...]:
+    notice = posted.notification
+    pending = element(
+        "time", f"{notice.created_at:%d %b %H:%M:%S}", title=moment(notice.created_at)
+    )
     return (
-        owed,
+        pending,
         _what(notice, network),
         breakable(visible(notice.recipient.address, _LONGEST_ADDRESS)),
         join(badge(*_POST[notice.state]), element("div", _when(notice), class_="lw-quiet")),
@@ -129,11 +134,11 @@ def _answer(notice: Notification) -> Markup:
     return element("div", words or "none yet", class_=None if words else "lw-quiet")
 
 
-def _log(posted: PostedNotice) -> Markup:
+def _log(posted: NotificationHistory) -> Markup:
     """Offer every attempt with its answer, and the identity of the letter."""
     rows = [_attempt(each) for each in posted.attempts]
     attempts = table(("At (UTC)", "Result", "Answer"), rows, "Attempts") if rows else Markup()
-    identity = element("p", f"Message-ID {posted.notice.message_id}", class_="lw-quiet")
+    identity = element("p", f"Message-ID {posted.notification.message_id}", class_="lw-quiet")
     summary = element("summary", _attempts(len(rows)))
     return element("details", summary, attempts, identity, class_="lw-more")
 
@@ -188,7 +193,7 @@ def _choices(given_up: GivenUp) -> dict[DeadNotifications, str]:
         address: f"All {count:,} to {visible(address, _LONGEST_CHOICE)}"
         for address, count in given_up.by_address.items()
     }
-    return by_address | {each.notice_id: _named(each) for each in given_up.latest}
+    return by_address | {each.notification_id: _named(each) for each in given_up.latest}
 
 
 def _named(letter: Notification) -> str:

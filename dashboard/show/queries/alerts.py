@@ -28,7 +28,7 @@ from dashboard.store.alerts.notification_search import (
     count_notifications,
     search_notifications,
 )
-from dashboard.store.alerts.outbox import deliveries_by_notice
+from dashboard.store.alerts.outbox import deliveries_by_notification
 from dashboard.store.tracking.transactions import is_tracked
 
 COUNTED: Final = timedelta(days=30)
@@ -46,15 +46,17 @@ class GivenUp:
 
 
 @dataclass(frozen=True, slots=True)
-class PostedNotice:
-    """A notice with every finished attempt to hand it over, oldest first."""
+class NotificationHistory:
+    """A notification with every finished attempt to hand it over, oldest first."""
 
-    notice: Notification
+    notification: Notification
     attempts: tuple[Delivery, ...]
 
 
-def searched_notices(source: Source, network_id: NetworkId | None, text: str) -> NotificationFilter:
-    """Read what a person types to find notices, of one network or all."""
+def notification_filter(
+    source: Source, network_id: NetworkId | None, text: str
+) -> NotificationFilter:
+    """Read what a person types to find notifications, of one network or all."""
     found = parse_search(text)
     network_id, words = source.narrowed(network_id, "" if found.named else text.strip())
     beginning = None if found.tx_hashes else found.named
@@ -72,7 +74,7 @@ class AlertQuestions:
         self._standing: Fresh[NotificationCounts] = Fresh(_SHARED_FOR, source.now)
 
     def standing(self) -> NotificationCounts:
-        """Say what is owed now, and what became of the letters of the last 30 days."""
+        """Say what is pending now, and what became of the letters of the last 30 days."""
         return self._standing.get((), self._read_standing)
 
     def open(self) -> tuple[OpenIncident, ...]:
@@ -81,16 +83,22 @@ class AlertQuestions:
             return tuple(open_incidents(connection))
 
     def how_many(self, wanted: NotificationFilter) -> int:
-        """Count the notices that fit."""
+        """Count the notifications that fit."""
         with self._source.store.read() as connection:
             return count_notifications(connection, wanted)
 
-    def leaf(self, wanted: NotificationFilter, number: int, rows: int) -> tuple[PostedNotice, ...]:
-        """Return one leaf of the notices that fit, counted from 1, the latest first."""
+    def leaf(
+        self, wanted: NotificationFilter, number: int, rows: int
+    ) -> tuple[NotificationHistory, ...]:
+        """Return one leaf of the notifications that fit, counted from 1, the latest first."""
         with self._source.store.read() as connection:
             found = search_notifications(connection, wanted, rows, (number - 1) * rows)
-            attempts = deliveries_by_notice(connection, [each.notice_id for each in found])
-            return tuple(PostedNotice(each, tuple(attempts[each.notice_id])) for each in found)
+            attempts = deliveries_by_notification(
+                connection, [each.notification_id for each in found]
+            )
+            return tuple(
+                NotificationHistory(each, tuple(attempts[each.notification_id])) for each in found
+            )
 
     def given_up(self, limit: int) -> GivenUp:
         """Return what was given up, the latest letters by name, at most `limit`."""
@@ -105,7 +113,7 @@ class AlertQuestions:
         with self._source.store.write() as connection:
             many = resend(connection, which, self._source.now())
             if many:
-                self._source.note(connection, Action.RESEND, str(which), {"notices": many})
+                self._source.note(connection, Action.RESEND, str(which), {"notifications": many})
         return many
 
     def is_tracked(self, tx_hash: TxHash) -> bool:

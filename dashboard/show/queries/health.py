@@ -69,7 +69,7 @@ SHORT_DISK: Final = timedelta(days=14)
 """How long the disk should suffice at least."""
 
 PATIENCE: Final = timedelta(minutes=2)
-"""How long a notice may be owed before that needs a look."""
+"""How long a notification may be pending before that needs a look."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +176,7 @@ def needs_of(health: Health, now: datetime) -> list[str]:
         names = [each.card.name for each in health.networks if each.state(now) is state]
         needs += [f"{name} {words}" for name in names]
     if is_mail_late(health.mail, now):
-        needs.append(f"{_counted(health.mail.standing.owed, 'mail')} cannot be handed over")
+        needs.append(f"{_counted(health.mail.standing.pending, 'mail')} cannot be handed over")
     measured = health.store.measured
     if measured is not None and measured.full_in is not None and is_disk_short(measured):
         needs.append(f"the disk of the store is full in {span(measured.full_in)}")
@@ -200,8 +200,8 @@ def is_disk_short(measured: StoreSize) -> bool:
 
 
 def is_mail_late(mail: MailState, now: datetime) -> bool:
-    """Whether a notice has been owed for longer than handing it over takes."""
-    oldest = mail.standing.oldest_owed
+    """Whether a notification has been pending for longer than handing it over takes."""
+    oldest = mail.standing.oldest_pending
     return oldest is not None and now - oldest > PATIENCE
 
 

@@ -19,9 +19,9 @@ from dashboard.show.parts.list_page import chosen_leaf
 from dashboard.show.parts.markup import join
 from dashboard.show.parts.network_chooser import chosen_network_id
 from dashboard.show.parts.notices import empty, notice, store_trouble_shown
-from dashboard.show.parts.notification_table import incident_row, notice_table, resend_form
+from dashboard.show.parts.notification_table import incident_row, notification_table, resend_form
 from dashboard.show.queries import page_queries
-from dashboard.show.queries.alerts import PostedNotice, searched_notices
+from dashboard.show.queries.alerts import NotificationHistory, notification_filter
 from dashboard.show.queries.page_queries import Desk
 from dashboard.show.text import age, moment, moment_near
 from dashboard.store.alerts.alert_status import NotificationCounts, OpenIncident
@@ -68,10 +68,12 @@ def _live() -> None:
 
 
 def answer(standing: NotificationCounts, now: datetime) -> str:
-    """Say whether everything owed was sent, and if not, how much waits or was given up."""
+    """Say whether everything pending was sent, and if not, how much waits or was given up."""
     said = []
-    if standing.owed:
-        said.append("1 mail waits." if standing.owed == 1 else f"{standing.owed:,} mails wait.")
+    if standing.pending:
+        said.append(
+            "1 mail waits." if standing.pending == 1 else f"{standing.pending:,} mails wait."
+        )
     if standing.dead:
         given_up = "1 mail was" if standing.dead == 1 else f"{standing.dead:,} mails were"
         said.append(f"{given_up} given up.")
@@ -93,12 +95,12 @@ def _lasting(desk: Desk) -> tuple[OpenIncident, ...]:
 def _standing(
     standing: NotificationCounts, lasting: tuple[OpenIncident, ...], now: datetime
 ) -> None:
-    oldest, last = standing.oldest_owed, standing.last_sent
+    oldest, last = standing.oldest_pending, standing.last_sent
     waits = "nothing waits" if oldest is None else f"the oldest since {moment_near(oldest, now)}"
     sent = "none in 30 days" if last is None else f"in 30 days, the last {age(last, now)}"
     tiles(
         Tile("Open now", len(lasting), "on networks", is_wrong=bool(lasting)),
-        Tile("Waiting", standing.owed, waits, is_wrong=bool(standing.owed)),
+        Tile("Waiting", standing.pending, waits, is_wrong=bool(standing.pending)),
         Tile("Given up", standing.dead, "in 30 days", is_wrong=bool(standing.dead)),
         Tile("Sent", standing.sent, sent),
     )
@@ -123,8 +125,8 @@ def _letters(desk: Desk, standing: NotificationCounts) -> None:
             table = st.container()
             number = chosen_leaf(total, ROWS, LEAF)
             found = desk.alerts.leaf(wanted, number, ROWS)
-            table.html(notice_table(found, desk.network_name))
-        elif standing.last_sent or standing.owed or standing.dead:
+            table.html(notification_table(found, desk.network_name))
+        elif standing.last_sent or standing.pending or standing.dead:
             empty("No mail fits these filters", "Take one away to see what was sent.")
         else:
             empty(
@@ -152,7 +154,7 @@ def _filter(desk: Desk) -> NotificationFilter:
             type="search",
             placeholder="Recipient, reason, hash, sender, label or network",
         )
-    wanted = searched_notices(desk.source, chosen_network_id(desk.networks), text or "")
+    wanted = notification_filter(desk.source, chosen_network_id(desk.networks), text or "")
     return replace(wanted, state=_STATES[chosen or _ALL])
 
 
@@ -170,11 +172,17 @@ def _about_hash(desk: Desk, tx_hash: TxHash) -> None:
     notice("empty", "There is no mail about this transaction.", why)
 
 
-def sent_answer(posted: tuple[PostedNotice, ...]) -> tuple[str, str, str]:
+def sent_answer(posted: tuple[NotificationHistory, ...]) -> tuple[str, str, str]:
     """Say of the letters about one transaction whether they were sent: kind, headline, text."""
-    waiting = [each.notice for each in posted if each.notice.state is NotificationState.PENDING]
-    dead = [each.notice for each in posted if each.notice.state is NotificationState.DEAD]
-    sent = [each.notice for each in posted if each.notice.state is NotificationState.SENT]
+    waiting = [
+        each.notification for each in posted if each.notification.state is NotificationState.PENDING
+    ]
+    dead = [
+        each.notification for each in posted if each.notification.state is NotificationState.DEAD
+    ]
+    sent = [
+        each.notification for each in posted if each.notification.state is NotificationState.SENT
+    ]
     said = "; ".join(
         f"to {visible(each.recipient.address, 80)} at {moment(each.sent_at)}"
         for each in sent

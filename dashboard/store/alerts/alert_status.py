@@ -1,4 +1,4 @@
-"""Where alerting stands: what is open on networks, and what is owed, sent and given up."""
+"""Where alerting stands: what is open on networks, and what is pending, sent and given up."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from dashboard.domain.notification import NotificationState
 from dashboard.store.alerts.grounds_rows import grounds_of_row
 from dashboard.store.alerts.held_notifications import count_held
 from dashboard.store.alerts.outbox import IS_PENDING
-from dashboard.store.schema import conditions, notices, transitions
+from dashboard.store.schema import conditions, notifications, transitions
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,10 +37,10 @@ class OpenIncident:
 
 @dataclass(frozen=True, slots=True)
 class NotificationCounts:
-    """What is owed and held now, and what became of the notices of some time."""
+    """What is pending and held now, and what became of the notifications of some time."""
 
-    owed: int
-    oldest_owed: datetime | None
+    pending: int
+    oldest_pending: datetime | None
     sent: int
     last_sent: datetime | None
     dead: int
@@ -74,11 +74,13 @@ def open_incidents(connection: Connection) -> list[OpenIncident]:
 
 
 def notification_counts(connection: Connection, since: datetime) -> NotificationCounts:
-    """Return what is owed now, and what became of notices that were owed from `since` on."""
-    column = notices.c
+    """Count what is pending and held now, and the notifications made from `since` on by state."""
+    column = notifications.c
     # A column that stands in no other index lets SQLite take the partial one, which is short.
-    owed = select(func.count(column.notice_id), func.min(column.created_at)).where(IS_PENDING)
-    count, oldest = connection.execute(owed).one()
+    pending = select(func.count(column.notification_id), func.min(column.created_at)).where(
+        IS_PENDING
+    )
+    count, oldest = connection.execute(pending).one()
     # One pass along an index; groups would be sorted first.
     ended = select(
         func.count(case((column.state == NotificationState.SENT, 1))).label("sent"),
@@ -87,8 +89,8 @@ def notification_counts(connection: Connection, since: datetime) -> Notification
     )
     ends = connection.execute(ended.where(column.created_at >= since)).one()
     return NotificationCounts(
-        owed=count,
-        oldest_owed=oldest,
+        pending=count,
+        oldest_pending=oldest,
         sent=ends.sent,
         last_sent=ends.last_sent,
         dead=ends.dead,

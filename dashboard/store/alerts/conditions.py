@@ -38,7 +38,7 @@ def set_turning_since(connection: Connection, subject: Subject, since: datetime 
 def record_transition(
     connection: Connection, transition: Transition, rejection_id: int | None
 ) -> bool:
-    """Change a condition, and owe the news of it, if the condition still is `before`.
+    """Change a condition, and write its outbox row, if the condition still is `before`.
 
     The transition and its outbox row are written with it. False, and nothing is written, where
     somebody else changed it first, this very transition is stored, or a transition to the same

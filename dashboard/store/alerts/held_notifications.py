@@ -1,4 +1,4 @@
-"""Notices that wait for a person: those held after a restore, and those that were given up."""
+"""Notifications that wait for a person: those held after a restore, and the dead ones."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from sqlalchemy import Connection, func, literal_column, select, update
 from dashboard.domain.condition import SubjectKind, Transition
 from dashboard.domain.exclusion import StoredRejection
 from dashboard.domain.notification import NotificationState
-from dashboard.store.schema import installation, notices
+from dashboard.store.schema import installation, notifications
 
 SETTLING: Final = timedelta(minutes=15)
 """How long after a restore what is concluded of a network may have been told before: it lasted
 already, and the backup does not know."""
 
 DeadNotifications: TypeAlias = UUID | str
-"""One that was given up, by its notice, or all to an address."""
+"""One that was given up, by its notification, or all to an address."""
 
 _LET_GO: Final = "not sent: let go after a restore"
 # Written out, so that the planner sees that the partial index fits.
-_IS_HELD: Final = notices.c.state == literal_column("'held'")
+_IS_HELD: Final = notifications.c.state == literal_column("'held'")
 
 
 def restored_at(connection: Connection) -> datetime | None:
@@ -47,29 +47,31 @@ def is_uncertain(
 
 
 def hold_pending(connection: Connection) -> int:
-    """Hold every notice that is owed; return how many."""
-    owed = update(notices).where(notices.c.state == NotificationState.PENDING)
-    return connection.execute(owed.values(state=NotificationState.HELD, claimed_by=None)).rowcount
+    """Hold every notification that is pending; return how many."""
+    pending = update(notifications).where(notifications.c.state == NotificationState.PENDING)
+    return connection.execute(
+        pending.values(state=NotificationState.HELD, claimed_by=None)
+    ).rowcount
 
 
 def count_held(connection: Connection) -> int:
     """Count what is held."""
     # A column that stands in no other index lets SQLite take the partial one, which is short.
-    count = select(func.count(notices.c.notice_id)).where(_IS_HELD)
+    count = select(func.count(notifications.c.notification_id)).where(_IS_HELD)
     return connection.scalar(count) or 0
 
 
 def release_held(connection: Connection, now: datetime) -> int:
-    """Owe what is held, and let nothing be in doubt any more; return how many are owed again."""
+    """Make what is held pending, and let nothing be in doubt any more; return how many."""
     connection.execute(update(installation).values(restored_at=None))
-    held = update(notices).where(_IS_HELD)
-    owed = held.values(state=NotificationState.PENDING, next_attempt_at=now)
-    return connection.execute(owed).rowcount
+    held = update(notifications).where(_IS_HELD)
+    pending = held.values(state=NotificationState.PENDING, next_attempt_at=now)
+    return connection.execute(pending).rowcount
 
 
 def count_dead_by_address(connection: Connection, since: datetime) -> dict[str, int]:
-    """Count the notices by address that were given up, of those owed from `since` on."""
-    column = notices.c
+    """Count the dead notifications by address, of those made from `since` on."""
+    column = notifications.c
     dead = select(column.address, func.count()).where(
         column.state == NotificationState.DEAD, column.created_at >= since
     )
@@ -78,16 +80,18 @@ def count_dead_by_address(connection: Connection, since: datetime) -> dict[str, 
 
 
 def resend(connection: Connection, which: DeadNotifications, now: datetime) -> int:
-    """Owe again what was given up, as if it were not tried yet; return how many notices."""
-    column = notices.c.address if isinstance(which, str) else notices.c.notice_id
-    dead = update(notices).where(column == which, notices.c.state == NotificationState.DEAD)
-    owed = dead.values(
+    """Make dead notifications pending again, as if not tried yet; return how many."""
+    column = notifications.c.address if isinstance(which, str) else notifications.c.notification_id
+    dead = update(notifications).where(
+        column == which, notifications.c.state == NotificationState.DEAD
+    )
+    pending = dead.values(
         state=NotificationState.PENDING, attempts=0, claimed_by=None, next_attempt_at=now
     )
-    return connection.execute(owed).rowcount
+    return connection.execute(pending).rowcount
 
 
 def discard_held(connection: Connection) -> int:
     """Give up what is held, which keeps it on record; return how many. Later doubts are held."""
-    held = update(notices).where(_IS_HELD)
+    held = update(notifications).where(_IS_HELD)
     return connection.execute(held.values(state=NotificationState.DEAD, outcome=_LET_GO)).rowcount

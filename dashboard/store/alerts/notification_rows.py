@@ -1,4 +1,4 @@
-"""Notices and outbox entries as they are read: with the transition and rejection behind them."""
+"""Notifications and outbox entries as rows, with the transition and rejection behind them."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from dashboard.domain.condition import Incident, Transition
 from dashboard.domain.exclusion import StoredRejection
 from dashboard.domain.notification import Notification, NotificationState, Recipient
 from dashboard.store.alerts.conditions import transition_of
-from dashboard.store.schema import notices, rejections, transitions
+from dashboard.store.schema import notifications, rejections, transitions
 from dashboard.store.schema.rejection_rows import stored_rejection
 
 
 def notification_id_of(transition_id: UUID, recipient: Recipient) -> UUID:
-    """Return the id of what a recipient is owed because of a transition, always the same."""
+    """Return the id of a recipient's notification of a transition, always the same."""
     return uuid5(transition_id, f"{recipient.channel}:{recipient.address}")
 
 
-def message_id_of(notice_id: UUID) -> str:
-    """Return the Message-ID of a notice."""
-    return f"<{notice_id}@linewatch.invalid>"
+def message_id_of(notification_id: UUID) -> str:
+    """Return the Message-ID of a notification."""
+    return f"<{notification_id}@linewatch.invalid>"
 
 
 def select_transitions() -> Select[Any]:
@@ -35,9 +35,9 @@ def select_transitions() -> Select[Any]:
 
 
 def select_notifications() -> Select[Any]:
-    """Select notices with their causes."""
-    of_transition = notices.c.transition_id == transitions.c.transition_id
-    return select_transitions().add_columns(*notices.c).join(notices, of_transition)
+    """Select notifications with their causes."""
+    of_transition = notifications.c.transition_id == transitions.c.transition_id
+    return select_transitions().add_columns(*notifications.c).join(notifications, of_transition)
 
 
 def transition_and_rejection(row: RowMapping) -> tuple[Transition, StoredRejection | None]:
@@ -49,11 +49,11 @@ def transition_and_rejection(row: RowMapping) -> tuple[Transition, StoredRejecti
 def notification_of(row: RowMapping) -> Notification:
     """Read a row of `select_notifications`."""
     transition, rejection = transition_and_rejection(row)
-    column = notices.c
+    column = notifications.c
     recipient = Recipient(row[column.channel], row[column.address])
     incident = _incident_of(row)
     return Notification(
-        notice_id=row[column.notice_id],
+        notification_id=row[column.notification_id],
         message_id=row[column.message_id],
         recipient=recipient,
         transition=transition,

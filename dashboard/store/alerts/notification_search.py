@@ -1,4 +1,4 @@
-"""Notices as people look for them: by what became of them, subject and time."""
+"""Notifications as people look for them: by what became of them, subject and time."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from dashboard.domain.quantity import NetworkId
 from dashboard.domain.rejection_filter import HashRange
 from dashboard.domain.search import bare_beginning
 from dashboard.store.alerts.notification_rows import notification_of, select_notifications
-from dashboard.store.schema import conditions, notices, rejections, transitions
+from dashboard.store.schema import conditions, notifications, rejections, transitions
 from dashboard.store.shown_search import (
     hashes_labelled_with,
     is_among,
@@ -32,10 +32,10 @@ _IDENTITY: Final = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 class NotificationFilter:
     """What is looked for; what is None may be anything.
 
-    `since` and `until`, both included, bound the time from which the notice was owed. `after` is
-    the state that it tells of. `search` is what a person types: it stands in what the page shows
-    of a notice or the rejection behind it; with an @ it is an address or a Message-ID. `beginning`
-    is how the hash begins, or the sender of its rejection.
+    `since` and `until`, both included, bound the time at which the notification was made. `after`
+    is the state that it tells of. `search` is what a person types: it stands in what the page shows
+    of a notification or the rejection behind it; with an @ it is an address or a Message-ID.
+    `beginning` is how the hash begins, or the sender of its rejection.
     """
 
     network_id: NetworkId | None = None
@@ -51,11 +51,11 @@ class NotificationFilter:
 def search_notifications(
     connection: Connection, wanted: NotificationFilter, limit: int | None = None, skipped: int = 0
 ) -> list[Notification]:
-    """Return the notices that fit after the first `skipped`, the latest first, at most `limit`."""
+    """Return at most `limit` notifications that fit after the first `skipped`, the latest first."""
     query = (
         select_notifications()
         .where(*_conditions(connection, wanted))
-        .order_by(notices.c.created_at.desc(), notices.c.notice_id)
+        .order_by(notifications.c.created_at.desc(), notifications.c.notification_id)
         .limit(limit)
         .offset(skipped)
     )
@@ -63,9 +63,9 @@ def search_notifications(
 
 
 def count_notifications(connection: Connection, wanted: NotificationFilter) -> int:
-    """Count the notices that fit."""
-    of_transition = notices.c.transition_id == transitions.c.transition_id
-    query = select(func.count()).select_from(notices).join(transitions, of_transition)
+    """Count the notifications that fit."""
+    of_transition = notifications.c.transition_id == transitions.c.transition_id
+    query = select(func.count()).select_from(notifications).join(transitions, of_transition)
     return connection.scalars(query.where(*_conditions(connection, wanted))).one()
 
 
@@ -74,7 +74,7 @@ def _conditions(
 ) -> Iterator[ColumnElement[bool]]:
     for column, value in (
         (transitions.c.network_id, wanted.network_id),
-        (notices.c.state, wanted.state),
+        (notifications.c.state, wanted.state),
         (transitions.c.after, wanted.after),
     ):
         if value is not None:
@@ -86,23 +86,23 @@ def _conditions(
     if wanted.search:
         yield or_(_is_to(connection, wanted.search), *_is_found(wanted.search))
     if wanted.since is not None:
-        yield notices.c.created_at >= wanted.since
+        yield notifications.c.created_at >= wanted.since
     if wanted.until is not None:
-        yield notices.c.created_at <= wanted.until
+        yield notifications.c.created_at <= wanted.until
 
 
 def _is_found(text: str) -> Iterator[ColumnElement[bool]]:
-    """Yield what each suffices: news, answer, identity, or the transaction behind a notice."""
+    """Yield what each suffices: state, answer, id, or the transaction behind a notification."""
     typed = text.lower()
     identity = _IDENTITY.search(text)
     if identity is not None:
-        yield notices.c.notice_id == UUID(identity[0])
+        yield notifications.c.notification_id == UUID(identity[0])
     if "@" in text:
         return
     states = [state for state in State if typed in state.value or state.value in typed]
     if states:
         yield transitions.c.after.in_(states)
-    yield notices.c.outcome.icontains(text, autoescape=True)
+    yield notifications.c.outcome.icontains(text, autoescape=True)
     hashes = bare_beginning(text)
     if hashes is not None:
         yield _is_about(is_named_or_sent(conditions.c.tx_hash, hashes))
@@ -117,15 +117,15 @@ def _is_about(of_condition: ColumnElement[bool]) -> ColumnElement[bool]:
 
 def _is_to(connection: Connection, words: str) -> ColumnElement[bool]:
     addresses = _addresses_with(connection, words)
-    return notices.c.address.in_(addresses) if addresses else false()
+    return notifications.c.address.in_(addresses) if addresses else false()
 
 
 def _addresses_with(connection: Connection, words: str) -> list[str]:
     """Return the addresses in which words stand.
 
     They are few and all of them stand in one index, while the words would be looked for in each
-    notice: of 20,000 this took 11 ms of CPU, and takes 3.
+    notification: of 20,000 this took 11 ms of CPU, and takes 3.
     """
-    known = select(notices.c.address).distinct().cte("known").prefix_with("MATERIALIZED")
+    known = select(notifications.c.address).distinct().cte("known").prefix_with("MATERIALIZED")
     found = select(known.c.address).where(known.c.address.icontains(words, autoescape=True))
     return list(connection.scalars(found))

@@ -23,7 +23,7 @@ from dashboard.store.schema import (
     estimated_base_fees,
     fee_marks,
     fee_rollups,
-    notices,
+    notifications,
     rejections,
     signed_transactions,
     suggested_gas_fees,
@@ -46,7 +46,7 @@ class ExportKind(StrEnum):
     FEE_ROLLUPS = "fee-rollups"
     REJECTIONS = "rejections"
     TRACKED = "tracked"
-    NOTICES = "notices"
+    NOTIFICATIONS = "notifications"
     DELIVERIES = "deliveries"
     CREDITS = "credits"
     COVERAGE_GAPS = "coverage-gaps"
@@ -188,10 +188,10 @@ def _tracked() -> Source:
     return Source(fields, rows, cohorts.c.tracked_at, asked.network_id, order)
 
 
-def _notices() -> Source:
-    column, cause = notices.c, transitions.c
+def _notifications() -> Source:
+    column, cause = notifications.c, transitions.c
     names = (
-        *("notice_id", "channel", "address", "message_id", "created_at", "state", "attempts"),
+        *("notification_id", "channel", "address", "message_id", "created_at", "state", "attempts"),
         *("next_attempt_at", "sent_at", "outcome"),
     )
     of_cause = ("transition_id", "kind", "network_id", "tx_hash", "before", "after", "at")
@@ -200,8 +200,8 @@ def _notices() -> Source:
         *(field(name, cause[name]) for name in of_cause),
         field("incident_id", cause.incident_id),
     )
-    rows = notices.join(transitions, cause.transition_id == column.transition_id)
-    order = (column.created_at, column.notice_id)
+    rows = notifications.join(transitions, cause.transition_id == column.transition_id)
+    order = (column.created_at, column.notification_id)
     return Source(fields, rows, column.created_at, cause.network_id, order)
 
 
@@ -212,7 +212,7 @@ _SOURCES: Final[dict[ExportKind, Callable[[], Source]]] = {
     ExportKind.FEE_ROLLUPS: _fee_rollups,
     ExportKind.REJECTIONS: _rejections,
     ExportKind.TRACKED: _tracked,
-    ExportKind.NOTICES: _notices,
+    ExportKind.NOTIFICATIONS: _notifications,
     ExportKind.DELIVERIES: lambda: _plain(deliveries, "attempted_at"),
     ExportKind.CREDITS: lambda: _plain(credit_ledger, "hour"),
     ExportKind.COVERAGE_GAPS: lambda: _plain(coverage_gaps, "begins_at"),

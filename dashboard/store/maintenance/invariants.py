@@ -27,7 +27,7 @@ from dashboard.store.schema import (
     installation,
     leases,
     metadata,
-    notices,
+    notifications,
     outbox,
     rejections,
     signed_transactions,
@@ -79,28 +79,34 @@ _RULES: Final = (
         _none(transitions, ~exists().where(outbox.c.transition_id == transitions.c.transition_id)),
     ),
     _Rule(
-        "notices that no outbox row stands for",
-        RESTORE,
-        _none(notices, ~exists().where(outbox.c.transition_id == notices.c.transition_id)),
-    ),
-    _Rule(
-        "notices that are owed but have no time at which they are tried",
+        "notifications that no outbox row stands for",
         RESTORE,
         _none(
-            notices,
-            notices.c.state == NotificationState.PENDING,
-            notices.c.next_attempt_at.is_(None),
+            notifications, ~exists().where(outbox.c.transition_id == notifications.c.transition_id)
         ),
     ),
     _Rule(
-        "notices that are marked as sent without a time",
+        "notifications that are pending but have no time at which they are tried",
         RESTORE,
-        _none(notices, notices.c.state == NotificationState.SENT, notices.c.sent_at.is_(None)),
+        _none(
+            notifications,
+            notifications.c.state == NotificationState.PENDING,
+            notifications.c.next_attempt_at.is_(None),
+        ),
     ),
     _Rule(
-        "notices in a state that this version does not know",
+        "notifications that are marked as sent without a time",
+        RESTORE,
+        _none(
+            notifications,
+            notifications.c.state == NotificationState.SENT,
+            notifications.c.sent_at.is_(None),
+        ),
+    ),
+    _Rule(
+        "notifications in a state that this version does not know",
         "upgrade Linewatch",
-        _none(notices, notices.c.state.not_in([*NotificationState])),
+        _none(notifications, notifications.c.state.not_in([*NotificationState])),
     ),
     _Rule(
         "leases with a token ahead of all that were given: an old worker might pass for a new one",
@@ -108,9 +114,9 @@ _RULES: Final = (
         _none(leases, leases.c.token > _LAST_TOKEN),
     ),
     _Rule(
-        "notices claimed under a token ahead of all that were given",
+        "notifications claimed under a token ahead of all that were given",
         RESTORE,
-        _none(notices, notices.c.claimed_by > _LAST_TOKEN),
+        _none(notifications, notifications.c.claimed_by > _LAST_TOKEN),
     ),
     _Rule(
         "measurements of a kind of data that this version does not know",

@@ -42,8 +42,8 @@ _JUMPING: Final = (rejections, outbox)
 class Restored:
     """What was restored: whose, how many rows of each table, and where the former store is.
 
-    `held` notices wait until a person decides whether they are sent. `mended` is what was wrong of
-    the data that is derived from others, and was made anew.
+    `held` notifications wait until a person decides whether they are sent. `mended` is what was
+    wrong of the data that is derived from others, and was made anew.
     """
 
     installation_id: UUID
@@ -66,8 +66,8 @@ def restore(
 
     `folder` is where a copy may be prepared. ForeignStore where the backup is of an installation
     other than the `expected` one, and where the store was moved away, unless it `comes_back`. What
-    the backup holds as owed is held, since it may have been sent; so is later on what turns out to
-    have happened before now.
+    the backup holds as pending is held, since it may have been sent; so is later on what turns out
+    to have happened before now.
     """
     database = database_at(url)
     database.prepare()
@@ -119,7 +119,7 @@ def _copied(path: Path, folder: Path) -> Iterator[Path]:
 
 
 def _set_right(copy: Path, path: Path, by: Doer, expected: UUID | None) -> tuple[int, UUID]:
-    """Make a copy fit to go on from; return how many notices are held now, and whose it is."""
+    """Make a copy fit to go on from; return how many notifications are held, and whose it is."""
     database = database_at(address_of(copy))
     with store_errors(database), database.alone() as connection:
         owner = installation_id(connection)

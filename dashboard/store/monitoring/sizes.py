@@ -25,7 +25,7 @@ _TABLES: Final = {
     | {"rejection_modules", "rejection_senders", "sender_tallies"},
     StoreKind.TRACKED: {"tracked_hashes", "cohorts", "watched_cohorts", "checks", "follow_ups"}
     | {"watched_senders", "last_answers", "tracked_labels", "saved_lookups"},
-    StoreKind.NOTICES: {"notices", "deliveries", "outbox", "transitions", "conditions"},
+    StoreKind.NOTIFICATIONS: {"notifications", "deliveries", "outbox", "transitions", "conditions"},
     StoreKind.AUDIT_LOG: {"audit_log"},
     StoreKind.CREDITS: {"credit_ledger"},
     StoreKind.COVERAGE_GAPS: {"coverage_gaps"},
@@ -35,7 +35,7 @@ _COUNTED: Final = {
     "fee_rollups": StoreKind.FEE_ROLLUPS,
     "rejections": StoreKind.REJECTIONS,
     "tracked_hashes": StoreKind.TRACKED,
-    "notices": StoreKind.NOTICES,
+    "notifications": StoreKind.NOTIFICATIONS,
     "audit_log": StoreKind.AUDIT_LOG,
     "credit_ledger": StoreKind.CREDITS,
     "coverage_gaps": StoreKind.COVERAGE_GAPS,

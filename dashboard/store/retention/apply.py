@@ -17,7 +17,7 @@ from dashboard.store.retention.purge_lookup_results import (
     forget_key_uses,
 )
 from dashboard.store.retention.purge_monitoring import forget_coverage_gaps, forget_credits
-from dashboard.store.retention.purge_notifications import forget_notices
+from dashboard.store.retention.purge_notifications import forget_notifications
 from dashboard.store.retention.purge_rejections import forget_rejections
 from dashboard.store.tracking.saved_lookups import purge_saved_lookups
 
@@ -39,7 +39,7 @@ def keep_house(store: Store, before: Before, pace: Pace | None = None) -> Iterat
     for kind, forget, moment in (
         ("fees", forget_fees, before.fees),
         ("fee minutes", forget_fee_minutes, before.fee_minutes),
-        ("notices", forget_notices, before.notices),
+        ("notifications", forget_notifications, before.notifications),
         ("rejections", forget_rejections, before.rejections),
         ("answers", forget_checks, before.untracked_answers),
         ("saved look-ups", purge_saved_lookups, before.saved_lookups),

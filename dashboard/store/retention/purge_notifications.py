@@ -1,4 +1,4 @@
-"""What was told long ago is forgotten: changes whose incident is over, with their notices."""
+"""What was told long ago is forgotten: changes whose incident is over, with their notifications."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ from dashboard.store.rejections.save import watched_among
 from dashboard.store.schema import (
     conditions,
     deliveries,
-    notices,
+    notifications,
     outbox,
     rejections,
     transitions,
 )
 
 OPEN_STATES: Final = (NotificationState.PENDING.value, NotificationState.HELD.value)
-"""What is owed, and what waits for a person after a restore, may still be handed over."""
+"""What is pending, and what waits for a person after a restore, may still be handed over."""
 
 
-def forget_notices(store: Store, before: datetime, pace: Pace) -> Iterator[int]:
-    """Forget changes from before, with their notices and every attempt to hand those over.
+def forget_notifications(store: Store, before: datetime, pace: Pace) -> Iterator[int]:
+    """Forget changes from before, with their notifications and every attempt to hand those over.
 
     What lasts still keeps its changes, and so does a transaction that is tracked or was seen
-    rejected since, lest it be told anew. What is owed stays, however old.
+    rejected since, lest it be notified again. What is pending stays, however old.
     """
     after = 0
     while found := _told(store, after):
@@ -68,15 +68,19 @@ def _forget(connection: Connection, found: Sequence[Any], before: datetime) -> i
     ids = {row.transition_id for row in found if row.seen is None or row.seen < before}
     ids -= _of_tracked(connection, found)
     ids -= _lasting(connection, found)
-    is_open = notices.c.state.in_(OPEN_STATES)
-    owed = select(notices.c.transition_id).where(notices.c.transition_id.in_(ids), is_open)
-    ids -= set(connection.scalars(owed))
+    is_open = notifications.c.state.in_(OPEN_STATES)
+    pending = select(notifications.c.transition_id).where(
+        notifications.c.transition_id.in_(ids), is_open
+    )
+    ids -= set(connection.scalars(pending))
     if not ids:
         return 0
-    of_change = notices.c.transition_id.in_(ids)
-    notice_ids = connection.scalars(select(notices.c.notice_id).where(of_change)).all()
-    connection.execute(delete(deliveries).where(deliveries.c.notice_id.in_(notice_ids)))
-    connection.execute(delete(notices).where(of_change))
+    of_change = notifications.c.transition_id.in_(ids)
+    notification_ids = connection.scalars(
+        select(notifications.c.notification_id).where(of_change)
+    ).all()
+    connection.execute(delete(deliveries).where(deliveries.c.notification_id.in_(notification_ids)))
+    connection.execute(delete(notifications).where(of_change))
     connection.execute(delete(outbox).where(outbox.c.transition_id.in_(ids)))
     connection.execute(delete(transitions).where(transitions.c.transition_id.in_(ids)))
     return len(ids)

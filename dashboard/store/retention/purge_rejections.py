@@ -26,7 +26,7 @@ AND NOT EXISTS (
     SELECT 1 FROM transitions JOIN outbox USING (transition_id)
     WHERE rejection_id = rejections.rejection_id AND expanded_at IS NULL)
 AND NOT EXISTS (
-    SELECT 1 FROM transitions JOIN notices USING (transition_id)
+    SELECT 1 FROM transitions JOIN notifications USING (transition_id)
     WHERE rejection_id = rejections.rejection_id AND state IN {})
 """
 """Those that are not seen again, nor tracked, and of which nobody is still to be told."""
@@ -47,7 +47,7 @@ def forget_rejections(store: Store, before: datetime, pace: Pace) -> Iterator[in
 
     What is tracked keeps its versions, of all networks, and so does what somebody is still to be
     told. With a version goes the condition that it holds, and with the last of a hash the signed
-    transaction; notices about it stay, without what it said.
+    transaction; notifications about it stay, without what it said.
     """
     after: Row[Any] | None = None
     while found := _old(store, before, after):

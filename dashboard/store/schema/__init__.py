@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from dashboard.store.schema.alerts import conditions, deliveries, notices, outbox, transitions
+from dashboard.store.schema.alerts import conditions, deliveries, notifications, outbox, transitions
 from dashboard.store.schema.api_keys import api_key_credentials, api_key_uses, api_keys
 from dashboard.store.schema.audit import audit_log
 from dashboard.store.schema.base import metadata
@@ -60,7 +60,7 @@ __all__ = [
     "last_answers",
     "leases",
     "metadata",
-    "notices",
+    "notifications",
     "outbox",
     "rejection_modules",
     "rejection_senders",

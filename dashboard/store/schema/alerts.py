@@ -1,4 +1,4 @@
-"""What is held true, how it changed, and what is owed because of that."""
+"""What is held true, how it changed, and what is pending because of that."""
 
 from __future__ import annotations
 
@@ -79,10 +79,10 @@ Index(
     postgresql_where=outbox.c.expanded_at.is_(None),
 )
 
-notices = Table(
-    "notices",
+notifications = Table(
+    "notifications",
     metadata,
-    key("notice_id", Uuid),
+    key("notification_id", Uuid),
     needed("transition_id", Uuid, ForeignKey("transitions.transition_id")),
     needed("channel", String(40)),
     needed("address", ForeignText),
@@ -100,31 +100,31 @@ notices = Table(
 )
 
 Index(
-    "ix_notices_owed",
-    notices.c.channel,
-    notices.c.address,
-    notices.c.attempts,
-    notices.c.created_at,
-    sqlite_where=notices.c.state == "owed",
-    postgresql_where=notices.c.state == "owed",
+    "ix_notifications_pending",
+    notifications.c.channel,
+    notifications.c.address,
+    notifications.c.attempts,
+    notifications.c.created_at,
+    sqlite_where=notifications.c.state == "pending",
+    postgresql_where=notifications.c.state == "pending",
 )
 
 Index(
-    "ix_notices_held",
-    notices.c.created_at,
-    sqlite_where=notices.c.state == "held",
-    postgresql_where=notices.c.state == "held",
+    "ix_notifications_held",
+    notifications.c.created_at,
+    sqlite_where=notifications.c.state == "held",
+    postgresql_where=notifications.c.state == "held",
 )
 
 deliveries = Table(
     "deliveries",
     metadata,
     key("delivery_id", RowId),
-    needed("notice_id", Uuid),
+    needed("notification_id", Uuid),
     needed("attempted_at", Moment),
     needed("result", String(10)),
     needed("outcome", ForeignText),
-    ForeignKeyConstraint(["notice_id"], ["notices.notice_id"]),
-    Index(None, "notice_id"),
+    ForeignKeyConstraint(["notification_id"], ["notifications.notification_id"]),
+    Index(None, "notification_id"),
     sqlite_autoincrement=True,
 )

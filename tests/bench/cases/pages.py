@@ -110,17 +110,17 @@ def _questions(
     yield from _tracked_questions(paged)
     hashes = [stored_hash(paged.stored // 3), stored_hash(paged.stored // 100 * 100 - 100)]
     yield "Lookup", "dossiers of two hashes", lambda desk: desk.dossiers(hashes)
-    yield "Alerts", "what is owed and sent", lambda desk: desk.alerts.standing()
+    yield "Alerts", "what is pending and sent", lambda desk: desk.alerts.standing()
     yield "Alerts", "what lasts", lambda desk: desk.alerts.open()
-    for words, notice_filter in (
+    for words, wanted in (
         ("all", NotificationFilter()),
         ("given up", NotificationFilter(state=NotificationState.DEAD)),
         ("of a network", NotificationFilter(CARDS[0].network_id)),
         ("of a hash", NotificationFilter(tx_hashes=HashRange.of(stored_hash(0)))),
         ("to an address", NotificationFilter(search="ops7@")),
     ):
-        yield "Alerts", f"count, {words}", _asking_alerts_count(notice_filter)
-        yield "Alerts", f"first leaf, {words}", _asking_alerts_leaf(notice_filter)
+        yield "Alerts", f"count, {words}", _asking_alerts_count(wanted)
+        yield "Alerts", f"first leaf, {words}", _asking_alerts_leaf(wanted)
     yield "Health", "everything", lambda desk: desk.health.health()
 
 

@@ -1,4 +1,4 @@
-"""Claimed notices in memory."""
+"""Claimed notifications in memory."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dashboard.alert.backlog import Backlog, Lanes
 from dashboard.alert.routing import recipients_of
 from dashboard.domain.condition import State
 from dashboard.domain.notification import Notification, Recipient
-from tests.builders import a_notice, a_transition, an_id
+from tests.builders import a_notification, a_transition, an_id
 from tests.recording_channel import ONCALL, OTHERS
 
 NOW = timedelta(hours=1)
@@ -16,103 +16,103 @@ LANES = Lanes(fast=2, slow=1, slow_after=timedelta(seconds=1), share=3)
 HOLES = [Recipient("mail", f"hole{number}@example.org") for number in range(4)]
 
 
-def owed(number: int, recipient: Recipient = ONCALL) -> Notification:
-    return a_notice(notice_id=an_id(number), recipient=recipient)
+def pending(number: int, recipient: Recipient = ONCALL) -> Notification:
+    return a_notification(notification_id=an_id(number), recipient=recipient)
 
 
-def a_backlog(*notices: Notification) -> Backlog:
+def a_backlog(*notifications: Notification) -> Backlog:
     backlog = Backlog(LANES)
-    backlog.add(notices)
+    backlog.add(notifications)
     return backlog
 
 
-def test_one_notice_at_a_time_travels_to_an_address() -> None:
-    backlog = a_backlog(owed(1), owed(2), owed(3, OTHERS))
+def test_one_notification_at_a_time_travels_to_an_address() -> None:
+    backlog = a_backlog(pending(1), pending(2), pending(3, OTHERS))
 
-    assert backlog.start(NOW) == [owed(1), owed(3, OTHERS)]
+    assert backlog.start(NOW) == [pending(1), pending(3, OTHERS)]
     assert backlog.start(NOW) == []
 
 
-def test_next_notice_travels_when_the_one_before_has_arrived() -> None:
-    backlog = a_backlog(owed(1), owed(2))
+def test_next_notification_travels_when_the_one_before_has_arrived() -> None:
+    backlog = a_backlog(pending(1), pending(2))
     backlog.start(NOW)
 
-    backlog.finish(owed(1), NOW)
+    backlog.finish(pending(1), NOW)
 
-    assert backlog.start(NOW) == [owed(2)]
+    assert backlog.start(NOW) == [pending(2)]
 
 
 def test_addresses_have_their_turns() -> None:
-    backlog = a_backlog(owed(1), owed(2), owed(3, OTHERS), owed(4, HOLES[0]))
+    backlog = a_backlog(pending(1), pending(2), pending(3, OTHERS), pending(4, HOLES[0]))
     first = backlog.start(NOW)
-    backlog.finish(owed(1), NOW)
+    backlog.finish(pending(1), NOW)
 
-    assert (first, backlog.start(NOW)) == ([owed(1), owed(3, OTHERS)], [owed(4, HOLES[0])])
+    assert (first, backlog.start(NOW)) == ([pending(1), pending(3, OTHERS)], [pending(4, HOLES[0])])
 
 
 def test_each_address_has_room_of_its_own() -> None:
-    backlog = a_backlog(owed(1), owed(2))
+    backlog = a_backlog(pending(1), pending(2))
 
     assert (backlog.room(ONCALL), backlog.room(OTHERS)) == (1, 3)
 
 
 def test_letters_that_take_long_leave_the_fast_lanes() -> None:
-    backlog = a_backlog(*(owed(number, hole) for number, hole in enumerate(HOLES, 1)))
+    backlog = a_backlog(*(pending(number, hole) for number, hole in enumerate(HOLES, 1)))
     backlog.start(NOW)
 
     late = NOW + LANES.slow_after
 
-    assert backlog.start(late) == [owed(3, HOLES[2])]
+    assert backlog.start(late) == [pending(3, HOLES[2])]
     assert backlog.start(late) == [], "one letter is slow by right, the other keeps its lane"
 
 
 def test_address_that_was_slow_has_only_a_slow_lane() -> None:
-    backlog = a_backlog(*(owed(number, hole) for number, hole in enumerate(HOLES[:2], 1)))
+    backlog = a_backlog(*(pending(number, hole) for number, hole in enumerate(HOLES[:2], 1)))
     backlog.start(NOW)
     for number, hole in enumerate(HOLES[:2], 1):
-        backlog.finish(owed(number, hole), NOW, is_blocked=True)
-    backlog.add([owed(5, HOLES[0]), owed(6, HOLES[1]), owed(7), owed(8, OTHERS)])
+        backlog.finish(pending(number, hole), NOW, is_blocked=True)
+    backlog.add([pending(5, HOLES[0]), pending(6, HOLES[1]), pending(7), pending(8, OTHERS)])
 
-    assert backlog.start(NOW) == [owed(5, HOLES[0]), owed(7), owed(8, OTHERS)]
+    assert backlog.start(NOW) == [pending(5, HOLES[0]), pending(7), pending(8, OTHERS)]
 
 
 def test_address_that_works_again_has_a_fast_lane_again() -> None:
-    backlog = a_backlog(owed(1, HOLES[0]))
+    backlog = a_backlog(pending(1, HOLES[0]))
     for number in (1, 2):
         backlog.start(NOW)
-        backlog.finish(owed(number, HOLES[0]), NOW, is_blocked=number == 1)
-        backlog.add([owed(number + 1, HOLES[0])])
-    backlog.add([owed(4), owed(5, OTHERS)])
+        backlog.finish(pending(number, HOLES[0]), NOW, is_blocked=number == 1)
+        backlog.add([pending(number + 1, HOLES[0])])
+    backlog.add([pending(4), pending(5, OTHERS)])
 
-    assert backlog.start(NOW) == [owed(3, HOLES[0]), owed(4)]
+    assert backlog.start(NOW) == [pending(3, HOLES[0]), pending(4)]
 
 
 def test_channels_have_lanes_of_their_own() -> None:
     hooks = [Recipient("webhook", f"https://{number}.example") for number in range(2)]
-    backlog = a_backlog(owed(1), owed(2, OTHERS), owed(3, hooks[0]), owed(4, hooks[1]))
+    backlog = a_backlog(pending(1), pending(2, OTHERS), pending(3, hooks[0]), pending(4, hooks[1]))
 
     assert len(backlog.start(NOW)) == 4
 
 
-def test_notice_that_arrived_does_not_travel_again_where_it_waits_too() -> None:
-    backlog = a_backlog(owed(1))
+def test_notification_that_arrived_does_not_travel_again_where_it_waits_too() -> None:
+    backlog = a_backlog(pending(1))
     backlog.start(NOW)
-    backlog.add([owed(1)])
+    backlog.add([pending(1)])
 
-    backlog.finish(owed(1), NOW)
+    backlog.finish(pending(1), NOW)
 
     assert backlog.start(NOW) == []
 
 
 def test_what_waits_for_an_address_can_be_taken_out() -> None:
-    backlog = a_backlog(owed(1), owed(2), owed(3, OTHERS))
+    backlog = a_backlog(pending(1), pending(2), pending(3, OTHERS))
 
-    assert backlog.take_waiting(ONCALL) == [owed(1), owed(2)]
-    assert backlog.start(NOW) == [owed(3, OTHERS)]
+    assert backlog.take_waiting(ONCALL) == [pending(1), pending(2)]
+    assert backlog.start(NOW) == [pending(3, OTHERS)]
 
 
 def test_forgetting_leaves_what_travels() -> None:
-    backlog = a_backlog(owed(1), owed(2))
+    backlog = a_backlog(pending(1), pending(2))
     backlog.start(NOW)
 
     backlog.forget_waiting()

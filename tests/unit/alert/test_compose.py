@@ -16,7 +16,7 @@ from tests.builders import (
     A_MOMENT,
     A_NETWORK,
     ANOTHER_NETWORK,
-    a_notice,
+    a_notification,
     a_record,
     a_rejection,
     a_transition,
@@ -36,7 +36,7 @@ def letter_about(
 ) -> Letter:
     subject = Subject.transaction(network, record.tx_hash)
     return compose(
-        a_notice(
+        a_notification(
             transition=a_transition(subject=subject, at=A_MOMENT + seconds(4)),
             rejection=a_rejection(record=record),
         ),
@@ -187,12 +187,12 @@ def test_reason_starts_no_line_of_its_own(reason: str) -> None:
     assert letter.html.count("<") == calm.html.count("<")
 
 
-def test_same_notice_gives_the_same_letter() -> None:
+def test_same_notification_gives_the_same_letter() -> None:
     assert letter_about(a_record()) == letter_about(a_record())
 
 
 def test_transition_without_a_rejection_still_makes_a_letter() -> None:
-    letter = compose(a_notice(rejection=None), LINKING)
+    letter = compose(a_notification(rejection=None), LINKING)
 
     assert "was rejected on devnet: a rejection was recorded." in letter.text
     assert "A rejection was recorded" in letter.html
@@ -201,7 +201,9 @@ def test_transition_without_a_rejection_still_makes_a_letter() -> None:
 def test_rejection_without_a_hash_still_makes_a_letter() -> None:
     subject = Subject(SubjectKind.TRANSACTION, A_NETWORK)
 
-    letter = compose(a_notice(transition=a_transition(subject=subject), rejection=None), LINKING)
+    letter = compose(
+        a_notification(transition=a_transition(subject=subject), rejection=None), LINKING
+    )
 
     assert "Look it up" not in letter.text
 
@@ -209,7 +211,7 @@ def test_rejection_without_a_hash_still_makes_a_letter() -> None:
 def test_changed_record_says_that_it_is_no_new_rejection() -> None:
     transition = a_transition(before=State.REJECTED)
 
-    letter = compose(a_notice(transition=transition), SILENT)
+    letter = compose(a_notification(transition=transition), SILENT)
 
     assert letter.subject.startswith("[Linewatch] Rejection changed on devnet (simulated data): ")
     assert letter.text.startswith("The rejection of transaction 0x0000…0001 on devnet changed: ")

@@ -1,4 +1,4 @@
-"""What becomes of a notice: sent, deferred or refused, over a channel that does as told."""
+"""What becomes of a notification: sent, deferred or refused, over a channel that does as told."""
 
 from __future__ import annotations
 
@@ -16,46 +16,48 @@ from dashboard.store.alerts.conditions import record_transition
 from dashboard.store.engine.engine import Store
 from dashboard.store.evidence.save_rejections import save_polled
 from tests.builders import A_MOMENT, A_NETWORK, a_record, a_transition, an_id
-from tests.delivery_checks import LEASE, notices, owe, reject, states, take_office
+from tests.delivery_checks import LEASE, make_pending, notifications, reject, states, take_office
 from tests.fake_clock import FakeClock
 from tests.recording_channel import ONCALL, OTHERS, RecordingChannel
 
 DEFERRED = DeliveryDeferred("451 try again later")
 
 
-def test_notice_is_sent_and_marked(
+def test_notification_is_sent_and_marked(
     store: Store, deliverer: Deliverer, channel: RecordingChannel
 ) -> None:
-    owe(store)
+    make_pending(store)
 
     results = deliverer.deliver_due(take_office(store))
 
-    [notice] = notices(store)
+    [notification] = notifications(store)
     assert results == Counter({DeliveryResult.SENT: 1})
-    assert (notice.state, notice.outcome, notice.attempts) == (
+    assert (notification.state, notification.outcome, notification.attempts) == (
         NotificationState.SENT,
         "250 taken",
         1,
     )
-    assert [envelope.message_id for envelope in channel.taken] == [notice.message_id]
+    assert [envelope.message_id for envelope in channel.taken] == [notification.message_id]
 
 
-def test_letter_is_dated_when_the_notice_was_made(
+def test_letter_is_dated_when_the_notification_was_made(
     store: Store, deliverer: Deliverer, channel: RecordingChannel, fake_clock: FakeClock
 ) -> None:
-    owe(store)
+    make_pending(store)
     token = take_office(store)
     fake_clock.wait(LEASE / 2)
 
     deliverer.deliver_due(token)
 
-    assert [each.date for each in channel.taken] == [each.created_at for each in notices(store)]
+    assert [each.date for each in channel.taken] == [
+        each.created_at for each in notifications(store)
+    ]
 
 
-def test_sent_notice_is_not_sent_again(
+def test_sent_notification_is_not_sent_again(
     store: Store, deliverer: Deliverer, channel: RecordingChannel
 ) -> None:
-    owe(store)
+    make_pending(store)
     token = take_office(store)
 
     for _ in range(2):
@@ -67,7 +69,7 @@ def test_sent_notice_is_not_sent_again(
 def test_letter_about_the_same_incident_answers_the_first(
     store: Store, deliverer: Deliverer, channel: RecordingChannel, fake_clock: FakeClock
 ) -> None:
-    owe(store)
+    make_pending(store)
     again = a_transition(transition_id=an_id(9), before=State.REJECTED)
     with store.write() as connection:
         rejection_id = save_polled(connection, A_NETWORK, a_record(nonce=6), A_MOMENT)
@@ -81,10 +83,10 @@ def test_letter_about_the_same_incident_answers_the_first(
     assert (opening.in_reply_to, changed.in_reply_to) == ("", opening.message_id)
 
 
-def test_many_notices_arrive_once_each(
+def test_many_notifications_arrive_once_each(
     store: Store, deliverer: Deliverer, channel: RecordingChannel
 ) -> None:
-    owe(store, 300, [ONCALL, OTHERS])
+    make_pending(store, 300, [ONCALL, OTHERS])
 
     deliverer.deliver_due(take_office(store))
 
@@ -92,10 +94,10 @@ def test_many_notices_arrive_once_each(
     assert len({envelope.message_id for envelope in channel.taken}) == 600
 
 
-def test_deferred_notice_stays_owed_and_is_tried_later(
+def test_deferred_notification_stays_pending_and_is_tried_later(
     store: Store, deliverer: Deliverer, channel: RecordingChannel, fake_clock: FakeClock
 ) -> None:
-    owe(store)
+    make_pending(store)
     token = take_office(store)
     channel.errors[ONCALL.address] = DEFERRED
     deliverer.deliver_due(token)
@@ -108,35 +110,41 @@ def test_deferred_notice_stays_owed_and_is_tried_later(
     assert (too_early, later) == (Counter(), Counter({DeliveryResult.SENT: 1}))
 
 
-def test_deferred_notice_says_why(
+def test_deferred_notification_says_why(
     store: Store, deliverer: Deliverer, channel: RecordingChannel
 ) -> None:
-    owe(store)
+    make_pending(store)
     channel.errors[ONCALL.address] = DEFERRED
 
     deliverer.deliver_due(take_office(store))
 
-    [notice] = notices(store)
-    assert (notice.state, notice.outcome) == (NotificationState.PENDING, "451 try again later")
+    [notification] = notifications(store)
+    assert (notification.state, notification.outcome) == (
+        NotificationState.PENDING,
+        "451 try again later",
+    )
 
 
-def test_refused_notice_becomes_a_dead_letter(
+def test_refused_notification_becomes_a_dead_letter(
     store: Store, deliverer: Deliverer, channel: RecordingChannel
 ) -> None:
-    owe(store)
+    make_pending(store)
     channel.errors[ONCALL.address] = DeliveryRefused("550 no such user")
 
     results = deliverer.deliver_due(take_office(store))
 
-    [notice] = notices(store)
+    [notification] = notifications(store)
     assert results == Counter({DeliveryResult.REFUSED: 1})
-    assert (notice.state, notice.outcome) == (NotificationState.DEAD, "550 no such user")
+    assert (notification.state, notification.outcome) == (
+        NotificationState.DEAD,
+        "550 no such user",
+    )
 
 
-def test_notice_deferred_for_seven_days_becomes_a_dead_letter(
+def test_notification_deferred_for_seven_days_becomes_a_dead_letter(
     store: Store, channel: RecordingChannel, fake_clock: FakeClock
 ) -> None:
-    owe(store)
+    make_pending(store)
     channel.errors[ONCALL.address] = DEFERRED
     rule = RetryRule(longest_wait=timedelta(hours=12))
     deliverer = Deliverer(
@@ -151,13 +159,13 @@ def test_notice_deferred_for_seven_days_becomes_a_dead_letter(
         deliverer.deliver_due(take_office(store))
         fake_clock.wait(timedelta(hours=12))
 
-    assert fake_clock.now() - notices(store)[0].created_at >= timedelta(days=7)
+    assert fake_clock.now() - notifications(store)[0].created_at >= timedelta(days=7)
 
 
 def test_one_refused_recipient_costs_the_others_nothing(
     store: Store, deliverer: Deliverer, channel: RecordingChannel
 ) -> None:
-    owe(store, 3, [ONCALL, OTHERS])
+    make_pending(store, 3, [ONCALL, OTHERS])
     channel.errors[ONCALL.address] = DeliveryRefused("550 no such user")
 
     deliverer.deliver_due(take_office(store))
@@ -165,7 +173,9 @@ def test_one_refused_recipient_costs_the_others_nothing(
     assert states(store) == {NotificationState.DEAD: 3, NotificationState.SENT: 3}
 
 
-def test_outbox_owes_one_notice_to_each_recipient(store: Store, fake_clock: FakeClock) -> None:
+def test_outbox_owes_one_notification_to_each_recipient(
+    store: Store, fake_clock: FakeClock
+) -> None:
     reject(store)
 
     expand_outbox(store, [ONCALL, OTHERS], fake_clock.now)
@@ -181,7 +191,7 @@ def test_outbox_tells_nobody_of_a_transaction_that_is_not_reported(
 
     expand_outbox(store, [ONCALL], fake_clock.now)
 
-    assert notices(store) == []
+    assert notifications(store) == []
 
 
 def test_post_office_owes_and_delivers_in_one_round(

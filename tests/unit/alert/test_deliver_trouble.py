@@ -26,7 +26,16 @@ from dashboard.errors import (
 from dashboard.store.engine.engine import Store
 from dashboard.store.engine.leases import renew
 from tests.builders import a_transition, an_id
-from tests.delivery_checks import HASTY, LEASE, PATIENT, notices, owe, reject, states, take_office
+from tests.delivery_checks import (
+    HASTY,
+    LEASE,
+    PATIENT,
+    make_pending,
+    notifications,
+    reject,
+    states,
+    take_office,
+)
 from tests.fake_clock import FakeClock
 from tests.flaky_store import FlakyStore
 from tests.recording_channel import ONCALL, OTHERS, RecordingChannel
@@ -36,7 +45,7 @@ SILENT = DeliveryBlocked("did not answer within 20 s")
 
 
 def test_silent_recipient_does_not_hold_up_the_others(store: Store, fake_clock: FakeClock) -> None:
-    owe(store, 5, [ONCALL, OTHERS])
+    make_pending(store, 5, [ONCALL, OTHERS])
     channel = RecordingChannel(ONCALL.address)
     deliverer = Deliverer(store, channel.sending, fake_clock.now, fake_clock.elapsed, HASTY)
 
@@ -47,7 +56,7 @@ def test_silent_recipient_does_not_hold_up_the_others(store: Store, fake_clock: 
 
 
 def test_slow_letter_is_marked_when_it_arrives(store: Store, fake_clock: FakeClock) -> None:
-    owe(store)
+    make_pending(store)
     channel = RecordingChannel(ONCALL.address)
     deliverer = Deliverer(store, channel.sending, fake_clock.now, fake_clock.elapsed, HASTY)
     deliverer.deliver_due(take_office(store))
@@ -61,7 +70,7 @@ def test_slow_letter_is_marked_when_it_arrives(store: Store, fake_clock: FakeClo
 def test_letters_that_were_put_off_stay_so_where_the_store_refuses_at_first(
     store: Store, channel: RecordingChannel, fake_clock: FakeClock
 ) -> None:
-    owe(store, 2)
+    make_pending(store, 2)
     token = take_office(store)
     flaky_store = FlakyStore(store)
     channel.errors[ONCALL.address] = SILENT
@@ -73,32 +82,34 @@ def test_letters_that_were_put_off_stay_so_where_the_store_refuses_at_first(
     deliverer.deliver_due(token)
 
     assert len(channel.tried) == 1
-    assert [each.claimed_by for each in notices(store)] == [None, None]
+    assert [each.claimed_by for each in notifications(store)] == [None, None]
 
 
-def test_failure_is_logged_with_its_notice_recipient_and_inert_words(
+def test_failure_is_logged_with_its_notification_recipient_and_inert_words(
     store: Store, deliverer: Deliverer, channel: RecordingChannel
 ) -> None:
-    owe(store, 1, [ONCALL, OTHERS])
+    make_pending(store, 1, [ONCALL, OTHERS])
     channel.errors[ONCALL.address] = DeliveryRefused("550 no \x1b[31msuch user")
     channel.errors[OTHERS.address] = DEFERRED
 
     with capture_logs() as lines:
         deliverer.deliver_due(take_office(store))
 
-    ids = {each.recipient: str(each.notice_id) for each in notices(store)}
+    ids = {each.recipient: str(each.notification_id) for each in notifications(store)}
     assert sorted(lines, key=lambda line: line["log_level"]) == [
         a_line("error", "given up", ids[ONCALL], ONCALL, "550 no \\u001b[31msuch user"),
         a_line("warning", "deferred", ids[OTHERS], OTHERS, "451 try again later"),
     ]
 
 
-def a_line(level: str, event: str, notice: str, recipient: Recipient, words: str) -> dict[str, str]:
+def a_line(
+    level: str, event: str, notification: str, recipient: Recipient, words: str
+) -> dict[str, str]:
     return {
         "log_level": level,
         "subject": "delivery",
-        "event": f"a notice was {event}",
-        "notice": notice,
+        "event": f"a notification was {event}",
+        "notification": notification,
         "recipient": recipient.address,
         "words": words,
     }
@@ -107,7 +118,7 @@ def a_line(level: str, event: str, notice: str, recipient: Recipient, words: str
 def test_finishing_starts_nothing_more(
     store: Store, deliverer: Deliverer, channel: RecordingChannel
 ) -> None:
-    owe(store)
+    make_pending(store)
 
     assert deliverer.finish(timedelta(seconds=1)) == Counter()
     assert channel.tried == []
@@ -116,7 +127,7 @@ def test_finishing_starts_nothing_more(
 def test_worker_without_a_living_lease_sends_nothing(
     store: Store, deliverer: Deliverer, channel: RecordingChannel, fake_clock: FakeClock
 ) -> None:
-    owe(store)
+    make_pending(store)
     token = take_office(store)
     fake_clock.wait(LEASE)
 
@@ -128,7 +139,7 @@ def test_worker_without_a_living_lease_sends_nothing(
 def test_next_worker_sends_what_the_last_one_claimed(
     store: Store, channel: RecordingChannel, fake_clock: FakeClock
 ) -> None:
-    owe(store)
+    make_pending(store)
     silent = RecordingChannel(ONCALL.address)
     lost = Deliverer(store, silent.sending, fake_clock.now, fake_clock.elapsed, HASTY)
     lost.deliver_due(take_office(store))
@@ -145,7 +156,7 @@ def test_next_worker_sends_what_the_last_one_claimed(
 def test_letter_that_is_under_way_in_a_new_term_is_not_sent_twice(
     store: Store, fake_clock: FakeClock
 ) -> None:
-    owe(store)
+    make_pending(store)
     channel = RecordingChannel(ONCALL.address)
     deliverer = Deliverer(store, channel.sending, fake_clock.now, fake_clock.elapsed, HASTY)
     deliverer.deliver_due(take_office(store))
@@ -162,7 +173,7 @@ def test_letter_that_is_under_way_in_a_new_term_is_not_sent_twice(
 def test_outcome_that_could_not_be_stored_is_stored_later_and_not_sent_again(
     store: Store, channel: RecordingChannel, fake_clock: FakeClock
 ) -> None:
-    owe(store)
+    make_pending(store)
     token = take_office(store)
     flaky_store = FlakyStore(store)
     deliverer = Deliverer(flaky_store, channel.sending, fake_clock.now, fake_clock.elapsed, PATIENT)
@@ -176,13 +187,15 @@ def test_outcome_that_could_not_be_stored_is_stored_later_and_not_sent_again(
     assert states(store) == {NotificationState.SENT: 1}
 
 
-def test_notice_of_a_channel_that_is_gone_stays_owed(store: Store, deliverer: Deliverer) -> None:
-    owe(store, recipients=[Recipient("pigeon", "roof")])
+def test_notification_of_a_channel_that_is_gone_stays_pending(
+    store: Store, deliverer: Deliverer
+) -> None:
+    make_pending(store, recipients=[Recipient("pigeon", "roof")])
 
     deliverer.deliver_due(take_office(store))
 
-    [notice] = notices(store)
-    assert (notice.state, notice.outcome) == (
+    [notification] = notifications(store)
+    assert (notification.state, notification.outcome) == (
         NotificationState.PENDING,
         "no channel pigeon is configured; see [mail]",
     )
@@ -198,7 +211,7 @@ def test_clock_that_was_set_wrong_does_not_strand_what_was_deferred_meanwhile(
     trouble: DeliveryError,
     days: int,
 ) -> None:
-    owe(store)
+    make_pending(store)
     token = take_office(store)
     fake_clock.set_clock(timedelta(days=days))
     channel.errors[ONCALL.address] = trouble
@@ -216,7 +229,7 @@ def test_clock_that_was_set_wrong_does_not_strand_what_was_deferred_meanwhile(
 def test_worker_that_lost_its_lease_sends_nothing_of_what_it_claimed(
     store: Store, fake_clock: FakeClock
 ) -> None:
-    owe(store, 5, [ONCALL, OTHERS])
+    make_pending(store, 5, [ONCALL, OTHERS])
     channel = RecordingChannel(ONCALL.address)
     deliverer = Deliverer(store, channel.sending, fake_clock.now, fake_clock.elapsed, HASTY)
     lost = threading.Event()
@@ -229,7 +242,7 @@ def test_worker_that_lost_its_lease_sends_nothing_of_what_it_claimed(
     deliverer.deliver_due(0, lambda: not lost.is_set())
 
     assert len(channel.taken) == sent
-    assert [each.attempts for each in notices(store) if each.recipient == ONCALL] == [0] * 5
+    assert [each.attempts for each in notifications(store) if each.recipient == ONCALL] == [0] * 5
 
 
 def test_letters_of_a_recovered_address_go_at_once_in_the_order_of_events(
@@ -263,33 +276,35 @@ def reject_again(store: Store, number: int) -> None:
     reject(store, number, again, nonce=6)
 
 
-def test_letter_that_cannot_be_written_stays_owed(
+def test_letter_that_cannot_be_written_stays_pending(
     store: Store, channel: RecordingChannel, fake_clock: FakeClock
 ) -> None:
-    owe(store)
+    make_pending(store)
 
-    def stumble(notice: Notification) -> Letter:
-        raise KeyError(notice.notice_id)
+    def stumble(notification: Notification) -> Letter:
+        raise KeyError(notification.notification_id)
 
     deliverer = Deliverer(
         store, Sending({"mail": channel}, stumble), fake_clock.now, fake_clock.elapsed, PATIENT
     )
     deliverer.deliver_due(take_office(store))
 
-    [notice] = notices(store)
-    assert (notice.state, notice.outcome) == (
+    [notification] = notifications(store)
+    assert (notification.state, notification.outcome) == (
         NotificationState.PENDING,
         "unexpected KeyError; see the log",
     )
 
 
-def test_memory_holds_no_more_notices_than_allowed(store: Store, fake_clock: FakeClock) -> None:
-    owe(store, 5)
+def test_memory_holds_no_more_notifications_than_allowed(
+    store: Store, fake_clock: FakeClock
+) -> None:
+    make_pending(store, 5)
     channel = RecordingChannel(ONCALL.address)
     policy = DeliveryPolicy(patience=HASTY.patience, lanes=Lanes(share=2))
     deliverer = Deliverer(store, channel.sending, fake_clock.now, fake_clock.elapsed, policy)
 
     deliverer.deliver_due(take_office(store))
 
-    assert [each.claimed_by is None for each in notices(store)].count(False) == 2
+    assert [each.claimed_by is None for each in notifications(store)].count(False) == 2
     channel.let_go.set()

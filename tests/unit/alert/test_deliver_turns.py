@@ -11,7 +11,7 @@ from dashboard.domain.notification import DeliveryResult, NotificationState
 from dashboard.errors import DeliveryBlocked, DeliveryDeferred
 from dashboard.store.alerts.outbox import deliveries_of, recent_notifications
 from dashboard.store.engine.engine import Store
-from tests.delivery_checks import PATIENT, notices, owe, states, take_office
+from tests.delivery_checks import PATIENT, make_pending, notifications, states, take_office
 from tests.fake_clock import FakeClock
 from tests.recording_channel import ONCALL, RecordingChannel
 
@@ -20,20 +20,23 @@ SILENT = DeliveryBlocked("did not answer within 20 s")
 
 
 def attempts_of(store: Store) -> list[int]:
-    return sorted(notice.attempts for notice in notices(store))
+    return sorted(notification.attempts for notification in notifications(store))
 
 
 def assert_attempts_are_written_down(store: Store) -> None:
     """Every attempt that is counted has its row, and no other row exists."""
     with store.read() as connection:
-        for notice in recent_notifications(connection, 100):
-            assert len(deliveries_of(connection, notice.notice_id)) == notice.attempts
+        for notification in recent_notifications(connection, 100):
+            assert (
+                len(deliveries_of(connection, notification.notification_id))
+                == notification.attempts
+            )
 
 
 def test_silent_recipient_is_tried_once_for_all_that_waits_for_it(
     store: Store, deliverer: Deliverer, channel: RecordingChannel
 ) -> None:
-    owe(store, 5)
+    make_pending(store, 5)
     channel.errors[ONCALL.address] = SILENT
 
     results = deliverer.deliver_due(take_office(store))
@@ -47,7 +50,7 @@ def test_silent_recipient_is_tried_once_for_all_that_waits_for_it(
 def test_second_round_for_a_silent_recipient_tries_another_letter(
     store: Store, deliverer: Deliverer, channel: RecordingChannel, fake_clock: FakeClock
 ) -> None:
-    owe(store, 5)
+    make_pending(store, 5)
     channel.errors[ONCALL.address] = SILENT
 
     for _ in range(2):
@@ -61,7 +64,7 @@ def test_second_round_for_a_silent_recipient_tries_another_letter(
 def test_letter_that_silences_the_server_goes_last_the_next_time(
     store: Store, deliverer: Deliverer, channel: RecordingChannel, fake_clock: FakeClock
 ) -> None:
-    owe(store, 5)
+    make_pending(store, 5)
     channel.errors[ONCALL.address] = SILENT
     deliverer.deliver_due(take_office(store))
     [poison] = channel.tried
@@ -77,8 +80,8 @@ def test_letter_that_silences_the_server_goes_last_the_next_time(
 def test_letter_that_is_deferred_for_its_own_sake_delays_no_other(
     store: Store, deliverer: Deliverer, channel: RecordingChannel
 ) -> None:
-    owe(store, 5)
-    poison = notices(store)[0]
+    make_pending(store, 5)
+    poison = notifications(store)[0]
     channel.errors[poison.message_id] = DEFERRED
 
     deliverer.deliver_due(take_office(store))
@@ -89,7 +92,7 @@ def test_letter_that_is_deferred_for_its_own_sake_delays_no_other(
 def test_nothing_is_given_up_without_attempts_of_its_own(
     store: Store, channel: RecordingChannel, fake_clock: FakeClock
 ) -> None:
-    owe(store, 3)
+    make_pending(store, 3)
     channel.errors[ONCALL.address] = SILENT
     rule = RetryRule(patience=timedelta(days=1), fewest_attempts=4)
     policy = DeliveryPolicy(patience=PATIENT.patience, retry=rule)

@@ -8,7 +8,7 @@ import pytest
 
 from dashboard.alert.delivery_retry import IN_A_ROW, RetryRule, Waits, is_over
 from dashboard.domain.notification import Notification
-from tests.builders import A_MOMENT, a_notice, an_id, seconds
+from tests.builders import A_MOMENT, a_notification, an_id, seconds
 from tests.fake_clock import FakeClock
 from tests.recording_channel import ONCALL, OTHERS
 
@@ -21,7 +21,7 @@ def waits(fake_clock: FakeClock) -> Waits:
 
 
 def tried(attempts: int, number: int = 1) -> Notification:
-    return a_notice(notice_id=an_id(number), recipient=ONCALL, attempts=attempts)
+    return a_notification(notification_id=an_id(number), recipient=ONCALL, attempts=attempts)
 
 
 @pytest.mark.parametrize(
@@ -33,7 +33,7 @@ def test_wait_of_a_letter_that_is_the_cause_doubles_up_to_an_hour(
     waits.succeeded(tried(0, number=2))
 
     assert waits.failed(tried(attempts), is_blocked=False) == seconds(wait)
-    assert waits.resting(ONCALL) == [tried(0).notice_id]
+    assert waits.resting(ONCALL) == [tried(0).notification_id]
     assert not waits.is_paused(ONCALL)
 
 
@@ -104,13 +104,13 @@ def test_letter_that_breaks_the_connection_where_another_just_arrived_rests_by_i
     assert waits.is_paused(ONCALL), "the second one shows that it is the server"
 
 
-def test_notice_is_given_up_after_seven_days() -> None:
+def test_notification_is_given_up_after_seven_days() -> None:
     assert is_over(tried(100), A_MOMENT + timedelta(days=7), RULE)
 
 
-def test_notice_is_tried_until_seven_days_are_over() -> None:
+def test_notification_is_tried_until_seven_days_are_over() -> None:
     assert not is_over(tried(100), A_MOMENT + timedelta(days=7) - seconds(1), RULE)
 
 
-def test_clock_that_jumps_a_week_does_not_end_what_is_owed() -> None:
+def test_clock_that_jumps_a_week_does_not_end_what_is_pending() -> None:
     assert not is_over(tried(1), A_MOMENT + timedelta(days=7), RULE)

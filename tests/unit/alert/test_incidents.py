@@ -23,7 +23,7 @@ from dashboard.domain.grounds import (
 from dashboard.domain.notification import Notification
 from dashboard.domain.observation import Operation
 from dashboard.domain.quantity import NetworkId, Wei
-from tests.builders import A_MOMENT, A_NETWORK, ANOTHER_NETWORK, a_notice, a_transition, an_id
+from tests.builders import A_MOMENT, A_NETWORK, ANOTHER_NETWORK, a_notification, a_transition, an_id
 
 NAMES = {A_NETWORK: NetworkName("devnet", is_simulated=True), ANOTHER_NETWORK: NetworkName("Linea")}
 STATIONERY = load_stationery(NAMES, Links("https://watch.example/"))
@@ -42,18 +42,20 @@ BUSYNESS, FEES = SubjectKind.BUSYNESS, SubjectKind.FEES
 GAS, EXCLUSION = SubjectKind.GAS_API, SubjectKind.EXCLUSION_API
 
 
-def notice_of(
+def notification_of(
     kind: SubjectKind,
     after: State,
     grounds: Grounds | None,
     network: NetworkId = ANOTHER_NETWORK,
     before: State | None = State.CALM,
 ) -> Notification:
-    """Return the notice of a change in an incident that was opened at `A_MOMENT`."""
+    """Return the notification of a change in an incident that was opened at `A_MOMENT`."""
     transition = a_transition(
         subject=Subject(kind, network), before=before, after=after, at=AT, grounds=grounds
     )
-    return a_notice(transition=transition, rejection=None, incident=Incident(an_id(), A_MOMENT))
+    return a_notification(
+        transition=transition, rejection=None, incident=Incident(an_id(), A_MOMENT)
+    )
 
 
 def letter(
@@ -62,7 +64,7 @@ def letter(
     grounds: Grounds | None = None,
     network: NetworkId = ANOTHER_NETWORK,
 ) -> Letter:
-    return compose(notice_of(kind, after, grounds, network), STATIONERY)
+    return compose(notification_of(kind, after, grounds, network), STATIONERY)
 
 
 @pytest.mark.parametrize(
@@ -204,7 +206,7 @@ def test_end_of_an_incident_from_before_they_were_kept_is_told_without_its_lengt
         subject=Subject(FEES, ANOTHER_NETWORK), before=State.STALE, after=State.FRESH
     )
 
-    written = compose(a_notice(transition=transition, rejection=None), STATIONERY)
+    written = compose(a_notification(transition=transition, rejection=None), STATIONERY)
 
     assert "Lasted" not in written.text
 
@@ -226,7 +228,7 @@ def test_link_leads_to_the_page_that_shows_more(
 def test_letter_holds_no_link_without_a_public_address() -> None:
     silent = load_stationery(NAMES, Links())
 
-    written = compose(notice_of(BUSYNESS, State.BUSY, ABOVE), silent)
+    written = compose(notification_of(BUSYNESS, State.BUSY, ABOVE), silent)
 
     assert "://" not in written.text + written.html
 

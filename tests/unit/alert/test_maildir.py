@@ -39,7 +39,7 @@ def test_repeat_of_a_mail_that_was_read_adds_nothing(tmp_path: Path) -> None:
     assert list((tmp_path / "new").iterdir()) == []
 
 
-def test_letters_of_two_notices_are_two_files(tmp_path: Path) -> None:
+def test_letters_of_two_notifications_are_two_files(tmp_path: Path) -> None:
     channel = MaildirChannel(tmp_path, SENDER)
 
     for number in (1, 2):
@@ -54,7 +54,7 @@ def test_unfinished_file_is_left_nowhere(tmp_path: Path) -> None:
     assert list((tmp_path / "tmp").iterdir()) == []
 
 
-def test_folder_that_cannot_be_written_keeps_the_letter_owed(tmp_path: Path) -> None:
+def test_folder_that_cannot_be_written_keeps_the_letter_pending(tmp_path: Path) -> None:
     (tmp_path / "mail").write_text("a file, not a folder", encoding="utf-8")
 
     with pytest.raises(DeliveryBlocked, match="the Maildir cannot be written: Not a directory"):

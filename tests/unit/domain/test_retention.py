@@ -25,12 +25,12 @@ def test_credits_go_by_whole_hours_and_gaps_exactly() -> None:
 
 def test_audit_log_goes_by_whole_days_and_the_rest_exactly() -> None:
     day = timedelta(days=1)
-    kept = Retention(rejections=day, notices=day, untracked_answers=day, audit_log=day)
+    kept = Retention(rejections=day, notifications=day, untracked_answers=day, audit_log=day)
 
     before = kept.before(NOW)
 
     assert before.audit_log == datetime(2026, 11, 19, tzinfo=UTC)
-    assert {before.rejections, before.notices, before.untracked_answers} == {NOW - day}
+    assert {before.rejections, before.notifications, before.untracked_answers} == {NOW - day}
 
 
 def test_nothing_is_forgotten_that_is_kept_forever_or_longer_than_time() -> None:
@@ -45,7 +45,7 @@ def test_lengths_are_said_in_words() -> None:
         "fees": "14 days",
         "fee_minutes": "400 days",
         "rejections": "forever",
-        "notices": "forever",
+        "notifications": "forever",
         "untracked_answers": "30 days",
         "saved_lookups": "400 days",
         "audit_log": "forever",

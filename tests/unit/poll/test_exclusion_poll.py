@@ -67,7 +67,7 @@ async def test_null_is_remembered_and_told_to_nobody(
     assert evidence_of(store).last_answered_at == fake_clock.now()
 
 
-async def test_record_is_kept_and_its_news_is_owed(
+async def test_record_is_kept_and_its_news_is_pending(
     store: Store, poll: ExclusionPoll, upstream: ScriptedExclusion, fake_clock: FakeClock
 ) -> None:
     watch(store, fake_clock, 1)

@@ -40,7 +40,7 @@ def found(store: Store) -> list[Evidence]:
         return read_evidence(connection, None, a_hash())
 
 
-def owed(store: Store) -> int:
+def pending(store: Store) -> int:
     with store.read() as connection:
         return len(pending_expansion(connection, 100))
 
@@ -151,7 +151,7 @@ async def test_rejection_of_a_tracked_hash_is_news(store: Store) -> None:
 
     await a_question(store, upstream, ScriptedExclusion()).ask([a_hash()], A_NETWORK, AMPLE)
 
-    assert owed(store) == 1
+    assert pending(store) == 1
 
 
 async def test_rejection_of_a_hash_that_nobody_tracks_is_no_news(store: Store) -> None:
@@ -160,7 +160,7 @@ async def test_rejection_of_a_hash_that_nobody_tracks_is_no_news(store: Store) -
 
     await a_question(store, upstream, ScriptedExclusion()).ask([a_hash()], A_NETWORK, AMPLE)
 
-    assert owed(store) == 0
+    assert pending(store) == 0
 
 
 async def test_answers_are_handed_on_where_the_store_keeps_nothing(store: Store) -> None:

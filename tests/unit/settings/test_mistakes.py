@@ -39,7 +39,7 @@ cors_origins = ["wallet.example"]
 [store]
 keep_fees = "1h"
 keep_rejections = 7
-keep_notices = "1d"
+keep_notifications = "1d"
 [mail]
 recipients = [7]
 sender = "nobody"
@@ -71,7 +71,7 @@ MISTAKES_OF_MIXED = {
     "serve.cors_origins": 8,
     "store.keep_fees": 10,
     "store.keep_rejections": 11,
-    "store.keep_notices": 12,
+    "store.keep_notifications": 12,
     "mail.recipients.0": 14,
     "mail.sender": 15,
     "fees.window_blocks": 18,

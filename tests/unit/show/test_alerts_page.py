@@ -162,7 +162,7 @@ def test_letters_that_were_given_up_can_be_sent_again(desk: Desk, store: Store) 
     with store.read() as connection:
         assert notification_counts(connection, NOW - timedelta(days=30)).dead == 0
         [act] = audit_entries(connection, AuditFilter(Action.RESEND))
-    assert (act.actor, act.details) == ("pages", {"notices": 1})
+    assert (act.actor, act.details) == ("pages", {"notifications": 1})
 
 
 def test_page_offers_to_send_nothing_again_where_nothing_was_given_up(empty_store: Store) -> None:

@@ -69,17 +69,17 @@ def failing(kind: FailureKind = FailureKind.UNAVAILABLE) -> StandingFailure:
     return StandingFailure(Operation.SUGGESTED_GAS_FEES, NOW - MINUTE, NOW, failure)
 
 
-def owe(store: Store, *, dead: bool) -> None:
-    """Owe a mail since ten minutes ago that the server did not take."""
+def make_pending(store: Store, *, dead: bool) -> None:
+    """Make a mail pending since ten minutes ago that the server did not take."""
     with store.write() as connection:
         token = acquire(connection, "worker", "host-1/77/abc", MINUTE) or 0
         record_transition(connection, a_transition(at=NOW - 10 * MINUTE), None)
         expand(connection, pending_expansion(connection, 1)[0], [OPERATOR], NOW - 10 * MINUTE)
-        (notice,) = claim_for_all(connection, token, NOW - MINUTE, 1)
+        (notification,) = claim_for_all(connection, token, NOW - MINUTE, 1)
         if dead:
-            mark_dead(connection, notice, f"550 {HOSTILE}", NOW)
+            mark_dead(connection, notification, f"550 {HOSTILE}", NOW)
         else:
-            reschedule(connection, notice, "451 later", NOW + MINUTE)
+            reschedule(connection, notification, "451 later", NOW + MINUTE)
 
 
 def test_page_says_first_what_needs_a_look(desk: Desk) -> None:
@@ -139,7 +139,7 @@ def test_worker_is_named_by_its_process(desk: Desk, store: Store) -> None:
 
 
 def test_late_mail_says_what_the_server_said(desk: Desk, store: Store) -> None:
-    owe(store, dead=False)
+    make_pending(store, dead=False)
 
     words = words_of(visit("health", desk))
 
@@ -149,7 +149,7 @@ def test_late_mail_says_what_the_server_said(desk: Desk, store: Store) -> None:
 
 
 def test_mail_given_up_shows_the_answer_inertly(desk: Desk, store: Store) -> None:
-    owe(store, dead=True)
+    make_pending(store, dead=True)
 
     words = words_of(visit("health", desk))
 
@@ -216,7 +216,7 @@ def test_stale_network_needs_a_look() -> None:
     assert needs_of(health, NOW) == ["Devnet is stale"]
 
 
-def test_mail_that_was_just_owed_needs_no_look() -> None:
+def test_mail_that_was_just_pending_needs_no_look() -> None:
     mail = MailState(NotificationCounts(3, NOW - MINUTE, 0, None, 0))
 
     assert needs_of(Health([], A_HOLDER, mail, A_STORE), NOW) == []

@@ -23,7 +23,7 @@ from tests.builders import (
     seconds,
     suggested_gas_fees,
 )
-from tests.unit.store.pending_notifications import claim_due, owe, take_lease
+from tests.unit.store.pending_notifications import claim_due, make_pending, take_lease
 
 A_DAY: Final = timedelta(days=1)
 HOSTILE: Final = "back\\slash, \t tab, \n line, \0 nothing, \ud800 half, 😀, 'quote\""
@@ -31,7 +31,7 @@ HOSTILE: Final = "back\\slash, \t tab, \n line, \0 nothing, \ud800 half, 😀, '
 
 def live_in(store: Store) -> None:
     """Watch fees, track, take reports, conclude, owe and claim."""
-    owe(store, count=3)
+    make_pending(store, count=3)
     claim_due(store, take_lease(store), limit=1)
     with store.write() as connection:
         for number in range(3):

@@ -76,12 +76,12 @@ def reject(store: Store, number: int, at: datetime, *, is_told: bool = True) -> 
 
 
 def hand_over(connection: Connection, at: datetime, *, is_told: bool = True) -> None:
-    """Make notices of what is in the outbox, and mark them as sent if they are told."""
+    """Make notifications of what is in the outbox, and mark them as sent if they are told."""
     for entry in pending_expansion(connection, 100):
         expand(connection, entry, [OPERATOR], at)
-        notice_id = notification_id_of(entry.transition.transition_id, OPERATOR)
+        notification_id = notification_id_of(entry.transition.transition_id, OPERATOR)
         if is_told:
-            mark_sent(connection, notice_id, "250", at)
+            mark_sent(connection, notification_id, "250", at)
 
 
 def a_roll_up(level: RollupLevel, begins_at: int) -> dict[str, object]:

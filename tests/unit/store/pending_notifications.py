@@ -1,4 +1,4 @@
-"""Stores in which something is owed."""
+"""Stores in which something is pending."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ def reject(store: Store, count: int = 1) -> None:
             record_transition(connection, a_transition(number), rejection_id)
 
 
-def owe(store: Store, count: int = 1, recipients: Sequence[Recipient] = (OPS,)) -> None:
-    """Owe notices because of that many rejections."""
+def make_pending(store: Store, count: int = 1, recipients: Sequence[Recipient] = (OPS,)) -> None:
+    """Make notifications of that many rejections pending."""
     reject(store, count)
     with store.write() as connection:
         for entry in pending_expansion(connection, count):

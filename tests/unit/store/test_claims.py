@@ -21,42 +21,46 @@ from dashboard.store.engine.leases import release
 from dashboard.store.evidence.save_rejections import save_polled
 from tests.builders import A_MOMENT, A_NETWORK, a_record, a_transition, an_id, seconds
 from tests.unit.store.fake_machine import Machine
-from tests.unit.store.pending_notifications import DEV, OPS, claim_due, owe, take_lease
+from tests.unit.store.pending_notifications import DEV, OPS, claim_due, make_pending, take_lease
 
 
-def test_claimed_notice_tells_what_to_write_about(store: Store) -> None:
-    owe(store)
+def test_claimed_notification_tells_what_to_write_about(store: Store) -> None:
+    make_pending(store)
     token = take_lease(store)
 
-    (notice,) = claim_due(store, token)
+    (notification,) = claim_due(store, token)
 
-    assert notice.transition == a_transition()
-    assert notice.rejection is not None
-    assert notice.rejection.record == a_record()
-    assert (notice.recipient, notice.attempts, notice.claimed_by) == (OPS, 0, token)
+    assert notification.transition == a_transition()
+    assert notification.rejection is not None
+    assert notification.rejection.record == a_record()
+    assert (notification.recipient, notification.attempts, notification.claimed_by) == (
+        OPS,
+        0,
+        token,
+    )
 
 
 def test_claims_are_limited_and_never_overlap(store: Store) -> None:
-    owe(store, count=5)
+    make_pending(store, count=5)
     token = take_lease(store)
 
     claims = [claim_due(store, token, limit=2) for _ in range(4)]
 
     assert [len(each) for each in claims] == [2, 2, 1, 0]
-    assert len({notice.notice_id for each in claims for notice in each}) == 5
+    assert len({notification.notification_id for each in claims for notification in each}) == 5
 
 
-def test_notice_claimed_under_a_living_lease_is_not_given_to_another(store: Store) -> None:
-    owe(store)
+def test_notification_claimed_under_a_living_lease_is_not_given_to_another(store: Store) -> None:
+    make_pending(store)
     claim_due(store, take_lease(store, "worker"))
 
     assert claim_due(store, take_lease(store, "another")) == []
 
 
-def test_notice_claimed_under_a_void_lease_is_claimable_again(
+def test_notification_claimed_under_a_void_lease_is_claimable_again(
     store: Store, machine: Machine
 ) -> None:
-    owe(store)
+    make_pending(store)
     (lost,) = claim_due(store, take_lease(store, "worker"))
     machine.wait(seconds(60))
 
@@ -65,8 +69,8 @@ def test_notice_claimed_under_a_void_lease_is_claimable_again(
     assert found.message_id == lost.message_id
 
 
-def test_notice_claimed_under_a_released_lease_is_claimable_again(store: Store) -> None:
-    owe(store)
+def test_notification_claimed_under_a_released_lease_is_claimable_again(store: Store) -> None:
+    make_pending(store)
     token = take_lease(store)
     claim_due(store, token)
     with store.write() as connection:
@@ -76,7 +80,7 @@ def test_notice_claimed_under_a_released_lease_is_claimable_again(store: Store) 
 
 
 def test_nothing_is_claimed_without_a_living_lease(store: Store, machine: Machine) -> None:
-    owe(store)
+    make_pending(store)
     token = take_lease(store)
     machine.wait(seconds(60))
 
@@ -84,19 +88,23 @@ def test_nothing_is_claimed_without_a_living_lease(store: Store, machine: Machin
     assert claim_due(store, 999) == []
 
 
-def test_deferred_notice_can_be_claimed_again_at_once(store: Store) -> None:
-    owe(store)
+def test_deferred_notification_can_be_claimed_again_at_once(store: Store) -> None:
+    make_pending(store)
     token = take_lease(store)
-    (notice,) = claim_due(store, token)
+    (notification,) = claim_due(store, token)
     with store.write() as connection:
-        assert reschedule(connection, notice, "451 later", A_MOMENT + seconds(30))
+        assert reschedule(connection, notification, "451 later", A_MOMENT + seconds(30))
 
     (again,) = claim_due(store, token)
-    assert (again.attempts, again.outcome, again.notice_id) == (1, "451 later", notice.notice_id)
+    assert (again.attempts, again.outcome, again.notification_id) == (
+        1,
+        "451 later",
+        notification.notification_id,
+    )
 
 
-def test_notice_that_is_freed_was_not_tried(store: Store) -> None:
-    owe(store, recipients=[OPS, DEV])
+def test_notification_that_is_freed_was_not_tried(store: Store) -> None:
+    make_pending(store, recipients=[OPS, DEV])
     token = take_lease(store)
     claim_due(store, token)
     with store.write() as connection:
@@ -106,32 +114,34 @@ def test_notice_that_is_freed_was_not_tried(store: Store) -> None:
     assert (again.recipient, again.attempts, again.outcome) == (OPS, 0, "")
 
 
-def test_notices_that_rest_are_left_out(store: Store) -> None:
-    owe(store, count=3)
+def test_notifications_that_rest_are_left_out(store: Store) -> None:
+    make_pending(store, count=3)
     token = take_lease(store)
     resting, *others = claim_due(store, token)
     with store.write() as connection:
         release_claims(connection, token, OPS)
-        found = claim(connection, token, [ClaimRequest(OPS, 10, [resting.notice_id])], A_MOMENT)
+        found = claim(
+            connection, token, [ClaimRequest(OPS, 10, [resting.notification_id])], A_MOMENT
+        )
 
     assert found == others
 
 
-def test_notice_that_was_tried_less_is_claimed_first(store: Store) -> None:
-    owe(store, count=3)
+def test_notification_that_was_tried_less_is_claimed_first(store: Store) -> None:
+    make_pending(store, count=3)
     token = take_lease(store)
     tried, *others = claim_due(store, token)
     with store.write() as connection:
         reschedule(connection, tried, "451", A_MOMENT + seconds(30))
         release_claims(connection, token, OPS)
 
-    assert [each.notice_id for each in claim_due(store, token, limit=2)] == [
-        each.notice_id for each in others
+    assert [each.notification_id for each in claim_due(store, token, limit=2)] == [
+        each.notification_id for each in others
     ]
 
 
 def test_share_of_one_recipient_leaves_the_others_theirs(store: Store) -> None:
-    owe(store, count=5)
+    make_pending(store, count=5)
     owe_late(store, DEV)
 
     found = claim_due(store, take_lease(store), limit=2)
@@ -140,7 +150,7 @@ def test_share_of_one_recipient_leaves_the_others_theirs(store: Store) -> None:
 
 
 def test_later_event_of_an_incident_waits_until_the_earlier_is_marked(store: Store) -> None:
-    owe_changes(
+    make_changes_pending(
         store, [a_transition(), a_transition(transition_id=an_id(2), before=State.REJECTED)]
     )
     token = take_lease(store)
@@ -149,20 +159,20 @@ def test_later_event_of_an_incident_waits_until_the_earlier_is_marked(store: Sto
         reschedule(connection, opening, "451", A_MOMENT + seconds(30))
     (again,) = claim_due(store, token)
     with store.write() as connection:
-        mark_sent(connection, again.notice_id, "250", A_MOMENT)
+        mark_sent(connection, again.notification_id, "250", A_MOMENT)
 
     (changed,) = claim_due(store, token)
 
-    assert opening.notice_id == again.notice_id
+    assert opening.notification_id == again.notification_id
     assert changed.in_reply_to == opening.message_id
 
 
 def owe_late(store: Store, recipient: Recipient) -> None:
-    """Owe one recipient the news of a transaction of its own."""
-    owe_changes(store, [a_transition(9)], recipient)
+    """Make one notification pending, of a transaction of its own."""
+    make_changes_pending(store, [a_transition(9)], recipient)
 
 
-def owe_changes(
+def make_changes_pending(
     store: Store, transitions: Sequence[Transition], recipient: Recipient = OPS
 ) -> None:
     with store.write() as connection:

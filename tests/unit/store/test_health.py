@@ -31,7 +31,7 @@ def test_change_that_nobody_was_told_of_is_counted(store: Store) -> None:
 
     with store.read() as connection:
         state = mail_state(connection)
-    assert (state.untold, state.standing.owed) == (1, 0)
+    assert (state.untold, state.standing.pending) == (1, 0)
 
 
 def test_last_attempt_is_told_with_the_word_of_the_server(store: Store) -> None:
@@ -39,15 +39,15 @@ def test_last_attempt_is_told_with_the_word_of_the_server(store: Store) -> None:
         token = acquire(connection, "worker", "a", seconds(60)) or 0
         record_transition(connection, a_transition(), None)
         expand(connection, pending_expansion(connection, 1)[0], [OPERATOR], A_MOMENT)
-        (notice,) = claim_for_all(connection, token, A_MOMENT, 1)
-        reschedule(connection, notice, "451 come back later", A_MOMENT + seconds(60))
+        (notification,) = claim_for_all(connection, token, A_MOMENT, 1)
+        reschedule(connection, notification, "451 come back later", A_MOMENT + seconds(60))
 
     with store.read() as connection:
         state = mail_state(connection)
     assert state.last_try is not None
     assert state.last_try.result is DeliveryResult.DEFERRED
     assert state.last_try.outcome == "451 come back later"
-    assert (state.untold, state.standing.owed) == (0, 1)
+    assert (state.untold, state.standing.pending) == (0, 1)
 
 
 def test_store_tells_its_size_schema_and_contents(store: Store) -> None:

@@ -27,7 +27,7 @@ LATER = A_MOMENT + seconds(60)
 
 
 def go_through(store: Store, *states: State) -> list[Notification]:
-    """Lead the network's condition through these states; return what OPS and DEV are owed."""
+    """Lead the network's condition through these states; return what OPS and DEV get."""
     befores = [None, *states]
     with store.write() as connection:
         for number, (before, after) in enumerate(zip(befores, states, strict=False), start=1):
@@ -58,18 +58,18 @@ def test_grounds_of_a_transition_are_kept_exactly(store: Store, grounds: Grounds
 
 
 def test_opening_and_end_belong_to_one_incident(store: Store) -> None:
-    notices = go_through(store, State.CALM, State.BUSY, State.CALM)
+    notifications = go_through(store, State.CALM, State.BUSY, State.CALM)
 
-    of_incident = [each for each in notices if each.transition.is_news]
+    of_incident = [each for each in notifications if each.transition.is_news]
     incident = Incident(an_id(2), A_MOMENT + seconds(120))
     assert [each.incident for each in of_incident] == [incident] * 4
 
 
 def test_end_answers_the_letter_in_which_the_same_recipient_heard_of_it(store: Store) -> None:
-    notices = go_through(store, State.BUSY, State.CALM)
+    notifications = go_through(store, State.BUSY, State.CALM)
 
     for recipient in (OPS, DEV):
-        opening, end = (each for each in notices if each.recipient == recipient)
+        opening, end = (each for each in notifications if each.recipient == recipient)
         assert opening.in_reply_to == ""
         assert end.in_reply_to == opening.message_id
 

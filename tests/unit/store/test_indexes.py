@@ -99,7 +99,7 @@ from tests.builders import (
     an_id,
     seconds,
 )
-from tests.unit.store.pending_notifications import OPS, owe, take_lease
+from tests.unit.store.pending_notifications import OPS, make_pending, take_lease
 
 MINUTES = ChartRange(A_MOMENT - seconds(600), A_MOMENT, seconds(1))
 YEARS = ChartRange(A_MOMENT - 3650 * seconds(86_400), A_MOMENT, seconds(86_400))
@@ -111,7 +111,7 @@ FEW_ROWS = (
     "arrivals",
     "causes",
     "open_incidents",
-    "search_notices of a hash",
+    "search_notifications of a hash",
     "visible",
     "versions",
     "evidence",
@@ -182,7 +182,7 @@ READS: dict[str, Read] = {
     "inclusion_questions": lambda it: inclusion_questions(it, A_NETWORK, [a_hash()]),
     "unparsed_reasons": lambda it: unparsed_reasons(it, 5),
     "unexpanded": lambda it: pending_expansion(it, 5),
-    "recent_notices": lambda it: recent_notifications(it, 5),
+    "recent_notifications": lambda it: recent_notifications(it, 5),
     "deliveries_of": lambda it: deliveries_of(it, an_id()),
     "search": lambda it: search(it, RejectionFilter(since=A_MOMENT), 5),
     "search of a module": lambda it: search(it, RejectionFilter(module="HUB", since=A_MOMENT), 5),
@@ -226,15 +226,17 @@ READS: dict[str, Read] = {
     "search_tracked by words": lambda it: search_tracked(it, TrackedFilter(text="team"), 5),
     "how_many_tracked by words": lambda it: count_tracked(it, TrackedFilter(text="team")),
     "how_many_tracked": lambda it: count_tracked(it, TrackedFilter(A_NETWORK)),
-    "search_notices": lambda it: search_notifications(it, NotificationFilter(since=A_MOMENT), 5),
-    "search_notices of a hash": lambda it: search_notifications(
+    "search_notifications": lambda it: search_notifications(
+        it, NotificationFilter(since=A_MOMENT), 5
+    ),
+    "search_notifications of a hash": lambda it: search_notifications(
         it, NotificationFilter(tx_hashes=HashRange.of(a_hash())), 5
     ),
-    "how_many_notices": lambda it: count_notifications(
+    "count_notifications": lambda it: count_notifications(
         it, NotificationFilter(tx_hashes=HashRange.of(a_hash()))
     ),
     "open_incidents": open_incidents,
-    "post_standing": lambda it: notification_counts(it, A_MOMENT),
+    "notification_counts": lambda it: notification_counts(it, A_MOMENT),
     "find_key": lambda it: find_key(it, "wallet"),
     "keys_version": keys_version,
     "holder": lambda it: holder(it, "worker"),
@@ -298,14 +300,14 @@ def test_read_of_the_newest_sorts_no_table(busy_store: Store, name: str) -> None
     assert [step for step in steps if SORT.search(step)] == []
 
 
-def test_claim_goes_by_the_index_of_what_is_owed(store: Store) -> None:
-    owe(store)
+def test_claim_goes_by_the_index_of_what_is_pending(store: Store) -> None:
+    make_pending(store)
     token = take_lease(store)
     with store.write() as connection:
         steps = plan_of(connection, lambda it: claim(it, token, [ClaimRequest(OPS, 5)], A_MOMENT))
 
     assert scans(steps) == []
-    assert any("ix_notices_owed" in step for step in steps)
+    assert any("ix_notifications_pending" in step for step in steps)
 
 
 def test_tracking_and_its_answers_go_by_index(busy_store: Store) -> None:

@@ -26,7 +26,7 @@ from tests.builders import (
     seconds,
 )
 from tests.delivery_checks import claim_for_all
-from tests.unit.store.pending_notifications import DEV, OPS, owe, reject
+from tests.unit.store.pending_notifications import DEV, OPS, make_pending, reject
 from tests.unit.store.races import CONTENDERS, Race, race_of_processes, race_of_threads
 
 ROUNDS = 15
@@ -79,15 +79,15 @@ def expand_all(store: Store, _number: int) -> int:
     """Expand the outbox, reading it in one transaction and writing in the next."""
     with store.read() as connection:
         entries = pending_expansion(connection, ROUNDS)
-    owed = 0
+    pending = 0
     for entry in entries:
         with store.write() as connection:
-            owed += expand(connection, entry, [OPS, DEV], A_MOMENT)
-    return owed
+            pending += expand(connection, entry, [OPS, DEV], A_MOMENT)
+    return pending
 
 
 def deliver_all(store: Store, number: int) -> list[UUID]:
-    """Claim notices two at a time under an own lease, and mark them sent, until none is due."""
+    """Claim notifications two at a time under a lease of its own, and mark them sent."""
     sent: list[UUID] = []
     with store.write() as connection:
         token = acquire(connection, f"lane {number}", "us", seconds(600))
@@ -98,9 +98,9 @@ def deliver_all(store: Store, number: int) -> list[UUID]:
         if not claimed:
             return sent
         with store.write() as connection:
-            for notice in claimed:
-                mark_sent(connection, notice.notice_id, "250", A_MOMENT)
-        sent += [notice.notice_id for notice in claimed]
+            for notification in claimed:
+                mark_sent(connection, notification.notification_id, "250", A_MOMENT)
+        sent += [notification.notification_id for notification in claimed]
 
 
 def take_all(store: Store, number: int) -> list[int | None]:
@@ -149,7 +149,7 @@ def test_racing_wishes_for_one_hash_are_new_once(url: str, race: Race) -> None:
 
 
 @races
-def test_racing_expansions_owe_each_notice_once(url: str, race: Race) -> None:
+def test_racing_expansions_owe_each_notification_once(url: str, race: Race) -> None:
     with open_store(url) as store:
         reject(store, ROUNDS)
 
@@ -157,11 +157,11 @@ def test_racing_expansions_owe_each_notice_once(url: str, race: Race) -> None:
 
 
 @races
-def test_racing_claims_never_get_the_same_notice(url: str, race: Race) -> None:
+def test_racing_claims_never_get_the_same_notification(url: str, race: Race) -> None:
     with open_store(url) as store:
-        owe(store, ROUNDS)
+        make_pending(store, ROUNDS)
 
-    sent = [notice_id for each in race(url, deliver_all) for notice_id in each]
+    sent = [notification_id for each in race(url, deliver_all) for notification_id in each]
 
     assert len(sent) == len(set(sent)) == ROUNDS
     with open_store(url) as store, store.read() as connection:

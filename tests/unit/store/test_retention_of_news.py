@@ -25,7 +25,7 @@ from dashboard.store.evidence.save_rejections import save_polled
 from dashboard.store.monitoring.coverage import gaps, keep_coverage
 from dashboard.store.monitoring.credits import note_spent, spent_since
 from dashboard.store.rejections.read import versions
-from dashboard.store.schema import notices
+from dashboard.store.schema import notifications
 from dashboard.store.tracking.follow_ups import record_inclusion_answers
 from dashboard.store.tracking.saved_lookups import save_lookup, saved_lookup
 from dashboard.store.tracking.transactions import TrackRequest, track
@@ -50,26 +50,26 @@ from tests.unit.store.old_rows import (
 HOUR = timedelta(hours=1)
 
 
-def test_notices_go_with_their_change_and_their_deliveries(store: Store) -> None:
+def test_notifications_go_with_their_change_and_their_deliveries(store: Store) -> None:
     reject(store, 1, A_MOMENT - DAY)
     reject(store, 2, A_MOMENT)
 
-    assert forget(store, notices=A_MOMENT) == {"notices": 1}
+    assert forget(store, notifications=A_MOMENT) == {"notifications": 1}
 
-    tables = ("notices", "deliveries", "outbox", "transitions", "rejections", "conditions")
+    tables = ("notifications", "deliveries", "outbox", "transitions", "rejections", "conditions")
     assert [rows_of(store, table) for table in tables] == [1, 1, 1, 1, 2, 2]
 
 
-def test_version_whose_notice_was_forgotten_is_not_told_again(store: Store) -> None:
+def test_version_whose_notification_was_forgotten_is_not_told_again(store: Store) -> None:
     rejection_id = reject(store, 1, A_MOMENT - DAY)
-    forget(store, notices=A_MOMENT)
+    forget(store, notifications=A_MOMENT)
 
     with store.write() as connection:
         again = a_transition(transition_id=an_id(9), before=State.REJECTED)
         assert not record_transition(connection, again, rejection_id)
 
 
-def test_notice_that_somebody_needs_stays(store: Store) -> None:
+def test_notification_that_somebody_needs_stays(store: Store) -> None:
     old = A_MOMENT - DAY
     reject(store, 1, old, is_told=False)
     reject(store, 2, old)
@@ -81,12 +81,12 @@ def test_notice_that_somebody_needs_stays(store: Store) -> None:
         save_polled(connection, A_NETWORK, a_record(tx_hash=a_hash(3)), A_MOMENT)
         hand_over(connection, old)
 
-    assert forget(store, 1, notices=A_MOMENT) == {}
-    assert rows_of(store, "notices") == 3
+    assert forget(store, 1, notifications=A_MOMENT) == {}
+    assert rows_of(store, "notifications") == 3
 
 
 @pytest.mark.parametrize(("is_over", "kept"), [(False, 1), (True, 0)])
-def test_notices_of_a_network_go_when_the_incident_is_over(
+def test_notifications_of_a_network_go_when_the_incident_is_over(
     store: Store, *, is_over: bool, kept: int
 ) -> None:
     subject = Subject(SubjectKind.BUSYNESS, A_NETWORK)
@@ -99,7 +99,7 @@ def test_notices_of_a_network_go_when_the_incident_is_over(
             )
         hand_over(connection, old)
 
-    forget(store, notices=A_MOMENT)
+    forget(store, notifications=A_MOMENT)
 
     assert rows_of(store, "transitions") == kept
 
@@ -238,11 +238,11 @@ def a_gap(hours: int, ends_at: datetime | None) -> Gap:
     return Gap(A_NETWORK, Watched.FEES, begins_at, ends_at, GapCause.NOT_WATCHED)
 
 
-def test_notice_that_waits_after_a_restore_stays_with_its_rejection(store: Store) -> None:
+def test_notification_that_waits_after_a_restore_stays_with_its_rejection(store: Store) -> None:
     reject(store, 1, A_MOMENT - DAY, is_told=False)
     with store.write() as connection:
-        connection.execute(update(notices).values(state=NotificationState.HELD))
+        connection.execute(update(notifications).values(state=NotificationState.HELD))
 
-    assert forget(store, notices=A_MOMENT, rejections=A_MOMENT) == {}
+    assert forget(store, notifications=A_MOMENT, rejections=A_MOMENT) == {}
 
-    assert (rows_of(store, "notices"), on_record(store, 1)) == (1, [1])
+    assert (rows_of(store, "notifications"), on_record(store, 1)) == (1, [1])

@@ -134,8 +134,8 @@ def test_rejections_of_the_third_schema_become_incidents(tmp_path: Path) -> None
         assert record_transition(connection, again, 1)
         [entry] = pending_expansion(connection, 10)
         expand(connection, entry, [Recipient("mail", "ops@example.org")], A_MOMENT)
-        [notice] = recent_notifications(connection, 10)
-    assert notice.incident == Incident(an_id(7), A_MOMENT)
+        [notification] = recent_notifications(connection, 10)
+    assert notification.incident == Incident(an_id(7), A_MOMENT)
 
 
 def test_condition_rejected_twice_belongs_to_its_first_rejection(tmp_path: Path) -> None:

@@ -50,7 +50,7 @@ WHERE w.tx_hash = checks.tx_hash AND w.network_id = checks.network_id)
 _NULLS: Final = """
 SELECT transition_id FROM transitions AS t
 WHERE t.kind = 'transaction' AND t.before IS NULL AND t.after = 'unreported'
-AND NOT EXISTS (SELECT 1 FROM notices AS n WHERE n.transition_id = t.transition_id)
+AND NOT EXISTS (SELECT 1 FROM notifications AS n WHERE n.transition_id = t.transition_id)
 """
 
 

@@ -1,4 +1,4 @@
-"""What is owed is claimed by recipient, and in each incident in the order of its events."""
+"""What is pending is claimed by recipient, and in each incident in the order of its events."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ down_revision = "0021"
 
 
 def upgrade() -> None:
-    """Index what is owed by recipient, and transitions by incident."""
-    is_owed = sa.text("state = 'owed'")
-    op.drop_index("ix_notices_owed", "notices")
+    """Index what is pending by recipient, and transitions by incident."""
+    is_pending = sa.text("state = 'pending'")
+    op.drop_index("ix_notifications_pending", "notifications")
     op.create_index(
-        "ix_notices_owed",
-        "notices",
+        "ix_notifications_pending",
+        "notifications",
         ["channel", "address", "attempts", "created_at"],
-        sqlite_where=is_owed,
-        postgresql_where=is_owed,
+        sqlite_where=is_pending,
+        postgresql_where=is_pending,
     )
     op.create_index("ix_transitions_incident_id", "transitions", ["incident_id"])

@@ -27,7 +27,8 @@ def upgrade() -> None:
     create_signed_transactions()
     create_conditions()
     create_outbox()
-    create_notices()
+    create_notifications()
+    create_deliveries()
 
 
 def needed(**kinds: sa.types.TypeEngine[Any]) -> list[sa.Column[Any]]:
@@ -240,11 +241,11 @@ def create_outbox() -> None:
     )
 
 
-def create_notices() -> None:
+def create_notifications() -> None:
     op.create_table(
-        "notices",
+        "notifications",
         *needed(
-            notice_id=uuid,
+            notification_id=uuid,
             transition_id=uuid,
             channel=sa.String(40),
             address=text,
@@ -256,25 +257,32 @@ def create_notices() -> None:
         ),
         *optional(next_attempt_at=big, claimed_by=big, claimed_at=big, sent_at=big),
         sa.ForeignKeyConstraint(["transition_id"], ["transitions.transition_id"]),
-        sa.PrimaryKeyConstraint("notice_id"),
+        sa.PrimaryKeyConstraint("notification_id"),
         sa.UniqueConstraint("message_id"),
         sa.UniqueConstraint("transition_id", "channel", "address"),
     )
-    op.create_index("ix_notices_created_at", "notices", ["created_at"])
+    op.create_index("ix_notifications_created_at", "notifications", ["created_at"])
     op.create_index(
-        "ix_notices_owed",
-        "notices",
+        "ix_notifications_pending",
+        "notifications",
         ["next_attempt_at"],
-        sqlite_where=sa.text("state = 'owed'"),
-        postgresql_where=sa.text("state = 'owed'"),
+        sqlite_where=sa.text("state = 'pending'"),
+        postgresql_where=sa.text("state = 'pending'"),
     )
+
+
+def create_deliveries() -> None:
     op.create_table(
         "deliveries",
         *needed(
-            delivery_id=row_id, notice_id=uuid, attempted_at=big, result=sa.String(10), outcome=text
+            delivery_id=row_id,
+            notification_id=uuid,
+            attempted_at=big,
+            result=sa.String(10),
+            outcome=text,
         ),
-        sa.ForeignKeyConstraint(["notice_id"], ["notices.notice_id"]),
+        sa.ForeignKeyConstraint(["notification_id"], ["notifications.notification_id"]),
         sa.PrimaryKeyConstraint("delivery_id"),
         sqlite_autoincrement=True,
     )
-    op.create_index("ix_deliveries_notice_id", "deliveries", ["notice_id"])
+    op.create_index("ix_deliveries_notification_id", "deliveries", ["notification_id"])

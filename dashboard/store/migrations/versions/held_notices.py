@@ -1,4 +1,4 @@
-"""Notices may be held after a restore; they are counted without reading all others."""
+"""Notifications may be held after a restore; they are counted without reading all others."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ def upgrade() -> None:
     """Index what is held."""
     is_held = sa.text("state = 'held'")
     op.create_index(
-        "ix_notices_held",
-        "notices",
+        "ix_notifications_held",
+        "notifications",
         ["created_at"],
         sqlite_where=is_held,
         postgresql_where=is_held,

@@ -9,14 +9,16 @@ down_revision = "0015"
 
 
 def upgrade() -> None:
-    """Add indexes for lists of rejections and counts of notices, and fill what spares a scan."""
+    """Add indexes for lists of rejections, counts of notifications, and what spares a scan."""
     for name in ("module", "sender"):
         op.create_index(
             f"ix_rejections_{name}_first_seen_at", "rejections", [name, "first_seen_at"]
         )
-    op.drop_index("ix_notices_created_at", "notices")
+    op.drop_index("ix_notifications_created_at", "notifications")
     op.create_index(
-        "ix_notices_created_at_state_sent_at", "notices", ["created_at", "state", "sent_at"]
+        "ix_notifications_created_at_state_sent_at",
+        "notifications",
+        ["created_at", "state", "sent_at"],
     )
     op.execute(
         "INSERT INTO last_answers (network_id, operation, answered_at) "

@@ -1,4 +1,4 @@
-"""Reports of watched transactions: news is owed at once, once, and only where somebody watches."""
+"""Reports of watched transactions: a notification is pending at once, where somebody watches."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ async def report(services: ServeServices, transaction: Signed, **changes: object
     await Reports(services).save([a_report_of(transaction, **changes)], NODE)
 
 
-def owed(services: ServeServices) -> list[tuple[State | None, State]]:
+def pending(services: ServeServices) -> list[tuple[State | None, State]]:
     """Return what the outbox owes: states before and after."""
     with services.store.read() as connection:
         entries = outbox.pending_expansion(connection, 100)
@@ -67,7 +67,7 @@ async def test_report_of_a_watched_transaction_owes_news_with_its_save(
     subject = Subject.transaction(NETWORK, TxHash.fromhex(transaction.tx_hash[2:]))
     with services.store.read() as connection:
         assert current_state(connection, subject) is State.REJECTED
-    assert owed(services) == [(None, State.REJECTED)]
+    assert pending(services) == [(None, State.REJECTED)]
 
 
 async def test_report_that_is_handed_in_twice_owes_news_once(services: ServeServices) -> None:
@@ -77,7 +77,7 @@ async def test_report_that_is_handed_in_twice_owes_news_once(services: ServeServ
     for _ in range(2):
         await report(services, transaction)
 
-    assert owed(services) == [(None, State.REJECTED)]
+    assert pending(services) == [(None, State.REJECTED)]
 
 
 async def test_newer_version_of_a_rejection_is_news_again(services: ServeServices) -> None:
@@ -87,7 +87,7 @@ async def test_newer_version_of_a_rejection_is_news_again(services: ServeService
     await report(services, transaction)
     await report(services, transaction, reasonMessage="TX_MODULE_LINE_COUNT_OVERFLOW(MMU)")
 
-    assert owed(services) == [(None, State.REJECTED), (State.REJECTED, State.REJECTED)]
+    assert pending(services) == [(None, State.REJECTED), (State.REJECTED, State.REJECTED)]
 
 
 async def test_version_that_a_reader_is_not_shown_is_no_news(services: ServeServices) -> None:
@@ -98,7 +98,7 @@ async def test_version_that_a_reader_is_not_shown_is_no_news(services: ServeServ
     older = (utc_now() - timedelta(hours=1)).isoformat()
     await report(services, transaction, timestamp=older, reasonMessage="an earlier reason")
 
-    assert owed(services) == [(None, State.REJECTED)]
+    assert pending(services) == [(None, State.REJECTED)]
 
 
 async def test_report_that_claims_to_be_older_than_seven_days_is_no_news(
@@ -109,7 +109,7 @@ async def test_report_that_claims_to_be_older_than_seven_days_is_no_news(
 
     await report(services, transaction, timestamp=(utc_now() - timedelta(days=8)).isoformat())
 
-    assert owed(services) == []
+    assert pending(services) == []
 
 
 async def test_report_of_what_is_watched_elsewhere_is_no_news(services: ServeServices) -> None:
@@ -119,7 +119,7 @@ async def test_report_of_what_is_watched_elsewhere_is_no_news(services: ServeSer
 
     await report(services, transaction)
 
-    assert owed(services) == []
+    assert pending(services) == []
 
 
 def watch_sender_of(services: ServeServices, transaction: Signed, label: str = "") -> None:
@@ -139,7 +139,7 @@ async def test_report_of_a_watched_sender_is_tracked_and_owes_news_with_its_save
     with services.store.read() as connection:
         (found,) = newest_tracked(connection, 5)
     assert (str(found.tx_hash), found.label) == (transaction.tx_hash, "payout bot")
-    assert owed(services) == [(None, State.REJECTED)]
+    assert pending(services) == [(None, State.REJECTED)]
 
 
 async def test_report_of_a_watched_sender_keeps_what_people_wrote_of_the_hash(
@@ -154,7 +154,7 @@ async def test_report_of_a_watched_sender_keeps_what_people_wrote_of_the_hash(
 
     with services.store.read() as connection:
         assert [each.label for each in newest_tracked(connection, 5)] == ["mine"]
-    assert owed(services) == [(None, State.REJECTED), (State.REJECTED, State.REJECTED)]
+    assert pending(services) == [(None, State.REJECTED), (State.REJECTED, State.REJECTED)]
 
 
 async def test_reports_of_others_are_not_tracked(services: ServeServices) -> None:
@@ -165,4 +165,4 @@ async def test_reports_of_others_are_not_tracked(services: ServeServices) -> Non
 
     with services.store.read() as connection:
         assert newest_tracked(connection, 5) == []
-    assert owed(services) == []
+    assert pending(services) == []

@@ -1,4 +1,4 @@
-"""Where alerting stands, told from conditions and notices."""
+"""Where alerting stands, told from conditions and notifications."""
 
 from __future__ import annotations
 
@@ -20,7 +20,14 @@ from dashboard.store.alerts.notification_search import (
 from dashboard.store.alerts.outbox import mark_dead, mark_sent
 from dashboard.store.engine.engine import Store
 from tests.builders import A_MOMENT, A_NETWORK, a_hash, a_transition, seconds
-from tests.unit.store.pending_notifications import DEV, OPS, claim_due, owe, reject, take_lease
+from tests.unit.store.pending_notifications import (
+    DEV,
+    OPS,
+    claim_due,
+    make_pending,
+    reject,
+    take_lease,
+)
 
 BUSYNESS = Subject(SubjectKind.BUSYNESS, A_NETWORK)
 GAS_API = Subject(SubjectKind.GAS_API, A_NETWORK)
@@ -49,8 +56,8 @@ def test_post_with_nothing_to_do_stands_at_nothing(store: Store) -> None:
         assert notification_counts(connection, A_MOMENT) == NotificationCounts(0, None, 0, None, 0)
 
 
-def test_post_stands_at_what_is_owed_sent_and_given_up(store: Store) -> None:
-    owe(store, 3)
+def test_post_stands_at_what_is_pending_sent_and_given_up(store: Store) -> None:
+    make_pending(store, 3)
     settle(store)
 
     with store.read() as connection:
@@ -62,17 +69,17 @@ def test_post_stands_at_what_is_owed_sent_and_given_up(store: Store) -> None:
 
 
 def settle(store: Store) -> None:
-    """Send the notice of the first hash and give that of the second up."""
+    """Send the notification of the first hash and give that of the second up."""
     token = take_lease(store)
     claimed = {each.transition.subject.tx_hash: each for each in claim_due(store, token)}
     with store.write() as connection:
-        mark_sent(connection, claimed[a_hash(1)].notice_id, "250 ok", A_MOMENT + seconds(2))
+        mark_sent(connection, claimed[a_hash(1)].notification_id, "250 ok", A_MOMENT + seconds(2))
         assert mark_dead(connection, claimed[a_hash(2)], "550 no such user", A_MOMENT)
 
 
 @pytest.mark.parametrize(("address", "count"), [("OPS@", 2), ("example.org", 4), ("%", 0)])
-def test_notices_are_found_by_address(store: Store, address: str, count: int) -> None:
-    owe(store, 2, (OPS, DEV))
+def test_notifications_are_found_by_address(store: Store, address: str, count: int) -> None:
+    make_pending(store, 2, (OPS, DEV))
     wanted = NotificationFilter(search=address)
 
     with store.read() as connection:

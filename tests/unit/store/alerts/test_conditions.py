@@ -1,4 +1,4 @@
-"""A condition changes once, and the news of it is owed in the same breath."""
+"""A condition changes once, and a notification of it is pending in the same transaction."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def test_subject_that_nothing_was_concluded_of_has_no_condition(store: Store) ->
         assert current_state(connection, SUBJECT) is None
 
 
-def test_change_is_kept_with_its_cause_and_owed_in_the_outbox(store: Store) -> None:
+def test_change_is_kept_with_its_cause_and_pending_in_the_outbox(store: Store) -> None:
     with store.write() as connection:
         rejection_id = save_polled(connection, A_NETWORK, a_record(), A_MOMENT)
         assert record_transition(connection, a_transition(), rejection_id)
@@ -30,7 +30,7 @@ def test_change_is_kept_with_its_cause_and_owed_in_the_outbox(store: Store) -> N
     assert entry.rejection.record == a_record()
 
 
-def test_change_that_no_record_caused_is_owed_too(store: Store) -> None:
+def test_change_that_no_record_caused_is_pending_too(store: Store) -> None:
     with store.write() as connection:
         assert record_transition(connection, a_transition(after=State.UNREPORTED), None)
         (entry,) = pending_expansion(connection, 10)

@@ -37,11 +37,18 @@ from tests.builders import (
     seconds,
 )
 from tests.delivery_checks import claim_for_all
-from tests.unit.store.pending_notifications import DEV, OPS, claim_due, owe, reject, take_lease
+from tests.unit.store.pending_notifications import (
+    DEV,
+    OPS,
+    claim_due,
+    make_pending,
+    reject,
+    take_lease,
+)
 from tests.unit.store.restores import AN_HOUR_LATER, restored
 
 
-def test_notice_that_the_backup_owes_is_held(url: str, backup: Path) -> None:
+def test_notification_that_the_backup_owes_is_held(url: str, backup: Path) -> None:
     done = restored(url, backup)
 
     with open_store(url) as store:
@@ -108,7 +115,9 @@ def test_condition_of_a_network_is_told_again_when_all_has_settled(
             assert recent_notifications(connection, 1)[0].state is state
 
 
-def test_released_notice_is_owed_and_nothing_is_in_doubt_any_more(url: str, backup: Path) -> None:
+def test_released_notification_is_pending_and_nothing_is_in_doubt_any_more(
+    url: str, backup: Path
+) -> None:
     restored(url, backup)
 
     with open_store(url) as store:
@@ -121,15 +130,15 @@ def test_released_notice_is_owed_and_nothing_is_in_doubt_any_more(url: str, back
         assert len(claim_due(store, take_lease(store), AN_HOUR_LATER)) == 4
 
 
-def test_notice_that_is_let_go_stays_on_record(url: str, backup: Path) -> None:
+def test_notification_that_is_let_go_stays_on_record(url: str, backup: Path) -> None:
     restored(url, backup)
 
     with open_store(url) as store, store.write() as connection:
         assert discard_held(connection) == 3
         assert count_held(connection) == 0
-        notices = recent_notifications(connection, 10)
-    assert {each.state for each in notices} == {NotificationState.DEAD}
-    assert {each.outcome for each in notices} == {"not sent: let go after a restore"}
+        notifications = recent_notifications(connection, 10)
+    assert {each.state for each in notifications} == {NotificationState.DEAD}
+    assert {each.outcome for each in notifications} == {"not sent: let go after a restore"}
 
 
 def _expand(store: Store) -> None:
@@ -138,13 +147,13 @@ def _expand(store: Store) -> None:
             expand(connection, entry, [OPS], AN_HOUR_LATER)
 
 
-def test_what_was_given_up_is_owed_again_and_tried_as_often_as_new(store: Store) -> None:
-    owe(store, 2, [OPS, DEV])
+def test_what_was_given_up_is_pending_again_and_tried_as_often_as_new(store: Store) -> None:
+    make_pending(store, 2, [OPS, DEV])
     token = take_lease(store)
     with store.write() as connection:
-        for notice in claim_for_all(connection, token, A_MOMENT, 10):
-            mark_dead(connection, notice, "550 by mistake", A_MOMENT)
-        one = recent_notifications(connection, 1)[0].notice_id
+        for notification in claim_for_all(connection, token, A_MOMENT, 10):
+            mark_dead(connection, notification, "550 by mistake", A_MOMENT)
+        one = recent_notifications(connection, 1)[0].notification_id
 
         assert count_dead_by_address(connection, A_MOMENT) == {DEV.address: 2, OPS.address: 2}
         assert resend(connection, one, A_MOMENT) == 1
@@ -159,10 +168,10 @@ def test_what_was_given_up_is_owed_again_and_tried_as_often_as_new(store: Store)
 
 
 def test_what_was_sent_is_not_sent_again(store: Store) -> None:
-    owe(store)
-    (notice,) = claim_due(store, take_lease(store))
+    make_pending(store)
+    (notification,) = claim_due(store, take_lease(store))
     with store.write() as connection:
-        mark_sent(connection, notice.notice_id, "250", A_MOMENT)
+        mark_sent(connection, notification.notification_id, "250", A_MOMENT)
 
-        assert resend(connection, notice.notice_id, A_MOMENT) == 0
+        assert resend(connection, notification.notification_id, A_MOMENT) == 0
         assert resend(connection, OPS.address, A_MOMENT) == 0

@@ -1,4 +1,4 @@
-"""Notices are found by what people know of them, the latest first."""
+"""Notifications are found by what people know of them, the latest first."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from dashboard.store.alerts.outbox import mark_sent, recent_notifications
 from dashboard.store.engine.engine import Store
 from dashboard.store.tracking.transactions import TrackRequest, track
 from tests.builders import A_MOMENT, A_NETWORK, ANOTHER_NETWORK, a_hash, an_address, seconds
-from tests.unit.store.pending_notifications import owe
+from tests.unit.store.pending_notifications import make_pending
 
 
 @pytest.fixture
 def store(store: Store) -> Store:
-    """Owe three notices: that of `a_hash(1)` is of a labelled hash, that of `a_hash(2)` sent."""
-    owe(store, count=3)
+    """Make three pending: that of `a_hash(1)` is of a labelled hash, that of `a_hash(2)` sent."""
+    make_pending(store, count=3)
     with store.write() as connection:
-        for notice in recent_notifications(connection, 10):
-            if notice.transition.subject.tx_hash == a_hash(2):
-                mark_sent(connection, notice.notice_id, "250 ok", A_MOMENT + seconds(1))
+        for notification in recent_notifications(connection, 10):
+            if notification.transition.subject.tx_hash == a_hash(2):
+                mark_sent(connection, notification.notification_id, "250 ok", A_MOMENT + seconds(1))
         track(connection, TrackRequest(a_hash(1), (A_NETWORK,), None, "Case 1742"), A_MOMENT)
     return store
 
@@ -54,7 +54,7 @@ def store(store: Store) -> Store:
         (NotificationFilter(until=A_MOMENT - seconds(1)), set()),
     ],
 )
-def test_search_finds_the_notices_that_fit(
+def test_search_finds_the_notifications_that_fit(
     store: Store, wanted: NotificationFilter, found: set[int]
 ) -> None:
     with store.read() as connection:
@@ -65,6 +65,6 @@ def test_search_finds_the_notices_that_fit(
     assert hashes == {a_hash(number) for number in found}
 
 
-def test_search_returns_no_more_notices_than_asked_for(store: Store) -> None:
+def test_search_returns_no_more_notifications_than_asked_for(store: Store) -> None:
     with store.read() as connection:
         assert len(search_notifications(connection, NotificationFilter(), limit=2)) == 2

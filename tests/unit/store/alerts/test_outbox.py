@@ -1,4 +1,4 @@
-"""What is owed is owed once to each recipient, until it is sent or given up."""
+"""A notification is pending once for each recipient, until it is sent or dead."""
 
 from __future__ import annotations
 
@@ -18,7 +18,14 @@ from dashboard.store.alerts.outbox import (
 from dashboard.store.engine.engine import Store
 from tests.builders import A_MOMENT, a_transition, seconds
 from tests.unit.store.fake_machine import Machine
-from tests.unit.store.pending_notifications import DEV, OPS, claim_due, owe, reject, take_lease
+from tests.unit.store.pending_notifications import (
+    DEV,
+    OPS,
+    claim_due,
+    make_pending,
+    reject,
+    take_lease,
+)
 
 
 def test_outbox_is_read_oldest_first_and_in_parts(store: Store) -> None:
@@ -30,17 +37,17 @@ def test_outbox_is_read_oldest_first_and_in_parts(store: Store) -> None:
     assert [entry.transition for entry in entries] == [a_transition(1), a_transition(2)]
 
 
-def test_expanding_owes_one_notice_to_each_recipient(store: Store) -> None:
+def test_expanding_owes_one_notification_to_each_recipient(store: Store) -> None:
     reject(store)
     with store.write() as connection:
         (entry,) = pending_expansion(connection, 10)
         assert expand(connection, entry, [OPS, DEV], A_MOMENT) == 2
         assert pending_expansion(connection, 10) == []
-        owed = recent_notifications(connection, 10)
+        pending = recent_notifications(connection, 10)
 
-    assert {notice.recipient for notice in owed} == {OPS, DEV}
-    assert {notice.state for notice in owed} == {NotificationState.PENDING}
-    assert {notice.created_at for notice in owed} == {A_MOMENT}
+    assert {notification.recipient for notification in pending} == {OPS, DEV}
+    assert {notification.state for notification in pending} == {NotificationState.PENDING}
+    assert {notification.created_at for notification in pending} == {A_MOMENT}
 
 
 def test_expanding_again_owes_nothing_more(store: Store) -> None:
@@ -52,7 +59,7 @@ def test_expanding_again_owes_nothing_more(store: Store) -> None:
         assert len(recent_notifications(connection, 10)) == 1
 
 
-def test_recipient_named_twice_is_owed_one_notice(store: Store) -> None:
+def test_recipient_named_twice_is_pending_one_notification(store: Store) -> None:
     reject(store)
     with store.write() as connection:
         (entry,) = pending_expansion(connection, 10)
@@ -71,29 +78,29 @@ def test_transition_that_concerns_nobody_is_done_with(store: Store) -> None:
 
 def test_message_id_is_fixed_by_transition_channel_and_address(store: Store) -> None:
     other_channel = Recipient("maildir", OPS.address)
-    owe(store, count=2, recipients=[OPS, DEV, other_channel])
+    make_pending(store, count=2, recipients=[OPS, DEV, other_channel])
 
     with store.read() as connection:
-        owed = recent_notifications(connection, 10)
+        pending = recent_notifications(connection, 10)
 
     ids = {
-        str(notice.transition.transition_id): notice.message_id
-        for notice in owed
-        if notice.recipient == OPS
+        str(notification.transition.transition_id): notification.message_id
+        for notification in pending
+        if notification.recipient == OPS
     }
-    assert len({notice.message_id for notice in owed}) == 6
+    assert len({notification.message_id for notification in pending}) == 6
     assert ids["00000000-0000-0000-0000-000000000001"] == (
         "<7229d745-1af7-5782-abc9-ee5e975fb200@linewatch.invalid>"
     )
 
 
-def test_sent_notice_is_owed_no_more(store: Store, machine: Machine) -> None:
-    owe(store)
-    (notice,) = claim_due(store, take_lease(store))
+def test_sent_notification_is_pending_no_more(store: Store, machine: Machine) -> None:
+    make_pending(store)
+    (notification,) = claim_due(store, take_lease(store))
     with store.write() as connection:
-        mark_sent(connection, notice.notice_id, "250 queued", A_MOMENT + seconds(2))
+        mark_sent(connection, notification.notification_id, "250 queued", A_MOMENT + seconds(2))
         (sent,) = recent_notifications(connection, 1)
-        (delivery,) = deliveries_of(connection, notice.notice_id)
+        (delivery,) = deliveries_of(connection, notification.notification_id)
 
     assert (sent.state, sent.sent_at, sent.attempts) == ("sent", A_MOMENT + seconds(2), 1)
     assert (delivery.result, delivery.outcome) == ("sent", "250 queued")
@@ -101,12 +108,12 @@ def test_sent_notice_is_owed_no_more(store: Store, machine: Machine) -> None:
     assert claim_due(store, take_lease(store), A_MOMENT + timedelta(days=2)) == []
 
 
-def test_refused_notice_becomes_a_dead_letter_that_is_kept(store: Store) -> None:
-    owe(store)
+def test_refused_notification_becomes_a_dead_letter_that_is_kept(store: Store) -> None:
+    make_pending(store)
     token = take_lease(store)
-    (notice,) = claim_due(store, token)
+    (notification,) = claim_due(store, token)
     with store.write() as connection:
-        assert mark_dead(connection, notice, "550 no such user", A_MOMENT)
+        assert mark_dead(connection, notification, "550 no such user", A_MOMENT)
         (dead,) = recent_notifications(connection, 1)
 
     assert (dead.state, dead.outcome) == (NotificationState.DEAD, "550 no such user")
@@ -116,37 +123,37 @@ def test_refused_notice_becomes_a_dead_letter_that_is_kept(store: Store) -> None
 def test_holder_that_lost_its_claim_can_neither_defer_nor_free_nor_bury(
     store: Store, machine: Machine
 ) -> None:
-    owe(store)
+    make_pending(store)
     (stale,) = claim_due(store, take_lease(store))
     machine.wait(seconds(60))
-    (notice,) = claim_due(store, take_lease(store, who="the next"))
+    (notification,) = claim_due(store, take_lease(store, who="the next"))
     with store.write() as connection:
         assert not reschedule(connection, stale, "late", A_MOMENT)
         release_claims(connection, stale.claimed_by or 0, OPS)
         assert not mark_dead(connection, stale, "late", A_MOMENT)
-        assert deliveries_of(connection, notice.notice_id) == []
-        assert recent_notifications(connection, 1) == [notice]
+        assert deliveries_of(connection, notification.notification_id) == []
+        assert recent_notifications(connection, 1) == [notification]
 
 
 def test_holder_that_lost_its_claim_still_tells_what_it_sent(
     store: Store, machine: Machine
 ) -> None:
-    owe(store)
+    make_pending(store)
     (stale,) = claim_due(store, take_lease(store))
     machine.wait(seconds(60))
-    (notice,) = claim_due(store, take_lease(store, who="the next"))
+    (notification,) = claim_due(store, take_lease(store, who="the next"))
     with store.write() as connection:
-        mark_sent(connection, stale.notice_id, "250 first", A_MOMENT + seconds(1))
-        assert not reschedule(connection, notice, "451", A_MOMENT + seconds(9))
-        mark_sent(connection, notice.notice_id, "250 second", A_MOMENT + seconds(2))
+        mark_sent(connection, stale.notification_id, "250 first", A_MOMENT + seconds(1))
+        assert not reschedule(connection, notification, "451", A_MOMENT + seconds(9))
+        mark_sent(connection, notification.notification_id, "250 second", A_MOMENT + seconds(2))
         (sent,) = recent_notifications(connection, 1)
-        log = deliveries_of(connection, notice.notice_id)
+        log = deliveries_of(connection, notification.notification_id)
 
     assert (sent.state, sent.sent_at) == (NotificationState.SENT, A_MOMENT + seconds(1))
     assert [delivery.outcome for delivery in log] == ["250 first", "250 second"]
 
 
-def test_recent_notices_come_latest_first(store: Store) -> None:
+def test_recent_notifications_come_latest_first(store: Store) -> None:
     reject(store, count=2)
     with store.write() as connection:
         for minutes, entry in enumerate(pending_expansion(connection, 2)):

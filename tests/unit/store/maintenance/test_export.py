@@ -108,13 +108,13 @@ def test_tracked_hash_is_exported_once_for_each_network(full_store: Store) -> No
     assert (first["label"], first["tx_hash"]) == ("'=1", str(a_hash(2)))
 
 
-def test_notice_is_exported_with_what_it_tells(full_store: Store) -> None:
-    [notice] = exported(full_store, Wanted(ExportKind.NOTICES))
+def test_notification_is_exported_with_what_it_tells(full_store: Store) -> None:
+    [notification] = exported(full_store, Wanted(ExportKind.NOTIFICATIONS))
     [delivery] = exported(full_store, Wanted(ExportKind.DELIVERIES))
 
-    assert (notice["address"], notice["after"]) == ("ops@example.org", State.REJECTED)
-    assert notice["tx_hash"] == str(a_hash(1))
-    assert delivery["notice_id"] == notice["notice_id"]
+    assert (notification["address"], notification["after"]) == ("ops@example.org", State.REJECTED)
+    assert notification["tx_hash"] == str(a_hash(1))
+    assert delivery["notification_id"] == notification["notification_id"]
 
 
 def test_marks_roll_ups_and_acts_are_exported(full_store: Store) -> None:

@@ -156,13 +156,13 @@ def test_migration_that_fails_half_way_leaves_nothing_behind(tmp_path: Path) -> 
     url = f"sqlite:///{tmp_path}/linewatch.db"
     engine = create_engine(url)
     with engine.begin() as connection:
-        connection.execute(text("CREATE VIEW notices AS SELECT 1"))
+        connection.execute(text("CREATE VIEW notifications AS SELECT 1"))
 
-    with pytest.raises(StoreError, match="notices"):
+    with pytest.raises(StoreError, match="notifications"):
         migrate(url)
 
     with engine.begin() as connection:
-        assert connection.scalars(text("SELECT name FROM sqlite_master")).all() == ["notices"]
+        assert connection.scalars(text("SELECT name FROM sqlite_master")).all() == ["notifications"]
     engine.dispose()
 
 

@@ -86,7 +86,9 @@ def test_store_goes_on_counting_where_it_was(url: str, target: str, before: obje
     assert before
 
 
-def test_what_was_owed_is_owed_in_the_new_place_only(url: str, target: str, before: object) -> None:
+def test_what_was_pending_is_pending_in_the_new_place_only(
+    url: str, target: str, before: object
+) -> None:
     move(url, target, BY)
 
     with open_store(target) as store:

@@ -37,7 +37,7 @@ def test_rows_and_bytes_of_each_kind_are_measured(store: Store) -> None:
 
     rows = {each.kind: each.rows for each in measured.kinds}
     assert (rows[StoreKind.REJECTIONS], rows[StoreKind.FEES]) == (7, 2)
-    assert (rows[StoreKind.NOTICES], rows[StoreKind.AUDIT_LOG]) == (7, 0)
+    assert (rows[StoreKind.NOTIFICATIONS], rows[StoreKind.AUDIT_LOG]) == (7, 0)
     assert min(each.bytes for each in measured.kinds) > 0
     assert measured.growth is None
 

@@ -87,8 +87,8 @@ def test_rejection_goes_with_all_that_rests_on_it(store: Store) -> None:
         assert count_rejections(connection, RejectionFilter()) == 1
         assert queryable_record(connection, [A_NETWORK], a_hash(1), A_MOMENT) is None
         assert current_state(connection, Subject.transaction(A_NETWORK, a_hash(1))) is None
-        notices = recent_notifications(connection, 10)
-    assert [notice.rejection is None for notice in notices] == [False, True]
+        notifications = recent_notifications(connection, 10)
+    assert [notification.rejection is None for notification in notifications] == [False, True]
 
 
 def test_signed_transaction_stays_with_another_version(store: Store) -> None:
