@@ -17,7 +17,7 @@ from dashboard.domain.notification import Notification, NotificationState
 from dashboard.domain.quantity import shorten
 from dashboard.domain.rejection_filter import HashRange
 from dashboard.errors import InputError
-from dashboard.show.queries.alerts import AlertQuestions, NotificationHistory, notification_filter
+from dashboard.show.queries.alerts import AlertQueries, NotificationHistory, notification_filter
 from dashboard.show.text import moment, since_when
 from dashboard.store.alerts.alert_status import OpenIncident
 
@@ -70,8 +70,8 @@ def alerts(  # noqa: PLR0913 - one for each option
             since=since,
             until=until,
         )
-        ask = AlertQuestions(here.source)
-        found = ask.leaf(wanted, 1, limit)
+        ask = AlertQueries(here.source)
+        found = ask.page(wanted, 1, limit)
         lasting = [
             each for each in ask.open() if wanted.network_id in {None, each.subject.network_id}
         ]
@@ -102,7 +102,7 @@ def resend(*, notification_id: UUID | None, address: str | None, as_json: bool) 
     if which is None or None not in {notification_id, address}:
         raise InputError("name one notification, or an address with --to")
     with opened() as here:
-        many = AlertQuestions(here.source).send_again(which)
+        many = AlertQueries(here.source).send_again(which)
     if not many:
         raise InputError(
             f"{shorten(str(which))}: no such letter was given up; "

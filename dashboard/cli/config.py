@@ -17,7 +17,7 @@ from dashboard.settings import Settings, load_settings
 from dashboard.settings.listing import Effective, effective_settings
 from dashboard.settings.load import Configuration, read_configuration
 from dashboard.settings.mistakes import Mistake, Place
-from dashboard.wiring.cards import card_of
+from dashboard.wiring.network_profiles import profile_of
 from dashboard.wiring.networks import networks_of
 from dashboard.wiring.trial import TriedNetwork, try_networks
 
@@ -79,9 +79,9 @@ def try_(context: click.Context, network: str | None, *, as_json: bool) -> None:
 
 
 def _only(text: str | None, settings: Settings) -> int | None:
-    cards = tuple(card_of(network, settings) for network in networks_of(settings))
-    card = chosen(text, cards)
-    return None if card is None else card.network_id
+    profiles = tuple(profile_of(network, settings) for network in networks_of(settings))
+    profile = chosen(text, profiles)
+    return None if profile is None else profile.network_id
 
 
 def _tell_mistakes(configuration: Configuration, mistakes: list[Mistake]) -> None:

@@ -22,9 +22,9 @@ from dashboard.show.charts.fee_story import FeeStory, busy_in_words
 from dashboard.show.queries.fees import read_fee_story
 from dashboard.show.queries.network_status import (
     Activity,
-    Datum,
-    NetworkCard,
+    NetworkProfile,
     NetworkStatus,
+    PolledValue,
     conclude_status,
     read_network_figures,
 )
@@ -65,18 +65,18 @@ def fees(
     if since is None and (until is not None or step_text is not None):
         raise InputError("--until and --step need --since: say from when fees are told")
     with opened() as here:
-        card = options.chosen(network_text, here.source.networks)
-        cards = here.source.networks if card is None else (card,)
+        profile = options.chosen(network_text, here.source.networks)
+        profiles = here.source.networks if profile is None else (profile,)
         now = here.source.now()
         with here.source.store.read() as connection:
-            current = [_current(connection, each, now) for each in cards]
+            current = [_current(connection, each, now) for each in profiles]
             if since is None:
                 _print_current(here, current, now, as_json=as_json)
             else:
                 between = _between(since, until or now, "1h" if step_text is None else step_text)
                 series = [
                     (
-                        each.status.card,
+                        each.status.profile,
                         read_fee_story(
                             connection, each.status.figures, FeeSeries.ESTIMATED_BASE_FEE, between
                         ),
@@ -97,9 +97,9 @@ def _between(since: datetime, until: datetime, step_text: str) -> ChartRange:
         raise InputError(f"--step: {error}") from error
 
 
-def _current(connection: Connection, card: NetworkCard, now: datetime) -> Current:
-    status = conclude_status(read_network_figures(connection, card, now), now)
-    suggested = latest_gas(connection, card.network_id, now).suggested_gas_fees
+def _current(connection: Connection, profile: NetworkProfile, now: datetime) -> Current:
+    status = conclude_status(read_network_figures(connection, profile, now), now)
+    suggested = latest_gas(connection, profile.network_id, now).suggested_gas_fees
     return Current(status, None if suggested is None else suggested.value)
 
 
@@ -113,7 +113,7 @@ def _print_current(
         if number:
             say("")
         status = each.status
-        say(f"{here.label(status.card.network_id)}: {status.activity}. {status.activity_reason}")
+        say(f"{here.label(status.profile.network_id)}: {status.activity}. {status.activity_reason}")
         rows = list(_rows(each, now))
         if rows:
             print_table(("FIGURE", "VALUE", "EXACTLY", "AGE"), rows)
@@ -145,7 +145,7 @@ def _levels(suggested: SuggestedGasFees | None) -> Iterator[tuple[str, FeeSugges
         yield "high", suggested.high
 
 
-def _age(datum: Datum[Wei] | Datum[float], now: datetime) -> str:
+def _age(datum: PolledValue[Wei] | PolledValue[float], now: datetime) -> str:
     stale = ", stale" if datum.is_stale(now) else ""
     return f"{age(datum.asked_at, now)}{stale}"
 
@@ -154,9 +154,9 @@ def _form(current: Current) -> Json:
     status, suggested = current.status, current.suggested
     figures = status.figures
     return {
-        "networkId": status.card.network_id,
-        "network": status.card.name,
-        "isSimulated": status.card.is_simulated,
+        "networkId": status.profile.network_id,
+        "network": status.profile.name,
+        "isSimulated": status.profile.is_simulated,
         "activity": str(status.activity),
         "activityReason": status.activity_reason,
         "source": str(figures.gas_source),
@@ -171,7 +171,7 @@ def _form(current: Current) -> Json:
     }
 
 
-def _datum_form(datum: Datum[Wei] | None) -> Json:
+def _datum_form(datum: PolledValue[Wei] | None) -> Json:
     if datum is None:
         return None
     return {"wei": str(datum.value), "askedAt": instant(datum.asked_at)}
@@ -188,14 +188,14 @@ def _level_form(level: FeeSuggestion) -> Json:
 
 
 def _print_series(
-    here: Opened, series: Sequence[tuple[NetworkCard, FeeStory | None]], *, as_json: bool
+    here: Opened, series: Sequence[tuple[NetworkProfile, FeeStory | None]], *, as_json: bool
 ) -> None:
     if as_json:
-        print_json({"networks": [_series_form(card, story) for card, story in series]})
+        print_json({"networks": [_series_form(profile, story) for profile, story in series]})
         return
     rows = [
         (
-            here.label(card.network_id),
+            here.label(profile.network_id),
             moment(step.first_at),
             moment(step.last_at),
             exact_fee(step.lowest),
@@ -205,7 +205,7 @@ def _print_series(
             str(step.values),
             "" if math.isnan(part) else share(part),
         )
-        for card, story in series
+        for profile, story in series
         if story is not None
         for step, part in zip(story.steps, story.busy_parts.tolist(), strict=True)
     ]
@@ -216,17 +216,17 @@ def _print_series(
         ("NETWORK", "FROM", "TO", "LOWEST", "MEDIAN", "90 % UP TO", "HIGHEST", "VALUES", "BUSY"),
         rows,
     )
-    for card, story in series:
+    for profile, story in series:
         said = None if story is None else busy_in_words(story)
         if said is not None:
-            say(f"{here.label(card.network_id)}: {said}")
+            say(f"{here.label(profile.network_id)}: {said}")
 
 
-def _series_form(card: NetworkCard, story: FeeStory | None) -> Json:
+def _series_form(profile: NetworkProfile, story: FeeStory | None) -> Json:
     return {
-        "networkId": card.network_id,
-        "network": card.name,
-        "isSimulated": card.is_simulated,
+        "networkId": profile.network_id,
+        "network": profile.name,
+        "isSimulated": profile.is_simulated,
         "busyShare": None if story is None else story.busy_share(),
         "judgedShare": None if story is None else story.judged_share(),
         "baseFees": []

@@ -13,7 +13,7 @@ from dashboard.cli.options import Parsed, chosen
 from dashboard.domain.api_key import KeyLimits, parse_rate
 from dashboard.domain.quantity import NetworkId, shorten
 from dashboard.errors import InputError
-from dashboard.show.queries.network_status import NetworkCard
+from dashboard.show.queries.network_status import NetworkProfile
 from dashboard.wire.method_names import METHODS, unfit
 
 ALL: Final = "all"
@@ -40,10 +40,10 @@ class GivenLimits:
             None,
         )
 
-    def applied_to(self, limits: KeyLimits, cards: tuple[NetworkCard, ...]) -> KeyLimits:
+    def applied_to(self, limits: KeyLimits, profiles: tuple[NetworkProfile, ...]) -> KeyLimits:
         """Return the limits with what the options change; InputError where they contradict."""
         if self.networks:
-            limits = replace(limits, network_ids=_network_ids(self.networks, cards))
+            limits = replace(limits, network_ids=_network_ids(self.networks, profiles))
         if self.methods:
             is_all = ALL in self.methods
             limits = replace(limits, methods=None if is_all else frozenset(self.methods))
@@ -61,12 +61,12 @@ class GivenLimits:
 
 
 def _network_ids(
-    texts: tuple[str, ...], cards: tuple[NetworkCard, ...]
+    texts: tuple[str, ...], profiles: tuple[NetworkProfile, ...]
 ) -> frozenset[NetworkId] | None:
     if ALL in texts:
         return None
-    found = (chosen(text, cards) for text in texts)
-    return frozenset(card.network_id for card in found if card is not None)
+    found = (chosen(text, profiles) for text in texts)
+    return frozenset(profile.network_id for profile in found if profile is not None)
 
 
 def limits(command: Command) -> Command:

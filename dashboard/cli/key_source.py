@@ -14,15 +14,15 @@ from dashboard.errors import InputError
 from dashboard.logs import configure_logs
 from dashboard.serve.keys.key_sync import ConfiguredKeys
 from dashboard.settings import Settings, load_settings
-from dashboard.show.queries.network_status import NetworkCard
+from dashboard.show.queries.network_status import NetworkProfile
 from dashboard.store.access.api_keys import StoredKey, all_keys, find_key
 from dashboard.store.access.audit_log import note_action
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store
 from dashboard.wiring.actor import os_user
-from dashboard.wiring.cards import card_of
 from dashboard.wiring.clock import utc_now
 from dashboard.wiring.keys import configured_keys
+from dashboard.wiring.network_profiles import profile_of
 from dashboard.wiring.networks import networks_of
 from dashboard.wiring.store import open_checked_store
 
@@ -33,7 +33,7 @@ class OpenedKeys:
 
     settings: Settings
     store: Store
-    cards: tuple[NetworkCard, ...]
+    profiles: tuple[NetworkProfile, ...]
     configured: ConfiguredKeys
 
     def found(self, connection: Connection, name: str) -> StoredKey:
@@ -66,7 +66,7 @@ class OpenedKeys:
 
     def network_name(self, network_id: NetworkId) -> str:
         """Name a network, by its id where it left the configuration."""
-        names = (card.name for card in self.cards if card.network_id == network_id)
+        names = (profile.name for profile in self.profiles if profile.network_id == network_id)
         return next(names, str(network_id))
 
 
@@ -75,6 +75,6 @@ def opened_keys() -> Iterator[OpenedKeys]:
     """Open the store that the settings name; SettingsError or StoreError say what is wrong."""
     configure_logs("command", logging.ERROR)
     settings = load_settings()
-    cards = tuple(card_of(network, settings) for network in networks_of(settings))
+    profiles = tuple(profile_of(network, settings) for network in networks_of(settings))
     with closing(open_checked_store(settings)) as store:
-        yield OpenedKeys(settings, store, cards, configured_keys(settings))
+        yield OpenedKeys(settings, store, profiles, configured_keys(settings))

@@ -73,7 +73,7 @@ def create(*, name: str, given: GivenLimits, as_json: bool) -> None:
     """
     with opened_keys() as here:
         here.refuse_configured(name, "choose another name")
-        limits = given.applied_to(KeyLimits(may_report=False), here.cards)
+        limits = given.applied_to(KeyLimits(may_report=False), here.profiles)
         made = _Made.now()
         with here.store.write() as connection:
             if not create_key(connection, name, limits, made.credential):
@@ -121,7 +121,7 @@ def limit(*, name: str, given: GivenLimits, as_json: bool) -> None:
     with opened_keys() as here:
         with here.store.write() as connection:
             found = here.found(connection, name)
-            limits = given.applied_to(found.limits, here.cards)
+            limits = given.applied_to(found.limits, here.profiles)
             limit_key(connection, name, limits)
             here.note(connection, Action.LIMIT_KEY, name, _details(limits))
         _tell(here, name, f"{name} has its new limits.", as_json=as_json)

@@ -18,10 +18,10 @@ from dashboard.domain.paste import Paste, read_lookup
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.errors import InputError
 from dashboard.show.queries.customer_answer import customer_answer
-from dashboard.show.queries.lookup import LookupQuestions, ask_in_portions
+from dashboard.show.queries.lookup import LookupQueries, ask_in_portions
 from dashboard.show.queries.transaction_summary import (
-    Dossier,
-    Finding,
+    NetworkFinding,
+    TransactionSummary,
     read_transaction_summaries,
     with_unsaved,
 )
@@ -59,13 +59,13 @@ def lookup(
         network_id = _network_id(here, network_text, stored=stored)
         asked_at = here.source.now()
         unsaved = [] if stored else _ask(here, paste.hashes, network_id)
-        dossiers = with_unsaved(_dossiers(here, paste.hashes, network_id), unsaved)
+        summaries = with_unsaved(_summaries(here, paste.hashes, network_id), unsaved)
     now = here.source.now()
-    _print(dossiers, now, as_json=as_json)
-    is_unanswered = not stored and _warn_of_silence(dossiers, asked_at)
+    _print(summaries, now, as_json=as_json)
+    is_unanswered = not stored and _warn_of_silence(summaries, asked_at)
     for why in dict.fromkeys(str(each.why) for each in unsaved):
         warn(f"what was answered could not be stored. {why}")
-    has_rejection = any(finding.versions for each in dossiers for finding in each.findings)
+    has_rejection = any(finding.versions for each in summaries for finding in each.findings)
     if tells_by_status and has_rejection:
         sys.exit(FOUND)
     if is_unanswered or unsaved:
@@ -80,7 +80,7 @@ def _text(texts: Sequence[str]) -> str:
 
 def _read(here: Opened, text: str) -> Paste:
     """Read hashes, links, and what stands for known ones; InputError names the first other."""
-    paste = LookupQuestions(here.source).find(read_lookup(text))
+    paste = LookupQueries(here.source).find(read_lookup(text))
     if paste.wrong:
         wrong = paste.wrong[0]
         raise InputError(f"“{visible(wrong.text, _SHOWN)}” {wrong.why}")
@@ -90,12 +90,12 @@ def _read(here: Opened, text: str) -> Paste:
 
 
 def _network_id(here: Opened, text: str | None, *, stored: bool) -> NetworkId | None:
-    card = options.chosen(text, here.source.networks)
-    if card is not None and not (card.has_exclusion or stored):
+    profile = options.chosen(text, here.source.networks)
+    if profile is not None and not (profile.has_exclusion or stored):
         raise InputError(
-            f"{card.name} has no exclusion endpoint to ask: configure one, or use --stored"
+            f"{profile.name} has no exclusion endpoint to ask: configure one, or use --stored"
         )
-    return None if card is None else card.network_id
+    return None if profile is None else profile.network_id
 
 
 def _ask(
@@ -118,42 +118,46 @@ def _ask(
     return []
 
 
-def _dossiers(
+def _summaries(
     here: Opened, hashes: Sequence[TxHash], network_id: NetworkId | None
-) -> list[Dossier]:
+) -> list[TransactionSummary]:
     """Read what is known of each hash, on one network or all."""
-    cards = [
-        card for card in here.source.networks if network_id is None or card.network_id == network_id
+    profiles = [
+        profile
+        for profile in here.source.networks
+        if network_id is None or profile.network_id == network_id
     ]
     with here.source.store.read() as connection:
-        return read_transaction_summaries(connection, cards, hashes)
+        return read_transaction_summaries(connection, profiles, hashes)
 
 
-def _print(dossiers: Sequence[Dossier], now: datetime, *, as_json: bool) -> None:
+def _print(summaries: Sequence[TransactionSummary], now: datetime, *, as_json: bool) -> None:
     if as_json:
-        print_json({"asOf": instant(now), "transactions": [_form(each) for each in dossiers]})
+        print_json({"asOf": instant(now), "transactions": [_form(each) for each in summaries]})
         return
-    for number, each in enumerate(dossiers):
+    for number, each in enumerate(summaries):
         if number:
             say("")
         for line in customer_answer(each, now).splitlines():
             say(line)
 
 
-def _warn_of_silence(dossiers: Sequence[Dossier], asked_at: datetime) -> bool:
+def _warn_of_silence(summaries: Sequence[TransactionSummary], asked_at: datetime) -> bool:
     """Name the networks that did not answer about every transaction; return whether any did not.
 
     One silent network is enough: the rejection may stand there.
     """
-    silent = [each.silent_since(asked_at) for each in dossiers]
-    names = {finding.card.network_id: finding.card.name for each in silent for finding in each}
+    silent = [each.unanswered_since(asked_at) for each in summaries]
+    names = {
+        finding.profile.network_id: finding.profile.name for each in silent for finding in each
+    }
     if names:
-        about = f"{sum(map(bool, silent))} of {len(dossiers)} transactions"
+        about = f"{sum(map(bool, silent))} of {len(summaries)} transactions"
         warn(f"no answer about {about} from {', '.join(names.values())}")
     return bool(names)
 
 
-def _form(each: Dossier) -> Json:
+def _form(each: TransactionSummary) -> Json:
     return {
         "txHash": str(each.tx_hash),
         "isTracked": each.is_tracked,
@@ -161,12 +165,12 @@ def _form(each: Dossier) -> Json:
     }
 
 
-def _finding_form(finding: Finding) -> Json:
+def _finding_form(finding: NetworkFinding) -> Json:
     evidence = finding.evidence
     return {
-        "networkId": finding.card.network_id,
-        "network": finding.card.name,
-        "isSimulated": finding.card.is_simulated,
+        "networkId": finding.profile.network_id,
+        "network": finding.profile.name,
+        "isSimulated": finding.profile.is_simulated,
         "verdict": str(finding.verdict.kind),
         "restsOn": finding.verdict.rests_on,
         "follows": finding.verdict.follows,

@@ -17,7 +17,7 @@ from dashboard.domain.search import bare_beginning, parse_search
 from dashboard.domain.track_list import LONGEST_LABEL, LONGEST_NOTE
 from dashboard.errors import InputError, WireError
 from dashboard.settings.values import parse_duration
-from dashboard.show.queries.network_status import NetworkCard
+from dashboard.show.queries.network_status import NetworkProfile
 from dashboard.wire.timestamp import format_timestamp, parse_timestamp
 from dashboard.wiring.clock import utc_now
 
@@ -137,19 +137,19 @@ def refuse_reversed(since: datetime | None, until: datetime | None) -> None:
         )
 
 
-def chosen(text: str | None, cards: tuple[NetworkCard, ...]) -> NetworkCard | None:
+def chosen(text: str | None, profiles: tuple[NetworkProfile, ...]) -> NetworkProfile | None:
     """Return the configured network that a person named; InputError where there is none."""
     if text is None:
         return None
-    for card in cards:
-        if text.casefold() == card.name.casefold() or text == str(card.network_id):
-            return card
-    known = ", ".join(f"{card.name} ({card.network_id})" for card in cards) or "none"
+    for profile in profiles:
+        if text.casefold() == profile.name.casefold() or text == str(profile.network_id):
+            return profile
+    known = ", ".join(f"{profile.name} ({profile.network_id})" for profile in profiles) or "none"
     raise InputError(f"{shorten(text)} is no network of this installation: {known}")
 
 
 def chosen_id(
-    text: str | None, cards: tuple[NetworkCard, ...], is_held: Callable[[NetworkId], bool]
+    text: str | None, profiles: tuple[NetworkProfile, ...], is_held: Callable[[NetworkId], bool]
 ) -> NetworkId | None:
     """Return the id of a network; one that left the configuration is named by its number.
 
@@ -157,7 +157,7 @@ def chosen_id(
     """
     if text is not None and text.isascii() and text.isdecimal() and len(text) <= 18:  # noqa: PLR2004 - what the store's numbers hold
         network_id = NetworkId(int(text))
-        if network_id not in {card.network_id for card in cards} and is_held(network_id):
+        if network_id not in {profile.network_id for profile in profiles} and is_held(network_id):
             return network_id
-    card = chosen(text, cards)
-    return None if card is None else card.network_id
+    profile = chosen(text, profiles)
+    return None if profile is None else profile.network_id

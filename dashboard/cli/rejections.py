@@ -75,7 +75,7 @@ def rejections(  # noqa: PLR0913 - one for each option
     """
     found_by = parse_search(searched)
     with opened() as here:
-        network_id, words = here.source.narrowed(here.chosen_id(network_text), found_by.words)
+        network_id, words = here.source.search_scope(here.chosen_id(network_text), found_by.words)
         wanted = RejectionFilter(
             network_id=network_id,
             tx_rejection_stage=None if stage is None else RejectionStage(stage),

@@ -13,7 +13,7 @@ from dashboard.cli.output import WRONG_INPUT, Json, instant, print_json, print_t
 from dashboard.cli.source import Opened, opened
 from dashboard.domain.quantity import Address, NetworkId
 from dashboard.domain.rejection_filter import RejectionFilter
-from dashboard.show.queries.senders import SenderQuestions
+from dashboard.show.queries.senders import SenderQueries
 from dashboard.show.text import moment
 from dashboard.store.rejections.counts import Grouping, count_by
 from dashboard.store.tracking.senders import WatchedSender
@@ -42,7 +42,7 @@ def watch(
     """Track each transaction of these addresses that is rejected from now on, and mail it."""
     with opened() as here:
         ids = _network_ids(here, network_text)
-        are_new = SenderQuestions(here.source).watch(senders, ids, label.strip())
+        are_new = SenderQueries(here.source).watch(senders, ids, label.strip())
     results = ["watched" if is_new else "watched already" for is_new in are_new]
     _print_results(senders, results, as_json=as_json)
 
@@ -56,7 +56,7 @@ def unwatch(*, senders: tuple[Address, ...], as_json: bool) -> None:
     The status is 2 where one was not watched; the others are not watched any more.
     """
     with opened() as here:
-        ask = SenderQuestions(here.source)
+        ask = SenderQueries(here.source)
         were_watched = [ask.unwatch(each) for each in senders]
     results = ["not watched any more" if was else "was not watched" for was in were_watched]
     _print_results(senders, results, as_json=as_json)
@@ -70,7 +70,7 @@ def unwatch(*, senders: tuple[Address, ...], as_json: bool) -> None:
 def listed(*, network_text: str | None, as_json: bool) -> None:
     """List the addresses that are watched, the latest first."""
     with opened() as here:
-        found = SenderQuestions(here.source).watched(here.chosen_id(network_text))
+        found = SenderQueries(here.source).watched(here.chosen_id(network_text))
         if as_json:
             print_json({"senders": [_form(here, each) for each in found]})
             return
@@ -117,9 +117,9 @@ def rank(
 
 def _network_ids(here: Opened, text: str | None) -> tuple[NetworkId, ...]:
     """Return the network that was named, or all where senders can be watched."""
-    card = options.chosen(text, here.source.networks)
-    if card is not None:
-        return (card.network_id,)
+    profile = options.chosen(text, here.source.networks)
+    if profile is not None:
+        return (profile.network_id,)
     return tuple(each.network_id for each in here.source.networks)
 
 

@@ -17,14 +17,14 @@ from dashboard.domain.spreadsheet import read_spreadsheet
 from dashboard.errors import InputError
 from dashboard.logs import configure_logs
 from dashboard.settings import Settings, load_settings
-from dashboard.show.queries.context import Source
+from dashboard.show.queries.context import QueryContext
 from dashboard.store.alerts.alert_status import open_incidents
 from dashboard.store.alerts.notification_search import NotificationFilter, search_notifications
 from dashboard.store.observations import LatestGas, latest_gas
 from dashboard.store.rejections.search import search
 from dashboard.wiring.actor import os_user
-from dashboard.wiring.cards import card_of
 from dashboard.wiring.clock import utc_now
+from dashboard.wiring.network_profiles import profile_of
 from dashboard.wiring.networks import Network, shown_networks
 from dashboard.wiring.store import open_checked_store
 
@@ -35,7 +35,7 @@ class Opened:
 
     settings: Settings
     networks: tuple[Network, ...]
-    source: Source
+    source: QueryContext
 
     def is_simulated(self, network_id: NetworkId) -> bool:
         """Whether a network is made up."""
@@ -72,9 +72,9 @@ def opened() -> Iterator[Opened]:
     configure_logs("command", logging.ERROR)
     settings = load_settings()
     networks = shown_networks(settings)
-    cards = tuple(card_of(network, settings) for network in networks)
+    profiles = tuple(profile_of(network, settings) for network in networks)
     with closing(open_checked_store(settings)) as store:
-        yield Opened(settings, networks, Source(store, cards, utc_now, os_user()))
+        yield Opened(settings, networks, QueryContext(store, profiles, utc_now, os_user()))
 
 
 def standard_input() -> str:

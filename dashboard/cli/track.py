@@ -22,7 +22,7 @@ from dashboard.domain.quantity import NetworkId
 from dashboard.domain.spreadsheet import read_spreadsheet
 from dashboard.domain.track_list import ListedTransaction, TrackList, in_words, track_lists
 from dashboard.errors import InputError
-from dashboard.show.queries.tracked import TrackedQuestions
+from dashboard.show.queries.tracked import TrackedQueries
 from dashboard.store.tracking.transactions import TrackResult
 from dashboard.wiring.clock import utc_now
 
@@ -108,7 +108,7 @@ def track(  # noqa: PLR0913 - one for each option
     report = _JsonReport() if as_json else _TextReport()
     with opened() as here:
         network_ids = _network_ids(here, network_text)
-        ask = TrackedQuestions(here.source)
+        ask = TrackedQueries(here.source)
         for origin, text in given:
             for part in track_lists(text, utc_now(), _AT_ONCE):
                 if part.unused_columns:
@@ -144,16 +144,16 @@ def _text_of(path: Path) -> str:
 
 def _network_ids(here: Opened, text: str | None) -> tuple[NetworkId, ...]:
     """Return the networks to ask: the one that was named, or all that can be asked."""
-    card = options.chosen(text, here.source.networks)
-    cards = here.source.networks if card is None else (card,)
-    network_ids = tuple(each.network_id for each in cards if each.has_exclusion)
+    profile = options.chosen(text, here.source.networks)
+    profiles = here.source.networks if profile is None else (profile,)
+    network_ids = tuple(each.network_id for each in profiles if each.has_exclusion)
     if not network_ids:
         raise InputError("no such network has an exclusion endpoint to ask: configure one")
     return network_ids
 
 
 def _keep(
-    ask: TrackedQuestions, origin: str, listed: TrackList, network_ids: Sequence[NetworkId]
+    ask: TrackedQueries, origin: str, listed: TrackList, network_ids: Sequence[NetworkId]
 ) -> list[Reported]:
     """Track a list and report its lines in their order."""
     became = ask.track(listed.transactions, network_ids)

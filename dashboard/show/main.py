@@ -6,7 +6,7 @@ from typing import Final
 import streamlit as st
 
 from dashboard.show.parts.network_chooser import NETWORK, network_chooser
-from dashboard.show.parts.notices import notice, simulated_mark, wrong_parameters_told
+from dashboard.show.parts.notices import ignored_parameters_shown, notice, simulated_notice
 from dashboard.show.queries import page_queries
 from dashboard.show.views import alerts, fees, health, lookup, overview, rejections, tracked
 
@@ -31,9 +31,9 @@ def main() -> None:
         st.switch_page(lookup.place(), query_params={lookup.TX: st.query_params.get_all(lookup.TX)})
     networks = page_queries.current().networks
     frame = st.container(horizontal=True, vertical_alignment="center", gap="small", key="frame")
-    with wrong_parameters_told(frame, _OTHER_PARAMETERS):
+    with ignored_parameters_shown(frame, _OTHER_PARAMETERS):
         with frame:
-            simulated_mark(networks)
+            simulated_notice(networks)
             network_chooser(networks)
         chosen.run()
 

@@ -10,7 +10,7 @@ _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class TimeRange:
     """A length of time that a chart shows, and the steps in which it does."""
 
     name: str
@@ -25,17 +25,17 @@ class Span:
         return _EPOCH + (until - self.length - _EPOCH) // self.step * self.step
 
 
-SPANS: Final = (
-    Span("10 min", timedelta(minutes=10), timedelta(seconds=1)),
-    Span("1 h", timedelta(hours=1), timedelta(seconds=2)),
-    Span("6 h", timedelta(hours=6), timedelta(minutes=1)),
-    Span("24 h", timedelta(days=1), timedelta(minutes=2)),
-    Span("7 d", timedelta(days=7), timedelta(hours=1)),
-    Span("30 d", timedelta(days=30), timedelta(hours=1)),
-    Span("90 d", timedelta(days=90), timedelta(hours=3)),
-    Span("1 y", timedelta(days=365), timedelta(days=1)),
-    Span("3 y", timedelta(days=3 * 365 + 1), timedelta(days=2)),
-    Span("10 y", timedelta(days=10 * 365 + 3), timedelta(days=7)),
+TIME_RANGES: Final = (
+    TimeRange("10 min", timedelta(minutes=10), timedelta(seconds=1)),
+    TimeRange("1 h", timedelta(hours=1), timedelta(seconds=2)),
+    TimeRange("6 h", timedelta(hours=6), timedelta(minutes=1)),
+    TimeRange("24 h", timedelta(days=1), timedelta(minutes=2)),
+    TimeRange("7 d", timedelta(days=7), timedelta(hours=1)),
+    TimeRange("30 d", timedelta(days=30), timedelta(hours=1)),
+    TimeRange("90 d", timedelta(days=90), timedelta(hours=3)),
+    TimeRange("1 y", timedelta(days=365), timedelta(days=1)),
+    TimeRange("3 y", timedelta(days=3 * 365 + 1), timedelta(days=2)),
+    TimeRange("10 y", timedelta(days=10 * 365 + 3), timedelta(days=7)),
 )
 """Every length, in steps that a screen can show.
 
@@ -48,8 +48,10 @@ _ALWAYS: Final = timedelta(days=7)
 """Offered from the first day, so that Fees never offers less than the Overview that leads to it."""
 
 
-def spans_worth_offering(first_seen_at: datetime | None, now: datetime) -> tuple[Span, ...]:
+def offered_time_ranges(first_seen_at: datetime | None, now: datetime) -> tuple[TimeRange, ...]:
     """Return the lengths up to the first that shows all that is kept, and always up to a week."""
     kept = _ALWAYS if first_seen_at is None else max(now - first_seen_at, _ALWAYS)
-    needed = next((i for i, span in enumerate(SPANS) if span.length >= kept), len(SPANS) - 1)
-    return SPANS[: needed + 1]
+    needed = next(
+        (i for i, span in enumerate(TIME_RANGES) if span.length >= kept), len(TIME_RANGES) - 1
+    )
+    return TIME_RANGES[: needed + 1]

@@ -1,4 +1,4 @@
-"""The pages role: the desk that pages ask, and what runs behind them where nothing else does."""
+"""The pages role: the queries that pages ask, and what runs behind them where nothing else does."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ from dashboard.serve.transport.http_connection import BoundedHttp
 from dashboard.serve.transport.websocket_connection import BoundedWebSocket
 from dashboard.settings import Settings, load_settings
 from dashboard.show.preload import warm_up
-from dashboard.show.queries.page_queries import Desk, register
+from dashboard.show.queries.page_queries import PageQueries, register
 from dashboard.show.web.framework_logs import join_framework_logs
 from dashboard.show.web.upload_bound import UploadBound, UploadLimits, largest_message
-from dashboard.wiring.cards import card_of
 from dashboard.wiring.clock import utc_now
 from dashboard.wiring.host_check import HostCheck, allowed_hosts
 from dashboard.wiring.http import run_http
 from dashboard.wiring.live import live_question
 from dashboard.wiring.migration import migrate_store
+from dashboard.wiring.network_profiles import profile_of
 from dashboard.wiring.networks import shown_networks
 from dashboard.wiring.roles import refuse_taken_ports, roles_of
 from dashboard.wiring.store import open_role_store, worker_is_alive
@@ -86,7 +86,7 @@ def pages_upload_bound(app: ASGIApp) -> UploadBound:
 def pages_lifespan(
     *, starts_the_rest: bool
 ) -> Callable[[object], AbstractAsyncContextManager[None]]:
-    """Return the lifespan of the pages: the desk is registered while they are served.
+    """Return the lifespan of the pages: the queries is registered while they are served.
 
     `starts_the_rest`: run everything else behind them, where nothing is configured and nothing
     runs yet.
@@ -99,8 +99,11 @@ def pages_lifespan(
             configure_logs("pages")
             join_framework_logs()
             _bound_server_of_streamlit()
-        with _background(settings) if starts_the_rest else nullcontext(), _desk(settings) as desk:
-            register(desk)
+        with (
+            _background(settings) if starts_the_rest else nullcontext(),
+            _page_queries(settings) as queries,
+        ):
+            register(queries)
             warm_up()
             yield
 
@@ -126,15 +129,15 @@ def _always(value: object) -> property:
 
 
 @contextmanager
-def _desk(settings: Settings) -> Iterator[Desk]:
+def _page_queries(settings: Settings) -> Iterator[PageQueries]:
     networks = shown_networks(settings)
     with (
         closing(open_role_store(settings)) as store,
         live_question(settings, store, networks) as look_up,
     ):
-        cards = tuple(card_of(network, settings) for network in networks)
+        profiles = tuple(profile_of(network, settings) for network in networks)
         deadline, low_space = settings.pages.lookup_deadline, settings.store.low_space
-        yield Desk(store, cards, look_up, utc_now, deadline, low_space)
+        yield PageQueries(store, profiles, look_up, utc_now, deadline, low_space)
 
 
 @contextmanager

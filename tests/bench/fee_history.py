@@ -17,15 +17,15 @@ from dashboard.devnet.demo_fee_history import History
 from dashboard.devnet.fee_demand import Integers
 from dashboard.devnet.networks import DEVNET
 from dashboard.domain.fee_rollup import FeeSeries
-from dashboard.show.queries.context import Source
-from dashboard.show.queries.fees import FeeQuestions, FeeView
+from dashboard.show.queries.context import QueryContext
+from dashboard.show.queries.fees import FeeQueries, FeeView
 from dashboard.show.queries.network_status import (
-    NetworkCard,
     NetworkFigures,
+    NetworkProfile,
     NetworkStatus,
     conclude_status,
 )
-from dashboard.show.time_ranges import SPANS, Span
+from dashboard.show.time_ranges import TIME_RANGES, TimeRange
 from dashboard.store.engine.engine import Store, open_store
 from dashboard.store.fees.import_history import import_fee_years
 from dashboard.store.maintenance.migrate import migrate
@@ -34,8 +34,8 @@ T = TypeVar("T")
 
 UNTIL: Final = datetime(2026, 11, 21, tzinfo=UTC)
 SEED: Final = 7
-YEAR: Final = next(span for span in SPANS if span.length == timedelta(days=365))
-CARD: Final = NetworkCard(
+YEAR: Final = next(span for span in TIME_RANGES if span.length == timedelta(days=365))
+CARD: Final = NetworkProfile(
     DEVNET.network_id,
     DEVNET.title,
     is_simulated=True,
@@ -76,9 +76,9 @@ def status() -> NetworkStatus:
     return conclude_status(NetworkFigures(CARD), UNTIL)
 
 
-def asked_anew(store: Store, span: Span = YEAR) -> FeeView:
+def asked_anew(store: Store, span: TimeRange = YEAR) -> FeeView:
     """Ask what the page asks, with nothing kept from before."""
-    questions = FeeQuestions(Source(store, (CARD,), lambda: UNTIL))
+    questions = FeeQueries(QueryContext(store, (CARD,), lambda: UNTIL))
     view = questions.view(status(), span)
     if view is None:
         raise ValueError(f"no fees in the last {span.name}")

@@ -18,7 +18,7 @@ from dashboard.domain.exclusion import RejectedTransaction, RejectionStage
 from dashboard.domain.notification import NotificationState
 from dashboard.domain.observation import ExclusionAnswer
 from dashboard.domain.quantity import Address, NetworkId, TxHash
-from dashboard.show.queries.network_status import NetworkCard
+from dashboard.show.queries.network_status import NetworkProfile
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store, open_store
 from dashboard.store.evidence.record_answers import record_lookup
@@ -41,7 +41,7 @@ from tests.bench.year_of_fees import insert_all, keep_year_of_fees
 FILE: Final = "linewatch.sqlite"
 YEAR: Final = timedelta(days=371)
 CARDS: Final = tuple(
-    NetworkCard(
+    NetworkProfile(
         network_id, name, is_simulated=False, gas_period=period, threshold_period=period * 75
     )
     for network_id, name, period in (

@@ -21,7 +21,7 @@ from dashboard.domain.observation import (
     Operation,
 )
 from dashboard.domain.quantity import Address, NetworkId, TxHash, Wei
-from dashboard.show.queries.network_status import NetworkCard
+from dashboard.show.queries.network_status import NetworkProfile
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store, open_store
 from dashboard.store.evidence.record_answers import record_lookup
@@ -32,7 +32,7 @@ from dashboard.store.observations import save_gas
 from dashboard.store.tracking.follow_ups import record_inclusion_answers
 from dashboard.store.tracking.transactions import TrackRequest, track
 
-SIMULATED: Final = NetworkCard(
+SIMULATED: Final = NetworkProfile(
     NetworkId(424242),
     "Devnet",
     is_simulated=True,
@@ -41,7 +41,7 @@ SIMULATED: Final = NetworkCard(
     gas_source="this installation's own serve",
     sees_all_reports=True,
 )
-SILENT: Final = NetworkCard(
+SILENT: Final = NetworkProfile(
     NetworkId(59144),
     "Linea",
     is_simulated=False,

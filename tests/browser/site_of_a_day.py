@@ -13,7 +13,7 @@ from starlette.middleware import Middleware
 from dashboard.domain.observation import ExclusionAnswer
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.show.queries import page_queries
-from dashboard.show.queries.page_queries import Desk
+from dashboard.show.queries.page_queries import PageQueries
 from dashboard.show.web.headers import StrictHeaders
 from dashboard.show.web.site_map import SiteMap
 from dashboard.store.engine.engine import Store
@@ -31,7 +31,7 @@ def build() -> st.App:
     seed_post(store, utc_now())
     _measure(store)
     page_queries.register(
-        Desk(
+        PageQueries(
             store, (SIMULATED, SILENT, FLAT), lambda hashes, _: _answer_null(store, hashes), utc_now
         )
     )

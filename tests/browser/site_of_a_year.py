@@ -10,9 +10,9 @@ import streamlit as st
 
 from dashboard.settings import load_settings
 from dashboard.show.queries import page_queries
-from dashboard.show.queries.page_queries import Desk
-from dashboard.wiring.cards import card_of
+from dashboard.show.queries.page_queries import PageQueries
 from dashboard.wiring.demo_history import fill_with_history
+from dashboard.wiring.network_profiles import profile_of
 from dashboard.wiring.networks import shown_networks
 from dashboard.wiring.store import open_checked_store
 
@@ -24,7 +24,7 @@ def build() -> st.App:
     folder, days = os.environ["LINEWATCH_TEST_FOLDER"], int(os.environ["LINEWATCH_TEST_DAYS"])
     settings = load_settings({"LINEWATCH_HOME": folder, "LINEWATCH_DEVNET_NETWORKS": "3"})
     fill_with_history(settings, timedelta(days=days), is_store_named=True)
-    cards = tuple(card_of(each, settings) for each in shown_networks(settings))
+    cards = tuple(profile_of(each, settings) for each in shown_networks(settings))
     store = open_checked_store(settings)
-    page_queries.register(Desk(store, cards, None, lambda: datetime.now(UTC)))
+    page_queries.register(PageQueries(store, cards, None, lambda: datetime.now(UTC)))
     return st.App(SCRIPT)

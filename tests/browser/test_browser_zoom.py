@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import BrowserContext, expect
 
-from dashboard.show.time_ranges import SPANS
+from dashboard.show.time_ranges import TIME_RANGES
 from tests.browser.page_checks import visit
 from tests.browser.page_server import serving
 from tests.browser.zoom_checks import zoom
@@ -15,7 +15,7 @@ from tests.browser.zoom_checks import zoom
 pytestmark = pytest.mark.timeout(300)
 
 DAYS = "8"
-OFFERED = [span for span in SPANS if span.length.days <= 30]
+OFFERED = [span for span in TIME_RANGES if span.length.days <= 30]
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,7 @@ from typing import Final
 
 from playwright.sync_api import Page
 
-from dashboard.show.time_ranges import Span
+from dashboard.show.time_ranges import TimeRange
 
 _IS_DRAWN: Final = """
 ([length, charts]) => {
@@ -22,7 +22,7 @@ _IS_DRAWN: Final = """
 """
 
 
-def zoom(page: Page, span: Span, charts: int) -> float:
+def zoom(page: Page, span: TimeRange, charts: int) -> float:
     """Choose a length of time; return the seconds until so many charts show it."""
     begun = time.perf_counter()
     page.get_by_role("radio", name=span.name, exact=True).click()

@@ -17,10 +17,10 @@ from dashboard.store.evidence.save_rejections import save_polled
 from dashboard.store.observations import latest_gas
 from dashboard.store.rejections.search import search
 from dashboard.store.tracking.transactions import newest_tracked
-from dashboard.wiring.cards import card_of
 from dashboard.wiring.clock import utc_now
 from dashboard.wiring.demo_history import fill_with_history
 from dashboard.wiring.migration import migrate_store
+from dashboard.wiring.network_profiles import profile_of
 from dashboard.wiring.networks import networks_of, shown_networks
 from dashboard.wiring.store import open_checked_store
 from tests.builders import A_MOMENT, A_NETWORK, ANOTHER_NETWORK, a_record
@@ -124,4 +124,4 @@ def test_networks_that_only_have_a_past_are_asked_nothing(tmp_path: Path) -> Non
     assert [each.title for each in watched] == ["devnet"]
     assert [each.title for each in shown] == ["devnet", "devnet calm", "devnet flat fee"]
     assert all(each.is_simulated for each in shown)
-    assert [card_of(each, settings).has_exclusion for each in shown] == [True, False, False]
+    assert [profile_of(each, settings).has_exclusion for each in shown] == [True, False, False]

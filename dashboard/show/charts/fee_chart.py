@@ -13,7 +13,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from dashboard.show.charts.fee_story import FeeStory, Mask
+from dashboard.show.charts.fee_story import Booleans, FeeStory
 from dashboard.show.charts.figure import (
     BUSY,
     GAP,
@@ -23,8 +23,8 @@ from dashboard.show.charts.figure import (
     MEDIAN,
     Drawing,
     DrawnFigure,
-    LevelLook,
-    Part,
+    LevelStyle,
+    PlotlyJson,
     level_name,
     plain_layout,
     typed,
@@ -63,26 +63,26 @@ def fee_figure(story: FeeStory, since: datetime) -> DrawnFigure:
     wei_per_unit, unit = unit_of(story.largest)
     top = story.largest / wei_per_unit * HEADROOM or 1.0
     levels = [
-        (each if each is not None and story.can_be_read(each) else None, look)
-        for each, look in ((story.usual, MEDIAN), (story.threshold, BUSY))
+        (each if each is not None and story.can_be_read(each) else None, style)
+        for each, style in ((story.usual, MEDIAN), (story.threshold, BUSY))
     ]
     traces = [
         *_shade("gaps", story.unseen_edges, top),
         *_busy(story, top),
         *_bands(story, wei_per_unit),
-        *(_level(story, each, look, wei_per_unit) for each, look in levels),
+        *(_level(story, each, style, wei_per_unit) for each, style in levels),
         _line(story, wei_per_unit, unit),
     ]
     layout = plain_layout(top, unit, HEIGHT)
     layout["xaxis"]["range"] = [since.timestamp() * 1000, story.until.timestamp() * 1000]
     layout["annotations"] = [
-        level_name(None if each is None else int(each[-1]) / wei_per_unit, look)
-        for each, look in levels
+        level_name(None if each is None else int(each[-1]) / wei_per_unit, style)
+        for each, style in levels
     ]
     return DrawnFigure(traces, layout)
 
 
-def _line(story: FeeStory, wei_per_unit: int, unit: str) -> Part:
+def _line(story: FeeStory, wei_per_unit: int, unit: str) -> PlotlyJson:
     """Draw each step's mean until the next step; a gap follows its last value at once."""
     times, rows = _broken(story)
     said = [f"%{{x|%d %b %Y %H:%M:%S}} UTC<br>%{{y:,.9~f}} {unit}"]
@@ -104,11 +104,11 @@ def _line(story: FeeStory, wei_per_unit: int, unit: str) -> Part:
     return trace
 
 
-def _bands(story: FeeStory, wei_per_unit: int) -> Iterator[Part]:
+def _bands(story: FeeStory, wei_per_unit: int) -> Iterator[PlotlyJson]:
     """Fill the room from lowest to highest, and from median to 90th percentile."""
     steps, (times, rows, is_back) = story.steps, _around(story)
 
-    def band(name: str, low: Integers, high: Integers) -> Part:
+    def band(name: str, low: Integers, high: Integers) -> PlotlyJson:
         y = np.where(is_back, _at(rows, low), _at(rows, high)) / wei_per_unit
         return _filled(name, times, y)
 
@@ -118,7 +118,7 @@ def _bands(story: FeeStory, wei_per_unit: int) -> Iterator[Part]:
         yield band("median to 90th percentile", steps.medians, steps.p90s)
 
 
-def _around(story: FeeStory) -> tuple[Floats, Integers, Mask]:
+def _around(story: FeeStory) -> tuple[Floats, Integers, Booleans]:
     """Go round each part between gaps: there, back, and a hole; tell times, steps, ways back."""
     times, rows = _broken(story)
     parts = np.split(np.arange(len(rows)), np.flatnonzero(rows < 0) + 1)[:-1]
@@ -147,7 +147,7 @@ def _at(rows: Integers, values: Integers | Floats) -> Floats:
     return np.append(values, np.nan)[rows]
 
 
-def _shade(name: str, edges: Integers, top: float) -> Iterator[Part]:
+def _shade(name: str, edges: Integers, top: float) -> Iterator[PlotlyJson]:
     """Fill stretches of time over the whole height, if there are any."""
     if len(edges):
         x = edges[:, [0, 0, 1, 1, 1]].astype(np.float64)
@@ -155,7 +155,7 @@ def _shade(name: str, edges: Integers, top: float) -> Iterator[Part]:
         yield _filled(name, x.ravel(), y)
 
 
-def _busy(story: FeeStory, top: float) -> Iterator[Part]:
+def _busy(story: FeeStory, top: float) -> Iterator[PlotlyJson]:
     """Fill each step as high as the part of it that was busy: over the whole height for all.
 
     Parts are rounded to per cent, which is finer than a screen shows.
@@ -174,7 +174,7 @@ def _busy(story: FeeStory, top: float) -> Iterator[Part]:
     }
 
 
-def _filled(name: str, x: Floats, y: Floats) -> Part:
+def _filled(name: str, x: Floats, y: Floats) -> PlotlyJson:
     return _lines(name, x, y.astype(np.float32)) | {
         "line": {"width": 0},
         "fill": "toself",
@@ -184,7 +184,9 @@ def _filled(name: str, x: Floats, y: Floats) -> Part:
     }
 
 
-def _level(story: FeeStory, level: Integers | None, look: LevelLook, wei_per_unit: int) -> Part:
+def _level(
+    story: FeeStory, level: Integers | None, style: LevelStyle, wei_per_unit: int
+) -> PlotlyJson:
     """Draw a level as it was: where it changed, and to the end; one that is not known, as a hole.
 
     `style.css` counts traces from the last one, so each level has one.
@@ -194,11 +196,11 @@ def _level(story: FeeStory, level: Integers | None, look: LevelLook, wei_per_uni
     changes[-1] = True
     x = np.append(story.steps.first_at[changes], story.until.timestamp() * 1000)
     y = np.append(heights[changes], heights[-1])
-    return _lines(f"{look.name} level", x, y / wei_per_unit) | {
-        "line": {"color": look.colour, "width": 1.25, "dash": look.dash, "shape": "hv"},
+    return _lines(f"{style.name} level", x, y / wei_per_unit) | {
+        "line": {"color": style.colour, "width": 1.25, "dash": style.dash, "shape": "hv"},
         "hoverinfo": "skip",
     }
 
 
-def _lines(name: str, x: Floats, y: Floats | npt.NDArray[np.float32]) -> Part:
+def _lines(name: str, x: Floats, y: Floats | npt.NDArray[np.float32]) -> PlotlyJson:
     return {"type": "scatter", "mode": "lines", "name": name, "x": typed(x), "y": typed(y)}

@@ -17,7 +17,7 @@ from dashboard.store.fees.steps import FeeStep, FeeSteps, Floats
 from dashboard.store.schema.columns import milliseconds_of, moment_of
 
 Stretch: TypeAlias = tuple[datetime, datetime]
-Mask: TypeAlias = npt.NDArray[np.bool_]
+Booleans: TypeAlias = npt.NDArray[np.bool_]
 
 _GAP_AFTER_PERIODS: Final = 3
 _MANY: Final = 10
@@ -98,7 +98,7 @@ class FeeStory:
         return self.has_band and bool(self.steps.values.mean() >= _MANY)
 
     @cached_property
-    def is_followed(self) -> Mask:
+    def is_followed(self) -> Booleans:
         """Whether no gap lies between a step and the next one, or now."""
         return self._following - self.steps.last_at <= self.longest_step // _MILLISECOND
 

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from plotly.basedatatypes import BaseFigure
 
-Part: TypeAlias = dict[str, Any]
+PlotlyJson: TypeAlias = dict[str, Any]
 """A trace, a layout or an annotation, in the words of Plotly's JSON."""
 
 _NAMES: Final = {np.dtype(np.float64): "f8", np.dtype(np.float32): "f4"}
@@ -20,19 +20,22 @@ _NAMES: Final = {np.dtype(np.float64): "f8", np.dtype(np.float32): "f4"}
 class DrawnFigure(BaseFigure):  # type: ignore[misc] # Plotly has no types
     """What Streamlit takes for a figure of Plotly; all that it asks of one is its JSON."""
 
-    def __init__(self, traces: Sequence[Part], layout: Mapping[str, Any]) -> None:
+    def __init__(self, traces: Sequence[PlotlyJson], layout: Mapping[str, Any]) -> None:
         """Take parts whose arrays are `typed` already; nothing is validated."""
         self._traces = traces
         self._plain_layout = layout
 
-    def to_dict(self) -> Part:
+    def to_dict(self) -> PlotlyJson:
         """Return the figure as Plotly's JSON has it."""
         return {"data": [dict(trace) for trace in self._traces], "layout": self._plain_layout}
 
 
-def typed(array: npt.NDArray[np.float64] | npt.NDArray[np.float32]) -> Part:
+def typed(array: npt.NDArray[np.float64] | npt.NDArray[np.float32]) -> PlotlyJson:
     """Write an array as the bytes it consists of, which browsers take as they are."""
-    sent: Part = {"dtype": _NAMES[array.dtype], "bdata": b64encode(array.tobytes()).decode("ascii")}
+    sent: PlotlyJson = {
+        "dtype": _NAMES[array.dtype],
+        "bdata": b64encode(array.tobytes()).decode("ascii"),
+    }
     if array.ndim > 1:
         sent["shape"] = ", ".join(map(str, array.shape))
     return sent
@@ -51,7 +54,7 @@ HEADROOM: Final = 1.12
 
 
 @dataclass(frozen=True, slots=True)
-class LevelLook:
+class LevelStyle:
     """How a level is drawn; the lower one's name hangs below it, so that names never meet."""
 
     name: str
@@ -60,8 +63,8 @@ class LevelLook:
     yanchor: str
 
 
-MEDIAN: Final = LevelLook("median", _QUIET, "dot", "top")
-BUSY: Final = LevelLook("busy", _THRESHOLD, "dash", "bottom")
+MEDIAN: Final = LevelStyle("median", _QUIET, "dot", "top")
+BUSY: Final = LevelStyle("busy", _THRESHOLD, "dash", "bottom")
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,20 +116,20 @@ def plain_layout(top: float, unit: str, height: int) -> dict[str, Any]:
     }
 
 
-def level_name(height: float | None, look: LevelLook) -> dict[str, object]:
+def level_name(height: float | None, style: LevelStyle) -> dict[str, object]:
     """Return the name of a level in the right margin, where no line can run through it.
 
     A level that is not drawn, of height None, keeps its place: `style.css` knows names by that.
     """
     return {
-        "text": look.name,
-        "font": {"color": look.colour, "size": 12},
+        "text": style.name,
+        "font": {"color": style.colour, "size": 12},
         "x": 1,
         "xref": "paper",
         "y": height or 0,
         "visible": height is not None,
         "xanchor": "left",
         "xshift": 4,
-        "yanchor": look.yanchor,
+        "yanchor": style.yanchor,
         "showarrow": False,
     }

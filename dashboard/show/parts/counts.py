@@ -12,7 +12,7 @@ from dashboard.show.parts.markup import Markup, element, join
 from dashboard.show.parts.table import table
 
 _UNWATCHED: Final = "not watched"
-_MARKS: Final = ("a", "b", "c")
+_STYLES: Final = ("a", "b", "c")
 """The looks of the kinds that a bar stacks, from the bottom."""
 
 
@@ -64,7 +64,7 @@ def ranking(counts: Sequence[tuple[str, int]], chosen: str | None) -> Markup:
 def _bar(bar: Bar, kinds: Sequence[str], highest: int) -> Markup:
     pieces = (
         element("i", class_=mark, style=f"height: {bar.counts.get(kind, 0) / highest:.2%}")
-        for kind, mark in zip(kinds, _MARKS, strict=False)
+        for kind, mark in zip(kinds, _STYLES, strict=False)
         if bar.counts.get(kind)
     )
     hatched = "is-unwatched" if bar.is_unwatched else None
@@ -73,7 +73,7 @@ def _bar(bar: Bar, kinds: Sequence[str], highest: int) -> Markup:
 
 def _legend(drawn: Sequence[Bar], kinds: Sequence[str]) -> Markup:
     entries = []
-    for kind, mark in zip(kinds, _MARKS, strict=False):
+    for kind, mark in zip(kinds, _STYLES, strict=False):
         count = sum(bar.counts.get(kind, 0) for bar in drawn)
         sign = element("i", class_=mark, aria_hidden="true")
         entries.append(element("span", sign, f"{kind} ", element("b", f"{count:,}")))

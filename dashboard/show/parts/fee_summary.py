@@ -12,25 +12,25 @@ from dashboard.domain.gas import FeeSuggestion, SuggestedGasFees
 from dashboard.domain.quantity import Wei
 from dashboard.show.charts.fee_story import FeeStory, Stretch, busy_in_words
 from dashboard.show.parts.markup import Markup, element, join
-from dashboard.show.queries.network_status import Datum
+from dashboard.show.queries.network_status import PolledValue
 from dashboard.show.text import age, exact_fee, fee, share, span
-from dashboard.show.time_ranges import Span
+from dashboard.show.time_ranges import TimeRange
 
 _TREND_LENGTH = 40
 _ALL = 0.995
 """The share of blocks that counts as all: their pace is never even."""
 
 
-def suggestions(datum: Datum[SuggestedGasFees], now: datetime) -> None:
+def suggestions(polled: PolledValue[SuggestedGasFees], now: datetime) -> None:
     """Show what to pay at most for a low, a medium and a high priority.
 
     The wait times beside them are set by hand upstream, the longest for the highest fee, so they
     are no advice and are left out.
     """
-    fees, is_stale = datum.value, datum.is_stale(now)
+    fees, is_stale = polled.value, polled.is_stale(now)
     levels = (("Low", fees.low), ("Medium", fees.medium), ("High", fees.high))
     figures = (_level(name, level, is_stale=is_stale) for name, level in levels)
-    since = f"{'Stale: suggested' if is_stale else 'Suggested'} {age(datum.asked_at, now)}."
+    since = f"{'Stale: suggested' if is_stale else 'Suggested'} {age(polled.asked_at, now)}."
     trends = (
         f"Base fee trend: {_trend(fees.base_fee_trend)}; priority fees: "
         f"{_trend(fees.priority_fee_trend)}. {_range(fees)}"
@@ -71,7 +71,7 @@ def _range(fees: SuggestedGasFees) -> str:
     return f"Recent blocks: {lowest} to {highest}."
 
 
-def story_in_words(story: FeeStory, name: str, shown: Span) -> Markup:
+def story_in_words(story: FeeStory, name: str, shown: TimeRange) -> Markup:
     """Say what the chart shows: extremes, busy share, gaps, and what is not exact."""
     sentences = [
         *_values(story, name),
@@ -171,7 +171,7 @@ def _stretch(stretch: Stretch) -> str:
     return f"{span(_length(stretch))} from {stretch[0]:%d %b %H:%M} UTC"
 
 
-def _steps(story: FeeStory, shown: Span) -> list[str]:
+def _steps(story: FeeStory, shown: TimeRange) -> list[str]:
     if (story.steps.values == 1).all():
         return []
     step = span(shown.step)

@@ -1,4 +1,4 @@
-"""The cards of the page Health: worker, mail, store, the questions to each network, and gaps."""
+"""The profiles of the page Health: worker, mail, store, the questions to each network, and gaps."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from dashboard.domain.store_size import KindSize, StoreSize
 from dashboard.show.parts.badges import badge, simulated_badge
 from dashboard.show.parts.markup import Markup, element, join
 from dashboard.show.parts.table import table
-from dashboard.show.queries.context import Source
+from dashboard.show.queries.context import QueryContext
 from dashboard.show.queries.health import (
-    FREE_SPACE,
-    GIVES,
-    NOT_RENEWED,
+    FREE_SPACE_ADVICE,
+    OPERATION_NAMES,
     REMEDIES,
+    WORKER_UNKNOWN,
     NetworkHealth,
-    Question,
-    QuestionState,
+    OperationHealth,
+    OperationState,
     is_disk_short,
     is_mail_late,
     spending_in_words,
@@ -33,10 +33,10 @@ from dashboard.store.health import MailState, StoreState
 from dashboard.store.monitoring.upstream_failures import StandingFailure
 
 _BADGES: Final = {
-    QuestionState.ANSWERED: ("calm", "●", "Answered"),
-    QuestionState.STALE: ("stale", "◌", "Stale"),
-    QuestionState.FAILING: ("busy", "!", "Failing"),
-    QuestionState.WAITING: ("mute", "…", "Not asked yet"),
+    OperationState.ANSWERED: ("calm", "●", "Answered"),
+    OperationState.STALE: ("stale", "◌", "Stale"),
+    OperationState.FAILING: ("busy", "!", "Failing"),
+    OperationState.WAITING: ("mute", "…", "Not asked yet"),
 }
 _QUESTION_COLUMNS: Final = ("Question", "Last answer", "Asked", "State")
 _KIND_COLUMNS: Final = ("Kind", "Size", "Growth")
@@ -50,7 +50,9 @@ def worker_part(holders: Mapping[str, Holder], *, is_space_low: bool = False) ->
     if not holders and is_space_low:
         state = badge("busy", "?", "Not known")
         return _part(
-            "Worker", state, _paragraph(f"{sentence(NOT_RENEWED.capitalize())} {FREE_SPACE}")
+            "Worker",
+            state,
+            _paragraph(f"{sentence(WORKER_UNKNOWN.capitalize())} {FREE_SPACE_ADVICE}"),
         )
     if not holders:
         state = badge("bad", "✕", "Not running")
@@ -122,7 +124,7 @@ def store_part(store: StoreState, name: str, *, is_space_low: bool = False) -> M
     facts += [] if measured is None else _growth_facts(measured)
     if store.free_on_disk is not None:
         facts.append(("Free on its disk", size(store.free_on_disk)))
-    advice = [_paragraph(FREE_SPACE)] if is_space_low else []
+    advice = [_paragraph(FREE_SPACE_ADVICE)] if is_space_low else []
     where = element("p", name.removeprefix("The store "), class_="lw-quiet lw-mono lw-path")
     return _part(
         "Store",
@@ -204,12 +206,12 @@ def growth(of_day: float) -> str:
 
 def network_part(health: NetworkHealth, now: datetime) -> Markup:
     """Show every question to a network, when it was answered, and why it is not."""
-    card = health.card
+    profile = health.profile
     head = element(
         "header",
-        element("h2", card.name),
+        element("h2", profile.name),
         badge(*_BADGES[health.state(now)]),
-        simulated_badge() if card.is_simulated else Markup(),
+        simulated_badge() if profile.is_simulated else Markup(),
         class_="lw-card-head",
     )
     if not health.questions:
@@ -218,15 +220,15 @@ def network_part(health: NetworkHealth, now: datetime) -> Markup:
     rows = [_question_row(question, now) for question in health.questions]
     failures = (_trouble(each, now) for each in health.questions)
     questions = element(
-        "div", table(_QUESTION_COLUMNS, rows, f"Questions to {card.name}"), class_="lw-spaced"
+        "div", table(_QUESTION_COLUMNS, rows, f"Questions to {profile.name}"), class_="lw-spaced"
     )
     costs = Markup()
     if health.spending.this_month.calls:
-        costs = _paragraph(spending_in_words(health.spending, card.planned_credits))
+        costs = _paragraph(spending_in_words(health.spending, profile.planned_credits))
     return join(head, *failures, questions, costs)
 
 
-def _question_row(question: Question, now: datetime) -> list[str]:
+def _question_row(question: OperationHealth, now: datetime) -> list[str]:
     answered = question.answered_at
     last = (
         element("time", age(answered, now), title=moment(answered)) if answered else Markup("never")
@@ -236,7 +238,7 @@ def _question_row(question: Question, now: datetime) -> list[str]:
     )
     return [
         join(
-            element("div", GIVES[question.operation]),
+            element("div", OPERATION_NAMES[question.operation]),
             element("div", str(question.operation), class_="lw-mono lw-quiet"),
         ),
         last,
@@ -245,14 +247,14 @@ def _question_row(question: Question, now: datetime) -> list[str]:
     ]
 
 
-def _trouble(question: Question, now: datetime) -> Markup:
+def _trouble(question: OperationHealth, now: datetime) -> Markup:
     failure: StandingFailure | None = question.failure
     if failure is None:
         return Markup()
     since = moment_near(failure.failing_since, now)
     headline = f"{question.operation}: no answer since {since} ({age(failure.failing_since, now)})."
     text = f" {sentence(failure.failure.message)} {REMEDIES[failure.failure.kind]}"
-    if question.is_told_by_node:
+    if question.is_from_node:
         text += " Meanwhile the network's node tells it instead."
     return element("p", element("strong", headline), text, class_="lw-notice busy lw-spaced")
 
@@ -288,17 +290,17 @@ _WATCHED_NAMES: Final = {Watched.FEES: "Fees", Watched.REJECTIONS: "Rejections"}
 _NO_WORKER: Final = "No worker ran"
 
 
-def gap_table(gaps: Sequence[Gap], source: Source, now: datetime) -> Markup:
+def gap_table(gaps: Sequence[Gap], context: QueryContext, now: datetime) -> Markup:
     """Build the table."""
     return table(
-        _GAP_COLUMNS, [_gap_row(gap, source, now) for gap in gaps], "Gaps in what was watched"
+        _GAP_COLUMNS, [_gap_row(gap, context, now) for gap in gaps], "Gaps in what was watched"
     )
 
 
-def _gap_row(gap: Gap, source: Source, now: datetime) -> tuple[Markup | str, ...]:
+def _gap_row(gap: Gap, context: QueryContext, now: datetime) -> tuple[Markup | str, ...]:
     ends = badge("busy", "!", "Lasts") if gap.ends_at is None else _gap_time(gap.ends_at)
     return (
-        source.network_name(gap.network_id),
+        context.network_name(gap.network_id),
         _WATCHED_NAMES[gap.watched],
         _gap_time(gap.begins_at),
         ends,

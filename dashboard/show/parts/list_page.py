@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 
-def chosen_leaf(total: int, rows: int, key: str) -> int:
+def chosen_page(total: int, rows: int, key: str) -> int:
     """Offer the leaves of a list of `total` rows; return the chosen one, counted from 1.
 
     A leaf beyond the last, after a filter made the list shorter, becomes the last.

@@ -13,8 +13,8 @@ from dashboard.domain.quantity import TxHash
 from dashboard.errors import StoreError
 from dashboard.show.parts.notices import notice
 from dashboard.show.queries.lookup import AT_ONCE
-from dashboard.show.queries.page_queries import Desk
-from dashboard.show.queries.transaction_summary import Dossier, with_unsaved
+from dashboard.show.queries.page_queries import PageQueries
+from dashboard.show.queries.transaction_summary import TransactionSummary, with_unsaved
 from dashboard.show.text import age, sentence
 from dashboard.store.evidence.record_answers import AnswersNotSaved, UnsavedAnswers
 
@@ -22,7 +22,7 @@ _ASKED: Final = "asked"
 
 
 @dataclass(frozen=True)
-class Asked:
+class LiveQuestion:
     """A live question of this session: which hashes, when, and the answers not stored."""
 
     hashes: frozenset[TxHash]
@@ -30,29 +30,29 @@ class Asked:
     unsaved: tuple[UnsavedAnswers, ...] = ()
 
 
-def ask(desk: Desk, hashes: Sequence[TxHash]) -> None:
+def ask(queries: PageQueries, hashes: Sequence[TxHash]) -> None:
     """Ask the network about the hashes; a click on Stop runs the page anew, which ends it."""
-    asked = Asked(frozenset(hashes), desk.now())
+    asked = LiveQuestion(frozenset(hashes), queries.now())
     st.session_state[_ASKED] = asked
     try:
-        _ask(desk, hashes)
+        _ask(queries, hashes)
     except AnswersNotSaved as trouble:
         st.session_state[_ASKED] = replace(asked, unsaved=tuple(trouble.unsaved))
     except StoreError as trouble:
         notice("bad", "What was answered could not be stored.", sentence(str(trouble)))
 
 
-def _ask(desk: Desk, hashes: Sequence[TxHash]) -> None:
-    seconds = f"{desk.look_up_deadline.total_seconds():.0f} s"
+def _ask(queries: PageQueries, hashes: Sequence[TxHash]) -> None:
+    seconds = f"{queries.look_up_deadline.total_seconds():.0f} s"
     if len(hashes) <= AT_ONCE:
         with st.spinner(f"Asking the network, for at most {seconds} …"):
-            list(desk.ask_now(hashes))
+            list(queries.ask_now(hashes))
         return
     place = st.empty()
     with place.container(horizontal=True, vertical_alignment="center"):
         progress = st.progress(0.0, _so_far(0, len(hashes)))
         st.button("Stop", icon=":material/stop:", key="stop_asking", help="Answers so far stay")
-        for done in desk.ask_now(hashes):
+        for done in queries.ask_now(hashes):
             progress.progress(done / len(hashes), _so_far(done, len(hashes)))
     place.empty()
 
@@ -61,21 +61,21 @@ def _so_far(done: int, total: int) -> str:
     return f"Asked about {done:,} of {total:,} transactions …"
 
 
-def with_last_answers(dossiers: Sequence[Dossier]) -> Sequence[Dossier]:
+def with_last_answers(summaries: Sequence[TransactionSummary]) -> Sequence[TransactionSummary]:
     """Add what the last question of this session was answered and the store could not keep."""
     asked = st.session_state.get(_ASKED)
-    return with_unsaved(dossiers, asked.unsaved) if isinstance(asked, Asked) else dossiers
+    return with_unsaved(summaries, asked.unsaved) if isinstance(asked, LiveQuestion) else summaries
 
 
-def outcome(dossiers: Sequence[Dossier], now: datetime) -> None:
+def outcome(summaries: Sequence[TransactionSummary], now: datetime) -> None:
     """Say of the last question of this session how many of its hashes were answered, and kept."""
     asked = st.session_state.get(_ASKED)
-    if not isinstance(asked, Asked):
+    if not isinstance(asked, LiveQuestion):
         return
-    about = [dossier for dossier in dossiers if dossier.tx_hash in asked.hashes]
+    about = [summary for summary in summaries if summary.tx_hash in asked.hashes]
     if not about:
         return
-    answered = sum(dossier.answered_since(asked.at) for dossier in about)
+    answered = sum(summary.answered_since(asked.at) for summary in about)
     kind, headline = ("calm", "Answered.") if answered == len(about) else ("busy", "No answer.")
     if 0 < answered < len(about):
         headline = "Some answers are missing."

@@ -9,7 +9,7 @@ from typing import Final
 import streamlit as st
 
 from dashboard.domain.quantity import NetworkId
-from dashboard.show.queries.network_status import NetworkCard
+from dashboard.show.queries.network_status import NetworkProfile
 
 NETWORK: Final = "network"
 """The parameter of the address that names a network, by its name or its id: `?network=59144`."""
@@ -18,11 +18,11 @@ ALL: Final = "All networks"
 _FEWEST: Final = 2
 
 
-def network_chooser(cards: Sequence[NetworkCard]) -> None:
+def network_chooser(profiles: Sequence[NetworkProfile]) -> None:
     """Offer every network; where there is only one, there is nothing to choose."""
-    if len(cards) < _FEWEST:
+    if len(profiles) < _FEWEST:
         return
-    names = _names(cards)
+    names = _names(profiles)
     _take_address(names)
     st.selectbox(
         "Network",
@@ -34,33 +34,35 @@ def network_chooser(cards: Sequence[NetworkCard]) -> None:
     )
 
 
-def chosen_networks(cards: Sequence[NetworkCard]) -> tuple[NetworkCard, ...]:
+def chosen_networks(profiles: Sequence[NetworkProfile]) -> tuple[NetworkProfile, ...]:
     """Return the networks that the page is about: the chosen one, or all."""
-    chosen = _names(cards).get(str(st.session_state.get(NETWORK)))
-    return tuple(cards) if chosen is None else (chosen,)
+    chosen = _names(profiles).get(str(st.session_state.get(NETWORK)))
+    return tuple(profiles) if chosen is None else (chosen,)
 
 
-def chosen_network_id(cards: Sequence[NetworkCard]) -> NetworkId | None:
+def chosen_network_id(profiles: Sequence[NetworkProfile]) -> NetworkId | None:
     """Return the network that was chosen among several; None for all, configured or not."""
-    chosen = chosen_networks(cards)
-    return chosen[0].network_id if len(chosen) < len(cards) else None
+    chosen = chosen_networks(profiles)
+    return chosen[0].network_id if len(chosen) < len(profiles) else None
 
 
-def _names(cards: Sequence[NetworkCard]) -> dict[str, NetworkCard]:
+def _names(profiles: Sequence[NetworkProfile]) -> dict[str, NetworkProfile]:
     """Name each network; where two have the same name, the id tells them apart."""
-    counts = Counter(card.name for card in cards)
+    counts = Counter(profile.name for profile in profiles)
     return {
-        card.name if counts[card.name] == 1 else f"{card.name} ({card.network_id})": card
-        for card in cards
+        profile.name
+        if counts[profile.name] == 1
+        else f"{profile.name} ({profile.network_id})": profile
+        for profile in profiles
     }
 
 
-def _take_address(names: dict[str, NetworkCard]) -> None:
+def _take_address(names: dict[str, NetworkProfile]) -> None:
     """Follow a link: what the address names is chosen, and what it names by id gets its name."""
     written = st.query_params.get(NETWORK)
     if written in names and st.session_state.get(NETWORK, written) != written:
         st.session_state[NETWORK] = written
-    for name, card in names.items():
-        if written == str(card.network_id) and written not in names:
+    for name, profile in names.items():
+        if written == str(profile.network_id) and written not in names:
             st.query_params[NETWORK] = name
             st.rerun()

@@ -10,7 +10,7 @@ import streamlit as st
 from dashboard.domain.quantity import Wei
 from dashboard.show.parts.badges import activity_badge, flat_badge, simulated_badge
 from dashboard.show.parts.markup import Markup, element, join
-from dashboard.show.queries.network_status import Datum, NetworkFigures, NetworkStatus
+from dashboard.show.queries.network_status import NetworkFigures, NetworkStatus, PolledValue
 from dashboard.show.text import age, exact_fee, fee, moment, moment_near, period, sentence, share
 from dashboard.store.monitoring.upstream_failures import StandingFailure
 
@@ -21,16 +21,16 @@ def network_strip(status: NetworkStatus, now: datetime) -> None:
         join(
             _head(status),
             element("p", status.activity_reason, class_="lw-lede"),
-            _figures(status, now) if status.card.has_gas else "",
-            _source(status) if status.card.has_gas else "",
+            _figures(status, now) if status.profile.has_gas else "",
+            _source(status) if status.profile.has_gas else "",
             _troubles(status, now),
         )
     )
 
 
 def _head(status: NetworkStatus) -> Markup:
-    simulated = simulated_badge() if status.card.is_simulated else Markup()
-    name = element("h2", status.card.name)
+    simulated = simulated_badge() if status.profile.is_simulated else Markup()
+    name = element("h2", status.profile.name)
     flat = flat_badge() if status.figures.priority is not None else Markup()
     return element(
         "header", name, activity_badge(status.activity), flat, simulated, class_="lw-card-head"
@@ -61,26 +61,28 @@ def _levels(figures: NetworkFigures, now: datetime) -> list[Markup]:
     ]
 
 
-def _fee_figure(name: str, datum: Datum[Wei] | None, now: datetime) -> Markup:
-    if datum is None:
+def _fee_figure(name: str, polled: PolledValue[Wei] | None, now: datetime) -> Markup:
+    if polled is None:
         return _missing(name)
-    number, unit = fee(datum.value)
-    value = element("dd", number, " ", element("small", unit), title=exact_fee(datum.value))
-    return _figure(name, datum, now, value)
+    number, unit = fee(polled.value)
+    value = element("dd", number, " ", element("small", unit), title=exact_fee(polled.value))
+    return _figure(name, polled, now, value)
 
 
-def _congestion(datum: Datum[float] | None, now: datetime) -> Markup:
-    if datum is None:
+def _congestion(polled: PolledValue[float] | None, now: datetime) -> Markup:
+    if polled is None:
         return _missing("Congestion")
-    bar = element("div", style=f"width: {datum.value:.1%}")
+    bar = element("div", style=f"width: {polled.value:.1%}")
     meter = element("div", bar, class_="lw-meter", aria_hidden="true")
-    return _figure("Congestion", datum, now, element("dd", share(datum.value), meter))
+    return _figure("Congestion", polled, now, element("dd", share(polled.value), meter))
 
 
-def _figure(name: str, datum: Datum[Wei] | Datum[float], now: datetime, value: Markup) -> Markup:
-    stale = datum.is_stale(now)
-    note = f"{'stale, ' if stale else ''}{age(datum.asked_at, now)}"
-    when = element("dd", note, class_="lw-note", title=moment(datum.asked_at))
+def _figure(
+    name: str, polled: PolledValue[Wei] | PolledValue[float], now: datetime, value: Markup
+) -> Markup:
+    stale = polled.is_stale(now)
+    note = f"{'stale, ' if stale else ''}{age(polled.asked_at, now)}"
+    when = element("dd", note, class_="lw-note", title=moment(polled.asked_at))
     return element("div", element("dt", name), value, when, class_="is-stale" if stale else None)
 
 
@@ -90,14 +92,14 @@ def _missing(name: str) -> Markup:
 
 
 def _source(status: NetworkStatus) -> Markup:
-    source, often = status.figures.gas_source_name(), period(status.card.gas_period)
+    source, often = status.figures.gas_source_name(), period(status.profile.gas_period)
     said = f"Source: {source}; asked every {often}."
     return element("p", said, class_="lw-quiet", style="margin-top: 0.6rem")
 
 
 def _troubles(status: NetworkStatus, now: datetime) -> Markup:
     gas, exclusion = status.figures.gas_failure(), status.figures.exclusion_failure()
-    source = status.card.gas_source
+    source = status.profile.gas_source
     if gas is not None and gas.failure.message in status.activity_reason:
         gas = None  # it is said above, where no fee was ever seen
     return join(

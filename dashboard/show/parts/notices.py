@@ -13,7 +13,7 @@ from dashboard.domain.foreign_text import visible
 from dashboard.domain.paste import Paste, WrongText
 from dashboard.errors import StoreError
 from dashboard.show.parts.markup import Markup, element, join
-from dashboard.show.queries.network_status import NetworkCard
+from dashboard.show.queries.network_status import NetworkProfile
 from dashboard.show.text import sentence
 
 
@@ -41,7 +41,7 @@ def notice(kind: str, headline: str, text: str) -> None:
 
 
 @contextmanager
-def store_trouble_shown() -> Iterator[None]:
+def store_errors_shown() -> Iterator[None]:
     """Turn trouble with the store into a notice where the content would be."""
     try:
         yield
@@ -54,9 +54,9 @@ def store_trouble_shown() -> Iterator[None]:
         )
 
 
-def simulated_mark(cards: Sequence[NetworkCard]) -> None:
+def simulated_notice(profiles: Sequence[NetworkProfile]) -> None:
     """Say on every page which networks are simulated."""
-    *others, last = [card.name for card in cards if card.is_simulated] or [""]
+    *others, last = [profile.name for profile in profiles if profile.is_simulated] or [""]
     if last:
         names = f"{', '.join(others)} and {last} are chains" if others else f"{last} is a chain"
         notice(
@@ -72,7 +72,7 @@ _MOST_NAMED_PARAMETERS: Final = 5
 
 
 @contextmanager
-def wrong_parameters_told(place: DeltaGenerator, known: frozenset[str]) -> Iterator[None]:
+def ignored_parameters_shown(place: DeltaGenerator, known: frozenset[str]) -> Iterator[None]:
     """Tell in `place` what parameters of the address the page drawn meanwhile could not use.
 
     A parameter belongs to a widget of the same key, or is `known`. Streamlit takes one whose
@@ -109,7 +109,7 @@ _MOST_TEXTS: Final = 20
 _LONGEST_TEXT: Final = 80
 
 
-def wrong_texts(paste: Paste) -> None:
+def unusable_texts(paste: Paste) -> None:
     """Name each piece that is no hash, with the reason; say how many hashes came twice."""
     if paste.wrong:
         more = len(paste.wrong) - _MOST_TEXTS

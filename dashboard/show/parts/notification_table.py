@@ -20,9 +20,9 @@ from dashboard.show.parts.heading import section
 from dashboard.show.parts.markup import Markup, breakable, element, join
 from dashboard.show.parts.notices import notice
 from dashboard.show.parts.table import lookup_link, table
-from dashboard.show.queries.alerts import GivenUp, NotificationHistory
-from dashboard.show.queries.context import Source
-from dashboard.show.queries.page_queries import Desk
+from dashboard.show.queries.alerts import DeadSummary, NotificationHistory
+from dashboard.show.queries.context import QueryContext
+from dashboard.show.queries.page_queries import PageQueries
 from dashboard.show.text import moment, since_when
 from dashboard.store.alerts.alert_status import OpenIncident
 from dashboard.store.alerts.held_notifications import DeadNotifications
@@ -155,14 +155,14 @@ def _short(at: datetime) -> str:
     return f"{at:%d %b %H:%M:%S}"
 
 
-def incident_row(incident: OpenIncident, source: Source, now: datetime) -> Markup:
+def incident_row(incident: OpenIncident, context: QueryContext, now: datetime) -> Markup:
     """Build the row."""
     subject = incident.subject
-    since = since_when(incident.as_condition(), source.rule_of(subject), now)
+    since = since_when(incident.as_condition(), context.rule_of(subject), now)
     return element(
         "div",
         state_badge(incident.state),
-        element("span", about(subject.kind, source.network_name(subject.network_id))),
+        element("span", about(subject.kind, context.network_name(subject.network_id))),
         element("span", since, class_="lw-end"),
         class_="lw-row",
     )
@@ -172,9 +172,9 @@ _LATEST = 50
 _LONGEST_CHOICE = 80
 
 
-def resend_form(desk: Desk) -> None:
+def resend_form(queries: PageQueries) -> None:
     """Show what may be sent again, and do it."""
-    given_up = desk.alerts.given_up(_LATEST)
+    given_up = queries.alerts.given_up(_LATEST)
     choices = _choices(given_up)
     with st.container(key="card-resend", gap="small"):
         section("Given up", "Put right what the mail server complained of, then send again.")
@@ -184,10 +184,10 @@ def resend_form(desk: Desk) -> None:
             )
             is_pressed = st.form_submit_button("Send again", type="primary")
         if is_pressed and chosen is not None:
-            _send_again(desk, chosen)
+            _send_again(queries, chosen)
 
 
-def _choices(given_up: GivenUp) -> dict[DeadNotifications, str]:
+def _choices(given_up: DeadSummary) -> dict[DeadNotifications, str]:
     """Name each choice: first all to an address, then the latest one by one."""
     by_address: dict[DeadNotifications, str] = {
         address: f"All {count:,} to {visible(address, _LONGEST_CHOICE)}"
@@ -203,9 +203,9 @@ def _named(letter: Notification) -> str:
     return f"{what} of {moment(letter.created_at)} to {to}"
 
 
-def _send_again(desk: Desk, which: DeadNotifications) -> None:
+def _send_again(queries: PageQueries, which: DeadNotifications) -> None:
     try:
-        many = desk.alerts.send_again(which)
+        many = queries.alerts.send_again(which)
     except StoreError as trouble:
         notice("bad", "Nothing is sent again.", f"{trouble} Try again in a moment.")
         return

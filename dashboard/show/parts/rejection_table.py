@@ -15,8 +15,8 @@ from dashboard.domain.reason import Reason, ReasonKind, explain, overrun
 from dashboard.show.parts.badges import badge
 from dashboard.show.parts.markup import Markup, breakable, element, join
 from dashboard.show.parts.table import lookup_link, table
-from dashboard.show.queries.context import Source
-from dashboard.show.queries.network_status import NetworkCard
+from dashboard.show.queries.context import QueryContext
+from dashboard.show.queries.network_status import NetworkProfile
 from dashboard.show.text import age, moment, short_hash, span
 from dashboard.store.rejections.unparsed_reasons import UnparsedReason
 
@@ -25,7 +25,7 @@ _SAME_TIME: Final = timedelta(minutes=1)
 
 
 @dataclass(frozen=True, slots=True)
-class RowFlags:
+class RowContext:
     """What a row says beside the record: its network, its reason, whether somebody tracks it."""
 
     network: str
@@ -33,7 +33,9 @@ class RowFlags:
     is_tracked: bool
 
 
-def rejection_row(stored: StoredRejection, flags: RowFlags, now: datetime, lookup: st.Page) -> None:
+def rejection_row(
+    stored: StoredRejection, flags: RowContext, now: datetime, lookup: st.Page
+) -> None:
     """Show stage, module and age, the reason in plain words, and the hash as a link."""
     record = stored.record
     with st.container(key=f"rejection-{stored.rejection_id}", gap=None):
@@ -47,7 +49,7 @@ def rejection_row(stored: StoredRejection, flags: RowFlags, now: datetime, looku
         )
 
 
-def _row_head(stored: StoredRejection, flags: RowFlags, now: datetime) -> Markup:
+def _row_head(stored: StoredRejection, flags: RowContext, now: datetime) -> Markup:
     """Build the head; its age is that of the arrival, by which lists of the newest are sorted."""
     record, seen_at = stored.record, stored.first_seen_at
     tracked = badge("mute", "◉", "Tracked") if flags.is_tracked else Markup()
@@ -160,15 +162,15 @@ def _fact(name: str, value: str, style: str | None = None) -> Markup:
 _REJECTION_COLUMNS = ("Seen (UTC)", "Network", "Stage", "Module", "Lines", "Why", "Transaction")
 
 
-def rejection_table(rejections: Sequence[StoredRejection], source: Source) -> Markup:
+def rejection_table(rejections: Sequence[StoredRejection], context: QueryContext) -> Markup:
     """Build the table; times are absolute, so that a refresh changes nothing that stays true."""
-    rows = [_table_row(each, source) for each in rejections]
+    rows = [_table_row(each, context) for each in rejections]
     return table(_REJECTION_COLUMNS, rows, "Rejections")
 
 
-def _table_row(stored: StoredRejection, source: Source) -> tuple[Markup | str, ...]:
+def _table_row(stored: StoredRejection, context: QueryContext) -> tuple[Markup | str, ...]:
     record = stored.record
-    reason = source.reason_of(stored)
+    reason = context.reason_of(stored)
     wrong = f". {CLOCK_IS_WRONG}" if stored.is_dated_ahead else ""
     dated = f"dated {moment(record.timestamp)} by the node{wrong}"
     seen = join(
@@ -177,7 +179,7 @@ def _table_row(stored: StoredRejection, source: Source) -> tuple[Markup | str, .
     )
     return (
         seen,
-        source.network_name(stored.network_id),
+        context.network_name(stored.network_id),
         badge("bad", "✕", record.tx_rejection_stage),
         breakable(reason.module or ""),
         _lines(reason),
@@ -197,9 +199,9 @@ def _lines(reason: Reason) -> Markup | str:
     return join(f"{reason.count:,} of {reason.limit:,} ", times)
 
 
-def coverage(cards: Sequence[NetworkCard]) -> str:
+def coverage(profiles: Sequence[NetworkProfile]) -> str:
     """Say which rejections can be seen at all."""
-    if cards and all(card.sees_all_reports for card in cards if card.has_exclusion):
+    if profiles and all(profile.sees_all_reports for profile in profiles if profile.has_exclusion):
         return "Every rejection that nodes reported to this installation."
     return "Of tracked transactions, and of nodes that report to this installation."
 

@@ -14,13 +14,13 @@ from dashboard.errors import InputError, StoreError
 from dashboard.show.parts.markup import Markup, element
 from dashboard.show.parts.notices import notice
 from dashboard.show.parts.table import table
-from dashboard.show.queries.page_queries import Desk
+from dashboard.show.queries.page_queries import PageQueries
 from dashboard.show.text import age, moment, sentence, share
 from dashboard.store.rejections.counts import GroupCounts
 from dashboard.store.tracking.senders import WatchedSender
 
 
-def senders_part(desk: Desk, network_ids: Sequence[NetworkId]) -> None:
+def senders_part(queries: PageQueries, network_ids: Sequence[NetworkId]) -> None:
     """Show the form, and below it who is watched on these networks."""
     with st.form("watch_sender", border=False):
         text = st.text_input("Address", key="sender_address", placeholder="0x…")
@@ -28,19 +28,19 @@ def senders_part(desk: Desk, network_ids: Sequence[NetworkId]) -> None:
             "Label (optional)", key="sender_label", max_chars=LONGEST_LABEL, placeholder="Customer"
         )
         if st.form_submit_button("Watch", type="primary"):
-            _watch(desk, text, label.strip(), network_ids)
-    for each in desk.senders.watched():
+            _watch(queries, text, label.strip(), network_ids)
+    for each in queries.senders.watched():
         if set(each.network_ids) & set(network_ids):
-            _row(desk, each)
+            _row(queries, each)
 
 
-def _watch(desk: Desk, text: str, label: str, network_ids: Sequence[NetworkId]) -> None:
+def _watch(queries: PageQueries, text: str, label: str, network_ids: Sequence[NetworkId]) -> None:
     if not text.strip():
         notice("busy", "Nobody was added.", "Give the address of the sender: 0x and 40 digits.")
         return
     try:
         sender = Address.parse(text.strip())
-        (is_new,) = desk.senders.watch([sender], network_ids, label)
+        (is_new,) = queries.senders.watch([sender], network_ids, label)
     except InputError as mistake:
         notice("bad", "Nobody was added.", sentence(str(mistake)))
     except StoreError as trouble:
@@ -50,20 +50,20 @@ def _watch(desk: Desk, text: str, label: str, network_ids: Sequence[NetworkId]) 
         notice("calm", f"{sender} {said}.", "What nodes report of it is tracked and mailed.")
 
 
-def _row(desk: Desk, each: WatchedSender) -> None:
+def _row(queries: PageQueries, each: WatchedSender) -> None:
     with st.container(
         key=f"sender-{each.sender}", horizontal=True, vertical_alignment="top", gap="small"
     ):
         with st.container(gap=None):
-            st.html(_words(desk, each))
+            st.html(_words(queries, each))
         if st.button("Remove", key=f"unwatch-{each.sender}", help="What is tracked stays tracked"):
-            _change(lambda: desk.senders.unwatch(each.sender))
+            _change(lambda: queries.senders.unwatch(each.sender))
 
 
-def _words(desk: Desk, each: WatchedSender) -> Markup:
-    networks = ", ".join(desk.network_name(network_id) for network_id in each.network_ids)
+def _words(queries: PageQueries, each: WatchedSender) -> Markup:
+    networks = ", ".join(queries.network_name(network_id) for network_id in each.network_ids)
     label = element("b", visible(each.label, LONGEST_LABEL)) if each.label else Markup()
-    since = element("span", f"on {networks}, since {age(each.watched_at, desk.now())}")
+    since = element("span", f"on {networks}, since {age(each.watched_at, queries.now())}")
     head = element("div", label, since, class_="lw-row lw-remarks", title=moment(each.watched_at))
     return element("div", element("p", str(each.sender), class_="lw-hash"), head)
 

@@ -24,9 +24,9 @@ from dashboard.domain.track_list import (
 from dashboard.errors import InputError, StoreError
 from dashboard.show.parts.heading import section
 from dashboard.show.parts.markup import Markup
-from dashboard.show.parts.notices import notice, wrong_texts
+from dashboard.show.parts.notices import notice, unusable_texts
 from dashboard.show.parts.table import lookup_link, table
-from dashboard.show.queries.page_queries import Desk
+from dashboard.show.queries.page_queries import PageQueries
 from dashboard.show.text import sentence
 from dashboard.store.tracking.transactions import TrackResult
 
@@ -55,7 +55,7 @@ _Line: TypeAlias = tuple[int, ListedTransaction | str, str]
 
 
 @dataclass(frozen=True)
-class Report:
+class TrackReport:
     """What came of a list: what it held, and what became of its transactions."""
 
     listed: TrackList
@@ -72,7 +72,7 @@ class Report:
         return sorted([*taken, *again, *wrong], key=lambda line: line[0])
 
 
-def intake(desk: Desk, network_ids: Sequence[NetworkId]) -> None:
+def track_list_form(queries: PageQueries, network_ids: Sequence[NetworkId]) -> None:
     """Show both forms, and below them what came of the last list."""
     pasted, filed = st.tabs(["Paste", "CSV file"])
     with pasted, st.form("track_paste", border=False, clear_on_submit=False):
@@ -88,18 +88,20 @@ def intake(desk: Desk, network_ids: Sequence[NetworkId]) -> None:
         note = st.text_input("Note (optional)", max_chars=LONGEST_NOTE)
         attempted_at = attempt_input(None)
         if st.form_submit_button("Track", type="primary") and not is_future(
-            attempted_at, desk.now()
+            attempted_at, queries.now()
         ):
             common = (attempted_at, label.strip(), note.strip())
-            _take(desk, read_track_list(text, desk.now()).with_common(*common), network_ids)
+            _track_list(
+                queries, read_track_list(text, queries.now()).with_common(*common), network_ids
+            )
     with filed:
-        _file_form(desk, network_ids)
+        _file_form(queries, network_ids)
     report = st.session_state.get(_REPORT)
-    if isinstance(report, Report):
-        show_report(report)
+    if isinstance(report, TrackReport):
+        show_track_report(report)
 
 
-def _file_form(desk: Desk, network_ids: Sequence[NetworkId]) -> None:
+def _file_form(queries: PageQueries, network_ids: Sequence[NetworkId]) -> None:
     with st.form("track_file", border=False):
         upload = st.file_uploader(
             "CSV with a column tx_hash; attempted_at, label and note are optional",
@@ -112,7 +114,7 @@ def _file_form(desk: Desk, network_ids: Sequence[NetworkId]) -> None:
             if upload is None:
                 notice("busy", "No file was chosen.", "Choose a CSV file, then press Track.")
             else:
-                _take_file(desk, upload.getvalue(), network_ids)
+                _track_file(queries, upload.getvalue(), network_ids)
     st.download_button(
         "Example",
         _EXAMPLE,
@@ -124,7 +126,7 @@ def _file_form(desk: Desk, network_ids: Sequence[NetworkId]) -> None:
     )
 
 
-def _take_file(desk: Desk, octets: bytes, network_ids: Sequence[NetworkId]) -> None:
+def _track_file(queries: PageQueries, octets: bytes, network_ids: Sequence[NetworkId]) -> None:
     try:
         text = read_spreadsheet(octets)
     except InputError as mistake:
@@ -133,10 +135,10 @@ def _take_file(desk: Desk, octets: bytes, network_ids: Sequence[NetworkId]) -> N
     if not text.strip():
         notice("busy", "The file is empty.", "Choose one that holds transaction hashes.")
         return
-    _take(desk, read_track_list(text, desk.now()), network_ids)
+    _track_list(queries, read_track_list(text, queries.now()), network_ids)
 
 
-def _take(desk: Desk, listed: TrackList, network_ids: Sequence[NetworkId]) -> None:
+def _track_list(queries: PageQueries, listed: TrackList, network_ids: Sequence[NetworkId]) -> None:
     st.session_state.pop(_REPORT, None)
     if len(listed.transactions) > MOST_AT_ONCE:
         said = f"It holds {len(listed.transactions):,}; give at most {MOST_AT_ONCE:,} at once."
@@ -146,22 +148,22 @@ def _take(desk: Desk, listed: TrackList, network_ids: Sequence[NetworkId]) -> No
         notice("busy", "Nothing to track.", "Give at least one transaction hash.")
         return
     try:
-        became = desk.tracked.track(listed.transactions, network_ids)
+        became = queries.tracked.track(listed.transactions, network_ids)
     except StoreError as trouble:
         notice("bad", "Not everything was tracked.", f"{trouble} Give the same list again.")
         return
-    st.session_state[_REPORT] = Report(listed, became)
+    st.session_state[_REPORT] = TrackReport(listed, became)
 
 
-def show_report(report: Report) -> None:
+def show_track_report(report: TrackReport) -> None:
     """Say what came of the list, name what is wrong, and offer a report of every line."""
     if report.became:
-        tracked_notice(report.became)
+        tracking_result_notice(report.became)
     else:
         notice("bad", "Nothing was tracked.", "No line holds a transaction hash that can be used.")
-    _only_in_part(report.listed)
+    _partly_taken_notices(report.listed)
     hashes = tuple(each.tx_hash for each in report.listed.transactions)
-    wrong_texts(Paste(hashes, len(report.listed.repeated), report.listed.wrong))
+    unusable_texts(Paste(hashes, len(report.listed.repeated), report.listed.wrong))
     lines = report.lines()
     with st.expander("What came of each line"):
         rows = [(str(number), _shown(what), became) for number, what, became in lines[:MOST_SHOWN]]
@@ -179,7 +181,7 @@ def show_report(report: Report) -> None:
         )
 
 
-def _only_in_part(listed: TrackList) -> None:
+def _partly_taken_notices(listed: TrackList) -> None:
     """Say what of the list was left out although its transactions are tracked."""
     if listed.unused_columns:
         said = (
@@ -202,7 +204,7 @@ def _plain(what: ListedTransaction | str) -> str:
     return what if isinstance(what, str) else str(what.tx_hash)
 
 
-def tracking_form(desk: Desk, hashes: Sequence[TxHash]) -> None:
+def track_form(queries: PageQueries, hashes: Sequence[TxHash]) -> None:
     """Offer to track the hashes, with a label and the time of the attempt where known."""
     count = "this transaction" if len(hashes) == 1 else f"these {len(hashes)} transactions"
     with st.form("track", border=False):
@@ -212,7 +214,7 @@ def tracking_form(desk: Desk, hashes: Sequence[TxHash]) -> None:
         )
         attempted_at = attempt_input(None)
         if st.form_submit_button("Track", type="primary"):
-            _track(desk, hashes, label, attempted_at)
+            _track(queries, hashes, label, attempted_at)
 
 
 def attempt_input(value: datetime | None) -> datetime | None:
@@ -232,18 +234,20 @@ def is_future(attempted_at: datetime | None, now: datetime) -> bool:
     return True
 
 
-def _track(desk: Desk, hashes: Sequence[TxHash], label: str, attempted_at: datetime | None) -> None:
-    if is_future(attempted_at, desk.now()):
+def _track(
+    queries: PageQueries, hashes: Sequence[TxHash], label: str, attempted_at: datetime | None
+) -> None:
+    if is_future(attempted_at, queries.now()):
         return
     try:
-        became = desk.track(hashes, label.strip(), attempted_at)
+        became = queries.track(hashes, label.strip(), attempted_at)
     except StoreError as trouble:
         notice("bad", "Nothing was tracked.", f"{trouble} Try again in a moment.")
         return
-    tracked_notice(became)
+    tracking_result_notice(became)
 
 
-def tracked_notice(became: Sequence[TrackResult]) -> None:
+def tracking_result_notice(became: Sequence[TrackResult]) -> None:
     """Say how many are tracked now that were not before, and how many were."""
     new, filled = became.count(TrackResult.NEW), became.count(TrackResult.FILLED_IN)
     known = len(became) - new

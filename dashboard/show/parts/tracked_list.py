@@ -16,22 +16,22 @@ from dashboard.show.parts.markup import Markup, element, join
 from dashboard.show.parts.notices import notice
 from dashboard.show.parts.rejection_table import reason_words
 from dashboard.show.parts.track_form import attempt_input, is_future
-from dashboard.show.queries.page_queries import Desk
+from dashboard.show.queries.page_queries import PageQueries
 from dashboard.show.queries.tracked import TrackedEntry
-from dashboard.show.queries.transaction_summary import Finding
+from dashboard.show.queries.transaction_summary import NetworkFinding
 from dashboard.show.text import age, moment, moment_near, short_hash
 from dashboard.store.tracking.transactions import Remarks
 
 
 def tracked_list(
-    desk: Desk, entries: Sequence[TrackedEntry], now: datetime, lookup: st.Page
+    queries: PageQueries, entries: Sequence[TrackedEntry], now: datetime, lookup: st.Page
 ) -> None:
     """Show the rows; each leads to its lookup and to a dialog that changes or removes it."""
     for entry in entries:
-        _row(desk, entry, now, lookup)
+        _row(queries, entry, now, lookup)
 
 
-def _row(desk: Desk, entry: TrackedEntry, now: datetime, lookup: st.Page) -> None:
+def _row(queries: PageQueries, entry: TrackedEntry, now: datetime, lookup: st.Page) -> None:
     tx_hash = entry.transaction.tx_hash
     with st.container(
         key=f"tracked-{tx_hash}", horizontal=True, vertical_alignment="top", gap="small"
@@ -43,24 +43,24 @@ def _row(desk: Desk, entry: TrackedEntry, now: datetime, lookup: st.Page) -> Non
                 lookup, label=short_hash(tx_hash), icon="", query_params={"tx": str(tx_hash)}
             )
         if st.button("Edit", key=f"edit-{tx_hash}", help="Label, note, time, or remove it"):
-            _edit(desk, entry)
+            _edit(queries, entry)
 
 
-def _findings(entry: TrackedEntry) -> tuple[Finding, ...]:
+def _findings(entry: TrackedEntry) -> tuple[NetworkFinding, ...]:
     """Return what the networks say on which it is watched, or whoever holds a record."""
-    telling = entry.dossier.telling_findings()
+    telling = entry.summary.conclusive_findings()
     watched = entry.transaction.network_ids
-    return tuple(each for each in telling if each.card.network_id in watched) or telling
+    return tuple(each for each in telling if each.profile.network_id in watched) or telling
 
 
-def _finding(finding: Finding) -> Markup:
+def _finding(finding: NetworkFinding) -> Markup:
     badge = verdict_badge(finding.verdict.kind)
     said = finding.verdict.rests_on
     if finding.verdict.kind is VerdictKind.NOT_CHECKED_YET:
         said = ""
     elif finding.versions:
         said = reason_words(finding.reason_of(finding.versions[0]))
-    head = element("div", badge, element("span", f"on {finding.card.name}"), class_="lw-row")
+    head = element("div", badge, element("span", f"on {finding.profile.name}"), class_="lw-row")
     return join(head, element("p", said, class_="lw-reason") if said else Markup())
 
 
@@ -77,14 +77,14 @@ def _times(entry: TrackedEntry, now: datetime) -> str:
     said = [f"tracked {age(tracked.tracked_at, now)}"]
     if tracked.attempted_at is not None:
         said.insert(0, f"attempted {moment_near(tracked.attempted_at, now)}")
-    answers = [each.evidence.last_answered_at for each in entry.dossier.findings]
+    answers = [each.evidence.last_answered_at for each in entry.summary.findings]
     answered = max((at for at in answers if at is not None), default=None)
     said.append("not answered yet" if answered is None else f"answered {age(answered, now)}")
     return ", ".join(said)
 
 
 @st.dialog("Change or remove")
-def _edit(desk: Desk, entry: TrackedEntry) -> None:
+def _edit(queries: PageQueries, entry: TrackedEntry) -> None:
     tracked = entry.transaction
     st.html(element("p", str(tracked.tx_hash), class_="lw-hash"))
     with st.form("edit", border=False):
@@ -92,9 +92,9 @@ def _edit(desk: Desk, entry: TrackedEntry) -> None:
         note = st.text_input("Note", tracked.note, max_chars=LONGEST_NOTE)
         attempted_at = attempt_input(tracked.attempted_at)
         is_saved = st.form_submit_button("Save", type="primary")
-    if is_saved and not is_future(attempted_at, desk.now()):
+    if is_saved and not is_future(attempted_at, queries.now()):
         remarks = Remarks(attempted_at, label.strip(), note.strip())
-        _change(lambda: desk.tracked.amend(tracked.tx_hash, remarks))
+        _change(lambda: queries.tracked.amend(tracked.tx_hash, remarks))
     st.html(
         element(
             "p",
@@ -104,7 +104,7 @@ def _edit(desk: Desk, entry: TrackedEntry) -> None:
         )
     )
     if st.button("Remove", icon=":material/delete:", key="remove"):
-        _change(lambda: desk.tracked.remove(tracked.tx_hash))
+        _change(lambda: queries.tracked.remove(tracked.tx_hash))
 
 
 def _change(change: Callable[[], bool]) -> None:

@@ -10,30 +10,30 @@ from dashboard.show.parts.badges import badge, simulated_badge, verdict_badge
 from dashboard.show.parts.markup import Markup, element, join
 from dashboard.show.parts.rejection_table import version_in_full
 from dashboard.show.queries.customer_answer import customer_answer
-from dashboard.show.queries.transaction_summary import Dossier, Finding
+from dashboard.show.queries.transaction_summary import NetworkFinding, TransactionSummary
 
 
-def dossier_card(dossier: Dossier, now: datetime, *, is_alone: bool) -> None:
+def transaction_card(summary: TransactionSummary, now: datetime, *, is_alone: bool) -> None:
     """Show the verdict of each network that has something to say, then what it rests on.
 
     The answer to pass on stands open where the page is about this hash only.
     """
-    with st.container(key=f"card-{dossier.tx_hash}"):
-        tracked = badge("mute", "◉", "Tracked") if dossier.is_tracked else Markup()
-        name = element("h2", str(dossier.tx_hash), class_="lw-hash")
+    with st.container(key=f"card-{summary.tx_hash}"):
+        tracked = badge("mute", "◉", "Tracked") if summary.is_tracked else Markup()
+        name = element("h2", str(summary.tx_hash), class_="lw-hash")
         st.html(element("header", name, tracked, class_="lw-card-head"))
-        for finding in dossier.telling_findings():
+        for finding in summary.conclusive_findings():
             _finding(finding, now)
         with st.expander("Answer to pass on", is_alone, icon=":material/content_copy:"):
-            st.code(customer_answer(dossier, now), language=None, wrap_lines=True)
+            st.code(customer_answer(summary, now), language=None, wrap_lines=True)
 
 
-def _finding(finding: Finding, now: datetime) -> None:
-    simulated = simulated_badge() if finding.card.is_simulated else Markup()
+def _finding(finding: NetworkFinding, now: datetime) -> None:
+    simulated = simulated_badge() if finding.profile.is_simulated else Markup()
     head = element(
         "div",
         verdict_badge(finding.verdict.kind),
-        element("span", f"on {finding.card.name}"),
+        element("span", f"on {finding.profile.name}"),
         simulated,
         class_="lw-card-head",
     )

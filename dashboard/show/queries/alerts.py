@@ -10,8 +10,8 @@ from dashboard.domain.audit import Action
 from dashboard.domain.notification import Delivery, Notification, NotificationState
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.search import parse_search
-from dashboard.show.queries.cache import Fresh
-from dashboard.show.queries.context import Source
+from dashboard.show.queries.cache import TtlCache
+from dashboard.show.queries.context import QueryContext
 from dashboard.store.alerts.alert_status import (
     NotificationCounts,
     OpenIncident,
@@ -38,7 +38,7 @@ _SHARED_FOR: Final = timedelta(seconds=2)
 
 
 @dataclass(frozen=True, slots=True)
-class GivenUp:
+class DeadSummary:
     """What was given up in the time that is counted: how much to whom, and the latest."""
 
     by_address: dict[str, int]
@@ -54,24 +54,24 @@ class NotificationHistory:
 
 
 def notification_filter(
-    source: Source, network_id: NetworkId | None, text: str
+    context: QueryContext, network_id: NetworkId | None, text: str
 ) -> NotificationFilter:
     """Read what a person types to find notifications, of one network or all."""
     found = parse_search(text)
-    network_id, words = source.narrowed(network_id, "" if found.named else text.strip())
+    network_id, words = context.search_scope(network_id, "" if found.named else text.strip())
     beginning = None if found.tx_hashes else found.named
     return NotificationFilter(
         network_id, tx_hashes=found.tx_hashes, search=words, beginning=beginning
     )
 
 
-class AlertQuestions:
+class AlertQueries:
     """Every answer may raise StoreError."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, context: QueryContext) -> None:
         """Ask nothing yet."""
-        self._source = source
-        self._standing: Fresh[NotificationCounts] = Fresh(_SHARED_FOR, source.now)
+        self._context = context
+        self._standing: TtlCache[NotificationCounts] = TtlCache(_SHARED_FOR, context.now)
 
     def standing(self) -> NotificationCounts:
         """Say what is pending now, and what became of the letters of the last 30 days."""
@@ -79,19 +79,19 @@ class AlertQuestions:
 
     def open(self) -> tuple[OpenIncident, ...]:
         """Return what lasts on networks, the oldest first."""
-        with self._source.store.read() as connection:
+        with self._context.store.read() as connection:
             return tuple(open_incidents(connection))
 
     def how_many(self, wanted: NotificationFilter) -> int:
         """Count the notifications that fit."""
-        with self._source.store.read() as connection:
+        with self._context.store.read() as connection:
             return count_notifications(connection, wanted)
 
-    def leaf(
+    def page(
         self, wanted: NotificationFilter, number: int, rows: int
     ) -> tuple[NotificationHistory, ...]:
         """Return one leaf of the notifications that fit, counted from 1, the latest first."""
-        with self._source.store.read() as connection:
+        with self._context.store.read() as connection:
             found = search_notifications(connection, wanted, rows, (number - 1) * rows)
             attempts = deliveries_by_notification(
                 connection, [each.notification_id for each in found]
@@ -100,27 +100,27 @@ class AlertQuestions:
                 NotificationHistory(each, tuple(attempts[each.notification_id])) for each in found
             )
 
-    def given_up(self, limit: int) -> GivenUp:
+    def given_up(self, limit: int) -> DeadSummary:
         """Return what was given up, the latest letters by name, at most `limit`."""
-        since = self._source.now() - COUNTED
+        since = self._context.now() - COUNTED
         wanted = NotificationFilter(state=NotificationState.DEAD, since=since)
-        with self._source.store.read() as connection:
+        with self._context.store.read() as connection:
             latest = search_notifications(connection, wanted, limit)
-            return GivenUp(count_dead_by_address(connection, since), tuple(latest))
+            return DeadSummary(count_dead_by_address(connection, since), tuple(latest))
 
     def send_again(self, which: DeadNotifications) -> int:
         """Let what was given up be sent again, on record; return how many letters."""
-        with self._source.store.write() as connection:
-            many = resend(connection, which, self._source.now())
+        with self._context.store.write() as connection:
+            many = resend(connection, which, self._context.now())
             if many:
-                self._source.note(connection, Action.RESEND, str(which), {"notifications": many})
+                self._context.note(connection, Action.RESEND, str(which), {"notifications": many})
         return many
 
     def is_tracked(self, tx_hash: TxHash) -> bool:
         """Whether a rejection of the hash would be told."""
-        with self._source.store.read() as connection:
+        with self._context.store.read() as connection:
             return is_tracked(connection, tx_hash)
 
     def _read_standing(self) -> NotificationCounts:
-        with self._source.store.read() as connection:
-            return notification_counts(connection, self._source.now() - COUNTED)
+        with self._context.store.read() as connection:
+            return notification_counts(connection, self._context.now() - COUNTED)

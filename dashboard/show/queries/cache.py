@@ -12,7 +12,7 @@ from dashboard.domain.clock import Clock
 T = TypeVar("T")
 
 
-class Fresh(Generic[T]):
+class TtlCache(Generic[T]):
     """Keeps each answer for `lifetime`; whoever comes while one is being made waits for it.
 
     An error is not kept: the next viewer asks again. What is older goes with the next answer.

@@ -12,14 +12,14 @@ from dashboard.domain.condition import INSTALLATION, Subject
 from dashboard.domain.exclusion import StoredRejection
 from dashboard.domain.quantity import NetworkId
 from dashboard.domain.reason import Reason, parse_reason
-from dashboard.show.queries.network_status import NetworkCard
+from dashboard.show.queries.network_status import NetworkProfile
 from dashboard.store.access.audit_log import note_action
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class QueryContext:
     """The store, the networks of this installation, and the clock; shared by all sessions.
 
     `actor` is whom the audit log names for what is done through it. With less than `low_space`
@@ -27,7 +27,7 @@ class Source:
     """
 
     store: Store
-    networks: tuple[NetworkCard, ...]
+    networks: tuple[NetworkProfile, ...]
     now: Clock
     actor: str = "pages"
     low_space: int = 0
@@ -42,18 +42,20 @@ class Source:
         """Write an act of ours into the audit log."""
         note_action(connection, self.now(), self.actor, action, subject, details)
 
-    def card(self, network_id: NetworkId) -> NetworkCard | None:
+    def profile(self, network_id: NetworkId) -> NetworkProfile | None:
         """Return what is told of a network, None for one that left the configuration."""
-        return next((card for card in self.networks if card.network_id == network_id), None)
+        return next(
+            (profile for profile in self.networks if profile.network_id == network_id), None
+        )
 
     def network_name(self, network_id: NetworkId) -> str:
         """Return the name of a network; one that left the configuration is told by its id."""
         if network_id == INSTALLATION:
             return "this installation"
-        card = self.card(network_id)
-        return f"Network {network_id}" if card is None else card.name
+        profile = self.profile(network_id)
+        return f"Network {network_id}" if profile is None else profile.name
 
-    def narrowed(self, network_id: NetworkId | None, text: str) -> tuple[NetworkId | None, str]:
+    def search_scope(self, network_id: NetworkId | None, text: str) -> tuple[NetworkId | None, str]:
         """Read a search that is a network's title, in either case, as that network.
 
         Returns the network to search, and the words that are left to search for.
@@ -65,17 +67,17 @@ class Source:
 
     def rule_of(self, subject: Subject) -> HoldRule:
         """Return how long a change of this condition is seen before it holds."""
-        card = self.card(subject.network_id)
-        rules = ConditionRules() if card is None else card.rules
+        profile = self.profile(subject.network_id)
+        rules = ConditionRules() if profile is None else profile.rules
         return rules.of(subject.kind)
 
     def is_simulated(self, network_id: NetworkId) -> bool:
         """Whether a network is made up."""
-        card = self.card(network_id)
-        return card is not None and card.is_simulated
+        profile = self.profile(network_id)
+        return profile is not None and profile.is_simulated
 
     def reason_of(self, stored: StoredRejection) -> Reason:
         """Read a rejection's reason, with the limit that its network has where it names none."""
-        card = self.card(stored.network_id)
-        limits = None if card is None else card.module_limits
+        profile = self.profile(stored.network_id)
+        limits = None if profile is None else profile.module_limits
         return parse_reason(stored.record.reason_message, limits)

@@ -14,10 +14,15 @@ from dashboard.domain.observation import Operation
 from dashboard.show.charts.fee_chart import fee_drawing
 from dashboard.show.charts.fee_story import BusyCounts, FeeStory, longest_usual_silence
 from dashboard.show.charts.figure import Drawing
-from dashboard.show.queries.cache import Fresh
-from dashboard.show.queries.context import Source
-from dashboard.show.queries.network_status import Datum, NetworkCard, NetworkFigures, NetworkStatus
-from dashboard.show.time_ranges import Span, spans_worth_offering
+from dashboard.show.queries.cache import TtlCache
+from dashboard.show.queries.context import QueryContext
+from dashboard.show.queries.network_status import (
+    NetworkFigures,
+    NetworkProfile,
+    NetworkStatus,
+    PolledValue,
+)
+from dashboard.show.time_ranges import TimeRange, offered_time_ranges
 from dashboard.store.engine.connection import Connection
 from dashboard.store.fees.rollup_arrays import Integers
 from dashboard.store.fees.series import ChartRange, fee_steps, first_seen_at, percentile_steps
@@ -43,29 +48,31 @@ class FeeView:
     drawing: Drawing
 
 
-class FeeQuestions:
+class FeeQueries:
     """Every answer may raise StoreError; what all viewers share is kept for a moment.
 
     Long spans are kept for minutes: their steps are longer still.
     """
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, context: QueryContext) -> None:
         """Ask nothing yet."""
-        self._source = source
-        self._suggested: Fresh[Datum[SuggestedGasFees] | None] = Fresh(_SHARED_FOR, source.now)
-        self._spans: Fresh[tuple[Span, ...]] = Fresh(_LONG_SHARED_FOR, source.now)
-        self._views: Fresh[FeeView | None] = Fresh(_SHARED_FOR, source.now)
-        self._long_views: Fresh[FeeView | None] = Fresh(_LONG_SHARED_FOR, source.now)
+        self._context = context
+        self._suggested: TtlCache[PolledValue[SuggestedGasFees] | None] = TtlCache(
+            _SHARED_FOR, context.now
+        )
+        self._spans: TtlCache[tuple[TimeRange, ...]] = TtlCache(_LONG_SHARED_FOR, context.now)
+        self._views: TtlCache[FeeView | None] = TtlCache(_SHARED_FOR, context.now)
+        self._long_views: TtlCache[FeeView | None] = TtlCache(_LONG_SHARED_FOR, context.now)
 
-    def suggested(self, card: NetworkCard) -> Datum[SuggestedGasFees] | None:
+    def suggested(self, profile: NetworkProfile) -> PolledValue[SuggestedGasFees] | None:
         """Return the latest suggested fees of a network, None where there never were any."""
-        return self._suggested.get(card.network_id, lambda: self._read_suggested(card))
+        return self._suggested.get(profile.network_id, lambda: self._read_suggested(profile))
 
-    def spans(self, cards: tuple[NetworkCard, ...]) -> tuple[Span, ...]:
+    def spans(self, profiles: tuple[NetworkProfile, ...]) -> tuple[TimeRange, ...]:
         """Return the lengths of time that show something of one of the networks."""
-        return self._spans.get(cards, lambda: self._read_spans(cards))
+        return self._spans.get(profiles, lambda: self._read_spans(profiles))
 
-    def view(self, status: NetworkStatus, span: Span) -> FeeView | None:
+    def view(self, status: NetworkStatus, span: TimeRange) -> FeeView | None:
         """Return the fee that tells busyness, during the last `span`; None where none was seen.
 
         It is the base fee, or the priority fee where the base fee never moves.
@@ -74,28 +81,34 @@ class FeeQuestions:
         kind = FeeSeries.ESTIMATED_BASE_FEE
         if status.figures.priority is not None:
             kind = FeeSeries.MEDIUM_MAX_PRIORITY_FEE
-        key = (status.card.network_id, span, kind)
+        key = (status.profile.network_id, span, kind)
         return views.get(key, lambda: self._read_view(status, span, kind))
 
-    def _read_suggested(self, card: NetworkCard) -> Datum[SuggestedGasFees] | None:
-        with self._source.store.read() as connection:
-            latest = latest_gas(connection, card.network_id, self._source.now()).suggested_gas_fees
-        return None if latest is None else Datum(latest.value, latest.asked_at, card.gas_period)
+    def _read_suggested(self, profile: NetworkProfile) -> PolledValue[SuggestedGasFees] | None:
+        with self._context.store.read() as connection:
+            latest = latest_gas(
+                connection, profile.network_id, self._context.now()
+            ).suggested_gas_fees
+        return (
+            None
+            if latest is None
+            else PolledValue(latest.value, latest.asked_at, profile.gas_period)
+        )
 
-    def _read_spans(self, cards: tuple[NetworkCard, ...]) -> tuple[Span, ...]:
-        with self._source.store.read() as connection:
-            seen = [first_seen_at(connection, card.network_id) for card in cards]
+    def _read_spans(self, profiles: tuple[NetworkProfile, ...]) -> tuple[TimeRange, ...]:
+        with self._context.store.read() as connection:
+            seen = [first_seen_at(connection, profile.network_id) for profile in profiles]
         first = min((at for at in seen if at is not None), default=None)
-        return spans_worth_offering(first, self._source.now())
+        return offered_time_ranges(first, self._context.now())
 
-    def _read_view(self, status: NetworkStatus, span: Span, kind: FeeSeries) -> FeeView | None:
-        card, now = status.card, self._source.now()
+    def _read_view(self, status: NetworkStatus, span: TimeRange, kind: FeeSeries) -> FeeView | None:
+        profile, now = status.profile, self._context.now()
         between = ChartRange(span.begins_at(now), now, span.step)
-        with self._source.store.read() as connection:
+        with self._context.store.read() as connection:
             story = read_fee_story(connection, status.figures, kind, between)
         if story is None:
             return None
-        drawing = fee_drawing(story, between.since, card.name, NAMES[kind])
+        drawing = fee_drawing(story, between.since, profile.name, NAMES[kind])
         return FeeView(kind, story, drawing)
 
 
@@ -106,16 +119,16 @@ def read_fee_story(
 
     Busy time is counted by the base fee: where that never moves, it is not counted.
     """
-    card = figures.card
-    steps = fee_steps(connection, card.network_id, kind, between)
+    profile = figures.profile
+    steps = fee_steps(connection, profile.network_id, kind, between)
     if not len(steps):
         return None
     busy = None
     if figures.priority is None:
-        counted = fee_steps(connection, card.network_id, FeeSeries.IS_BUSY, between)
+        counted = fee_steps(connection, profile.network_id, FeeSeries.IS_BUSY, between)
         busy = BusyCounts.of(steps, counted)
     usual, threshold = _levels(connection, figures, between, steps.first_at)
-    silence = longest_usual_silence(steps, card.gas_period)
+    silence = longest_usual_silence(steps, profile.gas_period)
     return FeeStory(
         steps,
         usual,
@@ -124,7 +137,7 @@ def read_fee_story(
         silence,
         between.since,
         between.until,
-        card.value_time,
+        profile.value_time,
         busy,
     )
 
@@ -136,7 +149,7 @@ def _levels(
     if figures.priority is not None:
         return None, np.full_like(moments, figures.priority.threshold)
     usual, threshold = (
-        percentile_steps(connection, figures.card.network_id, operation, between).at(moments)
+        percentile_steps(connection, figures.profile.network_id, operation, between).at(moments)
         for operation in (Operation.BASE_FEE_PERCENTILE, Operation.BUSY_THRESHOLD)
     )
     return usual, threshold

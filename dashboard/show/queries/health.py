@@ -15,10 +15,10 @@ from dashboard.domain.printing import size, span
 from dashboard.domain.quantity import NetworkId
 from dashboard.domain.store_size import StoreSize
 from dashboard.show.queries.alerts import COUNTED
-from dashboard.show.queries.cache import Fresh
-from dashboard.show.queries.context import Source
+from dashboard.show.queries.cache import TtlCache
+from dashboard.show.queries.context import QueryContext
 from dashboard.show.queries.coverage_gaps import gaps_until
-from dashboard.show.queries.network_status import Datum, NetworkCard
+from dashboard.show.queries.network_status import NetworkProfile, PolledValue
 from dashboard.store.alerts.alert_status import OpenIncident, open_incidents
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.leases import Holder, holders
@@ -42,7 +42,7 @@ GAPS_SHOWN_FOR: Final = timedelta(days=30)
 
 _SHARED_FOR: Final = timedelta(seconds=2)
 
-GIVES: Final = {
+OPERATION_NAMES: Final = {
     Operation.SUGGESTED_GAS_FEES: "Base fee, congestion, suggested fees",
     Operation.BASE_FEE_HISTORY: "Base fees of past blocks",
     Operation.BASE_FEE_PERCENTILE: "Median base fee",
@@ -65,10 +65,10 @@ REMEDIES: Final = {
 }
 """What to do about a failure that lasts."""
 
-SHORT_DISK: Final = timedelta(days=14)
+DISK_SHORT_WITHIN: Final = timedelta(days=14)
 """How long the disk should suffice at least."""
 
-PATIENCE: Final = timedelta(minutes=2)
+LATE_AFTER: Final = timedelta(minutes=2)
 """How long a notification may be pending before that needs a look."""
 
 
@@ -81,7 +81,7 @@ class Spending:
     operations: Mapping[str, Spent] = field(default_factory=dict)
 
 
-class QuestionState(StrEnum):
+class OperationState(StrEnum):
     """How a question fares."""
 
     ANSWERED = "answered"
@@ -91,44 +91,44 @@ class QuestionState(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class OperationHealth:
     """One question to one network: when it was last answered, and why it is not.
 
     `period` is how often it is asked, None where that follows the age of each hash.
-    `is_told_by_node`: the last answer came from the node, since the gas API gave none.
+    `is_from_node`: the last answer came from the node, since the gas API gave none.
     """
 
     operation: Operation
     answered_at: datetime | None
     period: timedelta | None
     failure: StandingFailure | None = None
-    is_told_by_node: bool = False
+    is_from_node: bool = False
 
-    def state(self, now: datetime) -> QuestionState:
+    def state(self, now: datetime) -> OperationState:
         """Say how it fares; a failure outweighs an old answer."""
         if self.failure is not None:
-            return QuestionState.FAILING
+            return OperationState.FAILING
         if self.answered_at is None:
-            return QuestionState.WAITING
+            return OperationState.WAITING
         if self.period is None:
-            return QuestionState.ANSWERED
-        is_stale = Datum(None, self.answered_at, self.period).is_stale(now)
-        return QuestionState.STALE if is_stale else QuestionState.ANSWERED
+            return OperationState.ANSWERED
+        is_stale = PolledValue(None, self.answered_at, self.period).is_stale(now)
+        return OperationState.STALE if is_stale else OperationState.ANSWERED
 
 
 @dataclass(frozen=True, slots=True)
 class NetworkHealth:
     """The questions that are put to one network, and what they cost."""
 
-    card: NetworkCard
-    questions: Sequence[Question]
+    profile: NetworkProfile
+    questions: Sequence[OperationHealth]
     spending: Spending = field(default_factory=Spending)
 
-    def state(self, now: datetime) -> QuestionState:
+    def state(self, now: datetime) -> OperationState:
         """Return the worst state of its questions; one without questions waits."""
         found = {question.state(now) for question in self.questions}
-        worst = (QuestionState.FAILING, QuestionState.STALE, QuestionState.ANSWERED)
-        return next((state for state in worst if state in found), QuestionState.WAITING)
+        worst = (OperationState.FAILING, OperationState.STALE, OperationState.ANSWERED)
+        return next((state for state in worst if state in found), OperationState.WAITING)
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,26 +154,26 @@ class Health:
         return is_space_low(self.store.free_on_disk, self.low_space)
 
 
-FREE_SPACE: Final = (
+FREE_SPACE_ADVICE: Final = (
     "Free some there, or move the store to a larger disk: when it is full nothing more is stored, "
     "and nobody is told of anything."
 )
 _NO_WORKER: Final = "no worker runs, so nothing is asked and nothing is sent"
-NOT_RENEWED: Final = "whether a worker runs is not known: to say so takes room on that disk"
+WORKER_UNKNOWN: Final = "whether a worker runs is not known: to say so takes room on that disk"
 
 
-def needs_of(health: Health, now: datetime) -> list[str]:
+def health_problems(health: Health, now: datetime) -> list[str]:
     """Say what needs a look, the worst first; nothing where all is well."""
     needs = []
     if health.is_space_low:
         needs.append(f"the disk of the store has {size(health.store.free_on_disk or 0)} free")
     if not health.holders:
-        needs.append(NOT_RENEWED if health.is_space_low else _NO_WORKER)
+        needs.append(WORKER_UNKNOWN if health.is_space_low else _NO_WORKER)
     for state, words in (
-        (QuestionState.FAILING, "fails to answer"),
-        (QuestionState.STALE, "is stale"),
+        (OperationState.FAILING, "fails to answer"),
+        (OperationState.STALE, "is stale"),
     ):
-        names = [each.card.name for each in health.networks if each.state(now) is state]
+        names = [each.profile.name for each in health.networks if each.state(now) is state]
         needs += [f"{name} {words}" for name in names]
     if is_mail_late(health.mail, now):
         needs.append(f"{_counted(health.mail.standing.pending, 'mail')} cannot be handed over")
@@ -196,27 +196,27 @@ def is_space_low(free: int | None, least: int) -> bool:
 
 def is_disk_short(measured: StoreSize) -> bool:
     """Whether the store fills its disk soon."""
-    return measured.full_in is not None and measured.full_in < SHORT_DISK
+    return measured.full_in is not None and measured.full_in < DISK_SHORT_WITHIN
 
 
 def is_mail_late(mail: MailState, now: datetime) -> bool:
     """Whether a notification has been pending for longer than handing it over takes."""
     oldest = mail.standing.oldest_pending
-    return oldest is not None and now - oldest > PATIENCE
+    return oldest is not None and now - oldest > LATE_AFTER
 
 
 def _counted(count: int, noun: str) -> str:
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
-class HealthQuestions:
+class HealthQueries:
     """Every answer may raise StoreError; what all viewers share is kept for a moment."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, context: QueryContext) -> None:
         """Ask nothing yet."""
-        self._source = source
-        self._health: Fresh[Health] = Fresh(_SHARED_FOR, source.now)
-        self._space: Fresh[int | None] = Fresh(_SHARED_FOR, source.now)
+        self._context = context
+        self._health: TtlCache[Health] = TtlCache(_SHARED_FOR, context.now)
+        self._space: TtlCache[int | None] = TtlCache(_SHARED_FOR, context.now)
 
     def health(self) -> Health:
         """Return how every part of the installation fares."""
@@ -227,72 +227,72 @@ class HealthQuestions:
         return self._space.get((), self._read_space)
 
     def _read_space(self) -> int | None:
-        with self._source.store.read() as connection:
+        with self._context.store.read() as connection:
             free = room(connection).on_disk
-        return free if is_space_low(free, self._source.low_space) else None
+        return free if is_space_low(free, self._context.low_space) else None
 
     def _read(self) -> Health:
-        now, networks = self._source.now(), self._source.networks
-        with self._source.store.read() as connection:
+        now, networks = self._context.now(), self._context.networks
+        with self._context.store.read() as connection:
             spent = spending(connection, now)
             return Health(
                 tuple(
                     replace(
-                        _network(connection, card, now),
-                        spending=spent.get(card.network_id, Spending()),
+                        _network(connection, profile, now),
+                        spending=spent.get(profile.network_id, Spending()),
                     )
-                    for card in networks
+                    for profile in networks
                 ),
                 holders(connection),
                 mail_state(connection, now - COUNTED),
                 store_state(connection, now),
                 gaps_until(
                     connection,
-                    [card.network_id for card in networks],
+                    [profile.network_id for profile in networks],
                     now,
                     now - GAPS_SHOWN_FOR,
                     MOST_GAPS,
                 ),
                 open_incidents(connection),
-                self._source.low_space,
+                self._context.low_space,
             )
 
 
-def _network(connection: Connection, card: NetworkCard, now: datetime) -> NetworkHealth:
-    latest = latest_gas(connection, card.network_id, now)
+def _network(connection: Connection, profile: NetworkProfile, now: datetime) -> NetworkHealth:
+    latest = latest_gas(connection, profile.network_id, now)
     failures = {failure.operation: failure for failure in latest.failures}
-    answered = [*(_gas_questions(card, latest) if card.has_gas else ())]
-    if card.has_exclusion:
-        asked = exclusion_answered_at(connection, card.network_id)
-        answered.append(Question(Operation.EXCLUSION_STATUS, asked, None))
-    followed = receipts_answered_at(connection, card.network_id)
+    answered = [*(_gas_questions(profile, latest) if profile.has_gas else ())]
+    if profile.has_exclusion:
+        asked = exclusion_answered_at(connection, profile.network_id)
+        answered.append(OperationHealth(Operation.EXCLUSION_STATUS, asked, None))
+    followed = receipts_answered_at(connection, profile.network_id)
     if followed is not None:
-        answered.append(Question(Operation.TRANSACTION_RECEIPT, followed, None))
-    return NetworkHealth(card, tuple(_with_failures(answered, failures)))
+        answered.append(OperationHealth(Operation.TRANSACTION_RECEIPT, followed, None))
+    return NetworkHealth(profile, tuple(_with_failures(answered, failures)))
 
 
-def _gas_questions(card: NetworkCard, latest: LatestGas) -> Iterator[Question]:
+def _gas_questions(profile: NetworkProfile, latest: LatestGas) -> Iterator[OperationHealth]:
     usual, threshold = latest.base_fee_percentile, latest.busy_threshold
     for operation, dated, period in (
-        (Operation.SUGGESTED_GAS_FEES, latest.suggested_gas_fees, card.gas_period),
-        (Operation.BUSY_THRESHOLD, threshold, card.threshold_period),
-        (Operation.BASE_FEE_PERCENTILE, usual, card.threshold_period),
-        (Operation.BASE_FEE_HISTORY, latest.base_fee_history, card.history_period),
+        (Operation.SUGGESTED_GAS_FEES, latest.suggested_gas_fees, profile.gas_period),
+        (Operation.BUSY_THRESHOLD, threshold, profile.threshold_period),
+        (Operation.BASE_FEE_PERCENTILE, usual, profile.threshold_period),
+        (Operation.BASE_FEE_HISTORY, latest.base_fee_history, profile.history_period),
     ):
         answered_at = None if dated is None else dated.asked_at
         is_instead = dated is not None and dated.source is GasSource.NODE_INSTEAD
-        yield Question(operation, answered_at, period, is_told_by_node=is_instead)
+        yield OperationHealth(operation, answered_at, period, is_from_node=is_instead)
 
 
 def _with_failures(
-    questions: list[Question], failures: dict[Operation, StandingFailure]
-) -> Iterator[Question]:
+    questions: list[OperationHealth], failures: dict[Operation, StandingFailure]
+) -> Iterator[OperationHealth]:
     """Put each failure to its question; one that nobody expected makes a question of its own."""
     for question in questions:
         failure = failures.pop(question.operation, None)
         yield replace(question, failure=failure)
     for operation, failure in failures.items():
-        yield Question(operation, None, None, failure)
+        yield OperationHealth(operation, None, None, failure)
 
 
 def spending(connection: Connection, now: datetime) -> dict[NetworkId, Spending]:

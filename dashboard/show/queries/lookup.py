@@ -10,7 +10,7 @@ from dashboard.domain.paste import Paste, WrongText
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.rejection_filter import RejectionFilter
 from dashboard.domain.search import LONGEST_SEARCH, bare_beginning, parse_search
-from dashboard.show.queries.context import Source
+from dashboard.show.queries.context import QueryContext
 from dashboard.store.engine.connection import Connection
 from dashboard.store.rejections.search import search
 from dashboard.store.tracking.saved_lookups import save_lookup, saved_lookup
@@ -20,21 +20,21 @@ MOST_FOUND: Final = 25
 """Transactions that words stand for, the latest, and pieces of a paste that are searched."""
 
 
-class LookupQuestions:
+class LookupQueries:
     """Every answer may raise StoreError."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, context: QueryContext) -> None:
         """Ask nothing yet."""
-        self._source = source
+        self._context = context
 
     def save(self, hashes: Sequence[TxHash]) -> str:
         """Keep the hashes for a link to pass on; return the id that it names."""
-        with self._source.store.write() as connection:
-            return save_lookup(connection, hashes, self._source.now())
+        with self._context.store.write() as connection:
+            return save_lookup(connection, hashes, self._context.now())
 
     def saved(self, lookup_id: str) -> tuple[TxHash, ...] | None:
         """Return the hashes of a look-up; None where it is not kept, or not any more."""
-        with self._source.store.read() as connection:
+        with self._context.store.read() as connection:
             return saved_lookup(connection, lookup_id)
 
     def find(self, paste: Paste) -> Paste:
@@ -45,7 +45,7 @@ class LookupQuestions:
         """
         hashes, wrong = list(paste.hashes), list[WrongText]()
         is_alone = not hashes and len(paste.wrong) == 1
-        with self._source.store.read() as connection:
+        with self._context.store.read() as connection:
             for each in paste.wrong[:MOST_FOUND]:
                 known = _known(connection, each.text, is_alone=is_alone)
                 if len(known) == 1 or is_alone:

@@ -44,7 +44,7 @@ _GAS_OPERATIONS: Final = set(Operation) - {
 
 
 @dataclass(frozen=True, slots=True)
-class NetworkCard:
+class NetworkProfile:
     """What wiring tells the pages of one network.
 
     `gas_source` names who is asked first for fees; `gas_period` is how often fees are asked for,
@@ -78,7 +78,7 @@ class NetworkCard:
 
 
 @dataclass(frozen=True, slots=True)
-class Datum(Generic[T]):
+class PolledValue(Generic[T]):
     """One value with the moment it was asked for and the period in which it is asked anew."""
 
     value: T
@@ -116,11 +116,11 @@ class NetworkFigures:
     None where nothing was concluded yet.
     """
 
-    card: NetworkCard
-    base_fee: Datum[Wei] | None = None
-    base_fee_percentile: Datum[Wei] | None = None
-    busy_threshold: Datum[Wei] | None = None
-    network_congestion: Datum[float] | None = None
+    profile: NetworkProfile
+    base_fee: PolledValue[Wei] | None = None
+    base_fee_percentile: PolledValue[Wei] | None = None
+    busy_threshold: PolledValue[Wei] | None = None
+    network_congestion: PolledValue[float] | None = None
     recent: Sequence[tuple[datetime, Wei]] = ()
     failures: Sequence[StandingFailure] = ()
     gas_source: GasSource = GasSource.GAS_API
@@ -144,11 +144,11 @@ class NetworkFigures:
         """Say who told the latest base fee."""
         match self.gas_source:
             case GasSource.GAS_API:
-                return self.card.gas_source
+                return self.profile.gas_source
             case GasSource.NODE:
                 return "the network's node"
             case GasSource.NODE_INSTEAD:
-                return f"the network's node, since {self.card.gas_source} does not answer"
+                return f"the network's node, since {self.profile.gas_source} does not answer"
             case GasSource.DEMO_HISTORY:
                 return "linewatch demo-history, which makes them up"
 
@@ -177,35 +177,37 @@ class NetworkStatus:
     activity_reason: str
 
     @property
-    def card(self) -> NetworkCard:
+    def profile(self) -> NetworkProfile:
         """The network that this is about."""
-        return self.figures.card
+        return self.figures.profile
 
 
 def read_network_figures(
-    connection: Connection, card: NetworkCard, now: datetime
+    connection: Connection, profile: NetworkProfile, now: datetime
 ) -> NetworkFigures:
     """Read the latest figures of a network and the hour of base fees that led to them."""
-    latest = latest_gas(connection, card.network_id, now)
-    if not card.has_gas:
-        return NetworkFigures(card, failures=latest.failures)
+    latest = latest_gas(connection, profile.network_id, now)
+    if not profile.has_gas:
+        return NetworkFigures(profile, failures=latest.failures)
     fees = latest.suggested_gas_fees
     last = now if fees is None else fees.asked_at  # a flat fee stays one when it is old
-    recent = base_fees(connection, card.network_id, last - FLAT_FOR, last)
+    recent = base_fees(connection, profile.network_id, last - FLAT_FOR, last)
     figures = NetworkFigures(
-        card,
-        base_fee_percentile=_datum(latest.base_fee_percentile, card.threshold_period),
-        busy_threshold=_datum(latest.busy_threshold, card.threshold_period),
+        profile,
+        base_fee_percentile=_polled_value(latest.base_fee_percentile, profile.threshold_period),
+        busy_threshold=_polled_value(latest.busy_threshold, profile.threshold_period),
         recent=tuple((point.at, point.base_fee) for point in recent),
         failures=latest.failures,
-        busyness=held_condition(connection, Subject(SubjectKind.BUSYNESS, card.network_id)),
+        busyness=held_condition(connection, Subject(SubjectKind.BUSYNESS, profile.network_id)),
     )
     if fees is None:
         return figures
     return replace(
         figures,
-        base_fee=Datum(fees.value.estimated_base_fee, fees.asked_at, card.gas_period),
-        network_congestion=Datum(fees.value.network_congestion, fees.asked_at, card.gas_period),
+        base_fee=PolledValue(fees.value.estimated_base_fee, fees.asked_at, profile.gas_period),
+        network_congestion=PolledValue(
+            fees.value.network_congestion, fees.asked_at, profile.gas_period
+        ),
         gas_source=fees.source,
         priority=_priority(connection, figures, fees),
     )
@@ -217,7 +219,7 @@ def _priority(
     """Weigh the medium priority fee, where the base fee never moves and enough are stored."""
     if not figures.has_flat_fee:
         return None
-    network_id, until = figures.card.network_id, fees.asked_at
+    network_id, until = figures.profile.network_id, fees.asked_at
     stored = priority_fee_window(connection, network_id, until - PRIORITY_WINDOW, until)
     medium = fees.value.medium.suggested_max_priority_fee_per_gas
     window = RankedFees(base_fee for _, base_fee in figures.recent)
@@ -225,8 +227,8 @@ def _priority(
     return measure_busyness(readings, PriorityFeeReadings(medium, stored))
 
 
-def _datum(dated: Dated[T] | None, period: timedelta) -> Datum[T] | None:
-    return None if dated is None else Datum(dated.value, dated.asked_at, period)
+def _polled_value(dated: Dated[T] | None, period: timedelta) -> PolledValue[T] | None:
+    return None if dated is None else PolledValue(dated.value, dated.asked_at, period)
 
 
 def conclude_status(figures: NetworkFigures, now: datetime) -> NetworkStatus:
@@ -235,16 +237,16 @@ def conclude_status(figures: NetworkFigures, now: datetime) -> NetworkStatus:
 
 
 def _activity(figures: NetworkFigures, now: datetime) -> tuple[Activity, str]:
-    if not figures.card.has_gas:
+    if not figures.profile.has_gas:
         return (
             Activity.UNKNOWN,
             "No gas API and no node is configured, so busyness is not watched here.",
         )
     if figures.base_fee is None:
         return Activity.UNKNOWN, _never_seen("base fee", figures, Operation.SUGGESTED_GAS_FEES, now)
-    for datum in (figures.base_fee, figures.busy_threshold):
-        if datum is not None and datum.is_stale(now):
-            return Activity.STALE, f"{_stale_reason(datum, now)}{_held_until_fresh(figures, now)}"
+    for polled in (figures.base_fee, figures.busy_threshold):
+        if polled is not None and polled.is_stale(now):
+            return Activity.STALE, f"{_stale_reason(polled, now)}{_held_until_fresh(figures, now)}"
     grounds = figures.grounds()
     if grounds is None:
         return _not_judged(figures, figures.base_fee.value, now)
@@ -277,7 +279,7 @@ def _not_judged(figures: NetworkFigures, base_fee: Wei, now: datetime) -> tuple[
 
 
 def _held(held: Condition, figures: NetworkFigures, now: datetime) -> str:
-    since = since_when(held, figures.card.rules.busy, now)
+    since = since_when(held, figures.profile.rules.busy, now)
     return f"{str(held.state).capitalize()} {since}."
 
 
@@ -316,13 +318,13 @@ def _side(grounds: FeeGrounds, figures: NetworkFigures) -> str:
     )
 
 
-def _stale_reason(datum: Datum[Wei], now: datetime) -> str:
-    if datum.is_future(now):
+def _stale_reason(polled: PolledValue[Wei], now: datetime) -> str:
+    if polled.is_future(now):
         said = "The last answer is dated in the future, so a clock was set"
     else:
-        said = f"The last answer came {age(datum.asked_at, now)}"
+        said = f"The last answer came {age(polled.asked_at, now)}"
     return (
-        f"{said}; one is due every {period(datum.period)}. "
+        f"{said}; one is due every {period(polled.period)}. "
         "What is shown may have changed, and busy cannot be told."
     )
 
@@ -335,7 +337,7 @@ def network_summary(statuses: Sequence[NetworkStatus]) -> str:
     needing = {
         "Stale": _in(Activity.STALE, statuses),
         "Busy": _in(Activity.BUSY, statuses),
-        "Not known yet": [each for each in _in(Activity.UNKNOWN, statuses) if each.card.has_gas],
+        "Not known yet": [each for each in _in(Activity.UNKNOWN, statuses) if each.profile.has_gas],
     }
     said = [f"No answer from: {', '.join(silent)}."] if silent else []
     said += [f"{words}: {_names(found)}." for words, found in needing.items() if found]
@@ -356,9 +358,11 @@ def _silent_sources(status: NetworkStatus) -> str:
         Operation.TRANSACTION_RECEIPT: "the network's node",
     }
     failures = status.figures.failures
-    silent = dict.fromkeys(asked.get(each.operation, status.card.gas_source) for each in failures)
-    return f"{status.card.name} ({', '.join(silent)})"
+    silent = dict.fromkeys(
+        asked.get(each.operation, status.profile.gas_source) for each in failures
+    )
+    return f"{status.profile.name} ({', '.join(silent)})"
 
 
 def _names(statuses: Sequence[NetworkStatus]) -> str:
-    return ", ".join(status.card.name for status in statuses)
+    return ", ".join(status.profile.name for status in statuses)

@@ -1,4 +1,4 @@
-"""The desk: the only thing a page asks.
+"""The queries: the only thing a page asks.
 
 It reads the store and never waits for an upstream, but for the live question with its deadline.
 """
@@ -14,23 +14,26 @@ from dashboard.domain.exclusion import StoredRejection
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.rejection_filter import RejectionFilter
 from dashboard.domain.track_list import ListedTransaction
-from dashboard.show.queries.alerts import AlertQuestions
-from dashboard.show.queries.cache import Fresh
-from dashboard.show.queries.context import Source
-from dashboard.show.queries.fees import FeeQuestions
-from dashboard.show.queries.health import HealthQuestions
-from dashboard.show.queries.lookup import LookUp, LookupQuestions, ask_in_portions
+from dashboard.show.queries.alerts import AlertQueries
+from dashboard.show.queries.cache import TtlCache
+from dashboard.show.queries.context import QueryContext
+from dashboard.show.queries.fees import FeeQueries
+from dashboard.show.queries.health import HealthQueries
+from dashboard.show.queries.lookup import LookUp, LookupQueries, ask_in_portions
 from dashboard.show.queries.network_status import (
-    NetworkCard,
     NetworkFigures,
+    NetworkProfile,
     NetworkStatus,
     conclude_status,
     read_network_figures,
 )
-from dashboard.show.queries.rejections import RejectionQuestions
-from dashboard.show.queries.senders import SenderQuestions
-from dashboard.show.queries.tracked import TrackedQuestions
-from dashboard.show.queries.transaction_summary import Dossier, read_transaction_summaries
+from dashboard.show.queries.rejections import RejectionQueries
+from dashboard.show.queries.senders import SenderQueries
+from dashboard.show.queries.tracked import TrackedQueries
+from dashboard.show.queries.transaction_summary import (
+    TransactionSummary,
+    read_transaction_summaries,
+)
 from dashboard.store.engine.engine import Store
 from dashboard.store.rejections.search import search
 from dashboard.store.tracking.transactions import TrackResult, is_tracked
@@ -39,7 +42,7 @@ LOOK_UP_DEADLINE: Final = timedelta(seconds=8)
 _SHARED_FOR: Final = timedelta(seconds=1)
 
 
-class Desk:
+class PageQueries:
     """What pages may ask; one for the process, used by all sessions at once.
 
     What only one page asks is asked through the attribute of its name. Every answer may raise
@@ -49,7 +52,7 @@ class Desk:
     def __init__(
         self,
         store: Store,
-        networks: Sequence[NetworkCard],
+        networks: Sequence[NetworkProfile],
         look_up: LookUp | None,
         clock: Clock,
         look_up_deadline: timedelta = LOOK_UP_DEADLINE,
@@ -65,16 +68,16 @@ class Desk:
         self._look_up = look_up
         self.now = clock
         self._store = store
-        self.source = source = Source(store, self.networks, clock, low_space=low_space)
-        self.fees = FeeQuestions(source)
-        self.health = HealthQuestions(source)
-        self.rejections = RejectionQuestions(source)
-        self.tracked = TrackedQuestions(source)
-        self.senders = SenderQuestions(source)
-        self.alerts = AlertQuestions(source)
-        self.lookups = LookupQuestions(source)
-        self._figures: Fresh[tuple[NetworkFigures, ...]] = Fresh(_SHARED_FOR, clock)
-        self._rejections: Fresh[tuple[StoredRejection, ...]] = Fresh(_SHARED_FOR, clock)
+        self.context = context = QueryContext(store, self.networks, clock, low_space=low_space)
+        self.fees = FeeQueries(context)
+        self.health = HealthQueries(context)
+        self.rejections = RejectionQueries(context)
+        self.tracked = TrackedQueries(context)
+        self.senders = SenderQueries(context)
+        self.alerts = AlertQueries(context)
+        self.lookups = LookupQueries(context)
+        self._figures: TtlCache[tuple[NetworkFigures, ...]] = TtlCache(_SHARED_FOR, clock)
+        self._rejections: TtlCache[tuple[StoredRejection, ...]] = TtlCache(_SHARED_FOR, clock)
 
     @property
     def store_name(self) -> str:
@@ -83,7 +86,7 @@ class Desk:
 
     def network_name(self, network_id: NetworkId) -> str:
         """Return the name of a network; one that left the configuration is told by its id."""
-        return self.source.network_name(network_id)
+        return self.context.network_name(network_id)
 
     def network_statuses(self) -> tuple[NetworkStatus, ...]:
         """Say of each network whether it is busy, with its figures and their ages."""
@@ -103,7 +106,7 @@ class Desk:
         with self._store.read() as connection:
             return frozenset(each for each in hashes if is_tracked(connection, each))
 
-    def dossiers(self, hashes: Sequence[TxHash]) -> tuple[Dossier, ...]:
+    def summaries(self, hashes: Sequence[TxHash]) -> tuple[TransactionSummary, ...]:
         """Return what is known of each hash, in the order given, never from memory."""
         with self._store.read() as connection:
             return tuple(read_transaction_summaries(connection, self.networks, hashes))
@@ -111,7 +114,7 @@ class Desk:
     @property
     def can_watch(self) -> bool:
         """Whether some network answers for a hash, so that tracking it leads to anything."""
-        return any(card.has_exclusion for card in self.networks)
+        return any(profile.has_exclusion for profile in self.networks)
 
     @property
     def can_ask(self) -> bool:
@@ -130,7 +133,9 @@ class Desk:
         self, hashes: Sequence[TxHash], label: str, attempted_at: datetime | None
     ) -> tuple[TrackResult, ...]:
         """Track hashes on every network that can be asked; say of each what became of it."""
-        network_ids = tuple(card.network_id for card in self.networks if card.has_exclusion)
+        network_ids = tuple(
+            profile.network_id for profile in self.networks if profile.has_exclusion
+        )
         listed = [
             ListedTransaction(line, each, attempted_at, label)
             for line, each in enumerate(hashes, start=1)
@@ -140,7 +145,9 @@ class Desk:
     def _read_figures(self) -> tuple[NetworkFigures, ...]:
         now = self.now()
         with self._store.read() as connection:
-            return tuple(read_network_figures(connection, card, now) for card in self.networks)
+            return tuple(
+                read_network_figures(connection, profile, now) for profile in self.networks
+            )
 
     def _read_rejections(
         self, limit: int, network_id: NetworkId | None
@@ -149,12 +156,12 @@ class Desk:
             return tuple(search(connection, RejectionFilter(network_id=network_id), limit))
 
 
-_registered: list[Desk] = []
+_registered: list[PageQueries] = []
 
 
-def register(desk: Desk) -> None:
-    """Make this the desk of every page of the process."""
-    _registered[:] = [desk]
+def register(queries: PageQueries) -> None:
+    """Make this the queries of every page of the process."""
+    _registered[:] = [queries]
 
 
 def is_registered() -> bool:
@@ -162,6 +169,6 @@ def is_registered() -> bool:
     return bool(_registered)
 
 
-def current() -> Desk:
-    """Return the registered desk."""
+def current() -> PageQueries:
+    """Return the registered queries."""
     return _registered[0]

@@ -14,8 +14,8 @@ from dashboard.domain.reason import explain
 from dashboard.domain.reason_names import Named
 from dashboard.domain.rejection_filter import RejectionFilter
 from dashboard.domain.spreadsheet import write_csv
-from dashboard.show.queries.cache import Fresh
-from dashboard.show.queries.context import Source
+from dashboard.show.queries.cache import TtlCache
+from dashboard.show.queries.context import QueryContext
 from dashboard.show.queries.coverage_gaps import Stretch, overlap, unwatched
 from dashboard.show.text import moment
 from dashboard.store.rejections.counts import (
@@ -60,7 +60,7 @@ class Period:
 
 
 @dataclass(frozen=True, slots=True)
-class Watched:
+class WatchedTime:
     """How much of a time was watched."""
 
     length: timedelta
@@ -87,29 +87,29 @@ class RejectionSummary:
     stages: Counter[RejectionStage]
     named: Counter[Named]
     unwatched: frozenset[datetime]
-    now: Watched
-    earlier: Watched
+    now: WatchedTime
+    earlier: WatchedTime
 
 
-class RejectionQuestions:
+class RejectionQueries:
     """Every answer may raise StoreError; summaries are kept for moments and shared."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, context: QueryContext) -> None:
         """Ask nothing yet."""
-        self._source = source
-        self._summaries: Fresh[RejectionSummary] = Fresh(_SHARED_FOR, source.now)
-        self._senders: Fresh[GroupCounts] = Fresh(_SHARED_FOR, source.now)
+        self._context = context
+        self._summaries: TtlCache[RejectionSummary] = TtlCache(_SHARED_FOR, context.now)
+        self._senders: TtlCache[GroupCounts] = TtlCache(_SHARED_FOR, context.now)
 
     def summary(self, wanted: RejectionFilter, period: Period) -> RejectionSummary:
         """Count what fits in the period that ends now."""
         return self._summaries.get((wanted, period), lambda: self._summarise(wanted, period))
 
-    def leaf(
+    def page(
         self, wanted: RejectionFilter, period: Period, number: int, rows: int
     ) -> tuple[StoredRejection, ...]:
         """Return one leaf of what fits in the period, counted from 1, the latest first."""
-        wanted = replace(wanted, since=period.steps(self._source.now())[0])
-        with self._source.store.read() as connection:
+        wanted = replace(wanted, since=period.steps(self._context.now())[0])
+        with self._context.store.read() as connection:
             return tuple(search_page(connection, wanted, rows, (number - 1) * rows))
 
     def senders(self, wanted: RejectionFilter, period: Period) -> GroupCounts:
@@ -118,21 +118,21 @@ class RejectionQuestions:
 
     def unknown_reasons(self, network_id: NetworkId | None) -> tuple[UnparsedReason, ...]:
         """Return the texts of reasons that could not be read, ever, the commonest first."""
-        with self._source.store.read() as connection:
+        with self._context.store.read() as connection:
             return tuple(unparsed_reasons(connection, MOST_UNKNOWN, network_id))
 
     def _rank(self, wanted: RejectionFilter, period: Period) -> GroupCounts:
-        within = replace(wanted, since=period.steps(self._source.now())[0])
-        with self._source.store.read() as connection:
+        within = replace(wanted, since=period.steps(self._context.now())[0])
+        with self._context.store.read() as connection:
             return rank_senders(connection, within, MOST_SENDERS)
 
     def _summarise(self, wanted: RejectionFilter, period: Period) -> RejectionSummary:
-        now = self._source.now()
+        now = self._context.now()
         steps = period.steps(now)
         begins = steps[0] - period.step * len(steps)
         within = replace(wanted, since=steps[0])
         earlier = replace(wanted, since=begins, until=steps[0] - timedelta(milliseconds=1))
-        with self._source.store.read() as connection:
+        with self._context.store.read() as connection:
             arrived = count_by_stage(connection, within, period.step)
             named = Counter(
                 {
@@ -160,12 +160,12 @@ class RejectionQuestions:
         """Return the networks whose rejections are counted."""
         if wanted.network_id is not None:
             return [wanted.network_id]
-        return [each.network_id for each in self._source.networks if each.has_exclusion]
+        return [each.network_id for each in self._context.networks if each.has_exclusion]
 
 
-def _watched(missed: Sequence[Stretch], since: datetime, until: datetime) -> Watched:
+def _watched(missed: Sequence[Stretch], since: datetime, until: datetime) -> WatchedTime:
     length = until - since
-    return Watched(length, length - overlap(missed, since, until))
+    return WatchedTime(length, length - overlap(missed, since, until))
 
 
 def _is_missed(begins: datetime, step: timedelta, missed: Sequence[Stretch], now: datetime) -> bool:
@@ -202,18 +202,18 @@ _CSV_COLUMNS: Final = (
 )
 
 
-def rejections_csv(rejections: Iterable[StoredRejection], source: Source) -> str:
+def rejections_csv(rejections: Iterable[StoredRejection], context: QueryContext) -> str:
     """Write one line for each rejection, with the reason in words and as it was sent."""
-    return write_csv(_CSV_COLUMNS, (_csv_row(each, source) for each in rejections))
+    return write_csv(_CSV_COLUMNS, (_csv_row(each, context) for each in rejections))
 
 
-def _csv_row(stored: StoredRejection, source: Source) -> tuple[str | int | None, ...]:
+def _csv_row(stored: StoredRejection, context: QueryContext) -> tuple[str | int | None, ...]:
     record = stored.record
-    reason = source.reason_of(stored)
+    reason = context.reason_of(stored)
     return (
         stored.network_id,
-        source.network_name(stored.network_id),
-        "yes" if source.is_simulated(stored.network_id) else "no",
+        context.network_name(stored.network_id),
+        "yes" if context.is_simulated(stored.network_id) else "no",
         str(record.tx_hash),
         str(record.sender),
         record.nonce,

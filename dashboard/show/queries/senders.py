@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dashboard.domain.audit import Action, Detail
 from dashboard.domain.quantity import Address, NetworkId
 from dashboard.errors import InputError
-from dashboard.show.queries.context import Source
+from dashboard.show.queries.context import QueryContext
 from dashboard.store.tracking.senders import (
     WatchedSender,
     senders_watched,
@@ -16,16 +16,16 @@ from dashboard.store.tracking.senders import (
 )
 
 
-class SenderQuestions:
+class SenderQueries:
     """Every answer may raise StoreError."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, context: QueryContext) -> None:
         """Ask nothing yet."""
-        self._source = source
+        self._context = context
 
     def watched(self, network_id: NetworkId | None = None) -> tuple[WatchedSender, ...]:
         """Return the addresses that are watched on a network, or on any, the latest first."""
-        with self._source.store.read() as connection:
+        with self._context.store.read() as connection:
             found = senders_watched(connection)
         return tuple(each for each in found if network_id in {None, *each.network_ids})
 
@@ -43,23 +43,23 @@ class SenderQuestions:
                 "these networks does: track transactions by hash, or "
                 "use the preset own-serve and point its nodes here"
             )
-        now = self._source.now()
-        with self._source.store.write() as connection:
+        now = self._context.now()
+        with self._context.store.write() as connection:
             for each in senders:
                 details: dict[str, Detail] = {"networks": able, "label": label}
-                self._source.note(connection, Action.WATCH_SENDER, str(each), details)
+                self._context.note(connection, Action.WATCH_SENDER, str(each), details)
             return tuple(
                 watch_sender(connection, WatchedSender(each, able, now, label)) for each in senders
             )
 
     def unwatch(self, sender: Address) -> bool:
         """Watch an address no more; False where nobody did. What is tracked stays tracked."""
-        with self._source.store.write() as connection:
+        with self._context.store.write() as connection:
             was_watched = unwatch_sender(connection, sender)
             if was_watched:
-                self._source.note(connection, Action.UNWATCH_SENDER, str(sender))
+                self._context.note(connection, Action.UNWATCH_SENDER, str(sender))
         return was_watched
 
     def _tells_of_senders(self, network_id: NetworkId) -> bool:
-        card = self._source.card(network_id)
-        return card is not None and card.sees_all_reports
+        profile = self._context.profile(network_id)
+        return profile is not None and profile.sees_all_reports

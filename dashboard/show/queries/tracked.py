@@ -10,9 +10,12 @@ from typing import Final
 from dashboard.domain.audit import Action
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.track_list import ListedTransaction
-from dashboard.show.queries.cache import Fresh
-from dashboard.show.queries.context import Source
-from dashboard.show.queries.transaction_summary import Dossier, read_transaction_summaries
+from dashboard.show.queries.cache import TtlCache
+from dashboard.show.queries.context import QueryContext
+from dashboard.show.queries.transaction_summary import (
+    TransactionSummary,
+    read_transaction_summaries,
+)
 from dashboard.store.engine.connection import Connection
 from dashboard.store.tracking.search import (
     RecordStatus,
@@ -49,16 +52,16 @@ class TrackedEntry:
     """A tracked transaction with all that is known of it."""
 
     transaction: TrackedTransaction
-    dossier: Dossier
+    summary: TransactionSummary
 
 
-class TrackedQuestions:
+class TrackedQueries:
     """Every answer may raise StoreError."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, context: QueryContext) -> None:
         """Ask nothing yet."""
-        self._source = source
-        self._counts: Fresh[TrackedCounts] = Fresh(_SHARED_FOR, source.now)
+        self._context = context
+        self._counts: TtlCache[TrackedCounts] = TtlCache(_SHARED_FOR, context.now)
 
     def counts(self, network_id: NetworkId | None) -> TrackedCounts:
         """Count what is tracked on a network, or on any."""
@@ -66,15 +69,15 @@ class TrackedQuestions:
 
     def how_many(self, wanted: TrackedFilter) -> int:
         """Count what fits."""
-        with self._source.store.read() as connection:
+        with self._context.store.read() as connection:
             return count_tracked(connection, wanted)
 
-    def leaf(self, wanted: TrackedFilter, number: int, rows: int) -> tuple[TrackedEntry, ...]:
+    def page(self, wanted: TrackedFilter, number: int, rows: int) -> tuple[TrackedEntry, ...]:
         """Return one leaf of what fits, counted from 1, the latest first."""
-        with self._source.store.read() as connection:
+        with self._context.store.read() as connection:
             found = search_tracked(connection, wanted, rows, (number - 1) * rows)
             hashes = [each.tx_hash for each in found]
-            known = read_transaction_summaries(connection, self._source.networks, hashes)
+            known = read_transaction_summaries(connection, self._context.networks, hashes)
             return tuple(map(TrackedEntry, found, known))
 
     def track(
@@ -90,39 +93,39 @@ class TrackedQuestions:
 
     def amend(self, tx_hash: TxHash, remarks: Remarks) -> bool:
         """Write other remarks; False where somebody removed the hash meanwhile."""
-        with self._source.store.write() as connection:
+        with self._context.store.write() as connection:
             is_amended = edit_tracked(connection, tx_hash, remarks)
             if is_amended:
                 details = {"label": remarks.label, "note": remarks.note}
-                self._source.note(connection, Action.AMEND, str(tx_hash), details)
+                self._context.note(connection, Action.AMEND, str(tx_hash), details)
         return is_amended
 
     def remove(self, tx_hash: TxHash) -> bool:
         """Track a hash no more; False where nobody did."""
         self._counts.forget()
-        with self._source.store.write() as connection:
+        with self._context.store.write() as connection:
             was_tracked = untrack(connection, tx_hash)
             if was_tracked:
-                self._source.note(connection, Action.UNTRACK, str(tx_hash))
+                self._context.note(connection, Action.UNTRACK, str(tx_hash))
         return was_tracked
 
     def _track(
         self, listed: Sequence[ListedTransaction], network_ids: tuple[NetworkId, ...]
     ) -> Iterator[TrackResult]:
-        now = self._source.now()
+        now = self._context.now()
         for start in range(0, len(listed), _AT_ONCE):
             some = listed[start : start + _AT_ONCE]
             requests = [
                 TrackRequest(each.tx_hash, network_ids, each.attempted_at, each.label, each.note)
                 for each in some
             ]
-            with self._source.store.write() as connection:
+            with self._context.store.write() as connection:
                 became = track_all(connection, requests, now)
-                note_tracking(connection, self._source, [each.tx_hash for each in some], became)
+                audit_tracking(connection, self._context, [each.tx_hash for each in some], became)
             yield from became
 
     def _count(self, network_id: NetworkId | None) -> TrackedCounts:
-        with self._source.store.read() as connection:
+        with self._context.store.read() as connection:
             return TrackedCounts(
                 count_tracked(connection, TrackedFilter(network_id)),
                 count_tracked(connection, TrackedFilter(network_id, RecordStatus.REJECTED)),
@@ -130,13 +133,16 @@ class TrackedQuestions:
             )
 
 
-def note_tracking(
-    connection: Connection, source: Source, hashes: Sequence[TxHash], became: Sequence[TrackResult]
+def audit_tracking(
+    connection: Connection,
+    context: QueryContext,
+    hashes: Sequence[TxHash],
+    became: Sequence[TrackResult],
 ) -> None:
     """Write one line into the audit log for all that one transaction tracks."""
     if hashes:
         subject = str(hashes[0]) if len(hashes) == 1 else f"{len(hashes)} transactions"
         ends = {"first": str(hashes[0]), "last": str(hashes[-1])}
-        source.note(
+        context.note(
             connection, Action.TRACK, subject, {"new": became.count(TrackResult.NEW), **ends}
         )

@@ -13,7 +13,7 @@ from dashboard.domain.observation import ExclusionAnswer
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.reason import Reason, parse_reason
 from dashboard.domain.verdict import Evidence, Verdict, VerdictKind, conclude
-from dashboard.show.queries.network_status import NetworkCard
+from dashboard.show.queries.network_status import NetworkProfile
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.portions import portions
 from dashboard.store.evidence.evidence import read_evidence_of_many
@@ -30,20 +30,20 @@ _TELLING: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class NetworkFinding:
     """What is known of one hash on one network, with the verdict that follows from it.
 
     `versions` are the records in our archive, newest claimed time first.
     """
 
-    card: NetworkCard
+    profile: NetworkProfile
     evidence: Evidence
     verdict: Verdict
     versions: tuple[StoredRejection, ...] = ()
 
     def reason_of(self, stored: StoredRejection) -> Reason:
         """Read the reason of a version, with the limit that this network's table knows."""
-        return parse_reason(stored.record.reason_message, self.card.module_limits)
+        return parse_reason(stored.record.reason_message, self.profile.module_limits)
 
     def next_steps(self) -> tuple[str, ...]:
         """Return what the sender can do; nothing where the transaction has come to an end."""
@@ -59,11 +59,11 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True)
-class Dossier:
+class TransactionSummary:
     """All that is known of one hash, one finding per network that can be asked."""
 
     tx_hash: TxHash
-    findings: tuple[Finding, ...]
+    findings: tuple[NetworkFinding, ...]
     is_tracked: bool
 
     @property
@@ -79,46 +79,48 @@ class Dossier:
             for finding in self.findings
         )
 
-    def silent_since(self, moment_asked: datetime) -> tuple[Finding, ...]:
+    def unanswered_since(self, moment_asked: datetime) -> tuple[NetworkFinding, ...]:
         """Return the networks with an exclusion endpoint that did not answer from then on."""
         return tuple(
             finding
             for finding in self.findings
-            if finding.card.has_exclusion
+            if finding.profile.has_exclusion
             and (
                 finding.evidence.last_answered_at is None
                 or finding.evidence.last_answered_at < moment_asked
             )
         )
 
-    def telling_findings(self) -> tuple[Finding, ...]:
+    def conclusive_findings(self) -> tuple[NetworkFinding, ...]:
         """Return the networks that saw a record or an end; where none did, all of them."""
         telling = tuple(each for each in self.findings if each.verdict.kind in _TELLING)
         return telling or self.findings
 
 
-def with_unsaved(dossiers: Sequence[Dossier], unsaved: Sequence[UnsavedAnswers]) -> list[Dossier]:
+def with_unsaved(
+    summaries: Sequence[TransactionSummary], unsaved: Sequence[UnsavedAnswers]
+) -> list[TransactionSummary]:
     """Add what networks answered and the store could not keep, unless it knows of later answers."""
-    found = {each.tx_hash: each for each in dossiers}
+    found = {each.tx_hash: each for each in summaries}
     for said in unsaved:
         for answer in said.answers:
             before = found.get(answer.tx_hash)
             if before is not None:
                 found[answer.tx_hash] = _of_one(before, said.network_id, answer, said.asked_at)
-    return [found[each.tx_hash] for each in dossiers]
+    return [found[each.tx_hash] for each in summaries]
 
 
 def _of_one(
-    dossier: Dossier, network_id: NetworkId, answer: ExclusionAnswer, asked_at: datetime
-) -> Dossier:
+    summary: TransactionSummary, network_id: NetworkId, answer: ExclusionAnswer, asked_at: datetime
+) -> TransactionSummary:
     findings = (
-        _with_answer(each, answer, asked_at) if each.card.network_id == network_id else each
-        for each in dossier.findings
+        _with_answer(each, answer, asked_at) if each.profile.network_id == network_id else each
+        for each in summary.findings
     )
-    return replace(dossier, findings=tuple(findings))
+    return replace(summary, findings=tuple(findings))
 
 
-def _with_answer(finding: Finding, answer: ExclusionAnswer, at: datetime) -> Finding:
+def _with_answer(finding: NetworkFinding, answer: ExclusionAnswer, at: datetime) -> NetworkFinding:
     known, versions = finding.evidence, finding.versions
     if known.last_answered_at is not None and known.last_answered_at > at:
         return finding
@@ -140,8 +142,8 @@ def _with_answer(finding: Finding, answer: ExclusionAnswer, at: datetime) -> Fin
 
 
 def read_transaction_summaries(
-    connection: Connection, cards: Sequence[NetworkCard], hashes: Sequence[TxHash]
-) -> list[Dossier]:
+    connection: Connection, profiles: Sequence[NetworkProfile], hashes: Sequence[TxHash]
+) -> list[TransactionSummary]:
     """Read all that is known of hashes: a finding for each network that can be asked about them.
 
     A network that can be asked no longer still tells what it once did.
@@ -151,21 +153,23 @@ def read_transaction_summaries(
         held, stored = read_evidence_of_many(connection, some), versions_among(connection, some)
         watched = tracked_among(connection, some)
         found += [
-            Dossier(each, tuple(_findings(cards, each, held[each], stored[each])), each in watched)
+            TransactionSummary(
+                each, tuple(_findings(profiles, each, held[each], stored[each])), each in watched
+            )
             for each in some
         ]
     return found
 
 
 def _findings(
-    cards: Sequence[NetworkCard],
+    profiles: Sequence[NetworkProfile],
     tx_hash: TxHash,
     held: Sequence[Evidence],
     stored: Sequence[StoredRejection],
-) -> Iterator[Finding]:
+) -> Iterator[NetworkFinding]:
     by_network = {each.network_id: each for each in held}
-    for card in cards:
-        if card.has_exclusion or card.network_id in by_network:
-            known = by_network.get(card.network_id, Evidence(card.network_id, tx_hash))
-            of_network = tuple(each for each in stored if each.network_id == card.network_id)
-            yield Finding(card, known, conclude(known), of_network)
+    for profile in profiles:
+        if profile.has_exclusion or profile.network_id in by_network:
+            known = by_network.get(profile.network_id, Evidence(profile.network_id, tx_hash))
+            of_network = tuple(each for each in stored if each.network_id == profile.network_id)
+            yield NetworkFinding(profile, known, conclude(known), of_network)

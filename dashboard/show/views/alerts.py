@@ -15,21 +15,21 @@ from dashboard.domain.rejection_filter import HashRange
 from dashboard.domain.search import LONGEST_SEARCH
 from dashboard.show.parts.counts import Tile, tiles
 from dashboard.show.parts.heading import heading, section
-from dashboard.show.parts.list_page import chosen_leaf
+from dashboard.show.parts.list_page import chosen_page
 from dashboard.show.parts.markup import join
 from dashboard.show.parts.network_chooser import chosen_network_id
-from dashboard.show.parts.notices import empty, notice, store_trouble_shown
+from dashboard.show.parts.notices import empty, notice, store_errors_shown
 from dashboard.show.parts.notification_table import incident_row, notification_table, resend_form
 from dashboard.show.queries import page_queries
 from dashboard.show.queries.alerts import NotificationHistory, notification_filter
-from dashboard.show.queries.page_queries import Desk
+from dashboard.show.queries.page_queries import PageQueries
 from dashboard.show.text import age, moment, moment_near
 from dashboard.store.alerts.alert_status import NotificationCounts, OpenIncident
 from dashboard.store.alerts.notification_search import NotificationFilter
 
 REFRESH: Final = timedelta(seconds=5)
 ROWS: Final = 20
-LEAF: Final = "alerts_leaf"
+PAGE_NUMBER: Final = "alerts_leaf"
 STATE: Final = "post"
 ABOUT: Final = "about"
 _ALL: Final = "All"
@@ -54,17 +54,17 @@ def page() -> None:
 
 @st.fragment(run_every=REFRESH)
 def _live() -> None:
-    desk = page_queries.current()
-    with store_trouble_shown():
-        now = desk.now()
-        standing = desk.alerts.standing()
+    queries = page_queries.current()
+    with store_errors_shown():
+        now = queries.now()
+        standing = queries.alerts.standing()
         heading("Alerts", f"{answer(standing, now)} As of {moment(now)}.")
-        lasting = _lasting(desk)
+        lasting = _lasting(queries)
         _standing(standing, lasting, now)
-        _open(desk, lasting, now)
+        _open(queries, lasting, now)
         if standing.dead:
-            resend_form(desk)
-        _letters(desk, standing)
+            resend_form(queries)
+        _letters(queries, standing)
 
 
 def answer(standing: NotificationCounts, now: datetime) -> str:
@@ -87,9 +87,11 @@ def answer(standing: NotificationCounts, now: datetime) -> str:
     return f"No mail waits; the last was sent {age(standing.last_sent, now)}."
 
 
-def _lasting(desk: Desk) -> tuple[OpenIncident, ...]:
-    chosen = chosen_network_id(desk.networks)
-    return tuple(each for each in desk.alerts.open() if chosen in {None, each.subject.network_id})
+def _lasting(queries: PageQueries) -> tuple[OpenIncident, ...]:
+    chosen = chosen_network_id(queries.networks)
+    return tuple(
+        each for each in queries.alerts.open() if chosen in {None, each.subject.network_id}
+    )
 
 
 def _standing(
@@ -106,26 +108,26 @@ def _standing(
     )
 
 
-def _open(desk: Desk, lasting: tuple[OpenIncident, ...], now: datetime) -> None:
+def _open(queries: PageQueries, lasting: tuple[OpenIncident, ...], now: datetime) -> None:
     if not lasting:
         return
     with st.container(key="card-open", gap="small"):
         section("Open now", "Each is told once when it opens and once when it is over.")
-        st.html(join(*(incident_row(each, desk.source, now) for each in lasting)))
+        st.html(join(*(incident_row(each, queries.context, now) for each in lasting)))
 
 
-def _letters(desk: Desk, standing: NotificationCounts) -> None:
-    wanted = _filter(desk)
-    total = desk.alerts.how_many(wanted)
+def _letters(queries: PageQueries, standing: NotificationCounts) -> None:
+    wanted = _filter(queries)
+    total = queries.alerts.how_many(wanted)
     with st.container(key="card-letters", gap="small"):
         section("Mails", "Every mail, sent or not, the latest first.")
         if wanted.tx_hashes is not None and wanted.tx_hashes.only is not None:
-            _about_hash(desk, wanted.tx_hashes.only)
+            _about_hash(queries, wanted.tx_hashes.only)
         if total:
             table = st.container()
-            number = chosen_leaf(total, ROWS, LEAF)
-            found = desk.alerts.leaf(wanted, number, ROWS)
-            table.html(notification_table(found, desk.network_name))
+            number = chosen_page(total, ROWS, PAGE_NUMBER)
+            found = queries.alerts.page(wanted, number, ROWS)
+            table.html(notification_table(found, queries.network_name))
         elif standing.last_sent or standing.pending or standing.dead:
             empty("No mail fits these filters", "Take one away to see what was sent.")
         else:
@@ -136,7 +138,7 @@ def _letters(desk: Desk, standing: NotificationCounts) -> None:
             )
 
 
-def _filter(desk: Desk) -> NotificationFilter:
+def _filter(queries: PageQueries) -> NotificationFilter:
     with st.container(key="filters", horizontal=True, vertical_alignment="bottom"):
         chosen = st.segmented_control(
             "Was it sent?",
@@ -154,18 +156,18 @@ def _filter(desk: Desk) -> NotificationFilter:
             type="search",
             placeholder="Recipient, reason, hash, sender, label or network",
         )
-    wanted = notification_filter(desk.source, chosen_network_id(desk.networks), text or "")
+    wanted = notification_filter(queries.context, chosen_network_id(queries.networks), text or "")
     return replace(wanted, state=_STATES[chosen or _ALL])
 
 
-def _about_hash(desk: Desk, tx_hash: TxHash) -> None:
+def _about_hash(queries: PageQueries, tx_hash: TxHash) -> None:
     """Answer for one transaction, whatever else is filtered."""
     wanted = NotificationFilter(tx_hashes=HashRange.of(tx_hash))
-    posted = desk.alerts.leaf(wanted, 1, ROWS)
+    posted = queries.alerts.page(wanted, 1, ROWS)
     if posted:
         notice(*sent_answer(posted))
         return
-    if desk.alerts.is_tracked(tx_hash):
+    if queries.alerts.is_tracked(tx_hash):
         why = "It is tracked; a mail goes out when a rejection of it is seen."
     else:
         why = "It is not tracked, so nobody is told of it."

@@ -15,13 +15,13 @@ from dashboard.show.parts.heading import heading
 from dashboard.show.parts.markup import element
 from dashboard.show.parts.network_chooser import chosen_networks
 from dashboard.show.parts.network_strip import network_strip
-from dashboard.show.parts.notices import empty, no_network, store_trouble_shown
+from dashboard.show.parts.notices import empty, no_network, store_errors_shown
 from dashboard.show.queries import page_queries
 from dashboard.show.queries.fees import NAMES, FeeView
-from dashboard.show.queries.network_status import NetworkCard, NetworkStatus, network_summary
-from dashboard.show.queries.page_queries import Desk
+from dashboard.show.queries.network_status import NetworkProfile, NetworkStatus, network_summary
+from dashboard.show.queries.page_queries import PageQueries
 from dashboard.show.text import moment
-from dashboard.show.time_ranges import Span
+from dashboard.show.time_ranges import TimeRange
 
 REFRESH: Final = timedelta(seconds=4)
 CHART: Final = "Chart"
@@ -41,26 +41,26 @@ def page() -> None:
 
 @st.fragment(run_every=REFRESH)
 def _live() -> None:
-    desk = page_queries.current()
-    now = desk.now()
-    with store_trouble_shown():
-        chosen = chosen_networks(desk.networks)
-        statuses = [each for each in desk.network_statuses() if each.card in chosen]
+    queries = page_queries.current()
+    now = queries.now()
+    with store_errors_shown():
+        chosen = chosen_networks(queries.networks)
+        statuses = [each for each in queries.network_statuses() if each.profile in chosen]
         heading("Fees", f"{network_summary(statuses)} As of {moment(now)}.")
         if not statuses:
             no_network()
             return
         with st.container(horizontal=True, gap="small", key="fee-controls"):
-            span = _chosen_span(desk.fees.spans(chosen))
+            span = _chosen_span(queries.fees.spans(chosen))
             is_table = _chosen_form() == TABLE
         for status in statuses:
-            with st.container(key=f"card-network-{status.card.network_id}", gap="small"):
+            with st.container(key=f"card-network-{status.profile.network_id}", gap="small"):
                 network_strip(status, now)
-                if status.card.has_gas:
-                    _fees(desk, status, span, now, is_table=is_table)
+                if status.profile.has_gas:
+                    _fees(queries, status, span, now, is_table=is_table)
 
 
-def _chosen_span(offered: tuple[Span, ...]) -> Span:
+def _chosen_span(offered: tuple[TimeRange, ...]) -> TimeRange:
     spans = {span.name: span for span in offered}
     chosen = st.segmented_control(
         "Time span",
@@ -88,12 +88,14 @@ def _chosen_form() -> str:
     return chosen or CHART
 
 
-def _fees(desk: Desk, status: NetworkStatus, span: Span, now: datetime, *, is_table: bool) -> None:
-    card = status.card
-    suggested = desk.fees.suggested(card)
+def _fees(
+    queries: PageQueries, status: NetworkStatus, span: TimeRange, now: datetime, *, is_table: bool
+) -> None:
+    profile = status.profile
+    suggested = queries.fees.suggested(profile)
     if suggested is not None:
         suggestions(suggested, now)
-    view = desk.fees.view(status, span)
+    view = queries.fees.view(status, span)
     if view is None:
         empty(
             f"No base fee seen in the last {span.name}",
@@ -104,38 +106,38 @@ def _fees(desk: Desk, status: NetworkStatus, span: Span, now: datetime, *, is_ta
     if is_table:
         _table(view)
     else:
-        _chart(view, card)
+        _chart(view, profile)
     with st.container(
         horizontal=True,
         vertical_alignment="center",
         gap="small",
-        key=f"beside-{card.network_id}",
+        key=f"beside-{profile.network_id}",
     ):
         st.html(story_in_words(view.story, NAMES[view.kind], span))
-        _download(view, card, span)
+        _download(view, profile, span)
 
 
-def _download(view: FeeView, card: NetworkCard, span: Span) -> None:
+def _download(view: FeeView, profile: NetworkProfile, span: TimeRange) -> None:
     subject = NAMES[view.kind].lower()
     st.download_button(
         "CSV",
-        lambda: fee_csv(view.story, card.network_id),
-        file_name=f"{subject} {card.network_id} {span.name}.csv".replace(" ", "-"),
+        lambda: fee_csv(view.story, profile.network_id),
+        file_name=f"{subject} {profile.network_id} {span.name}.csv".replace(" ", "-"),
         mime="text/csv",
         icon=":material/download:",
-        key=f"csv-{card.network_id}",
+        key=f"csv-{profile.network_id}",
         on_click="ignore",
         help="The figures of this chart, in whole wei.",
     )
 
 
-def _chart(view: FeeView, card: NetworkCard) -> None:
+def _chart(view: FeeView, profile: NetworkProfile) -> None:
     st.plotly_chart(
         view.drawing.figure,
         theme=None,
         height=HEIGHT,
         config=CONFIG,
-        key=f"fees-{card.network_id}",
+        key=f"fees-{profile.network_id}",
         alt=view.drawing.words,
     )
 

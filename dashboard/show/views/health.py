@@ -20,12 +20,12 @@ from dashboard.show.parts.health_cards import (
 )
 from dashboard.show.parts.markup import Markup, element, join
 from dashboard.show.parts.network_chooser import chosen_networks
-from dashboard.show.parts.notices import no_network, store_trouble_shown
+from dashboard.show.parts.notices import no_network, store_errors_shown
 from dashboard.show.parts.notification_table import incident_row
 from dashboard.show.queries import page_queries
-from dashboard.show.queries.health import needs_of
-from dashboard.show.queries.network_status import NetworkCard
-from dashboard.show.queries.page_queries import Desk
+from dashboard.show.queries.health import health_problems
+from dashboard.show.queries.network_status import NetworkProfile
+from dashboard.show.queries.page_queries import PageQueries
 from dashboard.show.text import moment
 from dashboard.store.alerts.alert_status import OpenIncident
 
@@ -44,11 +44,11 @@ def page() -> None:
 
 @st.fragment(run_every=REFRESH)
 def _live() -> None:
-    desk = page_queries.current()
-    now = desk.now()
-    with store_trouble_shown():
-        health = desk.health.health()
-        needs = needs_of(health, now)
+    queries = page_queries.current()
+    now = queries.now()
+    with store_errors_shown():
+        health = queries.health.health()
+        needs = health_problems(health, now)
         heading("Health", f"{verdict(needs)} As of {moment(now)}.")
         worker, mail, store = st.columns(3, gap="small")
         with worker, st.container(key="card-worker", height="stretch"):
@@ -56,41 +56,41 @@ def _live() -> None:
         with mail, st.container(key="card-mail", height="stretch"):
             st.html(mail_part(health.mail, now))
         with store, st.container(key="card-store", height="stretch"):
-            st.html(store_part(health.store, desk.store_name, is_space_low=health.is_space_low))
+            st.html(store_part(health.store, queries.store_name, is_space_low=health.is_space_low))
         if not health.networks:
             no_network()
-        chosen = chosen_networks(desk.networks)
+        chosen = chosen_networks(queries.networks)
         for each in health.networks:
-            if each.card in chosen:
-                with st.container(key=f"card-network-{each.card.network_id}"):
-                    lasting = _open(desk, health.incidents, each.card, now)
+            if each.profile in chosen:
+                with st.container(key=f"card-network-{each.profile.network_id}"):
+                    lasting = _open(queries, health.incidents, each.profile, now)
                     st.html(join(network_part(each, now), lasting))
-        chosen_ids = {card.network_id for card in chosen}
-        _gaps(desk, [gap for gap in health.gaps if gap.network_id in chosen_ids], now)
+        chosen_ids = {profile.network_id for profile in chosen}
+        _gaps(queries, [gap for gap in health.gaps if gap.network_id in chosen_ids], now)
         if health.store.measured is not None:
             with st.container(key="card-store-kinds"):
                 st.html(kinds_part(health.store.measured))
 
 
 def _open(
-    desk: Desk, incidents: Sequence[OpenIncident], card: NetworkCard, now: datetime
+    queries: PageQueries, incidents: Sequence[OpenIncident], profile: NetworkProfile, now: datetime
 ) -> Markup:
     """Say what alerts hold true of a network, which may end later than a question fails."""
     rows = [
-        incident_row(each, desk.source, now)
+        incident_row(each, queries.context, now)
         for each in incidents
-        if each.subject.network_id == card.network_id
+        if each.subject.network_id == profile.network_id
     ]
     label = element("p", "Open now, as Alerts says", class_="lw-label lw-spaced")
     return join(label, *rows) if rows else Markup()
 
 
-def _gaps(desk: Desk, gaps: Sequence[Gap], now: datetime) -> None:
+def _gaps(queries: PageQueries, gaps: Sequence[Gap], now: datetime) -> None:
     """List the times in which something was not watched, where there were any."""
     if gaps:
         with st.container(key="card-gaps", gap="small"):
             section("Gaps", "When nobody asked, or nobody answered, in the last 30 days.")
-            st.html(gap_table(gaps, desk.source, now))
+            st.html(gap_table(gaps, queries.context, now))
 
 
 def verdict(needs: list[str]) -> str:

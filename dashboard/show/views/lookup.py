@@ -15,12 +15,12 @@ from dashboard.domain.quantity import TxHash
 from dashboard.errors import InputError, StoreError
 from dashboard.show.parts.heading import heading
 from dashboard.show.parts.live_lookup import ask, outcome, transactions, with_last_answers
-from dashboard.show.parts.notices import empty, notice, store_trouble_shown, wrong_texts
-from dashboard.show.parts.track_form import tracking_form
-from dashboard.show.parts.transaction_card import dossier_card
+from dashboard.show.parts.notices import empty, notice, store_errors_shown, unusable_texts
+from dashboard.show.parts.track_form import track_form
+from dashboard.show.parts.transaction_card import transaction_card
 from dashboard.show.queries import page_queries
-from dashboard.show.queries.page_queries import Desk
-from dashboard.show.queries.transaction_summary import Dossier
+from dashboard.show.queries.page_queries import PageQueries
+from dashboard.show.queries.transaction_summary import TransactionSummary
 from dashboard.show.text import sentence
 
 REFRESH: Final = timedelta(seconds=5)
@@ -43,14 +43,14 @@ _NOTHING: Final = Paste((), 0, ())
 
 
 @dataclass(frozen=True)
-class Address:
+class LookupAddress:
     """The part of the page's address that says what is looked up."""
 
     hashes: tuple[str, ...] = ()
     lookup_id: str = ""
 
     @classmethod
-    def current(cls) -> Address:
+    def current(cls) -> LookupAddress:
         """Read what the browser shows."""
         return cls(tuple(st.query_params.get_all(TX)), st.query_params.get(LIST, ""))
 
@@ -64,11 +64,11 @@ class Address:
 
 
 @dataclass(frozen=True)
-class Pasted:
+class PastedLookup:
     """What was pasted in this session, with the address that stands for it."""
 
     paste: Paste
-    address: Address
+    address: LookupAddress
 
 
 def place() -> st.Page:
@@ -78,28 +78,28 @@ def place() -> st.Page:
 
 def page() -> None:
     """Show the form beside what is known of the hashes."""
-    desk = page_queries.current()
+    queries = page_queries.current()
     heading("Lookup", "What happened to a transaction, and what to tell whoever asks.")
     question, answers = st.columns([5, 8], gap="medium")
     paste = _NOTHING
-    with question, store_trouble_shown():
-        _paste_form(desk)
-        paste = _asked_for(desk)
-        wrong_texts(paste)
-        if paste.hashes and Address.current().lookup_id:
+    with question, store_errors_shown():
+        _paste_form(queries)
+        paste = _asked_for(queries)
+        unusable_texts(paste)
+        if paste.hashes and LookupAddress.current().lookup_id:
             said = (
                 f"To pass on all {transactions(len(paste.hashes))}, copy the address of this page."
             )
             st.html(f'<p class="lw-quiet">{said}</p>')
     with answers:
         if paste.hashes:
-            _ask_on_opening(desk, paste.hashes)
-            _actions(desk, paste.hashes)
+            _ask_on_opening(queries, paste.hashes)
+            _actions(queries, paste.hashes)
         is_long = len(paste.hashes) > MOST_IN_ADDRESS
         st.fragment(_answers, run_every=REFRESH_OF_MANY if is_long else REFRESH)(paste)
 
 
-def _paste_form(desk: Desk) -> None:
+def _paste_form(queries: PageQueries) -> None:
     with st.container(key="card-paste"), st.form("paste", border=False):
         text = st.text_area(
             "Transaction hashes or explorer links",
@@ -109,51 +109,51 @@ def _paste_form(desk: Desk) -> None:
             "Or a label, a sender, words of a reason",
         )
         if st.form_submit_button("Look up", type="primary"):
-            _look_up(desk, text)
+            _look_up(queries, text)
 
 
-def _look_up(desk: Desk, text: str) -> None:
+def _look_up(queries: PageQueries, text: str) -> None:
     """Make what was pasted the question of this page, and put it into the address."""
     st.session_state.pop(_OPENED, None)
     try:
-        paste = desk.lookups.find(read_lookup(text))
+        paste = queries.lookups.find(read_lookup(text))
     except InputError as mistake:
         notice("bad", "Nothing was looked up:", sentence(str(mistake)))
         paste = _NOTHING
     else:
         if not (paste.hashes or paste.wrong):
             notice("busy", "Nothing to look up.", "Paste at least one transaction hash.")
-    address = _address_of(desk, paste.hashes)
+    address = _address_of(queries, paste.hashes)
     address.show()
-    st.session_state[_PASTED] = Pasted(paste, address)
+    st.session_state[_PASTED] = PastedLookup(paste, address)
 
 
-def _address_of(desk: Desk, hashes: Sequence[TxHash]) -> Address:
+def _address_of(queries: PageQueries, hashes: Sequence[TxHash]) -> LookupAddress:
     """Return what the address says of these hashes: each of them, or the name of the list."""
     if len(hashes) <= MOST_IN_ADDRESS:
-        return Address(tuple(map(str, hashes)))
+        return LookupAddress(tuple(map(str, hashes)))
     try:
-        lookup_id = desk.lookups.save(hashes)
+        lookup_id = queries.lookups.save(hashes)
     except StoreError as trouble:
         notice("bad", "There is no link to pass on.", sentence(str(trouble)))
-        return Address()
-    return Address(lookup_id=lookup_id)
+        return LookupAddress()
+    return LookupAddress(lookup_id=lookup_id)
 
 
-def _asked_for(desk: Desk) -> Paste:
+def _asked_for(queries: PageQueries) -> Paste:
     """Return what the address names, or what was pasted if the address stands for that."""
-    address = Address.current()
+    address = LookupAddress.current()
     pasted = st.session_state.get(_PASTED)
-    if not (isinstance(pasted, Pasted) and pasted.address == address):
-        pasted = Pasted(_named_by(desk, address), address)
+    if not (isinstance(pasted, PastedLookup) and pasted.address == address):
+        pasted = PastedLookup(_named_by(queries, address), address)
         st.session_state[_PASTED] = pasted
     return pasted.paste
 
 
-def _named_by(desk: Desk, address: Address) -> Paste:
+def _named_by(queries: PageQueries, address: LookupAddress) -> Paste:
     if not address.lookup_id:
         return read_paste("\n".join(address.hashes))
-    hashes = desk.lookups.saved(address.lookup_id)
+    hashes = queries.lookups.saved(address.lookup_id)
     if hashes is None:
         said = "What it names is not kept any more, or it was cut. Paste the hashes again."
         notice("bad", "This link leads to nothing.", said)
@@ -161,38 +161,42 @@ def _named_by(desk: Desk, address: Address) -> Paste:
     return Paste(hashes, 0, ())
 
 
-def _ask_on_opening(desk: Desk, hashes: Sequence[TxHash]) -> None:
+def _ask_on_opening(queries: PageQueries, hashes: Sequence[TxHash]) -> None:
     """Ask once about what was never asked, be it pasted or named by a link."""
-    address = Address.current()
-    if not desk.can_ask or st.session_state.get(_OPENED) == address:
+    address = LookupAddress.current()
+    if not queries.can_ask or st.session_state.get(_OPENED) == address:
         return
     st.session_state[_OPENED] = address  # before asking: a stop asks no more
     try:
-        unasked = [dossier.tx_hash for dossier in desk.dossiers(hashes) if not dossier.was_asked]
+        unasked = [
+            summary.tx_hash for summary in queries.summaries(hashes) if not summary.was_asked
+        ]
     except StoreError:
         return  # the answers below show the trouble
     if unasked:
-        ask(desk, unasked)
+        ask(queries, unasked)
 
 
-def _actions(desk: Desk, hashes: tuple[TxHash, ...]) -> None:
+def _actions(queries: PageQueries, hashes: tuple[TxHash, ...]) -> None:
     with st.container(horizontal=True, gap="small"):
         asked = st.button(
             "Ask the network now",
             icon=":material/sync:",
             key="ask",
-            disabled=not desk.can_ask,
-            help=None if desk.can_ask else "No network with an exclusion endpoint is configured.",
+            disabled=not queries.can_ask,
+            help=None
+            if queries.can_ask
+            else "No network with an exclusion endpoint is configured.",
         )
-        if desk.can_watch:
+        if queries.can_watch:
             with st.popover("Track", icon=":material/visibility:", width="content"):
-                tracking_form(desk, hashes)
+                track_form(queries, hashes)
     if asked:
-        ask(desk, hashes)
+        ask(queries, hashes)
 
 
 def _answers(paste: Paste) -> None:
-    desk = page_queries.current()
+    queries = page_queries.current()
     if not paste.hashes:
         empty(
             "Paste a transaction hash",
@@ -200,22 +204,22 @@ def _answers(paste: Paste) -> None:
             "Hashes that were never asked about are asked at once.",
         )
         return
-    with store_trouble_shown():
-        dossiers = with_last_answers(desk.dossiers(paste.hashes))
-        now = desk.now()
-        outcome(dossiers, now)
-        if len(dossiers) > 1 and desk.networks:
-            st.html(f'<p class="lw-lede" role="status">{summary(dossiers)}</p>')
-        for dossier in dossiers[: _shown()]:
-            dossier_card(dossier, now, is_alone=len(dossiers) == 1)
-        _offer_more(len(dossiers))
+    with store_errors_shown():
+        summaries = with_last_answers(queries.summaries(paste.hashes))
+        now = queries.now()
+        outcome(summaries, now)
+        if len(summaries) > 1 and queries.networks:
+            st.html(f'<p class="lw-lede" role="status">{verdict_counts(summaries)}</p>')
+        for summary in summaries[: _shown()]:
+            transaction_card(summary, now, is_alone=len(summaries) == 1)
+        _offer_more(len(summaries))
 
 
-def summary(dossiers: Sequence[Dossier]) -> str:
+def verdict_counts(summaries: Sequence[TransactionSummary]) -> str:
     """Count the verdicts of several hashes in one sentence, the commonest first."""
-    kinds = Counter(dossier.telling_findings()[0].verdict.kind for dossier in dossiers)
+    kinds = Counter(summary.conclusive_findings()[0].verdict.kind for summary in summaries)
     counts = "; ".join(f"{count:,} {kind}" for kind, count in kinds.most_common())
-    return f"{transactions(len(dossiers))}: {counts}."
+    return f"{transactions(len(summaries))}: {counts}."
 
 
 def _shown() -> int:

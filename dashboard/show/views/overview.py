@@ -14,22 +14,22 @@ from dashboard.show.parts.heading import heading, section
 from dashboard.show.parts.markup import element
 from dashboard.show.parts.network_chooser import NETWORK, chosen_networks
 from dashboard.show.parts.network_strip import network_strip
-from dashboard.show.parts.notices import empty, no_network, notice, store_trouble_shown
-from dashboard.show.parts.rejection_table import RowFlags, coverage, rejection_row
+from dashboard.show.parts.notices import empty, no_network, notice, store_errors_shown
+from dashboard.show.parts.rejection_table import RowContext, coverage, rejection_row
 from dashboard.show.queries import page_queries
 from dashboard.show.queries.fees import NAMES
-from dashboard.show.queries.health import FREE_SPACE
-from dashboard.show.queries.network_status import NetworkCard, NetworkStatus, network_summary
-from dashboard.show.queries.page_queries import Desk
+from dashboard.show.queries.health import FREE_SPACE_ADVICE
+from dashboard.show.queries.network_status import NetworkProfile, NetworkStatus, network_summary
+from dashboard.show.queries.page_queries import PageQueries
 from dashboard.show.text import moment, size
-from dashboard.show.time_ranges import SPANS as FEE_SPANS
-from dashboard.show.time_ranges import Span
+from dashboard.show.time_ranges import TIME_RANGES as FEE_TIME_RANGES
+from dashboard.show.time_ranges import TimeRange
 from dashboard.show.views import fees, health, lookup, rejections
 
 REFRESH: Final = timedelta(seconds=4)
 NEWEST: Final = 12
 _HEIGHT: Final = 210
-SPANS: Final = {span.name: span for span in FEE_SPANS[:4]}
+TIME_RANGES: Final = {span.name: span for span in FEE_TIME_RANGES[:4]}
 """The shortest lengths; the page Fees has the others."""
 
 
@@ -48,49 +48,49 @@ def page() -> None:
 
 @st.fragment(run_every=REFRESH)
 def _live() -> None:
-    desk = page_queries.current()
-    now = desk.now()
-    with store_trouble_shown():
-        chosen = chosen_networks(desk.networks)
-        statuses = [each for each in desk.network_statuses() if each.card in chosen]
+    queries = page_queries.current()
+    now = queries.now()
+    with store_errors_shown():
+        chosen = chosen_networks(queries.networks)
+        statuses = [each for each in queries.network_statuses() if each.profile in chosen]
         heading("Overview", f"{network_summary(statuses)} As of {moment(now)}.")
-        free = desk.health.low_space()
+        free = queries.health.low_space()
         if free is not None:
-            notice("bad", f"The disk of the store has {size(free)} free.", FREE_SPACE)
+            notice("bad", f"The disk of the store has {size(free)} free.", FREE_SPACE_ADVICE)
         networks, rejections = st.columns([8, 5], gap="medium")
         with networks:
-            _networks(desk, statuses, now)
+            _networks(queries, statuses, now)
         with rejections, st.container(key="card-rejections", gap="small"):
-            _rejections(desk, chosen, now)
+            _rejections(queries, chosen, now)
 
 
-def _networks(desk: Desk, statuses: Sequence[NetworkStatus], now: datetime) -> None:
+def _networks(queries: PageQueries, statuses: Sequence[NetworkStatus], now: datetime) -> None:
     if not statuses:
         no_network()
         return
-    span = SPANS[_chosen_span()]
+    span = TIME_RANGES[_chosen_span()]
     for status in statuses:
-        with st.container(key=f"card-network-{status.card.network_id}"):
+        with st.container(key=f"card-network-{status.profile.network_id}"):
             network_strip(status, now)
-            if status.card.has_gas:
-                _fee_chart(desk, status, span)
-            _links(status.card)
+            if status.profile.has_gas:
+                _fee_chart(queries, status, span)
+            _links(status.profile)
 
 
-def _links(card: NetworkCard) -> None:
+def _links(profile: NetworkProfile) -> None:
     """Lead to what else is known of a network."""
-    with st.container(horizontal=True, gap="small", key=f"links-{card.network_id}"):
+    with st.container(horizontal=True, gap="small", key=f"links-{profile.network_id}"):
         for place, label in (
             (fees.place(), "Suggested fees and longer times"),
             (health.place(), "Who is asked, and what fails"),
         ):
-            st.page_link(place, label=label, icon="", query_params={NETWORK: card.name})
+            st.page_link(place, label=label, icon="", query_params={NETWORK: profile.name})
 
 
 def _chosen_span() -> str:
     chosen = st.segmented_control(
         "Time span of the charts",
-        list(SPANS),
+        list(TIME_RANGES),
         default="1 h",
         required=True,
         key="span",
@@ -100,9 +100,9 @@ def _chosen_span() -> str:
     return chosen or "1 h"
 
 
-def _fee_chart(desk: Desk, status: NetworkStatus, span: Span) -> None:
+def _fee_chart(queries: PageQueries, status: NetworkStatus, span: TimeRange) -> None:
     """Chart the fee that tells busyness, as the page Fees does."""
-    view = desk.fees.view(status, span)
+    view = queries.fees.view(status, span)
     if view is None:
         empty(
             f"No base fee seen in the last {span.name}",
@@ -115,7 +115,7 @@ def _fee_chart(desk: Desk, status: NetworkStatus, span: Span) -> None:
         theme=None,
         height=_HEIGHT,
         config=CONFIG,
-        key=f"base-fee-{status.card.network_id}",
+        key=f"base-fee-{status.profile.network_id}",
         alt=view.drawing.words,
     )
     caveats = caveats_in_words(view.story)
@@ -123,19 +123,22 @@ def _fee_chart(desk: Desk, status: NetworkStatus, span: Span) -> None:
         st.html(element("p", caveats, class_="lw-quiet"))
 
 
-def _rejections(desk: Desk, chosen: Sequence[NetworkCard], now: datetime) -> None:
+def _rejections(queries: PageQueries, chosen: Sequence[NetworkProfile], now: datetime) -> None:
     section("Newest rejections", coverage(chosen))
-    is_all = len(chosen) == len(desk.networks)
-    newest = desk.newest_rejections(NEWEST, None if is_all else chosen[0].network_id)
+    is_all = len(chosen) == len(queries.networks)
+    newest = queries.newest_rejections(NEWEST, None if is_all else chosen[0].network_id)
     if not newest:
         empty(
             "No rejection seen yet",
             "Track a transaction on the Lookup page; its rejection appears here.",
         )
-    tracked = desk.tracked_among([stored.record.tx_hash for stored in newest])
+    tracked = queries.tracked_among([stored.record.tx_hash for stored in newest])
     for stored in newest:
-        network, reason = desk.source.network_name(stored.network_id), desk.source.reason_of(stored)
-        flags = RowFlags(network, reason, is_tracked=stored.record.tx_hash in tracked)
+        network, reason = (
+            queries.context.network_name(stored.network_id),
+            queries.context.reason_of(stored),
+        )
+        flags = RowContext(network, reason, is_tracked=stored.record.tx_hash in tracked)
         rejection_row(stored, flags, now, lookup.place())
     if newest:
         with st.container(key="links-rejections"):

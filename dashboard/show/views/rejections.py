@@ -15,9 +15,9 @@ from dashboard.domain.reason_names import name_of
 from dashboard.domain.rejection_filter import RejectionFilter
 from dashboard.show.parts.counts import Bar, bars, ranking
 from dashboard.show.parts.heading import heading, section
-from dashboard.show.parts.list_page import chosen_leaf
+from dashboard.show.parts.list_page import chosen_page
 from dashboard.show.parts.network_chooser import chosen_network_id
-from dashboard.show.parts.notices import empty, store_trouble_shown
+from dashboard.show.parts.notices import empty, store_errors_shown
 from dashboard.show.parts.rejection_filter import (
     ANY,
     MODULE,
@@ -29,7 +29,7 @@ from dashboard.show.parts.rejection_filter import (
 from dashboard.show.parts.rejection_table import coverage, rejection_table, unknown_reason_table
 from dashboard.show.parts.sender_list import sender_ranking
 from dashboard.show.queries import page_queries
-from dashboard.show.queries.page_queries import Desk
+from dashboard.show.queries.page_queries import PageQueries
 from dashboard.show.queries.rejections import (
     MOST_EXPORTED,
     Period,
@@ -41,7 +41,7 @@ from dashboard.store.rejections.counts import LATEST_RANKED
 
 REFRESH: Final = timedelta(seconds=10)
 ROWS: Final = 25
-LEAF: Final = "leaf"
+PAGE_NUMBER: Final = "leaf"
 MOST_RANKED: Final = 10
 _STAGES: Final = tuple(stage.value for stage in RejectionStage)
 
@@ -58,26 +58,26 @@ def page() -> None:
 
 @st.fragment(run_every=REFRESH)
 def _live() -> None:
-    desk = page_queries.current()
-    with store_trouble_shown():
+    queries = page_queries.current()
+    with store_errors_shown():
         period = PERIODS[chosen_period()]
-        of_network = RejectionFilter(network_id=chosen_network_id(desk.networks))
-        everything = desk.rejections.summary(of_network, period)
+        of_network = RejectionFilter(network_id=chosen_network_id(queries.networks))
+        everything = queries.rejections.summary(of_network, period)
         head = st.container()
         filter_bar(everything)
         wanted = chosen_filter()
-        network_id, words = desk.source.narrowed(of_network.network_id, wanted.search)
+        network_id, words = queries.context.search_scope(of_network.network_id, wanted.search)
         wanted = replace(wanted, network_id=network_id, search=words)
-        summary = desk.rejections.summary(wanted, period)
+        summary = queries.rejections.summary(wanted, period)
         with head:
-            heading("Rejections", f"{answer(summary, period)} As of {moment(desk.now())}.")
+            heading("Rejections", f"{answer(summary, period)} As of {moment(queries.now())}.")
         if not everything.total and not everything.before:
-            _nothing_yet(desk)
+            _nothing_yet(queries)
             return
-        _counts(desk, wanted, summary, period)
-        _senders(desk, wanted, period)
-        _list(desk, wanted, summary, period)
-        _unknown_reasons(desk, of_network.network_id)
+        _counts(queries, wanted, summary, period)
+        _senders(queries, wanted, period)
+        _list(queries, wanted, summary, period)
+        _unknown_reasons(queries, of_network.network_id)
 
 
 def answer(summary: RejectionSummary, period: Period) -> str:
@@ -109,15 +109,17 @@ def _count(number: int) -> str:
     return "1 rejection" if number == 1 else f"{number:,} rejections"
 
 
-def _nothing_yet(desk: Desk) -> None:
+def _nothing_yet(queries: PageQueries) -> None:
     empty(
         "No rejection seen in this time",
-        f"Covered: {coverage(desk.networks)} Choose a longer time, or track a transaction on the "
-        "page Tracked; its rejection appears here.",
+        f"Covered: {coverage(queries.networks)} Choose a longer time, or track a transaction on "
+        "the page Tracked; its rejection appears here.",
     )
 
 
-def _counts(desk: Desk, wanted: RejectionFilter, summary: RejectionSummary, period: Period) -> None:
+def _counts(
+    queries: PageQueries, wanted: RejectionFilter, summary: RejectionSummary, period: Period
+) -> None:
     over_time, by_module = st.columns([8, 5], gap="medium")
     with over_time, st.container(key="card-over-time", gap="small"):
         section("When", "By the time each was seen here, in UTC.")
@@ -133,12 +135,12 @@ def _counts(desk: Desk, wanted: RejectionFilter, summary: RejectionSummary, peri
     with by_module, st.container(key="card-modules", gap="small"):
         section("Modules", "What the reasons name; each names the first that was over its limit.")
         of_all_modules = replace(wanted, module=None, reason_kind=None)
-        _ranking(desk.rejections.summary(of_all_modules, period))
+        _ranking(queries.rejections.summary(of_all_modules, period))
 
 
-def _senders(desk: Desk, wanted: RejectionFilter, period: Period) -> None:
+def _senders(queries: PageQueries, wanted: RejectionFilter, period: Period) -> None:
     """Rank the senders, where there is more than one to tell apart."""
-    counted = desk.rejections.senders(wanted, period)
+    counted = queries.rejections.senders(wanted, period)
     if counted.of > 1:
         with st.container(key="card-senders", gap="small"):
             more = f"The first {len(counted.groups)} of {counted.of:,}. "
@@ -165,28 +167,30 @@ def _step_name(begins: datetime, period: Period) -> str:
     return f"{begins:%d %b %H:%M}"
 
 
-def _list(desk: Desk, wanted: RejectionFilter, summary: RejectionSummary, period: Period) -> None:
+def _list(
+    queries: PageQueries, wanted: RejectionFilter, summary: RejectionSummary, period: Period
+) -> None:
     with st.container(key="card-rejections", gap="small"):
         with st.container(horizontal=True, vertical_alignment="center"):
-            section(_count(summary.total), coverage(desk.networks))
-            _download(desk, wanted, summary, period)
+            section(_count(summary.total), coverage(queries.networks))
+            _download(queries, wanted, summary, period)
         if not summary.total:
             empty("Nothing fits these filters", "Take one away, or choose a longer time.")
             return
         table = st.container()
-        number = chosen_leaf(summary.total, ROWS, LEAF)
-        found = desk.rejections.leaf(wanted, period, number, ROWS)
-        table.html(rejection_table(found, desk.source))
+        number = chosen_page(summary.total, ROWS, PAGE_NUMBER)
+        found = queries.rejections.page(wanted, period, number, ROWS)
+        table.html(rejection_table(found, queries.context))
 
 
 def _download(
-    desk: Desk, wanted: RejectionFilter, summary: RejectionSummary, period: Period
+    queries: PageQueries, wanted: RejectionFilter, summary: RejectionSummary, period: Period
 ) -> None:
     most = f"The latest {MOST_EXPORTED:,} of them." if summary.total > MOST_EXPORTED else None
     st.download_button(
         "CSV",
-        partial(_csv, desk, wanted, period),
-        f"rejections-{desk.now():%Y%m%dT%H%M%SZ}.csv",
+        partial(_csv, queries, wanted, period),
+        f"rejections-{queries.now():%Y%m%dT%H%M%SZ}.csv",
         "text/csv",
         key="csv",
         icon=":material/download:",
@@ -196,13 +200,13 @@ def _download(
     )
 
 
-def _csv(desk: Desk, wanted: RejectionFilter, period: Period) -> str:
-    found = desk.rejections.leaf(wanted, period, 1, MOST_EXPORTED)
-    return rejections_csv(found, desk.source)
+def _csv(queries: PageQueries, wanted: RejectionFilter, period: Period) -> str:
+    found = queries.rejections.page(wanted, period, 1, MOST_EXPORTED)
+    return rejections_csv(found, queries.context)
 
 
-def _unknown_reasons(desk: Desk, network_id: NetworkId | None) -> None:
-    unknown = desk.rejections.unknown_reasons(network_id)
+def _unknown_reasons(queries: PageQueries, network_id: NetworkId | None) -> None:
+    unknown = queries.rejections.unknown_reasons(network_id)
     if unknown:
         with st.container(key="card-unknown-reasons", gap="small"):
             section(

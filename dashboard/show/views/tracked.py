@@ -10,14 +10,14 @@ import streamlit as st
 from dashboard.domain.quantity import NetworkId
 from dashboard.domain.search import LONGEST_SEARCH, parse_search
 from dashboard.show.parts.heading import heading, section
-from dashboard.show.parts.list_page import chosen_leaf
+from dashboard.show.parts.list_page import chosen_page
 from dashboard.show.parts.network_chooser import chosen_network_id, chosen_networks
-from dashboard.show.parts.notices import empty, no_network, store_trouble_shown
+from dashboard.show.parts.notices import empty, no_network, store_errors_shown
 from dashboard.show.parts.sender_list import senders_part
-from dashboard.show.parts.track_form import intake
+from dashboard.show.parts.track_form import track_list_form
 from dashboard.show.parts.tracked_list import tracked_list
 from dashboard.show.queries import page_queries
-from dashboard.show.queries.page_queries import Desk
+from dashboard.show.queries.page_queries import PageQueries
 from dashboard.show.queries.tracked import TrackedCounts
 from dashboard.show.text import moment
 from dashboard.show.views import lookup
@@ -25,7 +25,7 @@ from dashboard.store.tracking.search import RecordStatus, TrackedFilter
 
 REFRESH: Final = timedelta(seconds=10)
 ROWS: Final = 20
-LEAF: Final = "tracked_leaf"
+PAGE_NUMBER: Final = "tracked_leaf"
 STANDING: Final = "standing"
 SEARCH: Final = "search"
 _ALL: Final = "All"
@@ -44,25 +44,27 @@ def place() -> st.Page:
 
 def page() -> None:
     """Show the forms beside what is tracked."""
-    desk = page_queries.current()
+    queries = page_queries.current()
     head = st.container()
     adding, listed = st.columns([5, 8], gap="medium")
     with adding:
         with st.container(key="card-intake", gap="small"):
             section("Track transactions")
-            _intake(desk)
-        _senders(desk)
+            _track_list_form(queries)
+        _senders(queries)
     with listed:
         _live()
     with head:
         _head()
 
 
-def _intake(desk: Desk) -> None:
-    network_ids = [card.network_id for card in chosen_networks(desk.networks) if card.has_exclusion]
+def _track_list_form(queries: PageQueries) -> None:
+    network_ids = [
+        profile.network_id for profile in chosen_networks(queries.networks) if profile.has_exclusion
+    ]
     if network_ids:
-        intake(desk, network_ids)
-    elif desk.networks:
+        track_list_form(queries, network_ids)
+    elif queries.networks:
         empty(
             "This network has no exclusion endpoint",
             "Choose another, or give it one in linewatch.toml: exclusion = { url = … }.",
@@ -71,22 +73,24 @@ def _intake(desk: Desk) -> None:
         no_network()
 
 
-def _senders(desk: Desk) -> None:
+def _senders(queries: PageQueries) -> None:
     """Offer to watch senders where nodes report to our own serve; no other tells of them."""
-    cards = [card for card in chosen_networks(desk.networks) if card.sees_all_reports]
-    if cards:
+    profiles = [
+        profile for profile in chosen_networks(queries.networks) if profile.sees_all_reports
+    ]
+    if profiles:
         with st.container(key="card-senders", gap="small"):
             section("Watch senders", "Whatever is reported of an address is tracked by itself.")
-            with store_trouble_shown():
-                senders_part(desk, [card.network_id for card in cards])
+            with store_errors_shown():
+                senders_part(queries, [profile.network_id for profile in profiles])
 
 
 @st.fragment(run_every=REFRESH)
 def _head() -> None:
-    desk = page_queries.current()
-    with store_trouble_shown():
-        counts = desk.tracked.counts(chosen_network_id(desk.networks))
-        heading("Tracked", f"{answer(counts)} As of {moment(desk.now())}.")
+    queries = page_queries.current()
+    with store_errors_shown():
+        counts = queries.tracked.counts(chosen_network_id(queries.networks))
+        heading("Tracked", f"{answer(counts)} As of {moment(queries.now())}.")
 
 
 def answer(counts: TrackedCounts) -> str:
@@ -101,21 +105,21 @@ def answer(counts: TrackedCounts) -> str:
 
 @st.fragment(run_every=REFRESH)
 def _live() -> None:
-    desk = page_queries.current()
-    with store_trouble_shown():
-        network_id = chosen_network_id(desk.networks)
-        if not desk.tracked.counts(network_id).total:
+    queries = page_queries.current()
+    with store_errors_shown():
+        network_id = chosen_network_id(queries.networks)
+        if not queries.tracked.counts(network_id).total:
             empty(
                 "Nothing is tracked yet",
                 "Paste a transaction hash, or choose a CSV file. Each is asked about at once, "
                 "then less and less often for seven days.",
             )
             return
-        wanted = _filter(desk, network_id)
-        _list(desk, wanted)
+        wanted = _filter(queries, network_id)
+        _list(queries, wanted)
 
 
-def _filter(desk: Desk, network_id: NetworkId | None) -> TrackedFilter:
+def _filter(queries: PageQueries, network_id: NetworkId | None) -> TrackedFilter:
     with st.container(key="filters", horizontal=True, vertical_alignment="bottom"):
         chosen = st.segmented_control(
             "On record",
@@ -136,19 +140,19 @@ def _filter(desk: Desk, network_id: NetworkId | None) -> TrackedFilter:
     text = (text or "").strip()
     standing = _STANDINGS[chosen or _ALL]
     found = parse_search(text)
-    network_id, words = desk.source.narrowed(network_id, "" if found.named else text)
+    network_id, words = queries.context.search_scope(network_id, "" if found.named else text)
     return TrackedFilter(network_id, standing, found.named, words)
 
 
-def _list(desk: Desk, wanted: TrackedFilter) -> None:
-    total = desk.tracked.how_many(wanted)
+def _list(queries: PageQueries, wanted: TrackedFilter) -> None:
+    total = queries.tracked.how_many(wanted)
     if not total:
         empty("Nothing fits these filters", "Take one away to see what is tracked.")
         return
     with st.container(key="card-tracked", gap="small"):
         section("1 transaction" if total == 1 else f"{total:,} transactions")
         rows = st.container(gap=None)
-        number = chosen_leaf(total, ROWS, LEAF)
+        number = chosen_page(total, ROWS, PAGE_NUMBER)
         with rows:
-            entries = desk.tracked.leaf(wanted, number, ROWS)
-            tracked_list(desk, entries, desk.now(), lookup.place())
+            entries = queries.tracked.page(wanted, number, ROWS)
+            tracked_list(queries, entries, queries.now(), lookup.place())

@@ -14,9 +14,9 @@ from dashboard.domain.notification import NotificationState
 from dashboard.domain.rejection_filter import HashRange, RejectionFilter
 from dashboard.show.parts.rejection_filter import PERIODS
 from dashboard.show.queries.network_status import NetworkStatus
-from dashboard.show.queries.page_queries import Desk
+from dashboard.show.queries.page_queries import PageQueries
 from dashboard.show.queries.rejections import Period
-from dashboard.show.time_ranges import SPANS, Span
+from dashboard.show.time_ranges import TIME_RANGES, TimeRange
 from dashboard.store.alerts.notification_search import NotificationFilter
 from dashboard.store.engine.engine import Store, open_store
 from dashboard.store.tracking.search import RecordStatus, TrackedFilter
@@ -28,11 +28,11 @@ from tests.bench.table import Promise, Result, number
 LONGEST: Final = 20.0
 """Milliseconds that the promise leaves for p95."""
 
-_HOUR: Final = next(each for each in SPANS if each.length == timedelta(hours=1))
+_HOUR: Final = next(each for each in TIME_RANGES if each.length == timedelta(hours=1))
 _LAST: Final = 0.95
 _ROWS: Final = 25
 
-Ask = Callable[[Desk], object]
+Ask = Callable[[PageQueries], object]
 
 
 class Timed(NamedTuple):
@@ -52,7 +52,7 @@ def run(scene: Scene) -> Result:
         scene.peer("worker", "writer", cores()[0], paged.file),
         closing(open_store(f"sqlite:///{paged.file}")) as store,
     ):
-        statuses = Desk(store, CARDS, None, lambda: paged.until).network_statuses()
+        statuses = PageQueries(store, CARDS, None, lambda: paged.until).network_statuses()
         timed = [
             _time(store, paged.until, page, question, ask, rounds)
             for page, question, ask in _questions(paged, statuses)
@@ -78,9 +78,9 @@ def run(scene: Scene) -> Result:
 def _time(store: Store, now: datetime, page: str, question: str, ask: Ask, rounds: int) -> Timed:
     took = []
     for _ in range(rounds):
-        desk = Desk(store, CARDS, None, lambda: now)
+        queries = PageQueries(store, CARDS, None, lambda: now)
         begun = time.perf_counter()
-        ask(desk)
+        ask(queries)
         took.append(1000 * (time.perf_counter() - begun))
     took.sort()
     return Timed(page, question, took[len(took) // 2], took[int(_LAST * (len(took) - 1))])
@@ -89,29 +89,29 @@ def _time(store: Store, now: datetime, page: str, question: str, ask: Ask, round
 def _questions(
     paged: PagedStore, statuses: Sequence[NetworkStatus]
 ) -> Iterator[tuple[str, str, Ask]]:
-    yield "Overview", "networks and their states", Desk.network_statuses
+    yield "Overview", "networks and their states", PageQueries.network_statuses
     yield (
         "Overview",
         "charts of an hour, of all networks",
-        lambda desk: [desk.fees.view(each, _HOUR) for each in statuses],
+        lambda queries: [queries.fees.view(each, _HOUR) for each in statuses],
     )
-    yield "Overview", "newest rejections", lambda desk: desk.newest_rejections(8)
-    for span in SPANS:
+    yield "Overview", "newest rejections", lambda queries: queries.newest_rejections(8)
+    for span in TIME_RANGES:
         yield "Fees", f"chart of {span.name}", _fee_view(statuses[0], span)
     yield (
         "Fees",
         "suggested fees and spans",
-        lambda desk: (
-            desk.fees.suggested(CARDS[0]),
-            desk.fees.spans(CARDS),
+        lambda queries: (
+            queries.fees.suggested(CARDS[0]),
+            queries.fees.spans(CARDS),
         ),
     )
     yield from _rejection_questions(paged)
     yield from _tracked_questions(paged)
     hashes = [stored_hash(paged.stored // 3), stored_hash(paged.stored // 100 * 100 - 100)]
-    yield "Lookup", "dossiers of two hashes", lambda desk: desk.dossiers(hashes)
-    yield "Alerts", "what is pending and sent", lambda desk: desk.alerts.standing()
-    yield "Alerts", "what lasts", lambda desk: desk.alerts.open()
+    yield "Lookup", "summaries of two hashes", lambda queries: queries.summaries(hashes)
+    yield "Alerts", "what is pending and sent", lambda queries: queries.alerts.standing()
+    yield "Alerts", "what lasts", lambda queries: queries.alerts.open()
     for words, wanted in (
         ("all", NotificationFilter()),
         ("given up", NotificationFilter(state=NotificationState.DEAD)),
@@ -121,7 +121,7 @@ def _questions(
     ):
         yield "Alerts", f"count, {words}", _asking_alerts_count(wanted)
         yield "Alerts", f"first leaf, {words}", _asking_alerts_leaf(wanted)
-    yield "Health", "everything", lambda desk: desk.health.health()
+    yield "Health", "everything", lambda queries: queries.health.health()
 
 
 def _rejection_questions(paged: PagedStore) -> Iterator[tuple[str, str, Ask]]:
@@ -150,13 +150,13 @@ def _rejection_questions(paged: PagedStore) -> Iterator[tuple[str, str, Ask]]:
     yield "Rejections", "middle leaf of 1 y, of a common module", middle
     for name, period in PERIODS.items():
         yield "Rejections", f"senders of {name}", _senders(anything, period)
-    yield "Rejections", "unknown reasons", lambda desk: desk.rejections.unknown_reasons(None)
+    yield "Rejections", "unknown reasons", lambda queries: queries.rejections.unknown_reasons(None)
 
 
 def _tracked_questions(paged: PagedStore) -> Iterator[tuple[str, str, Ask]]:
     network_id = CARDS[0].network_id
-    yield "Tracked", "counts", lambda desk: desk.tracked.counts(None)
-    yield "Tracked", "counts of a network", lambda desk: desk.tracked.counts(network_id)
+    yield "Tracked", "counts", lambda queries: queries.tracked.counts(None)
+    yield "Tracked", "counts of a network", lambda queries: queries.tracked.counts(network_id)
     for words, wanted in (
         ("all", TrackedFilter()),
         ("rejected", TrackedFilter(standing=RecordStatus.REJECTED)),
@@ -171,33 +171,33 @@ def _tracked_questions(paged: PagedStore) -> Iterator[tuple[str, str, Ask]]:
     yield "Tracked", "last leaf, all", _asking_tracked(TrackedFilter(), last)
 
 
-def _fee_view(status: NetworkStatus, span: Span) -> Ask:
-    return lambda desk: desk.fees.view(status, span)
+def _fee_view(status: NetworkStatus, span: TimeRange) -> Ask:
+    return lambda queries: queries.fees.view(status, span)
 
 
 def _summary(wanted: RejectionFilter, period: Period) -> Ask:
-    return lambda desk: desk.rejections.summary(wanted, period)
+    return lambda queries: queries.rejections.summary(wanted, period)
 
 
 def _leaf(wanted: RejectionFilter, period: Period, number: int) -> Ask:
-    return lambda desk: desk.rejections.leaf(wanted, period, number, _ROWS)
+    return lambda queries: queries.rejections.page(wanted, period, number, _ROWS)
 
 
 def _senders(wanted: RejectionFilter, period: Period) -> Ask:
-    return lambda desk: desk.rejections.senders(replace(wanted), period)
+    return lambda queries: queries.rejections.senders(replace(wanted), period)
 
 
 def _asking_how_many(wanted: TrackedFilter) -> Ask:
-    return lambda desk: desk.tracked.how_many(wanted)
+    return lambda queries: queries.tracked.how_many(wanted)
 
 
 def _asking_tracked(wanted: TrackedFilter, leaf: int) -> Ask:
-    return lambda desk: desk.tracked.leaf(wanted, leaf, _ROWS)
+    return lambda queries: queries.tracked.page(wanted, leaf, _ROWS)
 
 
 def _asking_alerts_count(wanted: NotificationFilter) -> Ask:
-    return lambda desk: desk.alerts.how_many(wanted)
+    return lambda queries: queries.alerts.how_many(wanted)
 
 
 def _asking_alerts_leaf(wanted: NotificationFilter) -> Ask:
-    return lambda desk: desk.alerts.leaf(wanted, 1, _ROWS)
+    return lambda queries: queries.alerts.page(wanted, 1, _ROWS)

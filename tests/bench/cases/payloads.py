@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
-from dashboard.show.time_ranges import SPANS, Span
+from dashboard.show.time_ranges import TIME_RANGES, TimeRange
 from dashboard.store.engine.engine import Store
 from tests.bench.fee_history import YEAR, asked_anew, past_year
 from tests.bench.setup import Scene
@@ -15,7 +15,9 @@ from tests.bench.table import Promise, Result, number
 def run(scene: Scene) -> Result:
     """Draw what whole days are read for; count bytes, and numbers that stand in lists."""
     with past_year(scene.days) as year:
-        found = {span: _payload(year.store, span) for span in SPANS if span.length > YEAR.step}
+        found = {
+            span: _payload(year.store, span) for span in TIME_RANGES if span.length > YEAR.step
+        }
     lists = sum(numbers for _, numbers, _ in found.values())
     return Result(
         title="S13: bytes of a figure",
@@ -31,7 +33,7 @@ def run(scene: Scene) -> Result:
     )
 
 
-def _payload(store: Store, span: Span) -> tuple[int, int, int]:
+def _payload(store: Store, span: TimeRange) -> tuple[int, int, int]:
     """Return the length of the JSON, how many numbers of traces stand in lists, and the steps."""
     view = asked_anew(store, span)
     payload = view.drawing.figure.to_json()

@@ -9,7 +9,7 @@ from typing import Final, Literal, TypeAlias
 
 from playwright.sync_api import Browser
 
-from dashboard.show.time_ranges import SPANS, Span
+from dashboard.show.time_ranges import TIME_RANGES, TimeRange
 from tests.bench.rounds import Median
 from tests.bench.setup import Scene
 from tests.bench.table import Promise, Result
@@ -54,19 +54,19 @@ def run(scene: Scene) -> Result:
 
 
 def _flipped(
-    browser: Browser, address: str, screen: Screen, spans: Sequence[Span]
-) -> dict[Span, list[float]]:
+    browser: Browser, address: str, screen: Screen, spans: Sequence[TimeRange]
+) -> dict[TimeRange, list[float]]:
     """Return the seconds that each length took, in the order of its turns."""
     width, scheme = screen
     context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
     page = visit(context, f"{address}/fees")
-    took: dict[Span, list[float]] = {}
+    took: dict[TimeRange, list[float]] = {}
     for span in spans:
         took.setdefault(span, []).append(zoom(page, span, _NETWORKS))
     context.close()
     return took
 
 
-def _offered(days: int) -> list[Span]:
-    shorter = [span for span in SPANS if span.length.days < days]
-    return list(SPANS[: len(shorter) + 1])
+def _offered(days: int) -> list[TimeRange]:
+    shorter = [span for span in TIME_RANGES if span.length.days < days]
+    return list(TIME_RANGES[: len(shorter) + 1])

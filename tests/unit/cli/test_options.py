@@ -9,12 +9,12 @@ import pytest
 from dashboard.cli.options import chosen, chosen_id, moment, prover_module
 from dashboard.domain.quantity import NetworkId
 from dashboard.errors import InputError
-from dashboard.show.queries.network_status import NetworkCard
+from dashboard.show.queries.network_status import NetworkProfile
 from tests.builders import A_MOMENT, A_NETWORK, ANOTHER_NETWORK, seconds
 
 CARDS = (
-    NetworkCard(A_NETWORK, "devnet", True, seconds(4), seconds(60)),  # noqa: FBT003 - is_simulated
-    NetworkCard(ANOTHER_NETWORK, "Linea", False, seconds(4), seconds(60)),  # noqa: FBT003 - is_simulated
+    NetworkProfile(A_NETWORK, "devnet", True, seconds(4), seconds(60)),  # noqa: FBT003 - is_simulated
+    NetworkProfile(ANOTHER_NETWORK, "Linea", False, seconds(4), seconds(60)),  # noqa: FBT003 - is_simulated
 )
 
 

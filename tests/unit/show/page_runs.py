@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 
 from dashboard.errors import StoreUnavailable
 from dashboard.show.queries import page_queries
-from dashboard.show.queries.page_queries import Desk
+from dashboard.show.queries.page_queries import PageQueries
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store
 
@@ -28,18 +28,18 @@ network_chooser(page_queries.current().networks)
 """
 
 
-def visit(page: str, desk: Desk, **address: str) -> AppTest:
+def visit(page: str, queries: PageQueries, **address: str) -> AppTest:
     """Open a page with these parameters in its address."""
-    page_queries.register(desk)
+    page_queries.register(queries)
     opened = AppTest.from_string(_SCRIPT.format(page=page), default_timeout=20)
     for name, value in address.items():
         opened.query_params[name] = value
     return opened.run()
 
 
-def open_page(desk: Desk, *hashes: str) -> AppTest:
+def open_page(queries: PageQueries, *hashes: str) -> AppTest:
     """Run the script as a visitor of Overview or, with hashes in the address, of Lookup."""
-    page_queries.register(desk)
+    page_queries.register(queries)
     page = AppTest.from_file(str(_ALL_PAGES), default_timeout=20)
     if hashes:
         page.query_params["tx"] = list(hashes)

@@ -11,7 +11,7 @@ import pytest
 from dashboard.domain.audit import Action
 from dashboard.domain.condition import State, Subject, SubjectKind, Transition
 from dashboard.domain.grounds import SilenceGrounds
-from dashboard.show.queries.page_queries import Desk
+from dashboard.show.queries.page_queries import PageQueries
 from dashboard.show.views.alerts import answer
 from dashboard.store.access.audit_log import AuditFilter, audit_entries
 from dashboard.store.alerts.alert_status import NotificationCounts, notification_counts
@@ -35,8 +35,8 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 
 @pytest.fixture
-def desk(store: Store) -> Desk:
-    return Desk(store, (SIMULATED, SILENT), None, lambda: NOW)
+def queries(store: Store) -> PageQueries:
+    return PageQueries(store, (SIMULATED, SILENT), None, lambda: NOW)
 
 
 @pytest.fixture
@@ -47,81 +47,87 @@ def empty_store(tmp_path: Path) -> Iterator[Store]:
         yield opened
 
 
-def test_page_says_first_what_waits_and_what_was_given_up(desk: Desk) -> None:
-    words = words_of(visit("alerts", desk))
+def test_page_says_first_what_waits_and_what_was_given_up(queries: PageQueries) -> None:
+    words = words_of(visit("alerts", queries))
 
     assert "1 mail waits. 1 mail was given up. As of 2026-11-20 12:00:00 UTC." in words
 
 
-def test_page_names_what_lasts_on_networks(desk: Desk) -> None:
-    words = words_of(visit("alerts", desk))
+def test_page_names_what_lasts_on_networks(queries: PageQueries) -> None:
+    words = words_of(visit("alerts", queries))
 
     assert "gas API of Linea" in words
     assert "since 11:49:00 UTC" in words
 
 
-def test_incident_about_to_end_says_so_alike_on_every_page(desk: Desk, store: Store) -> None:
+def test_incident_about_to_end_says_so_alike_on_every_page(
+    queries: PageQueries, store: Store
+) -> None:
     with store.write() as writing:
         set_turning_since(
             writing, Subject(SubjectKind.BUSYNESS, SIMULATED.network_id), NOW - 3 * MINUTE
         )
 
-    pages = {page: words_of(visit(page, desk)) for page in ("overview", "fees", "alerts", "health")}
+    pages = {
+        page: words_of(visit(page, queries)) for page in ("overview", "fees", "alerts", "health")
+    }
 
     said = "ince 11:50:00 UTC; at or below the threshold for 3 min, over at 12:02:00 UTC if that"
     assert [page for page, words in pages.items() if said not in words] == []
 
 
-def test_silence_begins_for_alerts_when_health_says_it_began(desk: Desk, store: Store) -> None:
+def test_silence_begins_for_alerts_when_health_says_it_began(
+    queries: PageQueries, store: Store
+) -> None:
     grounds = SilenceGrounds(NOW - 6 * MINUTE, "The Linea exclusion endpoint gave no answer.")
     subject = Subject(SubjectKind.EXCLUSION_API, SILENT.network_id)
     opened = Transition(an_id(90), subject, None, State.SILENT, NOW - 4 * MINUTE, grounds)
     with store.write() as writing:
         assert record_transition(writing, opened, None)
 
-    words = words_of(visit("alerts", desk))
+    words = words_of(visit("alerts", queries))
 
     assert "exclusion API of Linea" in words
     assert "since 11:54:00 UTC" in words
 
 
-def test_letter_tells_to_whom_it_went_and_what_was_answered(desk: Desk) -> None:
-    words = words_of(visit("alerts", desk, about=str(tx_hash(1))))
+def test_letter_tells_to_whom_it_went_and_what_was_answered(queries: PageQueries) -> None:
+    words = words_of(visit("alerts", queries, about=str(tx_hash(1))))
 
     assert f"Yes, it was sent:</strong> to {OPS.address} at 2026-11-20 12:00:00 UTC." in words
     assert "250 2.0.0 Ok: queued as 4F1C2" in words
     assert "Message-ID &lt;" in words
 
 
-def test_letter_that_waits_tells_why(desk: Desk) -> None:
-    words = words_of(visit("alerts", desk, about=str(tx_hash(3))))
+def test_letter_that_waits_tells_why(queries: PageQueries) -> None:
+    words = words_of(visit("alerts", queries, about=str(tx_hash(3))))
 
     assert "1 of 1 still wait." in words
     assert "451 4.7.1 greylisted, try again later" in words
 
 
-def test_dead_letter_tells_why_and_is_inert(desk: Desk) -> None:
-    words = words_of(visit("alerts", desk, post="Given up"))
+def test_dead_letter_tells_why_and_is_inert(queries: PageQueries) -> None:
+    words = words_of(visit("alerts", queries, post="Given up"))
 
     assert "550 5.1.1 no such user &lt;img" in words
     assert "<script" not in words
     assert "451 4.7.1" not in words
 
 
-def test_transaction_without_a_letter_says_why(desk: Desk) -> None:
-    tracked = words_of(visit("alerts", desk, about=str(tx_hash(9))))
-    unknown = words_of(visit("alerts", desk, about=str(tx_hash(99))))
+def test_transaction_without_a_letter_says_why(queries: PageQueries) -> None:
+    tracked = words_of(visit("alerts", queries, about=str(tx_hash(9))))
+    unknown = words_of(visit("alerts", queries, about=str(tx_hash(99))))
 
     assert "a mail goes out when a rejection of it is seen" in tracked
     assert "It is not tracked, so nobody is told of it." in unknown
 
 
-def test_letters_are_found_by_recipient_network_and_sender(desk: Desk) -> None:
-    everyone = words_of(visit("alerts", desk, about="ON-CALL@mail"))
-    nobody = words_of(visit("alerts", desk, about="nobody@"))
-    linea = words_of(visit("alerts", desk, network="Linea"))
-    titled = words_of(visit("alerts", desk, about="linea"))
-    sent = words_of(visit("alerts", desk, about="0x" + "02" * 20))
+def test_letters_are_found_by_recipient_network_and_sender(queries: PageQueries) -> None:
+    everyone = words_of(visit("alerts", queries, about="ON-CALL@mail"))
+    nobody = words_of(visit("alerts", queries, about="nobody@"))
+    linea = words_of(visit("alerts", queries, network="Linea"))
+    titled = words_of(visit("alerts", queries, about="linea"))
+    sent = words_of(visit("alerts", queries, about="0x" + "02" * 20))
 
     assert everyone.count("Message-ID") == 6
     assert "No mail fits these filters" in nobody
@@ -130,7 +136,7 @@ def test_letters_are_found_by_recipient_network_and_sender(desk: Desk) -> None:
 
 
 def test_page_before_the_first_letter_says_when_one_goes_out(empty_store: Store) -> None:
-    words = words_of(visit("alerts", Desk(empty_store, (SIMULATED,), None, lambda: NOW)))
+    words = words_of(visit("alerts", PageQueries(empty_store, (SIMULATED,), None, lambda: NOW)))
 
     assert "There was nothing to send in the last 30 days." in words
     assert "Mails go to the recipients under [mail]" in words
@@ -150,8 +156,8 @@ def test_answer_names_what_keeps_letters_from_going(
     assert answer(standing, NOW + timedelta(seconds=12)) == said
 
 
-def test_letters_that_were_given_up_can_be_sent_again(desk: Desk, store: Store) -> None:
-    page = visit("alerts", desk)
+def test_letters_that_were_given_up_can_be_sent_again(queries: PageQueries, store: Store) -> None:
+    page = visit("alerts", queries)
     [choice] = [each for each in page.selectbox if each.label == "What to send again"]
 
     words = words_of(page.button[0].click().run())
@@ -166,6 +172,6 @@ def test_letters_that_were_given_up_can_be_sent_again(desk: Desk, store: Store) 
 
 
 def test_page_offers_to_send_nothing_again_where_nothing_was_given_up(empty_store: Store) -> None:
-    page = visit("alerts", Desk(empty_store, (SIMULATED,), None, lambda: NOW))
+    page = visit("alerts", PageQueries(empty_store, (SIMULATED,), None, lambda: NOW))
 
     assert not page.button

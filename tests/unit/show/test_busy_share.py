@@ -10,10 +10,10 @@ import numpy.typing as npt
 from dashboard.domain.observation import GasObservation
 from dashboard.domain.quantity import Wei
 from dashboard.show.charts.fee_story import busy_in_words
-from dashboard.show.queries.context import Source
-from dashboard.show.queries.fees import FeeQuestions
-from dashboard.show.queries.network_status import NetworkCard, NetworkFigures, conclude_status
-from dashboard.show.time_ranges import SPANS, Span
+from dashboard.show.queries.context import QueryContext
+from dashboard.show.queries.fees import FeeQueries
+from dashboard.show.queries.network_status import NetworkFigures, NetworkProfile, conclude_status
+from dashboard.show.time_ranges import TIME_RANGES, TimeRange
 from dashboard.store.engine.engine import Store
 from dashboard.store.fees.import_history import import_gas_history
 from tests.builders import A_MOMENT, A_NETWORK, suggested_gas_fees
@@ -21,14 +21,14 @@ from tests.builders import A_MOMENT, A_NETWORK, suggested_gas_fees
 PERIOD = timedelta(minutes=30)
 PERIODS_HELD = 6
 COUNT = 366 * 48
-CARD = NetworkCard(
+CARD = NetworkProfile(
     A_NETWORK,
     "Net",
     is_simulated=False,
     gas_period=PERIOD,
     threshold_period=PERIODS_HELD * PERIOD,
 )
-LONG = [span for span in SPANS if timedelta(days=1) <= span.length <= timedelta(days=365)]
+LONG = [span for span in TIME_RANGES if timedelta(days=1) <= span.length <= timedelta(days=365)]
 
 
 def year_of(fees: list[int], thresholds: list[int]) -> list[GasObservation]:
@@ -44,7 +44,7 @@ def year_of(fees: list[int], thresholds: list[int]) -> list[GasObservation]:
     ]
 
 
-def true_share(is_busy: npt.NDArray[np.bool_], span: Span) -> float:
+def true_share(is_busy: npt.NDArray[np.bool_], span: TimeRange) -> float:
     """Return the share of busy values among those of a span until the moment."""
     shown = (A_MOMENT - span.begins_at(A_MOMENT)) // PERIOD
     return float(is_busy[-shown:].mean())
@@ -59,9 +59,9 @@ def test_told_share_is_the_true_one_at_every_length(store: Store) -> None:
     with store.write() as connection:
         import_gas_history(connection, year_of(fees.tolist(), thresholds.tolist()))
 
-    questions = FeeQuestions(Source(store, (CARD,), lambda: A_MOMENT))
+    queries = FeeQueries(QueryContext(store, (CARD,), lambda: A_MOMENT))
     status = conclude_status(NetworkFigures(CARD), A_MOMENT)
-    views = {span.name: questions.view(status, span) for span in LONG}
+    views = {span.name: queries.view(status, span) for span in LONG}
 
     true = {span.name: true_share(fees > thresholds, span) for span in LONG}
     assert len({f"{each:.0%}" for each in true.values()}) > 2

@@ -17,8 +17,8 @@ from dashboard.domain.quantity import Address, TxHash
 from dashboard.domain.verdict import VerdictKind
 from dashboard.show.queries import page_queries
 from dashboard.show.queries.customer_answer import customer_answer
-from dashboard.show.queries.page_queries import Desk
-from dashboard.show.queries.transaction_summary import Finding
+from dashboard.show.queries.page_queries import PageQueries
+from dashboard.show.queries.transaction_summary import NetworkFinding
 from dashboard.store.engine.engine import Store
 from dashboard.store.evidence.save_rejections import save_polled
 from dashboard.store.tracking.follow_ups import record_inclusion_answers
@@ -39,9 +39,9 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 
 @pytest.fixture
-def desk(store: Store) -> Desk:
+def queries(store: Store) -> PageQueries:
     card = replace(SIMULATED, module_limits=LIMITS)
-    return Desk(store, (card, SILENT), None, lambda: NOW)
+    return PageQueries(store, (card, SILENT), None, lambda: NOW)
 
 
 def tell(
@@ -56,15 +56,15 @@ def tell(
             record_inclusion_answers(connection, SIMULATED.network_id, at, [(question, answer)])
 
 
-def finding_of(desk: Desk, tx: TxHash) -> Finding:
-    [dossier] = desk.dossiers([tx])
-    [finding] = dossier.telling_findings()
+def finding_of(queries: PageQueries, tx: TxHash) -> NetworkFinding:
+    [summary] = queries.summaries([tx])
+    [finding] = summary.conclusive_findings()
     return finding
 
 
-def lookup_page(desk: Desk, tx: TxHash) -> str:
+def lookup_page(queries: PageQueries, tx: TxHash) -> str:
     """Return all words of the Lookup page of one transaction."""
-    page_queries.register(desk)
+    page_queries.register(queries)
     page = AppTest.from_file(str(SCRIPT), default_timeout=20)
     page.query_params["tx"] = [str(tx)]
     page.run()
@@ -74,12 +74,12 @@ def lookup_page(desk: Desk, tx: TxHash) -> str:
 
 
 def test_transaction_that_was_included_after_all_needs_no_next_step(
-    desk: Desk, store: Store
+    queries: PageQueries, store: Store
 ) -> None:
     tell(store, 1, INCLUDED)
 
-    finding = finding_of(desk, tx_hash(1))
-    answer = customer_answer(desk.dossiers([tx_hash(1)])[0], NOW)
+    finding = finding_of(queries, tx_hash(1))
+    answer = customer_answer(queries.summaries([tx_hash(1)])[0], NOW)
 
     assert finding.verdict.kind is VerdictKind.REJECTED_THEN_INCLUDED
     assert finding.next_steps() == ()
@@ -88,72 +88,78 @@ def test_transaction_that_was_included_after_all_needs_no_next_step(
     assert "What to do next" not in answer
 
 
-def test_transaction_that_was_replaced_holds_nothing_up(desk: Desk, store: Store) -> None:
+def test_transaction_that_was_replaced_holds_nothing_up(queries: PageQueries, store: Store) -> None:
     tell(store, 1, next_nonce=2)
 
-    answer = customer_answer(desk.dossiers([tx_hash(1)])[0], NOW)
+    answer = customer_answer(queries.summaries([tx_hash(1)])[0], NOW)
 
-    assert finding_of(desk, tx_hash(1)).verdict.kind is VerdictKind.REPLACED
+    assert finding_of(queries, tx_hash(1)).verdict.kind is VerdictKind.REPLACED
     assert "can never be included any more" in answer
     assert "Until nonce" not in answer
 
 
-def test_transaction_that_nobody_rejected_is_told_as_included(desk: Desk, store: Store) -> None:
+def test_transaction_that_nobody_rejected_is_told_as_included(
+    queries: PageQueries, store: Store
+) -> None:
     tell(store, 9, INCLUDED)
 
-    answer = customer_answer(desk.dossiers([tx_hash(9)])[0], NOW)
+    answer = customer_answer(queries.summaries([tx_hash(9)])[0], NOW)
 
     assert "Devnet (simulated network): included." in answer
     assert "Its receipt names block 21,044" in answer
 
 
-def test_nonce_behind_others_is_told_so(desk: Desk, store: Store) -> None:
+def test_nonce_behind_others_is_told_so(queries: PageQueries, store: Store) -> None:
     tell(store, 2, next_nonce=0)
 
     assert (
-        finding_of(desk, tx_hash(2))
+        finding_of(queries, tx_hash(2))
         .next_steps()[1]
         .startswith("At 2026-11-20 11:59:00 UTC the node expected nonce 0 next from this sender")
     )
 
 
-def test_limit_that_the_sequencer_left_out_is_told_with_its_table(desk: Desk) -> None:
-    [dossier] = desk.dossiers([tx_hash(1)])
+def test_limit_that_the_sequencer_left_out_is_told_with_its_table(queries: PageQueries) -> None:
+    [summary] = queries.summaries([tx_hash(1)])
 
     assert "more lines in the prover module ADD than the limit of 524,288 (Devnet, 2026-05-12)" in (
-        customer_answer(dossier, NOW)
+        customer_answer(summary, NOW)
     )
 
 
-def test_lookup_page_shows_the_end_instead_of_next_steps(desk: Desk, store: Store) -> None:
+def test_lookup_page_shows_the_end_instead_of_next_steps(
+    queries: PageQueries, store: Store
+) -> None:
     tell(store, 1, INCLUDED)
 
-    words = lookup_page(desk, tx_hash(1))
+    words = lookup_page(queries, tx_hash(1))
 
     assert "Rejected, then included" in words
     assert "Nothing is left to do." in words
     assert "What the sender can do next" not in words
 
 
-def test_lookup_page_names_the_table_of_a_limit(desk: Desk) -> None:
-    assert "524,288, by Devnet, 2026-05-12" in lookup_page(desk, tx_hash(1))
+def test_lookup_page_names_the_table_of_a_limit(queries: PageQueries) -> None:
+    assert "524,288, by Devnet, 2026-05-12" in lookup_page(queries, tx_hash(1))
 
 
-def test_lookup_page_shows_a_replaced_transaction(desk: Desk, store: Store) -> None:
+def test_lookup_page_shows_a_replaced_transaction(queries: PageQueries, store: Store) -> None:
     tell(store, 1, next_nonce=2)
 
-    words = lookup_page(desk, tx_hash(1))
+    words = lookup_page(queries, tx_hash(1))
 
     assert "Replaced" in words
     assert "can never be included any more" in words
 
 
-def test_lookup_page_says_that_a_claimed_time_cannot_be_true(desk: Desk, store: Store) -> None:
+def test_lookup_page_says_that_a_claimed_time_cannot_be_true(
+    queries: PageQueries, store: Store
+) -> None:
     ahead = a_record(tx_hash=tx_hash(40), timestamp=NOW + timedelta(days=800))
     with store.write() as connection:
         save_polled(connection, SIMULATED.network_id, ahead, NOW)
 
-    words = lookup_page(desk, tx_hash(40))
+    words = lookup_page(queries, tx_hash(40))
 
     assert words.count("This time had not come when it arrived") == 3  # verdict, fact, answer
     assert "in 800 days" not in words

@@ -13,7 +13,7 @@ from streamlit.testing.v1 import AppTest
 
 from dashboard.domain.observation import GasObservation
 from dashboard.domain.quantity import NetworkId, Wei
-from dashboard.show.queries.page_queries import Desk
+from dashboard.show.queries.page_queries import PageQueries
 from dashboard.store.engine.engine import Store
 from dashboard.store.observations import save_gas
 from tests.browser.seeded_store import SILENT, SIMULATED, seed
@@ -31,11 +31,11 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 
 @pytest.fixture
-def desk(store: Store) -> Desk:
-    return Desk(store, (SIMULATED, SILENT), None, lambda: NOW)
+def queries(store: Store) -> PageQueries:
+    return PageQueries(store, (SIMULATED, SILENT), None, lambda: NOW)
 
 
-def see_flat(store: Store, *priority_fees: int) -> Desk:
+def see_flat(store: Store, *priority_fees: int) -> PageQueries:
     """See a base fee of 7 wei with these medium priority fees, the last one now."""
     with store.write() as connection:
         for number, fee in enumerate(reversed(priority_fees)):
@@ -47,7 +47,7 @@ def see_flat(store: Store, *priority_fees: int) -> Desk:
                 FLAT.network_id, at, fees, base_fee_percentile=level, busy_threshold=level
             )
             save_gas(connection, seen)
-    return Desk(store, (FLAT,), None, lambda: NOW)
+    return PageQueries(store, (FLAT,), None, lambda: NOW)
 
 
 def chart_count(page: AppTest) -> int:
@@ -55,8 +55,8 @@ def chart_count(page: AppTest) -> int:
     return len(page.get("plotly_chart"))
 
 
-def test_page_says_what_to_pay_and_no_wait_that_is_only_configured(desk: Desk) -> None:
-    words = words_of(visit("fees", desk, network="Devnet"))
+def test_page_says_what_to_pay_and_no_wait_that_is_only_configured(queries: PageQueries) -> None:
+    words = words_of(visit("fees", queries, network="Devnet"))
 
     assert "What to pay now, at most" in words
     assert "priority fee 0.100000 gwei" in words
@@ -64,42 +64,42 @@ def test_page_says_what_to_pay_and_no_wait_that_is_only_configured(desk: Desk) -
     assert "Base fee trend: up; priority fees: level." in words
 
 
-def test_page_says_what_the_chart_shows(desk: Desk) -> None:
-    words = words_of(visit("fees", desk, network="Devnet"))
+def test_page_says_what_the_chart_shows(queries: PageQueries) -> None:
+    words = words_of(visit("fees", queries, network="Devnet"))
 
     assert "Base fee, last 1 h" in words
     assert re.search(r"Above the busy threshold for \d+% of the time that was", words)
     assert "1 gap (hatched): 5 min from 20 Nov 11:30 UTC." in words
 
 
-def test_page_says_of_how_many_blocks_its_extremes_are(desk: Desk, store: Store) -> None:
+def test_page_says_of_how_many_blocks_its_extremes_are(queries: PageQueries, store: Store) -> None:
     fast = replace(SIMULATED, block_time=SIMULATED.gas_period / 2)
 
-    assert "Which share of all blocks was seen is not known" in words_of(visit("fees", desk))
-    words = words_of(visit("fees", Desk(store, (fast,), None, lambda: NOW)))
+    assert "Which share of all blocks was seen is not known" in words_of(visit("fees", queries))
+    words = words_of(visit("fees", PageQueries(store, (fast,), None, lambda: NOW)))
     assert re.search(r"\d+% of the blocks were seen; the others may lie above or below.", words)
 
 
-def test_page_says_where_its_chart_begins_later_than_it_was_asked(desk: Desk) -> None:
-    words = words_of(visit("fees", desk, network="Linea", span="1 h"))
+def test_page_says_where_its_chart_begins_later_than_it_was_asked(queries: PageQueries) -> None:
+    words = words_of(visit("fees", queries, network="Linea", span="1 h"))
 
     assert "Nothing was seen before 20 Nov 2026 11:39 UTC (hatched)." in words
 
 
-def test_stale_fees_are_said_to_be_stale(desk: Desk) -> None:
-    words = words_of(visit("fees", desk, network="Linea"))
+def test_stale_fees_are_said_to_be_stale(queries: PageQueries) -> None:
+    words = words_of(visit("fees", queries, network="Linea"))
 
     assert "Stale: Linea." in words
     assert "Stale: suggested 6 min ago." in words
 
 
-def test_every_network_is_shown_until_one_is_chosen(desk: Desk) -> None:
-    assert chart_count(visit("fees", desk)) == 2
-    assert chart_count(visit("fees", desk, network="Linea")) == 1
+def test_every_network_is_shown_until_one_is_chosen(queries: PageQueries) -> None:
+    assert chart_count(visit("fees", queries)) == 2
+    assert chart_count(visit("fees", queries, network="Linea")) == 1
 
 
-def test_unknown_network_in_the_address_shows_every_network(desk: Desk) -> None:
-    page = visit("fees", desk, network="Nowhere")
+def test_unknown_network_in_the_address_shows_every_network(queries: PageQueries) -> None:
+    page = visit("fees", queries, network="Nowhere")
 
     assert not page.exception
     assert chart_count(page) == 2
@@ -107,27 +107,27 @@ def test_unknown_network_in_the_address_shows_every_network(desk: Desk) -> None:
 
 def test_networks_of_the_same_name_are_told_apart_by_id(store: Store) -> None:
     twin = replace(SILENT, network_id=NetworkId(5))
-    page = visit("fees", Desk(store, (SILENT, twin), None, lambda: NOW))
+    page = visit("fees", PageQueries(store, (SILENT, twin), None, lambda: NOW))
 
     assert page.selectbox[0].options == ["All networks", "Linea (59144)", "Linea (5)"]
 
 
 def test_single_network_leaves_nothing_to_choose(store: Store) -> None:
-    page = visit("fees", Desk(store, (SIMULATED,), None, lambda: NOW))
+    page = visit("fees", PageQueries(store, (SIMULATED,), None, lambda: NOW))
 
     assert len(page.selectbox) == 0
     assert chart_count(page) == 1
 
 
-def test_table_stands_in_for_the_chart(desk: Desk) -> None:
-    page = visit("fees", desk, network="Devnet", **{"as": "Table"})
+def test_table_stands_in_for_the_chart(queries: PageQueries) -> None:
+    page = visit("fees", queries, network="Devnet", **{"as": "Table"})
 
     assert chart_count(page) == 0
     assert "Mean, gwei" in page.dataframe[0].value.columns
 
 
 def test_length_with_nothing_in_it_says_where_to_look(store: Store) -> None:
-    later = Desk(store, (SILENT,), None, lambda: NOW + timedelta(hours=5))
+    later = PageQueries(store, (SILENT,), None, lambda: NOW + timedelta(hours=5))
 
     words = words_of(visit("fees", later, span="10 min"))
 
@@ -136,9 +136,9 @@ def test_length_with_nothing_in_it_says_where_to_look(store: Store) -> None:
 
 
 def test_flat_chain_is_told_by_its_priority_fee(store: Store) -> None:
-    desk = see_flat(store, *[GWEI] * 30, 3 * GWEI)
+    queries = see_flat(store, *[GWEI] * 30, 3 * GWEI)
 
-    words = words_of(visit("fees", desk))
+    words = words_of(visit("fees", queries))
 
     assert "The base fee never moves here: 7 wei." in words
     assert "3.0000 gwei is above 1.0000 gwei, the 90th percentile of its last 24 h." in words
@@ -149,9 +149,9 @@ def test_flat_chain_is_told_by_its_priority_fee(store: Store) -> None:
 
 
 def test_flat_chain_that_is_calm_is_called_calm(store: Store) -> None:
-    desk = see_flat(store, *[GWEI] * 30)
+    queries = see_flat(store, *[GWEI] * 30)
 
-    words = words_of(visit("fees", desk))
+    words = words_of(visit("fees", queries))
 
     assert "1.0000 gwei is not above 1.0000 gwei" in words
     assert "Every network is calm." in words
@@ -160,16 +160,18 @@ def test_flat_chain_that_is_calm_is_called_calm(store: Store) -> None:
 def test_network_without_a_gas_source_says_so(store: Store) -> None:
     mute = replace(SILENT, has_gas=False)
 
-    words = words_of(visit("fees", Desk(store, (mute,), None, lambda: NOW)))
+    words = words_of(visit("fees", PageQueries(store, (mute,), None, lambda: NOW)))
 
     assert "No gas API and no node is configured" in words
 
 
 def test_page_without_networks_says_how_to_add_one(store: Store) -> None:
-    assert "No network is configured" in words_of(visit("fees", Desk(store, (), None, lambda: NOW)))
+    assert "No network is configured" in words_of(
+        visit("fees", PageQueries(store, (), None, lambda: NOW))
+    )
 
 
 def test_page_without_a_store_says_what_to_look_at() -> None:
-    words = words_of(visit("fees", Desk(UnreadableStore(), (SIMULATED,), None, lambda: NOW)))
+    words = words_of(visit("fees", PageQueries(UnreadableStore(), (SIMULATED,), None, lambda: NOW)))
 
     assert "The store cannot be read." in words

@@ -20,15 +20,15 @@ from dashboard.domain.observation import (
 from dashboard.domain.quantity import NetworkId, Wei
 from dashboard.show.parts.health_cards import network_part
 from dashboard.show.queries.health import (
-    GIVES,
+    OPERATION_NAMES,
     REMEDIES,
     Health,
     NetworkHealth,
-    Question,
-    QuestionState,
-    needs_of,
+    OperationHealth,
+    OperationState,
+    health_problems,
 )
-from dashboard.show.queries.page_queries import Desk
+from dashboard.show.queries.page_queries import PageQueries
 from dashboard.show.text import size
 from dashboard.store.alerts.alert_status import NotificationCounts
 from dashboard.store.alerts.conditions import record_transition
@@ -49,7 +49,7 @@ OPERATOR = Recipient("mail", "ops@example.org")
 NO_MAIL = MailState(NotificationCounts(0, None, 0, None, 0))
 A_STORE = StoreState(4096, "0001", 0, 0)
 A_HOLDER = {"worker": Holder("host/1/x", 1)}
-DUE = Question(Operation.SUGGESTED_GAS_FEES, NOW, MINUTE)
+DUE = OperationHealth(Operation.SUGGESTED_GAS_FEES, NOW, MINUTE)
 
 
 @pytest.fixture
@@ -59,8 +59,8 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 
 @pytest.fixture
-def desk(store: Store) -> Desk:
-    return Desk(store, (SIMULATED, SILENT), None, lambda: NOW)
+def queries(store: Store) -> PageQueries:
+    return PageQueries(store, (SIMULATED, SILENT), None, lambda: NOW)
 
 
 def failing(kind: FailureKind = FailureKind.UNAVAILABLE) -> StandingFailure:
@@ -82,22 +82,22 @@ def make_pending(store: Store, *, dead: bool) -> None:
             reschedule(connection, notification, "451 later", NOW + MINUTE)
 
 
-def test_page_says_first_what_needs_a_look(desk: Desk) -> None:
-    words = words_of(visit("health", desk))
+def test_page_says_first_what_needs_a_look(queries: PageQueries) -> None:
+    words = words_of(visit("health", queries))
 
     assert "Needs a look: no worker runs, so nothing is asked and nothing is sent; " in words
     assert "Linea fails to answer. As of 2026-11-20 12:00:00 UTC." in words
 
 
-def test_failing_question_says_since_when_why_and_what_to_do(desk: Desk) -> None:
-    words = words_of(visit("health", desk))
+def test_failing_question_says_since_when_why_and_what_to_do(queries: PageQueries) -> None:
+    words = words_of(visit("health", queries))
 
     assert "suggestedGasFees: no answer since 11:54:20 UTC (5 min ago)." in words
     assert "The Linea gas endpoint gave no answer within 5 s." in words
     assert "look at the address of the endpoint" in words
 
 
-def test_question_that_the_node_answers_instead_says_so(desk: Desk, store: Store) -> None:
+def test_question_that_the_node_answers_instead_says_so(queries: PageQueries, store: Store) -> None:
     operation = Operation.BUSY_THRESHOLD
     failure = Failure(FailureKind.UNAVAILABLE, "no answer")
     seen = GasObservation(
@@ -110,13 +110,13 @@ def test_question_that_the_node_answers_instead_says_so(desk: Desk, store: Store
     with store.write() as connection:
         save_gas(connection, seen)
 
-    words = words_of(visit("health", desk))
+    words = words_of(visit("health", queries))
 
     assert words.count("Meanwhile the network&#x27;s node tells it instead.") == 1
 
 
-def test_every_question_has_the_age_of_its_answer(desk: Desk) -> None:
-    words = words_of(visit("health", desk, network="Linea"))
+def test_every_question_has_the_age_of_its_answer(queries: PageQueries) -> None:
+    words = words_of(visit("health", queries, network="Linea"))
 
     assert "busyThreshold" in words
     assert "6 min ago" in words
@@ -124,34 +124,34 @@ def test_every_question_has_the_age_of_its_answer(desk: Desk) -> None:
     assert "Questions to Devnet" not in words
 
 
-def test_missing_worker_says_how_to_start_one(desk: Desk) -> None:
-    assert "linewatch worker" in words_of(visit("health", desk))
+def test_missing_worker_says_how_to_start_one(queries: PageQueries) -> None:
+    assert "linewatch worker" in words_of(visit("health", queries))
 
 
-def test_worker_is_named_by_its_process(desk: Desk, store: Store) -> None:
+def test_worker_is_named_by_its_process(queries: PageQueries, store: Store) -> None:
     with store.write() as connection:
         acquire(connection, "worker", "host-1/77/abc", MINUTE)
 
-    words = words_of(visit("health", desk))
+    words = words_of(visit("health", queries))
 
     assert "process 77 on host-1" in words
     assert "no worker runs" not in words
 
 
-def test_late_mail_says_what_the_server_said(desk: Desk, store: Store) -> None:
+def test_late_mail_says_what_the_server_said(queries: PageQueries, store: Store) -> None:
     make_pending(store, dead=False)
 
-    words = words_of(visit("health", desk))
+    words = words_of(visit("health", queries))
 
     assert "1 mail cannot be handed over" in words
     assert "451 later" in words
     assert "nothing is lost" in words
 
 
-def test_mail_given_up_shows_the_answer_inertly(desk: Desk, store: Store) -> None:
+def test_mail_given_up_shows_the_answer_inertly(queries: PageQueries, store: Store) -> None:
     make_pending(store, dead=True)
 
-    words = words_of(visit("health", desk))
+    words = words_of(visit("health", queries))
 
     assert "1 mail given up" in words
     assert "&lt;script&gt;" in words
@@ -161,19 +161,21 @@ def test_mail_given_up_shows_the_answer_inertly(desk: Desk, store: Store) -> Non
 def test_network_without_endpoints_says_so(store: Store) -> None:
     mute = replace(SILENT, network_id=NetworkId(1), has_gas=False, has_exclusion=False)
 
-    words = words_of(visit("health", Desk(store, (mute,), None, lambda: NOW)))
+    words = words_of(visit("health", PageQueries(store, (mute,), None, lambda: NOW)))
 
     assert "It has no gas, node or exclusion endpoint" in words
 
 
 def test_page_without_networks_says_how_to_add_one(store: Store) -> None:
-    desk = Desk(store, (), None, lambda: NOW)
+    queries = PageQueries(store, (), None, lambda: NOW)
 
-    assert "No network is configured" in words_of(visit("health", desk))
+    assert "No network is configured" in words_of(visit("health", queries))
 
 
 def test_page_without_a_store_says_what_to_look_at() -> None:
-    words = words_of(visit("health", Desk(UnreadableStore(), (SIMULATED,), None, lambda: NOW)))
+    words = words_of(
+        visit("health", PageQueries(UnreadableStore(), (SIMULATED,), None, lambda: NOW))
+    )
 
     assert "The store cannot be read." in words
 
@@ -181,16 +183,16 @@ def test_page_without_a_store_says_what_to_look_at() -> None:
 @pytest.mark.parametrize(
     ("question", "state"),
     [
-        (DUE, QuestionState.ANSWERED),
-        (replace(DUE, answered_at=NOW - 2 * MINUTE), QuestionState.ANSWERED),
-        (replace(DUE, answered_at=NOW - 2.1 * MINUTE), QuestionState.STALE),
-        (replace(DUE, answered_at=None), QuestionState.WAITING),
-        (replace(DUE, answered_at=NOW - 99 * MINUTE, period=None), QuestionState.ANSWERED),
-        (replace(DUE, failure=failing()), QuestionState.FAILING),
+        (DUE, OperationState.ANSWERED),
+        (replace(DUE, answered_at=NOW - 2 * MINUTE), OperationState.ANSWERED),
+        (replace(DUE, answered_at=NOW - 2.1 * MINUTE), OperationState.STALE),
+        (replace(DUE, answered_at=None), OperationState.WAITING),
+        (replace(DUE, answered_at=NOW - 99 * MINUTE, period=None), OperationState.ANSWERED),
+        (replace(DUE, failure=failing()), OperationState.FAILING),
     ],
 )
 def test_question_is_stale_after_two_of_its_periods(
-    question: Question, state: QuestionState
+    question: OperationHealth, state: OperationState
 ) -> None:
     assert question.state(NOW) is state
 
@@ -206,24 +208,24 @@ def test_why_a_question_fails_ends_as_a_sentence_before_what_to_do() -> None:
 def test_well_installation_needs_nothing() -> None:
     health = Health([NetworkHealth(SIMULATED, [DUE])], A_HOLDER, NO_MAIL, A_STORE)
 
-    assert needs_of(health, NOW) == []
+    assert health_problems(health, NOW) == []
 
 
 def test_stale_network_needs_a_look() -> None:
     old = replace(DUE, answered_at=NOW - 5 * MINUTE)
     health = Health([NetworkHealth(SIMULATED, [DUE, old])], A_HOLDER, NO_MAIL, A_STORE)
 
-    assert needs_of(health, NOW) == ["Devnet is stale"]
+    assert health_problems(health, NOW) == ["Devnet is stale"]
 
 
 def test_mail_that_was_just_pending_needs_no_look() -> None:
     mail = MailState(NotificationCounts(3, NOW - MINUTE, 0, None, 0))
 
-    assert needs_of(Health([], A_HOLDER, mail, A_STORE), NOW) == []
+    assert health_problems(Health([], A_HOLDER, mail, A_STORE), NOW) == []
 
 
 def test_every_question_and_every_failure_is_explained() -> None:
-    assert set(GIVES) == set(Operation)
+    assert set(OPERATION_NAMES) == set(Operation)
     assert set(REMEDIES) == set(FailureKind)
 
 

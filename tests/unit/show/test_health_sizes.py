@@ -12,8 +12,8 @@ import pytest
 from dashboard.domain.clock_jump import ClockLeap
 from dashboard.domain.store_size import KindSize, StoreKind, StoreSize
 from dashboard.show.parts.health_cards import growth, store_part, until_full, worker_part
-from dashboard.show.queries.health import NOT_RENEWED, Health, needs_of
-from dashboard.show.queries.page_queries import Desk
+from dashboard.show.queries.health import WORKER_UNKNOWN, Health, health_problems
+from dashboard.show.queries.page_queries import PageQueries
 from dashboard.store.alerts.alert_status import NotificationCounts
 from dashboard.store.engine.engine import Store
 from dashboard.store.engine.leases import Holder
@@ -46,7 +46,7 @@ def test_page_shows_what_takes_the_room(store: Store) -> None:
         note_size(connection, a_size(10, 100_000_000))
         note_size(connection, a_size(0, 120_000_000))
 
-    words = words_of(visit("health", Desk(store, (SIMULATED, SILENT), None, lambda: NOW)))
+    words = words_of(visit("health", PageQueries(store, (SIMULATED, SILENT), None, lambda: NOW)))
 
     assert "What the store holds" in words
     assert "345,678" not in words  # counted with the sizes: the live count stands above
@@ -56,7 +56,7 @@ def test_page_shows_what_takes_the_room(store: Store) -> None:
 
 
 def test_page_without_a_measurement_shows_no_kinds(store: Store) -> None:
-    words = words_of(visit("health", Desk(store, (SIMULATED, SILENT), None, lambda: NOW)))
+    words = words_of(visit("health", PageQueries(store, (SIMULATED, SILENT), None, lambda: NOW)))
 
     assert "What the store holds" not in words
 
@@ -70,7 +70,7 @@ def test_disk_that_is_full_soon_needs_a_look(free: int, is_short: bool) -> None:
     health = Health((), {"worker": Holder("host/1/x", 1)}, mail, state)
 
     said = [f"the disk of the store is full in {free} days"] if is_short else []
-    assert needs_of(health, NOW) == said
+    assert health_problems(health, NOW) == said
     assert ("Disk short" in str(store_part(state, "The store x"))) == is_short
 
 
@@ -97,7 +97,7 @@ def test_clock_that_leapt_ahead_needs_a_look_and_says_what_follows() -> None:
     )
 
     said = "the clock went ahead by 3650 days, so nothing more is forgotten for now"
-    assert needs_of(health, NOW) == [said]
+    assert health_problems(health, NOW) == [said]
     assert "until the clock is set right" in store_part(state, "The store x")
 
 
@@ -105,7 +105,7 @@ def test_clock_ahead_of_what_is_stored_shows_on_the_page(store: Store) -> None:
     with store.write() as connection:
         note_size(connection, replace(a_size(40, 1), kinds=(KindSize(StoreKind.OTHER, 0, 1),)))
 
-    words = words_of(visit("health", Desk(store, (SIMULATED, SILENT), None, lambda: NOW)))
+    words = words_of(visit("health", PageQueries(store, (SIMULATED, SILENT), None, lambda: NOW)))
 
     assert "Clock ahead" in words
 
@@ -113,7 +113,7 @@ def test_clock_ahead_of_what_is_stored_shows_on_the_page(store: Store) -> None:
 @pytest.mark.parametrize(
     ("free", "said"),
     [
-        (199, ["the disk of the store has 199 bytes free", NOT_RENEWED]),
+        (199, ["the disk of the store has 199 bytes free", WORKER_UNKNOWN]),
         (200, ["no worker runs, so nothing is asked and nothing is sent"]),
         (None, ["no worker runs, so nothing is asked and nothing is sent"]),
     ],
@@ -126,7 +126,7 @@ def test_lease_that_ran_out_proves_nothing_while_space_is_low(
         (), {}, MailState(NotificationCounts(0, None, 0, None, 0)), state, low_space=200
     )
 
-    assert needs_of(health, NOW) == said
+    assert health_problems(health, NOW) == said
     part = worker_part(health.holders, is_space_low=health.is_space_low)
     assert ("Not running" in part) is not health.is_space_low
 
@@ -134,8 +134,8 @@ def test_lease_that_ran_out_proves_nothing_while_space_is_low(
 @pytest.mark.parametrize("page", ["overview", "health"])
 @pytest.mark.parametrize("low_space", [0, 2**62])
 def test_page_tells_early_that_space_is_low(store: Store, page: str, low_space: int) -> None:
-    desk = Desk(store, (SIMULATED, SILENT), None, lambda: NOW, low_space=low_space)
+    queries = PageQueries(store, (SIMULATED, SILENT), None, lambda: NOW, low_space=low_space)
 
-    words = words_of(visit(page, desk))
+    words = words_of(visit(page, queries))
 
     assert ("when it is full nothing more is stored" in words) is bool(low_space)

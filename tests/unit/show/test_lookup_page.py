@@ -13,7 +13,7 @@ from dashboard.domain.observation import ExclusionAnswer
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.errors import StoreUnavailable
 from dashboard.show.queries import page_queries
-from dashboard.show.queries.page_queries import Desk
+from dashboard.show.queries.page_queries import PageQueries
 from dashboard.store.engine.engine import Store
 from dashboard.store.evidence.record_answers import AnswersNotSaved, UnsavedAnswers
 from tests.browser.seeded_store import SIMULATED, seed, tx_hash
@@ -30,27 +30,33 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 
 def test_address_with_a_hash_leads_to_its_lookup(store: Store) -> None:
-    words = words_of(open_page(Desk(store, (SIMULATED,), None, lambda: NOW), str(tx_hash(2))))
+    words = words_of(
+        open_page(PageQueries(store, (SIMULATED,), None, lambda: NOW), str(tx_hash(2)))
+    )
 
     assert "2,402 lines in the prover module HUB" in words
     assert "Transaction line count for module HUB=2402 is above the limit 70" in words
 
 
 def test_lookup_of_several_hashes_counts_their_verdicts(store: Store) -> None:
-    page = open_page(Desk(store, (SIMULATED,), None, lambda: NOW), str(tx_hash(2)), str(tx_hash(9)))
+    page = open_page(
+        PageQueries(store, (SIMULATED,), None, lambda: NOW), str(tx_hash(2)), str(tx_hash(9))
+    )
 
     assert "2 transactions: 1 rejected; 1 no rejection on record." in words_of(page)
 
 
 def test_lookup_names_a_hash_that_is_none(store: Store) -> None:
-    page = open_page(Desk(store, (SIMULATED,), None, lambda: NOW), "0x1234")
+    page = open_page(PageQueries(store, (SIMULATED,), None, lambda: NOW), "0x1234")
 
     assert "has 4 hexadecimal digits; a transaction hash has 64" in words_of(page)
 
 
 def test_lookup_asks_at_once_about_what_was_never_asked(store: Store) -> None:
     asked: list[TxHash] = []
-    page = open_page(Desk(store, (SIMULATED,), recorder(asked), lambda: NOW), str(tx_hash(2)))
+    page = open_page(
+        PageQueries(store, (SIMULATED,), recorder(asked), lambda: NOW), str(tx_hash(2))
+    )
 
     page.text_area(key="paste_text").input(f"{tx_hash(2)}, {tx_hash(80)}")
     page.button[0].click().run()
@@ -61,9 +67,9 @@ def test_lookup_asks_at_once_about_what_was_never_asked(store: Store) -> None:
 
 def test_link_to_a_hash_that_was_never_asked_asks_once(store: Store) -> None:
     asked: list[TxHash] = []
-    desk = Desk(store, (SIMULATED,), recorder(asked), lambda: NOW)
+    queries = PageQueries(store, (SIMULATED,), recorder(asked), lambda: NOW)
 
-    page = open_page(desk, str(tx_hash(2)), str(tx_hash(80))).run()
+    page = open_page(queries, str(tx_hash(2)), str(tx_hash(80))).run()
 
     assert asked == [tx_hash(80)]
     assert "Asked about 1 transaction just now: 0 answered." in words_of(page)
@@ -71,7 +77,9 @@ def test_link_to_a_hash_that_was_never_asked_asks_once(store: Store) -> None:
 
 def test_live_question_without_an_answer_says_so(store: Store) -> None:
     asked: list[TxHash] = []
-    page = open_page(Desk(store, (SIMULATED,), recorder(asked), lambda: NOW), str(tx_hash(2)))
+    page = open_page(
+        PageQueries(store, (SIMULATED,), recorder(asked), lambda: NOW), str(tx_hash(2))
+    )
 
     page.button(key="ask").click().run()
 
@@ -89,8 +97,8 @@ def test_lookup_shows_what_was_answered_and_could_not_be_stored(store: Store) ->
         assert hashes == (*rejected, unreported)
         raise AnswersNotSaved([UnsavedAnswers(SIMULATED.network_id, NOW, told, full)])
 
-    desk = Desk(store, (SIMULATED,), look_up, lambda: NOW)
-    page = open_page(desk, *map(str, (*rejected, unreported)))
+    queries = PageQueries(store, (SIMULATED,), look_up, lambda: NOW)
+    page = open_page(queries, *map(str, (*rejected, unreported)))
 
     for words in (words_of(page), words_of(page.run())):
         assert "3 transactions: 2 rejected; 1 no rejection on record." in words
@@ -101,15 +109,15 @@ def test_lookup_shows_what_was_answered_and_could_not_be_stored(store: Store) ->
 
 def test_lookup_of_more_than_an_address_holds_has_a_link(store: Store) -> None:
     asked: list[TxHash] = []
-    desk = Desk(store, (SIMULATED,), recorder(asked), lambda: NOW)
+    queries = PageQueries(store, (SIMULATED,), recorder(asked), lambda: NOW)
     hashes = [a_hash(number) for number in range(1, 1271)]
 
-    page = look_up(desk, "\n".join(map(str, hashes)))
+    page = look_up(queries, "\n".join(map(str, hashes)))
     lookup_id = page.query_params["list"]
 
     assert asked == hashes
     assert "To pass on all 1,270 transactions, copy the address" in words_of(page)
-    assert "1,270 transactions: 1,270 not checked yet." in words_of(reopened(desk, lookup_id))
+    assert "1,270 transactions: 1,270 not checked yet." in words_of(reopened(queries, lookup_id))
 
 
 @pytest.mark.parametrize(
@@ -124,22 +132,22 @@ def test_lookup_of_more_than_an_address_holds_has_a_link(store: Store) -> None:
     ],
 )
 def test_lookup_takes_what_pages_show(store: Store, text: str, found: list[int]) -> None:
-    page = look_up(Desk(store, (SIMULATED,), None, lambda: NOW), text)
+    page = look_up(PageQueries(store, (SIMULATED,), None, lambda: NOW), text)
 
     shown = page.query_params["tx"]
     assert (shown if isinstance(shown, list) else [shown]) == [str(tx_hash(each)) for each in found]
 
 
 def test_lookup_names_what_nothing_is_found_of(store: Store) -> None:
-    page = look_up(Desk(store, (SIMULATED,), None, lambda: NOW), f"{tx_hash(9)}\n0xffff…00")
+    page = look_up(PageQueries(store, (SIMULATED,), None, lambda: NOW), f"{tx_hash(9)}\n0xffff…00")
 
     assert "is a part of a hash, and of none that is known here" in words_of(page)
 
 
 def test_link_that_is_not_kept_any_more_says_so(store: Store) -> None:
-    desk = Desk(store, (SIMULATED,), None, lambda: NOW)
+    queries = PageQueries(store, (SIMULATED,), None, lambda: NOW)
 
-    assert "This link leads to nothing." in words_of(reopened(desk, "0" * 32))
+    assert "This link leads to nothing." in words_of(reopened(queries, "0" * 32))
 
 
 @pytest.mark.parametrize(
@@ -151,23 +159,23 @@ def test_link_that_is_not_kept_any_more_says_so(store: Store) -> None:
     ],
 )
 def test_lookup_of_nothing_or_too_much_says_so(store: Store, text: str, said: str) -> None:
-    desk = Desk(store, (SIMULATED,), None, lambda: NOW)
+    queries = PageQueries(store, (SIMULATED,), None, lambda: NOW)
 
-    page = look_up(desk, text)
+    page = look_up(queries, text)
 
     assert said in words_of(page)
     assert "tx" not in page.query_params
 
 
 def test_track_button_tracks_what_was_looked_up(store: Store) -> None:
-    desk = Desk(store, (SIMULATED,), None, lambda: NOW)
-    page = open_page(desk, str(tx_hash(80)))
+    queries = PageQueries(store, (SIMULATED,), None, lambda: NOW)
+    page = open_page(queries, str(tx_hash(80)))
 
     page.text_input[0].input("Case 9")
     next(button for button in page.button if button.label == "Track").click().run()
 
     assert "1 newly tracked." in words_of(page)
-    assert desk.dossiers([tx_hash(80)])[0].is_tracked
+    assert queries.summaries([tx_hash(80)])[0].is_tracked
 
 
 def recorder(asked: list[TxHash]) -> Callable[[tuple[TxHash, ...], NetworkId | None], None]:
@@ -175,16 +183,16 @@ def recorder(asked: list[TxHash]) -> Callable[[tuple[TxHash, ...], NetworkId | N
     return lambda hashes, _: asked.extend(hashes)
 
 
-def look_up(desk: Desk, text: str) -> AppTest:
+def look_up(queries: PageQueries, text: str) -> AppTest:
     """Paste a text on the page Lookup and press the button."""
-    page = open_page(desk, str(tx_hash(2)))
+    page = open_page(queries, str(tx_hash(2)))
     page.text_area(key="paste_text").input(text)
     return page.button[0].click().run()
 
 
-def reopened(desk: Desk, lookup_id: str) -> AppTest:
+def reopened(queries: PageQueries, lookup_id: str) -> AppTest:
     """Follow the link to a saved look-up."""
-    page_queries.register(desk)
+    page_queries.register(queries)
     script = "from dashboard.show.views import lookup\nlookup.page()"
     page = AppTest.from_string(script, default_timeout=20)
     page.query_params["list"] = lookup_id

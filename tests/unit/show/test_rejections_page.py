@@ -16,9 +16,9 @@ from dashboard.domain.coverage import CoverageChange, Covered, Gap, GapCause, Wa
 from dashboard.domain.exclusion import RejectionStage
 from dashboard.domain.rejection_filter import RejectionFilter
 from dashboard.show.parts.rejection_filter import PERIODS
-from dashboard.show.queries.context import Source
-from dashboard.show.queries.page_queries import Desk
-from dashboard.show.queries.rejections import Period, RejectionQuestions, rejections_csv
+from dashboard.show.queries.context import QueryContext
+from dashboard.show.queries.page_queries import PageQueries
+from dashboard.show.queries.rejections import Period, RejectionQueries, rejections_csv
 from dashboard.show.views.rejections import answer
 from dashboard.store.engine.engine import Store, open_store
 from dashboard.store.evidence.save_rejections import save_polled
@@ -39,27 +39,27 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 
 @pytest.fixture
-def desk(store: Store) -> Desk:
-    return Desk(store, (SIMULATED, SILENT), None, lambda: NOW)
+def queries(store: Store) -> PageQueries:
+    return PageQueries(store, (SIMULATED, SILENT), None, lambda: NOW)
 
 
-def test_page_says_how_many_and_whether_it_gets_worse(desk: Desk) -> None:
-    words = words_of(visit("rejections", desk))
+def test_page_says_how_many_and_whether_it_gets_worse(queries: PageQueries) -> None:
+    words = words_of(visit("rejections", queries))
 
     assert "6 rejections in the last 24 h, 6 more than in the 24 h before." in words
     assert "As of 2026-11-20 12:00:00 UTC." in words
 
 
-def test_page_tells_the_reason_in_words_beside_the_lines(desk: Desk) -> None:
-    words = words_of(visit("rejections", desk))
+def test_page_tells_the_reason_in_words_beside_the_lines(queries: PageQueries) -> None:
+    words = words_of(visit("rejections", queries))
 
     assert "2,402 of 70 <small>34.31 ×</small>" in words
     assert "2,402 lines in the prover module HUB" in words
     assert f'href="lookup?tx={tx_hash(2)}"' in words
 
 
-def test_unknown_reason_is_quoted_counted_and_inert(desk: Desk) -> None:
-    words = words_of(visit("rejections", desk, module="unknown reason"))
+def test_unknown_reason_is_quoted_counted_and_inert(queries: PageQueries) -> None:
+    words = words_of(visit("rejections", queries, module="unknown reason"))
 
     assert "1 rejection in the last 24 h" in words
     assert "&lt;script&gt;" in words
@@ -91,17 +91,19 @@ def test_unknown_reason_is_quoted_counted_and_inert(desk: Desk) -> None:
         ({"module": "<script>"}, "6 rejections in"),
     ],
 )
-def test_filters_of_the_address_are_kept(desk: Desk, address: dict[str, str], count: str) -> None:
-    assert count in words_of(visit("rejections", desk, **address))
+def test_filters_of_the_address_are_kept(
+    queries: PageQueries, address: dict[str, str], count: str
+) -> None:
+    assert count in words_of(visit("rejections", queries, **address))
 
 
-def test_filters_that_fit_nothing_say_so(desk: Desk) -> None:
-    assert "Nothing fits these filters" in words_of(visit("rejections", desk, module="MISSING"))
+def test_filters_that_fit_nothing_say_so(queries: PageQueries) -> None:
+    assert "Nothing fits these filters" in words_of(visit("rejections", queries, module="MISSING"))
 
 
 def test_time_without_rejections_says_what_is_covered(store: Store) -> None:
     later = NOW + timedelta(days=90)
-    words = words_of(visit("rejections", Desk(store, (SIMULATED,), None, lambda: later)))
+    words = words_of(visit("rejections", PageQueries(store, (SIMULATED,), None, lambda: later)))
 
     assert (
         "No rejection in the last 24 h, none of it watched. "
@@ -124,8 +126,8 @@ def test_only_what_was_watched_is_compared(tmp_path: Path, hours: int, said: str
     began = NOW - timedelta(hours=hours - 1)
     network = replace(SIMULATED, network_id=A_NETWORK)
     with empty_store(tmp_path, Covered(A_NETWORK, Watched.REJECTIONS, began, at)) as store:
-        questions = RejectionQuestions(Source(store, (network,), lambda: at))
-        summary = questions.summary(RejectionFilter(), PERIODS["24 h"])
+        queries = RejectionQueries(QueryContext(store, (network,), lambda: at))
+        summary = queries.summary(RejectionFilter(), PERIODS["24 h"])
 
     assert said in answer(summary, PERIODS["24 h"])
 
@@ -139,7 +141,7 @@ def test_gap_of_the_last_day_is_not_compared_and_hatched(store: Store) -> None:
         held, *_ = covered(connection, [SIMULATED.network_id])
         keep_coverage(connection, held, CoverageChange(held, (missed,)))
 
-    words = words_of(visit("rejections", Desk(store, (SIMULATED,), None, lambda: NOW)))
+    words = words_of(visit("rejections", PageQueries(store, (SIMULATED,), None, lambda: NOW)))
 
     assert "6 rejections in the last 24 h, 17 h of it watched; not compared" in words
     assert words.count(': not watched" class="is-unwatched"') == 6
@@ -150,9 +152,9 @@ def test_long_list_has_leaves(store: Store) -> None:
     with store.write() as connection:
         for number in range(60):
             save_polled(connection, A_NETWORK, a_record(tx_hash=a_hash(number)), NOW)
-    desk = Desk(store, (SIMULATED,), None, lambda: NOW)
+    queries = PageQueries(store, (SIMULATED,), None, lambda: NOW)
 
-    first, last = visit("rejections", desk), visit("rejections", desk, leaf="3")
+    first, last = visit("rejections", queries), visit("rejections", queries, leaf="3")
 
     assert words_of(first).count("lookup?tx=") == 25
     assert words_of(last).count("lookup?tx=") == 66 - 50
@@ -160,15 +162,15 @@ def test_long_list_has_leaves(store: Store) -> None:
 
 @pytest.mark.parametrize("page", ["rejections", "tracked", "alerts"])
 def test_page_without_a_store_says_what_to_look_at(page: str) -> None:
-    desk = Desk(UnreadableStore(), (SIMULATED,), None, lambda: NOW)
+    queries = PageQueries(UnreadableStore(), (SIMULATED,), None, lambda: NOW)
 
-    assert "The store cannot be read." in words_of(visit(page, desk))
+    assert "The store cannot be read." in words_of(visit(page, queries))
 
 
 def test_summary_counts_each_hour_and_stage(store: Store) -> None:
-    questions = RejectionQuestions(Source(store, (SIMULATED,), lambda: NOW))
+    queries = RejectionQueries(QueryContext(store, (SIMULATED,), lambda: NOW))
 
-    summary = questions.summary(RejectionFilter(), DAY)
+    summary = queries.summary(RejectionFilter(), DAY)
 
     assert len(summary.steps) == 24
     assert summary.stages == {
@@ -191,10 +193,10 @@ def test_csv_holds_each_rejection_and_never_computes(store: Store) -> None:
     hostile = a_record(tx_hash=a_hash(77), reason_message="=cmd|' /C calc'!A0")
     with store.write() as connection:
         save_polled(connection, A_NETWORK, hostile, NOW)
-    source = Source(store, (SIMULATED,), lambda: NOW)
-    leaf = RejectionQuestions(source).leaf(RejectionFilter(), DAY, 1, 100)
+    context = QueryContext(store, (SIMULATED,), lambda: NOW)
+    rejections = RejectionQueries(context).page(RejectionFilter(), DAY, 1, 100)
 
-    written = rejections_csv(leaf, source)
+    written = rejections_csv(rejections, context)
     rows = list(csv.DictReader(StringIO(written, newline="")))
 
     reasons = {row["tx_hash"]: row["reason_as_sent"] for row in rows}
@@ -205,7 +207,9 @@ def test_csv_holds_each_rejection_and_never_computes(store: Store) -> None:
     assert rows[0]["sender"] == str(an_address())
 
 
-def test_senders_are_ranked_and_lead_to_their_rejections(store: Store, desk: Desk) -> None:
+def test_senders_are_ranked_and_lead_to_their_rejections(
+    store: Store, queries: PageQueries
+) -> None:
     with store.write() as connection:
         for number, sender in ((70, 7), (71, 7), (72, 8)):
             record = a_record(
@@ -213,7 +217,7 @@ def test_senders_are_ranked_and_lead_to_their_rejections(store: Store, desk: Des
             )
             save_polled(connection, SIMULATED.network_id, record, NOW)
 
-    words = words_of(visit("rejections", desk, length="1 h"))
+    words = words_of(visit("rejections", queries, length="1 h"))
 
     first, second = (words.index(f"text={an_address(sender)}") for sender in (7, 8))
     assert first < second

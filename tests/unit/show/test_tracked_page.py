@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from dashboard.show.queries.page_queries import Desk
+from dashboard.show.queries.page_queries import PageQueries
 from dashboard.store.engine.engine import Store, open_store
 from dashboard.store.maintenance.migrate import migrate
 from dashboard.store.tracking.transactions import Remarks, TrackRequest, newest_tracked, track
@@ -35,8 +35,8 @@ def empty_store(tmp_path: Path) -> Iterator[Store]:
 
 
 @pytest.fixture
-def desk(store: Store) -> Desk:
-    return Desk(store, (SIMULATED, SILENT), None, lambda: NOW)
+def queries(store: Store) -> PageQueries:
+    return PageQueries(store, (SIMULATED, SILENT), None, lambda: NOW)
 
 
 def give(page: AppTest, text: str) -> AppTest:
@@ -45,8 +45,8 @@ def give(page: AppTest, text: str) -> AppTest:
     return next(button for button in page.button if button.label == "Track").click().run()
 
 
-def test_page_says_how_many_need_a_look(desk: Desk) -> None:
-    words = words_of(visit("tracked", desk))
+def test_page_says_how_many_need_a_look(queries: PageQueries) -> None:
+    words = words_of(visit("tracked", queries))
 
     assert "2 transactions: 1 rejected. As of 2026-11-20 12:00:00 UTC." in words
     assert "2,402 lines in the prover module HUB" in words
@@ -55,20 +55,20 @@ def test_page_says_how_many_need_a_look(desk: Desk) -> None:
 
 
 def test_empty_page_says_how_to_begin(empty_store: Store) -> None:
-    words = words_of(visit("tracked", Desk(empty_store, (SIMULATED,), None, lambda: NOW)))
+    words = words_of(visit("tracked", PageQueries(empty_store, (SIMULATED,), None, lambda: NOW)))
 
     assert "Nothing is tracked yet" in words
     assert "Paste a transaction hash, or choose a CSV file." in words
 
 
 def test_page_without_networks_says_how_to_add_one(empty_store: Store) -> None:
-    words = words_of(visit("tracked", Desk(empty_store, (), None, lambda: NOW)))
+    words = words_of(visit("tracked", PageQueries(empty_store, (), None, lambda: NOW)))
 
     assert "No network is configured" in words
 
 
-def test_pasted_hashes_are_tracked_with_a_report_of_each_line(desk: Desk) -> None:
-    page = visit("tracked", desk, network="Devnet")
+def test_pasted_hashes_are_tracked_with_a_report_of_each_line(queries: PageQueries) -> None:
+    page = visit("tracked", queries, network="Devnet")
 
     give(page, f"{tx_hash(50)}\n{tx_hash(2)}\n0x12\n{tx_hash(50)}")
 
@@ -77,18 +77,18 @@ def test_pasted_hashes_are_tracked_with_a_report_of_each_line(desk: Desk) -> Non
     assert "1 tracked already." in words
     assert "has 2 hexadecimal digits" in words
     assert "stands there before" in words
-    assert desk.dossiers([tx_hash(50)])[0].is_tracked
+    assert queries.summaries([tx_hash(50)])[0].is_tracked
 
 
-def test_hostile_line_is_told_and_inert(desk: Desk) -> None:
-    words = words_of(give(visit("tracked", desk), HOSTILE.replace("\r\n", " ")))
+def test_hostile_line_is_told_and_inert(queries: PageQueries) -> None:
+    words = words_of(give(visit("tracked", queries), HOSTILE.replace("\r\n", " ")))
 
     assert "holds no transaction hash" in words
     assert "<script" not in words
 
 
-def test_paste_takes_label_and_time_for_all(store: Store, desk: Desk) -> None:
-    page = visit("tracked", desk)
+def test_paste_takes_label_and_time_for_all(store: Store, queries: PageQueries) -> None:
+    page = visit("tracked", queries)
     page.text_input[0].input("Case 9")
     give(page, f"{tx_hash(51)} {tx_hash(52)}")
 
@@ -97,12 +97,12 @@ def test_paste_takes_label_and_time_for_all(store: Store, desk: Desk) -> None:
     assert labels[tx_hash(51)] == labels[tx_hash(52)] == "Case 9"
 
 
-def test_list_without_hashes_is_refused(desk: Desk) -> None:
-    assert "Nothing to track." in words_of(give(visit("tracked", desk), " \n"))
+def test_list_without_hashes_is_refused(queries: PageQueries) -> None:
+    assert "Nothing to track." in words_of(give(visit("tracked", queries), " \n"))
 
 
-def test_chosen_network_is_the_only_one_watched(store: Store, desk: Desk) -> None:
-    give(visit("tracked", desk, network="Devnet"), str(tx_hash(53)))
+def test_chosen_network_is_the_only_one_watched(store: Store, queries: PageQueries) -> None:
+    give(visit("tracked", queries, network="Devnet"), str(tx_hash(53)))
 
     with store.read() as connection:
         newest = newest_tracked(connection, 10)
@@ -125,45 +125,45 @@ def test_chosen_network_is_the_only_one_watched(store: Store, desk: Desk) -> Non
     ],
 )
 def test_filters_of_the_address_are_kept(
-    desk: Desk, address: dict[str, str], shown: object, hidden: object
+    queries: PageQueries, address: dict[str, str], shown: object, hidden: object
 ) -> None:
-    page = visit("tracked", desk, **address)
+    page = visit("tracked", queries, **address)
 
     keys = {button.key for button in page.button}
     assert f"edit-{shown}" in keys
     assert f"edit-{hidden}" not in keys
 
 
-def test_filters_that_fit_nothing_say_so(desk: Desk) -> None:
-    words = words_of(visit("tracked", desk, standing="No answer"))
+def test_filters_that_fit_nothing_say_so(queries: PageQueries) -> None:
+    words = words_of(visit("tracked", queries, standing="No answer"))
 
     assert "Nothing fits these filters" in words
 
 
-def test_many_have_leaves(store: Store, desk: Desk) -> None:
+def test_many_have_leaves(store: Store, queries: PageQueries) -> None:
     with store.write() as connection:
         for number in range(40):
             request = TrackRequest(a_hash(number), (SIMULATED.network_id,), None, "")
             track(connection, request, NOW - timedelta(days=1))
 
-    last = visit("tracked", desk, tracked_leaf="3")
+    last = visit("tracked", queries, tracked_leaf="3")
 
     assert len([button for button in last.button if str(button.key).startswith("edit-")]) == 2
 
 
-def test_desk_corrects_and_removes(desk: Desk) -> None:
-    assert desk.tracked.amend(tx_hash(9), Remarks(NOW, "Case 1", "Second try"))
-    assert desk.tracked.remove(tx_hash(2))
-    assert not desk.tracked.remove(tx_hash(2))
+def test_desk_corrects_and_removes(queries: PageQueries) -> None:
+    assert queries.tracked.amend(tx_hash(9), Remarks(NOW, "Case 1", "Second try"))
+    assert queries.tracked.remove(tx_hash(2))
+    assert not queries.tracked.remove(tx_hash(2))
 
-    words = words_of(visit("tracked", desk))
+    words = words_of(visit("tracked", queries))
     assert "1 transaction: none rejected." in words
     assert "Case 1</b>" in words
     assert "Second try" in words
 
 
-def test_file_of_the_wrong_form_is_named(desk: Desk) -> None:
-    page = visit("tracked", desk)
+def test_file_of_the_wrong_form_is_named(queries: PageQueries) -> None:
+    page = visit("tracked", queries)
 
     next(
         button
@@ -174,15 +174,15 @@ def test_file_of_the_wrong_form_is_named(desk: Desk) -> None:
     assert "No file was chosen." in words_of(page)
 
 
-def test_list_without_a_usable_line_tracks_nothing_and_says_so(desk: Desk) -> None:
-    words = words_of(give(visit("tracked", desk), "0x12\nhello"))
+def test_list_without_a_usable_line_tracks_nothing_and_says_so(queries: PageQueries) -> None:
+    words = words_of(give(visit("tracked", queries), "0x12\nhello"))
 
     assert "Nothing was tracked." in words
     assert "mailed" not in words
 
 
-def test_list_of_what_is_tracked_already_says_so(desk: Desk) -> None:
-    words = words_of(give(visit("tracked", desk, network="Devnet"), str(tx_hash(9))))
+def test_list_of_what_is_tracked_already_says_so(queries: PageQueries) -> None:
+    words = words_of(give(visit("tracked", queries, network="Devnet"), str(tx_hash(9))))
 
     assert "Nothing new:</strong> it was tracked already." in words
 
@@ -196,14 +196,16 @@ def test_list_of_what_is_tracked_already_says_so(desk: Desk) -> None:
         (f"hash,time\n{tx_hash(61)},05/06/2026 9:00".encode(), "has two meanings"),
     ],
 )
-def test_file_is_read_as_far_as_it_can_be(desk: Desk, octets: bytes, said: str) -> None:
-    page = visit("tracked", desk)
+def test_file_is_read_as_far_as_it_can_be(queries: PageQueries, octets: bytes, said: str) -> None:
+    page = visit("tracked", queries)
 
     page.file_uploader[0].set_value(("list.csv", octets, "text/csv"))
     words = words_of(page.button(key="FormSubmitter:track_file-Track").click().run())
 
     assert said in words
-    assert desk.dossiers([tx_hash(61)])[0].is_tracked == (b"h\0a" in octets or b"hash" in octets)
+    assert queries.summaries([tx_hash(61)])[0].is_tracked == (
+        b"h\0a" in octets or b"hash" in octets
+    )
 
 
 def watch_sender(page: AppTest, address: str, label: str = "") -> str:
@@ -214,25 +216,25 @@ def watch_sender(page: AppTest, address: str, label: str = "") -> str:
     return words_of(button.click().run())
 
 
-def test_sender_is_watched_and_taken_away_again(desk: Desk) -> None:
-    page = visit("tracked", desk)
+def test_sender_is_watched_and_taken_away_again(queries: PageQueries) -> None:
+    page = visit("tracked", queries)
 
     assert "is watched now" in watch_sender(page, f" {an_address(7)} ", "<b>bot</b>")
     assert "was watched already" in watch_sender(page, str(an_address(7)))
     assert "&lt;b&gt;bot&lt;/b&gt;" in words_of(page.run())
     page.button(key=f"unwatch-{an_address(7)}").click().run()
     assert not page.exception
-    assert desk.senders.watched() == ()
+    assert queries.senders.watched() == ()
 
 
-def test_address_that_is_none_is_told(desk: Desk) -> None:
-    words = watch_sender(visit("tracked", desk), "0x12")
+def test_address_that_is_none_is_told(queries: PageQueries) -> None:
+    words = watch_sender(visit("tracked", queries), "0x12")
 
     assert "Nobody was added." in words
-    assert desk.senders.watched() == ()
+    assert queries.senders.watched() == ()
 
 
 def test_senders_are_not_offered_where_only_hashes_can_be_asked(store: Store) -> None:
-    page = visit("tracked", Desk(store, (SILENT,), None, lambda: NOW))
+    page = visit("tracked", PageQueries(store, (SILENT,), None, lambda: NOW))
 
     assert [each.label for each in page.button if each.label == "Watch"] == []

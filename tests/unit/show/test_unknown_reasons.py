@@ -9,7 +9,7 @@ from typing import Final
 
 import pytest
 
-from dashboard.show.queries.page_queries import Desk
+from dashboard.show.queries.page_queries import PageQueries
 from dashboard.store.engine.engine import Store, open_store
 from dashboard.store.evidence.save_rejections import save_polled
 from dashboard.store.maintenance.migrate import migrate
@@ -34,8 +34,8 @@ def page_with(store: Store, *reasons: str, network: str = "") -> str:
         for number, reason in enumerate(reasons, start=1):
             record = a_record(tx_hash=a_hash(number), reason_message=reason, timestamp=NOW)
             save_polled(connection, SIMULATED.network_id, record, NOW)
-    desk = Desk(store, (SIMULATED, SILENT), None, lambda: NOW)
-    return words_of(visit("rejections", desk, **({"network": network} if network else {})))
+    queries = PageQueries(store, (SIMULATED, SILENT), None, lambda: NOW)
+    return words_of(visit("rejections", queries, **({"network": network} if network else {})))
 
 
 def test_unknown_texts_are_shown_inert_with_their_counts(store: Store) -> None:

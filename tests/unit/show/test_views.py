@@ -11,8 +11,8 @@ import pytest
 
 from dashboard.domain.observation import Failure, FailureKind, GasObservation, Operation
 from dashboard.domain.quantity import NetworkId
-from dashboard.show.queries.network_status import NetworkCard
-from dashboard.show.queries.page_queries import Desk
+from dashboard.show.queries.network_status import NetworkProfile
+from dashboard.show.queries.page_queries import PageQueries
 from dashboard.store.engine.engine import Store, open_store
 from dashboard.store.evidence.save_rejections import save_polled
 from dashboard.store.maintenance.migrate import migrate
@@ -22,7 +22,7 @@ from tests.builders import a_record
 from tests.unit.show.page_runs import open_page, words_of
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
-QUIET = NetworkCard(
+QUIET = NetworkProfile(
     NetworkId(7),
     "Quiet",
     is_simulated=False,
@@ -46,7 +46,7 @@ def empty_store(tmp_path: Path) -> Iterator[Store]:
 
 
 def test_overview_says_first_which_network_needs_a_look(store: Store) -> None:
-    page = open_page(Desk(store, (SIMULATED, SILENT), None, lambda: NOW))
+    page = open_page(PageQueries(store, (SIMULATED, SILENT), None, lambda: NOW))
 
     words = words_of(page)
     assert "Stale: Linea. Busy: Devnet. As of 2026-11-20 12:00:00 UTC." in words
@@ -55,35 +55,35 @@ def test_overview_says_first_which_network_needs_a_look(store: Store) -> None:
 
 
 def test_script_of_all_pages_shows_none_of_its_own_remarks(store: Store) -> None:
-    page = open_page(Desk(store, (SIMULATED,), None, lambda: NOW))
+    page = open_page(PageQueries(store, (SIMULATED,), None, lambda: NOW))
 
     assert [each.value for each in page.markdown] == []
 
 
 def test_overview_shows_a_chart_for_each_network_that_has_fees(store: Store) -> None:
-    page = open_page(Desk(store, (SIMULATED, SILENT), None, lambda: NOW))
+    page = open_page(PageQueries(store, (SIMULATED, SILENT), None, lambda: NOW))
 
     assert len(page.get("plotly_chart")) == 2
 
 
 def test_overview_links_each_rejection_to_its_lookup(store: Store) -> None:
-    page = open_page(Desk(store, (SIMULATED,), None, lambda: NOW))
+    page = open_page(PageQueries(store, (SIMULATED,), None, lambda: NOW))
 
     links = [link.proto.query_string for link in page.get("page_link")]
     assert f"tx={tx_hash(1)}" in links
 
 
 def test_overview_flags_the_rejections_that_somebody_tracks(store: Store) -> None:
-    desk = Desk(store, (SIMULATED,), None, lambda: NOW)
-    before = words_of(open_page(desk)).count("Tracked")
+    queries = PageQueries(store, (SIMULATED,), None, lambda: NOW)
+    before = words_of(open_page(queries)).count("Tracked")
 
-    desk.track([tx_hash(1), tx_hash(2)], "", None)
+    queries.track([tx_hash(1), tx_hash(2)], "", None)
 
-    assert words_of(open_page(desk)).count("Tracked") > before
+    assert words_of(open_page(queries)).count("Tracked") > before
 
 
 def test_overview_charts_the_fee_that_is_judged(store: Store) -> None:
-    words = words_of(open_page(Desk(store, (FLAT,), None, lambda: NOW)))
+    words = words_of(open_page(PageQueries(store, (FLAT,), None, lambda: NOW)))
 
     assert "So the medium suggested priority fee tells" in words
     assert "Medium priority fee, last 1 h" in words
@@ -97,20 +97,20 @@ def test_newest_rejection_has_the_age_by_which_it_is_sorted(empty_store: Store) 
         save_polled(connection, SIMULATED.network_id, late, NOW - timedelta(seconds=58))
         save_polled(connection, SIMULATED.network_id, ahead, NOW - timedelta(seconds=5))
 
-    words = words_of(open_page(Desk(empty_store, (SIMULATED,), None, lambda: NOW)))
+    words = words_of(open_page(PageQueries(empty_store, (SIMULATED,), None, lambda: NOW)))
 
     said = re.findall(r"\d+ s ago|dated [^<]+", words)
     assert said == ["5 s ago", "dated 2 min later", "58 s ago", "dated 11 min earlier"]
 
 
 def test_overview_without_networks_says_how_to_add_one(empty_store: Store) -> None:
-    page = open_page(Desk(empty_store, (), None, lambda: NOW))
+    page = open_page(PageQueries(empty_store, (), None, lambda: NOW))
 
     assert "No network is configured" in words_of(page)
 
 
 def test_overview_before_the_first_poll_says_what_it_waits_for(empty_store: Store) -> None:
-    words = words_of(open_page(Desk(empty_store, (QUIET,), None, lambda: NOW)))
+    words = words_of(open_page(PageQueries(empty_store, (QUIET,), None, lambda: NOW)))
 
     assert "Not known yet: Quiet." in words
     assert "the first answer brings it" in words
@@ -126,7 +126,7 @@ def test_network_that_never_answered_says_once_what_failed(empty_store: Store) -
     with empty_store.write() as connection:
         save_gas(connection, GasObservation(QUIET.network_id, asked_at, failures=failures))
 
-    words = words_of(open_page(Desk(empty_store, (QUIET,), None, lambda: NOW)))
+    words = words_of(open_page(PageQueries(empty_store, (QUIET,), None, lambda: NOW)))
 
     assert "No answer from: Quiet (the gas API)." in words
     assert "not seen yet: no answer since 11:59:00 UTC (1 min ago)." in words
@@ -134,9 +134,9 @@ def test_network_that_never_answered_says_once_what_failed(empty_store: Store) -
 
 
 def test_page_without_a_store_says_what_to_look_at(store: Store, tmp_path: Path) -> None:
-    desk = Desk(store, (SIMULATED,), None, lambda: NOW)
+    queries = PageQueries(store, (SIMULATED,), None, lambda: NOW)
     (tmp_path / "linewatch.sqlite").write_bytes(b"this is no database" * 300)
     for leftover in tmp_path.glob("linewatch.sqlite-*"):
         leftover.unlink()
 
-    assert "The store cannot be read." in words_of(open_page(desk))
+    assert "The store cannot be read." in words_of(open_page(queries))

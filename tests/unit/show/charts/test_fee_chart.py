@@ -13,7 +13,7 @@ import pytest
 
 from dashboard.show.charts.fee_chart import fee_drawing, fee_figure
 from dashboard.show.charts.fee_story import BusyCounts, FeeStory
-from dashboard.show.time_ranges import SPANS, Span
+from dashboard.show.time_ranges import TIME_RANGES, TimeRange
 from tests.builders import A_MOMENT, GWEI
 from tests.unit.show.fee_stories import STEP, a_step, a_story
 from tests.unit.show.figure_arrays import array
@@ -34,7 +34,7 @@ def sent(story: FeeStory) -> dict[str, Any]:
     return {trace["name"]: trace for trace in figure["data"]}
 
 
-def long_story(span: Span) -> FeeStory:
+def long_story(span: TimeRange) -> FeeStory:
     """Return a story of full length, no two of whose values are the same."""
     count = span.length // span.step + 1
     steps = [
@@ -159,8 +159,8 @@ def test_unit_fits_the_largest_of_fees_and_levels() -> None:
     assert array(sent(story)["busy level"]["y"])[0] == 2.0
 
 
-@pytest.mark.parametrize("span", SPANS[2:], ids=lambda span: span.name)
-def test_payload_of_any_length_is_small_and_has_no_lists_of_numbers(span: Span) -> None:
+@pytest.mark.parametrize("span", TIME_RANGES[2:], ids=lambda span: span.name)
+def test_payload_of_any_length_is_small_and_has_no_lists_of_numbers(span: TimeRange) -> None:
     payload = fee_figure(long_story(span), A_MOMENT).to_json()
 
     assert len(payload) < (100_000 if span.length >= YEAR else 120_000)

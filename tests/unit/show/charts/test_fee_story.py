@@ -9,7 +9,7 @@ import pytest
 
 from dashboard.show.charts.fee_story import BusyCounts, busy_in_words, longest_usual_silence
 from dashboard.show.parts.fee_summary import story_in_words
-from dashboard.show.time_ranges import SPANS
+from dashboard.show.time_ranges import TIME_RANGES
 from tests.builders import A_MOMENT, seconds
 from tests.unit.show.fee_stories import STEP, a_step, a_story, in_columns
 
@@ -110,7 +110,9 @@ def test_words_never_say_that_there_are_no_gaps_beside_one() -> None:
     hour = timedelta(hours=1)
     silent = a_step(0, 1, 2, lasts=hour, longest_gap=seconds(30))
 
-    words = story_in_words(a_story(steps=[silent, a_step(1, 1, 2, lasts=hour)]), "Fee", SPANS[5])
+    words = story_in_words(
+        a_story(steps=[silent, a_step(1, 1, 2, lasts=hour)]), "Fee", TIME_RANGES[5]
+    )
 
     assert "1 step has a gap too short to be drawn, the longest: 30 s between" in words
     assert "No gaps" not in words

@@ -7,7 +7,7 @@ from itertools import count
 
 import pytest
 
-from dashboard.show.queries.cache import Fresh
+from dashboard.show.queries.cache import TtlCache
 
 START = datetime(2026, 11, 20, tzinfo=UTC)
 
@@ -29,7 +29,7 @@ def clock() -> HandClock:
 
 def test_answer_is_made_once_within_its_lifetime(clock: HandClock) -> None:
     numbers = count(1)
-    fresh = Fresh[int](timedelta(seconds=1), clock)
+    fresh = TtlCache[int](timedelta(seconds=1), clock)
 
     answers = [fresh.get("key", lambda: next(numbers)) for _ in range(3)]
 
@@ -37,7 +37,7 @@ def test_answer_is_made_once_within_its_lifetime(clock: HandClock) -> None:
 
 
 def test_answer_is_made_again_after_its_lifetime(clock: HandClock) -> None:
-    fresh = Fresh[str](timedelta(seconds=1), clock)
+    fresh = TtlCache[str](timedelta(seconds=1), clock)
     fresh.get("key", lambda: "old")
 
     clock.at += timedelta(seconds=1)
@@ -46,7 +46,7 @@ def test_answer_is_made_again_after_its_lifetime(clock: HandClock) -> None:
 
 
 def test_answer_from_the_future_is_not_trusted_after_a_clock_jump(clock: HandClock) -> None:
-    fresh = Fresh[str](timedelta(seconds=1), clock)
+    fresh = TtlCache[str](timedelta(seconds=1), clock)
     fresh.get("key", lambda: "old")
 
     clock.at -= timedelta(days=7)
@@ -55,7 +55,7 @@ def test_answer_from_the_future_is_not_trusted_after_a_clock_jump(clock: HandClo
 
 
 def test_failure_is_not_kept_for_the_next_viewer(clock: HandClock) -> None:
-    fresh = Fresh[str](timedelta(seconds=1), clock)
+    fresh = TtlCache[str](timedelta(seconds=1), clock)
 
     with pytest.raises(ZeroDivisionError):
         fresh.get("key", lambda: str(1 // 0))
@@ -64,7 +64,7 @@ def test_failure_is_not_kept_for_the_next_viewer(clock: HandClock) -> None:
 
 
 def test_each_key_has_an_answer_of_its_own(clock: HandClock) -> None:
-    fresh = Fresh[str](timedelta(seconds=1), clock)
+    fresh = TtlCache[str](timedelta(seconds=1), clock)
 
     fresh.get("a", lambda: "of a")
 

@@ -13,7 +13,7 @@ from dashboard.domain.credit import Spent
 from dashboard.domain.quantity import NetworkId
 from dashboard.show.queries.coverage_gaps import gaps_until
 from dashboard.show.queries.health import Spending, spending, spending_in_words
-from dashboard.show.queries.page_queries import Desk
+from dashboard.show.queries.page_queries import PageQueries
 from dashboard.store.engine.engine import Store
 from dashboard.store.monitoring.coverage import keep_coverage
 from dashboard.store.monitoring.credits import note_spent
@@ -32,8 +32,8 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 
 @pytest.fixture
-def desk(store: Store) -> Desk:
-    return Desk(store, (SIMULATED, SILENT), None, lambda: NOW)
+def queries(store: Store) -> PageQueries:
+    return PageQueries(store, (SIMULATED, SILENT), None, lambda: NOW)
 
 
 def cover_until(store: Store, until: datetime, *ended: Gap, silence: Gap | None = None) -> None:
@@ -76,12 +76,12 @@ def test_silence_lasts_while_a_worker_looks(store: Store) -> None:
     assert found(store) == [silence]
 
 
-def test_page_lists_gaps_with_their_lengths_and_reasons(store: Store, desk: Desk) -> None:
+def test_page_lists_gaps_with_their_lengths_and_reasons(store: Store, queries: PageQueries) -> None:
     missed = a_gap(NOW - 8 * HOUR, NOW - 5 * HOUR, GapCause.NOT_WATCHED)
     silence = a_gap(NOW - 2 * HOUR, None, GapCause.NOT_ANSWERED, HOSTILE)
     cover_until(store, NOW, missed, silence=silence)
 
-    words = words_of(visit("health", desk))
+    words = words_of(visit("health", queries))
 
     assert "Gaps" in words
     assert "20 Nov 04:00:00" in words
@@ -89,11 +89,11 @@ def test_page_lists_gaps_with_their_lengths_and_reasons(store: Store, desk: Desk
     assert "Lasts" in words
 
 
-def test_page_without_gaps_says_nothing_of_them(desk: Desk) -> None:
-    assert "No worker ran" not in words_of(visit("health", desk))
+def test_page_without_gaps_says_nothing_of_them(queries: PageQueries) -> None:
+    assert "No worker ran" not in words_of(visit("health", queries))
 
 
-def test_spending_is_told_of_today_and_of_this_month(store: Store, desk: Desk) -> None:
+def test_spending_is_told_of_today_and_of_this_month(store: Store, queries: PageQueries) -> None:
     with store.write() as connection:
         for days in (0, 1, 25):
             at = NOW - timedelta(days=days)
@@ -101,7 +101,7 @@ def test_spending_is_told_of_today_and_of_this_month(store: Store, desk: Desk) -
 
     assert (
         "Asked today: 1,000 calls, 80,000 credits; this month: 2,000 calls, 160,000 credits."
-        in (words_of(visit("health", desk)))
+        in (words_of(visit("health", queries)))
     )
     with store.read() as connection:
         assert spending(connection, NOW)[NETWORK].operations == {

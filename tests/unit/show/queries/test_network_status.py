@@ -12,9 +12,9 @@ from dashboard.domain.observation import Failure, FailureKind, GasSource, Operat
 from dashboard.domain.quantity import NetworkId, Wei
 from dashboard.show.queries.network_status import (
     Activity,
-    Datum,
-    NetworkCard,
     NetworkFigures,
+    NetworkProfile,
+    PolledValue,
     conclude_status,
     network_summary,
 )
@@ -23,14 +23,14 @@ from dashboard.store.monitoring.upstream_failures import StandingFailure
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 PERIOD = timedelta(seconds=4)
 MINUTE = timedelta(minutes=1)
-CARD = NetworkCard(
+CARD = NetworkProfile(
     NetworkId(1), "Net", is_simulated=False, gas_period=PERIOD, threshold_period=15 * PERIOD
 )
 
 
-def seen(wei: int, age: timedelta = timedelta(0), period: timedelta = PERIOD) -> Datum[Wei]:
+def seen(wei: int, age: timedelta = timedelta(0), period: timedelta = PERIOD) -> PolledValue[Wei]:
     """Return a fee that was asked for some time ago."""
-    return Datum(Wei(wei), NOW - age, period)
+    return PolledValue(Wei(wei), NOW - age, period)
 
 
 def recent(*fees: int) -> list[tuple[datetime, Wei]]:

@@ -1,4 +1,4 @@
-"""The desk on a store of its own: what pages get to know, and what they may change."""
+"""The queries on a store of its own: what pages get to know, and what they may change."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.verdict import VerdictKind
 from dashboard.show.queries.customer_answer import customer_answer
 from dashboard.show.queries.network_status import Activity
-from dashboard.show.queries.page_queries import Desk
+from dashboard.show.queries.page_queries import PageQueries
 from dashboard.store.engine.engine import Store
 from dashboard.store.tracking.transactions import TrackResult, newest_tracked
 from tests.browser.seeded_store import SILENT, SIMULATED, seed, tx_hash
@@ -28,18 +28,18 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 
 @pytest.fixture
-def desk(store: Store) -> Desk:
-    return Desk(store, (SIMULATED, SILENT), None, lambda: NOW)
+def queries(store: Store) -> PageQueries:
+    return PageQueries(store, (SIMULATED, SILENT), None, lambda: NOW)
 
 
-def test_statuses_tell_the_fresh_network_from_the_silent_one(desk: Desk) -> None:
-    activities = [status.activity for status in desk.network_statuses()]
+def test_statuses_tell_the_fresh_network_from_the_silent_one(queries: PageQueries) -> None:
+    activities = [status.activity for status in queries.network_statuses()]
 
     assert activities == [Activity.BUSY, Activity.STALE]
 
 
-def test_figures_of_a_network_carry_their_age(desk: Desk) -> None:
-    figures = desk.network_statuses()[1].figures
+def test_figures_of_a_network_carry_their_age(queries: PageQueries) -> None:
+    figures = queries.network_statuses()[1].figures
 
     assert figures.base_fee is not None
     assert NOW - figures.base_fee.asked_at == timedelta(minutes=6)
@@ -47,55 +47,55 @@ def test_figures_of_a_network_carry_their_age(desk: Desk) -> None:
     assert figures.network_congestion.value == 0.64
 
 
-def test_silent_network_says_why_it_is_silent(desk: Desk) -> None:
-    failure = desk.network_statuses()[1].figures.gas_failure()
+def test_silent_network_says_why_it_is_silent(queries: PageQueries) -> None:
+    failure = queries.network_statuses()[1].figures.gas_failure()
 
     assert failure is not None
     assert failure.failure.message == "The Linea gas endpoint gave no answer within 5 s."
 
 
-def test_newest_rejections_come_first(desk: Desk) -> None:
-    newest = desk.newest_rejections(2)
+def test_newest_rejections_come_first(queries: PageQueries) -> None:
+    newest = queries.newest_rejections(2)
 
     assert [each.record.tx_hash for each in newest] == [tx_hash(1), tx_hash(2)]
 
 
-def test_tracked_among_names_only_what_somebody_watches(desk: Desk) -> None:
-    desk.track([tx_hash(1)], "", None)
+def test_tracked_among_names_only_what_somebody_watches(queries: PageQueries) -> None:
+    queries.track([tx_hash(1)], "", None)
 
-    assert desk.tracked_among([tx_hash(1), tx_hash(77)]) == {tx_hash(1)}
+    assert queries.tracked_among([tx_hash(1), tx_hash(77)]) == {tx_hash(1)}
 
 
-def test_dossier_of_a_rejected_hash_holds_every_version(desk: Desk) -> None:
-    (dossier,) = desk.dossiers([tx_hash(2)])
+def test_dossier_of_a_rejected_hash_holds_every_version(queries: PageQueries) -> None:
+    (summary,) = queries.summaries([tx_hash(2)])
 
-    finding = dossier.findings[0]
+    finding = summary.findings[0]
     assert finding.verdict.kind is VerdictKind.REJECTED
     assert [each.record.tx_rejection_stage for each in finding.versions] == ["RPC", "SEQUENCER"]
-    assert dossier.is_tracked
+    assert summary.is_tracked
 
 
-def test_dossier_says_of_each_network_what_is_known(desk: Desk) -> None:
-    (dossier,) = desk.dossiers([tx_hash(2)])
+def test_dossier_says_of_each_network_what_is_known(queries: PageQueries) -> None:
+    (summary,) = queries.summaries([tx_hash(2)])
 
-    kinds = [finding.verdict.kind for finding in dossier.findings]
+    kinds = [finding.verdict.kind for finding in summary.findings]
     assert kinds == [VerdictKind.REJECTED, VerdictKind.CANNOT_CHECK]
 
 
-def test_hash_that_nobody_asked_about_is_not_checked_yet(desk: Desk) -> None:
-    (dossier,) = desk.dossiers([tx_hash(200)])
+def test_hash_that_nobody_asked_about_is_not_checked_yet(queries: PageQueries) -> None:
+    (summary,) = queries.summaries([tx_hash(200)])
 
-    assert [finding.verdict.kind for finding in dossier.findings] == [
+    assert [finding.verdict.kind for finding in summary.findings] == [
         VerdictKind.NOT_CHECKED_YET,
         VerdictKind.NOT_CHECKED_YET,
     ]
-    assert not dossier.was_asked
+    assert not summary.was_asked
 
 
-def test_customer_answer_says_verdict_reason_and_next_steps(desk: Desk) -> None:
-    (dossier,) = desk.dossiers([tx_hash(2)])
+def test_customer_answer_says_verdict_reason_and_next_steps(queries: PageQueries) -> None:
+    (summary,) = queries.summaries([tx_hash(2)])
 
-    answer = customer_answer(dossier, NOW)
+    answer = customer_answer(summary, NOW)
 
     assert f"Transaction {tx_hash(2)}" in answer
     assert "Devnet (simulated network): rejected." in answer
@@ -104,18 +104,20 @@ def test_customer_answer_says_verdict_reason_and_next_steps(desk: Desk) -> None:
     assert answer.endswith("As of 2026-11-20 12:00:00 UTC.")
 
 
-def test_customer_answer_shows_unseen_characters_as_codes(desk: Desk) -> None:
-    (dossier,) = desk.dossiers([tx_hash(3)])
+def test_customer_answer_shows_unseen_characters_as_codes(queries: PageQueries) -> None:
+    (summary,) = queries.summaries([tx_hash(3)])
 
-    answer = customer_answer(dossier, NOW)
+    answer = customer_answer(summary, NOW)
 
     assert "\u202e" not in answer
     assert "\r" not in answer
     assert "\\u202egnp.exe\\u000d\\u000aBcc: x" in answer
 
 
-def test_tracking_watches_every_network_that_can_be_asked(desk: Desk, store: Store) -> None:
-    became = desk.track([tx_hash(50), tx_hash(2)], "Case 9", NOW - HOUR)
+def test_tracking_watches_every_network_that_can_be_asked(
+    queries: PageQueries, store: Store
+) -> None:
+    became = queries.track([tx_hash(50), tx_hash(2)], "Case 9", NOW - HOUR)
 
     with store.read() as connection:
         newest = newest_tracked(connection, 10)
@@ -125,28 +127,28 @@ def test_tracking_watches_every_network_that_can_be_asked(desk: Desk, store: Sto
     assert (entry.label, entry.attempted_at) == ("Case 9", NOW - HOUR)
 
 
-def test_tracking_the_same_hash_again_adds_nothing(desk: Desk) -> None:
-    desk.track([tx_hash(50)], "", None)
+def test_tracking_the_same_hash_again_adds_nothing(queries: PageQueries) -> None:
+    queries.track([tx_hash(50)], "", None)
 
-    assert desk.track([tx_hash(50)], "", None) == (TrackResult.KNOWN,)
+    assert queries.track([tx_hash(50)], "", None) == (TrackResult.KNOWN,)
 
 
 def test_live_question_is_put_for_all_hashes_on_all_networks(store: Store) -> None:
     asked: list[tuple[tuple[TxHash, ...], NetworkId | None]] = []
-    desk = Desk(
+    queries = PageQueries(
         store, (SIMULATED,), lambda hashes, network: asked.append((hashes, network)), lambda: NOW
     )
 
-    list(desk.ask_now((tx_hash(1), tx_hash(2))))
+    list(queries.ask_now((tx_hash(1), tx_hash(2))))
 
     assert asked == [((tx_hash(1), tx_hash(2)), None)]
 
 
-def test_desk_without_a_live_question_says_that_it_cannot_ask(desk: Desk) -> None:
-    list(desk.ask_now((tx_hash(1),)))
+def test_desk_without_a_live_question_says_that_it_cannot_ask(queries: PageQueries) -> None:
+    list(queries.ask_now((tx_hash(1),)))
 
-    assert not desk.can_ask
+    assert not queries.can_ask
 
 
-def test_network_that_left_the_configuration_is_named_by_its_id(desk: Desk) -> None:
-    assert desk.network_name(NetworkId(5)) == "Network 5"
+def test_network_that_left_the_configuration_is_named_by_its_id(queries: PageQueries) -> None:
+    assert queries.network_name(NetworkId(5)) == "Network 5"

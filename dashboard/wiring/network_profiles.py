@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dashboard.settings import Settings
-from dashboard.show.queries.network_status import NetworkCard
+from dashboard.show.queries.network_status import NetworkProfile
 from dashboard.wiring.networks import (
     Network,
     gas_periods,
@@ -15,11 +15,11 @@ from dashboard.wiring.rules import condition_rules
 from dashboard.wiring.trial import cost_of
 
 
-def card_of(network: Network, settings: Settings) -> NetworkCard:
+def profile_of(network: Network, settings: Settings) -> NetworkProfile:
     """Return how a network is presented, and how often its figures are asked for."""
     endpoints, periods = network.endpoints, gas_periods(network, settings)
     cost = cost_of(network, settings)
-    return NetworkCard(
+    return NetworkProfile(
         network_id=network.network_id,
         name=network.title,
         is_simulated=network.is_simulated,
