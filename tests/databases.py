@@ -9,6 +9,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
+from sqlalchemy import create_engine, text
+
 from dashboard.store.maintenance.migrate import migrate
 from tests.postgresql import migrated_database
 
@@ -19,6 +21,14 @@ DATABASES: Final = ("sqlite", "postgresql")
 def new_store(database: str, folder: Path) -> Iterator[str]:
     """Yield the address of a new store; `folder` is where a file may be."""
     yield from _NEW[database](folder)
+
+
+def set_schema(url: str, revision: str) -> None:
+    """Pretend that another version of Linewatch made the store."""
+    engine = create_engine(url)
+    with engine.begin() as connection:
+        connection.execute(text("UPDATE alembic_version SET version_num = :it"), {"it": revision})
+    engine.dispose()
 
 
 def _sqlite(folder: Path) -> Iterator[str]:

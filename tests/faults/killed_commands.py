@@ -12,16 +12,21 @@ from random import Random
 from time import monotonic
 from typing import Final, TypeAlias
 
-from alembic import command
-from sqlalchemy import create_engine, func, select, text
+from sqlalchemy import create_engine, inspect, select
 
 from dashboard.domain.fee_rollup import RollupLevel
 from dashboard.domain.quantity import TxHash
 from dashboard.errors import LinewatchError
 from dashboard.store.access.api_keys import all_keys
-from dashboard.store.engine.engine import Store, open_store, prove_writing, stored_revision
-from dashboard.store.maintenance.migrate import configuration, migrate
-from dashboard.store.schema import REVISION, fee_rollups, rejections
+from dashboard.store.engine.engine import (
+    Store,
+    installation_id,
+    open_store,
+    prove_writing,
+    stored_revision,
+)
+from dashboard.store.maintenance.migrate import migrate
+from dashboard.store.schema import REVISION, fee_rollups
 from dashboard.store.tracking.search import TrackedFilter, count_tracked
 from tests.faults.delivery_promises import check_whole
 from tests.faults.processes import Launcher, Process, Surroundings, last_lines, launching
@@ -33,15 +38,7 @@ _AT_ONCE: Final = 5_000
 _A_GUESS: Final = 0.5
 """Seconds that a command takes, until it has been seen."""
 
-_OLD_ROWS: Final = 3_000
 _DAYS_OF_HISTORY: Final = 1
-_FIRST_SCHEMA: Final = "0001"
-_OLD_ROW: Final = """
-INSERT INTO rejections (network_id, tx_hash, sender, nonce, tx_rejection_stage, reason_message,
-                        timestamp, first_seen_at, version_digest)
-VALUES (1, :key, zeroblob(20), zeroblob(8), 'RPC', 'TX_MODULE_LINE_COUNT_OVERFLOW(MMU)',
-        1795176000000, 1795176000000, :key)
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,15 +119,16 @@ def _make_history(office: Office, chance: Random) -> None:
 
 
 def _migrate(office: Office, chance: Random) -> None:
-    """Bring an old schema to ours: the store has the one or the other, with all its rows."""
-    _make_old(office.url)
+    """Create a store: it has no table or all of them, and the same again completes it."""
     office.kill(chance, "migrate")
-    assert _revision(office.url) in (_FIRST_SCHEMA, REVISION), _revision(office.url)
+    assert _revision(office.url) in (None, REVISION), _revision(office.url)
     assert office.finish("migrate") == 0, last_lines(office.home / "log")
     with open_store(office.url) as store:
         check_whole(store)
         with store.read() as connection:
-            assert connection.scalar(select(func.count()).select_from(rejections)) == _OLD_ROWS
+            assert (office.home / "installation").read_text().strip() == str(
+                installation_id(connection)
+            )
 
 
 _CASES: Final[tuple[Case, ...]] = (_track, _make_key, _make_history, _migrate)
@@ -191,20 +189,12 @@ def _days(store: Store) -> int:
         return len(set(connection.scalars(select(fee_rollups.c.begins_at).where(of_days))))
 
 
-def _make_old(url: str) -> None:
-    """Make a store as the first version left it, with many rejections."""
-    engine = create_engine(url)
-    with engine.begin() as connection:
-        command.upgrade(configuration(connection), _FIRST_SCHEMA)
-        rows = [{"key": number.to_bytes(32, "big")} for number in range(_OLD_ROWS)]
-        connection.execute(text(_OLD_ROW), rows)
-    engine.dispose()
-
-
 def _revision(url: str) -> str | None:
+    """Return the schema of a store, None where there are no tables at all."""
     engine = create_engine(url)
     with engine.connect() as connection:
         found = stored_revision(connection)
+        assert found is not None or not inspect(connection).get_table_names()
     engine.dispose()
     return found
 
@@ -213,7 +203,7 @@ KILLED_COMMANDS = Row(
     name="killed-commands",
     promise=(
         "`track` of 10,000 lines, which takes 5,000 at once, `keys create`, `demo-history` and "
-        "`migrate` of the first schema are killed (-9): what they write together is there whole or "
+        "`migrate` of a new store are killed (-9): what they write together is there whole or "
         "not at all, others could write meanwhile, and the same command again completes it"
     ),
     short=len(_CASES),

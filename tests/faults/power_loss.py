@@ -14,11 +14,9 @@ from shutil import rmtree
 from typing import Any, Final
 
 import apsw
-from alembic import command
-from sqlalchemy import create_engine
 
 from dashboard.store.engine.engine import Store, open_store, prove_writing
-from dashboard.store.maintenance.migrate import configuration, migrate
+from dashboard.store.maintenance.migrate import migrate
 from tests.faults import fragile_driver
 from tests.faults.fragile_disk import FragileDisk, Image, keep
 from tests.faults.fragile_vfs import FragileVfs
@@ -29,7 +27,6 @@ from tests.unit.store.fake_machine import Machine
 CUTS: Final = 20
 _NAME: Final = "linewatch.db"
 _LIVES: Final = 2
-_OLD: Final = ("0001", "0005", "0010")
 _names = (f"fragile-{number}" for number in count(1))
 
 
@@ -178,29 +175,18 @@ class PowerLoss:
 
 @contextmanager
 def losing_power(folder: Path, synchronous: str = "") -> Iterator[Play]:
-    """Begin with nothing, with stores of earlier versions, or mostly with a store of ours."""
-    olds = [_beginning(folder, revision) for revision in _OLD]
-    ours = _beginning(folder, "head")
-    loss = PowerLoss(folder, [{}, *olds, *[ours] * 6], synchronous)
+    """Begin with nothing, or mostly with a store."""
+    path = folder / _NAME
+    migrate(f"sqlite:///{path}")
+    loss = PowerLoss(folder, [{}, *[{_NAME: path.read_bytes()}] * 3], synchronous)
     yield loss.play
-
-
-def _beginning(folder: Path, revision: str) -> Image:
-    path = folder / f"{revision}.db"
-    engine = create_engine(f"sqlite:///{path}")
-    with engine.begin() as connection:
-        command.upgrade(configuration(connection), revision)
-    engine.dispose()
-    if revision == "head":
-        migrate(f"sqlite:///{path}")
-    return {_NAME: path.read_bytes()}
 
 
 POWER_LOSS: Final = Row(
     name="power-loss",
     promise=(
         "the power goes while reports, polls, notifications, deliveries and fees are saved, the "
-        "log is moved into the file, or a store is migrated, and again after that: of what was not "
+        "log is moved into the file, or a store is created, and again after that: of what was not "
         "synced each sector is lost, kept or torn, and so are names and sizes of files; nothing "
         "acknowledged is lost, no transaction is there in part, and the store is whole (the "
         "store's own code on APSW, which lets a test see its files and has another version of "

@@ -115,12 +115,12 @@ class Launcher:
 
 
 @contextmanager
-def launching() -> Iterator[Launcher]:
-    """Yield a launcher; everything that it started ends with it."""
+def launching(project: Path = PROJECT) -> Iterator[Launcher]:
+    """Yield a launcher of the code in a folder; everything that it started ends with it."""
     with subprocess.Popen(
         [sys.executable, "-m", "tests.faults.launcher"],
         env=os.environ | {"PYTHONUNBUFFERED": "1"},
-        cwd=PROJECT,
+        cwd=project,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
     ) as process:

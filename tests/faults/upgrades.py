@@ -1,4 +1,4 @@
-"""A store of each older schema is brought to ours, and the machine dies on the way."""
+"""A store of each released schema is upgraded by the next release, and killed on the way."""
 
 from __future__ import annotations
 
@@ -9,23 +9,24 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Final
 
+import pytest
 from alembic import command
 from sqlalchemy import create_engine
 
+from dashboard.errors import SchemaMismatch
 from dashboard.store.engine.engine import open_store
-from dashboard.store.maintenance.migrate import configuration
-from dashboard.store.maintenance.verify import verify
+from dashboard.store.maintenance.migrate import configuration, migrate
 from dashboard.store.rejections.counter_steps import CounterStep
 from dashboard.store.rejections.save import version_digest
-from dashboard.store.schema import REVISION
 from dashboard.store.schema.columns import milliseconds_of
-from dashboard.store.tracking.transactions import is_tracked
+from dashboard.store.schema.revisions import REVISIONS
 from tests.builders import A_MOMENT, A_NETWORK, a_hash, a_record, an_address, an_id
 from tests.faults.processes import Launcher, Surroundings, launching
 from tests.faults.rows import Chance, Play, Row
 from tests.installation import new_installation
+from tests.next_release import NEXT_REVISION, make_next_release
 
-_MANY: Final = 150
+_MANY: Final = 3_000
 _LONGEST: Final = 0.6
 """Seconds after which most migrations are over."""
 _KILLS: Final = 3
@@ -36,7 +37,7 @@ _REJECTION: Final = """
                             timestamp, first_seen_at, version_digest)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
 """
-_TOLD: Final = (
+_CHANGE: Final = (
     (
         "INSERT INTO transitions (transition_id, subject, kind, network_id, tx_hash, after, at, "
         "rejection_id) VALUES (?, ?, 'transaction', ?, ?, 'rejected', ?, ?)"
@@ -48,78 +49,90 @@ _TOLD: Final = (
         "VALUES (?, ?, 'mail', 'a', ?, ?, 'pending', 0, ?, '')"
     ),
 )
-_TRACKED: Final = (
-    "INSERT INTO tracked_transactions (tx_hash, tracked_at, label, note) VALUES (?, ?, 'x', '')"
-)
-_WATCH: Final = "INSERT INTO watches (tx_hash, network_id, tracked_at) VALUES (?, ?, ?)"
-_TALLY: Final = """
+_COUNTERS: Final = """
     INSERT INTO rejection_tallies
     SELECT ?, ?, tx_rejection_stage, reason_kind, '', network_id, count(*)
     FROM rejections GROUP BY tx_rejection_stage, reason_kind, network_id
 """
-_COUNTED: Final = ("rejections", "transitions", "outbox", "notifications")
+_SENDERS: Final = """
+    INSERT INTO rejection_senders (sender, many)
+    SELECT sender, count(*) FROM rejections GROUP BY sender
+"""
+_TRACKED: Final = (
+    "INSERT INTO cohorts (cohort_id, tracked_at, size, is_rejected) VALUES (1, :at, :many, 1)",
+    (
+        "INSERT INTO watched_cohorts (cohort_id, network_id, watch_id, watched_at, born_at, "
+        "is_rejected) VALUES (1, :network, 1, :at, :at, 1)"
+    ),
+    (
+        "INSERT INTO tracked_hashes (tx_hash, cohort_id, label, note) "
+        "SELECT tx_hash, 1, 'x', '' FROM rejections"
+    ),
+    "INSERT INTO tracked_labels (label, many) VALUES ('x', :many)",
+)
+_COUNTED: Final = ("rejections", "transitions", "outbox", "notifications", "tracked_hashes")
 
 
 @contextmanager
 def _upgrading(folder: Path) -> Iterator[Play]:
-    """Take another older schema in each run, the oldest first."""
-    with launching() as launcher:
+    """Take another released schema in each run, the oldest first."""
+    with launching(make_next_release(folder / "next-release")) as launcher:
 
         def play(chance: Chance) -> None:
-            number = chance.number
-            older = f"{1 + number % (int(REVISION) - 1):04d}"
-            home = folder / str(number)
+            released = REVISIONS[chance.number % len(REVISIONS)]
+            home = folder / str(chance.number)
             home.mkdir()
             path = home / "linewatch.sqlite"
-            is_watching = _make(path, older)
+            _make(path, released)
             for _ in range(_KILLS):
                 _migrate(launcher, home, chance.uniform(0, _LONGEST))
-                _check(path, older)
+                _check(path, {released, NEXT_REVISION})
             _migrate(launcher, home, None)
-            _check_all(path, is_watching=is_watching)
+            _check(path, {NEXT_REVISION})
+            _run(launcher, home, None, "verify")
+            _check_refused(path)
             shutil.rmtree(home)
 
         yield play
 
 
 def _migrate(launcher: Launcher, home: Path, dies_after: float | None) -> None:
-    """Run the command, and kill it after so many seconds; None lets it live."""
+    _run(launcher, home, dies_after, "migrate")
+
+
+def _run(launcher: Launcher, home: Path, dies_after: float | None, name: str) -> None:
+    """Run a command, and kill it after so many seconds; None lets it live."""
     surroundings = Surroundings(new_installation(home).environment(), home / "log")
-    process = launcher.linewatch(["migrate"], surroundings)
+    process = launcher.linewatch([name], surroundings)
     if dies_after is not None and not process.ended.wait(dies_after):
         process.kill()
-    assert process.ended.wait(60), "the migration does not end"
+    assert process.ended.wait(60), f"{name} does not end"
     assert dies_after is not None or process.code == 0, process.last_lines()
 
 
-def _make(path: Path, schema: str) -> bool:
-    """Make a store as an older version left it; return whether it tracked hashes in that form."""
+def _make(path: Path, schema: str) -> None:
+    """Make a store as a release left it, by statements of that time."""
     engine = create_engine(f"sqlite:///{path}")
     with engine.begin() as connection:
         command.upgrade(configuration(connection), schema)
     engine.dispose()
     with closing(sqlite3.connect(path)) as driver, driver:
         for number in range(1, _MANY + 1):
-            _tell(driver, number)
+            _insert(driver, number)
         driver.execute(
             "INSERT INTO installation (installation_id, last_token) VALUES (?, 5)", [an_id().hex]
         )
-        tables = {name for (name,) in driver.execute("SELECT name FROM sqlite_schema")}
-        if "rejection_tallies" in tables:
-            driver.executemany(_TALLY, [(level, level.beginning(_AT)) for level in CounterStep])
-        if "watches" not in tables:
-            return False
-        for number in range(1, _MANY + 1):
-            driver.execute(_TRACKED, [bytes(a_hash(number)), _AT])
-            driver.execute(_WATCH, [bytes(a_hash(number)), A_NETWORK, _AT])
-    return True
+        driver.executemany(_COUNTERS, [(level, level.beginning(_AT)) for level in CounterStep])
+        driver.execute(_SENDERS)
+        for statement in _TRACKED:
+            driver.execute(statement, {"at": _AT, "many": _MANY, "network": A_NETWORK})
 
 
-def _tell(driver: sqlite3.Connection, number: int) -> None:
-    """Keep a rejection, what it changed, and the notification that is pending because of it."""
+def _insert(driver: sqlite3.Connection, number: int) -> None:
+    """Insert a rejection, what it changed, and the notification that is pending because of it."""
     record = a_record(tx_hash=a_hash(number), sender=an_address(number), nonce=number)
     tx_hash, mark = bytes(record.tx_hash), an_id(number).hex
-    kept = driver.execute(
+    inserted = driver.execute(
         _REJECTION,
         [
             A_NETWORK,
@@ -134,44 +147,44 @@ def _tell(driver: sqlite3.Connection, number: int) -> None:
         ],
     )
     subject = f"transaction:{A_NETWORK}:{record.tx_hash}"
-    changed, expanded, pending = _TOLD
-    driver.execute(changed, [mark, subject, A_NETWORK, tx_hash, _AT, kept.lastrowid])
+    transition, expanded, notification = _CHANGE
+    driver.execute(transition, [mark, subject, A_NETWORK, tx_hash, _AT, inserted.lastrowid])
     driver.execute(expanded, [mark, _AT])
-    driver.execute(pending, [mark, mark, f"<{number}>", _AT, _AT])
+    driver.execute(notification, [mark, mark, f"<{number}>", _AT, _AT])
 
 
-def _check(path: Path, older: str) -> None:
-    """See that the store is the old one or the new one, whole, and nothing between."""
-    assert _schema(path) in {older, REVISION}, f"{_schema(path)} is neither {older} nor {REVISION}"
+def _check(path: Path, allowed: set[str]) -> None:
+    """See that the store has one of these schemas, whole, and all rows."""
     with closing(sqlite3.connect(path)) as driver:
+        (found,) = driver.execute("SELECT version_num FROM alembic_version").fetchone()
+        assert found in allowed, f"the store has schema {found}"
         assert driver.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
         for table in _COUNTED:
             (many,) = driver.execute(f"SELECT count(*) FROM {table}").fetchone()  # noqa: S608 - a name of ours
-            assert many == _MANY, f"{many} of {_MANY} rows of {table} are left, from {older}"
+            assert many == _MANY, f"{many} of {_MANY} rows of {table} are left"
+        (upgraded,) = driver.execute("SELECT sum(attempts) FROM notifications").fetchone()
+        (tables,) = driver.execute(
+            "SELECT count(*) FROM sqlite_schema WHERE name = 'rejected_hashes'"
+        ).fetchone()
+    is_new = found == NEXT_REVISION
+    assert (upgraded, tables) == (_MANY * is_new, is_new), "the upgrade was made in part, or twice"
 
 
-def _check_all(path: Path, *, is_watching: bool) -> None:
-    _check(path, REVISION)
-    with open_store(f"sqlite:///{path}") as store, store.read() as connection:
-        assert [each.what for each in verify(connection)] == []
-        if is_watching:
-            hashes = [a_hash(each) for each in range(1, _MANY + 1)]
-            lost = [each for each in hashes if not is_tracked(connection, each)]
-            assert not lost, f"{len(lost)} hashes are not tracked any more"
-
-
-def _schema(path: Path) -> str:
-    with closing(sqlite3.connect(path)) as driver:
-        (revision,) = driver.execute("SELECT version_num FROM alembic_version").fetchone()
-    return str(revision)
+def _check_refused(path: Path) -> None:
+    """See that this release neither opens nor migrates what the next one has upgraded."""
+    for use in (open_store, migrate):
+        with pytest.raises(SchemaMismatch, match="upgrade Linewatch"):
+            use(f"sqlite:///{path}")
+    _check(path, {NEXT_REVISION})
 
 
 UPGRADES = Row(
     name="upgrades",
     promise=(
-        "`linewatch migrate` is killed (-9) again and again on the way from each older schema: "
-        "the store has the old schema or the new one, whole, and in the end every rejection, "
-        "tracked hash, change and pending notification is there"
+        "`linewatch migrate` of a next release, whose schema a test adds to ours, is killed (-9) "
+        "again and again on the way from each released schema: the store has the old schema or "
+        "the new one, whole; in the end every rejection, tracked hash, change and pending "
+        "notification is there, each upgraded once, and the release before refuses the store"
     ),
     short=8,
     full=300,

@@ -18,6 +18,7 @@ from dashboard.store.engine.driver_reader import DriverReader
 from dashboard.store.engine.errors import store_errors
 from dashboard.store.engine.move_mark import refuse_moving
 from dashboard.store.schema import REVISION, installation
+from dashboard.store.schema.revisions import refuse_unknown_schema
 
 _CLOCK: Final = "linewatch_clock"
 
@@ -162,9 +163,10 @@ def check_schema(connection: Connection) -> None:
             f"{name} has no schema yet: run `linewatch migrate` if it is new; if it held "
             "something, `linewatch restore FILE` with a backup"
         )
-    remedy = "run `linewatch migrate`" if found < REVISION else "upgrade Linewatch"
+    refuse_unknown_schema(name, found)
     raise SchemaMismatch(
-        f"{name} has schema {found}, this version of Linewatch uses {REVISION}: {remedy}"
+        f"{name} has schema {found}, this version of Linewatch uses {REVISION}: "
+        "run `linewatch migrate`"
     )
 
 

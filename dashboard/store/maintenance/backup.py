@@ -22,7 +22,7 @@ from dashboard.store.maintenance.copy import copy_store
 from dashboard.store.maintenance.migrate import migrate
 from dashboard.store.maintenance.temporary_files import is_of_database, unfinished_beside
 from dashboard.store.maintenance.verify import verify
-from dashboard.store.schema import REVISION
+from dashboard.store.schema.revisions import REVISION, REVISIONS
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +87,7 @@ def copy_before_upgrade(url: str) -> Path | None:
         return None
     with store_errors(database), database.reading_engine().connect() as connection:
         found = stored_revision(connection)
-    if found is None or found >= REVISION:
+    if found == REVISION or found not in REVISIONS:
         return None
     copy = database.path.with_name(f"{database.path.name}.schema-{found}")
     with finished_as(copy, overwrites=True) as unfinished:

@@ -9,12 +9,12 @@ from pathlib import Path
 
 from sqlalchemy import URL, Connection, create_engine
 
-from dashboard.errors import SchemaMismatch, StoreError, StoreUnavailable
+from dashboard.errors import StoreError, StoreUnavailable
 from dashboard.store.engine.connection import DATABASE
 from dashboard.store.engine.engine import stored_revision
 from dashboard.store.engine.errors import store_errors
 from dashboard.store.engine.sqlite import SqliteFile
-from dashboard.store.schema import REVISION
+from dashboard.store.schema.revisions import refuse_unknown_schema
 
 
 class _Backup(SqliteFile):
@@ -72,8 +72,4 @@ def _refuse_what_we_do_not_know(connection: Connection, path: Path) -> None:
     found = stored_revision(connection)
     if found is None:
         raise StoreError(f"{path} is a database of another program, not a backup of Linewatch")
-    if found > REVISION:
-        raise SchemaMismatch(
-            f"The backup {path} has schema {found}, this version of Linewatch knows up to "
-            f"{REVISION}: upgrade Linewatch"
-        )
+    refuse_unknown_schema(f"The backup {path}", found)

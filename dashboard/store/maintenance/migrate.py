@@ -10,12 +10,13 @@ from alembic.config import Config
 from sqlalchemy import Connection, func, inspect, select
 
 from dashboard.domain.audit import Action, Doer
-from dashboard.errors import SchemaMismatch, StoreError
+from dashboard.errors import StoreError
 from dashboard.store.access.audit_log import note_action
 from dashboard.store.engine.database import PATIENCE, database_at
 from dashboard.store.engine.engine import refuse_foreign, stored_revision
 from dashboard.store.engine.errors import store_errors
 from dashboard.store.schema import REVISION, installation
+from dashboard.store.schema.revisions import refuse_unknown_schema
 
 
 def migrate(url: str, own_id: UUID | None = None, by: Doer | None = None) -> str:
@@ -58,11 +59,8 @@ def _refuse_what_we_do_not_know(connection: Connection, name: str) -> str | None
         raise StoreError(
             f"{name} holds the tables of another program: give Linewatch a database of its own"
         )
-    if found is not None and found > REVISION:
-        raise SchemaMismatch(
-            f"{name} has schema {found}, this version of Linewatch knows up to {REVISION}: "
-            "upgrade Linewatch"
-        )
+    if found is not None:
+        refuse_unknown_schema(name, found)
     return found
 
 

@@ -23,7 +23,7 @@ from dashboard.store.maintenance.backup_file import address_of, reading
 from dashboard.store.maintenance.copy import copy_store
 from dashboard.store.maintenance.migrate import bring_up
 from dashboard.store.maintenance.verify import count_rows
-from dashboard.store.schema import REVISION
+from dashboard.store.schema.revisions import REVISION, refuse_unknown_schema
 
 _NAMED: Final = "The store "
 _EMPTY: Final = "name an empty database, or a file that is not there yet"
@@ -134,6 +134,8 @@ def _alone(database: Database) -> Iterator[Connection]:
         raise SchemaMismatch(f"{database.name} does not exist: nothing is there to move")
     with store_errors(database), database.alone() as connection:
         found = stored_revision(connection)
+        if found is not None:
+            refuse_unknown_schema(database.name, found)
         if found != REVISION:
             raise SchemaMismatch(
                 f"{database.name} has schema {found}: run `linewatch migrate` before you move"

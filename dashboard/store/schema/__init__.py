@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 from dashboard.store.schema.alerts import conditions, deliveries, notifications, outbox, transitions
 from dashboard.store.schema.api_keys import api_key_credentials, api_key_uses, api_keys
 from dashboard.store.schema.audit import audit_log
@@ -25,6 +23,7 @@ from dashboard.store.schema.fees import (
 )
 from dashboard.store.schema.follow_ups import follow_ups
 from dashboard.store.schema.installation import installation, leases
+from dashboard.store.schema.revisions import REVISION
 from dashboard.store.schema.sizes import store_growth
 from dashboard.store.schema.tracking import (
     checks,
@@ -78,6 +77,3 @@ __all__ = [
     "watched_cohorts",
     "watched_senders",
 ]
-
-REVISION: Final = "0023"
-"""The schema that this code reads and writes; revisions count up."""

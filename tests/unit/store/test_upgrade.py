@@ -1,233 +1,143 @@
-"""A store of an older version is brought to ours with everything that it holds."""
+"""A store is upgraded by the release after this one, and refused where that cannot be done."""
 
 from __future__ import annotations
 
+import json
+import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from alembic import command
-from sqlalchemy import create_engine, text
 
-from dashboard.domain.api_key import KeyLimits
-from dashboard.domain.audit import Action, Doer
-from dashboard.domain.condition import Incident, State, Subject, SubjectKind
-from dashboard.domain.coverage import Watched
-from dashboard.domain.exclusion import RejectionSource
-from dashboard.domain.notification import Recipient
-from dashboard.domain.quantity import NetworkId
-from dashboard.store.access.api_keys import Credential, create_key, keys_version
-from dashboard.store.access.audit_log import (
-    AuditFilter,
-    audit_entries,
-    forget_let_go,
-    let_go_before,
-    note_action,
-)
-from dashboard.store.alerts.conditions import record_transition
-from dashboard.store.alerts.outbox import expand, pending_expansion, recent_notifications
-from dashboard.store.engine.engine import installation_id, open_store
-from dashboard.store.maintenance.migrate import configuration, migrate
-from dashboard.store.monitoring.coverage import watched_from
-from dashboard.store.rejections.read import versions
-from dashboard.store.rejections.unparsed_reasons import unparsed_reasons
-from dashboard.store.schema import REVISION
-from dashboard.store.schema.columns import milliseconds_of
-from tests.builders import A_MOMENT, a_hash, a_transition, an_id, seconds
+from dashboard.errors import SchemaMismatch
+from dashboard.store.engine.engine import open_store
+from dashboard.store.maintenance.backup import back_up
+from dashboard.store.maintenance.backup_file import reading
+from dashboard.store.maintenance.migrate import migrate
+from dashboard.store.maintenance.verify import count_rows
+from dashboard.store.schema.revisions import REVISION, REVISIONS
+from tests.databases import set_schema
+from tests.installation import command, new_installation
+from tests.next_release import NEXT_REVISION, make_next_release
+from tests.unit.store.fake_machine import Machine
+from tests.unit.store.filled_store import live_in
 
-OLD_ROW = """
-INSERT INTO rejections (network_id, tx_hash, sender, nonce, tx_rejection_stage, reason_message,
-                        timestamp, first_seen_at, version_digest)
-VALUES (1, :tx_hash, zeroblob(20), zeroblob(8), 'RPC', :reason, :at, :at, :digest)
-"""
-
-SUBJECT = Subject(SubjectKind.TRANSACTION, NetworkId(1), a_hash())
-OLD_INCIDENT = (
-    (
-        "INSERT INTO transitions (transition_id, subject, kind, network_id, after, at) "
-        "VALUES (:id, :subject, 'transaction', 1, 'rejected', 1795176000000)"
-    ),
-    (
-        "INSERT INTO conditions (subject, kind, network_id, state, since) "
-        "VALUES (:subject, 'transaction', 1, 'rejected', 1795176000000)"
-    ),
-)
+BEFORE_RELEASE = ("0001", "0023")
 
 
-OLD_COVERAGE = (
-    "INSERT INTO coverage (network_id, watched, since, until) VALUES (1, 'fees', 900, 950)",
-    "INSERT INTO coverage (network_id, watched, since, until) VALUES (2, 'fees', 800, 950)",
-    (
-        "INSERT INTO coverage_gaps (network_id, watched, begins_at, ends_at, cause, reason) "
-        "VALUES (1, 'fees', 700, 900, 'not watched', '')"
-    ),
-)
+@pytest.fixture(scope="module")
+def release(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the folder of the next release."""
+    return make_next_release(tmp_path_factory.mktemp("next") / "release")
 
 
-def a_store_of_the_first_schema(folder: Path, *reasons: str) -> str:
-    """Make a store as the first version left it, with one rejection for each reason."""
-    url = f"sqlite:///{folder}/linewatch.db"
-    engine = create_engine(url)
-    with engine.begin() as connection:
-        command.upgrade(configuration(connection), "0001")
-        for number, reason in enumerate(reasons, start=1):
-            row = {
-                "tx_hash": bytes(a_hash(number)),
-                "reason": reason,
-                "at": int(A_MOMENT.timestamp() * 1000),
-                "digest": bytes(a_hash(number)),
-            }
-            connection.execute(text(OLD_ROW), row)
-    engine.dispose()
-    return url
-
-
-def test_store_of_the_first_schema_keeps_its_rejections(tmp_path: Path) -> None:
-    url = a_store_of_the_first_schema(tmp_path, "TX_MODULE_LINE_COUNT_OVERFLOW(MMU)")
-
-    assert migrate(url) == REVISION
-
-    with open_store(url) as store, store.read() as connection:
-        [stored] = versions(connection, a_hash(1))
-    assert stored.record.reason_message == "TX_MODULE_LINE_COUNT_OVERFLOW(MMU)"
-
-
-def test_reasons_of_the_first_schema_are_read_on_the_way(tmp_path: Path) -> None:
-    strange = ["back\\slash"] * 1002
-    url = a_store_of_the_first_schema(
-        tmp_path, *strange, "Module X does not exist in the limits file."
+def run(release: Path, home: Path, url: str, *arguments: str, code: int = 0) -> str:
+    """Run a command of a release and return what it prints, or why it ends with another code."""
+    variables = new_installation(home, LINEWATCH_STORE_URL=url).environment()
+    done = subprocess.run(
+        command(*arguments), cwd=release, env=variables, capture_output=True, text=True, check=False
     )
-
-    migrate(url)
-
-    engine = create_engine(url)
-    with engine.connect() as connection:
-        rows = connection.execute(
-            text("SELECT reason_kind, module, count(*) FROM rejections GROUP BY 1, 2 ORDER BY 3")
-        ).all()
-    engine.dispose()
-    assert [tuple(row) for row in rows] == [("module_undefined", "X", 1), ("unparsed", None, 1002)]
+    assert done.returncode == code, done.stderr
+    return done.stdout if code == 0 else done.stderr
 
 
-@pytest.mark.parametrize("count", [0, 3])
-def test_unparsed_reasons_of_the_first_schema_are_counted(tmp_path: Path, count: int) -> None:
-    url = a_store_of_the_first_schema(tmp_path, *["<b>who knows</b>"] * count)
-
-    migrate(url)
-
-    with open_store(url) as store, store.read() as connection:
-        assert sum(each.count for each in unparsed_reasons(connection, 5)) == count
+def fill(url: str) -> dict[str, int]:
+    """Let something of every kind happen; return how many rows each table has then."""
+    with open_store(url, Machine().clock) as store:
+        live_in(store)
+        with store.read() as connection:
+            return count_rows(connection)
 
 
-def test_rejections_of_the_third_schema_become_incidents(tmp_path: Path) -> None:
-    url = a_store_of_the_first_schema(tmp_path, "MMU")
-    engine = create_engine(url)
-    with engine.begin() as connection:
-        command.upgrade(configuration(connection), "0003")
-        for statement in OLD_INCIDENT:
-            connection.execute(text(statement), {"id": an_id(7).hex, "subject": SUBJECT.key()})
-    engine.dispose()
-
-    migrate(url)
-
-    with open_store(url) as store, store.write() as connection:
-        again = a_transition(transition_id=an_id(8), subject=SUBJECT, before=State.REJECTED)
-        assert record_transition(connection, again, 1)
-        [entry] = pending_expansion(connection, 10)
-        expand(connection, entry, [Recipient("mail", "ops@example.org")], A_MOMENT)
-        [notification] = recent_notifications(connection, 10)
-    assert notification.incident == Incident(an_id(7), A_MOMENT)
+def schemas_named(entries: Sequence[dict[str, object]]) -> list[object]:
+    """Return what the audit log tells of migrations."""
+    return [each["details"] for each in entries if each["action"] == "migrate"]
 
 
-def test_condition_rejected_twice_belongs_to_its_first_rejection(tmp_path: Path) -> None:
-    url = a_store_of_the_first_schema(tmp_path)
-    engine = create_engine(url)
-    later, condition = OLD_INCIDENT[0].replace("1795176000000", "1795176009000"), OLD_INCIDENT[1]
-    with engine.begin() as connection:
-        command.upgrade(configuration(connection), "0003")
-        for number, statement in enumerate((later, OLD_INCIDENT[0], condition), start=7):
-            row = {"id": an_id(number).hex, "subject": SUBJECT.key()}
-            connection.execute(text(statement), row)
-    engine.dispose()
+def test_next_release_upgrades_a_store_with_everything_in_it(
+    url: str, release: Path, tmp_path: Path
+) -> None:
+    before = fill(url)
 
-    migrate(url)
+    run(release, tmp_path / "home", url, "migrate")
 
-    with open_store(url) as store, store.read() as connection:
-        held_id = connection.scalar(text("SELECT incident_id FROM conditions"))
-    assert held_id == an_id(8).hex
+    verified = json.loads(run(release, tmp_path / "home", url, "verify", "--json"))
+    assert verified["isWhole"]
+    assert verified["rows"] == before | {"audit_log": before["audit_log"] + 1}
+    entries = json.loads(run(release, tmp_path / "home", url, "audit", "--json"))["entries"]
+    assert schemas_named(entries) == [{"from": REVISION, "to": NEXT_REVISION}]
 
 
-def test_store_of_the_fifth_schema_takes_keys(tmp_path: Path) -> None:
-    url = a_store_of_the_first_schema(tmp_path, "MMU")
-    engine = create_engine(url)
-    with engine.begin() as connection:
-        command.upgrade(configuration(connection), "0005")
-        connection.execute(
-            text("INSERT INTO installation (installation_id, last_token) VALUES (:id, 5)"),
-            {"id": an_id(9).hex},
-        )
-    engine.dispose()
+def test_next_release_uses_and_moves_no_store_before_it_is_upgraded(
+    url: str, release: Path, tmp_path: Path
+) -> None:
+    target = f"sqlite:///{tmp_path}/target.sqlite"
 
-    migrate(url)
+    for asked in (("audit",), ("move", "--to", target)):
+        said = run(release, tmp_path / "home", url, *asked, code=1)
 
-    with open_store(url) as store, store.write() as connection:
-        assert (installation_id(connection), keys_version(connection)) == (an_id(9), 0)
-        assert create_key(
-            connection, "wallet", KeyLimits(), Credential(b"k" * 32, b"s" * 32, A_MOMENT)
-        )
-        assert keys_version(connection) == 1
-        [stored] = versions(connection, a_hash(1))
-    assert stored.record.reason_message == "MMU"
+        assert f"has schema {REVISION}" in said
+        assert "run `linewatch migrate`" in said
 
 
-def test_rejection_of_the_ninth_schema_was_seen_once_and_by_poll(tmp_path: Path) -> None:
-    url = a_store_of_the_first_schema(tmp_path, "MMU")
-    engine = create_engine(url)
-    with engine.begin() as connection:
-        command.upgrade(configuration(connection), "0009")
-    engine.dispose()
+@pytest.mark.parametrize("database", ["sqlite"])
+def test_file_is_copied_beside_it_before_it_is_upgraded(
+    url: str, release: Path, tmp_path: Path
+) -> None:
+    before = fill(url)
 
-    migrate(url)
+    said = run(release, tmp_path / "home", url, "migrate")
 
-    with open_store(url) as store, store.read() as connection:
-        [stored] = versions(connection, a_hash(1))
-    assert (stored.source, stored.last_seen_at) == (RejectionSource.POLLED, A_MOMENT)
-
-
-def test_store_of_the_eighth_schema_gets_a_log_that_only_grows(tmp_path: Path) -> None:
-    url = a_store_of_the_first_schema(tmp_path, "MMU")
-    engine = create_engine(url)
-    with engine.begin() as connection:
-        command.upgrade(configuration(connection), "0008")
-        connection.execute(
-            text("INSERT INTO installation (installation_id, last_token) VALUES (:id, 5)"),
-            {"id": an_id(9).hex},
-        )
-    engine.dispose()
-
-    assert migrate(url, by=Doer("ann", A_MOMENT)) == migrate(url, by=Doer("bob", A_MOMENT))
-
-    with open_store(url) as store, store.write() as connection:
-        [migrated] = audit_entries(connection, AuditFilter())
-        assert (migrated.actor, migrated.action) == ("ann", Action.MIGRATE)
-        assert migrated.details == {"from": "0008", "to": REVISION}
-        note_action(connection, A_MOMENT, "ann", Action.TRACK, "it")
-        assert let_go_before(connection, A_MOMENT + seconds(1))
-        assert forget_let_go(connection, 10) == 2
-        [stored] = versions(connection, a_hash(1))
-    assert stored.record.reason_message == "MMU"
+    copy = tmp_path / f"linewatch.db.schema-{REVISION}"
+    assert str(copy) in said
+    with reading(copy) as connection:
+        assert count_rows(connection) == before
 
 
-def test_watching_began_before_the_first_gap_that_is_known(tmp_path: Path) -> None:
-    url = f"sqlite:///{tmp_path}/linewatch.db"
-    engine = create_engine(url)
-    with engine.begin() as connection:
-        command.upgrade(configuration(connection), "0020")
-        for statement in OLD_COVERAGE:
-            connection.execute(text(statement))
-    engine.dispose()
+def test_next_release_restores_a_backup_of_this_one(
+    url: str, release: Path, tmp_path: Path
+) -> None:
+    before = fill(url)
+    with open_store(url) as store:
+        backup = back_up(store, tmp_path / "backup.sqlite").path
 
-    migrate(url)
+    run(release, tmp_path / "home", url, "restore", str(backup))
 
-    with open_store(url) as store, store.read() as connection:
-        began = watched_from(connection, [NetworkId(1), NetworkId(2)], Watched.FEES)
-    assert [milliseconds_of(began[NetworkId(each)]) for each in (1, 2)] == [700, 800]
+    verified = json.loads(run(release, tmp_path / "home", url, "verify", "--json"))
+    assert verified["rows"]["rejections"] == before["rejections"]
+
+
+def test_store_of_the_next_release_is_refused_by_this_one(
+    url: str, release: Path, tmp_path: Path
+) -> None:
+    run(release, tmp_path / "home", url, "migrate")
+
+    for use in (open_store, migrate):
+        with pytest.raises(SchemaMismatch, match=rf"{NEXT_REVISION}, .*{REVISION}: upgrade Line"):
+            use(url)
+
+
+@pytest.mark.parametrize("revision", BEFORE_RELEASE)
+def test_schema_from_before_the_first_release_is_refused_with_the_remedy(
+    url: str, revision: str
+) -> None:
+    set_schema(url, revision)
+
+    for use in (open_store, migrate):
+        with pytest.raises(
+            SchemaMismatch,
+            match=rf"schema {revision}, .* older than the first release \({REVISIONS[0]}\) .* "
+            "put it aside, and run `linewatch migrate` for a new one",
+        ):
+            use(url)
+
+
+@pytest.mark.parametrize("revision", [*BEFORE_RELEASE, NEXT_REVISION])
+def test_backup_of_an_unknown_schema_is_refused(backup: Path, revision: str) -> None:
+    set_schema(f"sqlite:///{backup}", revision)
+
+    with (
+        pytest.raises(SchemaMismatch, match=rf"backup\.sqlite has schema {revision}, "),
+        reading(backup),
+    ):
+        pass

@@ -12,15 +12,14 @@ import pytest
 
 from dashboard.errors import InputError, StoreError, StoreUnavailable
 from dashboard.store.engine.engine import Store, open_store
-from dashboard.store.maintenance.backup import back_up, copy_before_upgrade
+from dashboard.store.maintenance.backup import back_up
 from dashboard.store.maintenance.backup_file import reading
 from dashboard.store.maintenance.migrate import migrate
 from dashboard.store.maintenance.raw_rows import last_number
-from dashboard.store.schema import REVISION, outbox, rejections
+from dashboard.store.schema import outbox, rejections
 from tests.builders import a_hash
 from tests.full_disk import disk_that_takes_nothing
 from tests.unit.store.filled_store import content, content_of, keep_report, live_in
-from tests.unit.store.maintenance.test_migrate import set_schema
 
 
 def test_backup_holds_every_row_and_goes_on_counting_where_the_store_was(
@@ -192,17 +191,4 @@ def test_store_in_use_is_not_taken_for_a_backup(store: Store, tmp_path: Path) ->
         pytest.raises(StoreError, match=r"has a log beside it .* `linewatch backup`"),
         reading(tmp_path / "linewatch.db"),
     ):
-        pass
-
-
-@pytest.mark.parametrize("database", ["sqlite"])
-def test_store_of_an_older_schema_is_copied_before_it_is_changed(url: str, tmp_path: Path) -> None:
-    assert copy_before_upgrade(url) is None
-    set_schema(url, "0009")
-
-    copy = copy_before_upgrade(url)
-
-    assert copy == tmp_path / "linewatch.db.schema-0009"
-    assert REVISION > "0009"
-    with reading(copy):
         pass

@@ -17,7 +17,6 @@ from dashboard.errors import (
     ForeignStore,
     InputError,
     LinewatchError,
-    SchemaMismatch,
     StoreUnavailable,
 )
 from dashboard.store.access.audit_log import AuditFilter, audit_entries
@@ -37,7 +36,6 @@ from tests.installation import PROJECT
 from tests.postgresql import empty_database
 from tests.unit.store.fake_machine import Machine
 from tests.unit.store.filled_store import content_of, keep_report, live_in
-from tests.unit.store.maintenance.test_migrate import set_schema
 from tests.unit.store.pending_notifications import claim_due, take_lease
 
 BY = Doer("operator", A_MOMENT)
@@ -125,13 +123,6 @@ def test_target_that_holds_something_is_refused_and_the_store_stays(url: str, ta
 
     with open_store(target):
         pass
-
-
-def test_store_of_an_older_schema_is_brought_on_first(url: str, target: str) -> None:
-    set_schema(url, "0007")
-
-    with pytest.raises(SchemaMismatch, match="run `linewatch migrate` before you move"):
-        move(url, target, BY)
 
 
 def test_store_that_moved_does_not_move_again(url: str, target: str, tmp_path: Path) -> None:

@@ -1,18 +1,15 @@
-"""The audit log, which only grows: triggers of the database refuse to change or delete its rows."""
+"""Triggers of the audit log, as release 0.1.0 makes them: its rows are neither changed nor deleted.
+
+Rows may go that are older than `audit_log_kept_since` of the installation. That this moment was
+moved is noted in the log by a trigger, and it never moves back.
+"""
 
 from __future__ import annotations
 
-import sqlalchemy as sa
-from alembic import op
-
-revision = "0011"
-down_revision = "0010"
-
-big = sa.BigInteger()
-row_id = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
+from typing import Final
 
 # One statement each. A REPLACE of SQLite would delete without a word, so it is refused as well.
-SQLITE = (
+_SQLITE: Final = (
     """
 CREATE TRIGGER audit_log_unchanged BEFORE UPDATE ON audit_log BEGIN
     SELECT RAISE(ABORT, 'the audit log only grows: its rows are neither changed nor deleted');
@@ -48,7 +45,7 @@ END
 """,
 )
 
-POSTGRESQL = (
+_POSTGRESQL: Final = (
     """
 CREATE FUNCTION audit_log_refuses() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
@@ -89,22 +86,5 @@ FOR EACH ROW EXECUTE FUNCTION audit_log_forgets()
 """,
 )
 
-
-def upgrade() -> None:
-    """Create the log, its triggers, and the moment before which it may be forgotten: none yet."""
-    op.add_column("installation", sa.Column("audit_log_kept_since", big))
-    op.create_table(
-        "audit_log",
-        sa.Column("audit_id", row_id, nullable=False),
-        sa.Column("at", big, nullable=False),
-        sa.Column("actor", sa.Text(), nullable=False),
-        sa.Column("action", sa.String(40), nullable=False),
-        sa.Column("subject", sa.Text(), nullable=False),
-        sa.Column("details", sa.JSON(none_as_null=True)),
-        sa.PrimaryKeyConstraint("audit_id"),
-        sqlite_autoincrement=True,
-    )
-    op.create_index("ix_audit_log_at", "audit_log", ["at"])
-    triggers = POSTGRESQL if op.get_bind().dialect.name == "postgresql" else SQLITE
-    for statement in triggers:
-        op.get_bind().exec_driver_sql(statement)
+TRIGGERS: Final = {"sqlite": _SQLITE, "postgresql": _POSTGRESQL}
+"""The statements that make them, by the name of the dialect."""

@@ -1,0 +1,399 @@
+"""The schema of release 0.1.0: every table and index, and the triggers of the audit log.
+
+What was released never changes: a later release changes its schema by a revision of its own.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import sqlalchemy as sa
+from alembic import op
+
+from dashboard.store.migrations.audit_log_triggers import TRIGGERS
+
+revision = "0.1.0"
+down_revision = None
+
+big = sa.BigInteger()
+small = sa.SmallInteger()
+integer = sa.Integer()
+number = sa.Float()
+flag = sa.Boolean()
+text = sa.Text()
+word_10, word_20, word_32, word_40, word_64, word_200 = map(sa.String, (10, 20, 32, 40, 64, 200))
+uuid = sa.Uuid()
+json = sa.JSON(none_as_null=True)
+octets = sa.LargeBinary()
+octets_8, octets_16, address_20, hash_32 = map(sa.LargeBinary, (8, 16, 20, 32))
+row_id = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
+
+
+def upgrade() -> None:
+    """Create everything."""
+    _create_installation()
+    _create_fees()
+    _create_rejections()
+    _create_derived()
+    _create_tracking()
+    _create_look_ups()
+    _create_alerts()
+    _create_outbox()
+    _create_coverage()
+    _create_api_keys()
+    for statement in TRIGGERS[op.get_bind().dialect.name]:
+        op.get_bind().exec_driver_sql(statement)
+
+
+def key(**kinds: sa.types.TypeEngine[Any]) -> list[sa.Column[Any]]:
+    """Return columns of the primary key."""
+    return [sa.Column(name, kind, primary_key=True) for name, kind in kinds.items()]
+
+
+def needed(**kinds: sa.types.TypeEngine[Any]) -> list[sa.Column[Any]]:
+    """Return columns that always have a value."""
+    return [sa.Column(name, kind, nullable=False) for name, kind in kinds.items()]
+
+
+def preset(name: str, kind: sa.types.TypeEngine[Any], value: Any) -> sa.Column[Any]:  # noqa: ANN401 - a text or a word of SQL
+    """Return a column that has this value unless another one is given."""
+    return sa.Column(name, kind, nullable=False, server_default=value)
+
+
+def optional(**kinds: sa.types.TypeEngine[Any]) -> list[sa.Column[Any]]:
+    """Return columns that may be null."""
+    return [sa.Column(name, kind) for name, kind in kinds.items()]
+
+
+def add_index(
+    table: str, *columns: str, name: str = "", where: str = "", unique: bool = False
+) -> None:
+    """Index a table, or the rows of it that fulfil a condition."""
+    of_columns = f"ix_{table}_{'_'.join(columns)}"
+    some: dict[str, Any] = {f"{each}_where": sa.text(where) for each in TRIGGERS if where}
+    op.create_index(name or of_columns, table, columns, unique=unique, **some)
+
+
+def _create_installation() -> None:
+    op.create_table(
+        "installation",
+        *key(installation_id=uuid),
+        *needed(last_token=big),
+        preset("api_keys_version", big, "0"),
+        *optional(restored_at=big, moved_to=text, audit_log_kept_since=big),
+    )
+    op.create_table(
+        "leases",
+        *key(name=word_64),
+        *needed(token=big, boot_id=word_64, granted_at=big, expires_at=big),
+        *optional(holder=word_200),
+    )
+    op.create_table(
+        "audit_log",
+        *key(audit_id=row_id),
+        *needed(at=big, actor=text, action=word_40, subject=text),
+        *optional(details=json),
+        sqlite_autoincrement=True,
+    )
+    add_index("audit_log", "at")
+
+
+def _create_fees() -> None:
+    op.create_table(
+        "suggested_gas_fees",
+        *key(network_id=big, asked_at=big),
+        *needed(low_max_priority_fee=big, low_max_fee=big, low_min_wait=big, low_max_wait=big),
+        *needed(medium_max_priority_fee=big, medium_max_fee=big, medium_min_wait=big),
+        *needed(medium_max_wait=big, high_max_priority_fee=big, high_max_fee=big),
+        *needed(high_min_wait=big, high_max_wait=big, estimated_base_fee=big),
+        *needed(network_congestion=number, latest_priority_fee_from=big),
+        *needed(latest_priority_fee_to=big, historical_priority_fee_from=big),
+        *needed(historical_priority_fee_to=big, historical_base_fee_from=big),
+        *needed(historical_base_fee_to=big, priority_fee_trend=text, base_fee_trend=text),
+        preset("source", word_20, "gas API"),
+        *optional(version=text, is_busy=small),
+        sqlite_with_rowid=False,
+    )
+    op.create_table(
+        "estimated_base_fees",
+        *key(network_id=big, at=big),
+        *needed(base_fee=big),
+        *optional(is_busy=small),
+        sqlite_with_rowid=False,
+    )
+    op.create_table(
+        "base_fee_histories", *key(network_id=big), *needed(asked_at=big, base_fees=sa.JSON())
+    )
+    op.create_table(
+        "fee_marks",
+        *key(network_id=big, operation=word_40, asked_at=big),
+        *needed(fee=big),
+        preset("source", word_20, "gas API"),
+        sqlite_with_rowid=False,
+    )
+    op.create_table(
+        "standing_failures",
+        *key(network_id=big, operation=word_40),
+        *needed(failing_since=big, last_failed_at=big, failure_kind=word_20, failure_message=text),
+    )
+
+
+def _create_rejections() -> None:
+    op.create_table(
+        "rejections",
+        *key(rejection_id=row_id),
+        *needed(network_id=big, tx_hash=hash_32, sender=address_20, nonce=octets_8),
+        *needed(tx_rejection_stage=word_10, reason_message=text, timestamp=big, first_seen_at=big),
+        *needed(version_digest=hash_32),
+        preset("reason_kind", word_20, "unparsed"),
+        *optional(block_number=big, reported_at=big, reported_reason_digest=hash_32),
+        *optional(overflows=json, module=word_64, seen_again_at=big, source=word_20),
+        sa.UniqueConstraint("tx_hash", "network_id", "reported_reason_digest"),
+        sa.UniqueConstraint("tx_hash", "network_id", "version_digest"),
+        sqlite_autoincrement=True,
+    )
+    add_index("rejections", "first_seen_at")
+    add_index("rejections", "module", "first_seen_at")
+    add_index("rejections", "module", "network_id")
+    add_index("rejections", "network_id", "first_seen_at")
+    add_index("rejections", "sender", "first_seen_at")
+    add_index("rejections", "sender", "network_id")
+    add_index("rejections", "tx_hash", "network_id", "timestamp")
+    add_index(
+        "rejections",
+        "first_seen_at",
+        name="ix_rejections_unparsed",
+        where="reason_kind = 'unparsed'",
+    )
+    op.create_table(
+        "signed_transactions",
+        *key(tx_hash=hash_32),
+        *needed(raw=octets),
+        *optional(recipient=address_20, chain_id=big),
+    )
+
+
+def _create_derived() -> None:
+    op.create_table(
+        "fee_rollups",
+        *key(network_id=big, series=small, level=small, begins_at=big),
+        *needed(first_at=big, last_at=big, lowest=big, highest=big, total=octets_16, seen=integer),
+        *needed(estimated=integer, median=big, p90=big, last=big, longest_gap=big),
+        *needed(histogram=octets),
+        sqlite_with_rowid=False,
+    )
+    op.create_table(
+        "rejection_tallies",
+        *key(level=small, begins_at=big, tx_rejection_stage=word_10, reason_kind=word_20),
+        *key(module=word_64, network_id=big),
+        *needed(many=big),
+        sqlite_with_rowid=False,
+    )
+    op.create_table(
+        "sender_tallies",
+        *key(sender=address_20, level=small, begins_at=big, tx_rejection_stage=word_10),
+        *key(reason_kind=word_20, module=word_64, network_id=big),
+        *needed(many=big),
+        sqlite_with_rowid=False,
+    )
+    op.create_table(
+        "rejection_senders",
+        *key(sender=address_20),
+        *needed(many=big),
+        preset("is_tallied", flag, sa.false()),
+        sqlite_with_rowid=False,
+    )
+    op.create_table("rejection_modules", *key(module=word_64), sqlite_with_rowid=False)
+
+
+def _create_tracking() -> None:
+    op.create_table(
+        "cohorts",
+        *key(cohort_id=row_id),
+        *needed(tracked_at=big, size=integer),
+        preset("is_rejected", flag, sa.false()),
+        sqlite_autoincrement=True,
+    )
+    op.create_table(
+        "watched_cohorts",
+        *key(cohort_id=row_id, network_id=big),
+        *needed(watch_id=row_id, watched_at=big, born_at=big, is_rejected=flag),
+        *optional(last_asked_at=big, first_answered_at=big, last_answered_at=big),
+        *optional(failing_since=big, failure_kind=word_20, failure_message=text),
+        sa.ForeignKeyConstraint(["cohort_id"], ["cohorts.cohort_id"]),
+        sqlite_with_rowid=False,
+    )
+    op.create_table(
+        "tracked_hashes",
+        *key(tracked_id=row_id),
+        *needed(tx_hash=hash_32, cohort_id=row_id, label=text, note=text),
+        *optional(attempted_at=big),
+        sa.ForeignKeyConstraint(["cohort_id"], ["cohorts.cohort_id"]),
+        sa.UniqueConstraint("tx_hash"),
+    )
+    add_index("tracked_hashes", "cohort_id")
+    add_index("tracked_hashes", "label", where="label != ''")
+    add_index("tracked_hashes", "tracked_id", name="ix_tracked_hashes_noted", where="note != ''")
+    op.create_table("tracked_labels", *key(label=text), *needed(many=big), sqlite_with_rowid=False)
+
+
+def _create_look_ups() -> None:
+    op.create_table(
+        "checks",
+        *key(tx_hash=hash_32, network_id=big),
+        *needed(last_asked_at=big),
+        *optional(first_answered_at=big, last_answered_at=big, failing_since=big),
+        *optional(failure_kind=word_20, failure_message=text),
+        sqlite_with_rowid=False,
+    )
+    op.create_table(
+        "last_answers",
+        *key(network_id=big, operation=word_40),
+        *needed(answered_at=big),
+        sqlite_with_rowid=False,
+    )
+    op.create_table("saved_lookups", *key(lookup_id=word_32), *needed(hashes=octets, asked_at=big))
+    add_index("saved_lookups", "asked_at")
+    op.create_table(
+        "watched_senders",
+        *key(sender=address_20, network_id=big),
+        *needed(watched_at=big, label=text),
+        sqlite_with_rowid=False,
+    )
+    op.create_table(
+        "follow_ups",
+        *key(tx_hash=hash_32, network_id=big),
+        *needed(last_asked_at=big),
+        *optional(answered_at=big, block_number=big, block_hash=hash_32, is_successful=flag),
+        *optional(included_since=big, next_nonce=octets_8, replaced_since=big, settled_at=big),
+        *optional(failing_since=big, failure_kind=word_20, failure_message=text),
+        sqlite_with_rowid=False,
+    )
+
+
+def _create_alerts() -> None:
+    op.create_table(
+        "conditions",
+        *key(subject=word_200),
+        *needed(kind=word_20, network_id=big, state=word_20, since=big),
+        *optional(tx_hash=hash_32, turning_since=big, incident_id=uuid, opened_at=big),
+        *optional(rejection_id=row_id),
+        sa.ForeignKeyConstraint(["rejection_id"], ["rejections.rejection_id"]),
+    )
+    add_index("conditions", "rejection_id", where="rejection_id IS NOT NULL")
+    add_index("conditions", "tx_hash", "network_id")
+    op.create_table(
+        "transitions",
+        *key(transition_id=uuid),
+        *needed(subject=word_200, kind=word_20, network_id=big, after=word_20, at=big),
+        *optional(tx_hash=hash_32, before=word_20, grounds=json, incident_id=uuid, opened_at=big),
+        *optional(rejection_id=row_id),
+        sa.ForeignKeyConstraint(["rejection_id"], ["rejections.rejection_id"]),
+    )
+    add_index("transitions", "incident_id")
+    add_index("transitions", "rejection_id", where="rejection_id IS NOT NULL")
+    add_index("transitions", "subject", "rejection_id")
+
+
+def _create_outbox() -> None:
+    op.create_table(
+        "outbox",
+        *key(outbox_id=row_id),
+        *needed(transition_id=uuid),
+        *optional(expanded_at=big),
+        sa.ForeignKeyConstraint(["transition_id"], ["transitions.transition_id"]),
+        sa.UniqueConstraint("transition_id"),
+        sqlite_autoincrement=True,
+    )
+    add_index("outbox", "outbox_id", name="ix_outbox_unexpanded", where="expanded_at IS NULL")
+    op.create_table(
+        "notifications",
+        *key(notification_id=uuid),
+        *needed(transition_id=uuid, channel=word_40, address=text, message_id=word_200),
+        *needed(created_at=big, state=word_10, attempts=integer, outcome=text),
+        *optional(next_attempt_at=big, claimed_by=big, claimed_at=big, sent_at=big),
+        sa.ForeignKeyConstraint(["transition_id"], ["transitions.transition_id"]),
+        sa.UniqueConstraint("message_id"),
+        sa.UniqueConstraint("transition_id", "channel", "address"),
+    )
+    add_index("notifications", "created_at", "state", "sent_at")
+    add_index("notifications", "created_at", name="ix_notifications_held", where="state = 'held'")
+    add_index(
+        "notifications",
+        "channel",
+        "address",
+        "attempts",
+        "created_at",
+        name="ix_notifications_pending",
+        where="state = 'pending'",
+    )
+    op.create_table(
+        "deliveries",
+        *key(delivery_id=row_id),
+        *needed(notification_id=uuid, attempted_at=big, result=word_10, outcome=text),
+        sa.ForeignKeyConstraint(["notification_id"], ["notifications.notification_id"]),
+        sqlite_autoincrement=True,
+    )
+    add_index("deliveries", "notification_id")
+
+
+def _create_coverage() -> None:
+    op.create_table(
+        "coverage",
+        *key(network_id=big, watched=word_20),
+        *needed(since=big, until=big),
+        *optional(began_at=big),
+        sqlite_with_rowid=False,
+    )
+    op.create_table(
+        "coverage_gaps",
+        *key(network_id=big, watched=word_20, begins_at=big),
+        *needed(cause=word_20, reason=text),
+        *optional(ends_at=big),
+        sqlite_with_rowid=False,
+    )
+    add_index("coverage_gaps", "begins_at")
+    add_index(
+        "coverage_gaps",
+        "network_id",
+        "watched",
+        name="ix_coverage_gaps_open",
+        where="ends_at IS NULL",
+    )
+    op.create_table(
+        "credit_ledger",
+        *key(hour=big, network_id=big, operation=word_64),
+        *needed(calls=big, credits=big),
+        sqlite_with_rowid=False,
+    )
+
+
+def _create_api_keys() -> None:
+    op.create_table(
+        "api_keys",
+        *key(api_key_id=row_id),
+        *needed(name=word_64, may_report=flag, created_at=big),
+        *optional(network_ids=json, methods=json, requests_per_second=number, burst=integer),
+        *optional(revoked_at=big),
+        sqlite_autoincrement=True,
+    )
+    add_index(
+        "api_keys", "name", name="ix_api_keys_name_in_use", where="revoked_at IS NULL", unique=True
+    )
+    op.create_table(
+        "api_key_credentials",
+        *key(key_digest=hash_32),
+        *needed(secret_digest=hash_32, api_key_id=row_id, created_at=big),
+        *optional(ends_at=big),
+        sa.ForeignKeyConstraint(["api_key_id"], ["api_keys.api_key_id"]),
+    )
+    add_index("api_key_credentials", "api_key_id")
+    op.create_table(
+        "api_key_uses", *key(key_digest=hash_32), *needed(last_used_at=big, calls=big, refusals=big)
+    )
+    op.create_table(
+        "store_growth",
+        *key(kind=word_20, day=big),
+        *needed(measured_at=big, rows=big, bytes=big, is_estimated=flag),
+        sqlite_with_rowid=False,
+    )
