@@ -16,8 +16,8 @@ LinewatchError
 │   └── ForeignStore          the state folder belongs to another installation
 ├── DeliveryError             a notification was not handed over
 │   ├── DeliveryDeferred      temporary: keep it and try again
-│   │   └── DeliveryBlocked   so will be every letter to that recipient: put those off as well
-│   ├── DeliveryRefused       permanent for this recipient: keep it as a dead letter
+│   │   └── DeliveryBlocked   so will be every message to that recipient: put those off as well
+│   ├── DeliveryRefused       permanent for this recipient: keep it as a dead message
 │   └── DeliveryWithheld      not ours to hand over any more: whoever holds the lease will
 └── RoleError                 a process of ours cannot start or keeps dying
 """
@@ -97,7 +97,7 @@ class DeliveryDeferred(DeliveryError):
 
 
 class DeliveryBlocked(DeliveryDeferred):
-    """Nothing can be handed over to this recipient now, whatever the letter says."""
+    """Nothing can be handed over to this recipient now, whatever the message says."""
 
 
 class DeliveryRefused(DeliveryError):

@@ -6,7 +6,8 @@ from collections import Counter
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
-from dashboard.alert.deliver import DeliveryPolicy, expand_outbox
+from dashboard.alert.deliver import DeliveryPolicy
+from dashboard.alert.notify import expand_outbox
 from dashboard.domain.condition import Transition
 from dashboard.domain.notification import Notification, NotificationState, Recipient
 from dashboard.store.alerts.conditions import record_transition
@@ -25,13 +26,13 @@ from tests.recording_channel import ONCALL
 
 LEASE = timedelta(seconds=20)
 PATIENT = DeliveryPolicy(patience=timedelta(seconds=30))
-"""Every letter has the time that it needs."""
+"""Every message has the time that it needs."""
 
 HASTY = DeliveryPolicy(patience=timedelta(milliseconds=50))
-"""A letter that is held is left to the next rounds."""
+"""A message that is held is left to the next rounds."""
 
 
-def take_office(store: Store, holder: str = "worker 1") -> int:
+def take_worker_lease(store: Store, holder: str = "worker 1") -> int:
     """Return the fencing token of a new worker."""
     with store.write() as connection:
         token = acquire(connection, "worker", holder, LEASE)

@@ -16,14 +16,14 @@ from typing import Final
 
 from dashboard.alert.channels.maildir import MaildirChannel
 from dashboard.alert.deliver import Deliverer
-from dashboard.alert.delivery_result import Sending
-from dashboard.alert.dispatch import PostOffice
-from dashboard.alert.message import Channel, Envelope, Letter, MaySend, always
+from dashboard.alert.delivery_attempt import Sending
+from dashboard.alert.message import Channel, MaySend, Message, MessageHeaders, always
+from dashboard.alert.notify import Notifier
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store, open_store
 from dashboard.wiring.clock import elapsed
-from tests.delivery_checks import take_office
-from tests.recording_channel import ONCALL, SENDER, a_letter_of
+from tests.delivery_checks import take_worker_lease
+from tests.recording_channel import ONCALL, SENDER, message_about
 
 _STEPS: Final = ("expand", "claim", "mark")
 POINTS: Final = (
@@ -73,25 +73,25 @@ class DyingChannel:
         self._channel = channel
         self._point = point
 
-    def send(self, letter: Letter, envelope: Envelope, may_send: MaySend = always) -> str:
+    def send(self, message: Message, headers: MessageHeaders, may_send: MaySend = always) -> str:
         """Send, unless the end comes first."""
         if self._point == "before send":
             die()
-        answer = self._channel.send(letter, envelope, may_send)
+        answer = self._channel.send(message, headers, may_send)
         if self._point == "after send":
             die()
         return answer
 
 
 def main(url: str, maildir: str, point: str) -> None:
-    """Take office and do one round of delivery."""
+    """Take notifier and do one round of delivery."""
     assert point in POINTS
     with open_store(url) as store:
-        token = take_office(store, "dying worker")
+        token = take_worker_lease(store, "dying worker")
         channel = DyingChannel(MaildirChannel(Path(maildir), SENDER), point)
         dying = DyingStore(store, point)
-        deliverer = Deliverer(dying, Sending({"mail": channel}, a_letter_of), utc_now, elapsed)
-        PostOffice(dying, [ONCALL], deliverer, utc_now).run(token, always)
+        deliverer = Deliverer(dying, Sending({"mail": channel}, message_about), utc_now, elapsed)
+        Notifier(dying, [ONCALL], deliverer, utc_now).run(token, always)
 
 
 def utc_now() -> datetime:

@@ -179,12 +179,12 @@ def drip_handshake(line: socket.socket, over: threading.Event) -> None:
 
 
 def hang_up_after_the_final_dot(line: socket.socket, _over: threading.Event) -> None:
-    """Take a whole letter, and close instead of answering."""
+    """Take a whole message, and close instead of answering."""
     _converse(line, b"354 go on")
 
 
 def be_silent_at_quit(line: socket.socket, over: threading.Event) -> None:
-    """Take a whole letter, and never answer QUIT nor hang up."""
+    """Take a whole message, and never answer QUIT nor hang up."""
     line.sendall(b"220 localhost\r\n")
     with line.makefile("rb") as lines:
         for command in map(bytes.upper, lines):
@@ -213,7 +213,7 @@ def answer_the_handshake(answer: bytes, *, is_asked: bool) -> Rudeness:
 
 
 def refuse_to_listen(line: socket.socket, _over: threading.Event) -> None:
-    """Agree to everything until the letter comes."""
+    """Agree to everything until the message comes."""
     _converse(line, b"554 no valid recipients")
 
 

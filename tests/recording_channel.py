@@ -1,12 +1,12 @@
-"""Letters, envelopes and channels for tests of delivery."""
+"""Messages, envelopes and channels for tests of delivery."""
 
 from __future__ import annotations
 
 import threading
 from uuid import UUID
 
-from dashboard.alert.delivery_result import Sending
-from dashboard.alert.message import Envelope, Letter, MaySend, always
+from dashboard.alert.delivery_attempt import Sending
+from dashboard.alert.message import MaySend, Message, MessageHeaders, always
 from dashboard.domain.notification import Notification, Recipient
 from dashboard.errors import DeliveryError, DeliveryWithheld
 from tests.builders import A_MOMENT
@@ -14,21 +14,21 @@ from tests.builders import A_MOMENT
 SENDER = "linewatch@example.org"
 ONCALL = Recipient("mail", "oncall@example.org")
 OTHERS = Recipient("mail", "others@example.org")
-LETTER = Letter("[Linewatch] Rejected", "It was rejected.\n", "<p>It was rejected.</p>\n")
+MESSAGE = Message("[Linewatch] Rejected", "It was rejected.\n", "<p>It was rejected.</p>\n")
 
 
-def an_envelope(number: int = 1, to: str = ONCALL.address) -> Envelope:
-    """Return the envelope of the notification with this number."""
-    return Envelope(f"<{UUID(int=number)}@linewatch.invalid>", to, A_MOMENT)
+def some_headers(number: int = 1, to: str = ONCALL.address) -> MessageHeaders:
+    """Return the headers of the notification with this number."""
+    return MessageHeaders(f"<{UUID(int=number)}@linewatch.invalid>", to, A_MOMENT)
 
 
-def a_letter_of(notification: Notification) -> Letter:
-    """Write a letter that names its notification."""
-    return Letter(f"[Linewatch] {notification.notification_id}", LETTER.text, LETTER.html)
+def message_about(notification: Notification) -> Message:
+    """Write a message that names its notification."""
+    return Message(f"[Linewatch] {notification.notification_id}", MESSAGE.text, MESSAGE.html)
 
 
 class RecordingChannel:
-    """Takes every letter and remembers its envelope, but for those that it was told to fail.
+    """Takes every message and remembers its headers, but for those that it was told to fail.
 
     `errors` names them by address or Message-ID. Sends to `held` addresses wait until `let_go` is
     set.
@@ -36,8 +36,8 @@ class RecordingChannel:
 
     def __init__(self, *held: str) -> None:
         """Remember nothing yet."""
-        self.taken: list[Envelope] = []
-        self.tried: list[Envelope] = []
+        self.taken: list[MessageHeaders] = []
+        self.tried: list[MessageHeaders] = []
         self.errors: dict[str, DeliveryError] = {}
         self.let_go = threading.Event()
         self._held = held
@@ -45,24 +45,24 @@ class RecordingChannel:
 
     @property
     def sending(self) -> Sending:
-        """Letters that name their notification, over this channel."""
-        return Sending({"mail": self}, a_letter_of)
+        """Messages that name their notification, over this channel."""
+        return Sending({"mail": self}, message_about)
 
-    def send(self, letter: Letter, envelope: Envelope, may_send: MaySend = always) -> str:
-        """Take, refuse or hold a letter; like a server, it needs a moment before it takes one."""
-        assert letter.subject
+    def send(self, message: Message, headers: MessageHeaders, may_send: MaySend = always) -> str:
+        """Take, refuse or hold a message; like a server, it needs a moment before it takes one."""
+        assert message.subject
         with self._lock:
-            self.tried.append(envelope)
-        if envelope.to in self._held:
-            assert self.let_go.wait(30), "nobody let the letter go"
-        if error := self.errors.get(envelope.to) or self.errors.get(envelope.message_id):
+            self.tried.append(headers)
+        if headers.to in self._held:
+            assert self.let_go.wait(30), "nobody let the message go"
+        if error := self.errors.get(headers.to) or self.errors.get(headers.message_id):
             raise error
         if not may_send():
             raise DeliveryWithheld("the lease is over")
         with self._lock:
-            self.taken.append(envelope)
+            self.taken.append(headers)
         return "250 taken"
 
     def addresses(self) -> list[str]:
-        """Return who got a letter, in order."""
-        return [envelope.to for envelope in self.taken]
+        """Return who got a message, in order."""
+        return [headers.to for headers in self.taken]

@@ -1,4 +1,4 @@
-"""Write the letter of a notification: what changed, why, and what to do next."""
+"""Write the message of a notification: what changed, why, and what to do next."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Final
 
 from jinja2 import Template
 
-from dashboard.alert.incidents import tone_of, word
-from dashboard.alert.message import Letter
+from dashboard.alert.incident_text import describe, tone_of
+from dashboard.alert.message import Message
 from dashboard.domain.advice import advise
 from dashboard.domain.condition import INSTALLATION, SubjectKind
 from dashboard.domain.exclusion import CLOCK_IS_WRONG, StoredRejection
@@ -33,7 +33,7 @@ _HEADLINES: Final = {
 
 @dataclass(frozen=True, slots=True)
 class NetworkName:
-    """What people call a network, whether its data is made up, and its table of limits."""
+    """The title of a network, whether its data is simulated, and its table of limits."""
 
     title: str
     is_simulated: bool = False
@@ -42,7 +42,7 @@ class NetworkName:
 
 @dataclass(frozen=True, slots=True)
 class Links:
-    """Where letters point to; without `public_url` they hold no link."""
+    """The addresses that messages link to; without `public_url` they hold no link."""
 
     public_url: str = ""
 
@@ -59,25 +59,25 @@ class Links:
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
-    """The two templates of one kind of letter."""
+class TemplatePair:
+    """The two templates of one kind of message."""
 
     text: Template
     html: Template
 
 
 @dataclass(frozen=True, slots=True)
-class Stationery:
-    """The templates of letters, loaded, and what every letter of this installation says."""
+class MessageTemplates:
+    """The loaded templates, and what every message of this installation needs."""
 
-    rejection: Form
-    condition: Form
+    rejection: TemplatePair
+    condition: TemplatePair
     networks: Mapping[NetworkId, NetworkName]
     links: Links = Links()
 
 
-def compose(notification: Notification, stationery: Stationery) -> Letter:
-    """Write the letter; the same notification gives the same letter at every attempt.
+def compose(notification: Notification, templates: MessageTemplates) -> Message:
+    """Write the message; the same notification gives the same message at every attempt.
 
     Foreign text appears only as the reason's quotation, with unseen characters shown as codes
     and, in HTML, escaped by the template.
@@ -86,24 +86,23 @@ def compose(notification: Notification, stationery: Stationery) -> Letter:
     named = NetworkName(f"network {subject.network_id}")
     if subject.network_id == INSTALLATION:
         named = NetworkName("none: this is about Linewatch itself")
-    network = stationery.networks.get(subject.network_id, named)
+    network = templates.networks.get(subject.network_id, named)
     if subject.kind is SubjectKind.TRANSACTION:
-        form, facts = stationery.rejection, _facts(notification, network, stationery.links)
+        pair = templates.rejection
+        facts = _transaction_facts(notification, network, templates.links)
     else:
-        form, facts = (
-            stationery.condition,
-            _facts_of_condition(notification, network, stationery.links),
-        )
+        pair = templates.condition
+        facts = _condition_facts(notification, network, templates.links)
     facts |= {"is_simulated": network.is_simulated, "tone": tone_of(notification.transition)}
-    return Letter(str(facts["subject"]), form.text.render(facts), form.html.render(facts))
+    return Message(str(facts["subject"]), pair.text.render(facts), pair.html.render(facts))
 
 
-def _facts_of_condition(
+def _condition_facts(
     notification: Notification, network: NetworkName, links: Links
 ) -> dict[str, object]:
-    """Return what the templates of a network's condition may say, under the names they use."""
+    """Return the variables of the templates of a network's condition."""
     title = visible(network.title)
-    said = word(notification.transition, notification.incident, title)
+    said = describe(notification.transition, notification.incident, title)
     simulated = " (simulated data)" if network.is_simulated else ""
     return {
         "subject": f"[Linewatch] {said.headline}{simulated}",
@@ -120,8 +119,10 @@ def _facts_of_condition(
     }
 
 
-def _facts(notification: Notification, network: NetworkName, links: Links) -> dict[str, object]:
-    """Return what the templates of a rejection may say, under the names that they use."""
+def _transaction_facts(
+    notification: Notification, network: NetworkName, links: Links
+) -> dict[str, object]:
+    """Return the variables of the templates of a rejection."""
     tx_hash = notification.transition.subject.tx_hash
     is_changed = notification.transition.before is notification.transition.after
     facts: dict[str, object] = {
@@ -134,16 +135,14 @@ def _facts(notification: Notification, network: NetworkName, links: Links) -> di
         "changed_at": moment(notification.transition.at),
     }
     if notification.rejection is not None:
-        facts |= _facts_of_rejection(notification.rejection, network.module_limits)
+        facts |= _rejection_facts(notification.rejection, network.module_limits)
     what = "Rejection changed" if is_changed else "Rejected"
     simulated = " (simulated data)" if network.is_simulated else ""
-    told = f"{what} on {facts['network']}{simulated}: {facts['headline']}"
-    return facts | {"subject": f"[Linewatch] {told} ({facts['short_hash']})"}
+    subject = f"{what} on {facts['network']}{simulated}: {facts['headline']}"
+    return facts | {"subject": f"[Linewatch] {subject} ({facts['short_hash']})"}
 
 
-def _facts_of_rejection(
-    rejection: StoredRejection, limits: ModuleLimits | None
-) -> dict[str, object]:
+def _rejection_facts(rejection: StoredRejection, limits: ModuleLimits | None) -> dict[str, object]:
     record = rejection.record
     reason = parse_reason(record.reason_message, limits)
     return {

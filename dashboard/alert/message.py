@@ -1,4 +1,4 @@
-"""A letter, what is written on its envelope, and who carries it."""
+"""A message, its headers, and the channels that send it."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from datetime import datetime
 from typing import Protocol, TypeAlias
 
 MaySend: TypeAlias = Callable[[], bool]
-"""Whether the worker may still hand letters over; asked at the last moment, in any thread."""
+"""Whether the worker still has the lease and may send; asked at the last moment, in any thread."""
 
 
 @dataclass(frozen=True, slots=True)
-class Letter:
-    """What a notification says: one line of subject, plain text, and the same as HTML."""
+class Message:
+    """The text of a notification: one line of subject, plain text, and the same as HTML."""
 
     subject: str
     text: str
@@ -21,10 +21,10 @@ class Letter:
 
 
 @dataclass(frozen=True, slots=True)
-class Envelope:
-    """What makes a letter recognisable: the same `message_id` and `date` at every attempt.
+class MessageHeaders:
+    """What identifies a message: the same `message_id` and `date` at every attempt.
 
-    `in_reply_to` is the message that opened the thread, where this one does not.
+    `in_reply_to` is the Message-ID that opened the thread, where this one did not.
     """
 
     message_id: str
@@ -34,19 +34,19 @@ class Envelope:
 
 
 def always() -> bool:
-    """Let a letter go that nobody else could send."""
+    """Allow a message that no other worker could send."""
     return True
 
 
 class Channel(Protocol):
-    """A way to hand letters over; called from several threads at once."""
+    """Sends messages; called from several threads at once."""
 
-    def send(self, letter: Letter, envelope: Envelope, may_send: MaySend = always) -> str:
-        """Hand one letter over and return what the other side answered.
+    def send(self, message: Message, headers: MessageHeaders, may_send: MaySend = always) -> str:
+        """Send one message and return what the other side answered.
 
-        DeliveryWithheld where it may not be sent any more just before it would be handed over.
+        DeliveryWithheld where it may not be sent any more, asked just before it would be.
         Raises DeliveryDeferred where another attempt may succeed, DeliveryBlocked where that
-        holds for every letter to this address, DeliveryRefused where no attempt will succeed.
-        A letter may have arrived although this raises or the process dies in it.
+        holds for every message to this address, DeliveryRefused where no attempt will succeed.
+        A message may have arrived although this raises or the process dies in it.
         """
         ...

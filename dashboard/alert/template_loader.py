@@ -1,4 +1,4 @@
-"""Loads the templates of letters; HTML is escaped by itself, an unknown name is an error."""
+"""Loads the templates of messages; HTML is escaped automatically, an unknown name is an error."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from collections.abc import Mapping
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 
-from dashboard.alert.compose import Form, Links, NetworkName, Stationery
+from dashboard.alert.compose import Links, MessageTemplates, NetworkName, TemplatePair
 from dashboard.domain.quantity import NetworkId
 
 
-def load_stationery(networks: Mapping[NetworkId, NetworkName], links: Links) -> Stationery:
+def load_templates(networks: Mapping[NetworkId, NetworkName], links: Links) -> MessageTemplates:
     """Read the templates from the package."""
     environment = Environment(
         loader=PackageLoader("dashboard.alert"),
@@ -20,13 +20,15 @@ def load_stationery(networks: Mapping[NetworkId, NetworkName], links: Links) -> 
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    return Stationery(
-        rejection=_form(environment, "rejection"),
-        condition=_form(environment, "condition"),
+    return MessageTemplates(
+        rejection=_pair(environment, "rejection"),
+        condition=_pair(environment, "condition"),
         networks=networks,
         links=links,
     )
 
 
-def _form(environment: Environment, name: str) -> Form:
-    return Form(environment.get_template(f"{name}.txt"), environment.get_template(f"{name}.html"))
+def _pair(environment: Environment, name: str) -> TemplatePair:
+    return TemplatePair(
+        environment.get_template(f"{name}.txt"), environment.get_template(f"{name}.html")
+    )

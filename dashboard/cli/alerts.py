@@ -90,10 +90,10 @@ def alerts(  # noqa: PLR0913 - one for each option
 
 @click.command()
 @click.argument("notification_id", type=click.UUID, required=False)
-@click.option("--to", "address", help="All letters to this address that were given up.")
+@click.option("--to", "address", help="All messages to this address that were given up.")
 @options.as_json
 def resend(*, notification_id: UUID | None, address: str | None, as_json: bool) -> None:
-    """Send again the letter NOTIFICATION_ID that was given up, or all to an address.
+    """Send again the message NOTIFICATION_ID that was given up, or all to an address.
 
     `linewatch alerts --state dead --json` names each. The worker sends them, usually within
     seconds, with the Message-ID that they had.
@@ -105,7 +105,7 @@ def resend(*, notification_id: UUID | None, address: str | None, as_json: bool) 
         many = AlertQueries(here.source).send_again(which)
     if not many:
         raise InputError(
-            f"{shorten(str(which))}: no such letter was given up; "
+            f"{shorten(str(which))}: no such message was given up; "
             "`linewatch alerts --state dead --json` lists those that were"
         )
     if as_json:

@@ -1,4 +1,4 @@
-"""How times and fees are printed for people, alike on pages and in letters."""
+"""How times and fees are printed for people, alike on pages and in messages."""
 
 from __future__ import annotations
 

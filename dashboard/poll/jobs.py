@@ -52,7 +52,7 @@ class Delivery(Protocol):
         ...
 
     def finish(self, within: timedelta) -> object:
-        """Start nothing more and let letters under way arrive."""
+        """Start nothing more and let messages under way arrive."""
         ...
 
 

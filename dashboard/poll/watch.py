@@ -64,7 +64,7 @@ def _announce(lease: Lease, announced: str | None) -> str | None:
 
 
 def _leave(watcher: Watcher, term: Term) -> None:
-    """Finish letters under way, then let a standby take over."""
+    """Finish messages under way, then let a standby take over."""
     try:
         watcher.delivery.finish(GRACE / 2)
         watcher.lease.release(term)

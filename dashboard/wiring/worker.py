@@ -10,14 +10,14 @@ from contextlib import closing
 from functools import partial
 from uuid import uuid4
 
-from dashboard.alert.channels.mail import Security, SmtpChannel, SmtpServer
 from dashboard.alert.channels.maildir import MaildirChannel
+from dashboard.alert.channels.smtp import Security, SmtpChannel, SmtpServer
 from dashboard.alert.compose import Links, NetworkName, compose
 from dashboard.alert.deliver import Deliverer
-from dashboard.alert.delivery_result import Sending
-from dashboard.alert.dispatch import PostOffice
+from dashboard.alert.delivery_attempt import Sending
 from dashboard.alert.message import Channel
-from dashboard.alert.template_loader import load_stationery
+from dashboard.alert.notify import Notifier
+from dashboard.alert.template_loader import load_templates
 from dashboard.domain.notification import Recipient
 from dashboard.poll.clocks import Clocks
 from dashboard.poll.gas import GasPeriods
@@ -60,7 +60,7 @@ async def run_worker(settings: Settings, stop: asyncio.Event) -> None:
                     store, WORKER_LEASE, _name_of_this_process(), settings.worker.lease, elapsed
                 ),
                 networks=watched,
-                delivery=_post_office(settings, store, networks),
+                delivery=_notifier(settings, store, networks),
                 periods=_periods(settings),
                 cadence=CadencePolicy(shortest_interval=settings.poll.shortest_interval),
                 clocks=Clocks(utc_now, elapsed),
@@ -96,16 +96,16 @@ def _periods(settings: Settings) -> Periods:
     )
 
 
-def _post_office(settings: Settings, store: Store, networks: tuple[Network, ...]) -> PostOffice:
+def _notifier(settings: Settings, store: Store, networks: tuple[Network, ...]) -> Notifier:
     recipients = [Recipient(MAIL, each) for each in settings.mail.recipients or [NOBODY]]
     names = {
         each.network_id: NetworkName(each.title, each.is_simulated, module_limits(each))
         for each in networks
     }
-    stationery = load_stationery(names, Links(settings.pages.public_url))
+    templates = load_templates(names, Links(settings.pages.public_url))
     channels = {MAIL: mail_channel(settings)}
-    sending = Sending(channels, partial(compose, stationery=stationery))
-    return PostOffice(store, recipients, Deliverer(store, sending, utc_now, elapsed), utc_now)
+    sending = Sending(channels, partial(compose, templates=templates))
+    return Notifier(store, recipients, Deliverer(store, sending, utc_now, elapsed), utc_now)
 
 
 def mail_channel(settings: Settings) -> Channel:

@@ -1,4 +1,4 @@
-"""Letters in every state, networks in trouble, and more tracked transactions than fit a page."""
+"""Messages in every state, networks in trouble, and more tracked transactions than fit a page."""
 
 from __future__ import annotations
 

@@ -124,7 +124,7 @@ def test_leaf_of_the_tracked_is_in_the_address_and_filters_lead_back(
     assert "tracked_leaf" not in page.url
 
 
-def test_alerts_answer_whether_a_letter_was_sent(context: BrowserContext, site: str) -> None:
+def test_alerts_answer_whether_a_message_was_sent(context: BrowserContext, site: str) -> None:
     page = visit(context, f"{site}/alerts")
     expect(page.locator("h1 + p")).to_contain_text("1 mail waits. 1 mail was given up.")
 

@@ -50,7 +50,7 @@ CALLS = {
 
 @pytest.mark.parametrize(("method", "params"), CALLS.values(), ids=CALLS.keys())
 @pytest.mark.parametrize("request_id", IDS.values(), ids=IDS.keys())
-def test_id_is_echoed_to_the_letter(
+def test_id_is_echoed_to_the_message(
     served: Served, request_id: str, method: str, params: str
 ) -> None:
     call = f'{{"jsonrpc":"2.0","id":{request_id},"method":"{method}","params":{params}}}'

@@ -1,4 +1,4 @@
-"""A mail server that notes in which life of the worker each letter was handed over."""
+"""A mail server that notes in which life of the worker each message was handed over."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.mail_server import Inbox
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """A letter that the server took, and the life of the worker that handed it over."""
+    """A message that the server took, and the life of the worker that handed it over."""
 
     message_id: str
     to: str
@@ -23,9 +23,9 @@ class Taken:
 
 
 class Post(Inbox):
-    """Takes every letter.
+    """Takes every message.
 
-    `reached` is told when a worker names a sender, when its letter is taken but not yet
+    `reached` is told when a worker names a sender, when its message is taken but not yet
     acknowledged, and when it has read the acknowledgement and leaves.
     """
 
@@ -46,7 +46,7 @@ class Post(Inbox):
         address: str,
         options: list[str],
     ) -> str:
-        """Note whose letter comes: it is alive, or the letter does not come."""
+        """Note whose message comes: it is alive, or the message does not come."""
         self._lives[id(session)] = self.life
         self.reached("sender")
         return await super().handle_MAIL(server, session, envelope, address, options)
@@ -54,18 +54,18 @@ class Post(Inbox):
     async def handle_DATA(  # noqa: N802 - aiosmtpd's name
         self, server: SMTP, session: Session, envelope: Envelope
     ) -> str:
-        """Take a letter; whether its sender ever learns so is another matter."""
+        """Take a message; whether its sender ever learns so is another matter."""
         answer = await super().handle_DATA(server, session, envelope)
         message_id = cast("str", self.mails.pop()["Message-ID"])
         life = self._lives[id(session)]
         self.taken += [Taken(message_id, to, life) for to in envelope.rcpt_tos]
         self.arrival.set()
-        self.reached("letter")
+        self.reached("message")
         return answer
 
     async def handle_QUIT(  # noqa: N802 - aiosmtpd's name
         self, _server: SMTP, _session: Session, _envelope: Envelope
     ) -> str:
-        """See the sender leave, who has read that its letter was taken."""
+        """See the sender leave, who has read that its message was taken."""
         self.reached("goodbye")
         return "221 Bye"

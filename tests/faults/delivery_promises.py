@@ -1,4 +1,4 @@
-"""What a store tells of rejections, news and letters after a fault, and what it must tell."""
+"""What a store tells of rejections, news and messages after a fault, and what it must tell."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Version:
 
 
 @dataclass(frozen=True, slots=True)
-class Letter:
+class Message:
     """One notification as it is stored."""
 
     message_id: str
@@ -60,20 +60,20 @@ class Told:
     """The rejection that each transition to "rejected" names."""
     outbox: tuple[tuple[UUID, bool], ...]
     """Each transition that is pending to somebody, and whether it was turned into notifications."""
-    letters: tuple[Letter, ...]
+    messages: tuple[Message, ...]
     deliveries: Counter[str]
     """How often each notification, by its Message-ID, was marked as sent."""
 
     @property
     def sent(self) -> set[str]:
         """The Message-IDs of what was marked as sent."""
-        return {each.message_id for each in self.letters if each.state == NotificationState.SENT}
+        return {each.message_id for each in self.messages if each.state == NotificationState.SENT}
 
     @property
     def is_settled(self) -> bool:
         """Whether nothing waits to become a notification, and no notification to be sent."""
         is_expanded = all(is_done for _, is_done in self.outbox)
-        return is_expanded and all(each.state == NotificationState.SENT for each in self.letters)
+        return is_expanded and all(each.state == NotificationState.SENT for each in self.messages)
 
 
 def told(store: Store) -> Told:
@@ -95,7 +95,7 @@ def told(store: Store) -> Told:
                     connection, select(outbox.c.transition_id, outbox.c.expanded_at)
                 )
             ),
-            tuple(_letters(connection)),
+            tuple(_messages(connection)),
             Counter(dict(_pairs(connection, _marks_of_sending()))),
         )
 
@@ -115,23 +115,23 @@ def check_told(
     assert set(found.news) <= set(pending), "news is pending to nobody"
     assert set(pending.values()) <= {1}, "news is pending twice"
     expected = Counter((news, each.address) for news in found.news for each in recipients)
-    assert Counter((each.transition_id, each.address) for each in found.letters) == expected
-    assert found.is_settled, "somebody is still owed a letter"
-    assert found.deliveries == Counter(each.message_id for each in found.letters)
+    assert Counter((each.transition_id, each.address) for each in found.messages) == expected
+    assert found.is_settled, "somebody is still owed a message"
+    assert found.deliveries == Counter(each.message_id for each in found.messages)
     check_taken(found, taken)
 
 
 def check_taken(found: Told, taken: Sequence[Taken]) -> None:
-    """Raise AssertionError unless every letter that is marked as sent arrived, once in a life."""
+    """Raise AssertionError unless every message that is marked as sent arrived, once in a life."""
     arrived = {(each.message_id, each.to) for each in taken}
     marked = {
-        (each.message_id, each.address) for each in found.letters if each.message_id in found.sent
+        (each.message_id, each.address) for each in found.messages if each.message_id in found.sent
     }
-    assert marked <= arrived, f"{len(marked - arrived)} letters are marked as sent and never came"
-    unknown = arrived - {(each.message_id, each.address) for each in found.letters}
-    assert not unknown, f"{len(unknown)} letters came that nobody pending"
+    assert marked <= arrived, f"{len(marked - arrived)} messages are marked as sent and never came"
+    unknown = arrived - {(each.message_id, each.address) for each in found.messages}
+    assert not unknown, f"{len(unknown)} messages came that nobody pending"
     lives = Counter(taken)
-    assert not lives or max(lives.values()) == 1, "a worker sent a letter twice"
+    assert not lives or max(lives.values()) == 1, "a worker sent a message twice"
 
 
 def check_ticks(store: Store) -> None:
@@ -170,10 +170,10 @@ def _versions(connection: Connection) -> list[Version]:
     return [Version(*row) for row in connection.execute(query)]
 
 
-def _letters(connection: Connection) -> list[Letter]:
+def _messages(connection: Connection) -> list[Message]:
     column = notifications.c
     query = select(column.message_id, column.transition_id, column.address, column.state)
-    return [Letter(*row) for row in connection.execute(query)]
+    return [Message(*row) for row in connection.execute(query)]
 
 
 def _marks_of_sending() -> Any:  # noqa: ANN401 - a query

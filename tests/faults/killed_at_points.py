@@ -1,4 +1,4 @@
-"""A worker is killed exactly before and after each of its commits, and around its letters."""
+"""A worker is killed exactly before and after each of its commits, and around its messages."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ _POINTS: Final = (
     *points_of(
         "a lease", "a renewal", "fees", "a rejection", "new notifications", "a claim", "a mark"
     ),
-    *("question", "answer", "sender", "letter", "goodbye"),
+    *("question", "answer", "sender", "message", "goodbye"),
 )
-"""The last ones are those that others see: the worker asks, is answered; it begins a letter, which
+"""The last ones are those that others see: the worker asks, is answered; it begins a message, which
 is taken but not acknowledged, is acknowledged but not marked."""
 
 _LIVES_OF_A_STORE: Final = 12
@@ -100,7 +100,7 @@ KILLED_AT_POINTS = Row(
     name="killed-at-points",
     promise=(
         "`linewatch worker` is killed (-9) exactly before and after each of its commits, at each "
-        "question and answer, and before, within and after each letter, one point after the other: "
+        "question and answer, and before, within and after each message, one point after another: "
         "the same is promised"
     ),
     short=len(_POINTS),

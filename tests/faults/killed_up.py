@@ -86,9 +86,9 @@ class _Household:
         assert not lost, f"{len(lost)} acknowledged reports are lost or doubled"
 
     def untold(self) -> set[str]:
-        """Return which acknowledged reports are in no letter that was sent."""
+        """Return which acknowledged reports are in no message that was sent."""
         found = told(self.store)
-        sent = {each.transition_id for each in found.letters if each.message_id in found.sent}
+        sent = {each.transition_id for each in found.messages if each.message_id in found.sent}
         news = {rejection for entry, rejection in found.news.items() if entry in sent}
         mailed = {str(each.tx_hash) for each in found.rejections if each.rejection_id in news}
         return {each.tx_hash for each in self.acknowledged} - mailed
@@ -109,18 +109,18 @@ def _kill_in_the_middle(household: _Household, chance: Random) -> None:
 
 
 def _live_to_the_end(household: _Household) -> None:
-    """Start once more: whatever was pending is mailed, each letter in one file."""
+    """Start once more: whatever was pending is mailed, each message in one file."""
     process = household.start()
     eventually(household.is_serving, 60, f"the start of serve ({process.last_lines()})")
     household.report()
-    eventually(lambda: not household.untold(), 90, f"the letters ({process.last_lines()})")
+    eventually(lambda: not household.untold(), 90, f"the messages ({process.last_lines()})")
     assert process.terminate() == 0, process.last_lines()
     assert not household.installation.processes(), "a role outlives `up`"
     household.check()
     found = told(household.store)
     files = sorted((household.installation.home / "mail" / "new").iterdir())
     names = [file.name.partition(".")[2] for file in files]
-    assert len(names) == len(set(names)) == len(found.sent), "letters are lost or doubled"
+    assert len(names) == len(set(names)) == len(found.sent), "messages are lost or doubled"
 
 
 @contextmanager

@@ -76,7 +76,7 @@ def check_life(place: Workplace, sent_before: AbstractSet[str]) -> None:
     check_taken(place.found(), place.post.taken)
     now = place.post.life
     again = {each.message_id for each in place.post.taken if each.life == now} & sent_before
-    assert not again, f"{len(again)} letters were marked as sent, and sent again"
+    assert not again, f"{len(again)} messages were marked as sent, and sent again"
 
 
 def _while_starting(_place: Workplace, process: Process, chance: Random) -> None:
@@ -88,8 +88,8 @@ def _at_a_question(place: Workplace, process: Process, chance: Random) -> None:
     pause(chance.uniform(0, 0.05))
 
 
-def _at_a_letter(place: Workplace, process: Process, chance: Random) -> None:
-    assert place.post.arrival.wait(30), f"no letter comes: {process.last_lines()}"
+def _at_a_message(place: Workplace, process: Process, chance: Random) -> None:
+    assert place.post.arrival.wait(30), f"no message comes: {process.last_lines()}"
     pause(chance.uniform(0, 0.01))
 
 
@@ -101,8 +101,8 @@ def _at_work(place: Workplace, process: Process, chance: Random) -> None:
 _MOMENTS: Final[tuple[Callable[[Workplace, Process, Random], None], ...]] = (
     _while_starting,
     _at_a_question,
-    _at_a_letter,
-    _at_a_letter,
+    _at_a_message,
+    _at_a_message,
     _at_work,
 )
 
@@ -110,7 +110,7 @@ KILLED_WORKER = Row(
     name="killed-worker",
     promise=(
         "`linewatch worker` is killed (-9) while it asks, stores and mails: every rejection is "
-        "stored once and mailed to everybody, a letter comes twice only where the kill fell "
+        "stored once and mailed to everybody, a message comes twice only where the kill fell "
         "between the mail server's yes and its mark, then with the same Message-ID, no tick is "
         "stored in part, roll-ups agree with the raw fees, and the store is whole"
     ),

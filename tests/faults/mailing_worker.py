@@ -13,14 +13,14 @@ from pathlib import Path
 
 from dashboard.alert.channels.maildir import MaildirChannel
 from dashboard.alert.deliver import Deliverer
-from dashboard.alert.delivery_result import Sending
-from dashboard.alert.dispatch import PostOffice
+from dashboard.alert.delivery_attempt import Sending
 from dashboard.alert.message import always
+from dashboard.alert.notify import Notifier
 from dashboard.logs import configure_logs
 from dashboard.store.engine.engine import Store, open_store
 from dashboard.wiring.clock import elapsed
-from tests.delivery_checks import reject, take_office
-from tests.recording_channel import ONCALL, SENDER, a_letter_of
+from tests.delivery_checks import reject, take_worker_lease
+from tests.recording_channel import ONCALL, SENDER, message_about
 
 
 def utc_now() -> datetime:
@@ -30,9 +30,9 @@ def utc_now() -> datetime:
 
 def deliver(store: Store, maildir: Path, holder: str) -> None:
     """Do one round of delivery."""
-    sending = Sending({"mail": MaildirChannel(maildir, SENDER)}, a_letter_of)
+    sending = Sending({"mail": MaildirChannel(maildir, SENDER)}, message_about)
     deliverer = Deliverer(store, sending, utc_now, elapsed)
-    PostOffice(store, [ONCALL], deliverer, utc_now).run(take_office(store, holder), always)
+    Notifier(store, [ONCALL], deliverer, utc_now).run(take_worker_lease(store, holder), always)
 
 
 def main(url: str, maildir: str, first: str) -> None:

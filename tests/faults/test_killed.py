@@ -1,4 +1,4 @@
-"""Short runs: processes are killed at random, and at each of their commits and letters."""
+"""Short runs: processes are killed at random, and at each of their commits and messages."""
 
 from __future__ import annotations
 

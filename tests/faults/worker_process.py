@@ -152,7 +152,7 @@ class Workplace:
             found = told(self.store)
             raise AssertionError(
                 f"{error}: {len(found.rejections)} of {len(self.records)} rejections stored, "
-                f"{len(found.sent)} of {len(found.letters)} letters sent; {process.last_lines()}"
+                f"{len(found.sent)} of {len(found.messages)} messages sent; {process.last_lines()}"
             ) from error
 
     def found(self) -> Told:

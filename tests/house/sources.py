@@ -18,7 +18,7 @@ PURE = (
     "dashboard/detect/",
     "dashboard/poll/intervals.py",
     "dashboard/alert/compose.py",
-    "dashboard/alert/incidents.py",
+    "dashboard/alert/incident_text.py",
 )
 NOT_OURS = re.compile(r"(^|/)(\.\w|node_modules/|build/|dist/)")
 

@@ -19,9 +19,9 @@ import pytest
 from dashboard.alert.channels.maildir import MaildirChannel
 from dashboard.alert.compose import Links, NetworkName, compose
 from dashboard.alert.deliver import Deliverer
-from dashboard.alert.delivery_result import Sending
-from dashboard.alert.dispatch import PostOffice
-from dashboard.alert.template_loader import load_stationery
+from dashboard.alert.delivery_attempt import Sending
+from dashboard.alert.notify import Notifier
+from dashboard.alert.template_loader import load_templates
 from dashboard.detect.holding import ConditionRules, HoldRule
 from dashboard.domain.gas import SuggestedGasFees
 from dashboard.domain.observation import Operation
@@ -98,16 +98,16 @@ def mails(tmp_path: Path) -> Callable[[], list[EmailMessage]]:
 @asynccontextmanager
 async def working(store: Store, folder: Path, upstream: ScriptedGas) -> AsyncIterator[None]:
     """Run a worker that mails into `folder`, and stop it as a signal does."""
-    stationery = load_stationery({A_NETWORK: NetworkName("devnet", is_simulated=True)}, Links())
+    templates = load_templates({A_NETWORK: NetworkName("devnet", is_simulated=True)}, Links())
     channels = {"mail": MaildirChannel(folder / "mail", SENDER)}
     deliverer = Deliverer(
-        store, Sending(channels, lambda each: compose(each, stationery)), CLOCKS.now, CLOCKS.elapsed
+        store, Sending(channels, lambda each: compose(each, templates)), CLOCKS.now, CLOCKS.elapsed
     )
     watcher = Watcher(
         store=store,
         lease=Lease(store, "worker", str(uuid4()), timedelta(seconds=2), CLOCKS.elapsed),
         networks=[WatchedNetwork(A_NETWORK, gas=upstream)],
-        delivery=PostOffice(store, [ONCALL], deliverer, CLOCKS.now),
+        delivery=Notifier(store, [ONCALL], deliverer, CLOCKS.now),
         periods=PERIODS,
         cadence=CadencePolicy(shortest_interval=SOON),
         clocks=CLOCKS,

@@ -13,18 +13,18 @@ import pytest
 
 from dashboard.alert.channels.maildir import MaildirChannel
 from dashboard.alert.deliver import Deliverer, DeliveryPolicy
-from dashboard.alert.delivery_result import Sending
-from dashboard.alert.dispatch import PostOffice
+from dashboard.alert.delivery_attempt import Sending
 from dashboard.alert.message import always
+from dashboard.alert.notify import Notifier
 from dashboard.domain.notification import NotificationState
 from dashboard.store.engine.boot_clock import BootMoment, boot_clock
 from dashboard.store.engine.engine import Store, open_store
 from dashboard.store.maintenance.migrate import migrate
 from dashboard.wiring.clock import elapsed
-from tests.delivery_checks import notifications, reject, take_office
+from tests.delivery_checks import notifications, reject, take_worker_lease
 from tests.installation import PROJECT
 from tests.killed_delivery import POINTS, utc_now
-from tests.recording_channel import ONCALL, SENDER, a_letter_of
+from tests.recording_channel import ONCALL, SENDER, message_about
 
 PATIENT = DeliveryPolicy(patience=timedelta(seconds=30))
 
@@ -43,8 +43,8 @@ def die_at(point: str, url: str, maildir: Path) -> None:
 
 def deliver_all(store: Store, maildir: Path) -> None:
     channels = {"mail": MaildirChannel(maildir, SENDER)}
-    deliverer = Deliverer(store, Sending(channels, a_letter_of), utc_now, elapsed, PATIENT)
-    PostOffice(store, [ONCALL], deliverer, utc_now).run(take_office(store, "successor"), always)
+    deliverer = Deliverer(store, Sending(channels, message_about), utc_now, elapsed, PATIENT)
+    Notifier(store, [ONCALL], deliverer, utc_now).run(take_worker_lease(store, "successor"), always)
 
 
 @pytest.mark.parametrize("point", POINTS)

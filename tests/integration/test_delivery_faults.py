@@ -1,4 +1,4 @@
-"""Mail servers that are silent, slow, rude or gone: letters stay pending, others do not wait."""
+"""Mail servers that are silent, slow, rude or gone: messages stay pending, others do not wait."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from pathlib import Path
 
 import pytest
 
-from dashboard.alert.channels.connection import Address, Deadline, open_line
-from dashboard.alert.channels.mail import Security, SmtpChannel, SmtpServer
+from dashboard.alert.channels.smtp import Security, SmtpChannel, SmtpServer
+from dashboard.alert.channels.smtp_connection import Deadline, SocketAddress, open_socket
 from dashboard.alert.deliver import Deliverer, DeliveryPolicy
-from dashboard.alert.delivery_result import Sending
-from dashboard.alert.dispatch import PostOffice
+from dashboard.alert.delivery_attempt import Sending
 from dashboard.alert.message import always
+from dashboard.alert.notify import Notifier
 from dashboard.domain.notification import NotificationState, Recipient
 from dashboard.errors import DeliveryBlocked
 from dashboard.store.engine.engine import Store, open_store
 from dashboard.store.maintenance.migrate import migrate
 from dashboard.wiring.clock import elapsed, utc_now
-from tests.delivery_checks import make_pending, notifications, reject, states, take_office
+from tests.delivery_checks import make_pending, notifications, reject, states, take_worker_lease
 from tests.fake_clock import FakeClock
 from tests.mail_server import (
     Inbox,
@@ -37,7 +37,7 @@ from tests.mail_server import (
     rude_server,
     speak_http,
 )
-from tests.recording_channel import LETTER, SENDER, a_letter_of, an_envelope
+from tests.recording_channel import MESSAGE, SENDER, message_about, some_headers
 
 SOON = timedelta(seconds=0.4)
 AMPLE = timedelta(seconds=20)
@@ -58,10 +58,10 @@ def channel_to(port: int, timeout: timedelta, security: Security = Security.NONE
 @pytest.mark.parametrize(
     ("behaviour", "security", "complaint"),
     [
-        (be_silent, Security.NONE, "did not take the letter within 0.4 s"),
-        (be_silent, Security.TLS, "did not take the letter within 0.4 s"),
-        (drip, Security.NONE, "did not take the letter within 0.4 s"),
-        (drip_handshake, Security.TLS, "did not take the letter within 0.4 s"),
+        (be_silent, Security.NONE, "did not take the message within 0.4 s"),
+        (be_silent, Security.TLS, "did not take the message within 0.4 s"),
+        (drip, Security.NONE, "did not take the message within 0.4 s"),
+        (drip_handshake, Security.TLS, "did not take the message within 0.4 s"),
     ],
 )
 def test_slow_server_costs_one_time_out(
@@ -70,13 +70,13 @@ def test_slow_server_costs_one_time_out(
     with rude_server(behaviour) as port:
         started = time.monotonic()
         with pytest.raises(DeliveryBlocked, match=complaint):
-            channel_to(port, SOON, security).send(LETTER, an_envelope())
+            channel_to(port, SOON, security).send(MESSAGE, some_headers())
 
     assert time.monotonic() - started < 5
 
 
 @contextmanager
-def black_hole() -> Iterator[Address]:
+def black_hole() -> Iterator[SocketAddress]:
     """Yield an address of this machine that never answers: its queue of newcomers is full."""
     with socket.socket() as listener, ExitStack() as newcomers:
         listener.bind(("127.0.0.1", 0))
@@ -93,7 +93,7 @@ def test_black_holed_first_address_of_a_name_leaves_time_for_the_second() -> Non
         black_hole() as hole,
         mail_server(Inbox()) as port,
         Deadline(2) as deadline,
-        open_line([hole, (socket.AF_INET, ("127.0.0.1", port))], deadline) as line,
+        open_socket([hole, (socket.AF_INET, ("127.0.0.1", port))], deadline) as line,
     ):
         assert line.recv(3) == b"220"
 
@@ -102,7 +102,7 @@ def test_dripping_server_behind_a_black_hole_ends_with_the_deadline() -> None:
     with black_hole() as hole, rude_server(drip) as port, Deadline(1) as deadline:
         started = time.monotonic()
         with (
-            open_line([hole, (socket.AF_INET, ("127.0.0.1", port))], deadline) as line,
+            open_socket([hole, (socket.AF_INET, ("127.0.0.1", port))], deadline) as line,
             suppress(OSError),
         ):
             while line.recv(1):
@@ -113,7 +113,7 @@ def test_dripping_server_behind_a_black_hole_ends_with_the_deadline() -> None:
 
 def test_line_that_opens_after_the_deadline_is_not_used() -> None:
     with rude_server(drip) as port, Deadline(0) as deadline, pytest.raises(TimeoutError):
-        open_line([(socket.AF_INET, ("127.0.0.1", port))], deadline)
+        open_socket([(socket.AF_INET, ("127.0.0.1", port))], deadline)
 
 
 @pytest.mark.parametrize(
@@ -124,20 +124,20 @@ def test_line_that_opens_after_the_deadline_is_not_used() -> None:
         (speak_http, "mail server"),
     ],
 )
-def test_rude_server_keeps_the_letter_pending(behaviour: Rudeness, complaint: str) -> None:
+def test_rude_server_keeps_the_message_pending(behaviour: Rudeness, complaint: str) -> None:
     with (
         rude_server(behaviour) as port,
         pytest.raises(DeliveryBlocked, match=complaint),
     ):
-        channel_to(port, AMPLE).send(LETTER, an_envelope())
+        channel_to(port, AMPLE).send(MESSAGE, some_headers())
 
 
-def test_server_that_is_gone_keeps_the_letter_pending() -> None:
+def test_server_that_is_gone_keeps_the_message_pending() -> None:
     with rude_server(be_silent) as port:
         pass
 
-    with pytest.raises(DeliveryBlocked, match=r"cannot be reached .Connection refused"):
-        channel_to(port, AMPLE).send(LETTER, an_envelope())
+    with pytest.raises(DeliveryBlocked, match=r"cannot be reached .SmtpConnection refused"):
+        channel_to(port, AMPLE).send(MESSAGE, some_headers())
 
 
 @pytest.mark.parametrize(("holes", "pending"), [(8, 30), (1, 300)])
@@ -151,16 +151,16 @@ def test_addresses_that_swallow_everything_delay_no_other_on_their_channel(
     inbox.holes = {each.address for each in silent}
 
     with mail_server(inbox) as port:
-        sending = Sending({"mail": channel_to(port, AMPLE)}, a_letter_of)
+        sending = Sending({"mail": channel_to(port, AMPLE)}, message_about)
         deliverer = Deliverer(store, sending, utc_now, elapsed)
-        office = PostOffice(store, alive, deliverer, utc_now)
-        token = take_office(store)
-        office.run(token, always)
+        notifier = Notifier(store, alive, deliverer, utc_now)
+        token = take_worker_lease(store)
+        notifier.run(token, always)
         for number in range(1000, 1020):
             reject(store, number)
         began = time.monotonic()
         while len(inbox.mails) < 60 and time.monotonic() - began < AMPLE.total_seconds() / 2:
-            office.run(token, always)
+            notifier.run(token, always)
 
     delays = sorted(each - began for each in inbox.arrived_at)
     assert len(delays) == 60
@@ -168,12 +168,12 @@ def test_addresses_that_swallow_everything_delay_no_other_on_their_channel(
     assert max(later - earlier for earlier, later in pairwise(delays)) < 1
 
 
-def test_letter_dropped_after_the_final_dot_is_sent_again_with_its_message_id(
+def test_message_dropped_after_the_final_dot_is_sent_again_with_its_message_id(
     store: Store,
 ) -> None:
     fake_clock = FakeClock()
     make_pending(store)
-    token = take_office(store)
+    token = take_worker_lease(store)
     inbox = Inbox()
 
     with rude_server(hang_up_after_the_final_dot) as rude, mail_server(inbox) as port:
@@ -186,10 +186,10 @@ def test_letter_dropped_after_the_final_dot_is_sent_again_with_its_message_id(
     assert (notification.state, notification.attempts) == (NotificationState.SENT, 2)
 
 
-def test_letters_arrive_once_the_right_to_relay_is_granted(store: Store) -> None:
+def test_messages_arrive_once_the_right_to_relay_is_granted(store: Store) -> None:
     fake_clock = FakeClock()
     make_pending(store, 3)
-    token = take_office(store)
+    token = take_worker_lease(store)
     inbox = Inbox()
 
     for each in (Inbox(RCPT="554 5.7.1 Relay access denied"), inbox):
@@ -202,8 +202,8 @@ def test_letters_arrive_once_the_right_to_relay_is_granted(store: Store) -> None
 
 
 def deliver_over(store: Store, channel: SmtpChannel, fake_clock: FakeClock, token: int) -> None:
-    """Do one round in which every letter has the time it needs."""
+    """Do one round in which every message has the time it needs."""
     policy = DeliveryPolicy(patience=AMPLE)
     Deliverer(
-        store, Sending({"mail": channel}, a_letter_of), fake_clock.now, fake_clock.elapsed, policy
+        store, Sending({"mail": channel}, message_about), fake_clock.now, fake_clock.elapsed, policy
     ).deliver_due(token)

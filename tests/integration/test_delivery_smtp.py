@@ -1,4 +1,4 @@
-"""Letters over real SMTP: plain, STARTTLS, TLS, with a login, and to servers that refuse."""
+"""Messages over real SMTP: plain, STARTTLS, TLS, with a login, and to servers that refuse."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from dashboard.alert.channels.mail import Security, SmtpChannel, SmtpServer
+from dashboard.alert.channels.smtp import Security, SmtpChannel, SmtpServer
 from dashboard.domain.secret import Secret
 from dashboard.errors import DeliveryBlocked, DeliveryDeferred, DeliveryRefused
 from tests.certificate import Certificate, make_certificate
@@ -22,7 +22,7 @@ from tests.mail_server import (
     mail_server,
     rude_server,
 )
-from tests.recording_channel import LETTER, SENDER, an_envelope
+from tests.recording_channel import MESSAGE, SENDER, some_headers
 
 TIMEOUT = timedelta(seconds=10)
 
@@ -42,10 +42,10 @@ def protected(port: int, security: Security, certificate: Certificate) -> SmtpSe
 
 
 def send(server: SmtpServer) -> str:
-    return SmtpChannel(server, SENDER).send(LETTER, an_envelope())
+    return SmtpChannel(server, SENDER).send(MESSAGE, some_headers())
 
 
-def test_letter_arrives_whole() -> None:
+def test_message_arrives_whole() -> None:
     inbox = Inbox()
 
     with mail_server(inbox) as port:
@@ -53,14 +53,14 @@ def test_letter_arrives_whole() -> None:
 
     [mail] = inbox.mails
     assert answer == "250 OK queued as 4711"
-    assert mail["Message-ID"] == an_envelope().message_id
-    assert mail["Subject"] == LETTER.subject
+    assert mail["Message-ID"] == some_headers().message_id
+    assert mail["Subject"] == MESSAGE.subject
     plain_part = mail.get_body(("plain",))
     assert plain_part is not None
-    assert plain_part.get_content().replace("\r\n", "\n") == LETTER.text
+    assert plain_part.get_content().replace("\r\n", "\n") == MESSAGE.text
 
 
-def test_starttls_protects_letter_and_login(certificate: Certificate) -> None:
+def test_starttls_protects_message_and_login(certificate: Certificate) -> None:
     inbox = Inbox()
 
     with mail_server(
@@ -86,7 +86,7 @@ def test_tls_from_the_first_byte_is_spoken(certificate: Certificate) -> None:
     assert len(inbox.mails) == 1
 
 
-def test_wrong_password_keeps_the_letter_and_hides_the_secret(certificate: Certificate) -> None:
+def test_wrong_password_keeps_the_message_and_hides_the_secret(certificate: Certificate) -> None:
     inbox = Inbox()
     context = certificate.for_server()
 
@@ -100,7 +100,7 @@ def test_wrong_password_keeps_the_letter_and_hides_the_secret(certificate: Certi
     assert inbox.mails == []
 
 
-def test_password_beyond_ascii_keeps_the_letter_and_hides_the_secret(
+def test_password_beyond_ascii_keeps_the_message_and_hides_the_secret(
     certificate: Certificate,
 ) -> None:
     inbox = Inbox()
@@ -117,7 +117,7 @@ def test_password_beyond_ascii_keeps_the_letter_and_hides_the_secret(
 
 
 @pytest.mark.parametrize("security", [Security.STARTTLS, Security.TLS])
-def test_certificate_that_is_not_trusted_keeps_the_letter(
+def test_certificate_that_is_not_trusted_keeps_the_message(
     certificate: Certificate, security: Security
 ) -> None:
     inbox = Inbox()
@@ -136,7 +136,7 @@ def test_certificate_that_is_not_trusted_keeps_the_letter(
     assert inbox.mails == []
 
 
-def test_certificate_of_another_host_keeps_the_letter(tmp_path: Path) -> None:
+def test_certificate_of_another_host_keeps_the_message(tmp_path: Path) -> None:
     other = make_certificate(tmp_path, "mail.example.org")
     inbox = Inbox()
 
@@ -148,7 +148,7 @@ def test_certificate_of_another_host_keeps_the_letter(tmp_path: Path) -> None:
     assert inbox.mails == []
 
 
-def test_server_without_starttls_gets_no_letter() -> None:
+def test_server_without_starttls_gets_no_message() -> None:
     inbox = Inbox()
 
     with mail_server(inbox) as port:
@@ -167,7 +167,7 @@ def test_tls_to_a_server_that_speaks_none_names_the_settings() -> None:
 
 
 @pytest.mark.parametrize("command", ["MAIL", "RCPT", "DATA"])
-def test_temporary_refusal_keeps_the_letter(command: str) -> None:
+def test_temporary_refusal_keeps_the_message(command: str) -> None:
     with (
         mail_server(Inbox(**{command: "451 try again later"})) as port,
         pytest.raises(DeliveryDeferred, match="451 try again later"),
@@ -179,7 +179,7 @@ def test_temporary_refusal_keeps_the_letter(command: str) -> None:
     ("command", "answer"),
     [("RCPT", "550 no such user"), ("DATA", "554 5.6.0 cannot be converted")],
 )
-def test_missing_mailbox_and_unfit_letter_are_final(command: str, answer: str) -> None:
+def test_missing_mailbox_and_unfit_message_are_final(command: str, answer: str) -> None:
     with (
         mail_server(Inbox(**{command: answer})) as port,
         pytest.raises(DeliveryRefused, match=answer),
@@ -187,10 +187,10 @@ def test_missing_mailbox_and_unfit_letter_are_final(command: str, answer: str) -
         send(plain(port))
 
 
-def test_letter_that_a_filter_rejects_is_kept_and_no_other_put_off() -> None:
+def test_message_that_a_filter_rejects_is_kept_and_no_other_put_off() -> None:
     with (
         mail_server(Inbox(DATA="554 5.7.1 looks like spam")) as port,
-        pytest.raises(DeliveryDeferred, match=r"refused the letter: 554 5\.7\.1") as caught,
+        pytest.raises(DeliveryDeferred, match=r"refused the message: 554 5\.7\.1") as caught,
     ):
         send(plain(port))
 
@@ -201,7 +201,7 @@ def test_letter_that_a_filter_rejects_is_kept_and_no_other_put_off() -> None:
     ("command", "answer"),
     [("RCPT", "554 5.7.1 Relay access denied"), ("RCPT", "450 greylisted"), ("MAIL", "451 busy")],
 )
-def test_refusal_before_the_letter_was_seen_puts_the_others_off_too(
+def test_refusal_before_the_message_was_seen_puts_the_others_off_too(
     command: str, answer: str
 ) -> None:
     with (
@@ -211,7 +211,7 @@ def test_refusal_before_the_letter_was_seen_puts_the_others_off_too(
         send(plain(port))
 
 
-def test_permanent_refusal_of_the_sender_keeps_the_letter() -> None:
+def test_permanent_refusal_of_the_sender_keeps_the_message() -> None:
     with (
         mail_server(Inbox(MAIL="550 not from you")) as port,
         pytest.raises(DeliveryDeferred, match="refused the sender: 550 not from you"),

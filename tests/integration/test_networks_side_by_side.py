@@ -70,7 +70,7 @@ class Site:
         for network_id in network_ids:
             expect(self.base_fee_age(network_id)).to_have_text(FRESH, timeout=40_000)
 
-    def letters(self) -> list[str]:
+    def messages(self) -> list[str]:
         """Return the subjects of all mails about the network whose node dies."""
         folder = self.installation.home / "mail" / "new"
         mails = [message_from_bytes(each.read_bytes(), policy=default) for each in folder.iterdir()]
@@ -134,14 +134,14 @@ def test_dead_node_makes_its_own_network_stale_until_it_is_back(tmp_path: Path) 
         expect(site.card(CHAIN_ID).locator(".lw-badge", has_text="Stale")).to_be_visible()
         expect(site.card(CHAIN_ID).get_by_text("own serve: no answer since")).to_be_visible()
         site.shows_alive(DEVNET, WITHOUT_GAS_API)
-        eventually(lambda: len(site.letters()) == 1, 40, "the letter that it is silent")
+        eventually(lambda: len(site.messages()) == 1, 40, "the message that it is silent")
 
         nodes.enter_context(a_node(port))
 
         site.shows_alive(CHAIN_ID, DEVNET, WITHOUT_GAS_API)
-        eventually(lambda: len(site.letters()) == 2, 60, "the letter that it answers again")
-        assert "fee source is silent since" in " ".join(site.letters())
-        assert "fee source answers again" in " ".join(site.letters())
+        eventually(lambda: len(site.messages()) == 2, 60, "the message that it answers again")
+        assert "fee source is silent since" in " ".join(site.messages())
+        assert "fee source answers again" in " ".join(site.messages())
 
 
 @contextmanager

@@ -12,8 +12,8 @@ import pytest
 from structlog.testing import capture_logs
 from structlog.typing import EventDict
 
-from dashboard.alert.channels.mail import Security, SmtpChannel, SmtpServer
-from dashboard.alert.delivery_result import Sending
+from dashboard.alert.channels.smtp import Security, SmtpChannel, SmtpServer
+from dashboard.alert.delivery_attempt import Sending
 from dashboard.domain.notification import NotificationState
 from dashboard.domain.quantity import NetworkId
 from dashboard.errors import StoreUnavailable
@@ -30,13 +30,13 @@ from tests.flaky_store import FlakyStore
 from tests.integration.whole_workers import (
     CLOCKS,
     PERIODS,
+    a_notifier,
     a_post_office,
     a_watcher,
-    an_office,
     working,
 )
 from tests.mail_server import Inbox, mail_server
-from tests.recording_channel import SENDER, a_letter_of
+from tests.recording_channel import SENDER, message_about
 from tests.scripted_upstreams import ScriptedExclusion, ScriptedGas, SilentExclusion
 from tests.waiting import eventually_async
 
@@ -86,9 +86,9 @@ async def test_mail_is_marked_when_the_answer_of_its_server_comes(store: Store) 
 
     with mail_server(inbox) as port:
         channel = SmtpChannel(SmtpServer("127.0.0.1", port, Security.NONE), SENDER)
-        office = an_office(store, Sending({"mail": channel}, a_letter_of))
+        notifier = a_notifier(store, Sending({"mail": channel}, message_about))
         once = replace(PERIODS, delivery=timedelta(minutes=1))
-        async with working(replace(a_watcher(store, office), periods=once)):
+        async with working(replace(a_watcher(store, notifier), periods=once)):
             await eventually_async(note_marks, what="the marks")
 
     assert max(lags) < 0.4, "a mark waited for more than its answer"
@@ -97,9 +97,9 @@ async def test_mail_is_marked_when_the_answer_of_its_server_comes(store: Store) 
 async def test_rejection_of_a_tracked_hash_becomes_a_mail(store: Store, tmp_path: Path) -> None:
     upstream = ScriptedExclusion()
     upstream.reject(a_record())
-    office = a_post_office(store, tmp_path / "mail")
+    notifier = a_post_office(store, tmp_path / "mail")
 
-    async with working(a_watcher(store, office, WatchedNetwork(A_NETWORK, exclusion=upstream))):
+    async with working(a_watcher(store, notifier, WatchedNetwork(A_NETWORK, exclusion=upstream))):
         follow(store)
         await eventually_async(lambda: sent(store) == 1, what="the mail")
 
@@ -138,12 +138,12 @@ async def test_second_worker_asks_nothing_while_the_first_is_in_office(
     store: Store, tmp_path: Path
 ) -> None:
     first, second = ScriptedExclusion(), ScriptedExclusion()
-    office = a_post_office(store, tmp_path)
+    notifier = a_post_office(store, tmp_path)
 
-    async with working(a_watcher(store, office, WatchedNetwork(A_NETWORK, exclusion=first))):
+    async with working(a_watcher(store, notifier, WatchedNetwork(A_NETWORK, exclusion=first))):
         await eventually_async(lambda: holds(store, "worker 1"))
         standby = a_watcher(
-            store, office, WatchedNetwork(A_NETWORK, exclusion=second), name="worker 2"
+            store, notifier, WatchedNetwork(A_NETWORK, exclusion=second), name="worker 2"
         )
         async with working(standby):
             follow(store)
@@ -153,11 +153,11 @@ async def test_second_worker_asks_nothing_while_the_first_is_in_office(
 
 
 async def test_standby_says_who_works_and_when_it_takes_over(store: Store, tmp_path: Path) -> None:
-    office = a_post_office(store, tmp_path)
+    notifier = a_post_office(store, tmp_path)
     with capture_logs() as lines:
-        async with working(a_watcher(store, office)):
+        async with working(a_watcher(store, notifier)):
             await eventually_async(lambda: holds(store, "worker 1"))
-            second = working(a_watcher(store, office, name="worker 2"))
+            second = working(a_watcher(store, notifier, name="worker 2"))
             await second.__aenter__()
             await eventually_async(lambda: standby_lines(lines) != [], what="a word")
         await eventually_async(lambda: holds(store, "worker 2"), what="the takeover")
@@ -174,10 +174,10 @@ def standby_lines(lines: list[EventDict]) -> list[EventDict]:
 
 
 async def test_standby_takes_over_when_the_first_worker_stops(store: Store, tmp_path: Path) -> None:
-    office = a_post_office(store, tmp_path)
-    standby = a_watcher(store, office, name="worker 2")
+    notifier = a_post_office(store, tmp_path)
+    standby = a_watcher(store, notifier, name="worker 2")
 
-    async with working(a_watcher(store, office)):
+    async with working(a_watcher(store, notifier)):
         await eventually_async(lambda: holds(store, "worker 1"))
         second = working(standby)
         await second.__aenter__()

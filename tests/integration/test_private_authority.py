@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from websockets.asyncio.server import ServerConnection, serve
 
-from dashboard.alert.channels.mail import SmtpChannel
+from dashboard.alert.channels.smtp import SmtpChannel
 from dashboard.errors import DeliveryDeferred
 from dashboard.settings import Settings, load_settings
 from dashboard.wiring.networks import networks_of, open_clients
@@ -19,7 +19,7 @@ from tests.builders import a_hash
 from tests.certificate import Certificate, make_certificate
 from tests.integration.faulty_upstreams import Upstream, an_upstream, replying
 from tests.mail_server import Inbox, mail_server
-from tests.recording_channel import LETTER, an_envelope
+from tests.recording_channel import MESSAGE, some_headers
 
 pytestmark = pytest.mark.anyio
 
@@ -121,8 +121,8 @@ def test_authority_of_the_settings_is_believed_for_mail(
     implicit, later = (tls, None) if security == "tls" else (None, tls)
 
     with mail_server(inbox, implicit_tls=implicit, tls_context=later) as port:
-        mailing(tmp_path, port, security, str(certificate.path)).send(LETTER, an_envelope())
+        mailing(tmp_path, port, security, str(certificate.path)).send(MESSAGE, some_headers())
         with pytest.raises(DeliveryDeferred, match=r"tls\.ca_file is for an authority"):
-            mailing(tmp_path, port, security, "").send(LETTER, an_envelope())
+            mailing(tmp_path, port, security, "").send(MESSAGE, some_headers())
 
     assert len(inbox.mails) == 1

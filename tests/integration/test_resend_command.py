@@ -1,4 +1,4 @@
-"""`linewatch resend` as people call it: on one letter, on an address, and on what is not dead."""
+"""`linewatch resend` as people call it: on one message, on an address, and on what is not dead."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 from dashboard.store.alerts.outbox import mark_dead
 from tests.builders import A_MOMENT
-from tests.delivery_checks import claim_for_all, make_pending, take_office
+from tests.delivery_checks import claim_for_all, make_pending, take_worker_lease
 from tests.installation import Installation, new_installation
 from tests.integration.seeded_installation import store_of
 from tests.recording_channel import ONCALL
@@ -17,19 +17,19 @@ from tests.recording_channel import ONCALL
 
 @pytest.fixture
 def installation(tmp_path: Path) -> Installation:
-    """Plan an installation in which three letters were given up."""
+    """Plan an installation in which three messages were given up."""
     planned = new_installation(tmp_path / "home")
     assert planned.run("migrate").returncode == 0
     with store_of(planned) as store:
         make_pending(store, 3)
-        token = take_office(store)
+        token = take_worker_lease(store)
         with store.write() as connection:
             for notification in claim_for_all(connection, token, A_MOMENT, 10):
                 mark_dead(connection, notification, "550 by mistake", A_MOMENT)
     return planned
 
 
-def test_one_letter_and_then_all_of_an_address_are_pending_again(
+def test_one_message_and_then_all_of_an_address_are_pending_again(
     installation: Installation,
 ) -> None:
     listed = json.loads(installation.run("alerts", "--state", "dead", "--json").stdout)["alerts"]

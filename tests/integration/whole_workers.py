@@ -13,9 +13,9 @@ from uuid import uuid4
 from dashboard.alert.channels.maildir import MaildirChannel
 from dashboard.alert.compose import Links, NetworkName, compose
 from dashboard.alert.deliver import Deliverer
-from dashboard.alert.delivery_result import Sending
-from dashboard.alert.dispatch import PostOffice
-from dashboard.alert.template_loader import load_stationery
+from dashboard.alert.delivery_attempt import Sending
+from dashboard.alert.notify import Notifier
+from dashboard.alert.template_loader import load_templates
 from dashboard.poll.clocks import Clocks
 from dashboard.poll.gas import GasPeriods
 from dashboard.poll.intervals import CadencePolicy
@@ -35,17 +35,17 @@ PERIODS = Periods(
 CLOCKS = Clocks(lambda: datetime.now(UTC), lambda: timedelta(seconds=monotonic()))
 
 
-def a_post_office(store: Store, maildir: Path) -> PostOffice:
+def a_post_office(store: Store, maildir: Path) -> Notifier:
     """Return who delivers into a Maildir what real templates say."""
-    stationery = load_stationery({A_NETWORK: NetworkName("devnet", is_simulated=True)}, Links())
+    templates = load_templates({A_NETWORK: NetworkName("devnet", is_simulated=True)}, Links())
     channels = {"mail": MaildirChannel(maildir, SENDER)}
-    return an_office(store, Sending(channels, lambda each: compose(each, stationery)))
+    return a_notifier(store, Sending(channels, lambda each: compose(each, templates)))
 
 
-def an_office(store: Store, sending: Sending) -> PostOffice:
+def a_notifier(store: Store, sending: Sending) -> Notifier:
     """Return who delivers what is so sent."""
     deliverer = Deliverer(store, sending, CLOCKS.now, CLOCKS.elapsed)
-    return PostOffice(store, [ONCALL], deliverer, CLOCKS.now)
+    return Notifier(store, [ONCALL], deliverer, CLOCKS.now)
 
 
 def a_watcher(

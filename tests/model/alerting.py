@@ -54,7 +54,7 @@ OPPOSITES: Final = {State.CALM: State.BUSY, State.BUSY: State.CALM, None: State.
 
 
 @dataclass
-class Letter:
+class Message:
     """A notification with what is not part of it; `rejection` is a place in the archive."""
 
     notification: Notification
@@ -79,7 +79,7 @@ class Alerting:
     held: dict[Subject, Held] = field(default_factory=dict)
     told: list[tuple[Transition, int | None, Incident | None]] = field(default_factory=list)
     expanded: set[UUID] = field(default_factory=set)
-    letters: dict[UUID, Letter] = field(default_factory=dict)
+    messages: dict[UUID, Message] = field(default_factory=dict)
     tries: list[tuple[UUID, DeliveryResult, str]] = field(default_factory=list)
 
     def change(self, transition: Transition, rejection: int | None) -> bool:
@@ -121,14 +121,14 @@ class Alerting:
         (cause,) = (each for each in self.told if each[0].transition_id == transition_id)
         for recipient in recipients:
             notification = _notification(cause, recipient, now)
-            self.letters[notification.notification_id] = Letter(notification, cause[1])
+            self.messages[notification.notification_id] = Message(notification, cause[1])
         return len(recipients)
 
     def due(self, recipient: Recipient, alive: Sequence[int]) -> list[Notification]:
         """Return what may be claimed for a recipient, in the order in which it is."""
         pending = [
             each.notification
-            for each in self.letters.values()
+            for each in self.messages.values()
             if each.notification.state is NotificationState.PENDING
             and each.notification.recipient == recipient
         ]
@@ -148,46 +148,46 @@ class Alerting:
     def claim(self, ids: Sequence[UUID], token: int, now: datetime) -> None:
         """Let the holder of a token have these."""
         for each in ids:
-            letter = self.letters[each]
-            letter.notification = replace(letter.notification, claimed_by=token)
-            letter.claimed_at = now
+            message = self.messages[each]
+            message.notification = replace(message.notification, claimed_by=token)
+            message.claimed_at = now
 
     def is_claimed_as(self, notification: Notification) -> bool:
         """Whether a notification is pending under the very claim that its holder has in hand."""
-        now = self.letters[notification.notification_id].notification
+        now = self.messages[notification.notification_id].notification
         return now.state is NotificationState.PENDING and now.claimed_by == notification.claimed_by
 
     def finish(
         self, notification_id: UUID, result: DeliveryResult, outcome: str, at: datetime
     ) -> None:
         """Write an attempt down; `at` is when it was sent, is tried again or was given up."""
-        letter = self.letters[notification_id]
-        before = letter.notification
-        tried_at = letter.claimed_at or before.created_at
-        letter.deliveries.append(Delivery(tried_at, result, outcome))
+        message = self.messages[notification_id]
+        before = message.notification
+        tried_at = message.claimed_at or before.created_at
+        message.deliveries.append(Delivery(tried_at, result, outcome))
         self.tries.append((notification_id, result, outcome))
         after = replace(before, claimed_by=None, outcome=outcome, attempts=before.attempts + 1)
         if result is DeliveryResult.SENT:
             sent_at = before.sent_at or at
-            letter.notification = replace(after, state=NotificationState.SENT, sent_at=sent_at)
+            message.notification = replace(after, state=NotificationState.SENT, sent_at=sent_at)
         else:
             state = (
                 NotificationState.PENDING
                 if result is DeliveryResult.DEFERRED
                 else NotificationState.DEAD
             )
-            letter.notification = replace(after, state=state, next_attempt_at=at)
+            message.notification = replace(after, state=state, next_attempt_at=at)
 
     def free(self, token: int, recipient: Recipient) -> None:
         """Free what is claimed for a recipient."""
-        for letter in self.letters.values():
-            notification = letter.notification
+        for message in self.messages.values():
+            notification = message.notification
             is_pending = (
                 notification.state is NotificationState.PENDING
                 and notification.recipient == recipient
             )
             if is_pending and notification.claimed_by == token:
-                letter.notification = replace(notification, claimed_by=None)
+                message.notification = replace(notification, claimed_by=None)
 
     def _is_known(self, transition: Transition, rejection: int | None) -> bool:
         is_same = transition.before is transition.after
@@ -245,17 +245,17 @@ def check_alerting(
     assert waiting == [
         (transition, _rejection(archive, place)) for transition, place, _ in held.unexpanded()
     ]
-    letters = _latest(held)
+    messages = _latest(held)
     expected = [
         replace(each.notification, rejection=_rejection(archive, each.rejection))
-        for each in letters
+        for each in messages
     ]
     found = [
         replace(each, rejection=each.rejection and numbers.of(each.rejection))
         for each in recent_notifications(connection, _MANY)
     ]
     assert found == expected
-    for each in letters:
+    for each in messages:
         assert deliveries_of(connection, each.notification.notification_id) == each.deliveries
     for wanted in turn.some_of(_WISHES):
         _check_notification_search(connection, expected, wanted)
@@ -292,10 +292,10 @@ def _fits(notification: Notification, wanted: NotificationFilter) -> bool:
 
 def _check_mail(connection: Connection, held: Alerting) -> None:
     found = mail_state(connection)
-    states = [each.notification.state for each in held.letters.values()]
+    states = [each.notification.state for each in held.messages.values()]
     pending = [
         each.notification.created_at
-        for each in held.letters.values()
+        for each in held.messages.values()
         if each.notification.state is NotificationState.PENDING
     ]
     assert found.untold == len(held.unexpanded())
@@ -313,6 +313,6 @@ def _rejection(archive: Archive, place: int | None) -> StoredRejection | None:
     return None if place is None else archive.rejections[place - 1]
 
 
-def _latest(held: Alerting) -> list[Letter]:
-    by_id = sorted(held.letters.values(), key=lambda each: each.notification.notification_id)
+def _latest(held: Alerting) -> list[Message]:
+    by_id = sorted(held.messages.values(), key=lambda each: each.notification.notification_id)
     return sorted(by_id, key=lambda each: each.notification.created_at, reverse=True)

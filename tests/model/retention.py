@@ -19,7 +19,7 @@ from tests.model.tracking import Tracking
 def forget_notifications(
     archive: Archive, tracking: Tracking, alerting: Alerting, before: datetime
 ) -> None:
-    """Forget what was told before, with its letters and every attempt to hand them over."""
+    """Forget what was told before, with its messages and every attempt to hand them over."""
     lasting = {each.incident for each in alerting.held.values() if each.incident is not None}
     pending = _pending(alerting)
     gone: set[UUID] = set()
@@ -32,12 +32,12 @@ def forget_notifications(
     gone -= pending
     alerting.told = [each for each in alerting.told if each[0].transition_id not in gone]
     alerting.expanded -= gone
-    alerting.letters = {
+    alerting.messages = {
         notification_id: each
-        for notification_id, each in alerting.letters.items()
+        for notification_id, each in alerting.messages.items()
         if each.notification.transition.transition_id not in gone
     }
-    alerting.tries = [each for each in alerting.tries if each[0] in alerting.letters]
+    alerting.tries = [each for each in alerting.tries if each[0] in alerting.messages]
 
 
 def forget_rejections(
@@ -92,8 +92,8 @@ def _renumber(alerting: Alerting, places: Mapping[int, int]) -> None:
         (transition, place and places.get(place), incident)
         for transition, place, incident in alerting.told
     ]
-    for letter in alerting.letters.values():
-        letter.rejection = letter.rejection and places.get(letter.rejection)
+    for message in alerting.messages.values():
+        message.rejection = message.rejection and places.get(message.rejection)
 
 
 def _pending(alerting: Alerting) -> AbstractSet[UUID]:
@@ -101,7 +101,7 @@ def _pending(alerting: Alerting) -> AbstractSet[UUID]:
     waiting = {each.transition_id for each, _, _ in alerting.unexpanded()}
     return waiting | {
         each.notification.transition.transition_id
-        for each in alerting.letters.values()
+        for each in alerting.messages.values()
         if each.notification.state is NotificationState.PENDING
     }
 

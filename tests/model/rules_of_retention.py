@@ -101,8 +101,8 @@ class ForgettingMachine(TellingMachine):
             self.lives.end()
             self.looked_at.clear()
             self._touched = ALL
-        letters = self.held.alerting.letters
-        self.hands = [each for each in self.hands if each.notification_id in letters]
+        messages = self.held.alerting.messages
+        self.hands = [each for each in self.hands if each.notification_id in messages]
         self._touched |= _FORGOTTEN
         self._check_any([self.held])
         self._touched, self.is_sound = Part(0), True

@@ -1,1 +1,1 @@
-"""The ways a letter leaves the house, one file each."""
+"""Channels that send messages: SMTP and Maildir, and what both write."""

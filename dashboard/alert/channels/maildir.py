@@ -1,4 +1,4 @@
-"""Letters into a Maildir: every one a file, whole or not there."""
+"""Messages as files of a Maildir: each is whole or not there."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import os
 import re
 from pathlib import Path
 
-from dashboard.alert.message import Envelope, Letter, MaySend, always
-from dashboard.alert.mime import parse_sender, write_message
+from dashboard.alert.channels.mime import parse_sender, write_message
+from dashboard.alert.message import MaySend, Message, MessageHeaders, always
 from dashboard.errors import DeliveryBlocked, DeliveryWithheld
 
 _FOLDERS = ("tmp", "new", "cur")
@@ -16,35 +16,36 @@ _FOLDERS = ("tmp", "new", "cur")
 class MaildirChannel:
     """Writes below `folder`, which it makes where it is missing.
 
-    A file is called after its Message-ID, so that a repeat replaces its first delivery, or is
-    recognised where a reader has taken that already.
+    A file is named after its Message-ID, so that a repeat replaces the first file, or is recognised
+    where a mail program has moved that already.
     """
 
     def __init__(self, folder: Path, sender: str) -> None:
-        """Touch nothing yet; InputError where the sender is no address."""
+        """Write nothing yet; InputError where the sender is no address."""
         self._folder = folder
         self._sender = parse_sender(sender)
 
-    def send(self, letter: Letter, envelope: Envelope, may_send: MaySend = always) -> str:
+    def send(self, message: Message, headers: MessageHeaders, may_send: MaySend = always) -> str:
         """Write one file durably; returns its name. DeliveryBlocked where the disk refuses."""
-        content = write_message(letter, envelope, self._sender).as_bytes()
-        name = _file_name(envelope)
+        content = write_message(message, headers, self._sender).as_bytes()
+        name = _file_name(headers)
         try:
             self._make_folders()
             if not may_send():
                 raise DeliveryWithheld("the lease of this worker is over")
-            if not self._was_taken(name):
+            if not self._was_read(name):
                 self._write(name, content)
         except OSError as error:
-            message = f"the Maildir cannot be written: {error.strerror}; check its disk and owner"
-            raise DeliveryBlocked(message) from error
+            raise DeliveryBlocked(
+                f"the Maildir cannot be written: {error.strerror}; check its disk and owner"
+            ) from error
         return f"written as {name}"
 
     def _make_folders(self) -> None:
         for name in _FOLDERS:
             (self._folder / name).mkdir(mode=0o700, parents=True, exist_ok=True)
 
-    def _was_taken(self, name: str) -> bool:
+    def _was_read(self, name: str) -> bool:
         """Whether a reader has moved the file to `cur`, where it adds flags to the name."""
         return any((self._folder / "cur").glob(f"{name}*"))
 
@@ -58,9 +59,9 @@ class MaildirChannel:
         _sync_folder(self._folder / "new")
 
 
-def _file_name(envelope: Envelope) -> str:
-    readable = re.sub(r"[^A-Za-z0-9@._-]", "", envelope.message_id)
-    return f"{int(envelope.date.timestamp())}.{readable}"
+def _file_name(headers: MessageHeaders) -> str:
+    readable = re.sub(r"[^A-Za-z0-9@._-]", "", headers.message_id)
+    return f"{int(headers.date.timestamp())}.{readable}"
 
 
 def _sync_folder(folder: Path) -> None:

@@ -30,7 +30,7 @@ class OpenIncident:
     grounds: Grounds | None = None
 
     def as_condition(self) -> Condition:
-        """Return what is held; silence begins with the first failure, as its letter says."""
+        """Return what is held; silence begins with the first failure, as its message says."""
         failing = self.grounds.failing_since if isinstance(self.grounds, SilenceGrounds) else None
         return Condition(self.state, failing or self.opened_at, self.turning_since)
 

@@ -167,7 +167,7 @@ def release_claims(connection: Connection, holder_token: int, recipient: Recipie
 
 
 def mark_dead(connection: Connection, notification: Notification, error: str, at: datetime) -> bool:
-    """Give a notification up as a dead letter, which is kept; False where the claim was lost."""
+    """Give a notification up as a dead message, which is kept; False where the claim was lost."""
     dead = {"state": NotificationState.DEAD, "next_attempt_at": at}
     return _finish(connection, _is_claimed_as(notification), (DeliveryResult.REFUSED, error), dead)
 

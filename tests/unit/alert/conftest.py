@@ -1,4 +1,4 @@
-"""A channel that takes every letter, and who delivers over it."""
+"""A channel that takes every message, and who delivers over it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.recording_channel import RecordingChannel
 
 @pytest.fixture
 def channel() -> RecordingChannel:
-    """Return a channel that takes every letter."""
+    """Return a channel that takes every message."""
     return RecordingChannel()
 
 

@@ -1,4 +1,4 @@
-"""What a letter says."""
+"""What a message says."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dashboard.alert.compose import Links, NetworkName, Stationery, compose
-from dashboard.alert.message import Letter
-from dashboard.alert.template_loader import load_stationery
+from dashboard.alert.compose import Links, MessageTemplates, NetworkName, compose
+from dashboard.alert.message import Message
+from dashboard.alert.template_loader import load_templates
 from dashboard.domain.condition import State, Subject, SubjectKind
 from dashboard.domain.exclusion import RejectedTransaction, RejectionStage
 from dashboard.domain.quantity import NetworkId, TxHash
@@ -25,31 +25,31 @@ from tests.builders import (
 
 TX_HASH = TxHash.parse("0x2d6a" + "4b" * 28 + "800e")
 NAMES = {A_NETWORK: NetworkName("devnet", is_simulated=True), ANOTHER_NETWORK: NetworkName("Linea")}
-SILENT = load_stationery(NAMES, Links())
-LINKING = load_stationery(NAMES, Links("https://watch.example/"))
+SILENT = load_templates(NAMES, Links())
+LINKING = load_templates(NAMES, Links("https://watch.example/"))
 
 
-def letter_about(
+def message_about(
     record: RejectedTransaction,
     network: NetworkId = ANOTHER_NETWORK,
-    stationery: Stationery = SILENT,
-) -> Letter:
+    templates: MessageTemplates = SILENT,
+) -> Message:
     subject = Subject.transaction(network, record.tx_hash)
     return compose(
         a_notification(
             transition=a_transition(subject=subject, at=A_MOMENT + seconds(4)),
             rejection=a_rejection(record=record),
         ),
-        stationery,
+        templates,
     )
 
 
 def test_subject_names_network_reason_and_transaction() -> None:
     reason = "Transaction line count for module MMU=2163904 is above the limit 2097152"
 
-    letter = letter_about(a_record(tx_hash=TX_HASH, reason_message=reason))
+    message = message_about(a_record(tx_hash=TX_HASH, reason_message=reason))
 
-    assert letter.subject == "[Linewatch] Rejected on Linea: MMU over its limit (0x2d6a…800e)"
+    assert message.subject == "[Linewatch] Rejected on Linea: MMU over its limit (0x2d6a…800e)"
 
 
 @pytest.mark.parametrize(
@@ -70,15 +70,15 @@ def test_subject_names_network_reason_and_transaction() -> None:
     ],
 )
 def test_every_form_of_reason_has_a_headline(reason: str, headline: str) -> None:
-    letter = letter_about(a_record(reason_message=reason))
+    message = message_about(a_record(reason_message=reason))
 
-    assert f": {headline} (" in letter.subject
+    assert f": {headline} (" in message.subject
 
 
 def test_first_line_says_what_changed() -> None:
-    letter = letter_about(a_record(tx_hash=TX_HASH))
+    message = message_about(a_record(tx_hash=TX_HASH))
 
-    assert letter.text.splitlines()[0] == (
+    assert message.text.splitlines()[0] == (
         "Transaction 0x2d6a…800e was rejected on Linea: ADD over its limit."
     )
 
@@ -109,110 +109,110 @@ def test_both_parts_tell_every_fact(fact: str) -> None:
         block_number=123456,
     )
 
-    letter = letter_about(record)
+    message = message_about(record)
 
-    assert fact in letter.text
-    assert fact in letter.html
+    assert fact in message.text
+    assert fact in message.html
 
 
-def test_letter_says_that_a_claimed_time_cannot_be_true() -> None:
-    letter = letter_about(a_record(timestamp=A_MOMENT + seconds(86_400 * 800)))
+def test_message_says_that_a_claimed_time_cannot_be_true() -> None:
+    message = message_about(a_record(timestamp=A_MOMENT + seconds(86_400 * 800)))
 
-    assert "as the node claims. This time had not come when it arrived" in letter.text
-    assert "the node&#39;s clock is wrong" in letter.html
+    assert "as the node claims. This time had not come when it arrived" in message.text
+    assert "the node&#39;s clock is wrong" in message.html
 
 
 def test_block_is_left_out_where_there_is_none() -> None:
-    letter = letter_about(a_record(block_number=None))
+    message = message_about(a_record(block_number=None))
 
-    assert "Block" not in letter.text
-    assert "Block" not in letter.html.partition("</style>")[2]
+    assert "Block" not in message.text
+    assert "Block" not in message.html.partition("</style>")[2]
 
 
 def test_link_leads_to_the_lookup_page() -> None:
-    letter = letter_about(a_record(tx_hash=TX_HASH), stationery=LINKING)
+    message = message_about(a_record(tx_hash=TX_HASH), templates=LINKING)
 
     address = f"https://watch.example/lookup?tx={TX_HASH}"
-    assert f"Look it up: {address}\n" in letter.text
-    assert f'href="{address}"' in letter.html
+    assert f"Look it up: {address}\n" in message.text
+    assert f'href="{address}"' in message.html
 
 
-def test_letter_holds_no_link_without_a_public_address() -> None:
-    letter = letter_about(a_record())
+def test_message_holds_no_link_without_a_public_address() -> None:
+    message = message_about(a_record())
 
-    assert "://" not in letter.text + letter.html
+    assert "://" not in message.text + message.html
 
 
 def test_simulated_network_says_so_in_subject_and_both_parts() -> None:
-    letter = letter_about(a_record(), network=A_NETWORK)
+    message = message_about(a_record(), network=A_NETWORK)
 
-    assert "(simulated data)" in letter.subject
-    assert "This is simulated data" in letter.text
-    assert "<strong>Simulated data.</strong>" in letter.html
+    assert "(simulated data)" in message.subject
+    assert "This is simulated data" in message.text
+    assert "<strong>Simulated data.</strong>" in message.html
 
 
 def test_real_network_says_nothing_of_simulation() -> None:
-    letter = letter_about(a_record())
+    message = message_about(a_record())
 
-    assert "imulated data" not in letter.subject + letter.text + letter.html
+    assert "imulated data" not in message.subject + message.text + message.html
 
 
 def test_network_that_left_the_configuration_is_told_by_its_id() -> None:
-    letter = letter_about(a_record(), network=NetworkId(1))
+    message = message_about(a_record(), network=NetworkId(1))
 
-    assert "Rejected on network 1:" in letter.subject
+    assert "Rejected on network 1:" in message.subject
 
 
 def test_html_in_a_reason_is_inert() -> None:
-    letter = letter_about(a_record(reason_message='<img src=x onerror="alert(1)">'))
+    message = message_about(a_record(reason_message='<img src=x onerror="alert(1)">'))
 
-    assert "<img" not in letter.html
-    assert "&lt;img src=x onerror=&#34;alert(1)&#34;&gt;" in letter.html
+    assert "<img" not in message.html
+    assert "&lt;img src=x onerror=&#34;alert(1)&#34;&gt;" in message.html
 
 
 def test_template_syntax_in_a_reason_is_shown_as_it_is() -> None:
-    letter = letter_about(a_record(reason_message="{{ 7 * 7 }}{% raw %}"))
+    message = message_about(a_record(reason_message="{{ 7 * 7 }}{% raw %}"))
 
-    assert "{{ 7 * 7 }}{% raw %}" in letter.text
+    assert "{{ 7 * 7 }}{% raw %}" in message.text
 
 
 @given(st.text(alphabet=st.characters(), max_size=60))
 def test_reason_starts_no_line_of_its_own(reason: str) -> None:
-    calm = letter_about(a_record(reason_message="out of luck"))
+    calm = message_about(a_record(reason_message="out of luck"))
 
-    letter = letter_about(a_record(reason_message=f"out of luck {reason}"))
+    message = message_about(a_record(reason_message=f"out of luck {reason}"))
 
-    assert letter.subject == calm.subject
-    assert len(letter.text.splitlines()) == len(calm.text.splitlines())
-    assert letter.html.count("<") == calm.html.count("<")
-
-
-def test_same_notification_gives_the_same_letter() -> None:
-    assert letter_about(a_record()) == letter_about(a_record())
+    assert message.subject == calm.subject
+    assert len(message.text.splitlines()) == len(calm.text.splitlines())
+    assert message.html.count("<") == calm.html.count("<")
 
 
-def test_transition_without_a_rejection_still_makes_a_letter() -> None:
-    letter = compose(a_notification(rejection=None), LINKING)
-
-    assert "was rejected on devnet: a rejection was recorded." in letter.text
-    assert "A rejection was recorded" in letter.html
+def test_same_notification_gives_the_same_message() -> None:
+    assert message_about(a_record()) == message_about(a_record())
 
 
-def test_rejection_without_a_hash_still_makes_a_letter() -> None:
+def test_transition_without_a_rejection_still_makes_a_message() -> None:
+    message = compose(a_notification(rejection=None), LINKING)
+
+    assert "was rejected on devnet: a rejection was recorded." in message.text
+    assert "A rejection was recorded" in message.html
+
+
+def test_rejection_without_a_hash_still_makes_a_message() -> None:
     subject = Subject(SubjectKind.TRANSACTION, A_NETWORK)
 
-    letter = compose(
+    message = compose(
         a_notification(transition=a_transition(subject=subject), rejection=None), LINKING
     )
 
-    assert "Look it up" not in letter.text
+    assert "Look it up" not in message.text
 
 
 def test_changed_record_says_that_it_is_no_new_rejection() -> None:
     transition = a_transition(before=State.REJECTED)
 
-    letter = compose(a_notification(transition=transition), SILENT)
+    message = compose(a_notification(transition=transition), SILENT)
 
-    assert letter.subject.startswith("[Linewatch] Rejection changed on devnet (simulated data): ")
-    assert letter.text.startswith("The rejection of transaction 0x0000…0001 on devnet changed: ")
-    assert "now its record says something else" in letter.html
+    assert message.subject.startswith("[Linewatch] Rejection changed on devnet (simulated data): ")
+    assert message.text.startswith("The rejection of transaction 0x0000…0001 on devnet changed: ")
+    assert "now its record says something else" in message.html

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from datetime import timedelta
 
-from dashboard.alert.deliver import Deliverer, DeliveryPolicy, expand_outbox
+from dashboard.alert.deliver import Deliverer, DeliveryPolicy
 from dashboard.alert.delivery_retry import RetryRule
-from dashboard.alert.dispatch import PostOffice
 from dashboard.alert.message import always
+from dashboard.alert.notify import Notifier, expand_outbox
 from dashboard.domain.condition import State
 from dashboard.domain.notification import DeliveryResult, NotificationState
 from dashboard.errors import DeliveryDeferred, DeliveryRefused
@@ -16,7 +16,14 @@ from dashboard.store.alerts.conditions import record_transition
 from dashboard.store.engine.engine import Store
 from dashboard.store.evidence.save_rejections import save_polled
 from tests.builders import A_MOMENT, A_NETWORK, a_record, a_transition, an_id
-from tests.delivery_checks import LEASE, make_pending, notifications, reject, states, take_office
+from tests.delivery_checks import (
+    LEASE,
+    make_pending,
+    notifications,
+    reject,
+    states,
+    take_worker_lease,
+)
 from tests.fake_clock import FakeClock
 from tests.recording_channel import ONCALL, OTHERS, RecordingChannel
 
@@ -28,7 +35,7 @@ def test_notification_is_sent_and_marked(
 ) -> None:
     make_pending(store)
 
-    results = deliverer.deliver_due(take_office(store))
+    results = deliverer.deliver_due(take_worker_lease(store))
 
     [notification] = notifications(store)
     assert results == Counter({DeliveryResult.SENT: 1})
@@ -37,14 +44,14 @@ def test_notification_is_sent_and_marked(
         "250 taken",
         1,
     )
-    assert [envelope.message_id for envelope in channel.taken] == [notification.message_id]
+    assert [headers.message_id for headers in channel.taken] == [notification.message_id]
 
 
-def test_letter_is_dated_when_the_notification_was_made(
+def test_message_is_dated_when_the_notification_was_made(
     store: Store, deliverer: Deliverer, channel: RecordingChannel, fake_clock: FakeClock
 ) -> None:
     make_pending(store)
-    token = take_office(store)
+    token = take_worker_lease(store)
     fake_clock.wait(LEASE / 2)
 
     deliverer.deliver_due(token)
@@ -58,7 +65,7 @@ def test_sent_notification_is_not_sent_again(
     store: Store, deliverer: Deliverer, channel: RecordingChannel
 ) -> None:
     make_pending(store)
-    token = take_office(store)
+    token = take_worker_lease(store)
 
     for _ in range(2):
         deliverer.deliver_due(token)
@@ -66,7 +73,7 @@ def test_sent_notification_is_not_sent_again(
     assert len(channel.taken) == 1
 
 
-def test_letter_about_the_same_incident_answers_the_first(
+def test_message_about_the_same_incident_answers_the_first(
     store: Store, deliverer: Deliverer, channel: RecordingChannel, fake_clock: FakeClock
 ) -> None:
     make_pending(store)
@@ -77,7 +84,7 @@ def test_letter_about_the_same_incident_answers_the_first(
     fake_clock.wait(LEASE / 2)
     expand_outbox(store, [ONCALL], fake_clock.now)
 
-    deliverer.deliver_due(take_office(store))
+    deliverer.deliver_due(take_worker_lease(store))
 
     opening, changed = channel.taken
     assert (opening.in_reply_to, changed.in_reply_to) == ("", opening.message_id)
@@ -88,17 +95,17 @@ def test_many_notifications_arrive_once_each(
 ) -> None:
     make_pending(store, 300, [ONCALL, OTHERS])
 
-    deliverer.deliver_due(take_office(store))
+    deliverer.deliver_due(take_worker_lease(store))
 
     assert states(store) == {NotificationState.SENT: 600}
-    assert len({envelope.message_id for envelope in channel.taken}) == 600
+    assert len({headers.message_id for headers in channel.taken}) == 600
 
 
 def test_deferred_notification_stays_pending_and_is_tried_later(
     store: Store, deliverer: Deliverer, channel: RecordingChannel, fake_clock: FakeClock
 ) -> None:
     make_pending(store)
-    token = take_office(store)
+    token = take_worker_lease(store)
     channel.errors[ONCALL.address] = DEFERRED
     deliverer.deliver_due(token)
     channel.errors.clear()
@@ -116,7 +123,7 @@ def test_deferred_notification_says_why(
     make_pending(store)
     channel.errors[ONCALL.address] = DEFERRED
 
-    deliverer.deliver_due(take_office(store))
+    deliverer.deliver_due(take_worker_lease(store))
 
     [notification] = notifications(store)
     assert (notification.state, notification.outcome) == (
@@ -125,13 +132,13 @@ def test_deferred_notification_says_why(
     )
 
 
-def test_refused_notification_becomes_a_dead_letter(
+def test_refused_notification_becomes_a_dead_message(
     store: Store, deliverer: Deliverer, channel: RecordingChannel
 ) -> None:
     make_pending(store)
     channel.errors[ONCALL.address] = DeliveryRefused("550 no such user")
 
-    results = deliverer.deliver_due(take_office(store))
+    results = deliverer.deliver_due(take_worker_lease(store))
 
     [notification] = notifications(store)
     assert results == Counter({DeliveryResult.REFUSED: 1})
@@ -141,7 +148,7 @@ def test_refused_notification_becomes_a_dead_letter(
     )
 
 
-def test_notification_deferred_for_seven_days_becomes_a_dead_letter(
+def test_notification_deferred_for_seven_days_becomes_a_dead_message(
     store: Store, channel: RecordingChannel, fake_clock: FakeClock
 ) -> None:
     make_pending(store)
@@ -156,7 +163,7 @@ def test_notification_deferred_for_seven_days_becomes_a_dead_letter(
     )
 
     while states(store)[NotificationState.PENDING]:
-        deliverer.deliver_due(take_office(store))
+        deliverer.deliver_due(take_worker_lease(store))
         fake_clock.wait(timedelta(hours=12))
 
     assert fake_clock.now() - notifications(store)[0].created_at >= timedelta(days=7)
@@ -168,7 +175,7 @@ def test_one_refused_recipient_costs_the_others_nothing(
     make_pending(store, 3, [ONCALL, OTHERS])
     channel.errors[ONCALL.address] = DeliveryRefused("550 no such user")
 
-    deliverer.deliver_due(take_office(store))
+    deliverer.deliver_due(take_worker_lease(store))
 
     assert states(store) == {NotificationState.DEAD: 3, NotificationState.SENT: 3}
 
@@ -198,9 +205,9 @@ def test_post_office_owes_and_delivers_in_one_round(
     store: Store, deliverer: Deliverer, fake_clock: FakeClock
 ) -> None:
     reject(store)
-    office = PostOffice(store, [ONCALL], deliverer, fake_clock.now)
+    notifier = Notifier(store, [ONCALL], deliverer, fake_clock.now)
 
-    assert office.run(take_office(store), always), "what was new may have been only a part"
+    assert notifier.run(take_worker_lease(store), always), "what was new may have been only a part"
     assert states(store) == {NotificationState.SENT: 1}
-    assert not office.run(take_office(store), always)
-    assert office.finish(timedelta(seconds=1)) == Counter()
+    assert not notifier.run(take_worker_lease(store), always)
+    assert notifier.finish(timedelta(seconds=1)) == Counter()

@@ -9,11 +9,12 @@ from datetime import timedelta
 import pytest
 from structlog.testing import capture_logs
 
-from dashboard.alert.backlog import Lanes
-from dashboard.alert.deliver import Deliverer, DeliveryPolicy, expand_outbox
-from dashboard.alert.delivery_result import Sending
+from dashboard.alert.deliver import Deliverer, DeliveryPolicy
+from dashboard.alert.delivery_attempt import Sending
+from dashboard.alert.delivery_queue import QueueLimits
 from dashboard.alert.delivery_retry import RetryRule
-from dashboard.alert.message import Letter
+from dashboard.alert.message import Message
+from dashboard.alert.notify import expand_outbox
 from dashboard.domain.condition import State
 from dashboard.domain.notification import DeliveryResult, Notification, NotificationState, Recipient
 from dashboard.errors import (
@@ -34,7 +35,7 @@ from tests.delivery_checks import (
     notifications,
     reject,
     states,
-    take_office,
+    take_worker_lease,
 )
 from tests.fake_clock import FakeClock
 from tests.flaky_store import FlakyStore
@@ -49,17 +50,17 @@ def test_silent_recipient_does_not_hold_up_the_others(store: Store, fake_clock: 
     channel = RecordingChannel(ONCALL.address)
     deliverer = Deliverer(store, channel.sending, fake_clock.now, fake_clock.elapsed, HASTY)
 
-    deliverer.deliver_due(take_office(store))
+    deliverer.deliver_due(take_worker_lease(store))
 
     assert channel.addresses() == [OTHERS.address] * 5
     channel.let_go.set()
 
 
-def test_slow_letter_is_marked_when_it_arrives(store: Store, fake_clock: FakeClock) -> None:
+def test_slow_message_is_marked_when_it_arrives(store: Store, fake_clock: FakeClock) -> None:
     make_pending(store)
     channel = RecordingChannel(ONCALL.address)
     deliverer = Deliverer(store, channel.sending, fake_clock.now, fake_clock.elapsed, HASTY)
-    deliverer.deliver_due(take_office(store))
+    deliverer.deliver_due(take_worker_lease(store))
 
     channel.let_go.set()
     results = deliverer.finish(timedelta(seconds=30))
@@ -67,11 +68,11 @@ def test_slow_letter_is_marked_when_it_arrives(store: Store, fake_clock: FakeClo
     assert results == Counter({DeliveryResult.SENT: 1})
 
 
-def test_letters_that_were_put_off_stay_so_where_the_store_refuses_at_first(
+def test_messages_that_were_put_off_stay_so_where_the_store_refuses_at_first(
     store: Store, channel: RecordingChannel, fake_clock: FakeClock
 ) -> None:
     make_pending(store, 2)
-    token = take_office(store)
+    token = take_worker_lease(store)
     flaky_store = FlakyStore(store)
     channel.errors[ONCALL.address] = SILENT
     deliverer = Deliverer(flaky_store, channel.sending, fake_clock.now, fake_clock.elapsed, PATIENT)
@@ -93,12 +94,12 @@ def test_failure_is_logged_with_its_notification_recipient_and_inert_words(
     channel.errors[OTHERS.address] = DEFERRED
 
     with capture_logs() as lines:
-        deliverer.deliver_due(take_office(store))
+        deliverer.deliver_due(take_worker_lease(store))
 
     ids = {each.recipient: str(each.notification_id) for each in notifications(store)}
     assert sorted(lines, key=lambda line: line["log_level"]) == [
-        a_line("error", "given up", ids[ONCALL], ONCALL, "550 no \\u001b[31msuch user"),
-        a_line("warning", "deferred", ids[OTHERS], OTHERS, "451 try again later"),
+        a_line("error", "is dead", ids[ONCALL], ONCALL, "550 no \\u001b[31msuch user"),
+        a_line("warning", "was deferred", ids[OTHERS], OTHERS, "451 try again later"),
     ]
 
 
@@ -108,10 +109,10 @@ def a_line(
     return {
         "log_level": level,
         "subject": "delivery",
-        "event": f"a notification was {event}",
+        "event": f"a notification {event}",
         "notification": notification,
         "recipient": recipient.address,
-        "words": words,
+        "answer": words,
     }
 
 
@@ -128,7 +129,7 @@ def test_worker_without_a_living_lease_sends_nothing(
     store: Store, deliverer: Deliverer, channel: RecordingChannel, fake_clock: FakeClock
 ) -> None:
     make_pending(store)
-    token = take_office(store)
+    token = take_worker_lease(store)
     fake_clock.wait(LEASE)
 
     deliverer.deliver_due(token)
@@ -142,26 +143,26 @@ def test_next_worker_sends_what_the_last_one_claimed(
     make_pending(store)
     silent = RecordingChannel(ONCALL.address)
     lost = Deliverer(store, silent.sending, fake_clock.now, fake_clock.elapsed, HASTY)
-    lost.deliver_due(take_office(store))
+    lost.deliver_due(take_worker_lease(store))
     fake_clock.wait(LEASE)
 
     successor = Deliverer(store, channel.sending, fake_clock.now, fake_clock.elapsed, PATIENT)
-    successor.deliver_due(take_office(store, "worker 2"))
+    successor.deliver_due(take_worker_lease(store, "worker 2"))
 
     assert states(store) == {NotificationState.SENT: 1}
     assert channel.taken == silent.tried
     silent.let_go.set()
 
 
-def test_letter_that_is_under_way_in_a_new_term_is_not_sent_twice(
+def test_message_that_is_under_way_in_a_new_term_is_not_sent_twice(
     store: Store, fake_clock: FakeClock
 ) -> None:
     make_pending(store)
     channel = RecordingChannel(ONCALL.address)
     deliverer = Deliverer(store, channel.sending, fake_clock.now, fake_clock.elapsed, HASTY)
-    deliverer.deliver_due(take_office(store))
+    deliverer.deliver_due(take_worker_lease(store))
     fake_clock.wait(LEASE)
-    deliverer.deliver_due(take_office(store, "worker 2"))
+    deliverer.deliver_due(take_worker_lease(store, "worker 2"))
 
     channel.let_go.set()
     deliverer.finish(timedelta(seconds=30))
@@ -174,7 +175,7 @@ def test_outcome_that_could_not_be_stored_is_stored_later_and_not_sent_again(
     store: Store, channel: RecordingChannel, fake_clock: FakeClock
 ) -> None:
     make_pending(store)
-    token = take_office(store)
+    token = take_worker_lease(store)
     flaky_store = FlakyStore(store)
     deliverer = Deliverer(flaky_store, channel.sending, fake_clock.now, fake_clock.elapsed, PATIENT)
     flaky_store.fail_after(writes=1)
@@ -192,7 +193,7 @@ def test_notification_of_a_channel_that_is_gone_stays_pending(
 ) -> None:
     make_pending(store, recipients=[Recipient("pigeon", "roof")])
 
-    deliverer.deliver_due(take_office(store))
+    deliverer.deliver_due(take_worker_lease(store))
 
     [notification] = notifications(store)
     assert (notification.state, notification.outcome) == (
@@ -212,7 +213,7 @@ def test_clock_that_was_set_wrong_does_not_strand_what_was_deferred_meanwhile(
     days: int,
 ) -> None:
     make_pending(store)
-    token = take_office(store)
+    token = take_worker_lease(store)
     fake_clock.set_clock(timedelta(days=days))
     channel.errors[ONCALL.address] = trouble
     deliverer.deliver_due(token)
@@ -233,7 +234,7 @@ def test_worker_that_lost_its_lease_sends_nothing_of_what_it_claimed(
     channel = RecordingChannel(ONCALL.address)
     deliverer = Deliverer(store, channel.sending, fake_clock.now, fake_clock.elapsed, HASTY)
     lost = threading.Event()
-    deliverer.deliver_due(take_office(store), lambda: not lost.is_set())
+    deliverer.deliver_due(take_worker_lease(store), lambda: not lost.is_set())
     sent = len(channel.taken)
 
     lost.set()
@@ -245,7 +246,7 @@ def test_worker_that_lost_its_lease_sends_nothing_of_what_it_claimed(
     assert [each.attempts for each in notifications(store) if each.recipient == ONCALL] == [0] * 5
 
 
-def test_letters_of_a_recovered_address_go_at_once_in_the_order_of_events(
+def test_messages_of_a_recovered_address_go_at_once_in_the_order_of_events(
     store: Store, deliverer: Deliverer, channel: RecordingChannel, fake_clock: FakeClock
 ) -> None:
     for number in range(1, 4):
@@ -253,7 +254,7 @@ def test_letters_of_a_recovered_address_go_at_once_in_the_order_of_events(
         reject_again(store, number)
     while expand_outbox(store, [ONCALL], fake_clock.now):
         pass
-    token = take_office(store)
+    token = take_worker_lease(store)
     channel.errors[ONCALL.address] = SILENT
     for _ in range(5):
         deliverer.deliver_due(token)
@@ -263,7 +264,7 @@ def test_letters_of_a_recovered_address_go_at_once_in_the_order_of_events(
     channel.errors.clear()
     fake_clock.wait(RetryRule().longest_pause)
 
-    deliverer.deliver_due(take_office(store))
+    deliverer.deliver_due(take_worker_lease(store))
 
     places = {each.message_id: place for place, each in enumerate(channel.taken)}
     assert states(store) == {NotificationState.SENT: 6}
@@ -276,18 +277,18 @@ def reject_again(store: Store, number: int) -> None:
     reject(store, number, again, nonce=6)
 
 
-def test_letter_that_cannot_be_written_stays_pending(
+def test_message_that_cannot_be_written_stays_pending(
     store: Store, channel: RecordingChannel, fake_clock: FakeClock
 ) -> None:
     make_pending(store)
 
-    def stumble(notification: Notification) -> Letter:
+    def stumble(notification: Notification) -> Message:
         raise KeyError(notification.notification_id)
 
     deliverer = Deliverer(
         store, Sending({"mail": channel}, stumble), fake_clock.now, fake_clock.elapsed, PATIENT
     )
-    deliverer.deliver_due(take_office(store))
+    deliverer.deliver_due(take_worker_lease(store))
 
     [notification] = notifications(store)
     assert (notification.state, notification.outcome) == (
@@ -301,10 +302,10 @@ def test_memory_holds_no_more_notifications_than_allowed(
 ) -> None:
     make_pending(store, 5)
     channel = RecordingChannel(ONCALL.address)
-    policy = DeliveryPolicy(patience=HASTY.patience, lanes=Lanes(share=2))
+    policy = DeliveryPolicy(patience=HASTY.patience, limits=QueueLimits(per_recipient=2))
     deliverer = Deliverer(store, channel.sending, fake_clock.now, fake_clock.elapsed, policy)
 
-    deliverer.deliver_due(take_office(store))
+    deliverer.deliver_due(take_worker_lease(store))
 
     assert [each.claimed_by is None for each in notifications(store)].count(False) == 2
     channel.let_go.set()

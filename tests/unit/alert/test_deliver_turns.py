@@ -1,4 +1,4 @@
-"""Which letter has its turn when one of them, or its server, makes trouble."""
+"""Which message has its turn when one of them, or its server, makes trouble."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from dashboard.domain.notification import DeliveryResult, NotificationState
 from dashboard.errors import DeliveryBlocked, DeliveryDeferred
 from dashboard.store.alerts.outbox import deliveries_of, recent_notifications
 from dashboard.store.engine.engine import Store
-from tests.delivery_checks import PATIENT, make_pending, notifications, states, take_office
+from tests.delivery_checks import PATIENT, make_pending, notifications, states, take_worker_lease
 from tests.fake_clock import FakeClock
 from tests.recording_channel import ONCALL, RecordingChannel
 
@@ -39,7 +39,7 @@ def test_silent_recipient_is_tried_once_for_all_that_waits_for_it(
     make_pending(store, 5)
     channel.errors[ONCALL.address] = SILENT
 
-    results = deliverer.deliver_due(take_office(store))
+    results = deliverer.deliver_due(take_worker_lease(store))
 
     assert len(channel.tried) == 1
     assert results == Counter({DeliveryResult.DEFERRED: 1})
@@ -47,44 +47,44 @@ def test_silent_recipient_is_tried_once_for_all_that_waits_for_it(
     assert_attempts_are_written_down(store)
 
 
-def test_second_round_for_a_silent_recipient_tries_another_letter(
+def test_second_round_for_a_silent_recipient_tries_another_message(
     store: Store, deliverer: Deliverer, channel: RecordingChannel, fake_clock: FakeClock
 ) -> None:
     make_pending(store, 5)
     channel.errors[ONCALL.address] = SILENT
 
     for _ in range(2):
-        deliverer.deliver_due(take_office(store))
+        deliverer.deliver_due(take_worker_lease(store))
         fake_clock.wait(RetryRule().first_wait)
 
-    assert len({envelope.message_id for envelope in channel.tried}) == len(channel.tried) == 2
+    assert len({headers.message_id for headers in channel.tried}) == len(channel.tried) == 2
     assert attempts_of(store) == [0, 0, 0, 1, 1]
 
 
-def test_letter_that_silences_the_server_goes_last_the_next_time(
+def test_message_that_silences_the_server_goes_last_the_next_time(
     store: Store, deliverer: Deliverer, channel: RecordingChannel, fake_clock: FakeClock
 ) -> None:
     make_pending(store, 5)
     channel.errors[ONCALL.address] = SILENT
-    deliverer.deliver_due(take_office(store))
+    deliverer.deliver_due(take_worker_lease(store))
     [poison] = channel.tried
     channel.errors = {poison.message_id: SILENT}
 
     fake_clock.wait(RetryRule().first_wait)
-    deliverer.deliver_due(take_office(store))
+    deliverer.deliver_due(take_worker_lease(store))
 
     assert states(store) == {NotificationState.SENT: 4, NotificationState.PENDING: 1}
     assert channel.tried[-1] == poison
 
 
-def test_letter_that_is_deferred_for_its_own_sake_delays_no_other(
+def test_message_that_is_deferred_for_its_own_sake_delays_no_other(
     store: Store, deliverer: Deliverer, channel: RecordingChannel
 ) -> None:
     make_pending(store, 5)
     poison = notifications(store)[0]
     channel.errors[poison.message_id] = DEFERRED
 
-    deliverer.deliver_due(take_office(store))
+    deliverer.deliver_due(take_worker_lease(store))
 
     assert states(store) == {NotificationState.SENT: 4, NotificationState.PENDING: 1}
 
@@ -99,7 +99,7 @@ def test_nothing_is_given_up_without_attempts_of_its_own(
     deliverer = Deliverer(store, channel.sending, fake_clock.now, fake_clock.elapsed, policy)
 
     while states(store)[NotificationState.PENDING]:
-        deliverer.deliver_due(take_office(store))
+        deliverer.deliver_due(take_worker_lease(store))
         fake_clock.wait(timedelta(hours=12))
 
     assert attempts_of(store) == [4, 4, 4]

@@ -1,4 +1,4 @@
-"""When a letter or an address is tried again, and when a letter is given up."""
+"""When a message or an address is tried again, and when a message is given up."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from dashboard.alert.delivery_retry import IN_A_ROW, RetryRule, Waits, is_over
+from dashboard.alert.delivery_retry import FAILURES_BEFORE_PAUSE, RetryRule, RetryTimes, is_over
 from dashboard.domain.notification import Notification
 from tests.builders import A_MOMENT, a_notification, an_id, seconds
 from tests.fake_clock import FakeClock
@@ -16,8 +16,8 @@ RULE = RetryRule()
 
 
 @pytest.fixture
-def waits(fake_clock: FakeClock) -> Waits:
-    return Waits(RULE, fake_clock.elapsed)
+def waits(fake_clock: FakeClock) -> RetryTimes:
+    return RetryTimes(RULE, fake_clock.elapsed)
 
 
 def tried(attempts: int, number: int = 1) -> Notification:
@@ -27,17 +27,17 @@ def tried(attempts: int, number: int = 1) -> Notification:
 @pytest.mark.parametrize(
     ("attempts", "wait"), [(1, 30), (2, 60), (7, 1920), (8, 3600), (9, 3600), (10_000, 3600)]
 )
-def test_wait_of_a_letter_that_is_the_cause_doubles_up_to_an_hour(
-    waits: Waits, attempts: int, wait: int
+def test_wait_of_a_message_that_is_the_cause_doubles_up_to_an_hour(
+    waits: RetryTimes, attempts: int, wait: int
 ) -> None:
     waits.succeeded(tried(0, number=2))
 
     assert waits.failed(tried(attempts), is_blocked=False) == seconds(wait)
-    assert waits.resting(ONCALL) == [tried(0).notification_id]
+    assert waits.waiting(ONCALL) == [tried(0).notification_id]
     assert not waits.is_paused(ONCALL)
 
 
-def test_address_pauses_ever_longer_up_to_a_minute(waits: Waits) -> None:
+def test_address_pauses_ever_longer_up_to_a_minute(waits: RetryTimes) -> None:
     pauses = [waits.failed(tried(each), is_blocked=True) for each in range(5)]
 
     assert pauses == [seconds(15), seconds(30), seconds(60), seconds(60), seconds(60)]
@@ -45,7 +45,7 @@ def test_address_pauses_ever_longer_up_to_a_minute(waits: Waits) -> None:
     assert not waits.is_paused(OTHERS)
 
 
-def test_pause_ends_by_the_time_that_nobody_sets(waits: Waits, fake_clock: FakeClock) -> None:
+def test_pause_ends_by_the_time_that_nobody_sets(waits: RetryTimes, fake_clock: FakeClock) -> None:
     waits.failed(tried(0), is_blocked=True)
     fake_clock.set_clock(timedelta(days=-7))
 
@@ -55,11 +55,11 @@ def test_pause_ends_by_the_time_that_nobody_sets(waits: Waits, fake_clock: FakeC
 
 
 def test_success_ends_the_pause_and_the_rest_of_all_but_those_that_are_the_cause(
-    waits: Waits,
+    waits: RetryTimes,
 ) -> None:
     waits.succeeded(tried(0, number=9))
     waits.failed(tried(1, number=1), is_blocked=False)
-    for number in range(2, 2 + IN_A_ROW):
+    for number in range(2, 2 + FAILURES_BEFORE_PAUSE):
         waits.failed(tried(0, number), is_blocked=False)
     was_paused = waits.is_paused(ONCALL)
 
@@ -67,37 +67,37 @@ def test_success_ends_the_pause_and_the_rest_of_all_but_those_that_are_the_cause
 
     assert was_paused
     assert not waits.is_paused(ONCALL)
-    assert waits.resting(ONCALL) == [an_id(1)]
+    assert waits.waiting(ONCALL) == [an_id(1)]
 
 
-def test_letter_that_is_deferred_among_others_that_arrive_rests_by_itself(
-    waits: Waits, fake_clock: FakeClock
+def test_message_that_is_deferred_among_others_that_arrive_rests_by_itself(
+    waits: RetryTimes, fake_clock: FakeClock
 ) -> None:
     waits.succeeded(tried(0, number=2))
 
     assert waits.failed(tried(0), is_blocked=False) == RULE.first_wait
     assert not waits.is_paused(ONCALL)
     fake_clock.wait(RULE.first_wait)
-    assert waits.resting(ONCALL) == []
+    assert waits.waiting(ONCALL) == []
 
 
-def test_letters_deferred_in_a_row_pause_their_address(waits: Waits) -> None:
-    for number in range(1, IN_A_ROW):
+def test_messages_deferred_in_a_row_pause_their_address(waits: RetryTimes) -> None:
+    for number in range(1, FAILURES_BEFORE_PAUSE):
         waits.failed(tried(0, number), is_blocked=False)
     was_paused = waits.is_paused(ONCALL)
 
-    waits.failed(tried(0, IN_A_ROW), is_blocked=False)
+    waits.failed(tried(0, FAILURES_BEFORE_PAUSE), is_blocked=False)
 
     assert (was_paused, waits.is_paused(ONCALL)) == (False, True)
 
 
-def test_letter_that_breaks_the_connection_where_another_just_arrived_rests_by_itself(
-    waits: Waits,
+def test_message_that_breaks_the_connection_where_another_just_arrived_rests_by_itself(
+    waits: RetryTimes,
 ) -> None:
     waits.succeeded(tried(0, number=2))
 
     waits.failed(tried(1), is_blocked=True)
-    rested = not waits.is_paused(ONCALL) and waits.resting(ONCALL) == [an_id(1)]
+    rested = not waits.is_paused(ONCALL) and waits.waiting(ONCALL) == [an_id(1)]
     waits.failed(tried(1, number=3), is_blocked=True)
 
     assert rested

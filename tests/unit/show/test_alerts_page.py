@@ -1,4 +1,4 @@
-"""The page Alerts: what lasts, and whether each letter was sent."""
+"""The page Alerts: what lasts, and whether each message was sent."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def test_silence_begins_for_alerts_when_health_says_it_began(
     assert "since 11:54:00 UTC" in words
 
 
-def test_letter_tells_to_whom_it_went_and_what_was_answered(queries: PageQueries) -> None:
+def test_message_tells_to_whom_it_went_and_what_was_answered(queries: PageQueries) -> None:
     words = words_of(visit("alerts", queries, about=str(tx_hash(1))))
 
     assert f"Yes, it was sent:</strong> to {OPS.address} at 2026-11-20 12:00:00 UTC." in words
@@ -99,14 +99,14 @@ def test_letter_tells_to_whom_it_went_and_what_was_answered(queries: PageQueries
     assert "Message-ID &lt;" in words
 
 
-def test_letter_that_waits_tells_why(queries: PageQueries) -> None:
+def test_message_that_waits_tells_why(queries: PageQueries) -> None:
     words = words_of(visit("alerts", queries, about=str(tx_hash(3))))
 
     assert "1 of 1 still wait." in words
     assert "451 4.7.1 greylisted, try again later" in words
 
 
-def test_dead_letter_tells_why_and_is_inert(queries: PageQueries) -> None:
+def test_dead_message_tells_why_and_is_inert(queries: PageQueries) -> None:
     words = words_of(visit("alerts", queries, post="Given up"))
 
     assert "550 5.1.1 no such user &lt;img" in words
@@ -114,7 +114,7 @@ def test_dead_letter_tells_why_and_is_inert(queries: PageQueries) -> None:
     assert "451 4.7.1" not in words
 
 
-def test_transaction_without_a_letter_says_why(queries: PageQueries) -> None:
+def test_transaction_without_a_message_says_why(queries: PageQueries) -> None:
     tracked = words_of(visit("alerts", queries, about=str(tx_hash(9))))
     unknown = words_of(visit("alerts", queries, about=str(tx_hash(99))))
 
@@ -122,7 +122,7 @@ def test_transaction_without_a_letter_says_why(queries: PageQueries) -> None:
     assert "It is not tracked, so nobody is told of it." in unknown
 
 
-def test_letters_are_found_by_recipient_network_and_sender(queries: PageQueries) -> None:
+def test_messages_are_found_by_recipient_network_and_sender(queries: PageQueries) -> None:
     everyone = words_of(visit("alerts", queries, about="ON-CALL@mail"))
     nobody = words_of(visit("alerts", queries, about="nobody@"))
     linea = words_of(visit("alerts", queries, network="Linea"))
@@ -135,7 +135,7 @@ def test_letters_are_found_by_recipient_network_and_sender(queries: PageQueries)
     assert sent.count("Message-ID") == 1
 
 
-def test_page_before_the_first_letter_says_when_one_goes_out(empty_store: Store) -> None:
+def test_page_before_the_first_message_says_when_one_goes_out(empty_store: Store) -> None:
     words = words_of(visit("alerts", PageQueries(empty_store, (SIMULATED,), None, lambda: NOW)))
 
     assert "There was nothing to send in the last 30 days." in words
@@ -150,13 +150,13 @@ def test_page_before_the_first_letter_says_when_one_goes_out(empty_store: Store)
         (NotificationCounts(0, None, 9, NOW, 2), "2 mails were given up."),
     ],
 )
-def test_answer_names_what_keeps_letters_from_going(
+def test_answer_names_what_keeps_messages_from_going(
     standing: NotificationCounts, said: str
 ) -> None:
     assert answer(standing, NOW + timedelta(seconds=12)) == said
 
 
-def test_letters_that_were_given_up_can_be_sent_again(queries: PageQueries, store: Store) -> None:
+def test_messages_that_were_given_up_can_be_sent_again(queries: PageQueries, store: Store) -> None:
     page = visit("alerts", queries)
     [choice] = [each for each in page.selectbox if each.label == "What to send again"]
 

@@ -65,7 +65,7 @@ def test_opening_and_end_belong_to_one_incident(store: Store) -> None:
     assert [each.incident for each in of_incident] == [incident] * 4
 
 
-def test_end_answers_the_letter_in_which_the_same_recipient_heard_of_it(store: Store) -> None:
+def test_end_answers_the_message_in_which_the_same_recipient_heard_of_it(store: Store) -> None:
     notifications = go_through(store, State.BUSY, State.CALM)
 
     for recipient in (OPS, DEV):

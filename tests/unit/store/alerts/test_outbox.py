@@ -108,7 +108,7 @@ def test_sent_notification_is_pending_no_more(store: Store, machine: Machine) ->
     assert claim_due(store, take_lease(store), A_MOMENT + timedelta(days=2)) == []
 
 
-def test_refused_notification_becomes_a_dead_letter_that_is_kept(store: Store) -> None:
+def test_refused_notification_becomes_a_dead_message_that_is_kept(store: Store) -> None:
     make_pending(store)
     token = take_lease(store)
     (notification,) = claim_due(store, token)

@@ -1,10 +1,15 @@
-"""What the answers of real mail servers mean for a letter."""
+"""What the answers of real mail servers mean for a message."""
 
 from __future__ import annotations
 
 import pytest
 
-from dashboard.alert.channels.reply import Reply, is_no_mailbox, is_unfit_letter, said
+from dashboard.alert.channels.smtp_reply import (
+    SmtpReply,
+    is_no_mailbox,
+    is_unacceptable,
+    reply_text,
+)
 
 
 @pytest.mark.parametrize(
@@ -20,7 +25,7 @@ from dashboard.alert.channels.reply import Reply, is_no_mailbox, is_unfit_letter
         (553, b"mailbox name not allowed"),
     ],
 )
-def test_missing_mailbox_is_final(reply: Reply) -> None:
+def test_missing_mailbox_is_final(reply: SmtpReply) -> None:
     assert is_no_mailbox(reply)
 
 
@@ -49,7 +54,7 @@ def test_missing_mailbox_is_final(reply: Reply) -> None:
         (554, b"delivery error"),
     ],
 )
-def test_answer_to_a_recipient_that_somebody_may_correct_is_not_final(reply: Reply) -> None:
+def test_answer_to_a_recipient_that_somebody_may_correct_is_not_final(reply: SmtpReply) -> None:
     assert not is_no_mailbox(reply)
 
 
@@ -61,8 +66,8 @@ def test_answer_to_a_recipient_that_somebody_may_correct_is_not_final(reply: Rep
         (552, b"5.2.3 Your message exceeded our size limits"),
     ],
 )
-def test_letter_whose_size_or_content_will_never_do_is_final(reply: Reply) -> None:
-    assert is_unfit_letter(reply)
+def test_message_whose_size_or_content_will_never_do_is_final(reply: SmtpReply) -> None:
+    assert is_unacceptable(reply)
 
 
 @pytest.mark.parametrize(
@@ -78,8 +83,8 @@ def test_letter_whose_size_or_content_will_never_do_is_final(reply: Reply) -> No
         (554, b"Transaction failed"),
     ],
 )
-def test_answer_to_a_letter_that_somebody_may_correct_is_not_final(reply: Reply) -> None:
-    assert not is_unfit_letter(reply)
+def test_answer_to_a_message_that_somebody_may_correct_is_not_final(reply: SmtpReply) -> None:
+    assert not is_unacceptable(reply)
 
 
 def test_address_of_a_host_is_no_enhanced_code() -> None:
@@ -87,6 +92,6 @@ def test_address_of_a_host_is_no_enhanced_code() -> None:
 
 
 def test_words_of_a_server_are_inert_and_short() -> None:
-    assert said((550, b"\x1b[31m\xff")) == "550 \\u001b[31m\\xff"
-    assert len(said((550, "a" * 999))) == 205
-    assert said((550, b"")) == "550"
+    assert reply_text((550, b"\x1b[31m\xff")) == "550 \\u001b[31m\\xff"
+    assert len(reply_text((550, "a" * 999))) == 205
+    assert reply_text((550, b"")) == "550"

@@ -1,4 +1,4 @@
-"""A letter as an Internet message (RFC 5322), the same bytes at every attempt."""
+"""A message as MIME (RFC 5322), the same bytes at every attempt."""
 
 from __future__ import annotations
 
@@ -8,39 +8,39 @@ from email.message import EmailMessage
 from email.policy import SMTP
 from email.utils import format_datetime
 
-from dashboard.alert.message import Envelope, Letter
+from dashboard.alert.message import Message, MessageHeaders
 from dashboard.domain.foreign_text import visible
 from dashboard.errors import DeliveryBlocked, InputError
 
 
 def parse_sender(text: str) -> Address:
-    """Read the address that letters come from; InputError where it is none."""
+    """Read the address that messages come from; InputError where it is none."""
     try:
         return _parse_address(text, "Linewatch")
     except ValueError as error:
         raise InputError(f"{text!a} is no mail address; correct sender in [mail]") from error
 
 
-def write_message(letter: Letter, envelope: Envelope, sender: Address) -> EmailMessage:
-    """Return the message: plain text with HTML as its alternative.
+def write_message(message: Message, headers: MessageHeaders, sender: Address) -> EmailMessage:
+    """Return plain text with HTML as its alternative, under its headers.
 
     `Auto-Submitted` keeps vacation responders quiet (RFC 3834). DeliveryBlocked where the
-    recipient's address is none: what is pending waits until the settings are corrected.
+    recipient's address is none: it stays pending until the settings are corrected.
     """
-    message = EmailMessage(policy=SMTP)
-    message["From"] = sender
-    message["To"] = _recipient(envelope.to)
-    message["Subject"] = visible(letter.subject)
-    message["Date"] = format_datetime(envelope.date)
-    message["Message-ID"] = envelope.message_id
-    if envelope.in_reply_to:
-        message["In-Reply-To"] = envelope.in_reply_to
-        message["References"] = envelope.in_reply_to
-    message["Auto-Submitted"] = "auto-generated"
-    message.set_content(letter.text, cte="quoted-printable")
-    message.add_alternative(letter.html, subtype="html", cte="quoted-printable")
-    message.set_boundary(f"=_{_token(envelope.message_id)}")
-    return message
+    mail = EmailMessage(policy=SMTP)
+    mail["From"] = sender
+    mail["To"] = _recipient(headers.to)
+    mail["Subject"] = visible(message.subject)
+    mail["Date"] = format_datetime(headers.date)
+    mail["Message-ID"] = headers.message_id
+    if headers.in_reply_to:
+        mail["In-Reply-To"] = headers.in_reply_to
+        mail["References"] = headers.in_reply_to
+    mail["Auto-Submitted"] = "auto-generated"
+    mail.set_content(message.text, cte="quoted-printable")
+    mail.add_alternative(message.html, subtype="html", cte="quoted-printable")
+    mail.set_boundary(f"=_{_token(headers.message_id)}")
+    return mail
 
 
 def _recipient(text: str) -> Address:

@@ -1,4 +1,4 @@
-"""What a letter says of a network that is busy, silent or stale, and of the end of that."""
+"""What a message says of a network that is busy, silent or stale, and of the end of that."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dashboard.alert.compose import Links, NetworkName, compose
-from dashboard.alert.message import Letter
-from dashboard.alert.template_loader import load_stationery
+from dashboard.alert.message import Message
+from dashboard.alert.template_loader import load_templates
 from dashboard.domain.condition import INSTALLATION, Incident, State, Subject, SubjectKind
 from dashboard.domain.grounds import (
     AgeGrounds,
@@ -26,7 +26,7 @@ from dashboard.domain.quantity import NetworkId, Wei
 from tests.builders import A_MOMENT, A_NETWORK, ANOTHER_NETWORK, a_notification, a_transition, an_id
 
 NAMES = {A_NETWORK: NetworkName("devnet", is_simulated=True), ANOTHER_NETWORK: NetworkName("Linea")}
-STATIONERY = load_stationery(NAMES, Links("https://watch.example/"))
+STATIONERY = load_templates(NAMES, Links("https://watch.example/"))
 AT = A_MOMENT + timedelta(minutes=14)
 
 ABOVE = FeeGrounds(Signal.BASE_FEE, Wei(23_123_456_789), Wei(19_600_000_000))
@@ -58,12 +58,12 @@ def notification_of(
     )
 
 
-def letter(
+def message(
     kind: SubjectKind,
     after: State,
     grounds: Grounds | None = None,
     network: NetworkId = ANOTHER_NETWORK,
-) -> Letter:
+) -> Message:
     return compose(notification_of(kind, after, grounds, network), STATIONERY)
 
 
@@ -103,7 +103,7 @@ def letter(
 def test_subject_says_what_changed(
     kind: SubjectKind, after: State, grounds: Grounds | None, subject: str
 ) -> None:
-    assert letter(kind, after, grounds).subject == f"[Linewatch] {subject}"
+    assert message(kind, after, grounds).subject == f"[Linewatch] {subject}"
 
 
 @pytest.mark.parametrize(
@@ -169,7 +169,7 @@ def test_subject_says_what_changed(
 def test_first_line_says_it_as_a_sentence(
     kind: SubjectKind, after: State, grounds: Grounds | None, first_line: str
 ) -> None:
-    assert letter(kind, after, grounds).text.splitlines()[0] == first_line
+    assert message(kind, after, grounds).text.splitlines()[0] == first_line
 
 
 @pytest.mark.parametrize(
@@ -191,14 +191,14 @@ def test_first_line_says_it_as_a_sentence(
 def test_both_parts_tell_every_fact(
     kind: SubjectKind, after: State, grounds: Grounds | None, fact: str
 ) -> None:
-    written = letter(kind, after, grounds)
+    written = message(kind, after, grounds)
 
     assert fact in written.text
     assert fact in written.html
 
 
 def test_opening_does_not_say_how_long_it_lasted() -> None:
-    assert "Lasted" not in letter(BUSYNESS, State.BUSY, ABOVE).text
+    assert "Lasted" not in message(BUSYNESS, State.BUSY, ABOVE).text
 
 
 def test_end_of_an_incident_from_before_they_were_kept_is_told_without_its_length() -> None:
@@ -218,15 +218,15 @@ def test_end_of_an_incident_from_before_they_were_kept_is_told_without_its_lengt
 def test_link_leads_to_the_page_that_shows_more(
     kind: SubjectKind, after: State, grounds: Grounds, page: str
 ) -> None:
-    written = letter(kind, after, grounds)
+    written = message(kind, after, grounds)
 
     address = f"https://watch.example/{page}?network=59144"
     assert f"{address}\n" in written.text
     assert f'href="{address}"' in written.html
 
 
-def test_letter_holds_no_link_without_a_public_address() -> None:
-    silent = load_stationery(NAMES, Links())
+def test_message_holds_no_link_without_a_public_address() -> None:
+    silent = load_templates(NAMES, Links())
 
     written = compose(notification_of(BUSYNESS, State.BUSY, ABOVE), silent)
 
@@ -234,7 +234,7 @@ def test_letter_holds_no_link_without_a_public_address() -> None:
 
 
 def test_simulated_network_says_so_in_subject_and_both_parts() -> None:
-    written = letter(BUSYNESS, State.BUSY, ABOVE, A_NETWORK)
+    written = message(BUSYNESS, State.BUSY, ABOVE, A_NETWORK)
 
     assert written.subject == (
         "[Linewatch] devnet is busy: 23.1 gwei, threshold 19.6 (simulated data)"
@@ -247,23 +247,23 @@ def test_simulated_network_says_so_in_subject_and_both_parts() -> None:
     ("after", "tone"),
     [(State.BUSY, "notable"), (State.CALM, "relief"), (State.STALE, "alarm")],
 )
-def test_colour_of_a_letter_says_how_bad_it_is(after: State, tone: str) -> None:
-    assert f'class="card {tone}"' in letter(BUSYNESS, after, None).html
+def test_colour_of_a_message_says_how_bad_it_is(after: State, tone: str) -> None:
+    assert f'class="card {tone}"' in message(BUSYNESS, after, None).html
 
 
 @given(st.text(alphabet=st.characters(), max_size=60))
 def test_words_of_an_upstream_start_no_line_and_no_tag_of_their_own(words: str) -> None:
-    calm = letter(GAS, State.SILENT, SilenceGrounds(A_MOMENT, "no answer"))
+    calm = message(GAS, State.SILENT, SilenceGrounds(A_MOMENT, "no answer"))
 
-    written = letter(GAS, State.SILENT, SilenceGrounds(A_MOMENT, f"no answer {words}"))
+    written = message(GAS, State.SILENT, SilenceGrounds(A_MOMENT, f"no answer {words}"))
 
     assert written.subject == calm.subject
     assert len(written.text.splitlines()) == len(calm.text.splitlines())
     assert written.html.count("<") == calm.html.count("<")
 
 
-def test_letter_about_the_disk_names_no_network() -> None:
-    written = letter(SubjectKind.DISK, State.LOW_ON_SPACE, SPACE, INSTALLATION)
+def test_message_about_the_disk_names_no_network() -> None:
+    written = message(SubjectKind.DISK, State.LOW_ON_SPACE, SPACE, INSTALLATION)
 
     assert "network 0" not in written.text
     assert "41.0 kB are free, 500.0 MB should be at least" in written.text

@@ -1,4 +1,4 @@
-"""An SMTP connection with a deadline for everything that is said on it."""
+"""An SMTP connection with one deadline for all that is sent and received on it."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from collections.abc import Sequence
 from types import TracebackType
 from typing import Self, TypeAlias
 
-Address: TypeAlias = tuple[int, tuple[str | int | bytes, ...]]
-"""An address family and a socket address of it, as the resolver tells them."""
+SocketAddress: TypeAlias = tuple[int, tuple[str | int | bytes, ...]]
+"""An address family and a socket address of it, as the resolver returns them."""
 
 
 class Deadline:
-    """Hangs a connection up after `seconds`.
+    """Shuts a connection down after `seconds`.
 
-    A time-out of a socket counts from the last byte, so a server that drips one byte a second
-    never meets it. Hanging up ends whatever waits for that server, TLS handshakes too.
+    A time-out of a socket counts from the last byte, so a server that sends one byte a second
+    never meets it. The shutdown ends whatever waits for that server, TLS handshakes too.
     """
 
     def __init__(self, seconds: float) -> None:
@@ -28,9 +28,9 @@ class Deadline:
         self.seconds = seconds
         self.has_passed = False
         self._ends_at = 0.0
-        self._line: socket.socket | None = None
+        self._socket: socket.socket | None = None
         self._lock = threading.Lock()
-        self._timer = threading.Timer(seconds, self._hang_up)
+        self._timer = threading.Timer(seconds, self._shut_down)
         self._timer.daemon = True
 
     def __enter__(self) -> Self:
@@ -46,19 +46,19 @@ class Deadline:
     ) -> None:
         self._timer.cancel()
         with self._lock:
-            if self._line is not None:
-                self._line.close()
-                self._line = None
+            if self._socket is not None:
+                self._socket.close()
+                self._socket = None
 
     def watch(self, line: socket.socket) -> None:
-        """Hang this connection up when time is up, whatever becomes of the object itself.
+        """Shut this connection down when time is up, even where TLS has replaced the socket.
 
-        TimeoutError where time is up already: nobody would hang it up any more.
+        TimeoutError where time is up already: nothing would shut it down any more.
         """
         with self._lock:
             if self.has_passed:
                 raise TimeoutError
-            self._line = line.dup()  # TLS takes the object over; a duplicate stays ours
+            self._socket = line.dup()  # TLS takes the object over; a duplicate stays ours
 
     def share(self, count: int) -> float:
         """Return the seconds that one of `count` attempts may take; TimeoutError for none."""
@@ -67,43 +67,43 @@ class Deadline:
             raise TimeoutError
         return left / count
 
-    def _hang_up(self) -> None:
+    def _shut_down(self) -> None:
         with self._lock:
             self.has_passed = True
-            if self._line is not None:
+            if self._socket is not None:
                 with contextlib.suppress(OSError):
-                    self._line.shutdown(socket.SHUT_RDWR)
+                    self._socket.shutdown(socket.SHUT_RDWR)
 
 
-class Connection(smtplib.SMTP):
+class SmtpConnection(smtplib.SMTP):
     """Connects under a deadline, at once through TLS where a context is given."""
 
     def __init__(
         self, deadline: Deadline, implicit_tls: ssl.SSLContext | None, own_name: str
     ) -> None:
-        """Connect to nothing yet; `own_name` is how we greet, since asking for it may block."""
+        """Connect to nothing yet; `own_name` goes into EHLO: to ask the system for it may block."""
         self._deadline = deadline
         self._implicit_tls = implicit_tls
         super().__init__(local_hostname=own_name, timeout=deadline.seconds)
 
-    def _get_socket(self, host: str, port: int, timeout: float) -> socket.socket:  # noqa: ARG002 - the deadline tells better
-        """Open the socket, at the place where smtplib's own SMTP_SSL wraps it."""
-        line = open_line(_addresses_of(host, port), self._deadline)
+    def _get_socket(self, host: str, port: int, timeout: float) -> socket.socket:  # noqa: ARG002 - the deadline is stricter
+        """Open the socket, where smtplib's own SMTP_SSL wraps it."""
+        line = open_socket(_addresses_of(host, port), self._deadline)
         self._host = host  # the name that STARTTLS verifies; smtplib sets it in its constructor
         if self._implicit_tls is None:
             return line
         return self._implicit_tls.wrap_socket(line, server_hostname=host)
 
-    def say_goodbye(self) -> None:
-        """Quit without waiting for the answer, which changes nothing: the letter was taken."""
+    def quit_without_waiting(self) -> None:
+        """Quit without waiting for the answer, which changes nothing: the message was taken."""
         with contextlib.suppress(OSError, smtplib.SMTPException):
             self.putcmd("quit")
 
 
-def open_line(addresses: Sequence[Address], deadline: Deadline) -> socket.socket:
+def open_socket(addresses: Sequence[SocketAddress], deadline: Deadline) -> socket.socket:
     """Connect to the first address that answers; OSError of the last where none does.
 
-    One that swallows everything may use up its share of the time, and no other's.
+    One that never answers may use up its share of the time, and no other's.
     """
     failure = OSError("the name has no address")
     for tried, (family, place) in enumerate(addresses):
@@ -121,6 +121,6 @@ def open_line(addresses: Sequence[Address], deadline: Deadline) -> socket.socket
     raise failure
 
 
-def _addresses_of(host: str, port: int) -> list[Address]:
+def _addresses_of(host: str, port: int) -> list[SocketAddress]:
     found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     return [(family, place) for family, _, _, _, place in found]

@@ -1,4 +1,4 @@
-"""What a letter says of an incident of a network: busy, stale or silent, and the end of that."""
+"""What a message says of an incident of a network: busy, stale or silent, and the end of that."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _MEANINGS: Final = {
     ),
 }
 _WAIT: Final = (
-    "Put off what can wait: a letter in this thread tells when it is calm again.",
+    "Put off what can wait: a message in this thread tells when it is calm again.",
     "For what cannot wait, the page Fees says what is suggested now.",
 )
 _SILENT_FEES: Final = (
@@ -57,7 +57,7 @@ _SILENCES: Final = {
 
 _ASK_ONCE: Final = (
     "Run `linewatch config try`: it asks each endpoint once and says what it found.",
-    "Linewatch goes on asking; a letter in this thread tells when there is an answer.",
+    "Linewatch goes on asking; a message in this thread tells when there is an answer.",
 )
 _STALE: Final = (
     "Older than two of its own poll periods, so it may be wrong by now. Until a fresh one comes, "
@@ -83,7 +83,7 @@ Rows: TypeAlias = tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Wording:
+class IncidentText:
     """What is said of a change of condition.
 
     `headline` is what changed in a few words, `opening` the same as a sentence. `page` is the
@@ -99,7 +99,7 @@ class Wording:
     quote: str = ""
 
 
-def word(transition: Transition, incident: Incident | None, network: str) -> Wording:
+def describe(transition: Transition, incident: Incident | None, network: str) -> IncidentText:
     """Say what a change of a network's condition means; `network` is its name, made visible."""
     match transition.grounds:
         case FeeGrounds() as grounds:
@@ -115,7 +115,7 @@ def word(transition: Transition, incident: Incident | None, network: str) -> Wor
 
 
 def tone_of(transition: Transition) -> str:
-    """Return how a letter looks: alarm, notable, or relief where an incident is over."""
+    """Return how a message looks: alarm, notable, or relief where an incident is over."""
     if not transition.after.is_open:
         return "relief"
     return "notable" if transition.after is State.BUSY else "alarm"
@@ -129,14 +129,16 @@ def _lasted(transition: Transition, incident: Incident | None) -> Rows:
     return (("Lasted", f"{length}, since {moment(incident.opened_at)}"),)
 
 
-def _of_fees(transition: Transition, grounds: FeeGrounds, network: str, lasted: Rows) -> Wording:
+def _of_fees(
+    transition: Transition, grounds: FeeGrounds, network: str, lasted: Rows
+) -> IncidentText:
     is_busy = transition.after is State.BUSY
     claim = "is busy" if is_busy else "is calm again"
     name, measure, whole_measure = _MEASURES[grounds.signal]
     fee, threshold, unit = compared(grounds.fee, grounds.threshold)
     which = "" if grounds.signal is Signal.BASE_FEE else f"{grounds.signal} "
     side = "above" if grounds.is_busy else "not above"
-    return Wording(
+    return IncidentText(
         headline=f"{network} {claim}: {which}{fee} {unit}, {measure} {threshold}",
         opening=(
             f"{network} {claim}: the {name} is {fee} {unit}, {side} "
@@ -153,10 +155,10 @@ def _of_fees(transition: Transition, grounds: FeeGrounds, network: str, lasted: 
     )
 
 
-def _of_silence(kind: SubjectKind, grounds: SilenceGrounds, network: str) -> Wording:
+def _of_silence(kind: SubjectKind, grounds: SilenceGrounds, network: str) -> IncidentText:
     source, consequence = _SOURCES[kind]
     since = grounds.failing_since
-    return Wording(
+    return IncidentText(
         headline=f"{network}: {source} is silent since {since:%H:%M} UTC",
         opening=f"The {source} of {network} {_SILENCES[kind].format(moment(since))}.",
         page="health",
@@ -167,13 +169,13 @@ def _of_silence(kind: SubjectKind, grounds: SilenceGrounds, network: str) -> Wor
     )
 
 
-def _of_age(grounds: AgeGrounds, network: str) -> Wording:
+def _of_age(grounds: AgeGrounds, network: str) -> IncidentText:
     at = grounds.answered_at
     headline, answered, last = "fees are stale", "was never answered", "never"
     if at is not None:
         headline = f"fees are stale, told last at {at:%H:%M} UTC"
         answered, last = f"was answered last on {moment(at)}", moment(at)
-    return Wording(
+    return IncidentText(
         headline=f"{network}: {headline}",
         opening=f"The fees of {network} are stale: {grounds.operation} {answered}.",
         page="health",
@@ -183,11 +185,11 @@ def _of_age(grounds: AgeGrounds, network: str) -> Wording:
     )
 
 
-def _of_space(transition: Transition, grounds: SpaceGrounds, lasted: Rows) -> Wording:
+def _of_space(transition: Transition, grounds: SpaceGrounds, lasted: Rows) -> IncidentText:
     is_low = transition.after is State.LOW_ON_SPACE
     claim = "is low on space" if is_low else "has room again"
     free, least = size(grounds.free), size(grounds.least)
-    return Wording(
+    return IncidentText(
         headline=f"the disk of the store {claim}: {free} free",
         opening=f"The disk of the store {claim}: {free} are free, {least} should be at least.",
         page="health",
@@ -197,9 +199,9 @@ def _of_space(transition: Transition, grounds: SpaceGrounds, lasted: Rows) -> Wo
     )
 
 
-def _of_figureless(transition: Transition, network: str, lasted: Rows) -> Wording:
+def _of_figureless(transition: Transition, network: str, lasted: Rows) -> IncidentText:
     """Say that an API answers again, or that fees are fresh again: no figure stands behind it."""
     source, _ = _SOURCES.get(transition.subject.kind, ("fees", ""))
     verb = _ENDS.get(transition.after, f"changed to {transition.after}")
     headline = f"{network}: {source} {verb}"
-    return Wording(headline, f"{headline}.", "health", lasted)
+    return IncidentText(headline, f"{headline}.", "health", lasted)

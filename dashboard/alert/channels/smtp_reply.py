@@ -1,9 +1,9 @@
-"""What a mail server's answer means: whether another attempt may succeed, and how it reads.
+"""What a mail server's answer means: whether another attempt may succeed.
 
-A letter that is given up wrongly is lost, one that is kept wrongly costs a few attempts more. So
-an answer is final only where it says that this mailbox, or this letter, will never do. Enhanced
-codes (RFC 3463) say so best. All else may be corrected by a person: a missing right to relay, a
-login, a refused sender, a filter, a full mailbox.
+A notification that is marked dead wrongly is lost, one that stays pending wrongly costs a few
+attempts more. So an answer is final only where it says that there is no such mailbox, or that this
+message will never be taken. Enhanced codes (RFC 3463) say so best. All else may be corrected by a
+person: a missing right to relay, a login, a refused sender, a filter, a full mailbox.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Final, TypeAlias
 
 from dashboard.domain.foreign_text import visible
 
-Reply: TypeAlias = tuple[int, bytes | str]
+SmtpReply: TypeAlias = tuple[int, bytes | str]
 """The code and the text of an answer."""
 
 _LONGEST: Final = 200
@@ -32,12 +32,12 @@ _TOO_LARGE: Final = {"5.2.3", "5.3.4"}
 _CONTENT: Final = "5.6."
 
 
-def is_agreed(reply: Reply) -> bool:
-    """Whether the server did what it was asked."""
+def is_positive(reply: SmtpReply) -> bool:
+    """Whether the server did what was asked."""
     return 200 <= reply[0] < 300  # noqa: PLR2004 - the codes of agreement, RFC 5321
 
 
-def is_no_mailbox(reply: Reply) -> bool:
+def is_no_mailbox(reply: SmtpReply) -> bool:
     """Whether the answer to a recipient says that there is no such mailbox."""
     code, text = reply
     enhanced = _enhanced(text)
@@ -46,19 +46,19 @@ def is_no_mailbox(reply: Reply) -> bool:
     return code in _NO_MAILBOX_BARE and _ABOUT_US.search(_read(text)) is None
 
 
-def is_unfit_letter(reply: Reply) -> bool:
-    """Whether the answer to a letter says that its size or content will never be taken.
+def is_unacceptable(reply: SmtpReply) -> bool:
+    """Whether the answer to a message says that its size or content will never be taken.
 
     Without an enhanced code nothing says so: 552 is more often a full mailbox than too large a
-    letter, since ours are small, and 550 or 554 is a filter, which somebody may correct.
+    message, since ours are small, and 550 or 554 is a filter, which somebody may correct.
     """
     code, text = reply
     enhanced = _enhanced(text) or ""
     return code >= _PERMANENT and (enhanced in _TOO_LARGE or enhanced.startswith(_CONTENT))
 
 
-def said(reply: Reply) -> str:
-    """Return the answer in the server's words, on one line, inert and not too long."""
+def reply_text(reply: SmtpReply) -> str:
+    """Return code and text on one line, without control characters, not too long."""
     code, text = reply
     return f"{code} {visible(_read(text), _LONGEST)}".strip()
 

@@ -1,0 +1,116 @@
+"""One attempt to deliver a notification, and how its result is recorded."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import TypeAlias
+
+from dashboard.alert.delivery_retry import RetryRule, is_over
+from dashboard.alert.message import Channel, MaySend, Message, MessageHeaders
+from dashboard.domain.foreign_text import visible
+from dashboard.domain.notification import DeliveryResult, Notification
+from dashboard.errors import DeliveryBlocked, DeliveryError, DeliveryRefused, DeliveryWithheld
+from dashboard.logs import get_logger
+from dashboard.store.alerts import outbox
+from dashboard.store.engine.connection import Connection
+
+Composer: TypeAlias = Callable[[Notification], Message]
+"""Writes the message of a notification."""
+
+_log = get_logger("delivery")
+
+
+@dataclass(frozen=True, slots=True)
+class FinishedAttempt:
+    """An attempt that is over; `answer` is the channel's, or the error.
+
+    `is_blocked`: another message to the same recipient would have failed as well. `wait` is how
+    long the notification waits where it was deferred.
+    """
+
+    notification: Notification
+    result: DeliveryResult
+    answer: str
+    is_blocked: bool = False
+    wait: timedelta = timedelta()
+
+
+@dataclass(frozen=True, slots=True)
+class Sending:
+    """How messages are written, and the channels that send them, by name."""
+
+    channels: Mapping[str, Channel]
+    compose: Composer
+
+
+def attempt(
+    notification: Notification, sending: Sending, may_send: MaySend
+) -> FinishedAttempt | None:
+    """Send the message; every error becomes a result, since it runs in a thread of its own.
+
+    None where it may not be sent any more: then nothing was tried.
+    """
+    try:
+        answer = _send(notification, sending, may_send)
+        return FinishedAttempt(notification, DeliveryResult.SENT, answer)
+    except DeliveryWithheld:
+        return None
+    except DeliveryRefused as error:
+        return FinishedAttempt(notification, DeliveryResult.REFUSED, str(error))
+    except DeliveryError as error:
+        is_blocked = isinstance(error, DeliveryBlocked)
+        return FinishedAttempt(notification, DeliveryResult.DEFERRED, str(error), is_blocked)
+    except Exception as error:  # noqa: BLE001 - the top of a thread: one notification must not end it
+        _log.exception(
+            "a notification cannot be sent", notification=str(notification.notification_id)
+        )
+        answer = f"unexpected {type(error).__name__}; see the log"
+        return FinishedAttempt(notification, DeliveryResult.DEFERRED, answer)
+
+
+def _send(notification: Notification, sending: Sending, may_send: MaySend) -> str:
+    if not may_send():
+        raise DeliveryWithheld("the lease of this worker is over")
+    channel = sending.channels.get(notification.recipient.channel)
+    if channel is None:
+        raise DeliveryBlocked(
+            f"no channel {notification.recipient.channel} is configured; see [mail]"
+        )
+    headers = MessageHeaders(
+        notification.message_id,
+        notification.recipient.address,
+        notification.created_at,
+        notification.in_reply_to,
+    )
+    return channel.send(sending.compose(notification), headers, may_send)
+
+
+def record(
+    connection: Connection, finished: FinishedAttempt, now: datetime, rule: RetryRule
+) -> DeliveryResult:
+    """Record an attempt; what was deferred for too long counts as refused."""
+    notification = finished.notification
+    if finished.result is DeliveryResult.SENT:
+        outbox.mark_sent(connection, notification.notification_id, finished.answer, now)
+        return DeliveryResult.SENT
+    if finished.result is DeliveryResult.DEFERRED and not is_over(notification, now, rule):
+        outbox.reschedule(connection, notification, finished.answer, now + finished.wait)
+        return DeliveryResult.DEFERRED
+    outbox.mark_dead(connection, notification, finished.answer, now)
+    return DeliveryResult.REFUSED
+
+
+def log_failure(finished: FinishedAttempt, result: DeliveryResult) -> None:
+    """Log an attempt that failed, with the answer; `result` is what was recorded."""
+    if result is DeliveryResult.SENT:
+        return
+    is_dead = result is DeliveryResult.REFUSED
+    log = _log.error if is_dead else _log.warning
+    log(
+        "a notification is dead" if is_dead else "a notification was deferred",
+        notification=str(finished.notification.notification_id),
+        recipient=visible(finished.notification.recipient.address),
+        answer=visible(finished.answer),
+    )

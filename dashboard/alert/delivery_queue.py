@@ -1,0 +1,97 @@
+"""Claimed notifications in memory: which is sent next, one at a time to each recipient."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import timedelta
+
+from dashboard.domain.notification import Notification, Recipient
+
+
+@dataclass(frozen=True, slots=True)
+class QueueLimits:
+    """How many attempts of one channel run side by side, and how many wait for each recipient.
+
+    An attempt that takes longer than `slow_after` counts as slow and makes room for a fast one.
+    The next attempt to its recipient counts as slow from its start, as after a failure.
+    """
+
+    fast: int = 8
+    slow: int = 16
+    slow_after: timedelta = timedelta(milliseconds=300)
+    per_recipient: int = 20
+
+
+@dataclass(frozen=True, slots=True)
+class _RunningAttempt:
+    notification: Notification
+    started_at: timedelta
+    is_slow: bool
+
+
+class DeliveryQueue:
+    """Notifications that wait to be sent: the recipients in turn, and to each in order."""
+
+    def __init__(self, limits: QueueLimits) -> None:
+        """Begin with nothing."""
+        self._limits = limits
+        self._waiting: dict[Recipient, list[Notification]] = {}
+        self._running: dict[Recipient, _RunningAttempt] = {}
+        self._slow: set[Recipient] = set()
+
+    @property
+    def is_sending(self) -> bool:
+        """Whether any attempt is running now."""
+        return bool(self._running)
+
+    def room(self, recipient: Recipient) -> int:
+        """Return how many notifications more may wait for a recipient."""
+        return self._limits.per_recipient - len(self._waiting.get(recipient, ()))
+
+    def add(self, notifications: Iterable[Notification]) -> None:
+        """Let notifications wait, in this order."""
+        for notification in notifications:
+            self._waiting.setdefault(notification.recipient, []).append(notification)
+
+    def start(self, now: timedelta) -> list[Notification]:
+        """Start and return the next notification of every recipient for whom there is capacity."""
+        started = []
+        for recipient in [each for each in self._waiting if each not in self._running]:
+            is_slow = recipient in self._slow
+            if self._has_capacity(recipient.channel, now, is_slow=is_slow):
+                notification, *others = self._waiting.pop(recipient)
+                if others:
+                    self._waiting[recipient] = others  # behind all other recipients
+                self._running[recipient] = _RunningAttempt(notification, now, is_slow)
+                started.append(notification)
+        return started
+
+    def finish(
+        self, notification: Notification, now: timedelta, *, is_blocked: bool = False
+    ) -> None:
+        """Note that an attempt is over; drop its notification where it waits a second time.
+
+        It waits while it is sent where it was claimed again, under a new token.
+        """
+        attempt = self._running.pop(notification.recipient)
+        is_slow = is_blocked or now - attempt.started_at >= self._limits.slow_after
+        (self._slow.add if is_slow else self._slow.discard)(notification.recipient)
+        waiting = self.take_waiting(notification.recipient)
+        self.add(each for each in waiting if each.notification_id != notification.notification_id)
+
+    def take_waiting(self, recipient: Recipient) -> list[Notification]:
+        """Take out everything that waits for a recipient."""
+        return self._waiting.pop(recipient, [])
+
+    def drop_waiting(self) -> None:
+        """Drop what waits; it stays pending in the store."""
+        self._waiting.clear()
+
+    def _has_capacity(self, channel: str, now: timedelta, *, is_slow: bool) -> bool:
+        others = [each for to, each in self._running.items() if to.channel == channel]
+        late = now - self._limits.slow_after
+        slow = sum(each.is_slow or each.started_at <= late for each in others)
+        if is_slow:
+            return slow < self._limits.slow
+        return len(others) - min(slow, self._limits.slow) < self._limits.fast
