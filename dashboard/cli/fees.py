@@ -31,7 +31,7 @@ from dashboard.show.queries.network_status import (
 from dashboard.show.text import age, exact_fee, fee, moment, share
 from dashboard.store.engine.connection import Connection
 from dashboard.store.fees.series import ChartRange
-from dashboard.store.observations import latest_gas
+from dashboard.store.gas import latest_gas
 
 
 @dataclass(frozen=True, slots=True)

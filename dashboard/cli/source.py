@@ -20,7 +20,7 @@ from dashboard.settings import Settings, load_settings
 from dashboard.show.queries.context import QueryContext
 from dashboard.store.alerts.alert_status import open_incidents
 from dashboard.store.alerts.notification_search import NotificationFilter, search_notifications
-from dashboard.store.observations import LatestGas, latest_gas
+from dashboard.store.gas import LatestGas, latest_gas
 from dashboard.store.rejections.search import search
 from dashboard.wiring.actor import os_user
 from dashboard.wiring.clock import utc_now

@@ -1,4 +1,4 @@
-"""Conclude whether an API is silent, and whether what it told is too old to go by."""
+"""Conclude whether an API is silent, and whether its last answers are stale."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
-from dashboard.detect.holding import Reading
+from dashboard.detect.conditions import Conclusions, Reading
+from dashboard.domain.condition import State, SubjectKind
 from dashboard.domain.grounds import AgeGrounds, SilenceGrounds
 from dashboard.domain.observation import Operation
 
@@ -17,7 +18,7 @@ STALE_AFTER_PERIODS: Final = 2
 
 @dataclass(frozen=True, slots=True)
 class Unanswered:
-    """A question that an API does not answer: since when, when it was put last, and why."""
+    """A question that an API fails to answer: since when, when it failed last, and why."""
 
     failing_since: datetime
     last_failed_at: datetime
@@ -31,9 +32,9 @@ class Unanswered:
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """A question that was answered: when last, and how often it is put.
+    """A question that was answered: when last, and how often it is asked.
 
-    With `was_answered` off it never was: `answered_at` is since when it is waited for.
+    With `was_answered` off it never was: `answered_at` is since when an answer is awaited.
     """
 
     operation: Operation
@@ -47,6 +48,60 @@ class Answered:
         return self.answered_at + STALE_AFTER_PERIODS * self.period
 
 
+@dataclass(frozen=True, slots=True)
+class GasReadings:
+    """What the store says at `now` of who answers for the fees of a network.
+
+    `unanswered` is the question for suggested fees while it fails, and `answered_at` the last
+    answer of its source to any question. `answered` are the questions whose answers age, and
+    suggested fees were answered last at `fees_at`, by whichever source.
+    """
+
+    now: datetime
+    watching_since: datetime
+    unanswered: Unanswered | None
+    answered_at: datetime | None
+    answered: Sequence[Answered]
+    fees_at: datetime | None
+
+    def are_fees_stale(self, period: timedelta) -> bool:
+        """Whether suggested fees, asked for every `period`, are too old, or never were answered."""
+        if self.fees_at is None:
+            return True
+        return self.now - self.fees_at > STALE_AFTER_PERIODS * period
+
+
+def conclude_gas(conclusions: Conclusions, readings: GasReadings) -> None:
+    """Conclude whether the source of fees is silent, and whether fees are stale."""
+    unanswered, now = readings.unanswered, readings.now
+    silence = detect_silence(unanswered, readings.answered_at, readings.watching_since, now)
+    conclusions.conclude(SubjectKind.GAS_API, silence)
+    silent_since = None
+    if unanswered is not None and (silence is None or silence.is_trouble):
+        silent_since = unanswered.failing_since
+    elif conclusions.state(SubjectKind.GAS_API) is State.SILENT:  # not all is back yet
+        silent_since = conclusions.held[SubjectKind.GAS_API].since
+    staleness = detect_staleness(readings.answered, silent_since, now)
+    conclusions.conclude(SubjectKind.FEES, staleness)
+
+
+def conclude_exclusion_silence(
+    conclusions: Conclusions, unanswered: Unanswered | None, watching_since: datetime, now: datetime
+) -> None:
+    """Conclude whether the exclusion API is silent; one that was never asked is not.
+
+    It may be asked rarely, so silence is reported only where failures themselves span the pending
+    time: after a single one, time that passes shows nothing.
+    """
+    kind, reading = SubjectKind.EXCLUSION_API, None
+    if unanswered is None:
+        if conclusions.state(kind) is not None:
+            reading = Reading(is_trouble=False, at=now)
+    elif unanswered.failed_for >= conclusions.rules.of(kind).pending:
+        reading = detect_silence(unanswered, None, watching_since, now)
+    conclusions.conclude(kind, reading)
+
+
 def detect_silence(
     unanswered: Unanswered | None,
     answered_at: datetime | None,
@@ -55,8 +110,8 @@ def detect_silence(
 ) -> Reading | None:
     """Return whether an API answers nothing, `answered_at` being its last answer to anything.
 
-    One answer after the first failure shows that it does answer. A failure from before we were
-    watching says nothing of now: None until the question was put again.
+    One answer after the first failure shows that it does answer. A failure from before
+    `watching_since` says nothing of now: None until the question was asked again.
     """
     if unanswered is None:
         return None if answered_at is None else Reading(is_trouble=False, at=now)
@@ -74,8 +129,8 @@ def detect_staleness(
 ) -> Reading | None:
     """Return whether a figure is older than two of its own poll periods; None for no figures.
 
-    What is too old since its source fell silent is told by that silence: None, so that it is
-    neither told twice nor taken for fresh.
+    What became too old since its source fell silent is reported by that silence: None, so that
+    it is neither reported twice nor taken for fresh.
     """
     if not answered:
         return None

@@ -6,16 +6,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from uuid import UUID
 
-from dashboard.detect.holding import HoldRule, Reading
-from dashboard.domain.condition import INSTALLATION, Subject, SubjectKind
+from dashboard.detect.conditions import ConditionRules, Reading
+from dashboard.domain.condition import INSTALLATION, SubjectKind
 from dashboard.domain.grounds import SpaceGrounds
 from dashboard.poll.clocks import Clocks, SetClock
-from dashboard.poll.conditions import settle
+from dashboard.poll.conditions import StoredConditions
 from dashboard.poll.lease import Term
 from dashboard.store.engine.engine import Store
 from dashboard.store.monitoring.table_sizes import room
-
-DISK = Subject(SubjectKind.DISK, INSTALLATION)
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +22,7 @@ class DiskSpace:
 
     store: Store
     least: int
-    rule: HoldRule
+    rules: ConditionRules
     clocks: Clocks
     new_id: Callable[[], UUID]
     set_clock: SetClock = field(init=False)
@@ -42,5 +40,7 @@ class DiskSpace:
             if free is None:
                 return
             grounds = SpaceGrounds(free, self.least)
-            sight = Reading(free < self.least, self.clocks.now(), grounds=grounds)
-            settle(connection, DISK, (sight, self.rule), self.new_id(), self.set_clock)
+            reading = Reading(free < self.least, self.clocks.now(), grounds=grounds)
+            stored = StoredConditions(INSTALLATION, self.rules, self.new_id, self.set_clock)
+            with stored.concluding(connection, SubjectKind.DISK) as conclusions:
+                conclusions.conclude(SubjectKind.DISK, reading)

@@ -59,7 +59,7 @@ class ExclusionArchive:
             self.term.check(connection)
             note_spent(connection, self.network_id, asked_at, spent)
             stayed = record_poll(connection, self.network_id, asked_at, asked)
-            self.conditions.look_at_exclusion(connection, asked_at)
+            self.conditions.update_exclusion(connection, asked_at)
             for answer in records:
                 subject = Subject.transaction(self.network_id, answer.tx_hash)
                 keep_news(connection, subject, answer, asked_at, self.new_id())

@@ -12,8 +12,7 @@ from uuid import UUID
 import anyio
 from anyio.to_thread import run_sync
 
-from dashboard.detect.holding import ConditionRules
-from dashboard.domain.condition import SubjectKind
+from dashboard.detect.conditions import ConditionRules
 from dashboard.domain.coverage import Watched
 from dashboard.domain.quantity import NetworkId
 from dashboard.domain.retention import Retention
@@ -24,8 +23,7 @@ from dashboard.poll.coverage import CoverageWatch
 from dashboard.poll.disk_space import DiskSpace
 from dashboard.poll.exclusion import ExclusionAsker, ExclusionPoll
 from dashboard.poll.exclusion_records import ExclusionArchive
-from dashboard.poll.gas import GasArchive, GasPeriods, GasPoll
-from dashboard.poll.gas_question import GasAsker
+from dashboard.poll.gas import GasArchive, GasAsker, GasPeriods, GasPoll
 from dashboard.poll.housekeeping import Housekeeping
 from dashboard.poll.inclusion import (
     FOLLOW_UP_CADENCE,
@@ -120,8 +118,9 @@ class Watcher:
 
 def jobs_of(watcher: Watcher, term: Term, over: asyncio.Event) -> list[Job]:
     """Return the jobs of one term, with nothing left of an earlier one; `over` ends it."""
-    rule = watcher.rules.of(SubjectKind.DISK)
-    disk = DiskSpace(watcher.store, watcher.low_space, rule, watcher.clocks, watcher.new_id)
+    disk = DiskSpace(
+        watcher.store, watcher.low_space, watcher.rules, watcher.clocks, watcher.new_id
+    )
     housekeeping = Housekeeping(watcher.store, watcher.retention, watcher.clocks, anyio.sleep)
     return [
         Job("lease", watcher.lease.duration / 4, lambda: _renew(watcher.lease, term, over)),
@@ -188,9 +187,9 @@ def _look_at(watcher: Watcher, term: Term, conditions: Conditions, coverage: Cov
     with watcher.store.write() as connection:
         term.check(connection)
         if Watched.FEES in coverage.watched:
-            conditions.look_at_gas(connection, now)
+            conditions.update_gas(connection, now)
         if Watched.REJECTIONS in coverage.watched:
-            conditions.look_at_exclusion(connection, now)
+            conditions.update_exclusion(connection, now)
         looked_at = coverage.look(connection)
     coverage.kept(looked_at)
 

@@ -13,7 +13,7 @@ from dashboard.domain.printing import fee, span
 from dashboard.domain.quantity import NetworkId, TxHash, Wei
 from dashboard.errors import UpstreamError
 from dashboard.poll.clocks import Clocks
-from dashboard.poll.gas_question import GasAsker
+from dashboard.poll.gas import GasAsker
 from dashboard.upstream.exclusion import ExclusionClient
 from dashboard.upstream.node import NodeClient
 from dashboard.wire.node import BlockHeader

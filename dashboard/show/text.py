@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from typing import Final
 
-from dashboard.detect.holding import HoldRule
+from dashboard.detect.conditions import HoldRule
 from dashboard.domain.condition import Condition, State
 from dashboard.domain.printing import fee, moment, period, size, span, unit_of
 from dashboard.domain.quantity import TxHash, Wei, format_gwei

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dashboard.detect.holding import ConditionRules, HoldRule
+from dashboard.detect.conditions import ConditionRules, HoldRule
 from dashboard.settings import Settings
 
 

@@ -26,9 +26,9 @@ from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store, open_store
 from dashboard.store.evidence.record_answers import record_lookup
 from dashboard.store.evidence.save_rejections import save_polled
+from dashboard.store.gas import save_gas
 from dashboard.store.maintenance.migrate import migrate
 from dashboard.store.monitoring.coverage import keep_coverage
-from dashboard.store.observations import save_gas
 from dashboard.store.tracking.follow_ups import record_inclusion_answers
 from dashboard.store.tracking.transactions import TrackRequest, track
 

@@ -11,8 +11,7 @@ from dashboard.domain.fee_rollup import FeeRollup, FeeSeries, RollupLevel, Timed
 from dashboard.domain.quantity import NetworkId
 from dashboard.store.engine.engine import Store
 from dashboard.store.fees.rollups import rollups_between
-from dashboard.store.fees.stored_fees import SeriesKey
-from dashboard.store.observations import base_fees
+from dashboard.store.fees.stored_fees import SeriesKey, base_fees
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _EVER: Final = datetime(2100, 1, 1, tzinfo=UTC)
@@ -27,10 +26,7 @@ def check_rollups(store: Store, network_id: NetworkId) -> None:
     of = SeriesKey(network_id, FeeSeries.ESTIMATED_BASE_FEE)
     end = (_EVER - _EPOCH) // _MILLISECOND
     with store.read() as connection:
-        raw = [
-            TimedFee((each.at - _EPOCH) // _MILLISECOND, each.base_fee, each.is_time_estimated)
-            for each in base_fees(connection, network_id, _EPOCH, _EVER)
-        ]
+        raw = base_fees(connection, network_id, _EPOCH, _EVER)
         stored = {level: rollups_between(connection, of, level, 0, end) for level in RollupLevel}
     _compare("minutes", stored[RollupLevel.MINUTE], _rolled_up(raw))
     for shorter, longer in (

@@ -19,7 +19,7 @@ from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.leases import acquire
 from dashboard.store.evidence.record_answers import record_lookup
 from dashboard.store.evidence.save_rejections import save_polled, save_reports
-from dashboard.store.observations import save_gas
+from dashboard.store.gas import save_gas
 from dashboard.store.rejections.save import LocatedReport
 from dashboard.store.tracking.transactions import TrackRequest, track_all, untrack
 from tests.builders import (

@@ -18,8 +18,8 @@ from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store, open_store
 from dashboard.store.evidence.record_answers import record_lookup
 from dashboard.store.evidence.save_rejections import save_polled
+from dashboard.store.gas import save_gas
 from dashboard.store.maintenance.migrate import migrate
-from dashboard.store.observations import save_gas
 from tests.builders import (
     A_NETWORK,
     a_hash,

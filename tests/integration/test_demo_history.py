@@ -14,7 +14,7 @@ from dashboard.errors import InputError
 from dashboard.settings import Settings, load_settings
 from dashboard.store.alerts.outbox import pending_expansion
 from dashboard.store.evidence.save_rejections import save_polled
-from dashboard.store.observations import latest_gas
+from dashboard.store.gas import latest_gas
 from dashboard.store.rejections.search import search
 from dashboard.store.tracking.transactions import newest_tracked
 from dashboard.wiring.clock import utc_now

@@ -21,8 +21,8 @@ from dashboard.poll.jobs import WatchedNetwork
 from dashboard.store.alerts.outbox import recent_notifications
 from dashboard.store.engine.engine import Store, open_store
 from dashboard.store.engine.leases import Holder, acquire, holder, release
+from dashboard.store.gas import latest_gas
 from dashboard.store.maintenance.migrate import migrate
-from dashboard.store.observations import latest_gas
 from dashboard.store.tracking.transactions import TrackRequest, track
 from tests.builders import A_NETWORK, ANOTHER_NETWORK, a_hash, a_record
 from tests.delivery_checks import reject

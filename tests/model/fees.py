@@ -12,7 +12,7 @@ from dashboard.domain.fee_rollup import FeeSeries
 from dashboard.domain.gas import SuggestedGasFees
 from dashboard.domain.observation import GasObservation, GasSource, Operation
 from dashboard.domain.quantity import NetworkId, Wei
-from dashboard.store.observations import Dated
+from dashboard.store.gas import Dated
 from tests.model.tracking import Silences
 from tests.model.world import NETWORKS
 

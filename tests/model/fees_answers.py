@@ -20,12 +20,13 @@ from dashboard.store.fees.series import (
 )
 from dashboard.store.fees.steps import FeeSteps
 from dashboard.store.fees.stored_fees import (
+    base_fees,
     fees_answered_at,
     percentile_answered_by_api_at,
     priority_fee_window,
 )
-from dashboard.store.observations import base_fees, latest_gas, medium_priority_fees
-from dashboard.store.schema.columns import milliseconds_of
+from dashboard.store.gas import latest_gas
+from dashboard.store.schema.columns import milliseconds_of, moment_of
 from tests.model.fees import A_MINUTE, MARKS, Fees, Value, begin_of, newest
 from tests.model.tracking import Silences
 from tests.model.turns import Turn
@@ -90,7 +91,7 @@ def _check_values(connection: Connection, held: Fees, network_id: NetworkId, now
         if since <= each[0] <= now
     ]
     found = base_fees(connection, network_id, since, now)
-    assert sorted(map(tuple, found)) == own
+    assert sorted((moment_of(at), fee, guess) for at, fee, guess in found) == own
     rolling = RollingFees(network_id, FeeSeries.ESTIMATED_BASE_FEE, now - since)
     window = rolling.read(connection, now)
     assert list(window) == sorted(fee for _, fee, _ in own)
@@ -99,7 +100,6 @@ def _check_values(connection: Connection, held: Fees, network_id: NetworkId, now
         for at, fee, _ in held.values(network_id, FeeSeries.MEDIUM_MAX_PRIORITY_FEE)
         if since <= at <= now
     ]
-    assert medium_priority_fees(connection, network_id, since, now) == priority
     fees = priority_fee_window(connection, network_id, since, now)
     assert list(fees) == sorted(fee for _, fee in priority)
     ever = [at for at, _, _ in held.told(network_id, FeeSeries.ESTIMATED_BASE_FEE)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from dashboard.detect.holding import ConditionRules, HoldRule
+from dashboard.detect.conditions import ConditionRules, HoldRule
 from dashboard.domain.audit import Action, Detail
 from dashboard.domain.clock import Clock
 from dashboard.domain.condition import INSTALLATION, Subject

@@ -26,7 +26,7 @@ from dashboard.show.time_ranges import TimeRange, offered_time_ranges
 from dashboard.store.engine.connection import Connection
 from dashboard.store.fees.rollup_arrays import Integers
 from dashboard.store.fees.series import ChartRange, fee_steps, first_seen_at, percentile_steps
-from dashboard.store.observations import latest_gas
+from dashboard.store.gas import latest_gas
 
 _SHARED_FOR: Final = timedelta(seconds=1)
 _LONG_SHARED_FOR: Final = timedelta(minutes=5)

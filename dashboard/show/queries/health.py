@@ -22,6 +22,7 @@ from dashboard.show.queries.network_status import NetworkProfile, PolledValue
 from dashboard.store.alerts.alert_status import OpenIncident, open_incidents
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.leases import Holder, holders
+from dashboard.store.gas import LatestGas, latest_gas
 from dashboard.store.health import (
     MailState,
     StoreState,
@@ -33,7 +34,6 @@ from dashboard.store.health import (
 from dashboard.store.monitoring.credits import spent_since
 from dashboard.store.monitoring.table_sizes import room
 from dashboard.store.monitoring.upstream_failures import StandingFailure
-from dashboard.store.observations import LatestGas, latest_gas
 
 MOST_GAPS: Final = 20
 """Gaps that are listed."""

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Final, Generic, TypeVar
 
-from dashboard.detect.gas import (
+from dashboard.detect.busyness import (
     FLAT_FOR,
     PRIORITY_WINDOW,
     BaseFeeReadings,
@@ -16,7 +16,7 @@ from dashboard.detect.gas import (
     is_flat,
     measure_busyness,
 )
-from dashboard.detect.holding import ConditionRules
+from dashboard.detect.conditions import ConditionRules
 from dashboard.domain.condition import Condition, State, Subject, SubjectKind
 from dashboard.domain.fee_percentiles import RankedFees
 from dashboard.domain.gas import SuggestedGasFees
@@ -27,9 +27,10 @@ from dashboard.domain.quantity import NetworkId, Wei
 from dashboard.show.text import age, fee, moment_near, period, sentence, since_when
 from dashboard.store.alerts.conditions import current_condition as held_condition
 from dashboard.store.engine.connection import Connection
-from dashboard.store.fees.stored_fees import priority_fee_window
+from dashboard.store.fees.stored_fees import base_fees, priority_fee_window
+from dashboard.store.gas import Dated, latest_gas
 from dashboard.store.monitoring.upstream_failures import StandingFailure
-from dashboard.store.observations import Dated, base_fees, latest_gas
+from dashboard.store.schema.columns import moment_of
 
 T = TypeVar("T")
 
@@ -196,7 +197,7 @@ def read_network_figures(
         profile,
         base_fee_percentile=_polled_value(latest.base_fee_percentile, profile.threshold_period),
         busy_threshold=_polled_value(latest.busy_threshold, profile.threshold_period),
-        recent=tuple((point.at, point.base_fee) for point in recent),
+        recent=tuple((moment_of(each.at), each.fee) for each in recent),
         failures=latest.failures,
         busyness=held_condition(connection, Subject(SubjectKind.BUSYNESS, profile.network_id)),
     )

@@ -20,10 +20,13 @@ from dashboard.domain.alignment import Fit, fits
 from dashboard.domain.fee_rollup import FeeSeries, TimedFee
 from dashboard.domain.quantity import NetworkId, Wei
 from dashboard.store.engine.upsert import insert_all_new
+from dashboard.store.fees.busyness import busy_flags
 from dashboard.store.fees.rollups import SavedFee
-from dashboard.store.fees.save import ESTIMATED, judge_busy
 from dashboard.store.schema import base_fee_histories, estimated_base_fees, suggested_gas_fees
 from dashboard.store.schema.columns import milliseconds_of, moment_of
+
+ESTIMATED: Final = (FeeSeries.ESTIMATED_BASE_FEE, FeeSeries.IS_BUSY)
+"""What is rolled up of an estimated base fee."""
 
 _BLOCKS_OFF: Final = 2
 _DRIFT: Final = 4
@@ -39,7 +42,7 @@ _KNOWN: Final = (
 )
 
 
-class Answer(NamedTuple):
+class BaseFeeHistory(NamedTuple):
     """One `baseFeeHistory`, and the base fee that was observed at the same time, if one was."""
 
     base_fees: Sequence[Wei]
@@ -55,7 +58,7 @@ class Timed(NamedTuple):
 
 
 def backfill(
-    connection: Connection, network_id: NetworkId, answer: Answer, block_time: timedelta
+    connection: Connection, network_id: NetworkId, answer: BaseFeeHistory, block_time: timedelta
 ) -> dict[FeeSeries, list[SavedFee]]:
     """Keep the base fees of those blocks of a history that nobody saw.
 
@@ -75,7 +78,7 @@ def backfill(
         seen.append(Timed(answer.asked_at, answer.observed))
     placed = dict(_apart(unseen(told, seen, block_time), {each.at for each in seen}))
     base_fees = [(milliseconds_of(at), base_fee) for at, base_fee in placed.items()]
-    judged = judge_busy(connection, network_id, base_fees)
+    judged = busy_flags(connection, network_id, base_fees)
     rows = [
         {"network_id": network_id, "at": at, "base_fee": placed[at], "is_busy": is_busy}
         for at, is_busy in zip(placed, judged, strict=True)
@@ -89,13 +92,15 @@ def backfill(
     }
 
 
-def _earlier(connection: Connection, network_id: NetworkId) -> Answer | None:
+def _earlier(connection: Connection, network_id: NetworkId) -> BaseFeeHistory | None:
     query = select(base_fee_histories.c.base_fees, base_fee_histories.c.asked_at)
     row = connection.execute(query.where(base_fee_histories.c.network_id == network_id)).first()
-    return None if row is None else Answer(row.base_fees, row.asked_at)
+    return None if row is None else BaseFeeHistory(row.base_fees, row.asked_at)
 
 
-def _told(answer: Answer, earlier: Answer | None, block_time: timedelta) -> Iterator[Timed]:
+def _told(
+    answer: BaseFeeHistory, earlier: BaseFeeHistory | None, block_time: timedelta
+) -> Iterator[Timed]:
     """Yield the base fees that may be placed, oldest first, and their times.
 
     Where the answer fits onto the earlier one in one way, they are those of the blocks that came

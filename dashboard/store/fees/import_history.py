@@ -15,16 +15,15 @@ from dashboard.domain.observation import GasObservation, GasSource
 from dashboard.domain.quantity import NetworkId
 from dashboard.store.engine.bulk import insert_many
 from dashboard.store.engine.leases import next_token
+from dashboard.store.fees.busyness import busy_flags
 from dashboard.store.fees.rollup_arrays import FeeArrays, Integers
 from dashboard.store.fees.rollups import SavedFee, begins_between, update_rollups
 from dashboard.store.fees.save import (
-    PERCENTILES,
-    judge_busy,
     percentile_rows,
     rolled_up_of,
     suggested_row,
 )
-from dashboard.store.fees.stored_fees import SeriesKey
+from dashboard.store.fees.stored_fees import PERCENTILES, SeriesKey
 from dashboard.store.schema import (
     estimated_base_fees,
     fee_marks,
@@ -77,7 +76,7 @@ def _beside_estimates(
     estimated = set(map(milliseconds_of, connection.scalars(query)))
     rows = [row for row in rows if milliseconds_of(row["asked_at"]) not in estimated]
     fees = [(milliseconds_of(row["asked_at"]), row["estimated_base_fee"]) for row in rows]
-    for row, is_busy in zip(rows, judge_busy(connection, network_id, fees), strict=True):
+    for row, is_busy in zip(rows, busy_flags(connection, network_id, fees), strict=True):
         row["is_busy"] = is_busy
     return rows
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from datetime import timedelta
 from typing import Any, Final
 
 from sqlalchemy import Connection, RowMapping, Table, select
@@ -14,32 +15,25 @@ from dashboard.domain.observation import GasObservation, GasSource, Operation
 from dashboard.domain.quantity import NetworkId, Wei
 from dashboard.store.engine.driver import read_rows
 from dashboard.store.engine.upsert import insert_new, put
-from dashboard.store.fees.rollups import SavedFee, SavedFees, last_before
-from dashboard.store.fees.stored_fees import SeriesKey, fee_values, last_percentile_before
-from dashboard.store.schema import fee_marks, suggested_gas_fees
+from dashboard.store.fees.backfill import ESTIMATED, BaseFeeHistory, backfill
+from dashboard.store.fees.busyness import busy_flags
+from dashboard.store.fees.rollups import SavedFee, SavedFees, update_rollups
+from dashboard.store.fees.stored_fees import PERCENTILES
+from dashboard.store.schema import base_fee_histories, fee_marks, suggested_gas_fees
 from dashboard.store.schema.columns import milliseconds_of
 
-SUGGESTED: Final = (
+_SUGGESTED: Final = (
     FeeSeries.ESTIMATED_BASE_FEE,
     FeeSeries.MEDIUM_MAX_PRIORITY_FEE,
     FeeSeries.IS_BUSY,
 )
 """What is rolled up of `suggestedGasFees`; each stands in the column of its name."""
 
-ESTIMATED: Final = (FeeSeries.ESTIMATED_BASE_FEE, FeeSeries.IS_BUSY)
-"""What is rolled up of an estimated base fee."""
-
-_FORGET_ESTIMATE: Final = (
+_DELETE_ESTIMATE: Final = (
     "DELETE FROM estimated_base_fees WHERE network_id = ? AND at = ? RETURNING base_fee, is_busy"
 )
 
-PERCENTILES: Final = {
-    Operation.BASE_FEE_PERCENTILE: FeeSeries.BASE_FEE_PERCENTILE,
-    Operation.BUSY_THRESHOLD: FeeSeries.BUSY_THRESHOLD,
-}
-
-
-_AS_THEY_ARE: Final = (
+_SAME_NAMES: Final = (
     "estimated_base_fee",
     "network_congestion",
     "priority_fee_trend",
@@ -48,51 +42,82 @@ _AS_THEY_ARE: Final = (
 )
 
 
-def save_suggested_fees(
-    connection: Connection, observation: GasObservation, arrivals: SavedFees
-) -> None:
-    """Keep the suggested fees of an observation, if any; add what that is for roll-ups.
+def save_fees(
+    connection: Connection, observation: GasObservation, block_time: timedelta | None
+) -> SavedFees:
+    """Save the fees that one poll saw, and their roll-ups; return what is stored now.
 
-    Its threshold must be kept already: the base fee is judged by it.
+    With a `block_time`, `base_fee_history` fills in the blocks that no poll saw. Thresholds are
+    saved first: base fees are busy or not by them.
     """
+    network_id = observation.network_id
+    saved = defaultdict[FeeSeries, list[SavedFee]](list)
+    for series, fee in _save_percentiles(connection, observation):
+        saved[series].append(fee)
+    if observation.base_fee_history is not None:
+        saved |= _save_history(connection, observation, block_time)
+    for series, fee in _save_suggested_fees(connection, observation):
+        saved[series].append(fee)
+    update_rollups(connection, network_id, saved)
+    return saved
+
+
+def _save_percentiles(
+    connection: Connection, observation: GasObservation
+) -> Iterator[tuple[FeeSeries, SavedFee]]:
+    at = milliseconds_of(observation.asked_at)
+    for operation, row in percentile_rows(observation):
+        is_saved, before = _insert_or_replace(connection, fee_marks, row)
+        if is_saved:
+            replaced = None if before is None else TimedFee(at, before["fee"])
+            yield PERCENTILES[operation], SavedFee(TimedFee(at, row["fee"]), replaced)
+
+
+def _save_history(
+    connection: Connection, observation: GasObservation, block_time: timedelta | None
+) -> dict[FeeSeries, list[SavedFee]]:
+    """Fill gaps by a history, then keep it: the next one is compared with it."""
+    network_id, asked_at = observation.network_id, observation.asked_at
+    base_fees, fees = observation.base_fee_history or (), observation.suggested_gas_fees
+    saved = {}
+    if block_time is not None:
+        observed = None if fees is None else fees.estimated_base_fee
+        history = BaseFeeHistory(base_fees, asked_at, observed)
+        saved = backfill(connection, network_id, history, block_time)
+    row = {"network_id": network_id, "asked_at": asked_at, "base_fees": list(base_fees)}
+    put(connection, base_fee_histories, [row])
+    return saved
+
+
+def _save_suggested_fees(
+    connection: Connection, observation: GasObservation
+) -> Iterator[tuple[FeeSeries, SavedFee]]:
     row = suggested_row(observation)
     if row is None:
         return
     network_id, at = observation.network_id, milliseconds_of(observation.asked_at)
-    [row["is_busy"]] = judge_busy(connection, network_id, [(at, row["estimated_base_fee"])])
-    is_kept, held = _keep(connection, suggested_gas_fees, row)
-    if not is_kept:
+    [row["is_busy"]] = busy_flags(connection, network_id, [(at, row["estimated_base_fee"])])
+    is_saved, before = _insert_or_replace(connection, suggested_gas_fees, row)
+    if not is_saved:
         return
-    if held is None:
-        replaced = _forget_estimate(connection, network_id, at)
+    if before is None:
+        replaced = _delete_estimate(connection, network_id, at)
     else:
-        replaced = {series: TimedFee(at, fee) for series, fee in rolled_up_of(held)}
+        replaced = {series: TimedFee(at, fee) for series, fee in rolled_up_of(before)}
     for series, fee in rolled_up_of(row):
-        arrivals[series].append(SavedFee(TimedFee(at, fee), replaced.get(series)))
+        yield series, SavedFee(TimedFee(at, fee), replaced.get(series))
 
 
 def rolled_up_of(row: Mapping[str, Any] | RowMapping) -> Iterator[tuple[FeeSeries, Wei]]:
-    """Yield what a row of suggested fees tells of each series; one may not have been judged."""
-    for series in SUGGESTED:
+    """Yield the fee of each series in a row of suggested fees; `is_busy` may be unknown."""
+    for series in _SUGGESTED:
         fee = row[series.name.lower()]
         if fee is not None:
             yield series, fee
 
 
-def save_percentiles(
-    connection: Connection, observation: GasObservation, arrivals: SavedFees
-) -> None:
-    """Keep percentile and threshold of an observation, if any; add what that is for roll-ups."""
-    at = milliseconds_of(observation.asked_at)
-    for operation, row in percentile_rows(observation):
-        is_kept, held = _keep(connection, fee_marks, row)
-        if is_kept:
-            replaced = None if held is None else TimedFee(at, held["fee"])
-            arrivals[PERCENTILES[operation]].append(SavedFee(TimedFee(at, row["fee"]), replaced))
-
-
 def suggested_row(observation: GasObservation) -> dict[str, Any] | None:
-    """Lay the suggested fees of an observation out as a row."""
+    """Return the suggested fees of an observation as a row, None where it has none."""
     if observation.suggested_gas_fees is None:
         return None
     return {
@@ -104,12 +129,12 @@ def suggested_row(observation: GasObservation) -> dict[str, Any] | None:
 
 
 def percentile_rows(observation: GasObservation) -> Iterator[tuple[Operation, dict[str, Any]]]:
-    """Lay percentile and threshold of an observation out as rows."""
-    marks: dict[Operation, Wei | None] = {
+    """Yield percentile and threshold of an observation as rows, by operation."""
+    percentiles: dict[Operation, Wei | None] = {
         Operation.BASE_FEE_PERCENTILE: observation.base_fee_percentile,
         Operation.BUSY_THRESHOLD: observation.busy_threshold,
     }
-    for operation, fee in marks.items():
+    for operation, fee in percentiles.items():
         if fee is not None:
             yield (
                 operation,
@@ -123,25 +148,25 @@ def percentile_rows(observation: GasObservation) -> Iterator[tuple[Operation, di
             )
 
 
-def _keep(
+def _insert_or_replace(
     connection: Connection, table: Table, row: Mapping[str, Any]
 ) -> tuple[bool, RowMapping | None]:
-    """Insert a row, or put it in the place of one from a worse source; say whether, and which."""
+    """Insert a row, or replace one from a worse source; return whether, and the one before."""
     if insert_new(connection, table, row):
         return True, None
     same = (column == row[column.name] for column in table.primary_key)
-    held = connection.execute(select(table).where(*same)).mappings().one()
-    if not GasSource(row["source"]).is_better_than(GasSource(held["source"])):
-        return False, held
+    before = connection.execute(select(table).where(*same)).mappings().one()
+    if not GasSource(row["source"]).is_better_than(GasSource(before["source"])):
+        return False, before
     put(connection, table, [row])
-    return True, held
+    return True, before
 
 
-def _forget_estimate(
+def _delete_estimate(
     connection: Connection, network_id: NetworkId, at: int
 ) -> dict[FeeSeries, TimedFee]:
-    """Forget the base fee that was only estimated to be of this moment; return what it told."""
-    for values in read_rows(connection, _FORGET_ESTIMATE, (network_id, at)):
+    """Delete the base fee that was only estimated to be of this moment; return it by series."""
+    for values in read_rows(connection, _DELETE_ESTIMATE, (network_id, at)):
         return {
             series: TimedFee(at, value, is_estimated=True)
             for series, value in zip(ESTIMATED, values, strict=True)
@@ -150,40 +175,9 @@ def _forget_estimate(
     return {}
 
 
-def judge_busy(
-    connection: Connection, network_id: NetworkId, base_fees: Sequence[tuple[int, Wei]]
-) -> list[int | None]:
-    """Return 1 for each base fee above its threshold and 0 for the others, by time (milliseconds).
-
-    The threshold is the last one at or before it, which must be stored already; None where none
-    is known.
-    """
-    if not base_fees:
-        return []
-    of = SeriesKey(network_id, FeeSeries.BUSY_THRESHOLD)
-    times = [at for at, _ in base_fees]
-    first, last = min(times) + 1, max(times) + 1
-    thresholds = [] if first == last else fee_values(connection, of, first, last)
-    before = _last_before(connection, of, first)
-    if before is not None:
-        thresholds.insert(0, before)
-    since = [each.at for each in thresholds]
-    places = (bisect_right(since, at) - 1 for at in times)
-    return [
-        int(fee > thresholds[place].fee) if place >= 0 else None
-        for place, (_, fee) in zip(places, base_fees, strict=True)
-    ]
-
-
-def _last_before(connection: Connection, of: SeriesKey, at: int) -> TimedFee | None:
-    """Return the last threshold from before a time; roll-ups know those that are kept no longer."""
-    found = last_percentile_before(connection, of, at)
-    return last_before(connection, of, at) if found is None else found
-
-
 def row_of_suggested_fees(fees: SuggestedGasFees) -> dict[str, Any]:
-    """Lay the values out as columns."""
-    row = {name: getattr(fees, name) for name in _AS_THEY_ARE}
+    """Return `suggestedGasFees` with each value in a column of its own."""
+    row = {name: getattr(fees, name) for name in _SAME_NAMES}
     for level, suggestion in (("low", fees.low), ("medium", fees.medium), ("high", fees.high)):
         row |= {
             f"{level}_max_priority_fee": suggestion.suggested_max_priority_fee_per_gas,
@@ -201,7 +195,7 @@ def row_of_suggested_fees(fees: SuggestedGasFees) -> dict[str, Any]:
 
 
 def suggested_fees_of_row(row: RowMapping) -> SuggestedGasFees:
-    """Read the columns back."""
+    """Read `suggestedGasFees` back from its columns."""
     return SuggestedGasFees(
         low=_suggestion(row, "low"),
         medium=_suggestion(row, "medium"),
@@ -209,7 +203,7 @@ def suggested_fees_of_row(row: RowMapping) -> SuggestedGasFees:
         latest_priority_fee_range=_range(row, "latest_priority_fee"),
         historical_priority_fee_range=_range(row, "historical_priority_fee"),
         historical_base_fee_range=_range(row, "historical_base_fee"),
-        **{name: row[name] for name in _AS_THEY_ARE},
+        **{name: row[name] for name in _SAME_NAMES},
     )
 
 

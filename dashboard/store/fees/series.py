@@ -31,9 +31,9 @@ from dashboard.store.fees.rollups import (
     summaries_between,
     summary_of,
 )
-from dashboard.store.fees.save import PERCENTILES
 from dashboard.store.fees.steps import FeePercentiles, FeeSteps, merge_steps
 from dashboard.store.fees.stored_fees import (
+    PERCENTILES,
     SeriesKey,
     fee_values,
     first_value_at,

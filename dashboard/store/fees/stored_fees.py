@@ -30,10 +30,13 @@ _MARKS: Final = (
     "SELECT asked_at AS at, fee, 0 AS is_estimated FROM fee_marks "
     "WHERE network_id = ? AND operation = '{}' AND asked_at >= ? AND asked_at < ?"
 )
-_OPERATIONS: Final = {
-    FeeSeries.BASE_FEE_PERCENTILE: Operation.BASE_FEE_PERCENTILE,
-    FeeSeries.BUSY_THRESHOLD: Operation.BUSY_THRESHOLD,
+PERCENTILES: Final = {
+    Operation.BASE_FEE_PERCENTILE: FeeSeries.BASE_FEE_PERCENTILE,
+    Operation.BUSY_THRESHOLD: FeeSeries.BUSY_THRESHOLD,
 }
+"""The operations that answer one percentile of base fees; the threshold is the 90th."""
+
+_OPERATIONS: Final = {series: operation for operation, series in PERCENTILES.items()}
 _PARTS: Final = {
     FeeSeries.ESTIMATED_BASE_FEE: (
         _SEEN.format("estimated_base_fee"),
@@ -96,6 +99,14 @@ def fee_values(
         TimedFee(at, fee, is_estimated < 0)
         for at, fee, is_estimated in read_rows(connection, _QUERIES[of.series], [*values, limit])
     ]
+
+
+def base_fees(
+    connection: Connection, network_id: NetworkId, since: datetime, until: datetime
+) -> list[TimedFee]:
+    """Return the base fees of a time, both ends included, oldest first; gaps are left out."""
+    key = SeriesKey(network_id, FeeSeries.ESTIMATED_BASE_FEE)
+    return fee_values(connection, key, milliseconds_of(since), milliseconds_of(until) + 1)
 
 
 def last_percentile_before(connection: Connection, of: SeriesKey, at: int) -> TimedFee | None:

@@ -14,7 +14,7 @@ from uuid import uuid4
 
 import anyio
 
-from dashboard.detect.holding import ConditionRules
+from dashboard.detect.conditions import ConditionRules
 from dashboard.domain.observation import ExclusionAnswer
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.poll.conditions import Conditions

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 from uuid import uuid4
 
-from dashboard.detect.holding import ConditionRules
+from dashboard.detect.conditions import ConditionRules
 from dashboard.domain.condition import State, Transition
 from dashboard.domain.observation import Operation
 from dashboard.domain.quantity import Wei
@@ -74,7 +74,7 @@ class Scene:
     def look(self) -> None:
         """Look at the stored fees, as a job of their own does."""
         with self.store.write() as connection:
-            self.conditions.look_at_gas(connection, self.fake_clock.now())
+            self.conditions.update_gas(connection, self.fake_clock.now())
 
     def told_states(self) -> list[State]:
         """Return the states that somebody is to be told of, oldest first."""

@@ -15,10 +15,10 @@ from dashboard.poll.lease import LeaseLost
 from dashboard.poll.lookup import LiveQuestion
 from dashboard.store.engine.engine import Store
 from dashboard.store.engine.leases import release
+from dashboard.store.gas import save_gas
 from dashboard.store.monitoring.coverage import gaps
 from dashboard.store.monitoring.credits import spent_since
 from dashboard.store.monitoring.upstream_failures import note_answer, note_failure
-from dashboard.store.observations import save_gas
 from dashboard.upstream.meter import Meter
 from tests.builders import A_MOMENT, A_NETWORK, a_hash, an_id, seconds, suggested_gas_fees
 from tests.fake_clock import FakeClock
@@ -143,8 +143,8 @@ async def test_what_a_poll_asked_is_in_the_ledger_with_what_it_saw(
     meter = Meter()
     meter.note_at(80)("suggestedGasFees", 2)
 
-    a_metered_archive(scene, store, meter).keep(GasObservation(A_NETWORK, A_MOMENT))
-    a_metered_archive(scene, store, meter).keep(GasObservation(A_NETWORK, A_MOMENT))
+    a_metered_archive(scene, store, meter).save(GasObservation(A_NETWORK, A_MOMENT))
+    a_metered_archive(scene, store, meter).save(GasObservation(A_NETWORK, A_MOMENT))
 
     assert spent(store) == {"suggestedGasFees": Spent(2, 160)}
 
@@ -158,11 +158,11 @@ async def test_what_a_poll_could_not_write_down_is_counted_the_next_time(
     with store.write() as connection:
         release(connection, scene.term.name, scene.term.token)
     with pytest.raises(LeaseLost):
-        a_metered_archive(scene, store, meter).keep(GasObservation(A_NETWORK, A_MOMENT))
+        a_metered_archive(scene, store, meter).save(GasObservation(A_NETWORK, A_MOMENT))
     assert spent(store) == {}
     scene.restart()
 
-    a_metered_archive(scene, store, meter).keep(GasObservation(A_NETWORK, A_MOMENT))
+    a_metered_archive(scene, store, meter).save(GasObservation(A_NETWORK, A_MOMENT))
 
     assert spent(store) == {"suggestedGasFees": Spent(2, 160)}
 

@@ -7,9 +7,9 @@ from uuid import uuid4
 
 import pytest
 
-from dashboard.detect.holding import ConditionRules
-from dashboard.domain.condition import State, SubjectKind
-from dashboard.poll.disk_space import DISK, DiskSpace
+from dashboard.detect.conditions import ConditionRules
+from dashboard.domain.condition import INSTALLATION, State, Subject, SubjectKind
+from dashboard.poll.disk_space import DiskSpace
 from dashboard.poll.lease import Lease, LeaseLost
 from dashboard.store.engine.engine import Store
 from tests.builders import seconds
@@ -18,14 +18,15 @@ from tests.unit.poll.condition_scene import told
 from tests.unit.poll.exclusion_poll_scene import LEASE
 
 MORE_THAN_ANY_DISK = 2**62
-RULE = ConditionRules().of(SubjectKind.DISK)
+DISK = Subject(SubjectKind.DISK, INSTALLATION)
+RULES = ConditionRules()
 
 
 def watch_for(store: Store, fake_clock: FakeClock, least: int, minutes: int) -> None:
     """Look every ten seconds."""
     term = Lease(store, "worker", "worker 1", LEASE, fake_clock.elapsed).acquire()
     assert term is not None
-    disk = DiskSpace(store, least, RULE, fake_clock.clocks, uuid4)
+    disk = DiskSpace(store, least, RULES, fake_clock.clocks, uuid4)
     for _ in range(6 * minutes):
         fake_clock.wait(seconds(10))
         disk.look(term)
@@ -46,7 +47,7 @@ def test_low_space_is_told_once_and_so_is_its_end(store: Store, fake_clock: Fake
 def test_worker_that_lost_its_lease_concludes_nothing(store: Store, fake_clock: FakeClock) -> None:
     term = Lease(store, "worker", "worker 1", LEASE, fake_clock.elapsed).acquire()
     assert term is not None
-    disk = DiskSpace(store, MORE_THAN_ANY_DISK, RULE, fake_clock.clocks, uuid4)
+    disk = DiskSpace(store, MORE_THAN_ANY_DISK, RULES, fake_clock.clocks, uuid4)
 
     with pytest.raises(LeaseLost):
         disk.look(replace(term, token=term.token + 1))

@@ -259,7 +259,7 @@ async def test_single_failure_is_no_silence_however_long_nothing_is_asked(
     for _ in range(60):
         fake_clock.wait(timedelta(minutes=1))
         with store.write() as connection:
-            conditions.look_at_exclusion(connection, fake_clock.now())
+            conditions.update_exclusion(connection, fake_clock.now())
 
     assert told(store) == []
 
@@ -276,7 +276,7 @@ def test_silence_is_told_when_failures_span_the_pending_time(
             record_lookup(connection, A_NETWORK, fake_clock.now(), failed)
 
     with store.write() as connection:
-        conditions.look_at_exclusion(connection, fake_clock.now() + timedelta(hours=1))
+        conditions.update_exclusion(connection, fake_clock.now() + timedelta(hours=1))
 
     assert [each.after for each in told(store)] == [State.SILENT] * opens
 
@@ -286,6 +286,6 @@ def test_upstream_of_a_network_on_which_nothing_is_tracked_is_not_silent(
 ) -> None:
     conditions = conditions_of(fake_clock)
     with store.write() as connection:
-        conditions.look_at_exclusion(connection, fake_clock.now())
+        conditions.update_exclusion(connection, fake_clock.now())
 
     assert told(store) == []

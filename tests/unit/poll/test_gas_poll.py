@@ -11,7 +11,7 @@ from dashboard.errors import UpstreamThrottled, UpstreamUnavailable
 from dashboard.poll.gas import GasArchive, GasPeriods, GasPoll
 from dashboard.poll.lease import Lease, LeaseLost
 from dashboard.store.engine.engine import Store
-from dashboard.store.observations import LatestGas, latest_gas
+from dashboard.store.gas import LatestGas, latest_gas
 from tests.builders import A_MOMENT, A_NETWORK, seconds, suggested_gas_fees
 from tests.fake_clock import FakeClock
 from tests.scripted_upstreams import ScriptedGas

@@ -11,11 +11,10 @@ from dashboard.domain.gas import SuggestedGasFees
 from dashboard.domain.observation import GasSource, Operation
 from dashboard.domain.quantity import Wei
 from dashboard.errors import UpstreamThrottled, UpstreamUnavailable
-from dashboard.poll.gas import GasArchive, GasPeriods, GasPoll
-from dashboard.poll.gas_question import GasAsker
+from dashboard.poll.gas import GasArchive, GasAsker, GasPeriods, GasPoll
 from dashboard.poll.lease import Lease
 from dashboard.store.engine.engine import Store
-from dashboard.store.observations import LatestGas, latest_gas
+from dashboard.store.gas import LatestGas, latest_gas
 from tests.builders import A_MOMENT, A_NETWORK, seconds, suggested_gas_fees
 from tests.fake_clock import FakeClock
 from tests.scripted_upstreams import ScriptedGas

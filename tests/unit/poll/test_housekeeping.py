@@ -16,9 +16,10 @@ from dashboard.poll.clocks import Clocks
 from dashboard.poll.housekeeping import ROUND_EVERY, Housekeeping
 from dashboard.store.access.audit_log import AuditFilter, audit_entries
 from dashboard.store.engine.engine import Store
+from dashboard.store.fees.stored_fees import base_fees
+from dashboard.store.gas import save_gas
 from dashboard.store.health import store_state
 from dashboard.store.monitoring.sizes import last_measured
-from dashboard.store.observations import base_fees, save_gas
 from tests.builders import A_MOMENT, A_NETWORK, seconds, suggested_gas_fees
 
 DAY = timedelta(days=1)

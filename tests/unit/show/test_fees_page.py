@@ -15,7 +15,7 @@ from dashboard.domain.observation import GasObservation
 from dashboard.domain.quantity import NetworkId, Wei
 from dashboard.show.queries.page_queries import PageQueries
 from dashboard.store.engine.engine import Store
-from dashboard.store.observations import save_gas
+from dashboard.store.gas import save_gas
 from tests.browser.seeded_store import SILENT, SIMULATED, seed
 from tests.builders import GWEI, a_suggestion, suggested_gas_fees
 from tests.unit.show.page_runs import UnreadableStore, visit, words_of

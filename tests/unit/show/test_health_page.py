@@ -35,9 +35,9 @@ from dashboard.store.alerts.conditions import record_transition
 from dashboard.store.alerts.outbox import expand, mark_dead, pending_expansion, reschedule
 from dashboard.store.engine.engine import Store
 from dashboard.store.engine.leases import Holder, acquire
+from dashboard.store.gas import save_gas
 from dashboard.store.health import MailState, StoreState
 from dashboard.store.monitoring.upstream_failures import StandingFailure
-from dashboard.store.observations import save_gas
 from tests.browser.seeded_store import HOSTILE, SILENT, SIMULATED, seed
 from tests.builders import a_transition
 from tests.delivery_checks import claim_for_all

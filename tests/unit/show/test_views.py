@@ -15,8 +15,8 @@ from dashboard.show.queries.network_status import NetworkProfile
 from dashboard.show.queries.page_queries import PageQueries
 from dashboard.store.engine.engine import Store, open_store
 from dashboard.store.evidence.save_rejections import save_polled
+from dashboard.store.gas import save_gas
 from dashboard.store.maintenance.migrate import migrate
-from dashboard.store.observations import save_gas
 from tests.browser.seeded_store import FLAT, SILENT, SIMULATED, seed, tx_hash
 from tests.builders import a_record
 from tests.unit.show.page_runs import open_page, words_of

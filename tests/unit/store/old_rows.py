@@ -20,7 +20,7 @@ from dashboard.store.engine.batching import LONGEST_STEP, Pace
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store
 from dashboard.store.evidence.save_rejections import save_report
-from dashboard.store.observations import save_gas
+from dashboard.store.gas import save_gas
 from dashboard.store.rejections.read import versions
 from dashboard.store.retention.apply import keep_house
 from dashboard.store.schema import metadata

@@ -45,15 +45,16 @@ from dashboard.store.fees.series import (
     percentile_steps,
 )
 from dashboard.store.fees.stored_fees import (
+    base_fees,
     fees_answered_at,
     percentile_answered_by_api_at,
     priority_fee_window,
 )
+from dashboard.store.gas import latest_gas
 from dashboard.store.health import exclusion_answered_at
 from dashboard.store.monitoring.coverage import covered, gaps, watched_from
 from dashboard.store.monitoring.credits import spent_since
 from dashboard.store.monitoring.upstream_failures import answered_at, failing
-from dashboard.store.observations import base_fees, latest_gas, medium_priority_fees
 from dashboard.store.rejections.archive import (
     PageRequest,
     all_arrivals,
@@ -175,7 +176,6 @@ READS: dict[str, Read] = {
     "fee_steps of days": lambda it: fee_steps(it, A_NETWORK, FeeSeries.ESTIMATED_BASE_FEE, YEARS),
     "percentile_steps": lambda it: percentile_steps(it, A_NETWORK, Operation.BUSY_THRESHOLD, YEARS),
     "first_seen_at": lambda it: first_seen_at(it, A_NETWORK),
-    "medium_priority_fees": lambda it: medium_priority_fees(it, A_NETWORK, A_MOMENT, A_MOMENT),
     "failing": lambda it: failing(it, A_NETWORK),
     "follow_ups_of": lambda it: follow_ups_of(it, a_hash()),
     "open_follow_ups": lambda it: open_follow_ups(it, A_NETWORK, 0),

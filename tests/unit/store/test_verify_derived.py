@@ -17,9 +17,9 @@ from dashboard.store.access.audit_log import AuditFilter, audit_entries
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store
 from dashboard.store.evidence.save_rejections import save_polled
+from dashboard.store.gas import save_gas
 from dashboard.store.maintenance.rebuild import mend, wrong_derived
 from dashboard.store.maintenance.verify import verify
-from dashboard.store.observations import save_gas
 from dashboard.store.rejections.counters import build_counters
 from dashboard.store.retention.apply import keep_house
 from dashboard.store.schema import sender_tallies, tracked_hashes

@@ -12,7 +12,9 @@ import pytest
 from dashboard.domain.observation import GasObservation
 from dashboard.domain.quantity import Wei
 from dashboard.store.engine.engine import Store
-from dashboard.store.observations import base_fees, save_gas
+from dashboard.store.fees.stored_fees import base_fees
+from dashboard.store.gas import save_gas
+from dashboard.store.schema.columns import milliseconds_of
 from tests.builders import A_MOMENT, A_NETWORK, seconds, suggested_gas_fees
 
 BLOCK_TIME = seconds(2)
@@ -43,7 +45,7 @@ def points(store: Store) -> list[tuple[float, int, bool]]:
     """Return the base fees of the day around the moment, with their second."""
     with store.read() as connection:
         found = base_fees(connection, A_NETWORK, A_MOMENT - DAY, A_MOMENT + DAY)
-    return [((at - A_MOMENT).total_seconds(), fee, guess) for at, fee, guess in found]
+    return [((at - milliseconds_of(A_MOMENT)) / 1000, fee, guess) for at, fee, guess in found]
 
 
 def guessed_after(store: Store, second: float) -> list[tuple[float, int]]:

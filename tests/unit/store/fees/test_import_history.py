@@ -15,7 +15,8 @@ from dashboard.store.fees.import_history import (
     import_gas_history,
     other_networks,
 )
-from dashboard.store.observations import base_fees, latest_gas, save_gas
+from dashboard.store.fees.stored_fees import base_fees
+from dashboard.store.gas import latest_gas, save_gas
 from dashboard.store.tracking.transactions import TrackRequest, track
 from tests.builders import (
     A_MOMENT,

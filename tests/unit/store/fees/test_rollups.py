@@ -18,8 +18,8 @@ from dashboard.store.engine.engine import Store
 from dashboard.store.fees.import_history import import_gas_history
 from dashboard.store.fees.rollups import rollups_between
 from dashboard.store.fees.stored_fees import SeriesKey, fee_values
+from dashboard.store.gas import save_gas
 from dashboard.store.maintenance.verify_fees import wrong_rollups
-from dashboard.store.observations import save_gas
 from dashboard.store.schema import fee_rollups, suggested_gas_fees
 from dashboard.store.schema.columns import milliseconds_of, moment_of
 from tests.builders import (

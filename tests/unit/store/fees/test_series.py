@@ -15,7 +15,7 @@ from dashboard.store.fees.series import (
     percentile_steps,
 )
 from dashboard.store.fees.steps import FeeStep, FeeSteps
-from dashboard.store.observations import save_gas
+from dashboard.store.gas import save_gas
 from dashboard.store.schema.columns import moment_of
 from tests.builders import (
     A_MOMENT,

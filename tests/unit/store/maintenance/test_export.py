@@ -18,9 +18,9 @@ from dashboard.store.access.audit_log import note_action
 from dashboard.store.engine.engine import Store
 from dashboard.store.evidence.record_answers import record_lookup
 from dashboard.store.evidence.save_rejections import save_polled, save_report
+from dashboard.store.gas import save_gas
 from dashboard.store.maintenance.export import ExportKind, Wanted, export
 from dashboard.store.maintenance.export_csv import write_csv_rows
-from dashboard.store.observations import save_gas
 from dashboard.store.tracking.transactions import TrackRequest, track
 from tests.builders import (
     A_MOMENT,

@@ -14,14 +14,14 @@ from dashboard.store.alerts.outbox import recent_notifications
 from dashboard.store.engine.batching import LONGEST_STEP, Pace, next_rows
 from dashboard.store.engine.engine import Store
 from dashboard.store.evidence.save_rejections import save_polled, save_report
-from dashboard.store.observations import base_fees
+from dashboard.store.fees.stored_fees import base_fees
 from dashboard.store.rejections.counts import count_rejections
 from dashboard.store.rejections.known_hashes import KnownHashes, head_of, load_heads
 from dashboard.store.rejections.lookup import RejectionReader
 from dashboard.store.rejections.read import queryable_record, versions
 from dashboard.store.retention.apply import keep_house
 from dashboard.store.schema import fee_rollups
-from dashboard.store.schema.columns import milliseconds_of
+from dashboard.store.schema.columns import milliseconds_of, moment_of
 from dashboard.store.tracking.transactions import TrackRequest, track
 from tests.builders import (
     A_MOMENT,
@@ -53,7 +53,9 @@ def test_fees_are_forgotten_and_nothing_else(store: Store) -> None:
 
     with store.read() as connection:
         kept = base_fees(connection, A_NETWORK, A_MOMENT - DAY, A_MOMENT + DAY)
-    assert [point.at for point in kept] == [A_MOMENT + seconds(60 * each) for each in range(5)]
+    assert [moment_of(each.at) for each in kept] == [
+        A_MOMENT + seconds(60 * each) for each in range(5)
+    ]
     assert rows_of(store, "fee_rollups") == rolled_up
     assert forget(store, fees=A_MOMENT) == {}
 

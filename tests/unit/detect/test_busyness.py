@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dashboard.detect.gas import (
+from dashboard.detect.busyness import (
     SMALLEST_FLAT_WINDOW,
     BaseFeeReadings,
     PriorityFeeReadings,

@@ -5,20 +5,24 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Any
 
+from dashboard.domain.fee_rollup import TimedFee
 from dashboard.domain.observation import Failure, FailureKind, GasObservation, Operation
 from dashboard.domain.quantity import LARGEST_FEE, Wei
 from dashboard.store.engine.engine import Store
-from dashboard.store.fees.stored_fees import fees_answered_at, percentile_answered_by_api_at
-from dashboard.store.monitoring.upstream_failures import StandingFailure
-from dashboard.store.observations import (
-    BaseFeePoint,
+from dashboard.store.fees.stored_fees import (
+    base_fees,
+    fees_answered_at,
+    percentile_answered_by_api_at,
+    priority_fee_window,
+)
+from dashboard.store.gas import (
     Dated,
     LatestGas,
-    base_fees,
     latest_gas,
-    medium_priority_fees,
     save_gas,
 )
+from dashboard.store.monitoring.upstream_failures import StandingFailure
+from dashboard.store.schema.columns import milliseconds_of
 from tests.builders import (
     A_MOMENT,
     A_NETWORK,
@@ -52,7 +56,7 @@ def points(store: Store) -> list[tuple[float, int, bool]]:
     """Return the base fees of the day around the moment, with their second."""
     with store.read() as connection:
         found = base_fees(connection, A_NETWORK, A_MOMENT - DAY, A_MOMENT + DAY)
-    return [((at - A_MOMENT).total_seconds(), fee, guess) for at, fee, guess in found]
+    return [((at - milliseconds_of(A_MOMENT)) / 1000, fee, guess) for at, fee, guess in found]
 
 
 def test_nothing_is_known_of_a_network_that_was_never_observed(store: Store) -> None:
@@ -150,20 +154,20 @@ def test_base_fees_of_a_time_include_both_ends_in_order(store: Store) -> None:
         found = base_fees(connection, A_NETWORK, A_MOMENT + seconds(1), A_MOMENT + seconds(2))
 
     assert found == [
-        BaseFeePoint(A_MOMENT + seconds(1), Wei(1), is_time_estimated=False),
-        BaseFeePoint(A_MOMENT + seconds(2), Wei(2), is_time_estimated=False),
+        TimedFee(milliseconds_of(A_MOMENT + seconds(1)), Wei(1)),
+        TimedFee(milliseconds_of(A_MOMENT + seconds(2)), Wei(2)),
     ]
 
 
-def test_medium_priority_fees_of_a_time_come_in_order(store: Store) -> None:
+def test_medium_priority_fees_of_a_time_come_in_order_of_size(store: Store) -> None:
     for second, fee in ((4, 2), (0, 1), (8, 3)):
         fees = suggested_gas_fees(medium=a_suggestion(priority_fee=fee))
         observe(store, second, suggested_gas_fees=fees)
 
     with store.read() as connection:
-        found = medium_priority_fees(connection, A_NETWORK, A_MOMENT, A_MOMENT + seconds(4))
+        found = priority_fee_window(connection, A_NETWORK, A_MOMENT, A_MOMENT + seconds(4))
 
-    assert found == [(A_MOMENT, Wei(1)), (A_MOMENT + seconds(4), Wei(2))]
+    assert list(found) == [Wei(1), Wei(2)]
 
 
 def test_answers_that_a_clock_ahead_dated_are_passed_over(store: Store) -> None:

@@ -1,0 +1,96 @@
+"""Conclude whether a network is busy, from its latest fees and those of the last hour or day."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Final
+
+from dashboard.detect.conditions import Conclusions, Reading
+from dashboard.domain.condition import State, SubjectKind
+from dashboard.domain.fee_percentiles import RankedFees
+from dashboard.domain.grounds import FeeGrounds, Signal
+from dashboard.domain.observation import GasSource
+from dashboard.domain.quantity import Wei
+
+SMALLEST_FLAT_WINDOW: Final = 20
+"""Equal base fees that make a chain flat; fewer blocks can be equal by chance."""
+
+FLAT_FOR: Final = timedelta(hours=1)
+"""A base fee that did not move for so long says nothing of busyness."""
+
+PRIORITY_WINDOW: Final = timedelta(days=1)
+"""The stored priority fees that the latest one of a flat chain is compared with."""
+
+BUSY_PERCENTILE: Final = 90
+"""Of the priority fees of a chain with a constant base fee: busy is strictly above it."""
+
+
+@dataclass(frozen=True, slots=True)
+class PriorityFeeReadings:
+    """The medium suggested priority fee, and those that are stored."""
+
+    medium: Wei
+    window: RankedFees
+
+
+@dataclass(frozen=True, slots=True)
+class BaseFeeReadings:
+    """The latest values of one network, each None where it was never answered or is stale.
+
+    `known_window` holds every base fee that is known.
+    """
+
+    estimated_base_fee: Wei | None
+    busy_threshold: Wei | None
+    known_window: RankedFees = field(default_factory=RankedFees)
+
+
+def measure_busyness(readings: BaseFeeReadings, priority: PriorityFeeReadings) -> FeeGrounds | None:
+    """Return the fee that shows how busy the network is, and its threshold.
+
+    The base fee and its threshold; where it never moves, the priority fee and its own 90th
+    percentile, since such a base fee equals its threshold for ever. None where a value is
+    missing, or too few are stored.
+    """
+    if is_flat(readings.known_window):
+        if len(priority.window) < SMALLEST_FLAT_WINDOW:
+            return None
+        threshold = priority.window.percentile(BUSY_PERCENTILE)
+        return FeeGrounds(Signal.PRIORITY_FEE, priority.medium, threshold)
+    return _measure_base_fee(readings)
+
+
+def is_flat(known_window: RankedFees) -> bool:
+    """Whether the whole known window has one value, and holds enough to say so."""
+    return len(known_window) >= SMALLEST_FLAT_WINDOW and known_window.is_constant
+
+
+def _measure_base_fee(readings: BaseFeeReadings) -> FeeGrounds | None:
+    if readings.estimated_base_fee is None or readings.busy_threshold is None:
+        return None
+    return FeeGrounds(Signal.BASE_FEE, readings.estimated_base_fee, readings.busy_threshold)
+
+
+def is_busyness_known(conclusions: Conclusions, source: GasSource) -> bool:
+    """Whether fees from a source are enough to go by: neither stale, nor the source silent.
+
+    The node that answers instead of a gas API makes up for its silence.
+    """
+    if conclusions.state(SubjectKind.FEES) is State.STALE:
+        return False
+    is_silent = conclusions.state(SubjectKind.GAS_API) is State.SILENT
+    return not is_silent or source is GasSource.NODE_INSTEAD
+
+
+def conclude_busyness(
+    conclusions: Conclusions, grounds: FeeGrounds | None, now: datetime, *, were_fees_stale: bool
+) -> None:
+    """Conclude whether a network is busy; without grounds the condition holds, and waiting ends.
+
+    After fees that were stale, waiting begins again.
+    """
+    if were_fees_stale:
+        conclusions.conclude(SubjectKind.BUSYNESS, None)
+    reading = None if grounds is None else Reading(grounds.is_busy, now, grounds=grounds)
+    conclusions.conclude(SubjectKind.BUSYNESS, reading)

@@ -1,0 +1,148 @@
+"""Conclude conditions from readings: each holds until the opposite was seen for long enough."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Final
+from uuid import UUID
+
+from dashboard.domain.condition import Condition, State, Subject, SubjectKind, Transition
+from dashboard.domain.grounds import Grounds
+from dashboard.domain.quantity import NetworkId
+
+_STATES: Final = {
+    SubjectKind.BUSYNESS: (State.CALM, State.BUSY),
+    SubjectKind.FEES: (State.FRESH, State.STALE),
+    SubjectKind.GAS_API: (State.ANSWERING, State.SILENT),
+    SubjectKind.EXCLUSION_API: (State.ANSWERING, State.SILENT),
+    SubjectKind.DISK: (State.ROOMY, State.LOW_ON_SPACE),
+}
+"""The closed and the open state of each kind of subject that is held."""
+
+
+@dataclass(frozen=True, slots=True)
+class HoldRule:
+    """How long trouble must be seen before an incident opens, and its absence before it closes."""
+
+    pending: timedelta
+    keep_firing: timedelta = timedelta()
+
+
+_BUSY: Final = HoldRule(timedelta(minutes=1), timedelta(minutes=5))
+_SILENCE: Final = HoldRule(timedelta(minutes=2), timedelta(minutes=1))
+_STALENESS: Final = HoldRule(timedelta(minutes=5))
+
+
+@dataclass(frozen=True, slots=True)
+class ConditionRules:
+    """How long each kind of trouble must last to open an incident, and be gone to close it."""
+
+    busy: HoldRule = _BUSY
+    silence: HoldRule = _SILENCE
+    staleness: HoldRule = _STALENESS
+
+    def of(self, kind: SubjectKind) -> HoldRule:
+        """Return the rule of a kind of condition."""
+        if kind is SubjectKind.BUSYNESS:
+            return self.busy
+        return self.staleness if kind is SubjectKind.FEES else self.silence
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """Whether a subject was seen in trouble at one moment, and since when, where that is known."""
+
+    is_trouble: bool
+    at: datetime
+    since: datetime | None = None
+    grounds: Grounds | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Conclusion:
+    """The condition of a subject after a reading, and the transition to it, if it changed."""
+
+    condition: Condition | None
+    transition: Transition | None = None
+
+    @property
+    def turning_since(self) -> datetime | None:
+        """Since when the opposite is seen, None where it is not."""
+        return None if self.condition is None else self.condition.turning_since
+
+
+def conclude(
+    subject: Subject,
+    before: Condition | None,
+    reading: Reading | None,
+    rule: HoldRule,
+    new_id: UUID,
+) -> Conclusion:
+    """Return what a reading changes; without one nothing changes, and waiting begins again.
+
+    A subject of which nothing was held begins without an incident. Where the clock was set
+    back, waiting begins again.
+    """
+    if reading is None:
+        return Conclusion(None if before is None else replace(before, turning_since=None))
+    closed, opened = _STATES[subject.kind]
+    state = closed if before is None else before.state
+    after = opened if reading.is_trouble else closed
+    since = None
+    if after is not state:
+        since = _turning_since(before, reading)
+        wait = rule.pending if reading.is_trouble else rule.keep_firing
+        if reading.at - since >= wait:
+            state, since = after, None
+    if before is not None and state is before.state:
+        return Conclusion(replace(before, turning_since=since))
+    earlier = None if before is None else before.state
+    transition = Transition(new_id, subject, earlier, state, reading.at, reading.grounds)
+    return Conclusion(Condition(state, reading.at, since), transition)
+
+
+def _turning_since(before: Condition | None, reading: Reading) -> datetime:
+    """Return since when the opposite is seen; a beginning after the reading itself is ignored."""
+    noted = None if before is None else before.turning_since
+    if reading.since is not None and reading.since <= reading.at:
+        noted = reading.since
+    return reading.at if noted is None else min(noted, reading.at)
+
+
+class Conclusions:
+    """The conditions of one network while they are concluded, one reading after the other.
+
+    `held` is what the store holds; what is concluded is not stored here. `new_id` gives
+    each transition its id.
+    """
+
+    def __init__(
+        self,
+        network_id: NetworkId,
+        held: Mapping[SubjectKind, Condition],
+        rules: ConditionRules,
+        new_id: Callable[[], UUID],
+    ) -> None:
+        """Begin with what is held."""
+        self.network_id = network_id
+        self.held = dict(held)
+        self.rules = rules
+        self.transitions: list[Transition] = []
+        self._new_id = new_id
+
+    def state(self, kind: SubjectKind) -> State | None:
+        """Return the state concluded last, None where none ever was."""
+        found = self.held.get(kind)
+        return None if found is None else found.state
+
+    def conclude(self, kind: SubjectKind, reading: Reading | None) -> None:
+        """Take in what was read of one subject."""
+        subject = Subject(kind, self.network_id)
+        rule = self.rules.of(kind)
+        concluded = conclude(subject, self.held.get(kind), reading, rule, self._new_id())
+        if concluded.condition is not None:
+            self.held[kind] = concluded.condition
+        if concluded.transition is not None:
+            self.transitions.append(concluded.transition)
