@@ -50,14 +50,14 @@ class Answered:
 
 @dataclass(frozen=True, slots=True)
 class GasReadings:
-    """What the store says at `now` of who answers for the fees of a network.
+    """What the store says at one moment of who answers for the fees of a network.
 
     `unanswered` is the question for suggested fees while it fails, and `answered_at` the last
     answer of its source to any question. `answered` are the questions whose answers age, and
     suggested fees were answered last at `fees_at`, by whichever source.
     """
 
-    now: datetime
+    at: datetime
     watching_since: datetime
     unanswered: Unanswered | None
     answered_at: datetime | None
@@ -68,12 +68,12 @@ class GasReadings:
         """Whether suggested fees, asked for every `period`, are too old, or never were answered."""
         if self.fees_at is None:
             return True
-        return self.now - self.fees_at > STALE_AFTER_PERIODS * period
+        return self.at - self.fees_at > STALE_AFTER_PERIODS * period
 
 
 def conclude_gas(conclusions: Conclusions, readings: GasReadings) -> None:
     """Conclude whether the source of fees is silent, and whether fees are stale."""
-    unanswered, now = readings.unanswered, readings.now
+    unanswered, now = readings.unanswered, readings.at
     silence = detect_silence(unanswered, readings.answered_at, readings.watching_since, now)
     conclusions.conclude(SubjectKind.GAS_API, silence)
     silent_since = None
