@@ -1,133 +1,136 @@
-"""Ask one network about the tracked transactions that are due."""
+"""The exclusion poll: ask one network whether the tracked transactions that are due were rejected.
+
+From the answer to the mail: `record` saves the answers and each rejection with its transition, the
+transition stands in the outbox, and `alert` turns it into notifications.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from datetime import timedelta
-from functools import partial
-from itertools import islice
+from collections.abc import Callable, Sequence
+from datetime import datetime, timedelta
 from typing import Final, Protocol
+from uuid import UUID
 
-from anyio.to_thread import run_sync
-
-from dashboard.domain.observation import ExclusionAnswer, Failure, longest_wish
-from dashboard.domain.quantity import TxHash
-from dashboard.logs import get_logger
+from dashboard.detect.exclusion import conclude_exclusion
+from dashboard.domain.condition import Subject
+from dashboard.domain.observation import ExclusionAnswer
+from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.poll.clocks import Clocks
-from dashboard.poll.exclusion_records import ExclusionArchive
-from dashboard.poll.rejection_schedule import Calendar, Due, Question
-from dashboard.store.tracking.cohorts import Cohort, WatchedCohort
-from dashboard.store.tracking.poll_results import Asked, PollResult
+from dashboard.poll.conditions import Conditions
+from dashboard.poll.network_store import NetworkStore
+from dashboard.poll.poll_loop import PollLoop, PollRules
+from dashboard.poll.rejection_schedule import RejectionSchedule, ScheduledCohort
+from dashboard.store.alerts.conditions import current_state, record_transition
+from dashboard.store.engine.connection import Connection
+from dashboard.store.evidence.record_answers import record_poll
+from dashboard.store.evidence.save_rejections import save_polled
+from dashboard.store.tracking.cohorts import Cohort, PollResult, read_cohorts, watched_after
 
-_LONGEST_REST: Final = timedelta(minutes=1)
-_SHORTEST_REST: Final = timedelta(seconds=1)
-
-_log = get_logger("exclusion poll")
+_RULES: Final = PollRules(
+    largest_tick=5000,
+    shortest_pause=timedelta(seconds=1),
+    longest_pause=timedelta(minutes=1),
+    retry=timedelta(seconds=1),
+)
 
 
 class ExclusionAsker(Protocol):
-    """Whoever answers for many hashes at once, in order; trouble is a failure in the answer."""
+    """Answers for many hashes at once, in order; trouble is a failure in the answer."""
 
     async def ask(self, hashes: Sequence[TxHash]) -> list[ExclusionAnswer]: ...
 
 
-class ExclusionPoll:
-    """The poll of one network during one term.
+class ExclusionPoll(PollLoop[ScheduledCohort, Cohort, ExclusionAnswer, dict[int, PollResult]]):
+    """Asks about whole cohorts; `new_id` gives ids that nothing else has."""
 
-    The calendar lives in memory and begins with what the store holds, so a restart asks again
-    what is due and tells nothing twice. A tick asks some `largest_tick` hashes.
-    """
+    name = "exclusion"
+    rules = _RULES
 
     def __init__(
         self,
         asker: ExclusionAsker,
-        archive: ExclusionArchive,
-        calendar: Calendar,
+        store: NetworkStore,
+        schedule: RejectionSchedule,
         clocks: Clocks,
-        largest_tick: int = 5000,
+        conditions: Conditions,
+        new_id: Callable[[], UUID],
     ) -> None:
         """Read and ask nothing yet."""
+        super().__init__(store, schedule, clocks)
         self._asker = asker
-        self._archive = archive
-        self._calendar = calendar
-        self._clocks = clocks
-        self._largest_tick = largest_tick
+        self._schedule = schedule
+        self._conditions = conditions
+        self._new_id = new_id
         self._last_cohort_id = 0
-        self._rest = timedelta()
-        self._rests_until = timedelta()
 
-    async def tick(self) -> None:
-        """Take up what was tracked since the last tick, and ask what is due.
-
-        Raises StoreError or LeaseLost; what could not be written down is asked again.
-        """
-        await self._take_up()
-        started = self._clocks.elapsed()
-        if started < self._rests_until:
-            return
-        due = self._calendar.take_due(started, self._largest_tick)
-        if not due:
-            return
-        try:
-            stayed = await self._ask_and_keep([each.cohort_id for each in due])
-        except BaseException:
-            self._calendar.put_back(due, started + _SHORTEST_REST)
-            raise
-        now = self._clocks.elapsed()
-        for each in due:
-            if each.cohort_id in stayed:
-                failure, is_rejected = stayed[each.cohort_id]
-                self._calendar.add(each, Question(now, failure is None, is_rejected), now)
-
-    async def _take_up(self) -> None:
-        """Enter new cohorts: what was tracked since, and those for which hashes left others."""
-        found = await run_sync(self._archive.watches, self._last_cohort_id)
-        now = self._clocks.elapsed()
+    def load(self) -> None:
+        """Schedule new cohorts: of newly tracked hashes, and those split off since."""
+        with self.store.read() as connection:
+            found = watched_after(connection, self.store.network_id, self._last_cohort_id)
+        now = self.clocks.elapsed()
         for each in found:
-            cohort = Due(each.cohort_id, self._clocks.elapsed_at(each.born_at), each.size)
-            self._calendar.add(cohort, self._last_question(each), now)
+            cohort = ScheduledCohort(
+                each.cohort_id, self.clocks.elapsed_at(each.born_at), each.size
+            )
+            if each.last_asked_at is None:
+                self._schedule.put(cohort, now)
+            else:
+                asked = self.clocks.elapsed_at(each.last_asked_at)
+                self._schedule.reschedule(cohort, each.last_result, asked, now)
             self._last_cohort_id = each.cohort_id
 
-    def _last_question(self, watch: WatchedCohort) -> Question | None:
-        if watch.last_asked_at is None:
-            return None
-        asked = self._clocks.elapsed_at(watch.last_asked_at)
-        return Question(asked, not watch.is_failing, watch.is_rejected)
+    def questions(self, due: Sequence[ScheduledCohort]) -> list[Cohort]:
+        """Read the hashes of cohorts; one that has none any more is left out."""
+        with self.store.read() as connection:
+            ids = [each.cohort_id for each in due]
+            return read_cohorts(connection, self.store.network_id, ids)
 
-    async def _ask_and_keep(self, cohort_ids: Sequence[int]) -> Mapping[int, PollResult]:
-        """Return what came of each cohort; what is not tracked any more is not among them."""
-        cohorts = await run_sync(self._archive.cohorts, cohort_ids)
-        if not cohorts:
-            return {}
-        asked_at = self._clocks.now()
-        hashes = [tx_hash for cohort in cohorts for tx_hash in cohort.hashes]
-        answers = await self._asker.ask(hashes)
-        stayed = await run_sync(partial(self._archive.keep, asked_at, _shared(cohorts, answers)))
-        failures = [answer.failure for answer in answers if answer.failure is not None]
-        if failures:
-            _tell(self._archive, len(answers), failures)
-        self._rest_after(failures, is_silent=len(failures) == len(answers))
-        return stayed
+    async def ask(self, questions: Sequence[Cohort]) -> list[ExclusionAnswer]:
+        """Ask about all their hashes at once."""
+        return await self._asker.ask([each for cohort in questions for each in cohort.hashes])
 
-    def _rest_after(self, failures: Sequence[Failure], *, is_silent: bool) -> None:
-        """Leave an upstream alone that answered nothing, for longer each time, or as it wishes."""
-        self._rest = min(max(self._rest * 2, _SHORTEST_REST), _LONGEST_REST)
-        if not is_silent:
-            self._rest = timedelta()
-        self._rests_until = self._clocks.elapsed() + max(self._rest, longest_wish(failures))
+    def record(
+        self, asked_at: datetime, questions: Sequence[Cohort], answers: Sequence[ExclusionAnswer]
+    ) -> dict[int, PollResult]:
+        """Write down each result and each rejection; return the result of each cohort.
+
+        Hashes with another result than most of their cohort are in a new one afterwards.
+        """
+        network_id = self.store.network_id
+        with self.store.write(asked_at) as connection:
+            results = record_poll(connection, network_id, asked_at, questions, answers)
+            self._conditions.update_exclusion(connection, asked_at)
+            for answer in answers:
+                if answer.record is not None:
+                    save_rejection(connection, network_id, answer, asked_at, self._new_id())
+        return results
+
+    def reschedule(
+        self, due: Sequence[ScheduledCohort], recorded: dict[int, PollResult], now: timedelta
+    ) -> None:
+        """Schedule cohorts by their results; one that is not tracked any more is dropped."""
+        for each in due:
+            if each.cohort_id in recorded:
+                self._schedule.reschedule(each, recorded[each.cohort_id], now, now)
 
 
-def _shared(cohorts: Sequence[Cohort], answers: Sequence[ExclusionAnswer]) -> list[Asked]:
-    """Give each cohort its share of the answers, which stand in its order."""
-    rest = iter(answers)
-    return [Asked(cohort, list(islice(rest, len(cohort.hashes)))) for cohort in cohorts]
+def save_rejection(
+    connection: Connection,
+    network_id: NetworkId,
+    answer: ExclusionAnswer,
+    at: datetime,
+    new_id: UUID,
+) -> None:
+    """Save the record of a tracked hash, if the answer holds one, and the transition it causes.
 
-
-def _tell(archive: ExclusionArchive, asked: int, failures: Sequence[Failure]) -> None:
-    _log.warning(
-        "questions got no answer",
-        network_id=archive.network_id,
-        asked=asked,
-        unanswered=len(failures),
-        why=failures[0].message,
-    )
+    The transition is in the outbox from the moment the transaction is on disk, once for each
+    change, whichever poll, look-up or report saw it first.
+    """
+    if answer.record is None:
+        return
+    subject = Subject.transaction(network_id, answer.tx_hash)
+    rejection_id = save_polled(connection, network_id, answer.record, at)
+    before = current_state(connection, subject)
+    transition = conclude_exclusion(subject, before, answer, at, new_id)
+    if transition is not None:
+        record_transition(connection, transition, rejection_id)

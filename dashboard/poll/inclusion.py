@@ -1,15 +1,11 @@
-"""Follow tracked transactions up at one network's node until their end is settled."""
+"""The inclusion poll: ask a node for the receipts of tracked transactions until one is settled."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from functools import partial
 from typing import Final, Protocol
-
-from anyio.to_thread import run_sync
 
 from dashboard.domain.follow_up import (
     SETTLES_AFTER,
@@ -17,15 +13,13 @@ from dashboard.domain.follow_up import (
     InclusionAnswer,
     InclusionQuestion,
 )
-from dashboard.domain.observation import Operation, longest_wish
-from dashboard.domain.quantity import NetworkId, TxHash
-from dashboard.logs import get_logger
+from dashboard.domain.observation import Operation
+from dashboard.domain.quantity import TxHash
 from dashboard.poll.clocks import Clocks
 from dashboard.poll.intervals import CadencePolicy
-from dashboard.poll.lease import Term
-from dashboard.poll.receipt_schedule import Cohort, Schedule, Watched
-from dashboard.store.engine.engine import Store
-from dashboard.store.monitoring.credits import note_spent
+from dashboard.poll.network_store import NetworkStore
+from dashboard.poll.poll_loop import PollLoop, PollRules
+from dashboard.poll.receipt_schedule import ReceiptSchedule, ScheduledHash, ScheduledHashes
 from dashboard.store.monitoring.upstream_failures import note_answer, note_failure
 from dashboard.store.tracking.follow_ups import (
     OpenFollowUp,
@@ -33,7 +27,6 @@ from dashboard.store.tracking.follow_ups import (
     open_follow_ups,
     record_inclusion_answers,
 )
-from dashboard.upstream.meter import Meter
 
 FOLLOW_UP_CADENCE: Final = CadencePolicy(
     shortest_interval=timedelta(seconds=15),
@@ -43,157 +36,109 @@ FOLLOW_UP_CADENCE: Final = CadencePolicy(
 )
 """Some 160 questions in the thirty days for which a transaction without an end is followed."""
 
-_REST: Final = timedelta(seconds=30)
-"""How long a node is left alone that answered nothing."""
-
-_log = get_logger("inclusion poll")
+_RULES: Final = PollRules(
+    largest_tick=500,
+    shortest_pause=timedelta(seconds=30),
+    longest_pause=timedelta(seconds=30),
+    retry=FOLLOW_UP_CADENCE.shortest_interval,
+)
 
 
 class InclusionAsker(Protocol):
-    """Whoever tells what became of hashes, in order; trouble is a failure in the answer."""
+    """Answers what became of hashes, in order; trouble is a failure in the answer."""
 
     async def ask(self, questions: Sequence[InclusionQuestion]) -> list[InclusionAnswer]: ...
 
 
-@dataclass(frozen=True, slots=True)
-class InclusionArchive:
-    """The store as seen by the follow-up of one network during one term.
+class InclusionPoll(
+    PollLoop[ScheduledHashes, InclusionQuestion, InclusionAnswer, dict[TxHash, FollowUp]]
+):
+    """Asks about hashes; intervals count from the moment of tracking, not of sending.
 
-    `meter` counts what the follow-up asks.
+    So the first questions, which come often, find what had ended before it was tracked.
     """
 
-    store: Store
-    network_id: NetworkId
-    term: Term
-    meter: Meter = field(default_factory=Meter)
+    name = "inclusion"
+    rules = _RULES
 
-    def open(self, after: int) -> list[OpenFollowUp]:
-        """Return what is to be followed up under a larger watch id than `after`."""
+    def __init__(
+        self,
+        asker: InclusionAsker,
+        store: NetworkStore,
+        schedule: ReceiptSchedule,
+        clocks: Clocks,
+    ) -> None:
+        """Read and ask nothing yet."""
+        super().__init__(store, schedule, clocks)
+        self._asker = asker
+        self._schedule = schedule
+        self._last_watch_id = 0
+
+    def load(self) -> None:
+        """Schedule what was tracked since the last call and has not come to its end."""
         with self.store.read() as connection:
-            return open_follow_ups(connection, self.network_id, after)
+            found = open_follow_ups(connection, self.store.network_id, self._last_watch_id)
+        if found:
+            self._schedule.add(map(self._scheduled, found), self.clocks.elapsed())
+            self._last_watch_id = max(each.watch_id for each in found)
 
-    def questions(self, hashes: Sequence[TxHash]) -> list[InclusionQuestion]:
-        """Return what to ask of each hash."""
+    def questions(self, due: Sequence[ScheduledHashes]) -> list[InclusionQuestion]:
+        """Return a question for each hash, with sender and nonce where a rejection names them."""
+        hashes = [tx_hash for each in due for tx_hash in each.hashes]
         with self.store.read() as connection:
-            return inclusion_questions(connection, self.network_id, hashes)
+            return inclusion_questions(connection, self.store.network_id, hashes)
 
-    def keep(
+    async def ask(self, questions: Sequence[InclusionQuestion]) -> list[InclusionAnswer]:
+        """Ask the node."""
+        return await self._asker.ask(questions)
+
+    def record(
         self,
         asked_at: datetime,
         questions: Sequence[InclusionQuestion],
         answers: Sequence[InclusionAnswer],
     ) -> dict[TxHash, FollowUp]:
-        """Write down what was said; return what is now held of the hashes that were answered.
-
-        Raises StoreError or LeaseLost, and then nothing is written.
-        """
-        told = zip(questions, answers, strict=True)
+        """Write the answers; return what is now known of the hashes that were answered."""
+        network_id, operation = self.store.network_id, Operation.TRANSACTION_RECEIPT
         failures = [answer.failure for answer in answers if answer.failure is not None]
-        operation = Operation.TRANSACTION_RECEIPT
-        with self.meter.handed_over() as spent, self.store.write() as connection:
-            self.term.check(connection)
-            note_spent(connection, self.network_id, asked_at, spent)
+        with self.store.write(asked_at) as connection:
             if len(failures) < len(answers):
-                note_answer(connection, self.network_id, operation, asked_at)
+                note_answer(connection, network_id, operation, asked_at)
             else:
-                note_failure(connection, self.network_id, asked_at, (operation, failures[0]))
-            return record_inclusion_answers(connection, self.network_id, asked_at, told)
+                note_failure(connection, network_id, asked_at, (operation, failures[0]))
+            pairs = zip(questions, answers, strict=True)
+            return record_inclusion_answers(connection, network_id, asked_at, pairs)
 
-
-class InclusionPoll:
-    """The follow-up of one network during one term.
-
-    The schedule counts from the moment of tracking, whenever the transaction was sent: the
-    first questions find what has ended already.
-    """
-
-    def __init__(
-        self,
-        asker: InclusionAsker,
-        archive: InclusionArchive,
-        schedule: Schedule,
-        clocks: Clocks,
-        largest_tick: int = 500,
+    def reschedule(
+        self, due: Sequence[ScheduledHashes], recorded: Mapping[TxHash, FollowUp], now: timedelta
     ) -> None:
-        """Read and ask nothing yet."""
-        self._asker = asker
-        self._archive = archive
-        self._schedule = schedule
-        self._clocks = clocks
-        self._largest_tick = largest_tick
-        self._last_watch_id = 0
-        self._rests_until = timedelta()
+        """Schedule hashes by the cadence, or at the moment at which their end settles."""
+        for each in due:
+            self._reschedule(each, recorded, now)
 
-    async def tick(self) -> None:
-        """Take up what was tracked since the last tick, and ask what is due.
+    def _scheduled(self, each: OpenFollowUp) -> ScheduledHash:
+        asked = None if each.asked_at is None else self.clocks.elapsed_at(each.asked_at)
+        return ScheduledHash(each.tx_hash, self.clocks.elapsed_at(each.tracked_at), asked)
 
-        Raises StoreError or LeaseLost; what could not be written down is asked again.
-        """
-        await self._take_up()
-        started = self._clocks.elapsed()
-        if started < self._rests_until:
-            return
-        cohorts = self._schedule.take_due(started, self._largest_tick)
-        if not cohorts:
-            return
-        try:
-            held, wish = await self._ask_and_keep([h for cohort in cohorts for h in cohort.hashes])
-        except BaseException:
-            self._schedule.put_back(cohorts, started + FOLLOW_UP_CADENCE.shortest_interval)
-            raise
-        now = self._clocks.elapsed()
-        for cohort in cohorts:
-            self._reschedule(cohort, held, now)
-        rest = timedelta() if held else _REST
-        self._rests_until = now + max(rest, wish)
-
-    async def _take_up(self) -> None:
-        found = await run_sync(self._archive.open, self._last_watch_id)
-        if found:
-            self._schedule.add(map(self._watched, found), self._clocks.elapsed())
-            self._last_watch_id = max(each.watch_id for each in found)
-
-    def _watched(self, each: OpenFollowUp) -> Watched:
-        asked = None if each.asked_at is None else self._clocks.elapsed_at(each.asked_at)
-        return Watched(each.tx_hash, self._clocks.elapsed_at(each.tracked_at), asked)
-
-    async def _ask_and_keep(
-        self, hashes: Sequence[TxHash]
-    ) -> tuple[Mapping[TxHash, FollowUp], timedelta]:
-        """Return what is now held, and for how long the node asks to be left alone."""
-        questions = await run_sync(self._archive.questions, hashes)
-        asked_at = self._clocks.now()
-        answers = await self._asker.ask(questions)
-        failures = [answer.failure for answer in answers if answer.failure is not None]
-        if failures:
-            _log.warning(
-                "receipts could not be asked for",
-                network_id=self._archive.network_id,
-                asked=len(answers),
-                unanswered=len(failures),
-                why=failures[0].message,
-            )
-        held = await run_sync(partial(self._archive.keep, asked_at, questions, answers))
-        return held, longest_wish(failures)
-
-    def _reschedule(self, cohort: Cohort, held: Mapping[TxHash, FollowUp], now: timedelta) -> None:
-        """Ask again on the cadence, or at the moment at which an end settles."""
+    def _reschedule(
+        self, due: ScheduledHashes, recorded: Mapping[TxHash, FollowUp], now: timedelta
+    ) -> None:
         groups: defaultdict[tuple[bool, datetime | None], list[TxHash]] = defaultdict(list)
-        for tx_hash in cohort.hashes:
-            end = held.get(tx_hash)
-            if end is None or end.settled_at is None:
-                groups[end is not None, _end_seen_at(end)].append(tx_hash)
+        for tx_hash in due.hashes:
+            known = recorded.get(tx_hash)
+            if known is None or known.settled_at is None:
+                groups[known is not None, _end_seen_at(known)].append(tx_hash)
         for (is_answered, seen_at), hashes in groups.items():
-            part = Cohort(cohort.born, hashes)
+            some = ScheduledHashes(due.born, hashes)
             if seen_at is None:
-                self._schedule.ask_again(part, now, is_answered=is_answered)
+                self._schedule.reschedule(some, now, is_answered=is_answered)
             else:
-                settles = self._clocks.elapsed_at(seen_at) + SETTLES_AFTER
-                self._schedule.put_back([part], max(settles, now))
+                settles = self.clocks.elapsed_at(seen_at) + SETTLES_AFTER
+                self._schedule.put_back([some], max(settles, now))
 
 
-def _end_seen_at(end: FollowUp | None) -> datetime | None:
-    """Return when an end was first seen that only has to stand for a while."""
-    if end is None:
+def _end_seen_at(known: FollowUp | None) -> datetime | None:
+    """Return when an end was first seen that is not settled yet."""
+    if known is None:
         return None
-    return end.replaced_since if end.is_replaced else end.included_since
+    return known.replaced_since if known.is_replaced else known.included_since

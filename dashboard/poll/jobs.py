@@ -22,19 +22,14 @@ from dashboard.poll.conditions import Conditions
 from dashboard.poll.coverage import CoverageWatch
 from dashboard.poll.disk_space import DiskSpace
 from dashboard.poll.exclusion import ExclusionAsker, ExclusionPoll
-from dashboard.poll.exclusion_records import ExclusionArchive
 from dashboard.poll.gas import GasArchive, GasAsker, GasPeriods, GasPoll
 from dashboard.poll.housekeeping import Housekeeping
-from dashboard.poll.inclusion import (
-    FOLLOW_UP_CADENCE,
-    InclusionArchive,
-    InclusionAsker,
-    InclusionPoll,
-)
+from dashboard.poll.inclusion import FOLLOW_UP_CADENCE, InclusionAsker, InclusionPoll
 from dashboard.poll.intervals import CadencePolicy
 from dashboard.poll.lease import Lease, LeaseLost, Term
-from dashboard.poll.receipt_schedule import Schedule
-from dashboard.poll.rejection_schedule import Calendar
+from dashboard.poll.network_store import NetworkStore
+from dashboard.poll.receipt_schedule import ReceiptSchedule
+from dashboard.poll.rejection_schedule import RejectionSchedule
 from dashboard.poll.scheduler import Job
 from dashboard.store.engine.engine import Store
 from dashboard.upstream.meter import Meter
@@ -132,7 +127,8 @@ def jobs_of(watcher: Watcher, term: Term, over: asyncio.Event) -> list[Job]:
 
 
 def _polls(watcher: Watcher, term: Term, network: WatchedNetwork) -> Iterator[Job]:
-    store, network_id = watcher.store, network.network_id
+    network_id, clocks = network.network_id, watcher.clocks
+    store = NetworkStore(watcher.store, network_id, term, network.meter)
     periods = network.gas_periods or watcher.periods.gas
     conditions = _conditions(watcher, network_id, periods)
     coverage = CoverageWatch(network_id, network.watched, watcher.clocks)
@@ -142,21 +138,18 @@ def _polls(watcher: Watcher, term: Term, network: WatchedNetwork) -> Iterator[Jo
         lambda: run_sync(_look_at, watcher, term, conditions, coverage),
     )
     if network.exclusion is not None:
-        archive = ExclusionArchive(
-            store, network_id, term, conditions, watcher.new_id, network.meter
+        schedule = RejectionSchedule(watcher.cadence)
+        exclusion = ExclusionPoll(
+            network.exclusion, store, schedule, clocks, conditions, watcher.new_id
         )
-        calendar = Calendar(watcher.cadence)
-        poll = ExclusionPoll(network.exclusion, archive, calendar, watcher.clocks)
-        yield Job(f"exclusion poll of {network_id}", watcher.periods.exclusion, poll.tick)
+        yield Job(f"exclusion poll of {network_id}", watcher.periods.exclusion, exclusion.tick)
     if network.inclusion is not None:
-        inclusions = InclusionArchive(store, network_id, term, network.meter)
-        follow_up = InclusionPoll(
-            network.inclusion, inclusions, Schedule(FOLLOW_UP_CADENCE), watcher.clocks
-        )
-        yield Job(f"inclusion poll of {network_id}", watcher.periods.inclusion, follow_up.tick)
+        receipts = ReceiptSchedule(FOLLOW_UP_CADENCE)
+        inclusion = InclusionPoll(network.inclusion, store, receipts, clocks)
+        yield Job(f"inclusion poll of {network_id}", watcher.periods.inclusion, inclusion.tick)
     if network.has_gas:
         gas_archive = GasArchive(
-            store, network_id, term, conditions, network.block_time, network.meter
+            watcher.store, network_id, term, conditions, network.block_time, network.meter
         )
         gas = GasPoll(network.gas, gas_archive, periods, watcher.clocks, network.gas_from_node)
         yield Job(f"gas poll of {network_id}", periods.suggested_gas_fees, gas.tick)

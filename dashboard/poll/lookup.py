@@ -1,4 +1,4 @@
-"""The live question: ask about hashes now, outside every schedule, and store what was said."""
+"""Look-ups: ask about hashes now, outside every schedule, and store the answers."""
 
 from __future__ import annotations
 
@@ -13,13 +13,11 @@ import anyio
 from anyio.to_thread import run_sync
 
 from dashboard.domain.clock import Clock
-from dashboard.domain.condition import Subject
 from dashboard.domain.follow_up import InclusionAnswer, InclusionQuestion
 from dashboard.domain.observation import ExclusionAnswer, Failure, FailureKind
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.errors import StoreError
-from dashboard.poll.exclusion import ExclusionAsker
-from dashboard.poll.exclusion_records import keep_news
+from dashboard.poll.exclusion import ExclusionAsker, save_rejection
 from dashboard.poll.inclusion import InclusionAsker
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store
@@ -32,7 +30,7 @@ from dashboard.upstream.meter import Meter
 
 
 @dataclass(frozen=True, slots=True)
-class LiveQuestion:
+class LiveLookup:
     """Asks the exclusion APIs of the networks in `askers`, and the `nodes`, side by side.
 
     `meters` count what is asked of each network.
@@ -48,23 +46,23 @@ class LiveQuestion:
     async def ask(
         self, hashes: Sequence[TxHash], network_id: NetworkId | None, deadline: timedelta
     ) -> None:
-        """Ask one network, or all, and store what they said within the deadline.
+        """Ask one network, or all, and store what they answer within the deadline.
 
         Trouble with an upstream, silence included, is stored as a failure. Raises AnswersNotSaved
-        where the store keeps nothing: what a node said of receipts is lost then.
+        where the store saves nothing; what nodes answered about receipts is lost then.
         """
         unsaved: list[UnsavedAnswers] = []
         async with anyio.create_task_group() as tasks:
             for each, asker in self.askers.items():
                 if network_id in {None, each}:
-                    tasks.start_soon(self._ask_one, each, asker, (hashes, deadline), unsaved)
+                    tasks.start_soon(self._ask_network, each, asker, (hashes, deadline), unsaved)
             for each, node in self.nodes.items():
                 if network_id in {None, each}:
-                    tasks.start_soon(self._follow_up, each, node, hashes, deadline)
+                    tasks.start_soon(self._ask_node, each, node, hashes, deadline)
         if unsaved:
             raise AnswersNotSaved(unsaved)
 
-    async def _ask_one(
+    async def _ask_network(
         self,
         network_id: NetworkId,
         asker: ExclusionAsker,
@@ -73,24 +71,24 @@ class LiveQuestion:
     ) -> None:
         hashes, deadline = wanted
         asked_at = self.now()
-        answers = [ExclusionAnswer(each, failure=_silence(deadline)) for each in hashes]
+        answers = [ExclusionAnswer(each, failure=_no_answer(deadline)) for each in hashes]
         with anyio.move_on_after(deadline.total_seconds()):
             answers = await asker.ask(hashes)
         try:
-            await run_sync(partial(self._keep, network_id, answers, asked_at))
+            await run_sync(partial(self._record, network_id, answers, asked_at))
         except StoreError as error:
             unsaved.append(UnsavedAnswers(network_id, asked_at, answers, error))
 
-    async def _follow_up(
+    async def _ask_node(
         self,
         network_id: NetworkId,
         node: InclusionAsker,
         hashes: Sequence[TxHash],
         deadline: timedelta,
     ) -> None:
-        """Ask a node what became of the hashes; one that is silent leaves no trace.
+        """Ask a node for receipts; neither its silence nor trouble with the store is reported.
 
-        Nor does a store that cannot keep it: the exclusion API is asked beside, and tells of that.
+        The exclusion API is asked at the same time, and trouble with the store is reported there.
         """
         asked_at = self.now()
         answers: list[InclusionAnswer] = []
@@ -99,9 +97,9 @@ class LiveQuestion:
             with anyio.move_on_after(deadline.total_seconds()):
                 answers = await node.ask(questions)
             pairs = zip(questions, answers, strict=False)  # no answers where the node was silent
-            told = [each for each in pairs if each[1].failure is None]
-            if told:
-                await run_sync(partial(self._keep_ends, network_id, asked_at, told))
+            answered = [each for each in pairs if each[1].failure is None]
+            if answered:
+                await run_sync(partial(self._record_inclusion, network_id, asked_at, answered))
 
     def _questions(
         self, network_id: NetworkId, hashes: Sequence[TxHash]
@@ -109,21 +107,22 @@ class LiveQuestion:
         with self.store.read() as connection:
             return inclusion_questions(connection, network_id, hashes)
 
-    def _keep_ends(
+    def _record_inclusion(
         self,
         network_id: NetworkId,
         asked_at: datetime,
-        told: Sequence[tuple[InclusionQuestion, InclusionAnswer]],
+        answered: Sequence[tuple[InclusionQuestion, InclusionAnswer]],
     ) -> None:
         with self._writing(network_id, asked_at) as connection:
-            record_inclusion_answers(connection, network_id, asked_at, told)
+            record_inclusion_answers(connection, network_id, asked_at, answered)
 
-    def _keep(
+    def _record(
         self, network_id: NetworkId, answers: Sequence[ExclusionAnswer], asked_at: datetime
     ) -> None:
-        """Store the answers; a tracked hash changes its condition as if it had been polled.
+        """Store the answers; the condition of a tracked hash changes as if it had been polled.
 
-        A failure is kept of the hashes only: nobody asks again, so it would stand for the network.
+        A failure is stored for the hashes only, not for the network: nothing would ask it again
+        and clear the failure.
         """
         with self._writing(network_id, asked_at) as connection:
             record_lookup(connection, network_id, asked_at, answers, is_polled=False)
@@ -131,8 +130,7 @@ class LiveQuestion:
                 if answer.record is None:
                     continue
                 if is_tracked(connection, answer.tx_hash):
-                    subject = Subject.transaction(network_id, answer.tx_hash)
-                    keep_news(connection, subject, answer, asked_at, self.new_id())
+                    save_rejection(connection, network_id, answer, asked_at, self.new_id())
                 else:
                     save_polled(connection, network_id, answer.record, asked_at)
 
@@ -145,6 +143,6 @@ class LiveQuestion:
             yield connection
 
 
-def _silence(deadline: timedelta) -> Failure:
+def _no_answer(deadline: timedelta) -> Failure:
     message = f"no answer within {deadline.total_seconds():g} s"
     return Failure(FailureKind.UNAVAILABLE, message)

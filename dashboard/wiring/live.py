@@ -9,7 +9,7 @@ from uuid import uuid4
 from anyio.from_thread import start_blocking_portal
 
 from dashboard.domain.quantity import NetworkId, TxHash
-from dashboard.poll.lookup import LiveQuestion
+from dashboard.poll.lookup import LiveLookup
 from dashboard.settings import Settings
 from dashboard.show.queries.lookup import LookUp
 from dashboard.store.engine.engine import Store
@@ -30,7 +30,7 @@ def live_question(
         askers = {network_id: asker for network_id, asker in found.items() if asker is not None}
         nodes = {each.network_id: clients.inclusion(each) for each in networks}
         known = {network_id: node for network_id, node in nodes.items() if node is not None}
-        question = LiveQuestion(store, askers, utc_now, uuid4, known, clients.meters)
+        question = LiveLookup(store, askers, utc_now, uuid4, known, clients.meters)
 
         def look_up(hashes: tuple[TxHash, ...], network_id: NetworkId | None) -> None:
             portal.call(question.ask, hashes, network_id, settings.pages.lookup_deadline)

@@ -15,7 +15,6 @@ from dashboard.store.engine.engine import Store, database_of
 from dashboard.store.engine.portions import portions
 from dashboard.store.evidence.record_answers import record_poll
 from dashboard.store.tracking.cohorts import read_cohorts, watched_after
-from dashboard.store.tracking.poll_results import Asked
 from dashboard.store.tracking.transactions import TrackRequest, track_all
 from tests.bench.expected_replies import NETWORK
 
@@ -72,8 +71,8 @@ def answer_null(store: Store, now: datetime) -> None:
     for some in portions(cohort_ids, 5):
         with store.write() as connection:
             cohorts = read_cohorts(connection, _NETWORK, some)
-            asked = [Asked(each, [ExclusionAnswer(it) for it in each.hashes]) for each in cohorts]
-            record_poll(connection, _NETWORK, now, asked)
+            answers = [ExclusionAnswer(it) for each in cohorts for it in each.hashes]
+            record_poll(connection, _NETWORK, now, cohorts, answers)
 
 
 def size_of(store: Store) -> int:

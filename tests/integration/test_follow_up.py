@@ -23,12 +23,12 @@ from dashboard.domain.verdict import Verdict, VerdictKind, conclude
 from dashboard.poll.clocks import Clocks
 from dashboard.poll.inclusion import (
     FOLLOW_UP_CADENCE,
-    InclusionArchive,
     InclusionAsker,
     InclusionPoll,
 )
 from dashboard.poll.lease import Lease
-from dashboard.poll.receipt_schedule import Schedule
+from dashboard.poll.network_store import NetworkStore
+from dashboard.poll.receipt_schedule import ReceiptSchedule
 from dashboard.store.engine.engine import Store, open_store
 from dashboard.store.evidence.evidence import read_evidence
 from dashboard.store.evidence.save_rejections import save_polled, save_report
@@ -68,8 +68,8 @@ def a_poll(
 ) -> InclusionPoll:
     term = Lease(store, "worker", "worker 1", timedelta(days=1), clocks.elapsed).acquire()
     assert term is not None
-    archive = InclusionArchive(store, network_id, term)
-    return InclusionPoll(asker, archive, Schedule(FOLLOW_UP_CADENCE), clocks)
+    own = NetworkStore(store, network_id, term)
+    return InclusionPoll(asker, own, ReceiptSchedule(FOLLOW_UP_CADENCE), clocks)
 
 
 def verdict_on(store: Store, tx_hash: TxHash) -> Verdict:

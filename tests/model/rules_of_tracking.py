@@ -14,13 +14,12 @@ from dashboard.domain.condition import State, Subject, Transition
 from dashboard.domain.exclusion import RejectedTransaction
 from dashboard.domain.observation import ExclusionAnswer, Failure
 from dashboard.domain.quantity import NetworkId, TxHash
-from dashboard.poll.exclusion_records import keep_news
+from dashboard.poll.exclusion import save_rejection
 from dashboard.store.engine.connection import Connection
 from dashboard.store.evidence.record_answers import record_lookup, record_poll
 from dashboard.store.evidence.save_rejections import save_reports
 from dashboard.store.rejections.save import LocatedReport
 from dashboard.store.tracking.cohorts import read_cohorts, watched_after
-from dashboard.store.tracking.poll_results import Asked
 from dashboard.store.tracking.transactions import (
     Remarks,
     TrackRequest,
@@ -106,21 +105,15 @@ class AskingMachine(StoreMachine):
         with self.lives.store.read() as connection:
             ids = [each.cohort_id for each in watched_after(connection, network_id, 0)]
             due = read_cohorts(connection, network_id, ids[:number])
-        asked = [
-            Asked(
-                cohort,
-                [answer_of((each, what.draw(said_of_one())), now) for each in cohort.hashes],
-            )
-            for cohort in due
-        ]
-        plain = [answer for each in asked for answer in each.answers]
-        told = [(each, self.new_id()) for each in plain if each.record is not None]
-        if asked and not self.is_gathering:
+        hashes = [each for cohort in due for each in cohort.hashes]
+        answers = [answer_of((each, what.draw(said_of_one())), now) for each in hashes]
+        told = [(each, self.new_id()) for each in answers if each.record is not None]
+        if due and not self.is_gathering:
             self._keep(
                 network_id,
                 told,
-                lambda connection: record_poll(connection, network_id, now, asked),
-                lambda held: held.tracking.asked(network_id, now, plain, is_polled=True),
+                lambda connection: record_poll(connection, network_id, now, due, answers),
+                lambda held: held.tracking.asked(network_id, now, answers, is_polled=True),
             )
 
     @rule(group=st.lists(reports(), min_size=1, max_size=4))
@@ -174,8 +167,7 @@ class AskingMachine(StoreMachine):
         def act(connection: Connection) -> None:
             record(connection)
             for answer, new_id in told:
-                subject = Subject.transaction(network_id, answer.tx_hash)
-                keep_news(connection, subject, answer, now, new_id)
+                save_rejection(connection, network_id, answer, now, new_id)
 
         def expect(held: Memory, _: object) -> None:
             expected(held)

@@ -119,8 +119,10 @@ def _check_cohorts(
             place = tx_hash, network_id
             check = held.checks.get(place, Check())
             assert watch.last_asked_at == check.last_asked_at
-            assert watch.is_failing is (check.failing_since is not None)
-            assert watch.is_rejected is cohort.is_rejected is bool(archive.records(*place))
+            assert watch.last_result.is_answered is not (check.failing_since is not None)
+            assert (
+                watch.last_result.is_rejected is cohort.is_rejected is bool(archive.records(*place))
+            )
             since = held.watches[place]
             assert watch.born_at >= min(held.transactions[tx_hash].attempted_at or since, since)
             assert watch.cohort_id > held.taken_up or place not in held.fresh

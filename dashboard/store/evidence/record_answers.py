@@ -1,9 +1,9 @@
-"""Record what networks answered to polls and look-ups about hashes."""
+"""Record what networks answered about hashes, to polls and to look-ups."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -13,27 +13,15 @@ from dashboard.domain.observation import ExclusionAnswer, Operation
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.errors import StoreError, StoreUnavailable
 from dashboard.store.engine.portions import portions
-from dashboard.store.engine.upsert import put
 from dashboard.store.monitoring.upstream_failures import note_answer, note_failure
-from dashboard.store.schema import (
-    checks,
-    cohorts,
-    tracked_hashes,
-    watched_cohorts,
-)
-from dashboard.store.tracking.cohorts import Cohort
-from dashboard.store.tracking.poll_results import (
-    NO_FAILURE,
-    Asked,
-    PollResult,
-    record_cohort_results,
-    row_of_failure,
-)
+from dashboard.store.schema import cohorts, tracked_hashes, watched_cohorts
+from dashboard.store.tracking.cohorts import Cohort, PollResult
+from dashboard.store.tracking.poll_results import record_poll_results, record_untracked_results
 
 
 @dataclass(frozen=True, slots=True)
 class UnsavedAnswers:
-    """What a network said that could not be stored, and why."""
+    """What a network answered that could not be stored, and why."""
 
     network_id: NetworkId
     asked_at: datetime
@@ -42,12 +30,29 @@ class UnsavedAnswers:
 
 
 class AnswersNotSaved(StoreUnavailable):
-    """Networks answered, and the store could not keep all that they said."""
+    """Networks answered, and the store could not save all of their answers."""
 
     def __init__(self, unsaved: Sequence[UnsavedAnswers]) -> None:
-        """Hand the answers on; the text is that of the store."""
+        """Pass the answers on; the message is that of the store."""
         super().__init__(str(unsaved[0].why))
         self.unsaved = unsaved
+
+
+def record_poll(
+    connection: Connection,
+    network_id: NetworkId,
+    asked_at: datetime,
+    polled: Sequence[Cohort],
+    answers: Sequence[ExclusionAnswer],
+) -> dict[int, PollResult]:
+    """Record the answers about all hashes of these cohorts; return the result of each cohort.
+
+    The hashes of a cohort that got another result are in a new cohort afterwards.
+    """
+    by_hash = {answer.tx_hash: answer for answer in answers}
+    results = record_poll_results(connection, network_id, asked_at, polled, by_hash)
+    _note_network(connection, network_id, asked_at, answers)
+    return results
 
 
 def record_lookup(
@@ -58,39 +63,25 @@ def record_lookup(
     *,
     is_polled: bool = True,
 ) -> None:
-    """Remember that these hashes were asked about, which were answered, and which not and why.
+    """Record answers about any hashes, tracked or not; rejections are saved by `save_polled`.
 
-    Only a poll asks again, so only its failures tell that the network does not answer; any answer
-    tells that it does. Records themselves are kept by `save_polled`.
+    Only a poll asks again, so only its failures show that the network does not answer; any answer
+    shows that it does.
     """
-    of_hash = {answer.tx_hash: answer for answer in answers}
-    asked = []
-    for cohort, size in _cohorts_among(connection, network_id, list(of_hash)):
-        theirs = [of_hash.pop(each) for each in cohort.hashes]
-        asked.append(Asked(cohort, theirs, is_whole=len(theirs) == size))
-    record_cohort_results(connection, network_id, asked_at, asked)
-    _record_unwatched(connection, network_id, asked_at, of_hash.values())
+    by_hash = {answer.tx_hash: answer for answer in answers}
+    tracked = _cohorts_among(connection, network_id, list(by_hash))
+    record_poll_results(connection, network_id, asked_at, tracked, by_hash)
+    hashes = {tx_hash for cohort in tracked for tx_hash in cohort.hashes}
+    others = [answer for answer in by_hash.values() if answer.tx_hash not in hashes]
+    record_untracked_results(connection, network_id, asked_at, others)
     if is_polled or any(answer.failure is None for answer in answers):
         _note_network(connection, network_id, asked_at, answers)
 
 
-def record_poll(
-    connection: Connection, network_id: NetworkId, asked_at: datetime, asked: Sequence[Asked]
-) -> dict[int, PollResult]:
-    """Remember what came of polling cohorts; return of each what came of those who stay in it.
-
-    The others left for new cohorts. Of a cohort about which there is no news one row is written,
-    however many its hashes are.
-    """
-    stayed = record_cohort_results(connection, network_id, asked_at, asked)
-    _note_network(connection, network_id, asked_at, [a for each in asked for a in each.answers])
-    return stayed
-
-
 def _cohorts_among(
     connection: Connection, network_id: NetworkId, hashes: Sequence[TxHash]
-) -> list[tuple[Cohort, int]]:
-    """Return cohorts with those of the hashes that are in them, and how many all of them are."""
+) -> list[Cohort]:
+    """Return the cohorts in which some of the hashes are, with those hashes alone."""
     column, watched = tracked_hashes.c, watched_cohorts.c
     found: defaultdict[tuple[int, bool, int], list[TxHash]] = defaultdict(list)
     for some in portions(hashes):
@@ -103,26 +94,10 @@ def _cohorts_among(
         )
         for *cohort, tx_hash in connection.execute(query):
             found[tuple(cohort)].append(tx_hash)
-    return [(Cohort(*key[:2], each), key[2]) for key, each in found.items()]
-
-
-def _record_unwatched(
-    connection: Connection,
-    network_id: NetworkId,
-    asked_at: datetime,
-    answers: Iterable[ExclusionAnswer],
-) -> None:
-    """Write a row for each hash that nobody watches on the network."""
-    answered, failed = [], []
-    for answer in answers:
-        asked = {"tx_hash": answer.tx_hash, "network_id": network_id, "last_asked_at": asked_at}
-        if answer.failure is None:
-            at = {"first_answered_at": asked_at, "last_answered_at": asked_at}
-            answered.append(asked | at | NO_FAILURE)
-        else:
-            failed.append(asked | {"failing_since": asked_at} | row_of_failure(answer.failure))
-    put(connection, checks, answered, keep=frozenset({"first_answered_at"}))
-    put(connection, checks, failed, keep=frozenset({"failing_since"}))
+    return [
+        Cohort(cohort_id, is_rejected, some, is_whole=len(some) == size)
+        for (cohort_id, is_rejected, size), some in found.items()
+    ]
 
 
 def _note_network(
@@ -131,7 +106,7 @@ def _note_network(
     asked_at: datetime,
     answers: Sequence[ExclusionAnswer],
 ) -> None:
-    """Keep whether the network answers at all: one answer shows that it does."""
+    """Note whether the network answers at all: one answer shows that it does."""
     operation = Operation.EXCLUSION_STATUS
     failures = [answer.failure for answer in answers if answer.failure is not None]
     if len(failures) < len(answers):

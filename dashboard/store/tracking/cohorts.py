@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Final, TypeVar
+from typing import Any, Final, NamedTuple
 
 from sqlalchemy import (
     ColumnElement,
@@ -25,49 +25,63 @@ from sqlalchemy import (
     update,
 )
 
+from dashboard.domain.observation import FailureKind
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.store.engine.portions import portions
 from dashboard.store.schema import cohorts, tracked_hashes, watched_cohorts
 from dashboard.store.schema.columns import Moment, RowId
 
-T = TypeVar("T")
-
 LARGEST_COHORT: Final = 1000
 """Hashes of one cohort, so that what is due can be asked in portions."""
 
-"""Values that one statement names; databases allow so many parameters and no more."""
+
+class PollResult(NamedTuple):
+    """The result of asking about a hash; hashes must share it to stay in one cohort.
+
+    Failures of one kind that differ in their messages are the same result.
+    """
+
+    failure: FailureKind | None
+    is_rejected: bool
+
+    @property
+    def is_answered(self) -> bool:
+        """Whether the last question got an answer."""
+        return self.failure is None
 
 
 @dataclass(frozen=True, slots=True)
 class WatchedCohort:
     """A cohort of at most `size` hashes to ask one network about, and when that was done last.
 
-    `born_at` is when the age of its youngest hash began. `is_failing`: the last question got no
-    answer.
+    `born_at` is when the age of its youngest hash began.
     """
 
     cohort_id: int
     size: int
     born_at: datetime
     last_asked_at: datetime | None
-    is_failing: bool
-    is_rejected: bool
+    last_result: PollResult
 
 
 @dataclass(frozen=True, slots=True)
 class Cohort:
-    """The hashes of a cohort; `is_rejected`: of each of them a record is held."""
+    """Hashes of a cohort; all of them where `is_whole`.
+
+    `is_rejected`: the store holds a rejection of each of them on the network that is asked.
+    """
 
     cohort_id: int
     is_rejected: bool
     hashes: Sequence[TxHash]
+    is_whole: bool = True
 
 
 def watched_after(connection: Connection, network_id: NetworkId, after: int) -> list[WatchedCohort]:
     """Return what a network is to be asked about in cohorts after that id, the oldest first."""
     column = watched_cohorts.c
     query = (
-        select(*column["born_at", "last_asked_at", "failing_since", "is_rejected"])
+        select(*column["born_at", "last_asked_at", "failure_kind", "is_rejected"])
         .add_columns(cohorts.c.cohort_id, cohorts.c.size)
         .join(cohorts)
         .where(column.cohort_id > after, column.network_id == network_id)
@@ -79,8 +93,10 @@ def watched_after(connection: Connection, network_id: NetworkId, after: int) -> 
             row.size,
             row.born_at,
             row.last_asked_at,
-            row.failing_since is not None,
-            row.is_rejected,
+            PollResult(
+                None if row.failure_kind is None else FailureKind(row.failure_kind),
+                row.is_rejected,
+            ),
         )
         for row in connection.execute(query)
     ]

@@ -1,15 +1,16 @@
-"""Poll results: one row for each cohort and network, one for each hash that nobody watches.
+"""Poll results: one row for each cohort and network, one for each hash that is not tracked.
 
-Hashes of a cohort share their result; those with another one move to a new cohort.
+The hashes of a cohort share one result. Where some get another one, they move to a new cohort. A
+hash that a look-up asks about without tracking it has a row of its own, in `checks`, until it is
+tracked; one that is not tracked any more gets such a row.
 """
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from sqlalchemy import (
     ColumnElement,
@@ -23,97 +24,134 @@ from sqlalchemy import (
     update,
 )
 
-from dashboard.domain.observation import ExclusionAnswer, Failure, FailureKind
+from dashboard.domain.observation import ExclusionAnswer, Failure
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.store.engine.portions import portions
+from dashboard.store.engine.upsert import put
 from dashboard.store.schema import checks, cohorts, rejections, tracked_hashes, watched_cohorts
 from dashboard.store.schema.columns import Hash, Moment
 from dashboard.store.schema.tracking import POLL_RESULT_COLUMNS
-from dashboard.store.tracking.cohorts import Cohort, mark_rejected, split_cohort
+from dashboard.store.tracking.cohorts import Cohort, PollResult, mark_rejected, split_cohort
 
-NO_FAILURE: Final = {"failing_since": None, "failure_kind": None, "failure_message": None}
+_NO_FAILURE: Final = {"failing_since": None, "failure_kind": None, "failure_message": None}
 
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """A cohort with what was answered about all of its hashes, or about `is_whole` not all."""
-
-    cohort: Cohort
-    answers: Sequence[ExclusionAnswer]
-    is_whole: bool = True
+_Columns: TypeAlias = tuple[Any, ...]
+"""The values of `POLL_RESULT_COLUMNS`, in their order."""
 
 
-class PollResult(NamedTuple):
-    """What came of one question, as far as hashes must share it to stay together.
-
-    Failures of one kind that are told in different words part nobody.
-    """
-
-    failure: FailureKind | None
-    is_rejected: bool
-
-
-def record_cohort_results(
-    connection: Connection, network_id: NetworkId, asked_at: datetime, asked: Iterable[Asked]
+def record_poll_results(
+    connection: Connection,
+    network_id: NetworkId,
+    asked_at: datetime,
+    polled: Iterable[Cohort],
+    answers: Mapping[TxHash, ExclusionAnswer],
 ) -> dict[int, PollResult]:
-    """Remember what came of asking cohorts; return of each what came of those who stay in it.
+    """Write the results of cohorts; return those of whole cohorts.
 
-    The others leave for new cohorts. Of a cohort about which there is no news one row is written,
-    however many its hashes are. Of those that failed alike the commonest words are kept.
+    Where the hashes of a cohort were answered differently, most of them stay, and the others move
+    to new cohorts. So a cohort without news costs one row, however many hashes it has. Of failures
+    of one kind the commonest message is kept.
     """
-    stayed: dict[int, PollResult] = {}
-    came: defaultdict[tuple[PollResult, str], list[int]] = defaultdict(list)
-    for each in asked:
-        groups = _grouped(each)
-        cohort_id = each.cohort.cohort_id
-        if each.is_whole:
-            staying = max(groups, key=lambda outcome: len(groups[outcome]))
-            stayed[cohort_id] = staying
-            came[staying, _words(groups.pop(staying))].append(cohort_id)
-        for outcome, answers in groups.items():
-            left_for = split_cohort(connection, cohort_id, [answer.tx_hash for answer in answers])
-            if left_for is not None:
-                came[outcome, _words(answers)].append(left_for)
-    for (outcome, words), cohort_ids in came.items():
-        changed = _changed(asked_at, outcome, words)
-        _write(connection, network_id, changed, cohort_ids)
-        if outcome.is_rejected:
-            _note_records(connection, cohort_ids)
-    return stayed
+    results: dict[int, PollResult] = {}
+    changes: defaultdict[tuple[PollResult, str], list[int]] = defaultdict(list)
+    for cohort in polled:
+        groups = _by_result(cohort, answers)
+        if cohort.is_whole:
+            commonest = max(groups, key=lambda result: len(groups[result]))
+            results[cohort.cohort_id] = commonest
+            changes[commonest, _commonest_message(groups.pop(commonest))].append(cohort.cohort_id)
+        for result, some in groups.items():
+            new_id = split_cohort(connection, cohort.cohort_id, [each.tx_hash for each in some])
+            if new_id is not None:
+                changes[result, _commonest_message(some)].append(new_id)
+    for (result, message), cohort_ids in changes.items():
+        _write_result(connection, network_id, cohort_ids, _values(asked_at, result, message))
+        if result.is_rejected:
+            _mark_cohorts_rejected(connection, cohort_ids)
+    return results
 
 
-def _grouped(asked: Asked) -> dict[PollResult, list[ExclusionAnswer]]:
+def record_untracked_results(
+    connection: Connection,
+    network_id: NetworkId,
+    asked_at: datetime,
+    answers: Iterable[ExclusionAnswer],
+) -> None:
+    """Write a row for each hash that is not tracked on the network."""
+    answered, failed = [], []
+    for answer in answers:
+        asked = {"tx_hash": answer.tx_hash, "network_id": network_id, "last_asked_at": asked_at}
+        if answer.failure is None:
+            at = {"first_answered_at": asked_at, "last_answered_at": asked_at}
+            answered.append(asked | at | _NO_FAILURE)
+        else:
+            failed.append(asked | {"failing_since": asked_at} | _failure_columns(answer.failure))
+    put(connection, checks, answered, keep=frozenset({"first_answered_at"}))
+    put(connection, checks, failed, keep=frozenset({"failing_since"}))
+
+
+def adopt_earlier_results(connection: Connection, cohort_ids: Sequence[int]) -> None:
+    """Give new cohorts the results that their hashes had before they were tracked."""
+    for some in portions(cohort_ids):
+        rejected = _rejected_in(connection, some)
+        for (cohort_id, results), hashes in _earlier_results(connection, some).items():
+            new_id = split_cohort(connection, cohort_id, hashes)
+            for network_id, values in results:
+                columns = dict(zip(POLL_RESULT_COLUMNS, values, strict=True))
+                of_cohort = _is_watch(new_id, network_id)
+                connection.execute(update(watched_cohorts).where(of_cohort).values(**columns))
+                _delete_checks(connection, network_id, hashes)
+        for network_id, hashes in rejected.items():
+            mark_rejected(connection, network_id, hashes)
+
+
+def keep_results_of_removed(connection: Connection, tx_hash: TxHash, cohort_id: int) -> None:
+    """Keep the results of a hash that is not tracked any more."""
+    names = ["network_id", *POLL_RESULT_COLUMNS]
+    results = select(literal(tx_hash, Hash), *watched_cohorts.c[tuple(names)]).where(
+        watched_cohorts.c.cohort_id == cohort_id, watched_cohorts.c.last_asked_at.is_not(None)
+    )
+    connection.execute(insert(checks).from_select(["tx_hash", *names], results))
+
+
+def _by_result(
+    cohort: Cohort, answers: Mapping[TxHash, ExclusionAnswer]
+) -> dict[PollResult, list[ExclusionAnswer]]:
     groups: defaultdict[PollResult, list[ExclusionAnswer]] = defaultdict(list)
-    was_rejected = asked.cohort.is_rejected
-    for answer in asked.answers:
+    for tx_hash in cohort.hashes:
+        answer = answers[tx_hash]
         kind = None if answer.failure is None else answer.failure.kind
-        groups[PollResult(kind, was_rejected or answer.record is not None)].append(answer)
+        groups[PollResult(kind, cohort.is_rejected or answer.record is not None)].append(answer)
     return groups
 
 
-def _words(answers: Sequence[ExclusionAnswer]) -> str:
-    """Return what most of these failures say, nothing where they are none."""
-    told = Counter(each.failure.message for each in answers if each.failure is not None)
-    return told.most_common(1)[0][0] if told else ""
+def _commonest_message(answers: Sequence[ExclusionAnswer]) -> str:
+    """Return what most of these failures say; empty where they are none."""
+    messages = Counter(each.failure.message for each in answers if each.failure is not None)
+    return messages.most_common(1)[0][0] if messages else ""
 
 
-def _changed(asked_at: datetime, outcome: PollResult, words: str) -> dict[str, Any]:
+def _values(asked_at: datetime, result: PollResult, message: str) -> dict[str, Any]:
     column, at = watched_cohorts.c, literal(asked_at, Moment)
     values: dict[str, Any] = {"last_asked_at": asked_at}
-    if outcome.is_rejected:
+    if result.is_rejected:
         values["is_rejected"] = True
-    if outcome.failure is None:
+    if result.failure is None:
         first = func.coalesce(column.first_answered_at, at)
-        return values | NO_FAILURE | {"last_answered_at": at, "first_answered_at": first}
+        return values | _NO_FAILURE | {"last_answered_at": at, "first_answered_at": first}
     values["failing_since"] = func.coalesce(column.failing_since, at)
-    return values | row_of_failure(Failure(outcome.failure, words))
+    return values | _failure_columns(Failure(result.failure, message))
 
 
-def _write(
+def _failure_columns(failure: Failure) -> dict[str, str]:
+    return {"failure_kind": failure.kind, "failure_message": failure.message}
+
+
+def _write_result(
     connection: Connection,
     network_id: NetworkId,
-    values: Mapping[str, Any],
     cohort_ids: Sequence[int],
+    values: Mapping[str, Any],
 ) -> None:
     column = watched_cohorts.c
     for some in portions(cohort_ids):
@@ -121,71 +159,41 @@ def _write(
         connection.execute(of_cohorts.where(column.network_id == network_id).values(**values))
 
 
-def _note_records(connection: Connection, cohort_ids: Sequence[int]) -> None:
-    """Let cohorts know, once, that each of their hashes has a record."""
+def _mark_cohorts_rejected(connection: Connection, cohort_ids: Sequence[int]) -> None:
+    """Mark cohorts of which each hash has a rejection, those only that are not marked yet."""
     column = cohorts.c
     for some in portions(cohort_ids):
         new = update(cohorts).where(column.cohort_id.in_(some), column.is_rejected.is_(False))
         connection.execute(new.values(is_rejected=True))
 
 
-def row_of_failure(failure: Failure) -> dict[str, str]:
-    """Write a failure as columns."""
-    return {"failure_kind": failure.kind, "failure_message": failure.message}
-
-
-Came: TypeAlias = tuple[tuple[NetworkId, tuple[Any, ...]], ...]
-"""What came of asking networks, in the order of `POLL_RESULT_COLUMNS`."""
-
-_CHECKED: Final = tuple(checks.c[name] for name in POLL_RESULT_COLUMNS)
-
-
-def adopt_earlier_results(connection: Connection, cohort_ids: Sequence[int]) -> None:
-    """Give the hashes of new cohorts what was known of them before they were watched."""
-    for some in portions(cohort_ids):
-        rejected = _rejected(connection, some)
-        for (cohort_id, came), hashes in _asked(connection, some).items():
-            theirs = split_cohort(connection, cohort_id, hashes)
-            for network_id, values in came:
-                of_theirs = _is_watch(theirs, network_id)
-                told = dict(zip(POLL_RESULT_COLUMNS, values, strict=True))
-                connection.execute(update(watched_cohorts).where(of_theirs).values(**told))
-                _forget(connection, network_id, hashes)
-        for network_id, hashes in rejected.items():
-            mark_rejected(connection, network_id, hashes)
-
-
-def keep_results_of_removed(connection: Connection, tx_hash: TxHash, cohort_id: int) -> None:
-    """Keep what came of asking about a hash that leaves its cohort for none."""
-    names = ["network_id", *POLL_RESULT_COLUMNS]
-    came = select(literal(tx_hash, Hash), *watched_cohorts.c[tuple(names)]).where(
-        watched_cohorts.c.cohort_id == cohort_id, watched_cohorts.c.last_asked_at.is_not(None)
-    )
-    connection.execute(insert(checks).from_select(["tx_hash", *names], came))
-
-
-def _asked(
+def _earlier_results(
     connection: Connection, cohort_ids: Sequence[int]
-) -> dict[tuple[int, Came], list[TxHash]]:
-    """Return hashes that were asked about, by their cohorts and by what came of it."""
+) -> dict[tuple[int, tuple[tuple[NetworkId, _Columns], ...]], list[TxHash]]:
+    """Return hashes that were asked about earlier, by cohort and by their results on networks."""
+    columns = (checks.c[name] for name in POLL_RESULT_COLUMNS)
     query = (
-        select(*tracked_hashes.c["cohort_id", "tx_hash"], checks.c.network_id, *_CHECKED)
+        select(*tracked_hashes.c["cohort_id", "tx_hash"], checks.c.network_id, *columns)
         .join(checks, checks.c.tx_hash == tracked_hashes.c.tx_hash)
         .join(watched_cohorts, _is_watched_on(checks.c.network_id))
         .where(tracked_hashes.c.cohort_id.in_(cohort_ids))
         .order_by(checks.c.network_id)
     )
-    came: defaultdict[tuple[int, TxHash], Came] = defaultdict(tuple)
+    results: defaultdict[tuple[int, TxHash], tuple[tuple[NetworkId, _Columns], ...]]
+    results = defaultdict(tuple)
     for cohort_id, tx_hash, network_id, *values in connection.execute(query):
-        came[cohort_id, tx_hash] += ((network_id, tuple(values)),)
-    alike: defaultdict[tuple[int, Came], list[TxHash]] = defaultdict(list)
-    for (cohort_id, tx_hash), each in came.items():
-        alike[cohort_id, each].append(tx_hash)
-    return alike
+        results[cohort_id, tx_hash] += ((network_id, tuple(values)),)
+    groups: defaultdict[tuple[int, tuple[tuple[NetworkId, _Columns], ...]], list[TxHash]]
+    groups = defaultdict(list)
+    for (cohort_id, tx_hash), each in results.items():
+        groups[cohort_id, each].append(tx_hash)
+    return groups
 
 
-def _rejected(connection: Connection, cohort_ids: Sequence[int]) -> dict[NetworkId, list[TxHash]]:
-    """Return hashes of which records are held, by the networks of these."""
+def _rejected_in(
+    connection: Connection, cohort_ids: Sequence[int]
+) -> dict[NetworkId, list[TxHash]]:
+    """Return the hashes of cohorts that have rejections, by the networks of these."""
     query = (
         select(rejections.c.network_id, tracked_hashes.c.tx_hash)
         .distinct()
@@ -208,7 +216,7 @@ def _is_watch(cohort_id: int | None, network_id: NetworkId) -> ColumnElement[boo
     return and_(column.cohort_id == cohort_id, column.network_id == network_id)
 
 
-def _forget(connection: Connection, network_id: NetworkId, hashes: Sequence[TxHash]) -> None:
+def _delete_checks(connection: Connection, network_id: NetworkId, hashes: Sequence[TxHash]) -> None:
     for some in portions(hashes):
         column = checks.c
         of_hashes = and_(column.tx_hash.in_(some), column.network_id == network_id)

@@ -19,10 +19,10 @@ from dashboard.domain.observation import ExclusionAnswer
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.poll.conditions import Conditions
 from dashboard.poll.exclusion import ExclusionPoll
-from dashboard.poll.exclusion_records import ExclusionArchive
 from dashboard.poll.intervals import CadencePolicy
 from dashboard.poll.lease import Lease
-from dashboard.poll.rejection_schedule import Calendar
+from dashboard.poll.network_store import NetworkStore
+from dashboard.poll.rejection_schedule import RejectionSchedule
 from dashboard.store.engine.engine import Store, open_store
 from dashboard.store.maintenance.migrate import migrate
 from tests.bench.expected_replies import NETWORK
@@ -101,9 +101,9 @@ class Watching:
         assert term is not None
         clocks = self._timepiece.clocks
         conditions = Conditions(_NETWORK, _PERIOD, _PERIOD, ConditionRules(), clocks, uuid4)
-        archive = ExclusionArchive(self._store, _NETWORK, term, conditions, uuid4)
-        calendar = Calendar(CadencePolicy(shortest_interval=timedelta(seconds=2)))
-        return ExclusionPoll(self._upstream, archive, calendar, self._timepiece.clocks)
+        store = NetworkStore(self._store, _NETWORK, term)
+        schedule = RejectionSchedule(CadencePolicy(shortest_interval=timedelta(seconds=2)))
+        return ExclusionPoll(self._upstream, store, schedule, clocks, conditions, uuid4)
 
     def _rows_changed(self) -> int:
         """Return how many rows the one connection that writes has changed."""

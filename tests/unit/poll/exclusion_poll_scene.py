@@ -10,10 +10,10 @@ from dashboard.domain.condition import State, Subject
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.verdict import Evidence
 from dashboard.poll.exclusion import ExclusionPoll
-from dashboard.poll.exclusion_records import ExclusionArchive
 from dashboard.poll.intervals import CadencePolicy
 from dashboard.poll.lease import Lease
-from dashboard.poll.rejection_schedule import Calendar
+from dashboard.poll.network_store import NetworkStore
+from dashboard.poll.rejection_schedule import RejectionSchedule
 from dashboard.store.alerts.conditions import current_state
 from dashboard.store.alerts.outbox import pending_expansion
 from dashboard.store.engine.engine import Store
@@ -34,8 +34,9 @@ def a_poll(store: Store, upstream: ScriptedExclusion, fake_clock: FakeClock) -> 
     """Return the poll of `A_NETWORK`, as a start of the worker makes it."""
     term = Lease(store, "worker", "worker 1", LEASE, fake_clock.elapsed).acquire()
     assert term is not None
-    archive = ExclusionArchive(store, A_NETWORK, term, conditions_of(fake_clock), uuid4)
-    return ExclusionPoll(upstream, archive, Calendar(POLICY), fake_clock.clocks)
+    own, schedule = NetworkStore(store, A_NETWORK, term), RejectionSchedule(POLICY)
+    conditions = conditions_of(fake_clock)
+    return ExclusionPoll(upstream, own, schedule, fake_clock.clocks, conditions, uuid4)
 
 
 def watch(

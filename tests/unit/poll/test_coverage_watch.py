@@ -12,7 +12,7 @@ from dashboard.domain.observation import GasObservation, GasSource, Operation
 from dashboard.poll.coverage import CoverageWatch
 from dashboard.poll.gas import GasArchive
 from dashboard.poll.lease import LeaseLost
-from dashboard.poll.lookup import LiveQuestion
+from dashboard.poll.lookup import LiveLookup
 from dashboard.store.engine.engine import Store
 from dashboard.store.engine.leases import release
 from dashboard.store.gas import save_gas
@@ -171,7 +171,7 @@ async def test_what_a_poll_could_not_write_down_is_counted_the_next_time(
 async def test_live_question_is_in_the_ledger_too(store: Store) -> None:
     meter = Meter()
     meter.note_at(80)("getTransactionExclusionStatusV1", 1)
-    question = LiveQuestion(
+    question = LiveLookup(
         store,
         {A_NETWORK: ScriptedExclusion()},
         lambda: A_MOMENT,

@@ -17,9 +17,10 @@ from dashboard.domain.observation import Operation
 from dashboard.domain.quantity import Address, TxHash
 from dashboard.domain.verdict import VerdictKind, conclude
 from dashboard.errors import StoreError
-from dashboard.poll.inclusion import FOLLOW_UP_CADENCE, InclusionArchive, InclusionPoll
+from dashboard.poll.inclusion import FOLLOW_UP_CADENCE, InclusionPoll
 from dashboard.poll.lease import Lease, LeaseLost
-from dashboard.poll.receipt_schedule import Schedule
+from dashboard.poll.network_store import NetworkStore
+from dashboard.poll.receipt_schedule import ReceiptSchedule
 from dashboard.store.engine.engine import Store
 from dashboard.store.engine.leases import release
 from dashboard.store.evidence.save_rejections import save_polled
@@ -77,8 +78,8 @@ def a_poll(store: Store, node: ScriptedNode, fake_clock: FakeClock) -> Inclusion
     """Return the follow-up of `A_NETWORK`, as a start of the worker makes it."""
     term = Lease(store, "worker", "worker 1", LEASE, fake_clock.elapsed).acquire()
     assert term is not None
-    archive = InclusionArchive(store, A_NETWORK, term)
-    return InclusionPoll(node, archive, Schedule(FOLLOW_UP_CADENCE), fake_clock.clocks)
+    own = NetworkStore(store, A_NETWORK, term)
+    return InclusionPoll(node, own, ReceiptSchedule(FOLLOW_UP_CADENCE), fake_clock.clocks)
 
 
 def reject(store: Store, fake_clock: FakeClock, nonce: int = 5) -> None:

@@ -12,7 +12,7 @@ import pytest
 from dashboard.domain.follow_up import Inclusion, InclusionAnswer, InclusionQuestion
 from dashboard.domain.observation import ExclusionAnswer, Failure
 from dashboard.domain.verdict import Evidence, VerdictKind, conclude
-from dashboard.poll.lookup import LiveQuestion
+from dashboard.poll.lookup import LiveLookup
 from dashboard.store.alerts.outbox import pending_expansion
 from dashboard.store.engine.engine import Store
 from dashboard.store.evidence.evidence import read_evidence
@@ -30,9 +30,9 @@ AMPLE = timedelta(seconds=30)
 
 def a_question(
     store: Store, upstream: ScriptedExclusion, other: ScriptedExclusion | SilentExclusion
-) -> LiveQuestion:
+) -> LiveLookup:
     askers = {A_NETWORK: upstream, ANOTHER_NETWORK: other}
-    return LiveQuestion(store, askers, lambda: A_MOMENT, uuid4)
+    return LiveLookup(store, askers, lambda: A_MOMENT, uuid4)
 
 
 def found(store: Store) -> list[Evidence]:
@@ -124,7 +124,7 @@ class SilentNode:
 
 async def test_node_is_asked_as_well_what_became_of_the_hash(store: Store) -> None:
     nodes = {A_NETWORK: IncludingNode(), ANOTHER_NETWORK: IncludingNode()}
-    question = LiveQuestion(store, {}, lambda: A_MOMENT, uuid4, nodes)
+    question = LiveLookup(store, {}, lambda: A_MOMENT, uuid4, nodes)
 
     await question.ask([a_hash()], A_NETWORK, AMPLE)
 
@@ -136,7 +136,7 @@ async def test_node_is_asked_as_well_what_became_of_the_hash(store: Store) -> No
 async def test_node_without_an_answer_leaves_no_trace(
     store: Store, node: SilentNode | IncludingNode
 ) -> None:
-    question = LiveQuestion(store, {}, lambda: A_MOMENT, uuid4, {A_NETWORK: node})
+    question = LiveLookup(store, {}, lambda: A_MOMENT, uuid4, {A_NETWORK: node})
 
     await question.ask([a_hash()], None, seconds(0.05))
 
@@ -167,7 +167,7 @@ async def test_answers_are_handed_on_where_the_store_keeps_nothing(store: Store)
     upstream, flaky_store = ScriptedExclusion(), FlakyStore(store)
     upstream.reject(a_record())
     flaky_store.fail_after(0)
-    question = LiveQuestion(flaky_store, {A_NETWORK: upstream}, lambda: A_MOMENT, uuid4)
+    question = LiveLookup(flaky_store, {A_NETWORK: upstream}, lambda: A_MOMENT, uuid4)
 
     with pytest.raises(AnswersNotSaved, match="full") as raised:
         await question.ask([a_hash(), a_hash(2)], None, AMPLE)

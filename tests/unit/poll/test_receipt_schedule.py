@@ -1,4 +1,4 @@
-"""The schedule of follow-ups in memory."""
+"""When a node is asked for receipts, as it is held in memory."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 
 from dashboard.domain.quantity import TxHash
 from dashboard.poll.intervals import CadencePolicy
-from dashboard.poll.receipt_schedule import Cohort, Schedule, Watched
+from dashboard.poll.receipt_schedule import ReceiptSchedule, ScheduledHash, ScheduledHashes
 from tests.builders import a_hash, seconds
 
 POLICY = CadencePolicy(shortest_interval=seconds(2))
@@ -16,18 +16,18 @@ END = POLICY.last_age
 NOW = timedelta(days=30)
 
 
-def a_schedule(*watched: Watched, largest: int = 1000) -> Schedule:
-    schedule = Schedule(POLICY, largest)
+def a_schedule(*watched: ScheduledHash, largest: int = 1000) -> ReceiptSchedule:
+    schedule = ReceiptSchedule(POLICY, largest)
     schedule.add(watched, NOW)
     return schedule
 
 
-def due_at(schedule: Schedule, now: timedelta, limit: int = 10_000) -> list[TxHash]:
+def due_at(schedule: ReceiptSchedule, now: timedelta, limit: int = 10_000) -> list[TxHash]:
     return [each for cohort in schedule.take_due(now, limit) for each in cohort.hashes]
 
 
-def new(number: int, born: timedelta = NOW) -> Watched:
-    return Watched(a_hash(number), born)
+def new(number: int, born: timedelta = NOW) -> ScheduledHash:
+    return ScheduledHash(a_hash(number), born)
 
 
 def test_hash_that_was_never_asked_about_is_due_at_once() -> None:
@@ -44,17 +44,17 @@ def test_question_is_put_again_at_its_pace() -> None:
     schedule = a_schedule(new(1))
     [cohort] = schedule.take_due(NOW, 10)
 
-    schedule.ask_again(cohort, NOW, is_answered=True)
+    schedule.reschedule(cohort, NOW, is_answered=True)
 
     assert due_at(schedule, NOW + seconds(1.9)) == []
     assert due_at(schedule, NOW + seconds(2)) == [a_hash(1)]
 
 
 def test_failed_question_is_put_again_within_a_minute() -> None:
-    schedule = Schedule(POLICY)
-    old = Cohort(NOW - timedelta(days=6), [a_hash(1)])
+    schedule = ReceiptSchedule(POLICY)
+    old = ScheduledHashes(NOW - timedelta(days=6), [a_hash(1)])
 
-    schedule.ask_again(old, NOW, is_answered=False)
+    schedule.reschedule(old, NOW, is_answered=False)
 
     assert due_at(schedule, NOW + timedelta(minutes=1)) == [a_hash(1)]
 
@@ -63,14 +63,14 @@ def test_nothing_is_asked_after_the_last_question() -> None:
     schedule = a_schedule(new(1))
     [cohort] = schedule.take_due(NOW, 10)
 
-    schedule.ask_again(cohort, NOW + END, is_answered=True)
+    schedule.reschedule(cohort, NOW + END, is_answered=True)
 
     assert len(schedule) == 0
 
 
 def test_restart_asks_when_the_next_question_would_have_come() -> None:
     born, asked = NOW - seconds(10_000), NOW - seconds(100)
-    schedule = a_schedule(Watched(a_hash(1), born, asked))
+    schedule = a_schedule(ScheduledHash(a_hash(1), born, asked))
 
     assert due_at(schedule, NOW + seconds(390)) == []
     assert due_at(schedule, NOW + seconds(400)) == [a_hash(1)]
@@ -78,14 +78,14 @@ def test_restart_asks_when_the_next_question_would_have_come() -> None:
 
 def test_restart_asks_at_once_what_fell_due_while_down() -> None:
     born, asked = NOW - timedelta(days=8), NOW - timedelta(days=3)
-    schedule = a_schedule(Watched(a_hash(1), born, asked))
+    schedule = a_schedule(ScheduledHash(a_hash(1), born, asked))
 
     assert due_at(schedule, NOW) == [a_hash(1)]
 
 
 def test_restart_leaves_out_what_had_its_last_question() -> None:
     born = NOW - timedelta(days=20)
-    schedule = a_schedule(Watched(a_hash(1), born, born + END))
+    schedule = a_schedule(ScheduledHash(a_hash(1), born, born + END))
 
     assert len(schedule) == 0
 
@@ -93,7 +93,7 @@ def test_restart_leaves_out_what_had_its_last_question() -> None:
 @pytest.mark.parametrize("jump", [timedelta(days=-7), timedelta(days=7)])
 def test_times_stored_by_a_wrong_clock_strand_nothing(jump: timedelta) -> None:
     born, asked = NOW - seconds(60) + jump, NOW - seconds(1) + jump
-    schedule = a_schedule(Watched(a_hash(1), born, asked))
+    schedule = a_schedule(ScheduledHash(a_hash(1), born, asked))
 
     assert due_at(schedule, NOW + timedelta(hours=3)) == [a_hash(1)]
 

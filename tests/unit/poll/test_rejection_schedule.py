@@ -1,4 +1,4 @@
-"""The calendar in memory: when each cohort is due."""
+"""When a network is asked about each cohort, as it is held in memory."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ from datetime import timedelta
 
 import pytest
 
+from dashboard.domain.observation import FailureKind
 from dashboard.poll.intervals import CadencePolicy
-from dashboard.poll.rejection_schedule import Calendar, Due, Question
+from dashboard.poll.rejection_schedule import RejectionSchedule, ScheduledCohort
+from dashboard.store.tracking.cohorts import PollResult
 from tests.builders import seconds
 
 POLICY = CadencePolicy(shortest_interval=seconds(2))
@@ -16,111 +18,116 @@ END = POLICY.last_age
 NOW = timedelta(days=30)
 
 
-def due_at(calendar: Calendar, now: timedelta, limit: int = 10_000) -> list[int]:
+def due_at(schedule: RejectionSchedule, now: timedelta, limit: int = 10_000) -> list[int]:
     """Take what is due then, and name the cohorts."""
-    return [each.cohort_id for each in calendar.take_due(now, limit)]
+    return [each.cohort_id for each in schedule.take_due(now, limit)]
 
 
-def after(cohort: Due, asked: timedelta, *, is_answered: bool = True) -> Calendar:
-    """Return the calendar `NOW` with one cohort that was asked about without a record."""
-    calendar = Calendar(POLICY)
-    calendar.add(cohort, Question(asked, is_answered, is_rejected=False), NOW)
-    return calendar
+def after(
+    cohort: ScheduledCohort, asked: timedelta, *, is_answered: bool = True
+) -> RejectionSchedule:
+    """Return the schedule `NOW` with one cohort that was asked about without a record."""
+    schedule = RejectionSchedule(POLICY)
+    failure = None if is_answered else FailureKind.UNAVAILABLE
+    schedule.reschedule(cohort, PollResult(failure, is_rejected=False), asked, NOW)
+    return schedule
 
 
 def test_cohort_that_was_never_asked_about_is_due_at_once() -> None:
-    calendar = Calendar(POLICY)
-    calendar.add(Due(1, NOW - timedelta(days=20), 5), None, NOW)
+    schedule = RejectionSchedule(POLICY)
+    schedule.put(ScheduledCohort(1, NOW - timedelta(days=20), 5), NOW)
 
-    assert due_at(calendar, NOW) == [1]
+    assert due_at(schedule, NOW) == [1]
 
 
 @pytest.mark.parametrize("born", [NOW, timedelta(), timedelta(days=-9, milliseconds=7)])
 def test_cohort_comes_back_as_it_was_entered(born: timedelta) -> None:
-    cohort = Due(2**40, born, 1000)
-    calendar = Calendar(POLICY)
-    calendar.put_back([cohort], NOW)
+    cohort = ScheduledCohort(2**40, born, 1000)
+    schedule = RejectionSchedule(POLICY)
+    schedule.put_back([cohort], NOW)
 
-    assert calendar.take_due(NOW, 1) == [cohort]
+    assert schedule.take_due(NOW, 1) == [cohort]
 
 
 def test_answer_is_asked_for_again_at_its_pace() -> None:
-    calendar = after(Due(1, NOW, 5), NOW)
+    schedule = after(ScheduledCohort(1, NOW, 5), NOW)
 
-    assert due_at(calendar, NOW + seconds(1.9)) == []
-    assert due_at(calendar, NOW + seconds(2)) == [1]
+    assert due_at(schedule, NOW + seconds(1.9)) == []
+    assert due_at(schedule, NOW + seconds(2)) == [1]
 
 
 def test_rejected_cohort_is_asked_about_more_sparsely() -> None:
-    born, calendar = NOW - timedelta(hours=1), Calendar(POLICY)
+    born, schedule = NOW - timedelta(hours=1), RejectionSchedule(POLICY)
     for cohort_id, is_rejected in ((1, True), (2, False)):
-        last = Question(NOW, is_answered=True, is_rejected=is_rejected)
-        calendar.add(Due(cohort_id, born, 1), last, NOW)
+        last = PollResult(None, is_rejected)
+        schedule.reschedule(ScheduledCohort(cohort_id, born, 1), last, NOW, NOW)
 
-    assert due_at(calendar, NOW + timedelta(minutes=20)) == [2]
-    assert due_at(calendar, NOW + END) == [1]
+    assert due_at(schedule, NOW + timedelta(minutes=20)) == [2]
+    assert due_at(schedule, NOW + END) == [1]
 
 
 def test_nothing_is_asked_after_the_last_question() -> None:
-    assert len(after(Due(1, NOW - END, 1), NOW)) == 0
+    assert len(after(ScheduledCohort(1, NOW - END, 1), NOW)) == 0
 
 
 def test_last_question_falls_on_the_last_age() -> None:
     born = NOW - END + seconds(60)
 
-    assert due_at(after(Due(1, born, 1), NOW), NOW + seconds(60)) == [1]
+    assert due_at(after(ScheduledCohort(1, born, 1), NOW), NOW + seconds(60)) == [1]
 
 
 def test_restart_asks_when_the_next_question_would_have_come() -> None:
-    calendar = after(Due(1, NOW - seconds(10_000), 1), NOW - seconds(100))
+    schedule = after(ScheduledCohort(1, NOW - seconds(10_000), 1), NOW - seconds(100))
 
-    assert due_at(calendar, NOW + seconds(390)) == []
-    assert due_at(calendar, NOW + seconds(400)) == [1]
+    assert due_at(schedule, NOW + seconds(390)) == []
+    assert due_at(schedule, NOW + seconds(400)) == [1]
 
 
 def test_restart_asks_at_once_what_fell_due_while_down() -> None:
-    calendar = after(Due(1, NOW - timedelta(days=8), 1), NOW - timedelta(days=3))
+    schedule = after(ScheduledCohort(1, NOW - timedelta(days=8), 1), NOW - timedelta(days=3))
 
-    assert due_at(calendar, NOW) == [1]
+    assert due_at(schedule, NOW) == [1]
 
 
 def test_restart_puts_an_unanswered_question_again_within_a_minute() -> None:
-    calendar = after(Due(1, NOW - timedelta(days=6), 1), NOW - seconds(20), is_answered=False)
+    schedule = after(
+        ScheduledCohort(1, NOW - timedelta(days=6), 1), NOW - seconds(20), is_answered=False
+    )
 
-    assert due_at(calendar, NOW + seconds(39)) == []
-    assert due_at(calendar, NOW + seconds(40)) == [1]
+    assert due_at(schedule, NOW + seconds(39)) == []
+    assert due_at(schedule, NOW + seconds(40)) == [1]
 
 
 def test_last_question_that_was_not_answered_is_put_again() -> None:
     asked = NOW - timedelta(minutes=2)
-    calendar = after(Due(1, asked - END, 1), asked, is_answered=False)
+    schedule = after(ScheduledCohort(1, asked - END, 1), asked, is_answered=False)
 
-    assert due_at(calendar, NOW + timedelta(minutes=57)) == []
-    assert due_at(calendar, NOW + timedelta(minutes=58)) == [1]
+    assert due_at(schedule, NOW + timedelta(minutes=57)) == []
+    assert due_at(schedule, NOW + timedelta(minutes=58)) == [1]
 
 
 @pytest.mark.parametrize("jump", [timedelta(days=-7), timedelta(days=7)])
 def test_times_stored_by_a_wrong_clock_strand_nothing(jump: timedelta) -> None:
-    calendar = after(Due(1, NOW - seconds(60) + jump, 1), NOW - seconds(1) + jump)
+    schedule = after(ScheduledCohort(1, NOW - seconds(60) + jump, 1), NOW - seconds(1) + jump)
 
-    assert due_at(calendar, NOW + timedelta(hours=3)) == [1]
+    assert due_at(schedule, NOW + timedelta(hours=3)) == [1]
 
 
 def test_most_overdue_cohorts_are_taken_first_and_in_portions() -> None:
-    calendar = Calendar(POLICY)
+    schedule = RejectionSchedule(POLICY)
     for cohort_id in (3, 1, 2):
-        calendar.put(Due(cohort_id, NOW, 600), NOW + seconds(cohort_id))
+        schedule.put(ScheduledCohort(cohort_id, NOW, 600), NOW + seconds(cohort_id))
 
-    assert due_at(calendar, NOW + END, limit=1000) == [1, 2]
-    assert due_at(calendar, NOW + END, limit=1) == [3]
+    assert due_at(schedule, NOW + END, limit=1000) == [1, 2]
+    assert due_at(schedule, NOW + END, limit=1) == [3]
 
 
 def test_cohort_of_one_hash_takes_less_than_its_hash_would() -> None:
     many = 10_000
     tracemalloc.start()
-    calendar = Calendar(POLICY)
+    schedule = RejectionSchedule(POLICY)
     for cohort_id in range(many):
-        calendar.add(Due(cohort_id, NOW, 1), None, NOW)
+        schedule.put(ScheduledCohort(cohort_id, NOW, 1), NOW)
     taken, _ = tracemalloc.get_traced_memory()
     tracemalloc.stop()
 

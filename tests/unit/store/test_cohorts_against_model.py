@@ -21,7 +21,6 @@ from dashboard.store.evidence.record_answers import record_lookup, record_poll
 from dashboard.store.evidence.save_rejections import save_polled
 from dashboard.store.schema import checks, cohorts, tracked_hashes, tracked_labels, watched_cohorts
 from dashboard.store.tracking.cohorts import Cohort, read_cohorts, watched_after
-from dashboard.store.tracking.poll_results import Asked
 from dashboard.store.tracking.search import (
     RecordStatus,
     TrackedFilter,
@@ -111,9 +110,9 @@ class Play:
         if self.read_of is None:
             return
         network_id, read = self.read_of
-        asked = [Asked(each, [self.answer_of(it, said) for it in each.hashes]) for each in read]
-        record_poll(self.connection, network_id, self.now, asked)
-        for answer in (each for one in asked for each in one.answers):
+        answers = [self.answer_of(each, said) for cohort in read for each in cohort.hashes]
+        record_poll(self.connection, network_id, self.now, read, answers)
+        for answer in answers:
             is_kept = answer.tx_hash not in self.touched or self.has_answer(network_id, answer)
             self.take_in(network_id, [answer], is_kept=is_kept)
         self.read_of = None

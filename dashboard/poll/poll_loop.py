@@ -1,0 +1,151 @@
+"""The loop of the exclusion and inclusion polls: ask about what is due, record the answers."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import partial
+from typing import ClassVar, Generic, Protocol, TypeVar
+
+from anyio.to_thread import run_sync
+
+from dashboard.domain.observation import Failure, longest_wish
+from dashboard.logs import get_logger
+from dashboard.poll.clocks import Clocks
+from dashboard.poll.network_store import NetworkStore
+
+_log = get_logger("poll")
+
+
+class Answer(Protocol):
+    """What upstream said of one hash, or why it said nothing."""
+
+    @property
+    def failure(self) -> Failure | None: ...
+
+
+DueT = TypeVar("DueT")
+QuestionT = TypeVar("QuestionT")
+AnswerT = TypeVar("AnswerT", bound=Answer)
+RecordedT = TypeVar("RecordedT")
+
+
+class Schedule(Protocol[DueT]):
+    """What is to be asked about, by the elapsed time at which it is due."""
+
+    def take_due(self, now: timedelta, limit: int, /) -> list[DueT]:
+        """Take what is due off the schedule, the most overdue first, some `limit` hashes."""
+        ...
+
+    def put_back(self, due: Iterable[DueT], at: timedelta, /) -> None:
+        """Put on the schedule again for that time."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class PollRules:
+    """How much one tick of a poll asks, and how long it pauses after trouble.
+
+    An upstream that answered nothing is left alone for `shortest_pause`, and twice as long each
+    time, up to `longest_pause`. What could not be recorded is asked again after `retry`.
+    """
+
+    largest_tick: int
+    shortest_pause: timedelta
+    longest_pause: timedelta
+    retry: timedelta
+
+
+class PollLoop(ABC, Generic[DueT, QuestionT, AnswerT, RecordedT]):
+    """One poll of one network during one term of the lease; subclasses say what it asks.
+
+    The schedule lives in memory and begins with what the store holds, so a restart asks again
+    what is due and notifies nobody twice. `load`, `questions` and `record` use the store, so they
+    block.
+    """
+
+    name: ClassVar[str]
+    rules: ClassVar[PollRules]
+
+    def __init__(self, store: NetworkStore, schedule: Schedule[DueT], clocks: Clocks) -> None:
+        """Read and ask nothing yet."""
+        self.store = store
+        self.clocks = clocks
+        self._due = schedule
+        self._pause = timedelta()
+        self._paused_until = timedelta()
+
+    async def tick(self) -> None:
+        """Schedule what was tracked since the last tick, and ask about what is due.
+
+        Raises StoreError or LeaseLost; what could not be recorded is asked again.
+        """
+        await run_sync(self.load)
+        started = self.clocks.elapsed()
+        if started < self._paused_until:
+            return
+        due = self._due.take_due(started, self.rules.largest_tick)
+        if not due:
+            return
+        try:
+            recorded = await self._ask_and_record(due)
+        except BaseException:
+            self._due.put_back(due, started + self.rules.retry)
+            raise
+        if recorded is not None:
+            self.reschedule(due, recorded, self.clocks.elapsed())
+
+    async def _ask_and_record(self, due: Sequence[DueT]) -> RecordedT | None:
+        """Return what was recorded, None where nothing of what is due is tracked any more."""
+        questions = await run_sync(self.questions, due)
+        if not questions:
+            return None
+        asked_at = self.clocks.now()
+        answers = await self.ask(questions)
+        recorded = await run_sync(partial(self.record, asked_at, questions, answers))
+        failures = [answer.failure for answer in answers if answer.failure is not None]
+        if failures:
+            self._log_failures(len(answers), failures)
+        self._pause_after(failures, is_silent=len(failures) == len(answers))
+        return recorded
+
+    def _pause_after(self, failures: Sequence[Failure], *, is_silent: bool) -> None:
+        """Leave an upstream alone that answered nothing, or that asked for it."""
+        rules = self.rules
+        pause = min(max(self._pause * 2, rules.shortest_pause), rules.longest_pause)
+        self._pause = pause if is_silent else timedelta()
+        self._paused_until = self.clocks.elapsed() + max(self._pause, longest_wish(failures))
+
+    def _log_failures(self, asked: int, failures: Sequence[Failure]) -> None:
+        _log.warning(
+            "questions got no answer",
+            poll=self.name,
+            network_id=self.store.network_id,
+            asked=asked,
+            unanswered=len(failures),
+            why=failures[0].message,
+        )
+
+    @abstractmethod
+    def load(self) -> None:
+        """Put on the schedule what was tracked since the last call, and at first everything."""
+
+    @abstractmethod
+    def questions(self, due: Sequence[DueT]) -> Sequence[QuestionT]:
+        """Return what to ask; nothing where it is not tracked any more."""
+
+    @abstractmethod
+    async def ask(self, questions: Sequence[QuestionT]) -> Sequence[AnswerT]:
+        """Return one answer for each hash that is asked about; trouble is a failure in it."""
+
+    @abstractmethod
+    def record(
+        self, asked_at: datetime, questions: Sequence[QuestionT], answers: Sequence[AnswerT]
+    ) -> RecordedT:
+        """Write the answers in one transaction; raises StoreError or LeaseLost, or writes all."""
+
+    @abstractmethod
+    def reschedule(self, due: Sequence[DueT], recorded: RecordedT, now: timedelta) -> None:
+        """Schedule the next question about each, where there is one."""
