@@ -1,4 +1,4 @@
-"""The ledger: transactions accepted from outside, each on disk before it is answered."""
+"""Transactions accepted from outside: each is on disk before it is answered."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from dashboard.domain.exclusion import SignedTransaction
 from dashboard.domain.quantity import Address, TxHash
 from dashboard.errors import RoleError, StoreUnavailable
 
-_FILE: Final = "ledger.jsonl"
+_FILE: Final = "accepted_transactions.jsonl"
 
 
-class Entry(msgspec.Struct, frozen=True):
+class AcceptedTransaction(msgspec.Struct, frozen=True):
     """One accepted transaction and the block that includes it, which may still be to come."""
 
     block: int
@@ -30,7 +30,7 @@ class Entry(msgspec.Struct, frozen=True):
     raw: bytes
 
     @classmethod
-    def of(cls, transaction: SignedTransaction, block: int, gas_used: int) -> Entry:
+    def of(cls, transaction: SignedTransaction, block: int, gas_used: int) -> AcceptedTransaction:
         """Promise `transaction` to block number `block`."""
         return cls(
             block=block,
@@ -42,20 +42,20 @@ class Entry(msgspec.Struct, frozen=True):
         )
 
 
-_ENTRY: Final = msgspec.json.Decoder(Entry)
+_ENTRY: Final = msgspec.json.Decoder(AcceptedTransaction)
 
 
-class Ledger:
+class AcceptedTransactions:
     """An append-only file of lines, held in memory as well; used by one process at a time."""
 
     def __init__(self, folder: Path) -> None:
-        """Open the ledger in `folder`, or begin one; RoleError where it cannot be used.
+        """Open the file in `folder`, or begin one; RoleError where it cannot be used.
 
         A last line without an end was never answered for, and is dropped.
         """
-        self._by_hash: dict[bytes, Entry] = {}
-        self._by_block: defaultdict[int, list[Entry]] = defaultdict(list)
-        self._by_sender: defaultdict[bytes, list[Entry]] = defaultdict(list)
+        self._by_hash: dict[bytes, AcceptedTransaction] = {}
+        self._by_block: defaultdict[int, list[AcceptedTransaction]] = defaultdict(list)
+        self._by_sender: defaultdict[bytes, list[AcceptedTransaction]] = defaultdict(list)
         path = folder / _FILE
         try:
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -66,9 +66,9 @@ class Ledger:
             self._file.truncate(self._length)
             sync_folder(folder)
         except OSError as error:
-            raise RoleError(f"devnet cannot keep its ledger {path}: {error.strerror}") from error
+            raise RoleError(f"devnet cannot keep {path}: {error.strerror}") from error
 
-    def append(self, entry: Entry) -> None:
+    def append(self, entry: AcceptedTransaction) -> None:
         """Keep `entry` past any loss of power, or raise StoreUnavailable and keep nothing."""
         line = msgspec.json.encode(entry) + b"\n"
         try:
@@ -76,18 +76,22 @@ class Ledger:
             os.fsync(self._file.fileno())
         except OSError as error:
             self._take_back()
-            raise StoreUnavailable(f"devnet's ledger is not writable: {error.strerror}") from error
+            raise StoreUnavailable(
+                f"devnet's accepted transactions cannot be written: {error.strerror}"
+            ) from error
         if written != len(line):
             self._take_back()
-            raise StoreUnavailable("devnet's ledger is not writable: the disk is full")
+            raise StoreUnavailable(
+                "devnet's accepted transactions cannot be written: the disk is full"
+            )
         self._length += len(line)
         self._remember(entry)
 
-    def find(self, tx_hash: TxHash) -> Entry | None:
+    def find(self, tx_hash: TxHash) -> AcceptedTransaction | None:
         """Return the entry with this hash."""
         return self._by_hash.get(bytes(tx_hash))
 
-    def in_block(self, number: int) -> Sequence[Entry]:
+    def in_block(self, number: int) -> Sequence[AcceptedTransaction]:
         """Return what was promised to a block, in the order of acceptance."""
         return self._by_block.get(number, ())
 
@@ -95,7 +99,7 @@ class Ledger:
         """Return the gas that was promised in a block."""
         return sum(entry.gas_used for entry in self.in_block(number))
 
-    def last_of(self, sender: Address, until: int | None = None) -> Entry | None:
+    def last_of(self, sender: Address, until: int | None = None) -> AcceptedTransaction | None:
         """Return the sender's entry with the highest nonce, in blocks up to `until` if given."""
         entries = self._by_sender.get(bytes(sender), ())
         seen = (entry for entry in entries if until is None or entry.block <= until)
@@ -115,7 +119,7 @@ class Ledger:
                     f"remove {path.parent} to begin a new devnet"
                 ) from error
 
-    def _remember(self, entry: Entry) -> None:
+    def _remember(self, entry: AcceptedTransaction) -> None:
         self._by_hash[entry.tx_hash] = entry
         self._by_block[entry.block].append(entry)
         self._by_sender[entry.sender].append(entry)

@@ -9,7 +9,7 @@ import coincurve
 from eth_hash.auto import keccak
 
 from dashboard.devnet.chain import DEVNET_ID
-from dashboard.devnet.seeded_random import Chance
+from dashboard.devnet.seeded_random import SeededRandom
 from dashboard.domain.exclusion import SignedTransaction
 from dashboard.domain.quantity import Address, TxHash, Wei
 from dashboard.wire.rlp import encode_integer, encode_list
@@ -35,10 +35,10 @@ class Payment:
     max_priority_fee_per_gas: Wei
 
 
-class Account:
+class SimulatedAccount:
     """A sender whose key anybody can tell who knows the seed: worth nothing outside devnet."""
 
-    def __init__(self, chance: Chance, purpose: str, number: int) -> None:
+    def __init__(self, chance: SeededRandom, purpose: str, number: int) -> None:
         """Derive the key; `purpose` and `number` tell accounts of one seed apart."""
         self._key = coincurve.PrivateKey(chance.draw(purpose, number))
         self.address = Address(keccak(self._key.public_key.format(compressed=False)[1:])[-20:])

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from dashboard.devnet.accepted_transactions import Entry, Ledger
+from dashboard.devnet.accepted_transactions import AcceptedTransaction, AcceptedTransactions
 from dashboard.devnet.blockspace import Blockspace, capacity
 from dashboard.devnet.chain import DEVNET_ID, GAS_LIMIT, Chain
-from dashboard.devnet.transaction_fields import Envelope, open_envelope
+from dashboard.devnet.transaction_fields import TransactionFields, read_fields
 from dashboard.domain.exclusion import SignedTransaction
 from dashboard.domain.quantity import Address, format_gwei
 from dashboard.errors import InputError
@@ -21,11 +21,13 @@ _BLOCKS_AHEAD: Final = 43_200  # a day
 class Admission:
     """Places transactions into coming blocks and writes that down before anybody is told."""
 
-    def __init__(self, chain: Chain, blockspace: Blockspace, ledger: Ledger) -> None:
+    def __init__(
+        self, chain: Chain, blockspace: Blockspace, accepted: AcceptedTransactions
+    ) -> None:
         """Place into the free gas of `chain`, beside its own transactions in `blockspace`."""
         self._chain = chain
         self._blockspace = blockspace
-        self._ledger = ledger
+        self._accepted = accepted
 
     def send(self, transaction: SignedTransaction, head: int) -> None:
         """Accept a transaction as a node does, after the block `head`.
@@ -37,13 +39,13 @@ class Admission:
 
     def place(self, transaction: SignedTransaction, head: int) -> None:
         """Accept a transaction whatever its nonce, as what the simulated senders end with."""
-        if self._ledger.find(transaction.tx_hash):
+        if self._accepted.find(transaction.tx_hash):
             raise InputError(f"already known: {transaction.tx_hash} was accepted before")
         _check_chain(transaction)
-        envelope = open_envelope(transaction.raw)
-        _check_gas(envelope)
-        block = self._first_block_for(transaction, envelope, head + 1)
-        self._ledger.append(Entry.of(transaction, block, envelope.intrinsic_gas()))
+        fields = read_fields(transaction.raw)
+        _check_gas(fields)
+        block = self._first_block_for(transaction, fields, head + 1)
+        self._accepted.append(AcceptedTransaction.of(transaction, block, fields.intrinsic_gas()))
 
     def next_nonce(self, sender: Address, until: int | None, head: int) -> int:
         """Return the nonce that follows `sender`'s own up to a block, or all accepted ones."""
@@ -52,12 +54,12 @@ class Admission:
         )
         if own is not None:
             return own
-        last = self._ledger.last_of(sender, until)
+        last = self._accepted.last_of(sender, until)
         return last.nonce + 1 if last else 0
 
     def _check_sender(self, transaction: SignedTransaction, head: int) -> None:
         sender, nonce = transaction.sender, transaction.nonce
-        if self._ledger.find(transaction.tx_hash):
+        if self._accepted.find(transaction.tx_hash):
             return  # said better by `place`
         if self._blockspace.next_nonce(sender, self._chain.block(head)) is not None:
             raise InputError(f"{sender} is one of devnet's own senders: use another account")
@@ -67,19 +69,19 @@ class Admission:
             raise InputError(f"nonce too {side}: the next nonce of {sender} is {due}, not {nonce}")
 
     def _first_block_for(
-        self, transaction: SignedTransaction, envelope: Envelope, earliest: int
+        self, transaction: SignedTransaction, fields: TransactionFields, earliest: int
     ) -> int:
-        previous = self._ledger.last_of(transaction.sender)
+        previous = self._accepted.last_of(transaction.sender)
         first = max(earliest, previous.block if previous else 0)
-        gas = envelope.intrinsic_gas()
+        gas = fields.intrinsic_gas()
         for number in range(first, first + _BLOCKS_AHEAD):
             block = self._chain.block(number)
-            if envelope.max_fee_per_gas < block.base_fee_per_gas:
+            if fields.max_fee_per_gas < block.base_fee_per_gas:
                 continue
-            if self._ledger.gas_in(number) + gas <= capacity(block):
+            if self._accepted.gas_in(number) + gas <= capacity(block):
                 return number
         raise InputError(
-            f"transaction underpriced: it pays at most {format_gwei(envelope.max_fee_per_gas)} "
+            f"transaction underpriced: it pays at most {format_gwei(fields.max_fee_per_gas)} "
             "gwei, and the base fee stays above that for a day"
         )
 
@@ -95,11 +97,11 @@ def _check_chain(transaction: SignedTransaction) -> None:
         raise InputError(f"oversized data: at most {LARGEST_TRANSACTION} bytes are accepted")
 
 
-def _check_gas(envelope: Envelope) -> None:
-    if envelope.max_priority_fee_per_gas > envelope.max_fee_per_gas:
+def _check_gas(fields: TransactionFields) -> None:
+    if fields.max_priority_fee_per_gas > fields.max_fee_per_gas:
         raise InputError("max priority fee per gas higher than max fee per gas")
-    if envelope.gas > GAS_LIMIT:
-        raise InputError(f"exceeds block gas limit: {envelope.gas} is more than {GAS_LIMIT}")
-    needed = envelope.intrinsic_gas()
-    if envelope.gas < needed:
-        raise InputError(f"intrinsic gas too low: it allows {envelope.gas} and needs {needed}")
+    if fields.gas > GAS_LIMIT:
+        raise InputError(f"exceeds block gas limit: {fields.gas} is more than {GAS_LIMIT}")
+    needed = fields.intrinsic_gas()
+    if fields.gas < needed:
+        raise InputError(f"intrinsic gas too low: it allows {fields.gas} and needs {needed}")

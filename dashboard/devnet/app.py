@@ -11,7 +11,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
-from dashboard.devnet.accepted_transactions import Ledger
+from dashboard.devnet.accepted_transactions import AcceptedTransactions
 from dashboard.devnet.chain import Chain
 from dashboard.devnet.methods import Methods
 from dashboard.devnet.node import Node
@@ -20,7 +20,7 @@ from dashboard.errors import InputError, StoreError, WireError
 from dashboard.logs import get_logger
 from dashboard.wire import jsonrpc
 from dashboard.wire.jsonrpc import ErrorReply
-from dashboard.wire.jsonrpc_errors import RpcFault
+from dashboard.wire.jsonrpc_errors import RpcError
 
 LARGEST_BODY: Final = 1_000_000
 LARGEST_BATCH: Final = 1000
@@ -29,9 +29,9 @@ _REFUSED: Final = -32000
 _log = get_logger(__name__)
 
 
-def build_app(chain: Chain, ledger: Ledger, clock: Clock) -> ASGIApp:
-    """Return the app of a devnet; whoever built the ledger closes it."""
-    methods = Methods(Node(chain, ledger, clock))
+def build_app(chain: Chain, accepted: AcceptedTransactions, clock: Clock) -> ASGIApp:
+    """Return the app of a devnet; the caller closes `accepted`."""
+    methods = Methods(Node(chain, accepted, clock))
 
     async def post(request: Request) -> Response:
         try:
@@ -39,7 +39,7 @@ def build_app(chain: Chain, ledger: Ledger, clock: Clock) -> ASGIApp:
         except ClientDisconnect:
             return Response()  # nobody is there to read it
         if body is None:
-            fault = RpcFault.invalid_request(f"a body may hold {LARGEST_BODY} bytes")
+            fault = RpcError.invalid_request(f"a body may hold {LARGEST_BODY} bytes")
             return _json(jsonrpc.error_reply(jsonrpc.NULL_ID, fault), status=413)
         answer = answer_body(methods, body)
         return Response(status_code=204) if answer is None else _json(answer)
@@ -63,28 +63,28 @@ def _answer(methods: Methods, item: jsonrpc.Request | ErrorReply) -> bytes | Non
     outcome = _outcome(methods, item)
     if item.id is UNSET:
         return None
-    if isinstance(outcome, RpcFault):
+    if isinstance(outcome, RpcError):
         return jsonrpc.error_reply(item.id, outcome)
     return jsonrpc.result_reply(item.id, outcome)
 
 
-def _outcome(methods: Methods, request: jsonrpc.Request) -> bytes | RpcFault:
+def _outcome(methods: Methods, request: jsonrpc.Request) -> bytes | RpcError:
     """Carry out one call; a fault is returned, so that the others of a batch go on."""
     method = methods.by_name.get(request.method)
     if method is None:
-        return RpcFault.method_not_found(request.method)
+        return RpcError.method_not_found(request.method)
     params = [] if request.params is UNSET else request.params
     try:
         if not isinstance(params, list):
             raise WireError("params belong in a list")
         return method(params)
     except WireError as error:
-        return RpcFault.invalid_params(str(error))
+        return RpcError.invalid_params(str(error))
     except (InputError, StoreError) as error:
-        return RpcFault(_REFUSED, str(error))
+        return RpcError(_REFUSED, str(error))
     except Exception:  # noqa: BLE001 - one broken answer must not end the node
         _log.exception("a call failed", method=request.method)
-        return RpcFault.internal_error()
+        return RpcError.internal_error()
 
 
 async def _read(request: Request) -> bytes | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from dashboard.devnet.accounts import Account, Payment
+from dashboard.devnet.accounts import Payment, SimulatedAccount
 from dashboard.devnet.chain import GAS_LIMIT, Block, Chain
 from dashboard.devnet.seeded_random import between
 from dashboard.domain.exclusion import SignedTransaction
@@ -39,7 +39,9 @@ class Blockspace:
     def __init__(self, chain: Chain) -> None:
         """Derive the senders from the seed of `chain`."""
         self._chance = chain.chance
-        self._accounts = [Account(chain.chance, "sender", number) for number in range(SENDERS)]
+        self._accounts = [
+            SimulatedAccount(chain.chance, "sender", number) for number in range(SENDERS)
+        ]
         self._numbers = {account.address: place for place, account in enumerate(self._accounts)}
 
     def slots(self, block: Block, taken: int = 0) -> list[Slot]:

@@ -8,8 +8,8 @@ from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from typing import Final
 
-from dashboard.devnet.fee_demand import Demand
-from dashboard.devnet.seeded_random import Chance
+from dashboard.devnet.fee_demand import FeeDemand
+from dashboard.devnet.seeded_random import SeededRandom
 from dashboard.domain.fees import next_base_fee
 from dashboard.domain.quantity import WEI_PER_GWEI, NetworkId, Wei
 
@@ -78,8 +78,8 @@ class Chain:
     def __init__(self, genesis: Genesis) -> None:
         """Begin at `genesis`; nothing is computed yet."""
         self.genesis = genesis
-        self.chance = Chance(genesis.seed)
-        self._demand = Demand(self.chance)
+        self.chance = SeededRandom(genesis.seed)
+        self._demand = FeeDemand(self.chance)
         self._starts = [_Start(GENESIS_BASE_FEE, 0)]
         self._segments: dict[int, _Segment] = {}
 

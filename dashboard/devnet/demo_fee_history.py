@@ -15,8 +15,8 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
 from dashboard.devnet.chain import BLOCK_SECONDS
-from dashboard.devnet.demo_fees import PastFees
-from dashboard.devnet.fee_demand import Integers
+from dashboard.devnet.demo_fees import DemoFees
+from dashboard.devnet.fee_demand import Int64Array
 from dashboard.devnet.networks import DEVNET, SimulatedNetwork
 from dashboard.domain.fee_percentiles import FeeWindow
 from dashboard.domain.fee_rollup import FeeSeries
@@ -54,11 +54,11 @@ class FeesOfDays(NamedTuple):
     """Whole days of one series: times in milliseconds since 1970, ascending, and fees in wei."""
 
     series: FeeSeries
-    at: Integers
-    fees: Integers
+    at: Int64Array
+    fees: Int64Array
 
 
-class History:
+class DemoFeeHistory:
     """The time that ends at a moment; the same arguments tell the same.
 
     Whole days are told by `days` until little more than a day ago, and then come single
@@ -73,7 +73,7 @@ class History:
         network: SimulatedNetwork = DEVNET,
     ) -> None:
         """Compute nothing yet."""
-        self._fees = PastFees(seed, network, until)
+        self._fees = DemoFees(seed, network, until)
         self._network = network
         self._since, self._until = (int(each.timestamp()) for each in (until - length, until))
         self._first_day = -(-self._since // _DAY)
@@ -126,7 +126,7 @@ class History:
                 sources=dict.fromkeys(Operation, GasSource.DEMO_HISTORY),
             )
 
-    def _moments(self) -> Integers:
+    def _moments(self) -> Int64Array:
         """Return when a poll looked, in Unix seconds.
 
         Moments are whole multiples of their step, so that a later history meets this one's.
@@ -139,7 +139,7 @@ class History:
         )
         return moments[self._fees.seen(moments)]
 
-    def _blocks(self, moments: Integers) -> Iterator[tuple[int, BlockFees]]:
+    def _blocks(self, moments: Int64Array) -> Iterator[tuple[int, BlockFees]]:
         """Yield each moment with the fees of its block, which is more or less half full."""
         base_fees = self._fees.base_fees(moments).tolist()
         priority_fees = self._fees.priority_fees(moments).tolist()
@@ -149,14 +149,14 @@ class History:
             rewards = tuple(Wei(priority_fee * share // 100) for share in _REWARDS)
             yield at, BlockFees(at // BLOCK_SECONDS, Wei(base_fee), 0.5, rewards)
 
-    def _levels(self, marks: Integers) -> Integers:
+    def _levels(self, marks: Int64Array) -> Int64Array:
         """Return median and 90th percentile of the marks until each one, in two rows."""
         fees = self._fees.base_fees(np.append(_before(marks), marks))
         ascending = np.sort(sliding_window_view(fees, _WINDOW), axis=1)
         return ascending[:, _RANKS].T
 
 
-def _busy(at: Integers, base_fees: Integers, thresholds: Integers) -> FeesOfDays:
+def _busy(at: Int64Array, base_fees: Int64Array, thresholds: Int64Array) -> FeesOfDays:
     """Judge base fees by the last threshold at or before each; rows are times and thresholds."""
     places = np.searchsorted(thresholds[0], at, side="right")
     is_known = places > 0
@@ -165,12 +165,12 @@ def _busy(at: Integers, base_fees: Integers, thresholds: Integers) -> FeesOfDays
     return FeesOfDays(FeeSeries.IS_BUSY, at[is_known] * 1000, busy)
 
 
-def _before(marks: Integers) -> Integers:
+def _before(marks: Int64Array) -> Int64Array:
     """Return the marks before the first one, which fill its window up."""
-    before: Integers = marks[0] - np.arange(_WINDOW - 1, 0, -1) * _MARK_SECONDS
+    before: Int64Array = marks[0] - np.arange(_WINDOW - 1, 0, -1) * _MARK_SECONDS
     return before
 
 
-def _multiples(begin: int, end: int, step: int) -> Integers:
+def _multiples(begin: int, end: int, step: int) -> Int64Array:
     """Return the whole multiples of a step from `begin` on, before `end`."""
     return np.arange(-(-begin // step), -(-end // step), dtype=np.int64) * step

@@ -8,11 +8,11 @@ from typing import Final, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from dashboard.devnet.fee_demand import Demand, Integers, between_points
+from dashboard.devnet.fee_demand import FeeDemand, Int64Array, between_points
 from dashboard.devnet.networks import DEVNET, SimulatedNetwork
-from dashboard.devnet.seeded_random import Chance, between
+from dashboard.devnet.seeded_random import SeededRandom, between
 
-Mask: TypeAlias = npt.NDArray[np.bool_]
+SeenMask: TypeAlias = npt.NDArray[np.bool_]
 
 _THOUSAND: Final = 1000
 _DAY: Final = 24 * 3600
@@ -25,7 +25,7 @@ _SHORTEST_OUTAGE: Final = 600
 _LENGTHS: Final = 10  # each twice as long as the one before
 
 
-class PastFees:
+class DemoFees:
     """Base fees and priority fees by Unix second, told from a seed alone.
 
     They follow the demand that the chain will have at `until`, in seasons that fade before it.
@@ -33,28 +33,28 @@ class PastFees:
 
     def __init__(self, seed: int, network: SimulatedNetwork, until: datetime) -> None:
         """Compute nothing yet; the devnet's own demand is that of its chain."""
-        self._chance = Chance(seed + network.network_id - DEVNET.network_id)
+        self._chance = SeededRandom(seed + network.network_id - DEVNET.network_id)
         self._network = network
-        self._demand = Demand(self._chance)
+        self._demand = FeeDemand(self._chance)
         self._until = int(until.timestamp())
 
-    def prices(self, timestamps: Integers) -> Integers:
+    def prices(self, timestamps: Int64Array) -> Int64Array:
         """Return demand in wei at Unix seconds, ascending; the base fees hover about it."""
         season = between_points(self._season_at, timestamps, _SEASON)
         before_the_chain = np.clip(self._until - timestamps, 0, _SEASON)
         season = _THOUSAND + season * before_the_chain // _SEASON
         return self._demand.prices(timestamps) * season // _THOUSAND
 
-    def base_fees(self, timestamps: Integers) -> Integers:
+    def base_fees(self, timestamps: Int64Array) -> Int64Array:
         """Return the base fees in wei at Unix seconds, ascending."""
         network = self._network
         return network.base_fee + self._scattered(timestamps) * network.base_fee_share // _THOUSAND
 
-    def priority_fees(self, timestamps: Integers) -> Integers:
+    def priority_fees(self, timestamps: Int64Array) -> Int64Array:
         """Return what a transaction of medium priority pays, in wei."""
         return self._scattered(timestamps) * self._network.priority_fee_share // _THOUSAND
 
-    def seen(self, timestamps: Integers) -> Mask:
+    def seen(self, timestamps: Int64Array) -> SeenMask:
         """Tell at which Unix seconds, ascending, somebody watched."""
         if not self._network.has_outages:
             return np.ones(len(timestamps), np.bool_)
@@ -62,10 +62,10 @@ class PastFees:
         first = int(slots[0])
         outages = np.array([self._outage(slot) for slot in range(first, int(slots[-1]) + 1)])
         begins, ends = outages[slots - first].T
-        is_watched: Mask = (passed < begins) | (ends <= passed)
+        is_watched: SeenMask = (passed < begins) | (ends <= passed)
         return is_watched
 
-    def _scattered(self, timestamps: Integers) -> Integers:
+    def _scattered(self, timestamps: Int64Array) -> Int64Array:
         """Scatter demand by four percent either way, block by block."""
         days, passed = np.divmod(timestamps, _DAY)
         first = int(days[0])
@@ -74,7 +74,7 @@ class PastFees:
         )
         octets = np.frombuffer(noise, np.uint8)[(days - first) * _BLOCKS + passed // _BLOCK]
         share = 960 + octets.astype(np.int64) * 81 // 256
-        scattered: Integers = self.prices(timestamps) * share // _THOUSAND
+        scattered: Int64Array = self.prices(timestamps) * share // _THOUSAND
         return scattered
 
     def _season_at(self, number: int) -> int:

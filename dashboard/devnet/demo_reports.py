@@ -10,10 +10,10 @@ import numpy as np
 
 from dashboard.devnet.chain import Chain, Genesis
 from dashboard.devnet.demo_fee_history import YEAR
-from dashboard.devnet.demo_fees import PastFees
+from dashboard.devnet.demo_fees import DemoFees
 from dashboard.devnet.networks import DEVNET
 from dashboard.devnet.seeded_random import between
-from dashboard.devnet.traffic import STORY_SECONDS, HandIn, Traffic
+from dashboard.devnet.traffic import STORY_SECONDS, SubmitReport, Traffic
 from dashboard.domain.quantity import WEI_PER_GWEI, Wei
 
 _HOUR: Final = 3600
@@ -26,7 +26,7 @@ _STORM_HOURS: Final = 5
 _STORM: Final = 9
 
 
-class PastReports:
+class DemoReports:
     """Few stories stand for an hour's: more when it is busy, many in a storm."""
 
     def __init__(self, seed: int, until: datetime, length: timedelta = YEAR) -> None:
@@ -35,9 +35,9 @@ class PastReports:
         chain = Chain(Genesis(seed, int(self._since.timestamp())))
         self._chance = chain.chance
         self._traffic = Traffic(chain)
-        self._fees = PastFees(seed, DEVNET, until)
+        self._fees = DemoFees(seed, DEVNET, until)
 
-    def told(self) -> Iterator[HandIn]:
+    def told(self) -> Iterator[SubmitReport]:
         """Yield what nodes would have reported, about in order."""
         first, last = (int(each.timestamp()) // _HOUR for each in (self._since, self._until))
         prices = self._fees.prices(np.arange(first, last + 1) * _HOUR).tolist()
@@ -46,7 +46,7 @@ class PastReports:
                 draw = self._chance.draw(f"pick {pick}", hour, 4)
                 number = (hour * _HOUR + between(0, _HOUR - 1, draw)) // STORY_SECONDS
                 for action in self._traffic.story(number).actions:
-                    if isinstance(action, HandIn) and self._since < action.at <= self._until:
+                    if isinstance(action, SubmitReport) and self._since < action.at <= self._until:
                         yield action
 
     def _stories_in(self, hour: int, price: Wei) -> int:

@@ -1,4 +1,4 @@
-"""Demand: the base fee at which blocks would be half full, in days, weeks, calm and bursts."""
+"""Fee demand: the base fee at which blocks would be half full, in days, weeks, calm and bursts."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import Final, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from dashboard.devnet.seeded_random import Chance, between
+from dashboard.devnet.seeded_random import SeededRandom, between
 from dashboard.domain.quantity import WEI_PER_GWEI, Wei
 
-Integers: TypeAlias = npt.NDArray[np.int64]
+Int64Array: TypeAlias = npt.NDArray[np.int64]
 
 _USUAL: Final = 12 * WEI_PER_GWEI
 _THOUSAND: Final = 1000
@@ -30,10 +30,10 @@ _BURST_SECONDS: Final = 360
 _BURST_CHANCE: Final = 150  # of 256
 
 
-class Demand:
+class FeeDemand:
     """What senders would pay at any moment, told from a seed alone."""
 
-    def __init__(self, chance: Chance) -> None:
+    def __init__(self, chance: SeededRandom) -> None:
         """Draw moods and bursts from `chance`."""
         self._chance = chance
 
@@ -44,7 +44,7 @@ class Demand:
         price = price * self._mood(timestamp) // _THOUSAND
         return Wei(price * self._burst(timestamp) // _THOUSAND)
 
-    def prices(self, timestamps: Integers) -> Integers:
+    def prices(self, timestamps: Int64Array) -> Int64Array:
         """Return the same for many Unix seconds, ascending, hundreds of times as fast."""
         price = _USUAL * _along_all(_BY_HOUR, timestamps, _HOUR) // _THOUSAND
         price = price * _along_all(_FROM_THURSDAY, timestamps, _DAY) // _THOUSAND
@@ -64,7 +64,7 @@ class Demand:
         begin, end, height = self._burst_of(slot)
         return height if begin <= passed < end else _THOUSAND
 
-    def _bursts(self, timestamps: Integers) -> Integers:
+    def _bursts(self, timestamps: Int64Array) -> Int64Array:
         slots, passed = np.divmod(timestamps, _BURST_SECONDS)
         first = int(slots[0])
         bursts = np.array([self._burst_of(slot) for slot in range(first, int(slots[-1]) + 1)])
@@ -88,17 +88,17 @@ def _along(shape: tuple[int, ...], timestamp: int, step_seconds: int) -> int:
     return here + (there - here) * passed // step_seconds
 
 
-def _along_all(shape: tuple[int, ...], timestamps: Integers, step_seconds: int) -> Integers:
+def _along_all(shape: tuple[int, ...], timestamps: Int64Array, step_seconds: int) -> Int64Array:
     return between_points(lambda step: shape[step % len(shape)], timestamps, step_seconds)
 
 
 def between_points(
-    height_at: Callable[[int], int], timestamps: Integers, step_seconds: int
-) -> Integers:
+    height_at: Callable[[int], int], timestamps: Int64Array, step_seconds: int
+) -> Int64Array:
     """Return the heights of straight lines between points, one at each whole step, at times."""
     steps, passed = np.divmod(timestamps, step_seconds)
     first = int(steps[0])
     points = np.array([height_at(step) for step in range(first, int(steps[-1]) + 2)])
     here, there = points[steps - first], points[steps - first + 1]
-    heights: Integers = here + (there - here) * passed // step_seconds
+    heights: Int64Array = here + (there - here) * passed // step_seconds
     return heights

@@ -11,8 +11,8 @@ from dashboard.devnet import params as read
 from dashboard.devnet.chain import DEVNET_ID
 from dashboard.devnet.node import Node
 from dashboard.devnet.params import LARGEST_FEE_HISTORY, Params
-from dashboard.devnet.rpc_results import Answers, waiting
-from dashboard.devnet.transaction_fields import open_envelope
+from dashboard.devnet.rpc_results import RpcResults, waiting
+from dashboard.devnet.transaction_fields import read_fields
 from dashboard.domain.quantity import TxHash
 from dashboard.errors import InputError, WireError
 from dashboard.wire.inclusion import encode_receipt, encode_transaction
@@ -30,7 +30,7 @@ class Methods:
     def __init__(self, node: Node) -> None:
         """Ask `node`."""
         self._node = node
-        self._answers = Answers(node.chain.genesis)
+        self._results = RpcResults(node.chain.genesis)
         self.by_name: dict[str, Callable[[Params], bytes]] = {
             "eth_chainId": self._chain_id,
             "net_version": self._net_version,
@@ -71,12 +71,12 @@ class Methods:
         block = self._node.chain.block(number)
         contents = self._node.coming() if is_pending else self._node.inclusions(number)
         transactions: list[TxHash | Raw] = [
-            Raw(encode_transaction(self._answers.included(each, block)))
+            Raw(encode_transaction(self._results.included(each, block)))
             if is_whole
             else each.transaction.tx_hash
             for each in contents
         ]
-        return encode_block(self._answers.header(block), transactions)
+        return encode_block(self._results.header(block), transactions)
 
     def _fee_history(self, params: Params) -> bytes:
         read.check_count(params, 2, 3)
@@ -98,9 +98,9 @@ class Methods:
         inclusion = self._node.find(tx_hash)
         if inclusion is not None:
             block = self._node.chain.block(inclusion.block)
-            return encode_transaction(self._answers.included(inclusion, block))
+            return encode_transaction(self._results.included(inclusion, block))
         accepted = self._node.waiting(tx_hash)
-        view = waiting(accepted, open_envelope(accepted.raw)) if accepted else None
+        view = waiting(accepted, read_fields(accepted.raw)) if accepted else None
         return encode_transaction(view)
 
     def _transaction_receipt(self, params: Params) -> bytes:
@@ -109,7 +109,7 @@ class Methods:
         if inclusion is None:
             return encode_receipt(None)
         block = self._node.chain.block(inclusion.block)
-        return encode_receipt(self._answers.receipt(inclusion, block))
+        return encode_receipt(self._results.receipt(inclusion, block))
 
     def _transaction_count(self, params: Params) -> bytes:
         read.check_count(params, 1, 2)

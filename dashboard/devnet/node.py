@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final
 
-from dashboard.devnet.accepted_transactions import Entry, Ledger
+from dashboard.devnet.accepted_transactions import AcceptedTransaction, AcceptedTransactions
 from dashboard.devnet.admission import Admission
 from dashboard.devnet.blockspace import Blockspace
 from dashboard.devnet.chain import GAS_LIMIT, Block, Chain
 from dashboard.devnet.reward_percentiles import gas_weighted
-from dashboard.devnet.transaction_fields import Envelope, open_envelope
+from dashboard.devnet.transaction_fields import TransactionFields, read_fields
 from dashboard.domain.clock import Clock
 from dashboard.domain.exclusion import SignedTransaction
 from dashboard.domain.quantity import Address, TxHash, Wei
@@ -25,11 +25,11 @@ _KEPT_BLOCKS: Final = 1024
 
 
 @dataclass(frozen=True, slots=True)
-class Inclusion:
+class IncludedTransaction:
     """A transaction in its block; `gas_before` is what those before it in the block used."""
 
     transaction: SignedTransaction
-    envelope: Envelope
+    fields: TransactionFields
     block: int
     index: int
     gas_used: int
@@ -39,15 +39,15 @@ class Inclusion:
 class Node:
     """Joins the chain, which knows its own transactions, with those accepted from outside."""
 
-    def __init__(self, chain: Chain, ledger: Ledger, clock: Clock) -> None:
-        """Show `chain` as far as `clock` has come, with what `ledger` holds."""
+    def __init__(self, chain: Chain, accepted: AcceptedTransactions, clock: Clock) -> None:
+        """Show `chain` as far as `clock` has come, with what `accepted` holds."""
         self.chain = chain
-        self._ledger = ledger
+        self._accepted = accepted
         self._clock = clock
         self._blockspace = Blockspace(chain)
-        self._admission = Admission(chain, self._blockspace, ledger)
+        self._admission = Admission(chain, self._blockspace, accepted)
         self._head = 0
-        self._signed: OrderedDict[int, tuple[Inclusion, ...]] = OrderedDict()
+        self._signed: OrderedDict[int, tuple[IncludedTransaction, ...]] = OrderedDict()
         self._places: dict[TxHash, tuple[int, int]] = {}
 
     def head(self) -> int:
@@ -63,14 +63,14 @@ class Node:
 
     def place(self, transaction: SignedTransaction) -> None:
         """Include a simulated sender's transaction in a coming block; twice is once."""
-        if self._ledger.find(transaction.tx_hash) is None:
+        if self._accepted.find(transaction.tx_hash) is None:
             self._admission.place(transaction, self.head())
 
     def next_nonce(self, sender: Address, until: int | None) -> int:
         """Return a sender's next nonce after block `until`; None counts what waits as well."""
         return self._admission.next_nonce(sender, until, self.head())
 
-    def inclusions(self, number: int) -> tuple[Inclusion, ...]:
+    def inclusions(self, number: int) -> tuple[IncludedTransaction, ...]:
         """Return the signed transactions of a block, which must not lie ahead of the head."""
         if number not in self._signed:
             signed = self._signed[number] = self._sign(number)
@@ -81,18 +81,18 @@ class Node:
                     del self._places[each.transaction.tx_hash]
         return self._signed[number]
 
-    def coming(self) -> tuple[Inclusion, ...]:
+    def coming(self) -> tuple[IncludedTransaction, ...]:
         """Return the transactions of the block after the head, as far as they are known."""
         return self._sign(self.head() + 1)
 
-    def find(self, tx_hash: TxHash) -> Inclusion | None:
+    def find(self, tx_hash: TxHash) -> IncludedTransaction | None:
         """Return a transaction that is in a block by now.
 
         From outside: any. The chain's own: where its block was asked for lately, or is one of
         the last 256.
         """
         head = self.head()
-        entry = self._ledger.find(tx_hash)
+        entry = self._accepted.find(tx_hash)
         if entry is not None:
             return self._inclusion_of(entry) if entry.block <= head else None
         if tx_hash not in self._places:
@@ -103,7 +103,7 @@ class Node:
 
     def waiting(self, tx_hash: TxHash) -> SignedTransaction | None:
         """Return an accepted transaction whose block is still to come."""
-        entry = self._ledger.find(tx_hash)
+        entry = self._accepted.find(tx_hash)
         return decode_transaction(entry.raw) if entry and entry.block > self.head() else None
 
     def fees(self, newest: int, count: int, percentiles: Sequence[Fraction] | None) -> FeeHistory:
@@ -121,28 +121,30 @@ class Node:
         )
 
     def _rewards(self, block: Block, percentiles: Sequence[Fraction]) -> tuple[Wei, ...]:
-        entries = self._ledger.in_block(block.number)
-        slots = self._blockspace.slots(block, self._ledger.gas_in(block.number))
+        entries = self._accepted.in_block(block.number)
+        slots = self._blockspace.slots(block, self._accepted.gas_in(block.number))
         fee = block.base_fee_per_gas
-        outside = [(open_envelope(each.raw).tip(fee), each.gas_used) for each in entries]
+        outside = [(read_fields(each.raw).tip(fee), each.gas_used) for each in entries]
         tips = [*outside, *((slot.tip, slot.gas_used) for slot in slots)]
         return gas_weighted(tips, percentiles)
 
-    def _inclusion_of(self, entry: Entry) -> Inclusion:
-        place = self._ledger.in_block(entry.block).index(entry)
+    def _inclusion_of(self, entry: AcceptedTransaction) -> IncludedTransaction:
+        place = self._accepted.in_block(entry.block).index(entry)
         return self.inclusions(entry.block)[place]
 
-    def _sign(self, number: int) -> tuple[Inclusion, ...]:
+    def _sign(self, number: int) -> tuple[IncludedTransaction, ...]:
         """Sign a block: first what came from outside, in order, then the chain's own."""
         contents = [
             (decode_transaction(entry.raw), entry.gas_used)
-            for entry in self._ledger.in_block(number)
+            for entry in self._accepted.in_block(number)
         ]
-        slots = self._blockspace.slots(self.chain.block(number), self._ledger.gas_in(number))
+        slots = self._blockspace.slots(self.chain.block(number), self._accepted.gas_in(number))
         contents += [(self._blockspace.sign(slot), slot.gas_used) for slot in slots]
         inclusions, gas = [], 0
         for index, (transaction, gas_used) in enumerate(contents):
-            envelope = open_envelope(transaction.raw)
-            inclusions.append(Inclusion(transaction, envelope, number, index, gas_used, gas))
+            fields = read_fields(transaction.raw)
+            inclusions.append(
+                IncludedTransaction(transaction, fields, number, index, gas_used, gas)
+            )
             gas += gas_used
         return tuple(inclusions)

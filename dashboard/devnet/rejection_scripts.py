@@ -12,7 +12,7 @@ from dashboard.domain.quantity import TxHash
 _OVER_LIMIT: Final = "line count for module {module}={count} is above the limit {limit}"
 
 
-class Form(StrEnum):
+class ReasonTemplate(StrEnum):
     """The texts that real nodes are known to send."""
 
     SIMULATED = f"Transaction {{tx_hash}} {_OVER_LIMIT}"
@@ -25,7 +25,7 @@ class Form(StrEnum):
     OVERFLOW_CACHED_OLD = "TX_MODULE_LINE_COUNT_OVERFLOW_CACHED"
 
 
-class Ending(Enum):
+class FinalOutcome(Enum):
     """What becomes of the transaction in the end."""
 
     STUCK = "neither it nor another with its nonce is ever included"
@@ -34,13 +34,13 @@ class Ending(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class ScriptedReport:
     """One node rejects: `after` seconds past the sending, and reports `late` seconds past that.
 
     A recount saw another state of the chain, so it counted other lines.
     """
 
-    form: Form
+    template: ReasonTemplate
     stage: RejectionStage
     after: int
     late: int = 0
@@ -51,8 +51,8 @@ class Step:
 class Script:
     """One course of events; the ending comes `ends_after` seconds past the sending."""
 
-    steps: tuple[Step, ...]
-    ending: Ending = Ending.STUCK
+    steps: tuple[ScriptedReport, ...]
+    ending: FinalOutcome = FinalOutcome.STUCK
     ends_after: int = 0
 
 
@@ -65,10 +65,10 @@ class Overrun:
     limit: int
     unknown: str
 
-    def text(self, form: Form, tx_hash: TxHash) -> str:
+    def text(self, template: ReasonTemplate, tx_hash: TxHash) -> str:
         """Write a reason message."""
-        # A form without a place to fill in would stay what it is: a member of an enumeration.
-        return form.value.format(
+        # A template without a place to fill in would stay what it is: a member of an enumeration.
+        return template.value.format(
             tx_hash=tx_hash,
             module=self.module,
             count=self.count,
@@ -79,30 +79,40 @@ class Overrun:
 
 _RPC, _P2P, _SEQUENCER = RejectionStage.RPC, RejectionStage.P2P, RejectionStage.SEQUENCER
 
-# Neighbours differ in form and stage, so that a few minutes show them all.
+# Neighbours differ in reason and stage, so that a few minutes show them all.
 SCRIPTS: Final = (
-    Script((Step(Form.SIMULATED, _RPC, 1),)),
-    Script((Step(Form.OVERFLOW, _SEQUENCER, 4), Step(Form.OVERFLOW_CACHED, _SEQUENCER, 22))),
-    Script((Step(Form.SIMULATED, _P2P, 1), Step(Form.SIMULATED, _RPC, 3))),
-    Script((Step(Form.UNKNOWN_MODULE, _RPC, 1),)),
-    Script((Step(Form.OVERFLOW_OLD, _SEQUENCER, 4),)),
-    Script((Step(Form.SIMULATED, _RPC, 1),), Ending.INCLUDED, 45),
-    Script((Step(Form.NO_COUNT, _P2P, 2),)),
+    Script((ScriptedReport(ReasonTemplate.SIMULATED, _RPC, 1),)),
     Script(
         (
-            Step(Form.SIMULATED, _RPC, 1),
-            Step(Form.SIMULATED, _P2P, 4, is_recount=True),
-            Step(Form.OVERFLOW, _SEQUENCER, 30),
+            ScriptedReport(ReasonTemplate.OVERFLOW, _SEQUENCER, 4),
+            ScriptedReport(ReasonTemplate.OVERFLOW_CACHED, _SEQUENCER, 22),
         )
     ),
-    Script((Step(Form.SIMULATED_UNNAMED, _RPC, 1),)),
-    Script((Step(Form.SIMULATED, _P2P, 2, late=240),)),
-    Script((Step(Form.OVERFLOW, _SEQUENCER, 4),), Ending.REPLACED, 40),
-    Script((Step(Form.SIMULATED_UNNAMED, _P2P, 2),), Ending.INCLUDED, 90),
-    Script((Step(Form.OVERFLOW_CACHED_OLD, _SEQUENCER, 6),)),
-    Script((Step(Form.UNKNOWN_MODULE, _P2P, 2),)),
-    Script((Step(Form.NO_COUNT, _RPC, 1),)),
-    Script((Step(Form.OVERFLOW_CACHED, _SEQUENCER, 5, late=600),)),
+    Script(
+        (
+            ScriptedReport(ReasonTemplate.SIMULATED, _P2P, 1),
+            ScriptedReport(ReasonTemplate.SIMULATED, _RPC, 3),
+        )
+    ),
+    Script((ScriptedReport(ReasonTemplate.UNKNOWN_MODULE, _RPC, 1),)),
+    Script((ScriptedReport(ReasonTemplate.OVERFLOW_OLD, _SEQUENCER, 4),)),
+    Script((ScriptedReport(ReasonTemplate.SIMULATED, _RPC, 1),), FinalOutcome.INCLUDED, 45),
+    Script((ScriptedReport(ReasonTemplate.NO_COUNT, _P2P, 2),)),
+    Script(
+        (
+            ScriptedReport(ReasonTemplate.SIMULATED, _RPC, 1),
+            ScriptedReport(ReasonTemplate.SIMULATED, _P2P, 4, is_recount=True),
+            ScriptedReport(ReasonTemplate.OVERFLOW, _SEQUENCER, 30),
+        )
+    ),
+    Script((ScriptedReport(ReasonTemplate.SIMULATED_UNNAMED, _RPC, 1),)),
+    Script((ScriptedReport(ReasonTemplate.SIMULATED, _P2P, 2, late=240),)),
+    Script((ScriptedReport(ReasonTemplate.OVERFLOW, _SEQUENCER, 4),), FinalOutcome.REPLACED, 40),
+    Script((ScriptedReport(ReasonTemplate.SIMULATED_UNNAMED, _P2P, 2),), FinalOutcome.INCLUDED, 90),
+    Script((ScriptedReport(ReasonTemplate.OVERFLOW_CACHED_OLD, _SEQUENCER, 6),)),
+    Script((ScriptedReport(ReasonTemplate.UNKNOWN_MODULE, _P2P, 2),)),
+    Script((ScriptedReport(ReasonTemplate.NO_COUNT, _RPC, 1),)),
+    Script((ScriptedReport(ReasonTemplate.OVERFLOW_CACHED, _SEQUENCER, 5, late=600),)),
 )
 
 LONGEST_SECONDS: Final = 700

@@ -7,18 +7,18 @@ from typing import Final
 from eth_hash.auto import keccak
 
 from dashboard.devnet.chain import DEVNET_ID, GAS_LIMIT, Block, Genesis
-from dashboard.devnet.node import Inclusion
-from dashboard.devnet.transaction_fields import Envelope
+from dashboard.devnet.node import IncludedTransaction
+from dashboard.devnet.transaction_fields import TransactionFields
 from dashboard.domain.exclusion import SignedTransaction
 from dashboard.domain.quantity import Address, Wei
-from dashboard.wire.inclusion import Place, Receipt, TransactionView
+from dashboard.wire.inclusion import BlockPosition, Receipt, TransactionView
 from dashboard.wire.node import BlockHeader
 from dashboard.wire.rlp import encode_integer, encode_list
 
 _NO_PARENT: Final = bytes(32)
 
 
-class Answers:
+class RpcResults:
     """Describes one chain; hashes of blocks are told from genesis and number alone."""
 
     def __init__(self, genesis: Genesis) -> None:
@@ -37,13 +37,13 @@ class Answers:
             gas_limit=GAS_LIMIT,
         )
 
-    def included(self, inclusion: Inclusion, block: Block) -> TransactionView:
+    def included(self, inclusion: IncludedTransaction, block: Block) -> TransactionView:
         """Describe a transaction in its block."""
-        price = inclusion.envelope.price(block.base_fee_per_gas)
-        place = Place(self._hash(block.number), block.number, inclusion.index)
-        return _view(inclusion.transaction, inclusion.envelope, price, place)
+        price = inclusion.fields.price(block.base_fee_per_gas)
+        place = BlockPosition(self._hash(block.number), block.number, inclusion.index)
+        return _view(inclusion.transaction, inclusion.fields, price, place)
 
-    def receipt(self, inclusion: Inclusion, block: Block) -> Receipt:
+    def receipt(self, inclusion: IncludedTransaction, block: Block) -> Receipt:
         """Describe how a transaction fared; on devnet everything that is included succeeds."""
         transaction = inclusion.transaction
         return Receipt(
@@ -55,19 +55,19 @@ class Answers:
             recipient=transaction.recipient,
             gas_used=inclusion.gas_used,
             cumulative_gas_used=inclusion.gas_before + inclusion.gas_used,
-            effective_gas_price=inclusion.envelope.price(block.base_fee_per_gas),
+            effective_gas_price=inclusion.fields.price(block.base_fee_per_gas),
             is_successful=True,
             contract_address=None if transaction.recipient else contract_of(transaction),
-            kind=inclusion.envelope.kind,
+            kind=inclusion.fields.kind,
         )
 
     def _hash(self, number: int) -> bytes:
         return keccak(f"{self._name}:{number}".encode())
 
 
-def waiting(transaction: SignedTransaction, envelope: Envelope) -> TransactionView:
+def waiting(transaction: SignedTransaction, fields: TransactionFields) -> TransactionView:
     """Describe a transaction whose block is still to come."""
-    return _view(transaction, envelope, envelope.max_fee_per_gas, None)
+    return _view(transaction, fields, fields.max_fee_per_gas, None)
 
 
 def contract_of(deployment: SignedTransaction) -> Address:
@@ -77,20 +77,23 @@ def contract_of(deployment: SignedTransaction) -> Address:
 
 
 def _view(
-    transaction: SignedTransaction, envelope: Envelope, price: Wei, place: Place | None
+    transaction: SignedTransaction,
+    fields: TransactionFields,
+    price: Wei,
+    place: BlockPosition | None,
 ) -> TransactionView:
     return TransactionView(
         transaction=transaction,
-        kind=envelope.kind,
-        gas=envelope.gas,
+        kind=fields.kind,
+        gas=fields.gas,
         gas_price=price,
-        max_fee_per_gas=envelope.max_fee_per_gas,
-        max_priority_fee_per_gas=envelope.max_priority_fee_per_gas,
-        value=envelope.value,
-        data=envelope.data,
-        v=envelope.v,
-        r=envelope.r,
-        s=envelope.s,
-        access_list=envelope.access_list,
+        max_fee_per_gas=fields.max_fee_per_gas,
+        max_priority_fee_per_gas=fields.max_priority_fee_per_gas,
+        value=fields.value,
+        data=fields.data,
+        v=fields.v,
+        r=fields.r,
+        s=fields.s,
+        access_list=fields.access_list,
         place=place,
     )

@@ -1,4 +1,4 @@
-"""Chance that repeats: bytes drawn from a seed, so that everything simulated can be told again."""
+"""Random bytes from a seed: the same seed always simulates the same chain."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Final
 _KEY_BYTES: Final = 32
 
 
-class Chance:
+class SeededRandom:
     """An endless supply of numbered draws; the same seed always gives the same bytes."""
 
     def __init__(self, seed: int) -> None:

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from typing import Final, TypeAlias
 
-from dashboard.devnet.accounts import Account, Payment
+from dashboard.devnet.accounts import Payment, SimulatedAccount
 from dashboard.devnet.blockspace import PLAIN_TRANSFER_GAS, Blockspace
 from dashboard.devnet.chain import Chain
 from dashboard.devnet.rejection_scripts import (
@@ -17,9 +17,9 @@ from dashboard.devnet.rejection_scripts import (
     LONGEST_SECONDS,
     SCRIPTS,
     UNKNOWN_MODULES,
-    Ending,
+    FinalOutcome,
     Overrun,
-    Step,
+    ScriptedReport,
 )
 from dashboard.devnet.seeded_random import between
 from dashboard.domain.exclusion import RejectionReport, SignedTransaction
@@ -50,7 +50,7 @@ class Track:
 
 
 @dataclass(frozen=True, slots=True)
-class HandIn:
+class SubmitReport:
     """A node reports a rejection."""
 
     at: datetime
@@ -65,7 +65,7 @@ class Include:
     transaction: SignedTransaction
 
 
-Action: TypeAlias = Track | HandIn | Include
+TrafficAction: TypeAlias = Track | SubmitReport | Include
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,7 @@ class Story:
     sent_at: datetime
     transaction: SignedTransaction
     label: str
-    actions: tuple[HandIn | Include, ...]
+    actions: tuple[SubmitReport | Include, ...]
 
     def tracking(self) -> Track:
         """Return how it is tracked, from the moment of its sending."""
@@ -92,7 +92,7 @@ class Traffic:
         self._blockspace = Blockspace(chain)
         self.story = lru_cache(maxsize=256)(self._tell)
 
-    def actions(self, since: datetime, until: datetime, opening: datetime) -> list[Action]:
+    def actions(self, since: datetime, until: datetime, opening: datetime) -> list[TrafficAction]:
         """Return what is due after `since` and up to `until`, in order.
 
         A sample is tracked: now and then one, and all that are sent around the `opening`, so
@@ -105,7 +105,9 @@ class Traffic:
         ]
         return sorted(due, key=lambda action: action.at)
 
-    def _stories(self, since: datetime, until: datetime, opening: datetime) -> Iterator[Action]:
+    def _stories(
+        self, since: datetime, until: datetime, opening: datetime
+    ) -> Iterator[TrafficAction]:
         first = (int(since.timestamp()) - LONGEST_SECONDS) // STORY_SECONDS
         for number in range(first, int(until.timestamp()) // STORY_SECONDS + 1):
             story = self.story(number)
@@ -129,23 +131,23 @@ class Traffic:
         sent_at = datetime.fromtimestamp(number * STORY_SECONDS, UTC) + timedelta(
             milliseconds=between(0, 1999, chance[:4])
         )
-        account = Account(self._chain.chance, "story account", number)
+        account = SimulatedAccount(self._chain.chance, "story account", number)
         payment = self._payment(chance)
         transaction = account.sign(payment)
         script = SCRIPTS[number % len(SCRIPTS)]
-        actions: list[HandIn | Include] = [
+        actions: list[SubmitReport | Include] = [
             self._hand_in(step, transaction, sent_at, chance) for step in script.steps
         ]
         ends_at = sent_at + script.ends_after * _SECOND
-        if script.ending is Ending.INCLUDED:
+        if script.ending is FinalOutcome.INCLUDED:
             actions.append(Include(ends_at, transaction))
-        if script.ending is Ending.REPLACED:
+        if script.ending is FinalOutcome.REPLACED:
             actions.append(Include(ends_at, account.sign(_withdrawal(payment, account))))
         label = LABELS[chance[4] % len(LABELS)]
         return Story(number, sent_at, transaction, label, tuple(actions))
 
     def _payment(self, chance: bytes) -> Payment:
-        contract = Account(self._chain.chance, "contract", chance[5] % 12)
+        contract = SimulatedAccount(self._chain.chance, "contract", chance[5] % 12)
         return Payment(
             nonce=0,  # the account is new, so this is what the chain expects of it
             recipient=contract.address if chance[8] > 16 else None,  # noqa: PLR2004 - few deploy
@@ -157,23 +159,23 @@ class Traffic:
         )
 
     def _hand_in(
-        self, step: Step, transaction: SignedTransaction, sent_at: datetime, chance: bytes
-    ) -> HandIn:
+        self, step: ScriptedReport, transaction: SignedTransaction, sent_at: datetime, chance: bytes
+    ) -> SubmitReport:
         spread = timedelta(milliseconds=between(0, 900, chance[18:20]))
         rejected_at = sent_at + step.after * _SECOND + spread
         is_sequencer = step.stage is step.stage.SEQUENCER
         report = RejectionReport(
             transaction=transaction,
             tx_rejection_stage=step.stage,
-            reason_message=_overrun(chance, step).text(step.form, transaction.tx_hash),
+            reason_message=_overrun(chance, step).text(step.template, transaction.tx_hash),
             timestamp=rejected_at,
             block_number=self._chain.head(rejected_at) + 1 if is_sequencer else None,
             overflows=(),
         )
-        return HandIn(rejected_at + step.late * _SECOND, report)
+        return SubmitReport(rejected_at + step.late * _SECOND, report)
 
 
-def _overrun(chance: bytes, step: Step) -> Overrun:
+def _overrun(chance: bytes, step: ScriptedReport) -> Overrun:
     module = _MODULES[chance[20] % len(_MODULES)]
     limit = LIMITS[module]
     over = between(1, max(24, limit * 2), chance[21:25])
@@ -185,7 +187,7 @@ def _overrun(chance: bytes, step: Step) -> Overrun:
     )
 
 
-def _withdrawal(payment: Payment, account: Account) -> Payment:
+def _withdrawal(payment: Payment, account: SimulatedAccount) -> Payment:
     """Return what senders do to free a nonce: pay nothing to themselves."""
     return Payment(
         nonce=payment.nonce,

@@ -10,10 +10,10 @@ from typing import Final, Never, Protocol, TypeAlias
 
 import anyio.to_thread
 
-from dashboard.devnet.accepted_transactions import Ledger
+from dashboard.devnet.accepted_transactions import AcceptedTransactions
 from dashboard.devnet.chain import Chain
 from dashboard.devnet.node import Node
-from dashboard.devnet.traffic import Action, HandIn, Include, Track, Traffic
+from dashboard.devnet.traffic import Include, SubmitReport, Track, Traffic, TrafficAction
 from dashboard.domain.clock import Clock
 from dashboard.domain.exclusion import REPORTING_DELAY, RejectionReport, SaveStatus
 from dashboard.domain.quantity import TxHash
@@ -35,7 +35,7 @@ Pause: TypeAlias = Callable[[float], Awaitable[object]]
 _log = get_logger(__name__)
 
 
-class TakesReports(Protocol):
+class ReportReceiver(Protocol):
     """What takes reports; `upstream.exclusion.ExclusionClient` does."""
 
     async def report(self, report: RejectionReport) -> SaveStatus:
@@ -44,45 +44,45 @@ class TakesReports(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class _Owed:
+class _PendingAction:
     """An action that is not done yet; `tried_at` is the first failed attempt."""
 
-    action: Action
+    action: TrafficAction
     due: datetime
     failures: int = 0
     tried_at: datetime | None = None
 
 
-class Reporter:
+class TrafficRunner:
     """Plays the simulated nodes and senders.
 
-    What cannot be done is owed and tried again, at first after a second, then ever more slowly,
+    What cannot be done is pending and tried again, at first after a second, then ever more slowly,
     for two hours; it is kept in memory only, since the traffic can be told again.
     """
 
     def __init__(
         self,
         chain: Chain,
-        ledger: Ledger,
-        serve: TakesReports,
+        accepted: AcceptedTransactions,
+        serve: ReportReceiver,
         track: TrackTransaction,
         clock: Clock,
     ) -> None:
         """Begin a little before the present moment."""
         self._traffic = Traffic(chain)
-        self._node = Node(chain, ledger, clock)
+        self._node = Node(chain, accepted, clock)
         self._serve = serve
         self._track = track
         self._clock = clock
         self._opening = clock()
-        self._told_until = self._opening - BACKLOG
-        self._owed: list[_Owed] = []
+        self._done_until = self._opening - BACKLOG
+        self._pending: list[_PendingAction] = []
         self._is_failing = False
 
     @property
-    def owed(self) -> int:
+    def pending(self) -> int:
         """How many actions failed so far and wait for another attempt."""
-        return len(self._owed)
+        return len(self._pending)
 
     async def run(self, pause: Pause = asyncio.sleep) -> Never:
         """Do what is due once in a second, until cancelled."""
@@ -93,15 +93,17 @@ class Reporter:
     async def step(self) -> None:
         """Do everything that is due by now."""
         now = self._clock()
-        since = max(self._told_until, now - BACKLOG)
-        self._told_until = max(self._told_until, now)
+        since = max(self._done_until, now - BACKLOG)
+        self._done_until = max(self._done_until, now)
         told = self._traffic.actions(since, now, self._opening)
-        self._owed = await self._work_off([*self._owed, *(_Owed(each, now) for each in told)], now)
+        self._pending = await self._work_off(
+            [*self._pending, *(_PendingAction(each, now) for each in told)], now
+        )
 
-    async def _work_off(self, owed: list[_Owed], now: datetime) -> list[_Owed]:
+    async def _work_off(self, pending: list[_PendingAction], now: datetime) -> list[_PendingAction]:
         """Return what is left; reports come last, and after one not taken no other is tried."""
         left, is_refused = [], False
-        for each in sorted(owed, key=_is_report):
+        for each in sorted(pending, key=_is_report):
             is_report = _is_report(each)
             if not _is_due(each, now) or (is_report and is_refused):
                 left.append(each)
@@ -112,7 +114,7 @@ class Reporter:
                 left += _again(each, now)
         return left
 
-    async def _is_done(self, action: Action) -> bool:
+    async def _is_done(self, action: TrafficAction) -> bool:
         try:
             await self._carry_out(action)
         except LinewatchError as error:
@@ -123,9 +125,9 @@ class Reporter:
             return False
         return True
 
-    async def _carry_out(self, action: Action) -> None:
+    async def _carry_out(self, action: TrafficAction) -> None:
         match action:
-            case HandIn():
+            case SubmitReport():
                 await self._serve.report(action.report)
             case Include():
                 self._node.place(action.transaction)
@@ -143,22 +145,22 @@ class Reporter:
         self._is_failing = is_failing
 
 
-def _is_report(owed: _Owed) -> bool:
-    return isinstance(owed.action, HandIn)
+def _is_report(pending: _PendingAction) -> bool:
+    return isinstance(pending.action, SubmitReport)
 
 
-def _is_due(owed: _Owed, now: datetime) -> bool:
+def _is_due(pending: _PendingAction, now: datetime) -> bool:
     """Tell whether to try; a clock that was set back does not postpone it for long."""
-    return owed.due <= now or owed.due > now + LONGEST_PAUSE
+    return pending.due <= now or pending.due > now + LONGEST_PAUSE
 
 
-def _again(owed: _Owed, now: datetime) -> list[_Owed]:
+def _again(pending: _PendingAction, now: datetime) -> list[_PendingAction]:
     """Return when to try next; nothing once a node would give up."""
-    tried_at = owed.tried_at or now
+    tried_at = pending.tried_at or now
     if now - tried_at >= REPORTING_DELAY:
-        _log.warning("a simulated action is given up", action=type(owed.action).__name__)
+        _log.warning("a simulated action is given up", action=type(pending.action).__name__)
         return []
-    pause = min(LONGEST_PAUSE, FIRST_PAUSE * 2 ** min(owed.failures, 10))
+    pause = min(LONGEST_PAUSE, FIRST_PAUSE * 2 ** min(pending.failures, 10))
     return [
-        replace(owed, due=now + pause, failures=owed.failures + 1, tried_at=tried_at),
+        replace(pending, due=now + pause, failures=pending.failures + 1, tried_at=tried_at),
     ]

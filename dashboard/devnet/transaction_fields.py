@@ -29,7 +29,7 @@ _LISTED_KEY_GAS: Final = 1_900
 
 
 @dataclass(frozen=True, slots=True)
-class Envelope:
+class TransactionFields:
     """The members of a transaction; of the older types both fee caps are the gas price."""
 
     kind: int
@@ -65,14 +65,14 @@ class Envelope:
         )
 
 
-def open_envelope(raw: bytes) -> Envelope:
+def read_fields(raw: bytes) -> TransactionFields:
     """Read a canonical encoding that was decoded before; InputError for types devnet lacks."""
     kind = _LEGACY if raw[0] >= _LIST_MARK else raw[0]
     if kind not in _PLACES:
         raise InputError(f"transaction type {kind} is not supported: send type 0, 1 or 2")
     members = items_of(whole_item(raw if kind == _LEGACY else raw[1:]))
     fee, tip, gas, to, value, data, listed = _PLACES[kind]
-    return Envelope(
+    return TransactionFields(
         kind=kind,
         max_fee_per_gas=Wei(_number(members[fee])),
         max_priority_fee_per_gas=Wei(_number(members[tip])),

@@ -1,4 +1,4 @@
-"""The served APIs as one ASGI app, which follows the nodes while it runs."""
+"""The served APIs as one ASGI app; its lifespan runs the background tasks."""
 
 from __future__ import annotations
 
@@ -7,101 +7,103 @@ from contextlib import asynccontextmanager
 
 import anyio
 from starlette.middleware.cors import CORSMiddleware
-from starlette.routing import Router
+from starlette.routing import Router as StarletteRouter
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from dashboard.serve.dependencies import ServeServices
+from dashboard.serve.dependencies import ServeDependencies
 from dashboard.serve.documents.openapi import openapi
 from dashboard.serve.documents.try_it_page import try_it_page
 from dashboard.serve.gas.api import GasApi
-from dashboard.serve.gas.followed_networks import NetworkFees
-from dashboard.serve.http_reply import Reply, json_reply
+from dashboard.serve.gas.followed_networks import FollowedNetwork
+from dashboard.serve.http_reply import HttpReply, json_reply
 from dashboard.serve.monitoring.access_log import AccessLog
 from dashboard.serve.monitoring.health import Readiness
 from dashboard.serve.monitoring.metrics import MetricsPage
-from dashboard.serve.router import Switchboard
-from dashboard.serve.rpc.exclusion_status import learn
+from dashboard.serve.router import Router
+from dashboard.serve.rpc.exclusion_status import load_known_hashes
 from dashboard.serve.rpc.methods import document_of
 
 _CORS_HEADERS = ("Authorization", "X-Client-Id", "Content-Type", "Accept")
 
 
-def build_app(services: ServeServices) -> ASGIApp:
-    """Return the app; its lifespan follows the nodes, so a server has to run it."""
+def build_app(dependencies: ServeDependencies) -> ASGIApp:
+    """Return the app; a server has to run its lifespan, which follows the nodes."""
     fees = {
-        network.network_id: NetworkFees(
-            network.name, network.follower, services.limits.refresh_period
+        network.network_id: FollowedNetwork(
+            network.name, network.follower, dependencies.limits.refresh_period
         )
-        for network in services.networks
+        for network in dependencies.networks
         if network.follower is not None
     }
-    gas = GasApi(fees, services.clock, services.limits.oldest_fees)
-    services.counters.known_hashes = lambda: len(services.known)
-    services.counters.tallies = services.gate.tallies
-    metrics = MetricsPage(services, fees.values())
-    readiness = Readiness(services, fees.values())
-    board = Switchboard(services, gas, readiness, metrics, _documents(services))
-    return _App(services, board, fees.values())
+    gas = GasApi(fees, dependencies.clock, dependencies.limits.oldest_fees)
+    dependencies.counters.known_hashes = lambda: len(dependencies.known)
+    dependencies.counters.call_counts = dependencies.key_limiter.call_counts
+    metrics = MetricsPage(dependencies, fees.values())
+    readiness = Readiness(dependencies, fees.values())
+    router = Router(dependencies, gas, readiness, metrics, _documents(dependencies))
+    return _App(dependencies, router, fees.values())
 
 
 class _App:
-    """Takes the shortest way: what only some requests need stands in the way of no other."""
+    """Runs middleware only for requests that need it: every layer costs time."""
 
     def __init__(
-        self, services: ServeServices, board: Switchboard, fees: Collection[NetworkFees]
+        self, dependencies: ServeDependencies, router: Router, fees: Collection[FollowedNetwork]
     ) -> None:
-        self._converse = board.converse
-        self._answer = AccessLog(board, services.counters) if services.log_requests else board
-        self._answer_browser = CORSMiddleware(
-            self._answer,
-            allow_origins=services.cors_origins,
+        self._handle_websocket = router.handle_websocket
+        self._app = (
+            AccessLog(router, dependencies.counters) if dependencies.log_requests else router
+        )
+        self._app_with_cors = CORSMiddleware(
+            self._app,
+            allow_origins=dependencies.cors_origins,
             allow_methods=("GET", "HEAD", "POST", "OPTIONS"),
             allow_headers=_CORS_HEADERS,
             expose_headers=("Retry-After",),
         )
-        self._live = Router(lifespan=lambda _: _following(services, fees))
+        self._lifespan = StarletteRouter(lifespan=lambda _: _background_tasks(dependencies, fees))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         kind = scope["type"]
         if kind == "http":
             for name, _ in scope["headers"]:
                 if name == b"origin":
-                    await self._answer_browser(scope, receive, send)
+                    await self._app_with_cors(scope, receive, send)
                     return
-            await self._answer(scope, receive, send)
+            await self._app(scope, receive, send)
         elif kind == "websocket":
-            await self._converse(scope, receive, send)
+            await self._handle_websocket(scope, receive, send)
         else:
-            await self._live(scope, receive, send)
+            await self._lifespan(scope, receive, send)
 
 
-def _documents(services: ServeServices) -> Mapping[str, Reply]:
-    """Return what anybody may read, by its path."""
-    followed = [each.network_id for each in services.networks if each.follower is not None]
-    page = try_it_page() if services.has_page else {}
+def _documents(dependencies: ServeDependencies) -> Mapping[str, HttpReply]:
+    """Return what is public, by its path."""
+    followed = [each.network_id for each in dependencies.networks if each.follower is not None]
+    page = try_it_page() if dependencies.has_page else {}
     return {
-        "/openrpc.json": json_reply(document_of(services)),
+        "/openrpc.json": json_reply(document_of(dependencies)),
         "/openapi.json": json_reply(openapi(followed)),
         **page,
     }
 
 
 @asynccontextmanager
-async def _following(
-    services: ServeServices, networks: Iterable[NetworkFees]
+async def _background_tasks(
+    dependencies: ServeDependencies, networks: Iterable[FollowedNetwork]
 ) -> AsyncIterator[None]:
-    """Learn what is on record, follow nodes, keep the keys and tell subscribers the news."""
-    keeper = services.key_keeper
+    """Load the known hashes, follow nodes, synchronize keys and push to subscribers."""
+    key_sync = dependencies.key_sync
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(learn, services)
+        tasks.start_soon(load_known_hashes, dependencies)
         for network in networks:
             tasks.start_soon(network.follow)
-        tasks.start_soon(services.feed.run)
-        if keeper is not None:
-            tasks.start_soon(keeper.run)
+        tasks.start_soon(dependencies.feed.run)
+        if key_sync is not None:
+            tasks.start_soon(key_sync.run)
         yield
         tasks.cancel_scope.cancel()
-    if keeper is not None:
-        await keeper.write_counts()  # nothing that was done stays uncounted
-    services.rejections.close()
-    services.records.close()
+    if key_sync is not None:
+        await key_sync.write_counts()  # or the uses since the last time were lost
+    dependencies.rejections.close()
+    dependencies.records.close()

@@ -1,4 +1,4 @@
-"""What the served APIs need from outside, handed in by wiring."""
+"""What the served APIs depend on, passed in by wiring."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from dashboard.domain.clock import Clock
 from dashboard.domain.quantity import NetworkId
 from dashboard.domain.secret import Secret
 from dashboard.serve.counters import Counters
-from dashboard.serve.keys.authentication import Strangers
+from dashboard.serve.keys.authentication import AuthenticationThrottle
 from dashboard.serve.keys.key_ring import ApiKey, KeyRing
-from dashboard.serve.keys.key_sync import KeyKeeper
-from dashboard.serve.keys.rate_limits import Gate
+from dashboard.serve.keys.key_sync import KeySync
+from dashboard.serve.keys.rate_limits import KeyLimiter
 from dashboard.serve.subscriptions.feed import Feed
-from dashboard.serve.subscriptions.subscription import Terms
+from dashboard.serve.subscriptions.subscription import SessionLimits
 from dashboard.serve.transport.connection_limits import ConnectionLimits
-from dashboard.serve.transport.freshness import LastLook
+from dashboard.serve.transport.freshness import StoreFreshness
 from dashboard.store.engine.engine import Store
 from dashboard.store.rejections.known_hashes import KnownHashes
 from dashboard.store.rejections.lookup import RejectionReader
@@ -31,9 +31,9 @@ from dashboard.upstream.node_status import Standing
 class Follower(Protocol):
     """Follows a chain through its nodes; `upstream.failover.FailoverFollower` is the one in use.
 
-    `requests` counts what the nodes were asked, `changes` how often another one was turned to.
-    Of the `window_blocks` that the numbers rest on, `blocks_held` are read; until the window
-    `is_complete`, a snapshot is of a part of it.
+    `requests` counts the requests to the nodes, `changes` how often another node was asked from
+    then on. Of the `window_blocks` that the numbers are computed from, `blocks_held` are read;
+    until the window `is_complete`, a snapshot covers a part of it.
     """
 
     @property
@@ -53,12 +53,12 @@ class Follower(Protocol):
         """Ask the node for what is new; raises UpstreamError."""
 
     def snapshot(self) -> ChainFees:
-        """Return what is known of the fees; raises UpstreamUnavailable when that is nothing."""
+        """Return the fees that are known; raises UpstreamUnavailable where none are."""
 
 
 @dataclass(frozen=True, slots=True)
 class ServedNetwork:
-    """A network whose rejections are kept and, where a node is followed, whose fees are told.
+    """A network whose rejections are served and, where a node is followed, whose fees are.
 
     `is_default_for_old_reports`: takes reports whose signature names no network.
     """
@@ -70,17 +70,17 @@ class ServedNetwork:
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
-    """How much one caller may ask at once, and how old an answer may be.
+class ServeLimits:
+    """How much one caller may request at once, and how old an answer may be.
 
     `largest_body`: bytes of one HTTP body or one WebSocket message.
     `largest_batch`: requests of one JSON-RPC batch.
-    `waiting_reports`: reports that may wait for the disk before more are refused.
-    `oldest_fees`: how long fees are told after the node last answered; it counts as stalled
-    when its newest block is older, though it answers.
+    `waiting_reports`: reports that may wait to be saved before more are refused.
+    `oldest_fees`: how long fees are served after the node last answered; a node whose newest
+    block is older counts as stalled.
     `refresh_period`: how often each node is asked for a new block.
     `subscriptions`: how many one WebSocket may hold.
-    `websocket_queue`, `websocket_idle`: `queue` and `idle` of `Terms`.
+    `websocket_queue`, `websocket_idle`: `queue` and `idle` of `SessionLimits`.
     """
 
     connections: ConnectionLimits = field(default_factory=ConnectionLimits)
@@ -94,26 +94,26 @@ class Limits:
     websocket_idle: timedelta = timedelta(hours=1)
 
     @property
-    def terms(self) -> Terms:
-        """What WebSockets are held to."""
-        return Terms(
+    def session_limits(self) -> SessionLimits:
+        """The limits of WebSockets."""
+        return SessionLimits(
             self.largest_body, self.websocket_queue, self.connections.reading, self.websocket_idle
         )
 
 
 @dataclass(frozen=True, slots=True)
-class ServeServices:
+class ServeDependencies:
     """Everything that `build_app` needs.
 
     `method_prefixes`: brands under which both methods answer, such as ``chain`` and ``linea``.
     `cors_origins`: browser origins that may call, ``*`` for all.
     `metrics_key`: opens ``/metrics`` to other machines than this one.
-    `allowed_hosts`: names under which this machine reads ``/metrics`` without a key.
-    `has_page`: whether the page that tries the APIs is served.
-    `log_requests`: whether every answered request leaves a line in the log.
-    `new_id`: gives ids that nobody else has.
-    `strangers`: bounds attempts without a right key. `key_keeper`: keeps `keys` as the store has
-    them while the app runs, where there is one.
+    `allowed_hosts`: host names for which this machine reads ``/metrics`` without a key.
+    `has_page`: whether the page to try the APIs is served.
+    `log_requests`: whether the access log is written.
+    `new_id`: returns unique ids.
+    `authentication_throttle`: limits attempts with wrong keys. `key_sync`: keeps `keys` equal to
+    the store's while the app runs, where there is one.
     """
 
     store: Store
@@ -122,24 +122,26 @@ class ServeServices:
     clock: Clock
     method_prefixes: tuple[str, ...] = ("chain", "linea")
     cors_origins: tuple[str, ...] = ()
-    limits: Limits = field(default_factory=Limits)
+    limits: ServeLimits = field(default_factory=ServeLimits)
     log_requests: bool = True
     new_id: Callable[[], UUID] = uuid4
-    gate: Gate = field(default_factory=Gate)
-    strangers: Strangers = field(default_factory=lambda: Strangers(0))
-    key_keeper: KeyKeeper | None = None
+    key_limiter: KeyLimiter = field(default_factory=KeyLimiter)
+    authentication_throttle: AuthenticationThrottle = field(
+        default_factory=lambda: AuthenticationThrottle(0)
+    )
+    key_sync: KeySync | None = None
     counters: Counters = field(default_factory=Counters)
     metrics_key: Secret | None = None
     has_page: bool = True
     allowed_hosts: AllowedHosts = field(default_factory=AllowedHosts)
-    last_look: LastLook = field(default_factory=LastLook)
+    store_freshness: StoreFreshness = field(default_factory=StoreFreshness)
     feed: Feed = field(init=False)
     rejections: RejectionReader = field(init=False)
     records: RejectionReader = field(init=False)
     known: KnownHashes = field(init=False)
 
     def __post_init__(self) -> None:
-        """Make what reads the store all the time."""
+        """Make the readers of the store, which last as long as the app."""
         object.__setattr__(self, "feed", Feed(self.store))
         reader = RejectionReader(self.store)
         object.__setattr__(self, "rejections", reader)

@@ -1,4 +1,4 @@
-"""A reply that is ready to be sent: less than a framework's response, and much cheaper."""
+"""HTTP replies that are ready to send: much cheaper than Starlette's responses."""
 
 from __future__ import annotations
 
@@ -12,16 +12,13 @@ RawHeaders = list[tuple[bytes, bytes]]
 _JSON: Final = (b"content-type", b"application/json")
 
 
-class Reply:
-    """Status, headers and body; sends itself as an ASGI app does.
-
-    The names are those of Starlette's `Response`, so that either may be returned.
-    """
+class HttpReply:
+    """Status, headers and body; an ASGI app, with the names of Starlette's `Response`."""
 
     __slots__ = ("body", "raw_headers", "status_code")
 
     def __init__(self, status: int, headers: RawHeaders, body: bytes = b"") -> None:
-        """Take headers whole, the length of the body among them."""
+        """Take all headers; the length of the body is one of them."""
         self.status_code = status
         self.raw_headers = headers
         self.body = body
@@ -37,6 +34,8 @@ class Reply:
         await send({"type": "http.response.body", "body": self.body})
 
 
-def json_reply(body: bytes, status: int = 200, more: Iterable[tuple[bytes, bytes]] = ()) -> Reply:
-    """Return a reply with JSON text, ready made."""
-    return Reply(status, [_JSON, (b"content-length", b"%d" % len(body)), *more], body)
+def json_reply(
+    body: bytes, status: int = 200, more: Iterable[tuple[bytes, bytes]] = ()
+) -> HttpReply:
+    """Return a reply with a body of JSON text."""
+    return HttpReply(status, [_JSON, (b"content-length", b"%d" % len(body)), *more], body)

@@ -1,8 +1,8 @@
-"""Which address leads where, and who may go there.
+"""Routing: which path is answered by what, and who may call it.
 
-Every POST that leads nowhere is taken for a call of the RPC and gets its 401, as does every
-verb at ``/v3/<key>`` without a right key; whatever else leads nowhere is not found. The gas API
-and the health pages tell a wrong verb before they look at a key.
+A POST to an unknown path is taken for a call of the RPC and answered 401, as is every verb at
+``/v3/<key>`` without a valid key; every other unknown path is answered 404. The gas API and the
+health pages refuse a wrong verb before they check a key.
 """
 
 from __future__ import annotations
@@ -16,60 +16,67 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from dashboard.serve import routes
-from dashboard.serve.counters import Refusal
-from dashboard.serve.dependencies import ServeServices
+from dashboard.serve.counters import RefusalReason
+from dashboard.serve.dependencies import ServeDependencies
 from dashboard.serve.gas.api import OPERATIONS, GasApi, status_error
-from dashboard.serve.http_reply import Reply
-from dashboard.serve.keys.authentication import Doors, Stranger
+from dashboard.serve.http_reply import HttpReply
+from dashboard.serve.keys.authentication import Authenticator, Unauthenticated
 from dashboard.serve.keys.key_ring import ApiKey
 from dashboard.serve.monitoring import health
 from dashboard.serve.monitoring.metrics import MetricsPage
 from dashboard.serve.routes import Route, route_of
 from dashboard.serve.rpc import websocket_endpoint
-from dashboard.serve.rpc.dispatch import JsonRpc
-from dashboard.serve.rpc.exclusion_status import Lookups
-from dashboard.serve.rpc.http_endpoint import INVALID_PROJECT_ID, RpcOverHttp, rpc_error
+from dashboard.serve.rpc.dispatch import Dispatcher
+from dashboard.serve.rpc.exclusion_status import StatusReader
+from dashboard.serve.rpc.http_endpoint import INVALID_PROJECT_ID, HttpEndpoint, rpc_error
 from dashboard.serve.rpc.methods import served_methods
-from dashboard.wire.jsonrpc_errors import RpcFault
+from dashboard.wire.jsonrpc_errors import RpcError
 
-Answer = Response | Reply
-"""What answers a request; both send themselves."""
+AnyReply = Response | HttpReply
+"""Both are ASGI apps that send themselves."""
 
-_BROKEN: Final = 500
-_REFUSALS: Final[Mapping[int, Refusal]] = {401: "key", 403: "method", 413: "size", 429: "rate"}
+_INTERNAL_ERROR: Final = 500
+_REFUSALS: Final[Mapping[int, RefusalReason]] = {
+    401: "key",
+    403: "method",
+    413: "size",
+    429: "rate",
+}
 
 
-class Switchboard:
-    """Leads each request to its endpoint, and only those with a key beyond the health pages."""
+class Router:
+    """Passes each request to its endpoint, those for the APIs only with a valid key."""
 
     def __init__(
         self,
-        services: ServeServices,
+        dependencies: ServeDependencies,
         gas: GasApi,
         readiness: health.Readiness,
         metrics: MetricsPage,
-        documents: Mapping[str, Reply],
+        documents: Mapping[str, HttpReply],
     ) -> None:
-        """Answer whoever is on the key ring of `services`, and anybody who reads `documents`."""
-        lookups = Lookups(services)
-        rpc = JsonRpc(
-            served_methods(services, lookups),
-            services.gate,
-            services.counters,
-            services.limits.largest_batch,
-            lookups,
+        """Answer callers with a key of `dependencies`, and everybody who reads `documents`."""
+        status_reader = StatusReader(dependencies)
+        rpc = Dispatcher(
+            served_methods(dependencies, status_reader),
+            dependencies.key_limiter,
+            dependencies.counters,
+            dependencies.limits.largest_batch,
+            status_reader,
         )
-        self._doors = Doors(services.keys, services.strangers)
-        self._gate = services.gate
+        self._authenticator = Authenticator(dependencies.keys, dependencies.authentication_throttle)
+        self._key_limiter = dependencies.key_limiter
         self._gas = gas
         self._readiness = readiness
         self._metrics = metrics
         self._documents = documents
-        self._counters = services.counters
-        self._tallies = {each.name: services.counters.route(each.name) for each in routes.ALL}
-        self._http = RpcOverHttp(rpc, services.limits.largest_body)
-        self._websocket = websocket_endpoint.RpcOverWebSocket(
-            rpc, services.limits.terms, services.counters, services.keys
+        self._counters = dependencies.counters
+        self._route_counts = {
+            each.name: dependencies.counters.route(each.name) for each in routes.ALL
+        }
+        self._http = HttpEndpoint(rpc, dependencies.limits.largest_body)
+        self._websocket = websocket_endpoint.WebSocketEndpoint(
+            rpc, dependencies.limits.session_limits, dependencies.counters, dependencies.keys
         )
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -81,49 +88,49 @@ class Switchboard:
         is_document = path in self._documents and not is_call
         route = routes.DOCUMENT if is_document else route_of(segments)
         scope[routes.SCOPE_ROUTE] = route.name
-        status = _BROKEN
+        status = _INTERNAL_ERROR
         try:
-            answer = await self._answer(route, segments, scope, receive)
-            status = answer.status_code
-            await answer(scope, receive, send)
+            reply = await self._answer(route, segments, scope, receive)
+            status = reply.status_code
+            await reply(scope, receive, send)
         finally:
-            self._tallies[route.name].answered(status, perf_counter() - started)
+            self._route_counts[route.name].count(status, perf_counter() - started)
             if status in _REFUSALS:
                 self._counters.refusals[_REFUSALS[status]] += 1
 
-    async def converse(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Talk to a WebSocket client that has a key; any other gets 401, or 429 after too many."""
+    async def handle_websocket(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve a WebSocket client that has a key; answer others 401, or 429 after too many."""
         segments = scope["path"].split("/")[1:] or [""]
         is_rpc = route_of(segments) is routes.WEBSOCKET
-        caller = self._doors.by_key(segments[-1], scope) if is_rpc else Stranger()
-        if isinstance(caller, Stranger):
+        caller = self._authenticator.by_key(segments[-1], scope) if is_rpc else Unauthenticated()
+        if isinstance(caller, Unauthenticated):
             self._counters.refusals["rate" if caller.wait else "key"] += 1
             await websocket_endpoint.refuse(scope, receive, send, caller.wait)
             return
         self._counters.websockets += 1
         try:
-            await self._websocket.converse(scope, receive, send, caller)
+            await self._websocket.handle_websocket(scope, receive, send, caller)
         finally:
             self._counters.websockets -= 1
 
     async def _answer(
         self, route: Route, segments: Sequence[str], scope: Scope, receive: Receive
-    ) -> Answer:
+    ) -> AnyReply:
         verb: str = scope["method"]
         if route is routes.RPC and verb == "POST":
             return await self._rpc(segments[1], scope, receive)
         if verb == "OPTIONS" and route.verbs:
-            return Reply(204, [(b"allow", route.allow.encode())])
+            return HttpReply(204, [(b"allow", route.allow.encode())])
         if route.verbs is routes.READING and verb not in route.verbs:
             return _wrong_verb(route)
         if route is routes.GAS_BY_KEY:
             return self._gas_by_key(segments[1], segments[3:], scope)
         if route is routes.GAS_BY_BASIC:
             return self._gas_by_basic(segments[1:], scope)
-        return await self._rest(route, segments, scope)
+        return await self._other(route, segments, scope)
 
-    async def _rest(self, route: Route, segments: Sequence[str], scope: Scope) -> Answer:
-        """Answer what is seldom asked."""
+    async def _other(self, route: Route, segments: Sequence[str], scope: Scope) -> AnyReply:
+        """Answer what is seldom requested, so that it costs the APIs no comparison."""
         if route is routes.DOCUMENT:
             return self._documents[scope["path"]]
         if route in routes.PROBES:
@@ -132,73 +139,73 @@ class Switchboard:
             upgrade = {"Upgrade": "websocket"}
             return status_error(426, "This address speaks WebSocket.", upgrade)
         if route is routes.RPC or route is routes.RPC_ELSEWHERE:
-            caller = self._doors.by_key("".join(segments[1:2]), scope)
-            if isinstance(caller, Stranger):
-                return _unknown(caller)
-        return _wrong_verb(route) if route.verbs else _nothing_here(scope)
+            caller = self._authenticator.by_key("".join(segments[1:2]), scope)
+            if isinstance(caller, Unauthenticated):
+                return _refuse_rpc(caller)
+        return _wrong_verb(route) if route.verbs else _not_found(scope)
 
-    async def _probe(self, route: Route, scope: Scope) -> Answer:
+    async def _probe(self, route: Route, scope: Scope) -> AnyReply:
         if route is routes.LIVE:
             return health.live()
         if route is routes.READY:
             return await self._readiness.answer()
         return self._metrics.answer(scope, store_is_up=await self._readiness.store_is_up())
 
-    async def _rpc(self, key: str, scope: Scope, receive: Receive) -> Answer:
-        caller = self._doors.by_key(key, scope)
-        if isinstance(caller, Stranger):
-            return _unknown(caller)
+    async def _rpc(self, key: str, scope: Scope, receive: Receive) -> AnyReply:
+        caller = self._authenticator.by_key(key, scope)
+        if isinstance(caller, Unauthenticated):
+            return _refuse_rpc(caller)
         return await self._http.answer(receive, caller)
 
-    def _gas_by_key(self, key: str, operation: Sequence[str], scope: Scope) -> Answer:
-        caller = self._doors.by_key(key, scope)
-        if isinstance(caller, Stranger):
-            return _too_many(caller.wait) or status_error(401, INVALID_PROJECT_ID.message)
+    def _gas_by_key(self, key: str, operation: Sequence[str], scope: Scope) -> AnyReply:
+        caller = self._authenticator.by_key(key, scope)
+        if isinstance(caller, Unauthenticated):
+            return _rate_refusal(caller.wait) or status_error(401, INVALID_PROJECT_ID.message)
         return self._gas_of(operation, caller)
 
-    def _gas_by_basic(self, operation: Sequence[str], scope: Scope) -> Answer:
+    def _gas_by_basic(self, operation: Sequence[str], scope: Scope) -> AnyReply:
         header = Headers(scope=scope).get("authorization")
-        caller = self._doors.by_basic(header, scope)
-        if isinstance(caller, Stranger):
+        caller = self._authenticator.by_basic(header, scope)
+        if isinstance(caller, Unauthenticated):
             wrong, absent = "invalid project id or project secret", "project id required in the url"
             realm = {"WWW-Authenticate": 'Basic realm="linewatch"'}
             message = absent if header is None else wrong
-            return _too_many(caller.wait) or status_error(401, message, realm)
+            return _rate_refusal(caller.wait) or status_error(401, message, realm)
         return self._gas_of(operation, caller)
 
-    def _gas_of(self, operation: Sequence[str], caller: ApiKey) -> Answer:
-        """Answer a caller as its key allows; each request counts as one call."""
-        refusal = _too_many(self._gate.admit(caller, 1))
+    def _gas_of(self, operation: Sequence[str], caller: ApiKey) -> AnyReply:
+        """Answer within the limits of the key; each request counts as one call."""
+        refusal = _rate_refusal(self._key_limiter.admit(caller, 1))
         if refusal is not None:
             return refusal
         name = operation[-1] if operation else ""
-        if name in OPERATIONS and not self._gate.allows(caller, name):
-            self._gate.refused(caller)
-            return status_error(403, RpcFault.not_allowed().message)
+        if name in OPERATIONS and not self._key_limiter.allows(caller, name):
+            self._key_limiter.count_refusals(caller)
+            return status_error(403, RpcError.not_allowed().message)
         return self._gas.answer(operation, caller)
 
 
-def _unknown(stranger: Stranger) -> Answer:
-    """Refuse who calls the RPC without a right key."""
-    if not stranger.wait:
+def _refuse_rpc(unauthenticated: Unauthenticated) -> AnyReply:
+    """Refuse a call of the RPC without a valid key."""
+    if not unauthenticated.wait:
         return rpc_error(401, INVALID_PROJECT_ID)
-    fault = RpcFault.rate_exceeded(stranger.wait, None)
-    return rpc_error(429, fault, {"Retry-After": str(stranger.wait)})
+    error = RpcError.rate_exceeded(unauthenticated.wait, None)
+    return rpc_error(429, error, {"Retry-After": str(unauthenticated.wait)})
 
 
-def _too_many(wait: int) -> Answer | None:
-    """Refuse a request of the gas API for so many seconds, none where there are none."""
+def _rate_refusal(wait: int) -> AnyReply | None:
+    """Refuse a request of the gas API for `wait` seconds; None where that is 0."""
     if not wait:
         return None
-    message = RpcFault.rate_exceeded(wait, None).message
+    message = RpcError.rate_exceeded(wait, None).message
     return status_error(429, message, {"Retry-After": str(wait)})
 
 
-def _nothing_here(scope: Scope) -> Answer:
+def _not_found(scope: Scope) -> AnyReply:
     if scope["method"] == "POST":
         return rpc_error(401, INVALID_PROJECT_ID)
     return status_error(404, "Nothing is served at this address.")
 
 
-def _wrong_verb(route: Route) -> Answer:
+def _wrong_verb(route: Route) -> AnyReply:
     return status_error(405, f"Only {route.allow} are answered here.", {"Allow": route.allow})

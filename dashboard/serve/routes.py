@@ -1,4 +1,4 @@
-"""The addresses that serve knows, how logs and metrics call them, and the verbs of each."""
+"""The routes of serve: their paths, verbs, and names in logs and metrics."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ CALLING: Final = ("POST", "OPTIONS")
 
 
 class Route(NamedTuple):
-    """One kind of address; without verbs, nothing is served there.
+    """One pattern of paths; without verbs, nothing is served there.
 
-    `name` holds ``<key>`` where an address has a key: it is all that is ever logged of it.
+    `name` has ``<key>`` in place of a key: nothing else of a path is ever logged.
     """
 
     name: str
@@ -39,7 +39,7 @@ LIVE: Final = Route("/live", READING)
 READY: Final = Route("/ready", READING)
 METRICS: Final = Route("/metrics", READING)
 DOCUMENT: Final = Route("document", READING)
-NOWHERE: Final = Route("unknown")
+UNKNOWN: Final = Route("unknown")
 
 PROBES: Final = (LIVE, READY, METRICS)
 ALL: Final = (
@@ -52,7 +52,7 @@ ALL: Final = (
     READY,
     METRICS,
     DOCUMENT,
-    NOWHERE,
+    UNKNOWN,
 )
 
 _PLAIN: Final[Mapping[str, Route]] = {"live": LIVE, "ready": READY, "metrics": METRICS}
@@ -72,4 +72,4 @@ def route_of(segments: Sequence[str]) -> Route:
         return GAS_BY_BASIC
     if first == "ws" and count == _WEBSOCKET_SEGMENTS and segments[1] == "v3":
         return WEBSOCKET
-    return _PLAIN.get(first, NOWHERE) if count == 1 else NOWHERE
+    return _PLAIN.get(first, UNKNOWN) if count == 1 else UNKNOWN

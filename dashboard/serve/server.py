@@ -1,4 +1,4 @@
-"""The server under the app: uvicorn with the settings on which the app's promises rest."""
+"""The HTTP server: uvicorn, configured as the limits and the safety of keys require."""
 
 from __future__ import annotations
 
@@ -11,37 +11,36 @@ from starlette.types import ASGIApp
 
 from dashboard.logs import get_logger
 from dashboard.serve.app import build_app
-from dashboard.serve.dependencies import ServeServices
-from dashboard.serve.transport.connection_limits import ConnectionLimits, Doorman
-from dashboard.serve.transport.http_connection import GuardedHttp, ServeConfig
-from dashboard.serve.transport.websocket_connection import GuardedWebSocket
+from dashboard.serve.dependencies import ServeDependencies
+from dashboard.serve.transport.connection_limits import ConnectionLimiter, ConnectionLimits
+from dashboard.serve.transport.http_connection import LimitedHttpConnection, ServeConfig
+from dashboard.serve.transport.websocket_connection import LimitedWebSocketConnection
 
 _OTHER_DESCRIPTORS: Final = 128
-"""What else a process holds open: the store, the nodes, the log, modules being loaded."""
+"""File descriptors that the process needs besides: the store, the nodes, the log, modules."""
 
 _log = get_logger(__name__)
 
 
 def server_config(
-    services: ServeServices, host: str, port: int, app: ASGIApp | None = None
+    dependencies: ServeDependencies, host: str, port: int, app: ASGIApp | None = None
 ) -> ServeConfig:
-    """Return what `uvicorn.Server` needs to serve the app of `services`; port 0 takes a free one.
+    """Return the configuration of `uvicorn.Server` for this app; port 0 takes a free one.
 
-    uvicorn's own lines name the paths of requests and WebSockets, and those hold keys: its
-    access log is off and its other lines start at ERROR. The size limit of WebSocket messages
-    is also its own, so that a message over it is never held whole; compression is off, since one
-    message that unpacks to a thousandfold would get past it.
+    Paths hold keys and uvicorn logs paths, so its access log is off and its level is ERROR. It
+    limits the size of WebSocket messages itself, so that a larger one is never held whole;
+    compression is off, since a message that unpacks to a thousandfold would evade that limit.
     """
-    doorman = Doorman(within_descriptors(services.limits.connections))
-    limits = doorman.limits
-    services.counters.doorman = doorman
+    connection_limiter = ConnectionLimiter(within_descriptors(dependencies.limits.connections))
+    limits = connection_limiter.limits
+    dependencies.counters.connection_limiter = connection_limiter
     config = ServeConfig(
-        app or build_app(services),
+        app or build_app(dependencies),
         host=host,
         port=port,
-        http=GuardedHttp,
-        ws=GuardedWebSocket,
-        ws_max_size=services.limits.largest_body,
+        http=LimitedHttpConnection,
+        ws=LimitedWebSocketConnection,
+        ws_max_size=dependencies.limits.largest_body,
         ws_per_message_deflate=False,
         ws_ping_interval=limits.ping.total_seconds(),
         ws_ping_timeout=limits.pong.total_seconds(),
@@ -53,16 +52,17 @@ def server_config(
         proxy_headers=False,
         timeout_graceful_shutdown=math.ceil(limits.stop.total_seconds()),
     )
-    config.doorman = doorman
-    config.last_look = services.last_look
-    services.last_look.is_told = True  # by the connections that this configuration makes
+    config.connection_limiter = connection_limiter
+    config.store_freshness = dependencies.store_freshness
+    # The connections of this configuration expire it whenever they receive something.
+    dependencies.store_freshness.is_expired_on_receive = True
     return config
 
 
 def within_descriptors(limits: ConnectionLimits) -> ConnectionLimits:
-    """Take as many file descriptors as the limits need; lower them where the system has fewer."""
+    """Raise the limit of file descriptors as needed; return lower limits where that fails."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    needed = limits.total + limits.turned_away + _OTHER_DESCRIPTORS
+    needed = limits.total + limits.refusable + _OTHER_DESCRIPTORS
     if soft == resource.RLIM_INFINITY or needed <= soft:
         return limits
     granted = needed if hard == resource.RLIM_INFINITY else min(needed, hard)
@@ -71,9 +71,9 @@ def within_descriptors(limits: ConnectionLimits) -> ConnectionLimits:
         return limits
     fitting = max(1, (granted - _OTHER_DESCRIPTORS) * 10 // 11 - 16)
     _log.warning(
-        "Fewer connections are taken than configured: raise the limit of file descriptors",
+        "Fewer connections are accepted than configured: raise the limit of file descriptors",
         configured=limits.total,
-        taken=fitting,
+        accepted=fitting,
         descriptors=granted,
         needed=needed,
     )

@@ -22,7 +22,7 @@ from dashboard.upstream.errors import rpc_error, unreadable
 from dashboard.upstream.matching import Batch, unanswered
 from dashboard.wire.exclusion import GET_STATUS, SAVE_REJECTED, decode_saved, method_name
 from dashboard.wire.jsonrpc_client import (
-    Reply,
+    RpcReply,
     decode_replies,
     decode_reply,
     encode_batch,
@@ -99,7 +99,7 @@ class ExclusionClient:
         except WireError as error:
             raise unreadable(self.endpoint, error) from None
 
-    def _saved(self, reply: Reply, request_id: int, tx_hash: TxHash) -> SaveStatus:
+    def _saved(self, reply: RpcReply, request_id: int, tx_hash: TxHash) -> SaveStatus:
         if reply.fault is not None:
             raise rpc_error(self.endpoint.name, reply.fault.code)
         status, saved_hash = decode_saved(reply.result or b"")
@@ -160,7 +160,7 @@ class ExclusionClient:
             return encode_call(self._get_status, params[0], batch.first_id)
         return encode_batch(self._get_status, params, batch.first_id)
 
-    def _refuse_lone_reply(self, replies: Sequence[Reply], asked: int) -> None:
+    def _refuse_lone_reply(self, replies: Sequence[RpcReply], asked: int) -> None:
         """Raise where one reply stands for a whole batch, or where a fault names no question."""
         if len(replies) > 1:
             return

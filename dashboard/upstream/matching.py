@@ -14,7 +14,7 @@ from dashboard.errors import UpstreamError, UpstreamUnreadable, WireError
 from dashboard.upstream.endpoint import Endpoint
 from dashboard.upstream.errors import failure_of, rpc_error, unreadable
 from dashboard.wire.exclusion import decode_record
-from dashboard.wire.jsonrpc_client import Reply
+from dashboard.wire.jsonrpc_client import RpcReply
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +25,7 @@ class Batch:
     first_id: int
     hashes: Sequence[TxHash]
 
-    def match(self, replies: Sequence[Reply]) -> list[ExclusionAnswer]:
+    def match(self, replies: Sequence[RpcReply]) -> list[ExclusionAnswer]:
         """Return one answer for each hash, in order; trouble with one becomes its failure.
 
         A record names its own hash and so proves that it is in its place. A null names nothing:
@@ -39,14 +39,14 @@ class Batch:
         ]
         return answers if self._is_in_order(replies, answers) else self._without_nulls(answers)
 
-    def _answer(self, tx_hash: TxHash, reply: Reply | None) -> ExclusionAnswer:
+    def _answer(self, tx_hash: TxHash, reply: RpcReply | None) -> ExclusionAnswer:
         """Read one reply; whether its record is another hash's is judged over the whole batch."""
         try:
             return ExclusionAnswer(tx_hash, self._record(reply))
         except UpstreamError as error:
             return ExclusionAnswer(tx_hash, failure=failure_of(error))
 
-    def _record(self, reply: Reply | None) -> RejectedTransaction | None:
+    def _record(self, reply: RpcReply | None) -> RejectedTransaction | None:
         name = self.endpoint.name
         if reply is None:
             raise UpstreamUnreadable(f"{name}: the reply for this hash is missing")
@@ -60,7 +60,7 @@ class Batch:
         except WireError as error:
             raise unreadable(self.endpoint, error) from None
 
-    def _is_in_order(self, replies: Sequence[Reply], answers: Iterable[ExclusionAnswer]) -> bool:
+    def _is_in_order(self, replies: Sequence[RpcReply], answers: Iterable[ExclusionAnswer]) -> bool:
         asked = range(self.first_id, self.first_id + len(self.hashes))
         ids = [reply.id for reply in replies if reply.id is not None or reply.fault is None]
         return (

@@ -13,7 +13,7 @@ from dashboard.upstream.endpoint import BODY_ALLOWANCE, Asker, body_limit
 from dashboard.upstream.errors import rpc_error, unreadable
 from dashboard.wire.inclusion import Receipt, decode_receipt
 from dashboard.wire.jsonrpc_client import (
-    Reply,
+    RpcReply,
     decode_replies,
     decode_reply,
     encode_batch,
@@ -113,7 +113,7 @@ class NodeClient:
     ) -> Answer:
         return self._result(await self._ask(method, params, limit), decode)
 
-    async def _ask(self, method: str, params: list[Any], limit: int) -> Reply:
+    async def _ask(self, method: str, params: list[Any], limit: int) -> RpcReply:
         request_id = self._take_ids(1)
         self.requests += 1
         self.endpoint.note(method, 1)
@@ -125,7 +125,7 @@ class NodeClient:
 
     async def _ask_all(
         self, method: str, params: Sequence[list[Any]], limit: int
-    ) -> list[Reply | None]:
+    ) -> list[RpcReply | None]:
         """Ask one batch, or one question alone; None for each that no reply names."""
         if len(params) == 1:
             return [await self._ask(method, params[0], limit)]
@@ -141,24 +141,24 @@ class NodeClient:
         first, self._next_id = self._next_id, self._next_id + how_many
         return first
 
-    def _header(self, reply: Reply | None, number: int) -> BlockHeader:
+    def _header(self, reply: RpcReply | None, number: int) -> BlockHeader:
         header = None if reply is None else self._result(reply, decode_block)
         if header is None or header.number != number:
             raise UpstreamUnreadable(f"{self.endpoint.name}: did not answer with block {number}")
         return header
 
-    def _receipt(self, reply: Reply | None, tx_hash: TxHash) -> Receipt | None:
+    def _receipt(self, reply: RpcReply | None, tx_hash: TxHash) -> Receipt | None:
         receipt = self._answered(reply, decode_receipt)
         if receipt is not None and receipt.tx_hash != tx_hash:
             raise UpstreamUnreadable(f"{self.endpoint.name}: answered with another receipt")
         return receipt
 
-    def _answered(self, reply: Reply | None, decode: Callable[[Raw], Answer]) -> Answer:
+    def _answered(self, reply: RpcReply | None, decode: Callable[[Raw], Answer]) -> Answer:
         if reply is None:
             raise UpstreamUnreadable(f"{self.endpoint.name}: left a question of a batch out")
         return self._result(reply, decode)
 
-    def _result(self, reply: Reply, decode: Callable[[Raw], Answer]) -> Answer:
+    def _result(self, reply: RpcReply, decode: Callable[[Raw], Answer]) -> Answer:
         if reply.fault is not None:
             raise rpc_error(self.endpoint.name, reply.fault.code)
         if reply.result is None:

@@ -32,7 +32,7 @@ def method_name(prefix: str, method: str) -> str:
     return f"{prefix}_{method}"
 
 
-class _Record(msgspec.Struct, rename="camel", omit_defaults=True):
+class _RecordJson(msgspec.Struct, rename="camel", omit_defaults=True):
     tx_hash: str
     sender: str = msgspec.field(name="from")
     nonce: str
@@ -42,13 +42,13 @@ class _Record(msgspec.Struct, rename="camel", omit_defaults=True):
     block_number: str | None = None
 
 
-class _Saved(msgspec.Struct, rename="camel"):
+class _SavedJson(msgspec.Struct, rename="camel"):
     status: str
     tx_hash: str
 
 
-_RECORD: Final[msgspec.json.Decoder[_Record | None]] = msgspec.json.Decoder(_Record | None)
-_SAVED: Final = msgspec.json.Decoder(_Saved)
+_RECORD: Final[msgspec.json.Decoder[_RecordJson | None]] = msgspec.json.Decoder(_RecordJson | None)
+_SAVED: Final = msgspec.json.Decoder(_SavedJson)
 
 
 def decode_record(raw: bytes | Raw) -> RejectedTransaction | None:
@@ -57,7 +57,7 @@ def decode_record(raw: bytes | Raw) -> RejectedTransaction | None:
     return None if record is None else named("exclusion record", _record, record)
 
 
-def _record(record: _Record) -> RejectedTransaction:
+def _record(record: _RecordJson) -> RejectedTransaction:
     block = record.block_number
     return RejectedTransaction(
         tx_hash=parse_tx_hash(record.tx_hash),
@@ -86,7 +86,7 @@ def encode_record(record: RejectedTransaction | None) -> bytes:
     if stage is RejectionStage.SEQUENCER and record.block_number is not None:
         block = hex(record.block_number)
     return msgspec.json.encode(
-        _Record(
+        _RecordJson(
             tx_hash=str(record.tx_hash),
             sender=str(record.sender),
             nonce=hex(record.nonce),
@@ -100,7 +100,7 @@ def encode_record(record: RejectedTransaction | None) -> bytes:
 
 def encode_saved(status: SaveStatus, tx_hash: TxHash) -> bytes:
     """Write the result of `SAVE_REJECTED`."""
-    return msgspec.json.encode(_Saved(status, str(tx_hash)))
+    return msgspec.json.encode(_SavedJson(status, str(tx_hash)))
 
 
 def decode_saved(raw: bytes | Raw) -> tuple[SaveStatus, TxHash]:
@@ -108,7 +108,7 @@ def decode_saved(raw: bytes | Raw) -> tuple[SaveStatus, TxHash]:
     return named("answer to a report", _saved, read(_SAVED, raw, "answer to a report"))
 
 
-def _saved(saved: _Saved) -> tuple[SaveStatus, TxHash]:
+def _saved(saved: _SavedJson) -> tuple[SaveStatus, TxHash]:
     return _word(SaveStatus, saved.status), parse_tx_hash(saved.tx_hash)
 
 

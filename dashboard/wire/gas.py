@@ -19,18 +19,22 @@ _Milliseconds = Annotated[int, msgspec.Meta(ge=0, le=10**12)]
 _Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
 _Word = Annotated[str, msgspec.Meta(max_length=64)]
 
+_HISTORY: Final = msgspec.json.Decoder(list[str])
+_LONGEST: Final = 160
+_MARKS: Final = (b"<", b"{", b"[")
 
-class _Suggestion(msgspec.Struct, rename="camel"):
+
+class _SuggestionJson(msgspec.Struct, rename="camel"):
     suggested_max_priority_fee_per_gas: str
     suggested_max_fee_per_gas: str
     min_wait_time_estimate: _Milliseconds
     max_wait_time_estimate: _Milliseconds
 
 
-class _SuggestedGasFees(msgspec.Struct, rename="camel", omit_defaults=True):
-    low: _Suggestion
-    medium: _Suggestion
-    high: _Suggestion
+class _SuggestedGasFeesJson(msgspec.Struct, rename="camel", omit_defaults=True):
+    low: _SuggestionJson
+    medium: _SuggestionJson
+    high: _SuggestionJson
     estimated_base_fee: str
     network_congestion: _Share
     latest_priority_fee_range: tuple[str, str]
@@ -41,18 +45,17 @@ class _SuggestedGasFees(msgspec.Struct, rename="camel", omit_defaults=True):
     version: _Word | None = None
 
 
-class _Percentile(msgspec.Struct, rename="camel"):
+class _PercentileJson(msgspec.Struct, rename="camel"):
     base_fee_percentile: str
 
 
-class _Threshold(msgspec.Struct, rename="camel"):
+class _ThresholdJson(msgspec.Struct, rename="camel"):
     busy_threshold: str
 
 
-_SUGGESTED: Final = msgspec.json.Decoder(_SuggestedGasFees)
-_HISTORY: Final = msgspec.json.Decoder(list[str])
-_PERCENTILE: Final = msgspec.json.Decoder(_Percentile)
-_THRESHOLD: Final = msgspec.json.Decoder(_Threshold)
+_SUGGESTED: Final = msgspec.json.Decoder(_SuggestedGasFeesJson)
+_PERCENTILE: Final = msgspec.json.Decoder(_PercentileJson)
+_THRESHOLD: Final = msgspec.json.Decoder(_ThresholdJson)
 
 
 def decode_suggested_gas_fees(body: bytes) -> SuggestedGasFees:
@@ -60,7 +63,7 @@ def decode_suggested_gas_fees(body: bytes) -> SuggestedGasFees:
     return named("suggestedGasFees", _fees, read(_SUGGESTED, body, "suggestedGasFees"))
 
 
-def _fees(fees: _SuggestedGasFees) -> SuggestedGasFees:
+def _fees(fees: _SuggestedGasFeesJson) -> SuggestedGasFees:
     return SuggestedGasFees(
         low=_suggestion(fees.low),
         medium=_suggestion(fees.medium),
@@ -76,7 +79,7 @@ def _fees(fees: _SuggestedGasFees) -> SuggestedGasFees:
     )
 
 
-def _suggestion(level: _Suggestion) -> FeeSuggestion:
+def _suggestion(level: _SuggestionJson) -> FeeSuggestion:
     return FeeSuggestion(
         parse_gwei(level.suggested_max_priority_fee_per_gas),
         parse_gwei(level.suggested_max_fee_per_gas),
@@ -92,7 +95,7 @@ def _fee_range(texts: tuple[str, str]) -> tuple[Wei, Wei]:
 def encode_suggested_gas_fees(fees: SuggestedGasFees) -> bytes:
     """Write ``suggestedGasFees`` in the documented order; ``version`` only where there is one."""
     return msgspec.json.encode(
-        _SuggestedGasFees(
+        _SuggestedGasFeesJson(
             low=_level(fees.low),
             medium=_level(fees.medium),
             high=_level(fees.high),
@@ -108,9 +111,9 @@ def encode_suggested_gas_fees(fees: SuggestedGasFees) -> bytes:
     )
 
 
-def _level(suggestion: FeeSuggestion) -> _Suggestion:
+def _level(suggestion: FeeSuggestion) -> _SuggestionJson:
     millisecond = timedelta(milliseconds=1)
-    return _Suggestion(
+    return _SuggestionJson(
         format_gwei(suggestion.suggested_max_priority_fee_per_gas),
         format_gwei(suggestion.suggested_max_fee_per_gas),
         suggestion.min_wait_time_estimate // millisecond,
@@ -141,7 +144,7 @@ def decode_base_fee_percentile(body: bytes) -> Wei:
 
 def encode_base_fee_percentile(base_fee: Wei) -> bytes:
     """Write ``baseFeePercentile``."""
-    return msgspec.json.encode(_Percentile(format_gwei(base_fee)))
+    return msgspec.json.encode(_PercentileJson(format_gwei(base_fee)))
 
 
 def decode_busy_threshold(body: bytes) -> Wei:
@@ -152,35 +155,31 @@ def decode_busy_threshold(body: bytes) -> Wei:
 
 def encode_busy_threshold(base_fee: Wei) -> bytes:
     """Write ``busyThreshold``."""
-    return msgspec.json.encode(_Threshold(format_gwei(base_fee)))
+    return msgspec.json.encode(_ThresholdJson(format_gwei(base_fee)))
 
 
-_LONGEST: Final = 160
-_MARKS: Final = (b"<", b"{", b"[")
-
-
-class _OurError(msgspec.Struct, rename="camel"):
+class _ErrorJson(msgspec.Struct, rename="camel"):
     status_code: int
     message: str
 
 
-class _Fault(msgspec.Struct):
+class _NestedErrorJson(msgspec.Struct):
     message: str | None = None
 
 
-class _AnyError(msgspec.Struct):
+class _AnyErrorJson(msgspec.Struct):
     message: str | None = None
-    error: str | _Fault | None = None
+    error: str | _NestedErrorJson | None = None
 
 
-_ANY_ERROR: Final[msgspec.json.Decoder[_AnyError | str | None]] = msgspec.json.Decoder(
-    _AnyError | str | None
+_ANY_ERROR: Final[msgspec.json.Decoder[_AnyErrorJson | str | None]] = msgspec.json.Decoder(
+    _AnyErrorJson | str | None
 )
 
 
 def encode_error(status: int, message: str) -> bytes:
     """Write an error as the gas API does: ``{"statusCode": N, "message": "…"}``."""
-    return msgspec.json.encode(_OurError(status, message))
+    return msgspec.json.encode(_ErrorJson(status, message))
 
 
 def decode_error(body: bytes) -> str | None:
@@ -201,10 +200,10 @@ def decode_error(body: bytes) -> str | None:
     return _printable(text) or None
 
 
-def _json_message(answer: _AnyError | str | None) -> str | None:
-    if not isinstance(answer, _AnyError):
+def _json_message(answer: _AnyErrorJson | str | None) -> str | None:
+    if not isinstance(answer, _AnyErrorJson):
         return answer
-    if isinstance(answer.error, _Fault):
+    if isinstance(answer.error, _NestedErrorJson):
         return answer.error.message
     return answer.error or answer.message
 

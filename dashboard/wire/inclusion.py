@@ -45,7 +45,7 @@ class Receipt:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class BlockPosition:
     """Where a transaction stands: its block and its index in it."""
 
     block_hash: bytes
@@ -53,7 +53,7 @@ class Place:
     transaction_index: int
 
 
-class _Receipt(msgspec.Struct, rename="camel"):
+class _ReceiptJson(msgspec.Struct, rename="camel"):
     transaction_hash: str
     sender: str = msgspec.field(name="from")
     gas_used: str
@@ -68,7 +68,9 @@ class _Receipt(msgspec.Struct, rename="camel"):
     type: str = "0x0"
 
 
-_RECEIPT: Final[msgspec.json.Decoder[_Receipt | None]] = msgspec.json.Decoder(_Receipt | None)
+_RECEIPT: Final[msgspec.json.Decoder[_ReceiptJson | None]] = msgspec.json.Decoder(
+    _ReceiptJson | None
+)
 
 
 def decode_receipt(raw: bytes | Raw) -> Receipt | None:
@@ -77,7 +79,7 @@ def decode_receipt(raw: bytes | Raw) -> Receipt | None:
     return None if receipt is None else named("receipt", _receipt, receipt)
 
 
-def _receipt(receipt: _Receipt) -> Receipt | None:
+def _receipt(receipt: _ReceiptJson) -> Receipt | None:
     if receipt.block_hash is None or receipt.block_number is None:
         return None
     price, status = receipt.effective_gas_price, receipt.status
@@ -145,7 +147,7 @@ class TransactionView:
     r: int
     s: int
     access_list: tuple[tuple[Address, tuple[TxHash, ...]], ...] = ()
-    place: Place | None = None
+    place: BlockPosition | None = None
 
 
 _ACCESS_LIST_KIND: Final = 1

@@ -11,7 +11,7 @@ from msgspec import UNSET, Raw, UnsetType
 
 from dashboard.errors import WireError
 from dashboard.wire.decoding import UNREADABLE, read
-from dashboard.wire.jsonrpc_errors import RpcFault
+from dashboard.wire.jsonrpc_errors import RpcError
 
 RequestId: TypeAlias = Raw
 """An id as its very text, so that 1.0, 1e3 and numbers of any size are echoed unchanged."""
@@ -33,7 +33,7 @@ class ErrorReply:
     """What to answer where no request could be read."""
 
     id: RequestId
-    fault: RpcFault
+    fault: RpcError
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,14 +44,14 @@ class Message:
     is_batch: bool
 
 
-class _Envelope(msgspec.Struct):
+class _RequestJson(msgspec.Struct):
     jsonrpc: Raw = Raw(b"")
     method: Raw = Raw(b"")
     params: Raw = Raw(b"")
     id: Raw = Raw(b"")
 
 
-_ENVELOPE: Final = msgspec.json.Decoder(_Envelope)
+_REQUEST: Final = msgspec.json.Decoder(_RequestJson)
 _RAW: Final = msgspec.json.Decoder(Raw)
 _RAWS: Final = msgspec.json.Decoder(list[Raw])
 _ANY: Final = msgspec.json.Decoder()
@@ -70,39 +70,39 @@ def parse_message(body: bytes, batch_limit: int | None = None) -> Message:
             return _batch(_RAWS.decode(body), batch_limit)
         return Message([_item(body)], is_batch=False)
     except UNREADABLE:
-        return _refused(RpcFault.parse_error())
+        return _refused(RpcError.parse_error())
 
 
-def _refused(fault: RpcFault) -> Message:
+def _refused(fault: RpcError) -> Message:
     return Message([ErrorReply(NULL_ID, fault)], is_batch=False)
 
 
 def _batch(texts: list[Raw], limit: int | None) -> Message:
     if not texts:
-        return _refused(RpcFault.invalid_request("a batch may not be empty"))
+        return _refused(RpcError.invalid_request("a batch may not be empty"))
     if limit is not None and len(texts) > limit:
         detail = f"a batch may hold {limit} requests, this one holds {len(texts)}"
-        return _refused(RpcFault.invalid_request(detail))
+        return _refused(RpcError.invalid_request(detail))
     return Message([_item(text) for text in texts], is_batch=True)
 
 
 def _item(text: bytes | Raw) -> Request | ErrorReply:
     try:
-        return _request(_ENVELOPE.decode(text))
+        return _request(_REQUEST.decode(text))
     except msgspec.ValidationError:
         _RAW.decode(text)  # raises where the rest is no JSON either
-        return ErrorReply(NULL_ID, RpcFault.invalid_request("a request is an object"))
+        return ErrorReply(NULL_ID, RpcError.invalid_request("a request is an object"))
     except WireError as error:
-        return ErrorReply(NULL_ID, RpcFault.invalid_request(str(error)))
+        return ErrorReply(NULL_ID, RpcError.invalid_request(str(error)))
 
 
-def _request(envelope: _Envelope) -> Request:
-    if _text(envelope.jsonrpc) != "2.0":
+def _request(request: _RequestJson) -> Request:
+    if _text(request.jsonrpc) != "2.0":
         raise WireError('jsonrpc must be "2.0"')
-    method = _text(envelope.method)
+    method = _text(request.method)
     if not method:
         raise WireError("method must be a text that is not empty")
-    return Request(method, _params(envelope.params), _id(envelope.id))
+    return Request(method, _params(request.params), _id(request.id))
 
 
 def _text(raw: Raw) -> str | None:
@@ -133,7 +133,7 @@ def result_reply(request_id: RequestId, result: object) -> bytes:
     return b'{"jsonrpc":"2.0","id":%b,"result":%b}' % (bytes(request_id), _json(result))
 
 
-def error_reply(request_id: RequestId, fault: RpcFault) -> bytes:
+def error_reply(request_id: RequestId, fault: RpcError) -> bytes:
     """Write an error reply."""
     error: dict[str, object] = {"code": fault.code, "message": fault.message}
     if fault.data is not UNSET:

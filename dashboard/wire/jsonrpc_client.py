@@ -12,11 +12,11 @@ from msgspec import UNSET, Raw, UnsetType
 
 from dashboard.errors import WireError
 from dashboard.wire.decoding import UNREADABLE, read
-from dashboard.wire.jsonrpc_errors import RpcFault
+from dashboard.wire.jsonrpc_errors import RpcError
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class RpcReply:
     """One answer to a call of ours: exactly one of `result` (JSON text, may be null) and `fault`.
 
     `id` is None where the sender could not name the call, or named it by no text or integer.
@@ -24,23 +24,23 @@ class Reply:
 
     id: int | str | None
     result: Raw | None
-    fault: RpcFault | None
+    fault: RpcError | None
 
 
-class _ErrorObject(msgspec.Struct):
+class _ErrorJson(msgspec.Struct):
     code: int
     message: str = ""
     data: Any | UnsetType = UNSET
 
 
-class _ReplyEnvelope(msgspec.Struct):
+class _ReplyJson(msgspec.Struct):
     id: Raw = Raw(b"null")
     result: Raw = Raw(b"")
-    error: _ErrorObject | None = None
+    error: _ErrorJson | None = None
 
 
 _REPLIES: Final = msgspec.json.Decoder(list[Raw])
-_REPLY: Final = msgspec.json.Decoder(_ReplyEnvelope)
+_REPLY: Final = msgspec.json.Decoder(_ReplyJson)
 _REPLY_ID: Final[msgspec.json.Decoder[int | str]] = msgspec.json.Decoder(int | str)
 
 
@@ -56,15 +56,17 @@ def encode_batch(method: str, params: Sequence[object], first_id: int) -> bytes:
     return b"[%b]" % b",".join(calls)
 
 
-def decode_reply(body: bytes | Raw) -> Reply:
+def decode_reply(body: bytes | Raw) -> RpcReply:
     """Read one reply object, or raise WireError."""
     envelope = read(_REPLY, body, "JSON-RPC reply")
     if envelope.error is not None:
         error = envelope.error
-        return Reply(_reply_id(envelope.id), None, RpcFault(error.code, error.message, error.data))
+        return RpcReply(
+            _reply_id(envelope.id), None, RpcError(error.code, error.message, error.data)
+        )
     if not bytes(envelope.result):
         raise WireError("JSON-RPC reply: it has neither a result nor an error")
-    return Reply(_reply_id(envelope.id), envelope.result, None)
+    return RpcReply(_reply_id(envelope.id), envelope.result, None)
 
 
 def _reply_id(raw: Raw) -> int | str | None:
@@ -74,7 +76,7 @@ def _reply_id(raw: Raw) -> int | str | None:
         return None
 
 
-def decode_replies(body: bytes) -> list[Reply]:
+def decode_replies(body: bytes) -> list[RpcReply]:
     """Read the answer to a batch: an array, or the single object that some send instead.
 
     An element that is no reply is left out, so that its call is unanswered and the others

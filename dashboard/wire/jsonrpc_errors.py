@@ -11,7 +11,7 @@ from dashboard.errors import StoreError, StoreUnavailable
 
 
 @dataclass(frozen=True, slots=True)
-class RpcFault:
+class RpcError:
     """The error object of a reply; codes and messages as the exclusion API sends them."""
 
     code: int
@@ -74,10 +74,10 @@ class RpcFault:
         return cls(-32603, "Internal error")
 
 
-def store_fault(error: StoreError) -> RpcFault:
+def store_rpc_error(error: StoreError) -> RpcError:
     """Tell a caller whether to try again; where the store is and what ails it, the log tells."""
     if isinstance(error, StoreUnavailable):
         remedy = "The store cannot be used now, and nothing was saved: try again later"
     else:
         remedy = "The store cannot be used until its operator mends it, and nothing was saved"
-    return RpcFault.server_error(remedy)
+    return RpcError.server_error(remedy)

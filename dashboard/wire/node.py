@@ -37,7 +37,7 @@ class BlockHeader:
     gas_limit: int
 
 
-class _Header(msgspec.Struct, rename="camel"):
+class _HeaderJson(msgspec.Struct, rename="camel"):
     number: str
     hash: str
     parent_hash: str
@@ -48,7 +48,7 @@ class _Header(msgspec.Struct, rename="camel"):
 
 
 _QUANTITY: Final = msgspec.json.Decoder(str)
-_HEADER: Final[msgspec.json.Decoder[_Header | None]] = msgspec.json.Decoder(_Header | None)
+_HEADER: Final[msgspec.json.Decoder[_HeaderJson | None]] = msgspec.json.Decoder(_HeaderJson | None)
 
 
 def decode_quantity(raw: bytes | Raw) -> int:
@@ -67,7 +67,7 @@ def decode_block(raw: bytes | Raw) -> BlockHeader | None:
     return None if header is None else named("block", _block, header)
 
 
-def _block(header: _Header) -> BlockHeader:
+def _block(header: _HeaderJson) -> BlockHeader:
     seconds = parse_number(header.timestamp)
     if seconds > _LAST_SECOND:
         raise WireError(f"its time, {seconds} s, is after the year 9999")
@@ -133,14 +133,14 @@ class FeeHistory:
     reward: tuple[tuple[Wei, ...], ...] | None
 
 
-class _FeeHistory(msgspec.Struct, rename="camel"):
+class _FeeHistoryJson(msgspec.Struct, rename="camel"):
     oldest_block: str
     base_fee_per_gas: list[str] | None = None
     gas_used_ratio: list[_Ratio] | None = None
     reward: list[list[str]] | None = None
 
 
-_FEE_HISTORY: Final = msgspec.json.Decoder(_FeeHistory)
+_FEE_HISTORY: Final = msgspec.json.Decoder(_FeeHistoryJson)
 
 
 def decode_fee_history(raw: bytes | Raw) -> FeeHistory:
@@ -148,7 +148,7 @@ def decode_fee_history(raw: bytes | Raw) -> FeeHistory:
     return named("eth_feeHistory", _fee_history, read(_FEE_HISTORY, raw, "eth_feeHistory"))
 
 
-def _fee_history(history: _FeeHistory) -> FeeHistory:
+def _fee_history(history: _FeeHistoryJson) -> FeeHistory:
     base_fees = tuple(parse_fee(text) for text in history.base_fee_per_gas or ())
     ratios = tuple(history.gas_used_ratio or ())
     if len(base_fees) != len(ratios) + 1 and (base_fees or ratios):

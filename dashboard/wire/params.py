@@ -11,8 +11,10 @@ from msgspec import UNSET
 from dashboard.domain.quantity import shorten
 from dashboard.errors import WireError
 
+_NOT_HEX: Final = re.compile(r"[^0-9a-fA-F]")
 
-def arguments_of(
+
+def named_arguments(
     params: object, names: Sequence[str], required: Sequence[str] = ()
 ) -> dict[str, object]:
     """Return the arguments by their names; those that are null count as left out.
@@ -30,10 +32,10 @@ def arguments_of(
             given = {}
         case _:
             raise WireError("params should be either an object or a list")
-    return members_of(given, "params", names, required)
+    return object_members(given, "params", names, required)
 
 
-def members_of(
+def object_members(
     value: object, subject: str, names: Sequence[str], required: Sequence[str] = ()
 ) -> dict[str, object]:
     """Return the members of an object that are not null; refuses those that nobody knows."""
@@ -51,7 +53,7 @@ def members_of(
     return members
 
 
-def text_of(value: object) -> str:
+def require_text(value: object) -> str:
     """Return a text, which no other scalar may stand for."""
     if not isinstance(value, str):
         raise WireError("should be a text")
@@ -67,9 +69,6 @@ def whole_number(value: object, largest: int) -> int:
 
 def _all(names: Sequence[str]) -> str:
     return ", ".join(names)
-
-
-_NOT_HEX: Final = re.compile(r"[^0-9a-fA-F]")
 
 
 def one_argument(params: list[Any]) -> object:

@@ -18,7 +18,7 @@ from dashboard.domain.rejection_filter import HashRange, RejectionFilter
 from dashboard.errors import WireError
 from dashboard.wire.decoding import named
 from dashboard.wire.hexadecimal import parse_address, parse_number, parse_tx_hash
-from dashboard.wire.params import arguments_of, members_of, text_of, whole_number
+from dashboard.wire.params import named_arguments, object_members, require_text, whole_number
 from dashboard.wire.timestamp import parse_timestamp
 
 LARGEST_PAGE: Final = 1000
@@ -45,7 +45,7 @@ class Order(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class ListQuestion:
+class ListQuery:
     """The params of `listRejectionsV1`; `cursor` is not read yet."""
 
     wanted: RejectionFilter = EVERYTHING
@@ -55,7 +55,7 @@ class ListQuestion:
 
 
 @dataclass(frozen=True, slots=True)
-class CountQuestion:
+class CountQuery:
     """The params of `countRejectionsV1`; `by` is the word for what is counted by."""
 
     by: str
@@ -64,17 +64,17 @@ class CountQuestion:
 
 
 @dataclass(frozen=True, slots=True)
-class SubscribeQuestion:
+class SubscribeQuery:
     """The params of `subscribe`; `since` is a cursor that is not read yet."""
 
     wanted: RejectionFilter = EVERYTHING
     since: object = None
 
 
-def decode_list(params: object) -> ListQuestion:
+def decode_list(params: object) -> ListQuery:
     """Read the params of `listRejectionsV1`."""
-    given = arguments_of(params, ("filter", "limit", "order", "cursor"))
-    return ListQuestion(
+    given = named_arguments(params, ("filter", "limit", "order", "cursor"))
+    return ListQuery(
         _filter(given),
         _limit(given, USUAL_PAGE, LARGEST_PAGE),
         named("order", _word(Order), given.get("order", Order.NEWEST_FIRST)),
@@ -84,33 +84,33 @@ def decode_list(params: object) -> ListQuestion:
 
 def decode_versions(params: object) -> TxHash:
     """Read the params of `getRejectionVersionsV1`: a whole hash."""
-    given = arguments_of(params, ("txHash",), ("txHash",))
-    return named("txHash", lambda value: parse_tx_hash(text_of(value)), given["txHash"])
+    given = named_arguments(params, ("txHash",), ("txHash",))
+    return named("txHash", lambda value: parse_tx_hash(require_text(value)), given["txHash"])
 
 
-def decode_count(params: object, groupings: type[StrEnum]) -> CountQuestion:
+def decode_count(params: object, groupings: type[StrEnum]) -> CountQuery:
     """Read the params of `countRejectionsV1`."""
-    given = arguments_of(params, ("by", "filter", "limit"), ("by",))
+    given = named_arguments(params, ("by", "filter", "limit"), ("by",))
     by = named("by", _word(groupings), given["by"])
-    return CountQuestion(by, _filter(given), _limit(given, USUAL_GROUPS, MOST_GROUPS))
+    return CountQuery(by, _filter(given), _limit(given, USUAL_GROUPS, MOST_GROUPS))
 
 
-def decode_subscribe(params: object) -> SubscribeQuestion:
+def decode_subscribe(params: object) -> SubscribeQuery:
     """Read the params of `subscribe`; rejections are all that one can subscribe to."""
-    given = arguments_of(params, ("topic", "filter", "since"), ("topic",))
+    given = named_arguments(params, ("topic", "filter", "since"), ("topic",))
     if given["topic"] != "rejections":
         raise WireError(f"topic: {shorten(str(given['topic']))} is not rejections")
-    return SubscribeQuestion(_filter(given), given.get("since"))
+    return SubscribeQuery(_filter(given), given.get("since"))
 
 
 def decode_unsubscribe(params: object) -> str:
     """Read the params of `unsubscribe`: the id that `subscribe` answered."""
-    given = arguments_of(params, ("subscription",), ("subscription",))
-    return named("subscription", text_of, given["subscription"])
+    given = named_arguments(params, ("subscription",), ("subscription",))
+    return named("subscription", require_text, given["subscription"])
 
 
 def _filter(given: Mapping[str, object]) -> RejectionFilter:
-    members = members_of(given.get("filter", {}), "filter", tuple(_MEMBERS))
+    members = object_members(given.get("filter", {}), "filter", tuple(_MEMBERS))
     changes: dict[str, Any] = {
         field: named(f"filter.{name}", read, members[name])
         for name, (field, read) in _MEMBERS.items()
@@ -139,14 +139,14 @@ def _network(value: object) -> NetworkId:
 
 
 def _hashes(value: object) -> HashRange:
-    match = _DIGITS.fullmatch(text_of(value))
+    match = _DIGITS.fullmatch(require_text(value))
     if match is None:
         raise WireError(f"{shorten(str(value))} is not 0x and 1 to 64 hexadecimal digits")
     return HashRange.beginning_with(match[1])
 
 
 def _text(value: object) -> str:
-    text = text_of(value)
+    text = require_text(value)
     if len(text) > LONGEST_TEXT:
         raise WireError(f"should not be more than {LONGEST_TEXT} characters")
     return text
@@ -154,19 +154,19 @@ def _text(value: object) -> str:
 
 def _module(value: object) -> str:
     """Read the name of a module; an empty one finds reasons that name none."""
-    if not _MODULE.fullmatch(text_of(value)):
+    if not _MODULE.fullmatch(require_text(value)):
         raise WireError("should be at most 64 letters, digits and underscores")
-    return text_of(value)
+    return require_text(value)
 
 
 def _moment(value: object) -> Any:  # noqa: ANN401 - one of many kinds of filter value
-    return parse_timestamp(text_of(value))
+    return parse_timestamp(require_text(value))
 
 
 _MEMBERS: Final[Mapping[str, tuple[str, Callable[[object], Any]]]] = {
     "networkId": ("network_id", _network),
     "txHash": ("tx_hashes", _hashes),
-    "from": ("sender", lambda value: parse_address(text_of(value))),
+    "from": ("sender", lambda value: parse_address(require_text(value))),
     "txRejectionStage": ("tx_rejection_stage", _word(RejectionStage)),
     "module": ("module", _module),
     "reasonKind": ("reason_kind", _word(ReasonKind)),

@@ -20,13 +20,13 @@ LARGEST_ANSWER: Final = 1_000_000
 """Bytes of one page or list of versions; it ends early there, and says that there is more."""
 
 
-class _Overflow(msgspec.Struct):
+class _OverflowJson(msgspec.Struct):
     module: str
     count: int
     limit: int
 
 
-class _Rejection(msgspec.Struct, rename="camel", omit_defaults=True):
+class _RejectionJson(msgspec.Struct, rename="camel", omit_defaults=True):
     network_id: str
     tx_hash: str
     sender: str = msgspec.field(name="from")
@@ -42,7 +42,7 @@ class _Rejection(msgspec.Struct, rename="camel", omit_defaults=True):
     count: int | None
     limit: int | None
     overrun: float | None
-    overflows: list[_Overflow]
+    overflows: list[_OverflowJson]
     cursor: str
     recipient: str | UnsetType | None = UNSET
     block_number: str | None = None
@@ -61,7 +61,7 @@ def encode_rejection(archived: ArchivedRejection, installation: UUID) -> bytes:
     is_sequencer = record.tx_rejection_stage is RejectionStage.SEQUENCER
     recipient = None if archived.recipient is None else str(archived.recipient)
     return msgspec.json.encode(
-        _Rejection(
+        _RejectionJson(
             network_id=hex(it.network_id),
             tx_hash=str(record.tx_hash),
             sender=str(record.sender),
@@ -77,7 +77,7 @@ def encode_rejection(archived: ArchivedRejection, installation: UUID) -> bytes:
             count=reason.count,
             limit=reason.limit,
             overrun=None if ratio is None else round(ratio, 4),
-            overflows=[_Overflow(each.module, each.count, each.limit) for each in it.overflows],
+            overflows=[_OverflowJson(each.module, each.count, each.limit) for each in it.overflows],
             cursor=encode_cursor(it.rejection_id, installation),
             recipient=recipient if archived.is_signed_held else UNSET,
             block_number=hex(record.block_number)

@@ -22,7 +22,7 @@ _LENGTH: Final = 2 + 2 * TxHash.LENGTH
 _HashText = Annotated[str, Meta(min_length=_LENGTH, max_length=_LENGTH)]
 
 
-class _Call(msgspec.Struct, gc=False):
+class _CallJson(msgspec.Struct, gc=False):
     """A call as most clients write it; `id` is no option, so that notifications do not fit."""
 
     jsonrpc: Literal["2.0"]
@@ -31,8 +31,8 @@ class _Call(msgspec.Struct, gc=False):
     id: Raw
 
 
-_CALL: Final = msgspec.json.Decoder(_Call)
-_CALLS: Final = msgspec.json.Decoder(list[_Call])
+_CALL: Final = msgspec.json.Decoder(_CallJson)
+_CALLS: Final = msgspec.json.Decoder(list[_CallJson])
 _NO_ID: Final = (b"[", b"{", b"t", b"f")
 """How lists, objects and booleans begin: they are no ids."""
 
@@ -45,7 +45,7 @@ _BETWEEN_NULLS: Final = _NULL + b"," + _BEFORE
 _NULLS_APART: Final = _NULL + b"\n" + _BEFORE
 
 
-class Lookup(NamedTuple):
+class StatusRequest(NamedTuple):
     """A message that asks one method about hashes, ``0x`` and 64 digits each, in either case.
 
     `heads` are the first four bytes of each hash as a number, least significant byte first.
@@ -61,7 +61,7 @@ class Lookup(NamedTuple):
         """Return the hash of one call."""
         return TxHash(unhexlify(self.hashes[place][2:]))
 
-    def answered(self, results: Mapping[int, bytes]) -> bytes:
+    def reply(self, results: Mapping[int, bytes]) -> bytes:
         """Answer with `results`, JSON by the place of its call, and null to all other calls.
 
         Runs of nulls are joined at once: they are long, and one by one they take most of the time.
@@ -73,15 +73,15 @@ class Lookup(NamedTuple):
             parts.append(b"%b%b%b%b}" % (_BEFORE, self.ids[place], _RESULT, results[place]))
             start = place + 1
         parts += self._nulls(start, len(self.ids))
-        reply = b",".join(parts)
-        return b"[%b]" % reply if self.is_batch else reply
+        text = b",".join(parts)
+        return b"[%b]" % text if self.is_batch else text
 
-    def answers(self, results: Mapping[int, bytes]) -> list[bytes]:
-        """Answer as `answered` does, each call by itself; for what `decode_lookups` has read."""
-        replies = (_BEFORE + _NULLS_APART.join(self.ids) + _NULL).split(b"\n")
+    def replies(self, results: Mapping[int, bytes]) -> list[bytes]:
+        """Answer each call by itself; for what `decode_status_requests` has read."""
+        texts = (_BEFORE + _NULLS_APART.join(self.ids) + _NULL).split(b"\n")
         for place, result in results.items():
-            replies[place] = b"%b%b%b%b}" % (_BEFORE, self.ids[place], _RESULT, result)
-        return replies
+            texts[place] = b"%b%b%b%b}" % (_BEFORE, self.ids[place], _RESULT, result)
+        return texts
 
     def _nulls(self, start: int, stop: int) -> tuple[bytes, ...]:
         if start == stop:
@@ -89,7 +89,7 @@ class Lookup(NamedTuple):
         return (_BEFORE + _BETWEEN_NULLS.join(self.ids[start:stop]) + _NULL,)
 
 
-def decode_lookup(body: bytes) -> Lookup | None:
+def decode_status_request(body: bytes) -> StatusRequest | None:
     """Read a message of the usual shape; None for every other, right or wrong."""
     if not body.isascii():  # msgspec does not look into the strings that it keeps raw
         return None
@@ -101,7 +101,7 @@ def decode_lookup(body: bytes) -> Lookup | None:
         return None
 
 
-def decode_lookups(bodies: Sequence[bytes]) -> Lookup | None:
+def decode_status_requests(bodies: Sequence[bytes]) -> StatusRequest | None:
     """Read messages of one call each as if they were a batch; None unless all are as usual.
 
     There are as many braces, of either kind, as messages, and each message begins and ends with
@@ -115,19 +115,19 @@ def decode_lookups(bodies: Sequence[bytes]) -> Lookup | None:
         and text.count(b"{") == text.count(b"}") == count
         and text.count(b"\n") == text.count(b"}\n,{") == count - 1
     )
-    lookup = decode_lookup(text) if is_flat else None
+    lookup = decode_status_request(text) if is_flat else None
     return lookup if lookup is not None and len(lookup.ids) == count else None
 
 
-def _single(call: _Call) -> Lookup | None:
+def _single(call: _CallJson) -> StatusRequest | None:
     (text,) = call.params
     if not text.startswith("0x") or bytes(call.id).startswith(_NO_ID):
         return None
     head = int.from_bytes(unhexlify(text[2:])[:4], "little")
-    return Lookup(call.method, (call.id,), call.params, (head,), is_batch=False)
+    return StatusRequest(call.method, (call.id,), call.params, (head,), is_batch=False)
 
 
-def _batch(calls: Sequence[_Call]) -> Lookup | None:
+def _batch(calls: Sequence[_CallJson]) -> StatusRequest | None:
     """Check all calls of a batch at once: one by one would take twice as long as reading them."""
     methods = {call.method for call in calls}
     ids = [call.id for call in calls]
@@ -135,7 +135,9 @@ def _batch(calls: Sequence[_Call]) -> Lookup | None:
         return None
     hashes = [call.params[0] for call in calls]
     heads = _heads("".join(hashes), len(hashes))
-    return None if heads is None else Lookup(methods.pop(), ids, hashes, heads, is_batch=True)
+    return (
+        None if heads is None else StatusRequest(methods.pop(), ids, hashes, heads, is_batch=True)
+    )
 
 
 def _are_ids(values: Sequence[Raw]) -> bool:

@@ -9,8 +9,8 @@ from datetime import datetime, timedelta
 from itertools import islice
 from typing import Final, TypeVar
 
-from dashboard.devnet.demo_fee_history import History
-from dashboard.devnet.demo_reports import PastReports
+from dashboard.devnet.demo_fee_history import DemoFeeHistory
+from dashboard.devnet.demo_reports import DemoReports
 from dashboard.devnet.networks import DEVNET, SIMULATED, SimulatedNetwork
 from dashboard.domain.exclusion import RejectionSource, SaveStatus
 from dashboard.errors import InputError
@@ -89,7 +89,7 @@ def _end_of_history(store: Store, *, is_store_named: bool) -> datetime:
 
 
 def _fill_fees(store: Store, past: _Past, network: SimulatedNetwork) -> int:
-    history = History(past.seed, past.until, past.length, network)
+    history = DemoFeeHistory(past.seed, past.until, past.length, network)
     count = 0
     for days in history.days():
         with store.write() as connection:
@@ -104,7 +104,7 @@ def _fill_fees(store: Store, past: _Past, network: SimulatedNetwork) -> int:
 
 def _fill_rejections(store: Store, past: _Past) -> int:
     count = 0
-    reports = PastReports(past.seed, past.until, past.length)
+    reports = DemoReports(past.seed, past.until, past.length)
     for some in _batches(reports.told(), _REPORTS_AT_A_TIME):
         located = [LocatedReport(each.report, DEVNET.network_id, each.at) for each in some]
         with store.write() as connection:

@@ -11,14 +11,14 @@ from datetime import datetime
 import uvicorn
 from starlette.types import ASGIApp
 
-from dashboard.devnet.accepted_transactions import Ledger
+from dashboard.devnet.accepted_transactions import AcceptedTransactions
 from dashboard.devnet.app import build_app
 from dashboard.devnet.chain import DEVNET_ID, Chain
 from dashboard.devnet.genesis import open_genesis
-from dashboard.devnet.traffic_runner import Reporter, TrackTransaction
+from dashboard.devnet.traffic_runner import TrackTransaction, TrafficRunner
 from dashboard.domain.quantity import TxHash
 from dashboard.errors import SettingsError
-from dashboard.serve.transport.http_connection import BoundedHttp
+from dashboard.serve.transport.http_connection import BoundedHttpConnection
 from dashboard.settings import Settings
 from dashboard.store.engine.engine import Store
 from dashboard.store.tracking.transactions import TrackRequest, track
@@ -36,21 +36,24 @@ async def run_devnet(settings: Settings, stop: asyncio.Event) -> None:
         raise SettingsError("devnet.mode is off, or networks are configured: set it to on")
     folder = settings.home / "devnet"
     chain = Chain(open_genesis(folder, settings.devnet.seed, utc_now))
-    with closing(Ledger(folder)) as ledger, closing(open_role_store(settings)) as store:
+    with (
+        closing(AcceptedTransactions(folder)) as accepted,
+        closing(open_role_store(settings)) as store,
+    ):
         async with open_clients(settings, attempts=1) as clients:
             serve = clients.exclusion(network)
             assert serve is not None  # noqa: S101 - devnet always has the endpoint of our own serve
-            reporter = Reporter(chain, ledger, serve, _tracker(store), utc_now)
-            app = HostCheck(build_app(chain, ledger, utc_now), allowed_hosts(settings))
+            traffic_runner = TrafficRunner(chain, accepted, serve, _tracker(store), utc_now)
+            app = HostCheck(build_app(chain, accepted, utc_now), allowed_hosts(settings))
             chain.block(chain.head(utc_now()))  # catches up before anybody waits for an answer
-            async with _reporting(reporter, stop):
+            async with _reporting(traffic_runner, stop):
                 await run_http(_config(app, settings), stop, "LINEWATCH_DEVNET_PORT")
 
 
 @asynccontextmanager
-async def _reporting(reporter: Reporter, stop: asyncio.Event) -> AsyncIterator[None]:
+async def _reporting(traffic_runner: TrafficRunner, stop: asyncio.Event) -> AsyncIterator[None]:
     """Play the nodes and senders meanwhile; should that break, the role ends with its error."""
-    running = asyncio.create_task(reporter.run())
+    running = asyncio.create_task(traffic_runner.run())
     running.add_done_callback(lambda _: stop.set())
     try:
         yield
@@ -65,7 +68,7 @@ def _config(app: ASGIApp, settings: Settings) -> uvicorn.Config:
         app,
         host=settings.devnet.host,
         port=settings.devnet.port,
-        http=BoundedHttp,
+        http=BoundedHttpConnection,
         ws="none",
         log_config=None,
         log_level="warning",

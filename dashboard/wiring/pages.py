@@ -23,8 +23,8 @@ from starlette.types import ASGIApp
 
 from dashboard.errors import RoleError
 from dashboard.logs import configure_logs, get_logger
-from dashboard.serve.transport.http_connection import BoundedHttp
-from dashboard.serve.transport.websocket_connection import BoundedWebSocket
+from dashboard.serve.transport.http_connection import BoundedHttpConnection
+from dashboard.serve.transport.websocket_connection import BoundedWebSocketConnection
 from dashboard.settings import Settings, load_settings
 from dashboard.show.preload import warm_up
 from dashboard.show.queries.page_queries import PageQueries, register
@@ -60,8 +60,8 @@ async def run_pages(settings: Settings, stop: asyncio.Event) -> None:
         cast("ASGIApp", app),
         host=settings.pages.host,
         port=settings.pages.port,
-        http=BoundedHttp,
-        ws=BoundedWebSocket,
+        http=BoundedHttpConnection,
+        ws=BoundedWebSocketConnection,
         ws_max_size=largest_message(),
         log_config=None,
         log_level="warning",
@@ -116,8 +116,8 @@ def _bound_server_of_streamlit() -> None:
     `streamlit run` lets nobody choose them; uvicorn looks them up for each that it accepts.
     """
     chosen = {
-        "http_protocol_class": BoundedHttp,
-        "ws_protocol_class": BoundedWebSocket,
+        "http_protocol_class": BoundedHttpConnection,
+        "ws_protocol_class": BoundedWebSocketConnection,
         "ws_max_size": largest_message(),
     }
     for name, ours in chosen.items():

@@ -10,10 +10,10 @@ from typing import Final
 from starlette.types import ASGIApp
 
 from dashboard.serve.app import build_app
-from dashboard.serve.dependencies import Limits, ServedNetwork, ServeServices
-from dashboard.serve.keys.authentication import Strangers
-from dashboard.serve.keys.key_sync import KeyKeeper
-from dashboard.serve.keys.rate_limits import Gate
+from dashboard.serve.dependencies import ServeDependencies, ServedNetwork, ServeLimits
+from dashboard.serve.keys.authentication import AuthenticationThrottle
+from dashboard.serve.keys.key_sync import KeySync
+from dashboard.serve.keys.rate_limits import KeyLimiter
 from dashboard.serve.server import server_config
 from dashboard.serve.transport.connection_limits import ConnectionLimits
 from dashboard.settings import Settings
@@ -34,16 +34,16 @@ async def run_serve(settings: Settings, stop: asyncio.Event) -> None:
     """Serve both APIs until `stop`."""
     with closing(open_role_store(settings)) as store:
         async with open_clients(settings) as clients:
-            services = _services(settings, store, clients)
-            app = _app(services, settings)
-            config = server_config(services, settings.serve.host, settings.serve.port, app)
+            dependencies = _dependencies(settings, store, clients)
+            app = _app(dependencies, settings)
+            config = server_config(dependencies, settings.serve.host, settings.serve.port, app)
             _spare_collector()
             await run_http(config, stop, "LINEWATCH_SERVE_PORT")
 
 
-def _app(services: ServeServices, settings: Settings) -> ASGIApp:
+def _app(dependencies: ServeDependencies, settings: Settings) -> ASGIApp:
     """Return the app; the published development key opens it to our own pages alone."""
-    app = build_app(services)
+    app = build_app(dependencies)
     if not settings.has_development_key:
         return app
     return HostCheck(app, allowed_hosts(settings, with_cors=True))
@@ -60,20 +60,20 @@ def _spare_collector() -> None:
     gc.set_threshold(_UNCOLLECTED, 20, 20)
 
 
-def _services(settings: Settings, store: Store, clients: Clients) -> ServeServices:
+def _dependencies(settings: Settings, store: Store, clients: Clients) -> ServeDependencies:
     """Gather what is served, with the keys as they are now; InputError where two clash."""
     serve = settings.serve
-    gate = Gate()
-    keeper = KeyKeeper(store, configured_keys(settings), gate, utc_now)
-    keeper.load()
-    return ServeServices(
+    key_limiter = KeyLimiter()
+    key_sync = KeySync(store, configured_keys(settings), key_limiter, utc_now)
+    key_sync.load()
+    return ServeDependencies(
         store=store,
-        keys=keeper.ring,
+        keys=key_sync.ring,
         networks=tuple(_served(each, clients, settings) for each in networks_of(settings)),
         clock=utc_now,
         method_prefixes=tuple(serve.method_prefixes),
         cors_origins=tuple(serve.cors_origins),
-        limits=Limits(
+        limits=ServeLimits(
             connections=_connections(serve),
             largest_body=serve.largest_body,
             largest_batch=serve.largest_batch,
@@ -86,9 +86,9 @@ def _services(settings: Settings, store: Store, clients: Clients) -> ServeServic
         log_requests=serve.log_requests,
         metrics_key=serve.metrics_key or None,
         has_page=serve.page,
-        gate=gate,
-        strangers=Strangers(serve.wrong_keys_per_minute),
-        key_keeper=keeper,
+        key_limiter=key_limiter,
+        authentication_throttle=AuthenticationThrottle(serve.wrong_keys_per_minute),
+        key_sync=key_sync,
         allowed_hosts=allowed_hosts(settings),
     )
 

@@ -13,8 +13,8 @@ from typing import Final, NamedTuple, TypeVar
 
 import numpy as np
 
-from dashboard.devnet.demo_fee_history import History
-from dashboard.devnet.fee_demand import Integers
+from dashboard.devnet.demo_fee_history import DemoFeeHistory
+from dashboard.devnet.fee_demand import Int64Array
 from dashboard.devnet.networks import DEVNET
 from dashboard.domain.fee_rollup import FeeSeries
 from dashboard.show.queries.context import QueryContext
@@ -48,16 +48,16 @@ class PastYear(NamedTuple):
     """The store, and the raw base fees that it was filled from."""
 
     store: Store
-    at: Integers
-    fees: Integers
+    at: Int64Array
+    fees: Int64Array
 
 
 @contextmanager
 def past_year(days: int) -> Iterator[PastYear]:
     """Fill a new store with base fees and levels, in roll-ups alone, and keep the raw values."""
-    history = History(SEED, UNTIL + timedelta(hours=26), timedelta(days=days, hours=26))
-    at: list[Integers] = []
-    fees: list[Integers] = []
+    history = DemoFeeHistory(SEED, UNTIL + timedelta(hours=26), timedelta(days=days, hours=26))
+    at: list[Int64Array] = []
+    fees: list[Int64Array] = []
     with TemporaryDirectory() as folder:
         url = f"sqlite:///{Path(folder) / 'linewatch.sqlite'}"
         migrate(url)

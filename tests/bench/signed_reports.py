@@ -10,8 +10,8 @@ from typing import Final
 
 import msgspec
 
-from dashboard.devnet.accounts import Account, Payment
-from dashboard.devnet.seeded_random import Chance
+from dashboard.devnet.accounts import Payment, SimulatedAccount
+from dashboard.devnet.seeded_random import SeededRandom
 from dashboard.domain.exclusion import RejectionReport, RejectionStage, SaveStatus
 from dashboard.domain.quantity import Address, Wei
 from dashboard.wire.exclusion import encode_record, encode_saved
@@ -39,7 +39,7 @@ class Reporter:
 
     def __init__(self) -> None:
         """Begin with the first nonce of a new account, for the archive may know older ones."""
-        self._account = Account(Chance(secrets.randbits(32)), "benchmarks", 1)
+        self._account = SimulatedAccount(SeededRandom(secrets.randbits(32)), "benchmarks", 1)
         self._nonce = 0
 
     def take(self, count: int) -> Iterator[Handed]:

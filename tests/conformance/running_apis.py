@@ -12,7 +12,7 @@ from typing import Any
 
 import httpx
 
-from dashboard.serve.dependencies import ServedNetwork, ServeServices
+from dashboard.serve.dependencies import ServeDependencies, ServedNetwork
 from tests.integration.running_server import (
     KEY,
     LIMITS,
@@ -81,16 +81,17 @@ def a_former_report(transaction: Signed, **changes: object) -> dict[str, Any]:
 
 @contextmanager
 def apis(
-    folder: Path, adapted: Callable[[ServeServices], ServeServices] = lambda services: services
+    folder: Path,
+    adapted: Callable[[ServeDependencies], ServeDependencies] = lambda dependencies: dependencies,
 ) -> Iterator[Served]:
-    """Yield running APIs with a store of their own, with services that a test may adapt."""
+    """Yield running APIs with a store of their own, with dependencies that a test may adapt."""
     clock = Clock()
     with a_store(folder) as store:
-        services = replace(
+        dependencies = replace(
             services_of(store), clock=clock, networks=networks_at(clock), log_requests=False
         )
         with (
-            serving(adapted(services)) as address,
+            serving(adapted(dependencies)) as address,
             httpx.Client(base_url=f"http://{address}", timeout=30) as client,
         ):
             served = Served(address, clock, client)

@@ -125,7 +125,9 @@ def branded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     """Serve under three brands at once."""
     folder = tmp_path_factory.mktemp("branded")
     brands = ("chain", "linea", "acme2")
-    with apis(folder, lambda services: replace(services, method_prefixes=brands)) as running:
+    with apis(
+        folder, lambda dependencies: replace(dependencies, method_prefixes=brands)
+    ) as running:
         yield running
 
 

@@ -16,8 +16,8 @@ from anyio import CapacityLimiter
 from dashboard.domain.secret import Secret
 from dashboard.serve.counters import Counters
 from dashboard.serve.keys.key_ring import ApiKey
-from dashboard.serve.keys.rate_limits import Gate
-from dashboard.serve.rpc.dispatch import JsonRpc, Method, Outcome
+from dashboard.serve.keys.rate_limits import KeyLimiter
+from dashboard.serve.rpc.dispatch import CallResult, Dispatcher, ThreadMethod
 
 pytestmark = pytest.mark.anyio
 
@@ -101,13 +101,13 @@ def subtract(params: Any) -> int:  # noqa: ANN401 - a list or an object of numbe
     return int(difference[0] - difference[1])
 
 
-def each(answer: Callable[[Any], object]) -> Method:
+def each(answer: Callable[[Any], object]) -> ThreadMethod:
     """Serve a function of one call's params."""
 
-    def run(calls: Sequence[Any], _caller: ApiKey) -> list[Outcome]:
+    def run(calls: Sequence[Any], _caller: ApiKey) -> list[CallResult]:
         return [json.dumps(answer(params)).encode() for params in calls]
 
-    return Method(run, CapacityLimiter(1))
+    return ThreadMethod(run, CapacityLimiter(1))
 
 
 METHODS = {
@@ -133,7 +133,7 @@ def without_data(reply: Any) -> Any:  # noqa: ANN401 - a reply, or several
 async def test_example_of_the_specification_is_answered_as_it_says(
     request_text: str, response: str
 ) -> None:
-    rpc = JsonRpc(METHODS, Gate(), Counters(), largest_batch=10)
+    rpc = Dispatcher(METHODS, KeyLimiter(), Counters(), largest_batch=10)
 
     answer = await rpc.answer(request_text.encode(), ApiKey.of("tests", Secret("key")))
 

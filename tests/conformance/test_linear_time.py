@@ -15,12 +15,12 @@ from dataclasses import replace
 import pytest
 import rlp  # type: ignore[import-untyped] # it has no types
 
-from dashboard.serve.dependencies import Limits
+from dashboard.serve.dependencies import ServeLimits
 from dashboard.wire.rlp import encode_list
 from tests.conformance.running_apis import GET, SAVE, Served, a_call, a_former_report, apis
 from tests.integration.running_server import a_signed_transaction
 
-LARGEST = Limits().largest_body
+LARGEST = ServeLimits().largest_body
 STEP = 4
 ROUNDS = 3
 DEAREST = 120
@@ -112,7 +112,7 @@ SHAPES: dict[str, Callable[[int], bytes]] = {
 def roomy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     """Serve with the limits that are in force where nobody sets others."""
     folder = tmp_path_factory.mktemp("roomy")
-    with apis(folder, lambda services: replace(services, limits=Limits())) as running:
+    with apis(folder, lambda dependencies: replace(dependencies, limits=ServeLimits())) as running:
         yield running
 
 

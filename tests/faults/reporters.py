@@ -16,12 +16,12 @@ from typing import Any, Final
 from websockets.exceptions import WebSocketException
 from websockets.sync.client import connect
 
-from dashboard.devnet.accounts import Account, Payment
-from dashboard.devnet.seeded_random import Chance
+from dashboard.devnet.accounts import Payment, SimulatedAccount
+from dashboard.devnet.seeded_random import SeededRandom
 from dashboard.domain.quantity import Address, Wei
 from tests.faults.serve_processes import KEY, SAVE, a_call, connected, post
 
-_ACCOUNT: Final = Account(Chance(1), "faults", 1)
+_ACCOUNT: Final = SimulatedAccount(SeededRandom(1), "faults", 1)
 _RECIPIENT: Final = Address(b"\x42" * Address.LENGTH)
 ACKNOWLEDGED: Final = frozenset({"SAVED", "DUPLICATE_ALREADY_SAVED_BEFORE"})
 

@@ -31,8 +31,8 @@ def a_documented_server(folder: Path) -> Iterator[str]:
     migrate(url, INSTALLATION)
     with open_store(url) as store:
         networks = (ServedNetwork(NetworkId(NETWORK), "linea"),)
-        services = replace(services_of(store, networks), clock=lambda: MOMENT)
-        with serving(services) as address:
+        dependencies = replace(services_of(store, networks), clock=lambda: MOMENT)
+        with serving(dependencies) as address:
             yield address
 
 

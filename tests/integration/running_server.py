@@ -18,7 +18,7 @@ from eth_account import Account
 
 from dashboard.domain.quantity import NetworkId
 from dashboard.domain.secret import Secret
-from dashboard.serve.dependencies import Limits, ServedNetwork, ServeServices
+from dashboard.serve.dependencies import ServeDependencies, ServedNetwork, ServeLimits
 from dashboard.serve.keys.key_ring import ApiKey, KeyRing
 from dashboard.serve.server import server_config
 from dashboard.store.engine.engine import Store, open_store
@@ -31,7 +31,9 @@ SECRET = "s3cret-of-the-tests"
 NARROW_KEY = "k3y-of-one-network"
 NETWORK = NetworkId(424242)
 OTHER_NETWORK = NetworkId(59144)
-LIMITS = Limits(largest_body=50_000, largest_batch=20, refresh_period=timedelta(milliseconds=20))
+LIMITS = ServeLimits(
+    largest_body=50_000, largest_batch=20, refresh_period=timedelta(milliseconds=20)
+)
 KEYS = KeyRing(
     [
         ApiKey.of("tests", Secret(KEY), Secret(SECRET)),
@@ -57,10 +59,10 @@ def a_store(folder: Path) -> Iterator[Store]:
 
 
 def services_of(
-    store: Store, networks: tuple[ServedNetwork, ...] | None = None, limits: Limits = LIMITS
-) -> ServeServices:
+    store: Store, networks: tuple[ServedNetwork, ...] | None = None, limits: ServeLimits = LIMITS
+) -> ServeDependencies:
     """Serve these networks; by default one whose node is scripted, and another without a node."""
-    return ServeServices(
+    return ServeDependencies(
         store=store,
         keys=KEYS,
         networks=networks
@@ -75,10 +77,10 @@ def services_of(
 
 
 @contextmanager
-def serving(services: ServeServices) -> Iterator[str]:
+def serving(dependencies: ServeDependencies) -> Iterator[str]:
     """Yield ``host:port`` of the APIs, running in a thread; end them in good order."""
     with _listener() as listener:
-        server = _server(services)
+        server = _server(dependencies)
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
         thread.start()
         try:
@@ -102,10 +104,10 @@ def an_api(folder: Path) -> Iterator[httpx.Client]:
 
 
 @asynccontextmanager
-async def serving_here(services: ServeServices) -> AsyncIterator[str]:
+async def serving_here(dependencies: ServeDependencies) -> AsyncIterator[str]:
     """Do the same in the loop of the caller, whose HTTP client asks the nodes."""
     with _listener() as listener:
-        server = _server(services)
+        server = _server(dependencies)
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(server.serve, [listener])
             try:
@@ -122,8 +124,8 @@ def _listener() -> socket.socket:
     return listener
 
 
-def _server(services: ServeServices) -> uvicorn.Server:
-    config = server_config(services, "127.0.0.1", 0)
+def _server(dependencies: ServeDependencies) -> uvicorn.Server:
+    config = server_config(dependencies, "127.0.0.1", 0)
     return uvicorn.Server(config)
 
 

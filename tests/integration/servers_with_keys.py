@@ -9,10 +9,10 @@ from datetime import timedelta
 from pathlib import Path
 
 from dashboard.domain.api_key import KeyLimits
-from dashboard.serve.keys.authentication import Strangers
+from dashboard.serve.keys.authentication import AuthenticationThrottle
 from dashboard.serve.keys.key_ring import ApiKey, digest
-from dashboard.serve.keys.key_sync import ConfiguredKeys, KeyKeeper
-from dashboard.serve.keys.rate_limits import Gate
+from dashboard.serve.keys.key_sync import ConfiguredKeys, KeySync
+from dashboard.serve.keys.rate_limits import KeyLimiter
 from dashboard.store.access.api_keys import Credential, create_key, revoke_key
 from dashboard.store.engine.engine import Store
 from dashboard.wire.exclusion import SAVE_REJECTED
@@ -71,14 +71,14 @@ def keyed_apis(
     """Yield APIs that accept the keys of `ROLES`, those of the store as it goes, and some more."""
     with a_store(folder) as store:
         make_keys(store)
-        keeper = KeyKeeper(store, ConfiguredKeys(configured), Gate(), utc_now, SOON, SOON)
-        keeper.load()
-        services = replace(
+        key_sync = KeySync(store, ConfiguredKeys(configured), KeyLimiter(), utc_now, SOON, SOON)
+        key_sync.load()
+        dependencies = replace(
             services_of(store),
-            keys=keeper.ring,
-            gate=keeper.gate,
-            key_keeper=keeper,
-            strangers=Strangers(wrong_keys_per_minute),
+            keys=key_sync.ring,
+            key_limiter=key_sync.key_limiter,
+            key_sync=key_sync,
+            authentication_throttle=AuthenticationThrottle(wrong_keys_per_minute),
         )
-        with serving(services) as address:
+        with serving(dependencies) as address:
             yield Keyed(address, store)

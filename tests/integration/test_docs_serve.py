@@ -11,8 +11,8 @@ import pytest
 from prometheus_client import CollectorRegistry, generate_latest
 
 from dashboard.serve.counters import Counters
-from dashboard.serve.monitoring.metrics import Exposition
-from dashboard.serve.transport.connection_limits import ConnectionLimits, Doorman
+from dashboard.serve.monitoring.metrics import MetricsCollector
+from dashboard.serve.transport.connection_limits import ConnectionLimiter, ConnectionLimits
 from tests.installation import PROJECT
 
 PAGE = (PROJECT / "docs/serve.md").read_text(encoding="utf-8")
@@ -36,9 +36,9 @@ def test_page_lists_every_limit() -> None:
 
 def test_page_names_every_metric_and_no_other() -> None:
     counters = Counters()
-    counters.doorman = Doorman(ConnectionLimits())
+    counters.connection_limiter = ConnectionLimiter(ConnectionLimits())
     registry = CollectorRegistry()
-    registry.register(Exposition(counters, [], lambda: datetime.now(UTC)))
+    registry.register(MetricsCollector(counters, [], lambda: datetime.now(UTC)))
 
     told = set(re.findall(r"^# TYPE (\w+)", generate_latest(registry).decode(), re.MULTILINE))
     named = set(re.findall(r"^\| `(linewatch_\w+)` \|", PAGE, re.MULTILINE))

@@ -12,9 +12,9 @@ import pytest
 from eth_account import Account
 
 from dashboard.devnet.chain import DEVNET_ID
-from dashboard.devnet.rejection_scripts import SCRIPTS, Ending
+from dashboard.devnet.rejection_scripts import SCRIPTS, FinalOutcome
 from dashboard.devnet.traffic import STORY_SECONDS, Traffic
-from dashboard.devnet.traffic_runner import Reporter
+from dashboard.devnet.traffic_runner import TrafficRunner
 from dashboard.domain.exclusion import RejectionReport, SaveStatus
 from dashboard.domain.follow_up import SETTLES_AFTER
 from dashboard.domain.quantity import Address, NetworkId, TxHash
@@ -115,14 +115,14 @@ def a_hand_clock(clock: HandClock) -> Clocks:
 async def test_every_ending_of_a_devnet_story_is_found(store: Store, tmp_path: Path) -> None:
     devnet = Devnet(tmp_path / "devnet")
     clock, began = devnet.clock, devnet.clock()
-    with closing(devnet.ledger):
+    with closing(devnet.accepted):
         nodes = Nodes(store, clock)
-        reporter = Reporter(devnet.chain, devnet.ledger, nodes, lambda *_: None, clock)
+        traffic_runner = TrafficRunner(devnet.chain, devnet.accepted, nodes, lambda *_: None, clock)
         client = InclusionClient(NodeClient(DevnetAsker(devnet)), DEVNET_ID)
         poll = a_poll(store, DEVNET_ID, client, a_hand_clock(clock))
         for _ in range(PLAYED + 240):
             clock.pass_by(1)
-            await reporter.step()
+            await traffic_runner.step()
             await poll.tick()
 
     expected = dict(endings(devnet, began, began + timedelta(seconds=PLAYED)))
@@ -141,9 +141,9 @@ def endings(
     """Tell from the scripts how each rejection that was reported in that time ends."""
     traffic = Traffic(devnet.chain)
     kinds = {
-        Ending.STUCK: VerdictKind.REJECTED,
-        Ending.INCLUDED: VerdictKind.REJECTED_THEN_INCLUDED,
-        Ending.REPLACED: VerdictKind.REPLACED,
+        FinalOutcome.STUCK: VerdictKind.REJECTED,
+        FinalOutcome.INCLUDED: VerdictKind.REJECTED_THEN_INCLUDED,
+        FinalOutcome.REPLACED: VerdictKind.REPLACED,
     }
     first, last = (int(each.timestamp()) // STORY_SECONDS for each in (since, until))
     for number in range(first + 1, last):

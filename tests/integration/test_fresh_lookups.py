@@ -54,11 +54,11 @@ def test_every_question_sees_what_was_stored_before_it(
 ) -> None:
     with (
         a_store_in(database, tmp_path) as (store, _),
-        serving(services := services_of(store)) as address,
+        serving(dependencies := services_of(store)) as address,
         httpx.Client() as http,
         a_socket(address) as socket,
     ):
-        eventually(lambda: services.known.is_loaded)
+        eventually(lambda: dependencies.known.is_loaded)
 
         def ask(tx_hash: TxHash) -> object:
             question = a_call(GET, [str(tx_hash)])
@@ -80,10 +80,10 @@ async def test_many_at_once_miss_nothing_that_any_of_two_servers_stored(
     with (
         a_store_in(database, tmp_path) as (store, url),
         open_store(url) as another,
-        serving(services := services_of(store)) as first,
+        serving(dependencies := services_of(store)) as first,
         serving(others := services_of(another)) as second,
     ):
-        eventually(lambda: services.known.is_loaded and others.known.is_loaded)
+        eventually(lambda: dependencies.known.is_loaded and others.known.is_loaded)
         async with httpx.AsyncClient(timeout=60) as http:
 
             async def ask(address: str, tx_hash: TxHash) -> bool:
@@ -106,11 +106,11 @@ async def test_many_at_once_miss_nothing_that_any_of_two_servers_stored(
 def test_lookups_go_on_after_the_server_ended_every_session(tmp_path: Path) -> None:
     with (
         a_store_in("postgresql", tmp_path) as (store, url),
-        serving(services := services_of(store)) as address,
+        serving(dependencies := services_of(store)) as address,
         httpx.Client() as http,
         psycopg.connect(url, autocommit=True) as administrator,
     ):
-        eventually(lambda: services.known.is_loaded)
+        eventually(lambda: dependencies.known.is_loaded)
 
         def ask(number: int) -> dict[str, object]:
             question = a_call(GET, [str(numbered(number))])

@@ -11,7 +11,7 @@ import httpx
 import jsonschema_rs
 import pytest
 
-from dashboard.serve.rpc.exclusion_status import Lookups
+from dashboard.serve.rpc.exclusion_status import StatusReader
 from dashboard.serve.rpc.methods import document_of, served_methods
 from tests.integration.documented_server import a_documented_server, a_socket, exchange
 from tests.integration.running_server import KEY, a_call, a_store, services_of
@@ -49,9 +49,9 @@ def resolved(document: dict[str, Any], value: Any) -> Any:  # noqa: ANN401 - any
 
 def test_document_names_every_served_method_and_no_other(tmp_path: Path) -> None:
     with a_store(tmp_path) as store:
-        services = services_of(store)
-        document = document_of(services)
-        served = {*served_methods(services, Lookups(services))}
+        dependencies = services_of(store)
+        document = document_of(dependencies)
+        served = {*served_methods(dependencies, StatusReader(dependencies))}
 
     described = re.findall(rb'"name":"((?:chain|linea|linewatch)_\w+|rpc\.discover)"', document)
 

@@ -11,7 +11,7 @@ import pytest
 
 from dashboard.domain.quantity import NetworkId
 from dashboard.errors import UpstreamUnavailable
-from dashboard.serve.dependencies import Limits, ServedNetwork
+from dashboard.serve.dependencies import ServedNetwork, ServeLimits
 from tests.integration.running_server import (
     KEY,
     NARROW_KEY,
@@ -125,7 +125,7 @@ def test_trouble_of_one_network_leaves_the_other_alone(tmp_path: Path) -> None:
 
 def test_fees_of_a_silent_node_are_told_for_a_while_and_then_no_more(tmp_path: Path) -> None:
     follower = ScriptedFollower(utc_now)
-    limits = Limits(
+    limits = ServeLimits(
         oldest_fees=timedelta(milliseconds=500), refresh_period=timedelta(milliseconds=20)
     )
     networks = (ServedNetwork(NetworkId(1), "testnet", follower),)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from dashboard.serve.transport.connection_limits import Step
+from dashboard.serve.transport.connection_limits import ConnectionPhase
 from tests.integration.raw_client import (
     raw_client,
     read_reply,
@@ -104,13 +104,18 @@ def test_client_that_never_reads_is_read_no_more_and_cut_off(
     tmp_path: Path, greeting: Callable[[], bytes], piece: bytes
 ) -> None:
     with (
-        serving_with(tmp_path, reading=10 * SHORT) as (address, services),
+        serving_with(tmp_path, reading=10 * SHORT) as (address, dependencies),
         raw_client(address, receive_buffer=2_048) as client,
     ):
         client.sendall(greeting())
 
         assert taken(client, piece) < MUCH
 
-        doorman = services.counters.doorman
-        assert doorman is not None
-        eventually(lambda: doorman.dropped[Step.SLOW_READER] == 1 and doorman.inside == 0)
+        connection_limiter = dependencies.counters.connection_limiter
+        assert connection_limiter is not None
+        eventually(
+            lambda: (
+                connection_limiter.dropped[ConnectionPhase.SLOW_READER] == 1
+                and connection_limiter.open_connections == 0
+            )
+        )

@@ -128,10 +128,10 @@ def test_client_behind_a_proxy_is_not_taken_for_this_machine(store: Store, heade
 def test_other_machine_reads_metrics_with_their_key(
     store: Store, presented: str, status: int
 ) -> None:
-    services = replace(services_of(store), metrics_key=Secret(METRICS_KEY))
+    dependencies = replace(services_of(store), metrics_key=Secret(METRICS_KEY))
     headers = {"X-Forwarded-For": "203.0.113.9", "Authorization": presented}
 
-    with serving(services) as address:
+    with serving(dependencies) as address:
         response = httpx.get(f"http://{address}/metrics", headers=headers)
 
     assert response.status_code == status

@@ -66,11 +66,11 @@ def test_answer_and_example_fit_the_schema_of_their_operation(
 
 def test_readiness_fits_its_schema_where_a_network_has_several_nodes(tmp_path: Path) -> None:
     with a_store(tmp_path) as store:
-        services = services_of(store)
-        follower = services.networks[0].follower
+        dependencies = services_of(store)
+        follower = dependencies.networks[0].follower
         assert isinstance(follower, ScriptedFollower)
         follower.standings = (a_standing("first"), a_standing("second"))
-        with serving(services) as address, httpx.Client(base_url=f"http://{address}") as api:
+        with serving(dependencies) as address, httpx.Client(base_url=f"http://{address}") as api:
             document, ready = api.get("/openapi.json").json(), api.get("/ready").json()
 
     assert [each["node"] for each in ready["nodes"]["devnet"]] == ["first", "second"]

@@ -49,9 +49,9 @@ def store(tmp_path: Path) -> Iterator[Store]:
 def test_live_answers_while_nothing_else_can(store: Store) -> None:
     follower = ScriptedFollower(utc_now)
     follower.trouble = UpstreamUnavailable("gone")
-    services = services_of(store, networks=(ServedNetwork(NETWORK, "devnet", follower),))
+    dependencies = services_of(store, networks=(ServedNetwork(NETWORK, "devnet", follower),))
 
-    with serving(services) as address:
+    with serving(dependencies) as address:
         response = httpx.get(f"http://{address}/live")
 
     assert (response.status_code, response.json()) == (200, {"status": "OK"})
@@ -60,9 +60,9 @@ def test_live_answers_while_nothing_else_can(store: Store) -> None:
 def test_ready_waits_for_the_node_of_each_network(store: Store) -> None:
     follower = ScriptedFollower(utc_now)
     follower.trouble = UpstreamUnavailable("gone")
-    services = services_of(store, networks=(ServedNetwork(NETWORK, "devnet", follower),))
+    dependencies = services_of(store, networks=(ServedNetwork(NETWORK, "devnet", follower),))
 
-    with serving(services) as address:
+    with serving(dependencies) as address:
         waiting = httpx.get(f"http://{address}/ready")
         follower.trouble = None
         eventually(lambda: httpx.get(f"http://{address}/ready").status_code == 200)
@@ -89,9 +89,9 @@ def test_ready_ends_when_a_node_has_been_silent_for_too_long(store: Store) -> No
 
 
 def test_network_without_a_node_needs_none_to_be_ready(store: Store) -> None:
-    services = services_of(store, networks=(ServedNetwork(NETWORK, "devnet"),))
+    dependencies = services_of(store, networks=(ServedNetwork(NETWORK, "devnet"),))
 
-    with serving(services) as address:
+    with serving(dependencies) as address:
         assert httpx.get(f"http://{address}/ready").status_code == 200
 
 

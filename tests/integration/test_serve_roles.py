@@ -11,7 +11,7 @@ import pytest
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 
-from dashboard.serve.rpc.exclusion_status import Lookups
+from dashboard.serve.rpc.exclusion_status import StatusReader
 from dashboard.serve.rpc.methods import served_methods
 from dashboard.wire.method_names import FREE, METHODS
 from tests.integration.running_server import (
@@ -145,8 +145,8 @@ def test_call_that_leads_nowhere_is_refused_as_one_without_a_key(apis: Keyed, pa
 
 def test_key_can_be_limited_to_every_method_that_is_served(tmp_path_factory: Any) -> None:  # noqa: ANN401 - pytest's own
     with a_store(tmp_path_factory.mktemp("names")) as store:
-        services = services_of(store)
-        served = served_methods(services, Lookups(services))
+        dependencies = services_of(store)
+        served = served_methods(dependencies, StatusReader(dependencies))
 
     bare = {name if "." in name else name.partition("_")[2] for name in served}
     assert bare - {*METHODS} - FREE == set()

@@ -15,9 +15,9 @@ from pathlib import Path
 import httpx
 import pytest
 
-from dashboard.serve.dependencies import ServeServices
+from dashboard.serve.dependencies import ServeDependencies
 from dashboard.serve.server import within_descriptors
-from dashboard.serve.transport.connection_limits import ConnectionLimits, Step
+from dashboard.serve.transport.connection_limits import ConnectionLimits, ConnectionPhase
 from tests.integration.raw_client import (
     post_head,
     raw_client,
@@ -35,13 +35,13 @@ HEAD = b"GET /live HTTP/1.1\r\nHost: localhost\r\n\r\n"
 
 
 @contextlib.contextmanager
-def serving_with(folder: Path, **limits: object) -> Iterator[tuple[str, ServeServices]]:
+def serving_with(folder: Path, **limits: object) -> Iterator[tuple[str, ServeDependencies]]:
     """Serve with these limits on connections, and generous ones otherwise."""
     connections = replace(ConnectionLimits(), **limits)  # type: ignore[arg-type]  # named by the test
     with a_store(folder) as store:
-        services = services_of(store, limits=replace(LIMITS, connections=connections))
-        with serving(services) as address:
-            yield address, services
+        dependencies = services_of(store, limits=replace(LIMITS, connections=connections))
+        with serving(dependencies) as address:
+            yield address, dependencies
 
 
 @pytest.mark.parametrize(
@@ -96,7 +96,7 @@ def test_connection_is_kept_for_a_next_request_and_not_for_ever(tmp_path: Path) 
 
 def test_client_that_never_reads_its_replies_is_cut_off(tmp_path: Path) -> None:
     with (
-        serving_with(tmp_path, reading=SHORT) as (address, services),
+        serving_with(tmp_path, reading=SHORT) as (address, dependencies),
         raw_client(address, receive_buffer=2_048) as client,
     ):
         request = _large_batch()
@@ -104,14 +104,19 @@ def test_client_that_never_reads_its_replies_is_cut_off(tmp_path: Path) -> None:
             for _ in range(2_000):
                 client.sendall(request)
 
-        doorman = services.counters.doorman
-        assert doorman is not None
-        eventually(lambda: doorman.dropped[Step.SLOW_READER] == 1 and doorman.inside == 0)
+        connection_limiter = dependencies.counters.connection_limiter
+        assert connection_limiter is not None
+        eventually(
+            lambda: (
+                connection_limiter.dropped[ConnectionPhase.SLOW_READER] == 1
+                and connection_limiter.open_connections == 0
+            )
+        )
 
 
 def test_websocket_that_never_reads_is_cut_off(tmp_path: Path) -> None:
     with (
-        serving_with(tmp_path, reading=SHORT) as (address, services),
+        serving_with(tmp_path, reading=SHORT) as (address, dependencies),
         raw_client(address, receive_buffer=2_048) as client,
     ):
         client.sendall(upgrade_head(f"/ws/v3/{KEY}"))
@@ -122,9 +127,13 @@ def test_websocket_that_never_reads_is_cut_off(tmp_path: Path) -> None:
             for _ in range(5_000):
                 client.sendall(frame)
 
-        doorman = services.counters.doorman
-        assert doorman is not None
-        eventually(lambda: doorman.dropped.total() > 0 and doorman.inside == 0)
+        connection_limiter = dependencies.counters.connection_limiter
+        assert connection_limiter is not None
+        eventually(
+            lambda: (
+                connection_limiter.dropped.total() > 0 and connection_limiter.open_connections == 0
+            )
+        )
 
 
 def test_websocket_message_that_never_comes_whole_ends_it(tmp_path: Path) -> None:
@@ -138,14 +147,14 @@ def test_websocket_message_that_never_comes_whole_ends_it(tmp_path: Path) -> Non
 
 def test_websocket_whose_client_is_gone_ends(tmp_path: Path) -> None:
     with (
-        serving_with(tmp_path, ping=SHORT, pong=SHORT) as (address, services),
+        serving_with(tmp_path, ping=SHORT, pong=SHORT) as (address, dependencies),
         raw_client(address) as client,
     ):
         client.sendall(upgrade_head(f"/ws/v3/{KEY}"))
         assert status_of(client.recv(4_096)) == 101
 
         assert b"keepalive ping timeout" in read_to_end(client)
-        eventually(lambda: services.counters.websockets == 0)
+        eventually(lambda: dependencies.counters.websockets == 0)
 
 
 @pytest.mark.parametrize("size", [3_000, 300_000])
@@ -237,7 +246,7 @@ def test_limit_of_connections_fits_into_the_descriptors_of_the_process() -> None
         fitting = within_descriptors(wanted or ConnectionLimits())
 
         now, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-        assert fitting.total + fitting.turned_away + 100 < now
+        assert fitting.total + fitting.refusable + 100 < now
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
@@ -249,10 +258,13 @@ def _large_batch() -> bytes:
 
 
 def test_refused_socket_is_a_socket_again(tmp_path: Path) -> None:
-    with serving_with(tmp_path, head=SHORT) as (address, services), raw_client(address) as client:
+    with (
+        serving_with(tmp_path, head=SHORT) as (address, dependencies),
+        raw_client(address) as client,
+    ):
         client.shutdown(socket.SHUT_WR)
         read_to_end(client)
 
-        doorman = services.counters.doorman
-        assert doorman is not None
-        eventually(lambda: doorman.inside == 0)
+        connection_limiter = dependencies.counters.connection_limiter
+        assert connection_limiter is not None
+        eventually(lambda: connection_limiter.open_connections == 0)

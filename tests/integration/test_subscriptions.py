@@ -16,7 +16,7 @@ from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import ClientConnection, connect
 
 from dashboard.domain.quantity import NetworkId
-from dashboard.serve.dependencies import ServeServices
+from dashboard.serve.dependencies import ServeDependencies
 from dashboard.serve.transport.connection_limits import ConnectionLimits
 from dashboard.store.engine.engine import Store
 from dashboard.store.evidence.save_rejections import save_polled
@@ -43,14 +43,14 @@ LIST = "linewatch_listRejectionsV1"
 
 
 @pytest.fixture
-def services(tmp_path: Path) -> Iterator[ServeServices]:
+def dependencies(tmp_path: Path) -> Iterator[ServeDependencies]:
     with a_store(tmp_path) as store:
         yield services_of(store, limits=replace(LIMITS, subscriptions=3, websocket_queue=100_000))
 
 
 @pytest.fixture
-def address(services: ServeServices) -> Iterator[str]:
-    with serving(services) as host_and_port:
+def address(dependencies: ServeDependencies) -> Iterator[str]:
+    with serving(dependencies) as host_and_port:
         yield host_and_port
 
 
@@ -76,11 +76,11 @@ def number_of(rejection: dict[str, Any]) -> int:
 
 
 def test_rejection_of_another_process_is_pushed_as_it_is_listed(
-    services: ServeServices, address: str
+    dependencies: ServeDependencies, address: str
 ) -> None:
     with a_socket(address) as socket:
         subscription = subscribe(socket)
-        save(services.store, 1)
+        save(dependencies.store, 1)
         push = hear(socket, 1)
         [listed] = exchange(socket, a_call(LIST, []))["result"]["rejections"]
 
@@ -104,43 +104,45 @@ def test_report_over_this_server_is_pushed_once(address: str) -> None:
 
 
 def test_only_what_fits_is_pushed_and_only_of_networks_that_the_key_opens(
-    services: ServeServices, address: str
+    dependencies: ServeDependencies, address: str
 ) -> None:
     with a_socket(address, NARROW_KEY) as narrow, a_socket(address) as wide:
         subscribe(narrow)
         subscribe(wide, {"text": "WANTED"})
-        save(services.store, 1)
-        save(services.store, 2, network_id=OTHER_NETWORK)
-        save(services.store, 3, reason="wanted")
-        save(services.store, 4, network_id=OTHER_NETWORK)
+        save(dependencies.store, 1)
+        save(dependencies.store, 2, network_id=OTHER_NETWORK)
+        save(dependencies.store, 3, reason="wanted")
+        save(dependencies.store, 4, network_id=OTHER_NETWORK)
 
         assert [number_of(heard(narrow)) for _ in range(2)] == [2, 4]
         assert number_of(heard(wide)) == 3
 
 
 def test_subscription_goes_on_after_a_cursor_without_hole_or_double(
-    services: ServeServices, address: str
+    dependencies: ServeDependencies, address: str
 ) -> None:
-    save(services.store, *range(1, 800))
+    save(dependencies.store, *range(1, 800))
     with a_socket(address) as socket:
         oldest = {"limit": 10, "order": "oldest"}
         begun = exchange(socket, a_call(LIST, oldest))["result"]
         subscribe(socket, {}, begun["cursor"])
-        save(services.store, *range(800, 900))
+        save(dependencies.store, *range(800, 900))
         numbers = [number_of(heard(socket)) for _ in range(889)]
-        save(services.store, 900)
+        save(dependencies.store, 900)
 
         assert numbers == [*range(11, 900)]
         assert number_of(heard(socket)) == 900
 
 
-def test_ended_subscription_is_silent_and_makes_room(services: ServeServices, address: str) -> None:
+def test_ended_subscription_is_silent_and_makes_room(
+    dependencies: ServeDependencies, address: str
+) -> None:
     with a_socket(address) as socket:
         first, second, _ = (subscribe(socket) for _ in range(3))
         refused = exchange(socket, a_call(SUBSCRIBE, ["rejections"]))
         ended = exchange(socket, a_call("linewatch_unsubscribe", [first]))
         again = exchange(socket, a_call("linewatch_unsubscribe", [first]))
-        save(services.store, 1)
+        save(dependencies.store, 1)
         pushed = {hear(socket)["params"]["subscription"] for _ in range(2)}
 
         assert refused["error"]["code"] == -32005
@@ -148,8 +150,10 @@ def test_ended_subscription_is_silent_and_makes_room(services: ServeServices, ad
         assert (ended["result"], again["result"]) == (True, False)
         assert second in pushed
         assert first not in pushed
-        assert services.counters.subscriptions == 2
-    eventually(lambda: services.counters.subscriptions == 0, what="the end of all subscriptions")
+        assert dependencies.counters.subscriptions == 2
+    eventually(
+        lambda: dependencies.counters.subscriptions == 0, what="the end of all subscriptions"
+    )
 
 
 @pytest.mark.parametrize(
@@ -169,8 +173,10 @@ def test_subscription_that_cannot_be_read_is_refused(
     assert (error["code"], error["message"][: len(message)]) == (-32602, message)
 
 
-def test_cursor_ahead_of_the_store_is_refused(services: ServeServices, address: str) -> None:
-    save(services.store, 1)
+def test_cursor_ahead_of_the_store_is_refused(
+    dependencies: ServeDependencies, address: str
+) -> None:
+    save(dependencies.store, 1)
     with a_socket(address) as socket:
         cursor = exchange(socket, a_call(LIST, []))["result"]["rejections"][0]["cursor"]
         ahead = f"{cursor[:-1]}C"
@@ -196,15 +202,15 @@ def a_slow_socket(address: str) -> ClientConnection:
 
 
 def test_slow_reader_is_told_how_many_it_missed_and_where_to_find_them(
-    services: ServeServices, address: str
+    dependencies: ServeDependencies, address: str
 ) -> None:
     many = 400
     with a_slow_socket(address) as slow:
         subscribe(slow)
-        save(services.store, *range(1, many + 1), reason="x" * 16_000)
-        eventually(lambda: services.counters.missed > 0, what="a push that finds no room")
+        save(dependencies.store, *range(1, many + 1), reason="x" * 16_000)
+        eventually(lambda: dependencies.counters.missed > 0, what="a push that finds no room")
         eventually(
-            lambda: services.counters.missed + services.counters.pushes == many,
+            lambda: dependencies.counters.missed + dependencies.counters.pushes == many,
             what="the end of the news",
         )
         taken = 0
@@ -213,7 +219,7 @@ def test_slow_reader_is_told_how_many_it_missed_and_where_to_find_them(
             assert number_of(push) == taken
         oldest = {"order": "oldest", "cursor": push["cursor"], "limit": 1}
         found = exchange(slow, a_call(LIST, oldest))["result"]["rejections"]
-        save(services.store, many + 1)
+        save(dependencies.store, many + 1)
 
         assert taken + push["missed"] == many
         assert number_of(found[0]) == taken + 1
@@ -228,13 +234,15 @@ def read_on(socket: ClientConnection) -> None:
 def test_client_that_reads_nothing_is_let_go_with_a_reason(tmp_path: Path) -> None:
     limits = replace(LIMITS, connections=ConnectionLimits(reading=timedelta(seconds=0.4)))
     with a_store(tmp_path) as store:
-        services = services_of(store, limits=limits)
-        with serving(services) as address, a_slow_socket(address) as slow:
+        dependencies = services_of(store, limits=limits)
+        with serving(dependencies) as address, a_slow_socket(address) as slow:
             for _ in range(1_000):
                 slow.send(json.dumps(a_call("rpc.discover", [])))
             with a_socket(address) as other:
                 assert "result" in exchange(other, a_call(LIST, []))
-            eventually(lambda: services.counters.websockets == 0, what="the end of the slow one")
+            eventually(
+                lambda: dependencies.counters.websockets == 0, what="the end of the slow one"
+            )
             with pytest.raises(ConnectionClosed) as closed:
                 read_on(slow)
 

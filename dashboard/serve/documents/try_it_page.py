@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from importlib.resources import files
 from typing import Final
 
-from dashboard.serve.http_reply import Reply
+from dashboard.serve.http_reply import HttpReply
 
 _POLICY: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
@@ -37,7 +37,7 @@ _PARTS: Final = (
 )
 
 
-def try_it_page() -> dict[str, Reply]:
+def try_it_page() -> dict[str, HttpReply]:
     """Return the page and its parts, by path."""
     folder = files("dashboard.serve") / "try_it"
     return {
@@ -46,7 +46,9 @@ def try_it_page() -> dict[str, Reply]:
     }
 
 
-def _file(name: str, content: bytes) -> Reply:
+def _file(name: str, content: bytes) -> HttpReply:
     kind = _KINDS[name.rpartition(".")[2]].encode()
     length = b"%d" % len(content)
-    return Reply(200, [(b"content-type", kind), (b"content-length", length), *_HEADERS], content)
+    return HttpReply(
+        200, [(b"content-type", kind), (b"content-length", length), *_HEADERS], content
+    )

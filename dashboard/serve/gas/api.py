@@ -11,8 +11,8 @@ from starlette.responses import Response
 from dashboard.domain.clock import Clock
 from dashboard.domain.observation import Operation
 from dashboard.domain.quantity import NetworkId, shorten
-from dashboard.serve.gas.followed_networks import NetworkFees
-from dashboard.serve.http_reply import Reply
+from dashboard.serve.gas.followed_networks import FollowedNetwork
+from dashboard.serve.http_reply import HttpReply
 from dashboard.serve.keys.key_ring import ApiKey
 from dashboard.wire.gas import encode_error
 
@@ -30,17 +30,17 @@ _WITH_EMPTY_SEGMENT: Final = 3
 
 
 class GasApi:
-    """Answers what stands after ``/networks/`` for a caller whose key was already checked."""
+    """Answers what follows ``/networks/`` in a path, for callers that are authenticated."""
 
     def __init__(
-        self, fees: Mapping[NetworkId, NetworkFees], clock: Clock, oldest: timedelta
+        self, fees: Mapping[NetworkId, FollowedNetwork], clock: Clock, oldest: timedelta
     ) -> None:
-        """Tell the fees of these networks, at most `oldest` after their node last answered."""
+        """Serve the fees of these networks until `oldest` after their node last answered."""
         self._fees = {str(network_id): (network_id, each) for network_id, each in fees.items()}
         self._clock = clock
         self._oldest = oldest
 
-    def answer(self, rest: Sequence[str], caller: ApiKey) -> Response | Reply:
+    def answer(self, rest: Sequence[str], caller: ApiKey) -> Response | HttpReply:
         """Answer ``<network_id>/<operation>``, given as its segments."""
         network_text, operation = _network_and_operation(rest)
         if operation not in OPERATIONS:
@@ -53,12 +53,12 @@ class GasApi:
             return status_error(400, f"{shorten(network_text)} is not a supported chain id.")
         replies = network.replies
         if replies is None or self._clock() - replies.read_at > self._oldest:
-            return _away(network)
+            return _unavailable(network)
         return replies.ready[operation]
 
 
-def _away(network: NetworkFees) -> Response:
-    """Tell whom nothing recent is known of when to ask again: at about the next look."""
+def _unavailable(network: FollowedNetwork) -> Response:
+    """Refuse for lack of recent fees; the client may try again after about the next poll."""
     if network.loading is not None:
         return status_error(503, network.loading, {"Retry-After": "1"})
     msg = f"The node of {network.name} does not answer and no recent fees are held."
@@ -66,7 +66,7 @@ def _away(network: NetworkFees) -> Response:
 
 
 def status_error(status: int, message: str, headers: Mapping[str, str] | None = None) -> Response:
-    """Return an error as the gas API has them and as every address but the RPC's answers."""
+    """Return an error in the form of every address but the RPC's."""
     return Response(
         encode_error(status, message),
         status_code=status,
@@ -76,7 +76,7 @@ def status_error(status: int, message: str, headers: Mapping[str, str] | None = 
 
 
 def _network_and_operation(rest: Sequence[str]) -> tuple[str, str]:
-    """Split the segments; clients are seen to send ``/networks//1/busyThreshold`` too."""
+    """Split the segments; some clients send ``/networks//1/busyThreshold``."""
     if len(rest) == _WITH_EMPTY_SEGMENT and not rest[0]:
         rest = rest[1:]
     return (rest[0] if rest else ""), "/".join(rest[1:])

@@ -1,4 +1,4 @@
-"""Gas replies kept ready: each network's node is followed, and its numbers encoded once a block."""
+"""Followed networks: each one's node is polled, and the gas replies are encoded once a block."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from dashboard.domain.observation import Operation
 from dashboard.errors import UpstreamError, UpstreamThrottled
 from dashboard.logs import get_logger
 from dashboard.serve.dependencies import Follower
-from dashboard.serve.http_reply import Reply, json_reply
+from dashboard.serve.http_reply import HttpReply, json_reply
 from dashboard.upstream.blocks import ChainFees
 from dashboard.wire.gas import (
     encode_base_fee_history,
@@ -27,22 +27,22 @@ from dashboard.wire.node import BlockHeader
 
 _SLOWEST_RETRY: Final = timedelta(seconds=15)
 _HEADS_REMEMBERED: Final = 30
-_A_PACE: Final = 3
-_LOOKS_WHILE_LATE: Final = 4
-_LONGEST_LOOK: Final = 3
+_HEADS_FOR_BLOCK_TIME: Final = 3
+_POLLS_WHILE_LATE: Final = 4
+_LONGEST_PAUSE: Final = 3
 
 _log = get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class GasReplies:
-    """The four replies of one network as of one block, with the fees that they were made from.
+    """The four replies of one network as of one block, and the fees in them.
 
-    `block_time` is the mean of the blocks seen; a guess where there was no second one yet.
+    `block_time` is the mean of the blocks seen; a guess until there are two.
     """
 
     fees: ChainFees
-    ready: Mapping[str, Reply]
+    ready: Mapping[str, HttpReply]
     block_time: timedelta
 
     @property
@@ -50,17 +50,17 @@ class GasReplies:
         """When the node last answered."""
         return self.fees.read_at
 
-    def renewed(self, fees: ChainFees) -> GasReplies | None:
-        """Return these replies as of `fees`; None where those say anything new but their age."""
+    def refreshed(self, fees: ChainFees) -> GasReplies | None:
+        """Return these replies as of `fees`; None where more than the time of reading is new."""
         if replace(fees, read_at=self.read_at) != self.fees:
             return None
         return replace(self, fees=fees)
 
 
-class NetworkFees:
-    """Follows the node of one network and holds what it tells of fees.
+class FollowedNetwork:
+    """Follows the node of one network, and holds its gas replies ready.
 
-    Its trouble stays its own: each network has its own task and its own waiting time.
+    Each network has its own task and its own pauses, so that none delays another.
     """
 
     def __init__(
@@ -71,7 +71,7 @@ class NetworkFees:
         pause: Callable[[float], Awaitable[None]] = anyio.sleep,
         now: Callable[[], float] = anyio.current_time,
     ) -> None:
-        """Ask about once per `period`, spent in `pause`; `now` counts seconds that only go on."""
+        """Poll about once per `period`, spent in `pause`; `now` is a monotonic clock in seconds."""
         self.name = name
         self._follower = follower
         self._period = period
@@ -87,7 +87,7 @@ class NetworkFees:
     def replies(self) -> GasReplies | None:
         """The newest replies with the time of the node's newest answer; None before the first.
 
-        They rest on the whole window, never on a part of it.
+        They are computed from the whole window, never from a part of it.
         """
         return self._replies
 
@@ -103,17 +103,17 @@ class NetworkFees:
 
     @property
     def follower(self) -> Follower:
-        """Who asks the nodes, and knows how each of them stands."""
+        """What polls the nodes, and knows the state of each."""
         return self._follower
 
     @property
     def requests(self) -> int:
-        """How many requests the nodes got."""
+        """How many requests were sent to the nodes."""
         return self._follower.requests
 
     @property
     def fail_overs(self) -> int:
-        """How often another node was asked from then on."""
+        """How often another node was asked instead from then on."""
         return self._follower.changes
 
     @property
@@ -132,14 +132,14 @@ class NetworkFees:
             await self._pause((await self.refresh()).total_seconds())
 
     async def refresh(self) -> timedelta:
-        """Ask the node once; return how long to leave it alone."""
+        """Poll the node once; return how long to pause."""
         try:
             before = self.window_filled
             await self._follower.refresh()
             if self._follower.is_complete:
-                self._replies = self._told(self._follower.snapshot())
+                self._replies = self._replies_of(self._follower.snapshot())
         except UpstreamError as error:
-            return self._failed(error)
+            return self._pause_after(error)
         except Exception:  # noqa: BLE001 - top of a loop that a mistake of ours must not end
             _log.exception("Following a node failed unexpectedly", network=self.name)
             self._failures += 1
@@ -150,35 +150,35 @@ class NetworkFees:
         self._failures = 0
         if not self._follower.is_complete:
             return timedelta(0) if self.window_filled > before else self._period
-        return self._next_look()
+        return self._until_next_block()
 
-    def _next_look(self) -> timedelta:
-        """Return when to ask again: when the next block is due, and soon again while it is late.
+    def _until_next_block(self) -> timedelta:
+        """Return how long to pause: until the next block is due, and shortly while it is late.
 
-        Blocks that came at no known pace, or have stopped coming, are asked for once per period.
+        Where the block time is not known yet, or blocks have stopped coming: one period.
         """
-        if len(self._heads) < _A_PACE or self._replies is None:
+        if len(self._heads) < _HEADS_FOR_BLOCK_TIME or self._replies is None:
             return self._period
-        pace = self._replies.block_time.total_seconds()
-        due = self._new_head_at + pace - self._now()
-        shortest = self._period / _LOOKS_WHILE_LATE
-        if due < -pace:
+        block_seconds = self._replies.block_time.total_seconds()
+        due = self._new_head_at + block_seconds - self._now()
+        shortest = self._period / _POLLS_WHILE_LATE
+        if due < -block_seconds:
             return self._period
-        return min(max(timedelta(seconds=due), shortest), self._period * _LONGEST_LOOK)
+        return min(max(timedelta(seconds=due), shortest), self._period * _LONGEST_PAUSE)
 
-    def _told(self, fees: ChainFees) -> GasReplies:
-        """Encode what is new; between two blocks that is mostly nothing."""
-        renewed = None if self._replies is None else self._replies.renewed(fees)
-        if renewed is not None:
-            return renewed
+    def _replies_of(self, fees: ChainFees) -> GasReplies:
+        """Encode the replies, unless nothing is new, as mostly between two blocks."""
+        refreshed = None if self._replies is None else self._replies.refreshed(fees)
+        if refreshed is not None:
+            return refreshed
         if not self._heads or self._heads[-1] != fees.head:
             self._heads.append(fees.head)
             self._new_head_at = self._now()
-        pace = block_time(self._heads, self._period)
-        return GasReplies(fees, ready_replies(fees, pace), pace)
+        block_seconds = block_time(self._heads, self._period)
+        return GasReplies(fees, ready_replies(fees, block_seconds), block_seconds)
 
-    def _failed(self, error: UpstreamError) -> timedelta:
-        """Say the first failure of a row, and wait longer after each."""
+    def _pause_after(self, error: UpstreamError) -> timedelta:
+        """Log the first failure in a row, and pause longer after each."""
         if not self._failures:
             _log.warning("The node does not answer", network=self.name, error=str(error))
         wait = min(self._period * (1 << min(self._failures, 10)), _SLOWEST_RETRY)
@@ -199,8 +199,8 @@ def encode_fees(fees: ChainFees) -> dict[str, bytes]:
     }
 
 
-def ready_replies(fees: ChainFees, block_time: timedelta) -> dict[str, Reply]:
-    """Return what is sent for each operation; it may be cached until the next block is due."""
+def ready_replies(fees: ChainFees, block_time: timedelta) -> dict[str, HttpReply]:
+    """Return the reply to each operation; clients may cache it until the next block is due."""
     seconds = max(1, math.floor(block_time.total_seconds()))
     cached = (b"cache-control", b"max-age=%d" % seconds)
     return {

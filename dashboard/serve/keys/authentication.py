@@ -1,4 +1,4 @@
-"""Callers without a right key: so many attempts from one address, then it has to wait."""
+"""Authentication: who calls, by the key, and how many wrong keys an address may present."""
 
 from __future__ import annotations
 
@@ -13,44 +13,7 @@ from starlette.types import Scope
 from dashboard.logs import get_logger
 from dashboard.serve.keys.key_ring import ApiKey, KeyRing, basic_credentials
 from dashboard.serve.routes import SCOPE_CALLER
-from dashboard.serve.transport.client_prefix import household
-
-
-class Stranger(NamedTuple):
-    """Somebody without a right key; `wait`: seconds until the address may try again, 0 for now."""
-
-    wait: int = 0
-
-
-class Doors:
-    """Finds callers, and bounds how often an address may present wrong keys."""
-
-    def __init__(self, keys: KeyRing, strangers: Strangers) -> None:
-        """Let in whoever has one of these keys."""
-        self._keys = keys
-        self._strangers = strangers
-
-    def by_key(self, key: str, scope: Scope) -> ApiKey | Stranger:
-        """Find the caller of a request with a key in its path."""
-        return self._judged(self._keys.find(key), scope)
-
-    def by_basic(self, header: str | None, scope: Scope) -> ApiKey | Stranger:
-        """Find the caller by the header Authorization; without one, nothing was tried."""
-        if header is None:
-            return Stranger()
-        credentials = basic_credentials(header)
-        found = self._keys.find_with_secret(*credentials) if credentials else None
-        return self._judged(found, scope)
-
-    def _judged(self, caller: ApiKey | None, scope: Scope) -> ApiKey | Stranger:
-        """Hold the address to its bound, and leave the caller's name for the log."""
-        client = scope.get("client")
-        wait = self._strangers.wait(client[0] if client else None, caller)
-        if wait or caller is None:
-            return Stranger(wait)
-        scope[SCOPE_CALLER] = caller.name
-        return caller
-
+from dashboard.serve.transport.client_prefix import client_prefix
 
 _MINUTE: Final = 60.0
 _MOST_ADDRESSES: Final = 10_000
@@ -60,69 +23,105 @@ _ROUNDING: Final = 1e-9
 _log = get_logger(__name__)
 
 
+class Unauthenticated(NamedTuple):
+    """A client without a valid key; `wait`: seconds until its address may try again, or 0."""
+
+    wait: int = 0
+
+
+class Authenticator:
+    """Finds the caller of a request by the key that it presents."""
+
+    def __init__(self, keys: KeyRing, authentication_throttle: AuthenticationThrottle) -> None:
+        """Accept these keys."""
+        self._keys = keys
+        self._throttle = authentication_throttle
+
+    def by_key(self, key: str, scope: Scope) -> ApiKey | Unauthenticated:
+        """Find the caller of a request with a key in its path."""
+        return self._authenticated(self._keys.find(key), scope)
+
+    def by_basic(self, header: str | None, scope: Scope) -> ApiKey | Unauthenticated:
+        """Find the caller by the header Authorization; a missing header is no attempt."""
+        if header is None:
+            return Unauthenticated()
+        credentials = basic_credentials(header)
+        found = self._keys.find_with_secret(*credentials) if credentials else None
+        return self._authenticated(found, scope)
+
+    def _authenticated(self, caller: ApiKey | None, scope: Scope) -> ApiKey | Unauthenticated:
+        """Throttle the address, and put the caller's name into the scope for the access log."""
+        client = scope.get("client")
+        wait = self._throttle.wait(client[0] if client else None, caller)
+        if wait or caller is None:
+            return Unauthenticated(wait)
+        scope[SCOPE_CALLER] = caller.name
+        return caller
+
+
 @dataclass(slots=True)
-class _Visitor:
-    """One address: when its wrong attempts are forgiven, and the keys that it has shown it has."""
+class _ClientRecord:
+    """One address: until when its wrong attempts count, and the valid keys that it has used."""
 
-    forgiven_at: float = -math.inf
-    told_at: float = -math.inf
-    known: set[bytes] = field(default_factory=set)
+    counted_until: float = -math.inf
+    logged_at: float = -math.inf
+    valid_keys: set[bytes] = field(default_factory=set)
 
 
-class Strangers:
-    """Bounds how fast keys can be guessed; used by the event loop's thread alone.
+class AuthenticationThrottle:
+    """Limits how fast keys can be guessed; used by the event loop's thread alone.
 
-    An address that used up its attempts is refused whatever key it shows, so that it does not
-    learn which is right; but a key that was let in from there before goes on working.
+    An address without attempts left is refused whatever key it presents, so that it does not learn
+    which is valid; but a key that was accepted from there before goes on working.
     """
 
     def __init__(self, per_minute: int, clock: Callable[[], float] = time.monotonic) -> None:
-        """Allow each address so many wrong attempts a minute, 0 for any number."""
+        """Allow each address `per_minute` wrong attempts a minute, 0 for any number."""
         self._cost = _MINUTE / per_minute if per_minute else 0.0
         self._clock = clock
-        self._visitors: dict[str, _Visitor] = {}
+        self._clients: dict[str, _ClientRecord] = {}
         self.attempts = 0
         self.refusals = 0
 
     @property
     def remembered(self) -> int:
-        """How many addresses are kept in mind."""
-        return len(self._visitors)
+        """How many addresses are remembered."""
+        return len(self._clients)
 
     def wait(self, address: str | None, caller: ApiKey | None) -> int:
-        """Note an attempt, right where there is a caller; return the seconds to wait, usually 0."""
-        client = household(address or "")
-        visitor = self._visitors.get(client)
-        if visitor is not None and caller is not None and caller.key_digest in visitor.known:
+        """Record an attempt, successful if there is a caller; return the seconds to wait, or 0."""
+        client = client_prefix(address or "")
+        record = self._clients.get(client)
+        if record is not None and caller is not None and caller.key_digest in record.valid_keys:
             return 0
         self.attempts += caller is None
-        return self._judged(client, caller) if self._cost else 0
+        return self._record_attempt(client, caller) if self._cost else 0
 
-    def _judged(self, client: str, caller: ApiKey | None) -> int:
-        visitor = self._visitor(client)
+    def _record_attempt(self, client: str, caller: ApiKey | None) -> int:
+        record = self._client_record(client)
         now = self._clock()
-        forgiven_at = max(visitor.forgiven_at, now) + self._cost
-        excess = forgiven_at - now - _MINUTE
+        counted_until = max(record.counted_until, now) + self._cost
+        excess = counted_until - now - _MINUTE
         if excess > _ROUNDING:
             self.refusals += 1
-            self._tell(visitor, now, client)
+            self._log_refusal(record, now, client)
             return math.ceil(excess)
         if caller is None:
-            visitor.forgiven_at = forgiven_at
+            record.counted_until = counted_until
         else:
-            visitor.known.add(caller.key_digest)
+            record.valid_keys.add(caller.key_digest)
         return 0
 
-    def _visitor(self, client: str) -> _Visitor:
-        found = self._visitors.get(client)
+    def _client_record(self, client: str) -> _ClientRecord:
+        found = self._clients.get(client)
         if found is None:
-            if len(self._visitors) >= _MOST_ADDRESSES:
-                del self._visitors[next(iter(self._visitors))]
-            found = self._visitors[client] = _Visitor()
+            if len(self._clients) >= _MOST_ADDRESSES:
+                del self._clients[next(iter(self._clients))]
+            found = self._clients[client] = _ClientRecord()
         return found
 
-    def _tell(self, visitor: _Visitor, now: float, client: str) -> None:
-        """Log it, once a minute for an address."""
-        if now - visitor.told_at >= _MINUTE:
-            visitor.told_at = now
-            _log.warning("An address shows too many wrong keys and has to wait", address=client)
+    def _log_refusal(self, record: _ClientRecord, now: float, client: str) -> None:
+        """Log a refusal, at most once a minute for each address."""
+        if now - record.logged_at >= _MINUTE:
+            record.logged_at = now
+            _log.warning("An address presents too many wrong keys and has to wait", address=client)

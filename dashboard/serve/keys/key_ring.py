@@ -1,4 +1,4 @@
-"""Who may call: named API keys, of which only digests are held."""
+"""The API keys that are accepted: names and digests, never the keys themselves."""
 
 from __future__ import annotations
 
@@ -45,9 +45,9 @@ class ApiKey:
         secret: Secret | None = None,
         network_ids: Iterable[NetworkId] | None = None,
     ) -> Self:
-        """Digest a key, and its secret where it has one; InputError when it cannot be sent.
+        """Digest a key and its secret, if any; InputError where no client could send the key.
 
-        Keys are random and long, so one round of SHA-256 keeps them.
+        Keys are random and long, so one round of SHA-256 is enough.
         """
         text = key.reveal()
         if not text or set("/:") & set(text):
@@ -61,7 +61,7 @@ class ApiKey:
         )
 
     def limited(self, limits: KeyLimits, default_rate: float) -> Self:
-        """Return the key with these limits; it may call so often a second where they do not say."""
+        """Return the key with these limits; `default_rate` is for those without a rate."""
         rate, burst = limits.rate_in_force(default_rate)
         return replace(
             self,
@@ -79,12 +79,12 @@ class ApiKey:
 class KeyRing:
     """The keys that are accepted, found by what a caller presents; they may change at any time.
 
-    A lookup goes by the digest of the presented text: what its duration tells is about the
-    digest, which nobody can steer towards a key. Only the event loop's thread changes keys.
+    Keys are found by the digest of the presented text, so the duration reveals something of the
+    digest only, which nobody can steer towards a key. Only the event loop's thread changes keys.
     """
 
     def __init__(self, keys: Iterable[ApiKey]) -> None:
-        """Refuse two entries with the same key: a log could not say who called."""
+        """Raise InputError for two entries with the same key: logs could not name the caller."""
         self._by_digest = _by_digest(keys)
         self._listeners: set[Callable[[], None]] = set()
 
@@ -93,7 +93,7 @@ class KeyRing:
         return len(self._by_digest)
 
     def find(self, key: str) -> ApiKey | None:
-        """Return the entry of a key that stands in a path."""
+        """Return the entry of a key from a path."""
         presented = digest(key)
         found = self._by_digest.get(presented)
         if found is None or not hmac.compare_digest(found.key_digest, presented):
@@ -111,17 +111,17 @@ class KeyRing:
         return found if wanted and matches else None
 
     def current(self, caller: ApiKey) -> ApiKey | None:
-        """Return the entry of a caller as it is now, None where the key is accepted no more."""
+        """Return the present entry of a caller, None where the key is no longer accepted."""
         return self._by_digest.get(caller.key_digest)
 
     def replace(self, keys: Iterable[ApiKey]) -> None:
-        """Accept these keys from now on, and tell whoever asked to be told; InputError as above."""
+        """Accept these keys from now on and call all listeners; InputError as at the start."""
         self._by_digest = _by_digest(keys)
         for listener in tuple(self._listeners):
             listener()
 
     def on_change(self, listener: Callable[[], None]) -> Callable[[], None]:
-        """Call `listener` after each change of keys; return what ends that."""
+        """Call `listener` after each change of keys; return a function that ends this."""
         self._listeners.add(listener)
         return lambda: self._listeners.discard(listener)
 
@@ -140,7 +140,7 @@ def basic_credentials(header: str | None) -> tuple[str, str] | None:
 
 
 def digest(text: str) -> bytes:
-    """Return what is kept of a key or secret."""
+    """Return the digest of a key or secret."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
 
 

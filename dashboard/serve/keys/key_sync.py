@@ -1,4 +1,4 @@
-"""Keeps the key ring as the store has it, and in the store what every key did."""
+"""Synchronizes API keys: changes of the store into the key ring, uses into the store."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from dashboard.domain.clock import Clock
 from dashboard.errors import InputError, StoreError
 from dashboard.logs import get_logger
 from dashboard.serve.keys.key_ring import ApiKey, KeyRing
-from dashboard.serve.keys.rate_limits import Gate, Use
+from dashboard.serve.keys.rate_limits import KeyLimiter, UsageDelta
 from dashboard.store.access.api_keys import (
     KeyUse,
     StoredKey,
@@ -28,32 +28,32 @@ _log = get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class ConfiguredKeys:
-    """The keys of the settings, and how often a stored key may call that has no rate of its own."""
+    """The keys of the settings, and the rate of stored keys that have none of their own."""
 
     keys: tuple[ApiKey, ...] = ()
     default_rate: float = 0.0
 
 
 @dataclass(slots=True)
-class KeyKeeper:
-    """Looks for changed keys every `look_period`, and counts are written every `count_period`."""
+class KeySync:
+    """Checks for changed keys every `check_period`, and writes uses every `count_period`."""
 
     store: Store
     configured: ConfiguredKeys
-    gate: Gate
+    key_limiter: KeyLimiter
     clock: Clock
-    look_period: timedelta = timedelta(milliseconds=500)
+    check_period: timedelta = timedelta(milliseconds=500)
     count_period: timedelta = timedelta(seconds=5)
     ring: KeyRing = field(init=False, default_factory=lambda: KeyRing(()))
     _version: int = field(init=False, default=-1)
     _stored: Sequence[StoredKey] = field(init=False, default=())
     _next_end: datetime | None = field(init=False, default=None)
     _thread: CapacityLimiter = field(init=False, default_factory=lambda: CapacityLimiter(1))
-    _is_in_trouble: bool = field(init=False, default=False)
+    _is_failing: bool = field(init=False, default=False)
 
     def load(self) -> None:
-        """Fill the ring; InputError where a stored key is like one of the settings."""
-        self._look()
+        """Fill the ring; InputError where a stored key clashes with one of the settings."""
+        self._reload()
         for message in clashes(self.configured.keys, self._stored):
             raise InputError(message)
         self._fill()
@@ -64,31 +64,31 @@ class KeyKeeper:
             )
 
     async def run(self) -> None:
-        """Keep both up to date until cancelled."""
+        """Synchronize until cancelled."""
         counted_at = anyio.current_time()
         while True:
-            await anyio.sleep(self.look_period.total_seconds())
+            await anyio.sleep(self.check_period.total_seconds())
             await self._refresh()
             if anyio.current_time() - counted_at >= self.count_period.total_seconds():
                 counted_at = anyio.current_time()
                 await self.write_counts()
 
     async def write_counts(self) -> None:
-        """Add to the store what was done since the last time; what it refuses is kept for later."""
-        uses = self.gate.take_uses()
+        """Add the uses since the last time to the store; if that fails, keep them for later."""
+        uses = self.key_limiter.take_uses()
         if not uses:
             return
         try:
-            await to_thread.run_sync(self._add, uses, limiter=self._thread)
+            await to_thread.run_sync(self._save_uses, uses, limiter=self._thread)
         except StoreError as error:
-            self.gate.give_back(uses)
-            _log.warning("Use of API keys could not be counted yet", error=str(error))
+            self.key_limiter.restore_uses(uses)
+            _log.warning("Uses of API keys could not be saved yet", error=str(error))
         except BaseException:
-            self.gate.give_back(uses)
+            self.key_limiter.restore_uses(uses)
             raise
 
     async def _refresh(self) -> None:
-        has_changed = await self._look_if_possible()
+        has_changed = await self._reload_or_warn()
         if has_changed:
             for message in clashes(self.configured.keys, self._stored):
                 _log.error("A stored API key is refused", why=message)
@@ -96,19 +96,21 @@ class KeyKeeper:
             self._fill()
             _log.info("API keys changed", accepted=len(self.ring))
 
-    async def _look_if_possible(self) -> bool:
+    async def _reload_or_warn(self) -> bool:
         try:
-            has_changed = await to_thread.run_sync(self._look, limiter=self._thread)
+            has_changed = await to_thread.run_sync(self._reload, limiter=self._thread)
         except StoreError as error:
-            if not self._is_in_trouble:
-                _log.warning("API keys stay as they were: no look at the store", error=str(error))
-            self._is_in_trouble = True
+            if not self._is_failing:
+                _log.warning(
+                    "API keys stay as they were: the store cannot be read", error=str(error)
+                )
+            self._is_failing = True
             return False
-        self._is_in_trouble = False
+        self._is_failing = False
         return has_changed
 
-    def _look(self) -> bool:
-        """Read the stored keys where they have changed, and say whether."""
+    def _reload(self) -> bool:
+        """Read the stored keys if they have changed; return whether."""
         with self.store.read() as connection:
             version = keys_version(connection)
             if version == self._version:
@@ -123,7 +125,7 @@ class KeyKeeper:
         self._next_end = min(_ends(self._stored, now), default=None)
         self.ring.replace(accepted)
 
-    def _add(self, uses: dict[bytes, Use]) -> None:
+    def _save_uses(self, uses: dict[bytes, UsageDelta]) -> None:
         now = self.clock()
         with self.store.write() as connection:
             add_uses(
@@ -138,7 +140,7 @@ class KeyKeeper:
 
 
 def clashes(configured: Iterable[ApiKey], stored: Iterable[StoredKey]) -> Iterator[str]:
-    """Say of each stored key that has the name or the text of one in the settings what to do."""
+    """Yield what to do about each stored key with the name or text of one in the settings."""
     names = {key.name for key in configured}
     digests = {key.key_digest: key.name for key in configured}
     for each in stored:
@@ -159,7 +161,7 @@ def clashes(configured: Iterable[ApiKey], stored: Iterable[StoredKey]) -> Iterat
 def _accepted(
     configured: ConfiguredKeys, stored: Iterable[StoredKey], now: datetime
 ) -> Iterator[ApiKey]:
-    """Yield what callers may present now, without stored keys that clash with the settings."""
+    """Yield the stored keys that are valid now and do not clash with the settings."""
     names = {key.name for key in configured.keys}
     digests = {key.key_digest for key in configured.keys}
     for each in stored:

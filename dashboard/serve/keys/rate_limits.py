@@ -1,4 +1,4 @@
-"""What a key may do, and how often: admitted or told to wait, and counted either way."""
+"""What a key may call and how often; calls and refusals are counted for each key."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ _ROUNDING: Final = 1e-9
 """Seconds by which sums of fractions may be off."""
 
 
-class Use(NamedTuple):
-    """What one key did since it was last asked: calls let in, calls refused, and how long ago."""
+class UsageDelta(NamedTuple):
+    """Uses of one key since they were last taken, and how long ago the last one was."""
 
     calls: int
     refusals: int
     seconds_ago: float
 
 
-class Tally(NamedTuple):
-    """Calls that the keys of one name were let in with, and refused, since the start."""
+class CallCounts(NamedTuple):
+    """Calls of the keys of one name since the start: admitted and refused."""
 
     calls: int = 0
     refusals: int = 0
@@ -34,14 +34,14 @@ class Tally(NamedTuple):
 
 @dataclass(slots=True)
 class _Allowance:
-    """When the calls so far are paid for: each costs the time in which the rate allows one."""
+    """When the calls so far are paid for: each costs a period of the rate (GCRA)."""
 
     paid_at: float = -math.inf
 
 
 @dataclass(slots=True)
-class _Meter:
-    """What one key did; keys of one name draw on one allowance."""
+class _KeyUsage:
+    """Uses of one key; keys of one name share one allowance."""
 
     name: str
     allowance: _Allowance
@@ -50,92 +50,96 @@ class _Meter:
     last_at: float = 0.0
 
 
-class Gate:
-    """Holds callers to their rates and rights; used by the event loop's thread alone.
+class KeyLimiter:
+    """Enforces the rates and rights of keys; used by the event loop's thread alone.
 
-    Each process counts for itself, so with several a key may call so often at each.
+    Each process counts for itself, so several processes allow a key several times its rate.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        """Let time pass by `clock`, in seconds."""
+        """Measure time by `clock`, in seconds."""
         self._clock = clock
-        self._meters: dict[bytes, _Meter] = {}
+        self._usages: dict[bytes, _KeyUsage] = {}
         self._allowances: dict[str, _Allowance] = {}
-        self._taken: dict[str, Tally] = {}
+        self._taken: dict[str, CallCounts] = {}
 
     def admit(self, caller: ApiKey, calls: int) -> int:
         """Count `calls` against a key's rate; return the seconds to wait, 0 where admitted.
 
-        More calls at once than the key's burst never fit: bound batches by it before.
+        More calls at once than the key's burst are never admitted: bound batches by it first.
         """
-        meter = self._meters.get(caller.key_digest) or self._new_meter(caller)
-        now = meter.last_at = self._clock()
+        usage = self._usages.get(caller.key_digest) or self._new_usage(caller)
+        now = usage.last_at = self._clock()
         rate = caller.requests_per_second
         if rate is not None:
-            allowance = meter.allowance
+            allowance = usage.allowance
             paid_at = allowance.paid_at
             if paid_at < now:  # noqa: PLR1730 - a call of max() takes as long as all the rest
                 paid_at = now
             paid_at += calls / rate
             excess = paid_at - now - (caller.burst or usual_burst(rate)) / rate
             if excess > _ROUNDING:
-                meter.refusals += calls
+                usage.refusals += calls
                 return math.ceil(excess)
             allowance.paid_at = paid_at
-        meter.calls += calls
+        usage.calls += calls
         return 0
 
     def admit_together(self, caller: ApiKey, calls: int) -> bool:
-        """Admit calls that came one by one where all of them fit; otherwise none, uncounted."""
+        """Admit calls that came one by one if all of them fit; otherwise none, and count none."""
         if not self.admit(caller, calls):
             return True
-        self._meters[caller.key_digest].refusals -= calls  # `admit` will find which come too fast
+        self._usages[caller.key_digest].refusals -= calls  # `admit` will find which come too fast
         return False
 
     def allows(self, caller: ApiKey, method: str) -> bool:
-        """Whether a key may call a method, named without its prefix, or a gas operation."""
+        """Whether a key may call this method, named without its prefix, or gas operation."""
         if caller.methods is None and caller.may_report:
             return True
         if method == SAVE_REJECTED and not caller.may_report:
             return False
         return caller.methods is None or method in caller.methods or method in FREE
 
-    def refused(self, caller: ApiKey, calls: int = 1) -> None:
-        """Count calls, admitted before, as refused: the key may not call that."""
-        meter = self._meters.get(caller.key_digest) or self._new_meter(caller)
-        meter.calls -= calls
-        meter.refusals += calls
+    def count_refusals(self, caller: ApiKey, calls: int = 1) -> None:
+        """Count calls that were admitted as refused after all: the key may not call this."""
+        usage = self._usages.get(caller.key_digest) or self._new_usage(caller)
+        usage.calls -= calls
+        usage.refusals += calls
 
-    def take_uses(self) -> dict[bytes, Use]:
-        """Return what was done since the last time, by the digest of each key, and start anew."""
+    def take_uses(self) -> dict[bytes, UsageDelta]:
+        """Return the uses since the last time by the digest of each key, and reset them."""
         now = self._clock()
         uses = {
-            digest: Use(meter.calls, meter.refusals, now - meter.last_at)
-            for digest, meter in self._meters.items()
-            if meter.calls or meter.refusals
+            digest: UsageDelta(usage.calls, usage.refusals, now - usage.last_at)
+            for digest, usage in self._usages.items()
+            if usage.calls or usage.refusals
         }
-        self._taken = self.tallies()
+        self._taken = self.call_counts()
         for digest in uses:
-            self._meters[digest].calls = self._meters[digest].refusals = 0
+            self._usages[digest].calls = self._usages[digest].refusals = 0
         return uses
 
-    def give_back(self, uses: dict[bytes, Use]) -> None:
-        """Count again what was taken and could not be kept."""
+    def restore_uses(self, uses: dict[bytes, UsageDelta]) -> None:
+        """Add uses again that were taken and could not be saved."""
         for digest, use in uses.items():
-            meter = self._meters[digest]
-            meter.calls += use.calls
-            meter.refusals += use.refusals
-            taken = self._taken[meter.name]
-            self._taken[meter.name] = Tally(taken.calls - use.calls, taken.refusals - use.refusals)
+            usage = self._usages[digest]
+            usage.calls += use.calls
+            usage.refusals += use.refusals
+            taken = self._taken[usage.name]
+            self._taken[usage.name] = CallCounts(
+                taken.calls - use.calls, taken.refusals - use.refusals
+            )
 
-    def tallies(self) -> dict[str, Tally]:
-        """Return what was done since the start, by the names of keys."""
-        tallies = dict(self._taken)
-        for meter in self._meters.values():
-            taken = tallies.get(meter.name, Tally())
-            tallies[meter.name] = Tally(taken.calls + meter.calls, taken.refusals + meter.refusals)
-        return tallies
+    def call_counts(self) -> dict[str, CallCounts]:
+        """Return the calls since the start, by the names of keys."""
+        call_counts = dict(self._taken)
+        for usage in self._usages.values():
+            taken = call_counts.get(usage.name, CallCounts())
+            call_counts[usage.name] = CallCounts(
+                taken.calls + usage.calls, taken.refusals + usage.refusals
+            )
+        return call_counts
 
-    def _new_meter(self, caller: ApiKey) -> _Meter:
+    def _new_usage(self, caller: ApiKey) -> _KeyUsage:
         allowance = self._allowances.setdefault(caller.name, _Allowance())
-        return self._meters.setdefault(caller.key_digest, _Meter(caller.name, allowance))
+        return self._usages.setdefault(caller.key_digest, _KeyUsage(caller.name, allowance))

@@ -1,4 +1,4 @@
-"""Health: whether this process lives, and whether it can answer."""
+"""Health: whether this process is alive, and whether it is ready to answer."""
 
 from __future__ import annotations
 
@@ -13,43 +13,43 @@ from starlette.responses import JSONResponse, Response
 from dashboard.domain.printing import span
 from dashboard.domain.quantity import TxHash
 from dashboard.errors import StoreError
-from dashboard.serve.dependencies import ServeServices
-from dashboard.serve.gas.followed_networks import NetworkFees
+from dashboard.serve.dependencies import ServeDependencies
+from dashboard.serve.gas.followed_networks import FollowedNetwork
 from dashboard.store.rejections.read import queryable_record
 
 _ANY_HASH: Final = TxHash(bytes(TxHash.LENGTH))
 _STALLED_AFTER_BLOCKS: Final = 10
-_LOOK_HOLDS: Final = 1.0
-"""Seconds for which a look at the store is taken again: anybody may ask for one."""
+_CHECK_SECONDS: Final = 1.0
+"""Seconds for which a check of the store is reused: anybody can request one."""
 
 
 def live() -> Response:
-    """Answer that the process answers."""
+    """Answer that the process is alive."""
     return JSONResponse({"status": "OK"})
 
 
 class Readiness:
-    """Whether the store can be read, written and asked fast, and each followed node keeps up.
+    """Whether the store can be read and written, lookups are fast, and each followed node keeps up.
 
-    A node keeps up while it answers and its newest block is young. Gas replies ask for less,
-    only that it answers: a chain that mines on demand is idle and its fees still hold.
+    A node keeps up while it answers and its newest block is young. Gas replies need only that it
+    answers: a chain that mines on demand may be idle, and its fees still hold.
     """
 
-    def __init__(self, services: ServeServices, fees: Collection[NetworkFees]) -> None:
-        """Judge the store of `services` and the nodes of `fees`."""
-        self._services = services
+    def __init__(self, dependencies: ServeDependencies, fees: Collection[FollowedNetwork]) -> None:
+        """Check the store of `dependencies` and the nodes of `fees`."""
+        self._dependencies = dependencies
         self._fees = fees
-        self._one_at_a_time = anyio.Lock()
-        self._looked_at = -_LOOK_HOLDS
-        self._store_trouble: str | None = None
+        self._check_lock = anyio.Lock()
+        self._checked_at = -_CHECK_SECONDS
+        self._known_store_problem: str | None = None
 
     async def answer(self) -> Response:
-        """Answer 200 when all is well, else 503 with every reason."""
-        now, oldest = self._services.clock(), self._services.limits.oldest_fees
-        reasons = [await self._trouble_of_store(), self._trouble_of_lookups()]
-        reasons += [trouble_of_node(network, now, oldest) for network in self._fees]
+        """Answer 200 if ready, else 503 with every reason."""
+        now, oldest = self._dependencies.clock(), self._dependencies.limits.oldest_fees
+        reasons = [await self._store_problem(), self._lookup_problem()]
+        reasons += [node_problem(network, now, oldest) for network in self._fees]
         reasons = [reason for reason in reasons if reason is not None]
-        nodes = nodes_of(self._fees)
+        nodes = node_statuses(self._fees)
         if reasons:
             trouble = {"status": "UNAVAILABLE", "reasons": reasons, **nodes}
             return JSONResponse(trouble, status_code=503)
@@ -57,26 +57,26 @@ class Readiness:
 
     async def store_is_up(self) -> bool:
         """Whether the store can be read and written."""
-        return await self._trouble_of_store() is None
+        return await self._store_problem() is None
 
-    async def _trouble_of_store(self) -> str | None:
-        async with self._one_at_a_time:
-            if anyio.current_time() - self._looked_at >= _LOOK_HOLDS:
-                self._store_trouble = await to_thread.run_sync(self._look_at_store)
-                self._looked_at = anyio.current_time()
-            return self._store_trouble
+    async def _store_problem(self) -> str | None:
+        async with self._check_lock:
+            if anyio.current_time() - self._checked_at >= _CHECK_SECONDS:
+                self._known_store_problem = await to_thread.run_sync(self._check_store)
+                self._checked_at = anyio.current_time()
+            return self._known_store_problem
 
-    def _trouble_of_lookups(self) -> str | None:
-        """Say that lookups are still slow, though right: seconds after the start, mostly."""
-        is_loaded = self._services.known.is_loaded
+    def _lookup_problem(self) -> str | None:
+        """Report that lookups are still slow, though correct: for some seconds after the start."""
+        is_loaded = self._dependencies.known.is_loaded
         return None if is_loaded else "The hashes on record are being read: lookups are slow."
 
-    def _look_at_store(self) -> str | None:
-        """Read as a question about a hash does, see if it could write; say what fails."""
-        store, verb = self._services.store, "read"
+    def _check_store(self) -> str | None:
+        """Read as a lookup does, check writing; return what fails."""
+        store, verb = self._dependencies.store, "read"
         try:
             with store.read() as connection:
-                queryable_record(connection, (), _ANY_HASH, self._services.clock())
+                queryable_record(connection, (), _ANY_HASH, self._dependencies.clock())
             verb = "written"
             store.check_writing()
         except StoreError as error:
@@ -84,9 +84,9 @@ class Readiness:
         return None
 
 
-def nodes_of(fees: Collection[NetworkFees]) -> dict[str, object]:
-    """Return how each node of the networks stands that have several; nothing where none has."""
-    told = {
+def node_statuses(fees: Collection[FollowedNetwork]) -> dict[str, object]:
+    """Return the state of each node, for networks that have several nodes."""
+    nodes = {
         network.name: [
             {"node": each.name, "state": each.state, "why": each.why}
             for each in network.follower.standings
@@ -94,14 +94,14 @@ def nodes_of(fees: Collection[NetworkFees]) -> dict[str, object]:
         for network in fees
         if len(network.follower.standings) > 1
     }
-    return {"nodes": told} if told else {}
+    return {"nodes": nodes} if nodes else {}
 
 
-def trouble_of_node(network: NetworkFees, now: datetime, oldest: timedelta) -> str | None:
-    """Say what is wrong with a followed node, None where nothing is.
+def node_problem(network: FollowedNetwork, now: datetime, oldest: timedelta) -> str | None:
+    """Return what is wrong with a followed node, None where nothing is.
 
-    A node is stalled when its newest block is older than `oldest` and than ten block times,
-    though it answers: it lost its peers, or nothing is mined.
+    A node is stalled when it answers but its newest block is older than `oldest` and than ten
+    block times: it lost its peers, or nothing is mined.
     """
     replies = network.replies
     if network.loading is not None:

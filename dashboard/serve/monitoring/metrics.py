@@ -1,4 +1,4 @@
-"""What serve tells Prometheus: its counters and the state of its parts, named and with units."""
+"""Metrics for Prometheus: who may read them, their names, units and values."""
 
 from __future__ import annotations
 
@@ -22,49 +22,49 @@ from starlette.types import Scope
 
 from dashboard.domain.clock import Clock
 from dashboard.serve.counters import BOUNDS, Counters
-from dashboard.serve.dependencies import ServeServices
-from dashboard.serve.gas.followed_networks import NetworkFees
-from dashboard.serve.http_reply import Reply, json_reply
+from dashboard.serve.dependencies import ServeDependencies
+from dashboard.serve.gas.followed_networks import FollowedNetwork
+from dashboard.serve.http_reply import HttpReply, json_reply
 from dashboard.wire.gas import encode_error
 
 _FORWARDED: Final = frozenset({b"forwarded", b"x-forwarded-for", b"x-real-ip", b"via"})
-"""Headers that reverse proxies add: behind one, everybody seems to come from loopback."""
+"""Headers that reverse proxies add: behind one, every client seems to come from loopback."""
 
 _REMEDY: Final = "If this name is yours, add it to http.allowed_hosts."
 
 
 class MetricsPage:
-    """Answers ``/metrics``: to loopback, and to whoever presents the key for it."""
+    """Answers ``/metrics`` to this machine, and to every client with the metrics key."""
 
-    def __init__(self, services: ServeServices, fees: Collection[NetworkFees]) -> None:
-        """Tell the counters of `services` and the state of `fees`."""
-        key = services.metrics_key
-        self._exposition = Exposition(services.counters, fees, services.clock)
-        self._allowed_hosts = services.allowed_hosts
+    def __init__(self, dependencies: ServeDependencies, fees: Collection[FollowedNetwork]) -> None:
+        """Show the counters of `dependencies` and the state of `fees`."""
+        key = dependencies.metrics_key
+        self._collector = MetricsCollector(dependencies.counters, fees, dependencies.clock)
+        self._allowed_hosts = dependencies.allowed_hosts
         self._registry = CollectorRegistry()
-        self._registry.register(self._exposition)
+        self._registry.register(self._collector)
         ProcessCollector(registry=self._registry)
         self._bearer = f"Bearer {key.reveal()}".encode() if key else None
 
-    def answer(self, scope: Scope, *, store_is_up: bool) -> Reply:
-        """Answer one request that GET or HEAD made."""
+    def answer(self, scope: Scope, *, store_is_up: bool) -> HttpReply:
+        """Answer a GET or HEAD request."""
         headers = dict(scope["headers"])
         if not self._has_key(headers):
             if not _is_from_this_machine(scope, headers):
                 return self._refusal()
             if foreign := self._allowed_hosts.refusal(scope["headers"]):
                 return json_reply(encode_error(403, f"{foreign} {_REMEDY}"), 403)
-        self._exposition.store_is_up = store_is_up
+        self._collector.store_is_up = store_is_up
         body = generate_latest(self._registry)
         length = b"%d" % len(body)
         kind = CONTENT_TYPE_PLAIN_0_0_4.encode()
-        return Reply(200, [(b"content-type", kind), (b"content-length", length)], body)
+        return HttpReply(200, [(b"content-type", kind), (b"content-length", length)], body)
 
     def _has_key(self, headers: Mapping[bytes, bytes]) -> bool:
         presented = headers.get(b"authorization", b"")
         return self._bearer is not None and hmac.compare_digest(presented, self._bearer)
 
-    def _refusal(self) -> Reply:
+    def _refusal(self) -> HttpReply:
         message = "Metrics are for this machine, or with the key that serve.metrics_key holds."
         if self._bearer is None:
             return json_reply(encode_error(403, message), 403)
@@ -73,7 +73,7 @@ class MetricsPage:
 
 
 def _is_from_this_machine(scope: Scope, headers: Mapping[bytes, bytes]) -> bool:
-    """Whether the client itself is on this machine, and no proxy that speaks for others."""
+    """Whether the client is on this machine and is no reverse proxy."""
     if not scope.get("client") or _FORWARDED & headers.keys():
         return False
     try:
@@ -82,11 +82,11 @@ def _is_from_this_machine(scope: Scope, headers: Mapping[bytes, bytes]) -> bool:
         return False
 
 
-class Exposition(Collector):
-    """Reads everything when it is asked, so that counting stays counting."""
+class MetricsCollector(Collector):
+    """Reads the counters when Prometheus scrapes, so that counting stays cheap."""
 
-    def __init__(self, counters: Counters, fees: Collection[NetworkFees], clock: Clock) -> None:
-        """Tell these numbers; ages count from `clock`."""
+    def __init__(self, counters: Counters, fees: Collection[FollowedNetwork], clock: Clock) -> None:
+        """Collect these; ages are measured by `clock`."""
         self.store_is_up = False
         self._counters = counters
         self._fees = fees
@@ -94,7 +94,7 @@ class Exposition(Collector):
         self._version = version("linewatch")
 
     def collect(self) -> Iterator[Metric]:
-        """Yield every metric, in the order of the documentation."""
+        """Yield every metric, in the order of docs/serve.md."""
         yield _gauge("build_info", "The version that runs.", 1, version=self._version)
         yield from self._requests()
         yield from self._calls()
@@ -108,8 +108,8 @@ class Exposition(Collector):
         routes = self._counters.routes
         statuses = {
             (route, str(status)): count
-            for route, tally in routes.items()
-            for status, count in tally.statuses.items()
+            for route, counts in routes.items()
+            for status, count in counts.statuses.items()
         }
         about = "HTTP requests answered, by route and status."
         yield _counters("http_requests", about, ("route", "status"), statuses.items())
@@ -119,50 +119,57 @@ class Exposition(Collector):
             labels=("route",),
         )
         ends = [*map(str, BOUNDS), "+Inf"]
-        for route, tally in routes.items():
-            buckets = list(zip(ends, accumulate(map(float, tally.buckets)), strict=True))
-            durations.add_metric((route,), buckets, tally.seconds)
+        for route, counts in routes.items():
+            buckets = list(zip(ends, accumulate(map(float, counts.buckets)), strict=True))
+            durations.add_metric((route,), buckets, counts.seconds)
         yield durations
 
     def _calls(self) -> Iterator[Metric]:
         counters = self._counters
         outcomes = {}
         for method, calls in counters.calls.items():
-            faults = counters.faults[method]
-            outcomes[method, "result"] = calls - faults
-            outcomes[method, "error"] = faults
+            errors = counters.errors[method]
+            outcomes[method, "result"] = calls - errors
+            outcomes[method, "error"] = errors
         about = "JSON-RPC calls answered, over HTTP and WebSocket; unserved are unknown methods."
         yield _counters("rpc_calls", about, ("method", "outcome"), outcomes.items())
         about = "Calls refused since they came faster than their key allows."
         yield _counter("rpc_calls_limited", about, counters.limited)
         about = "Requests refused: wrong key, method not allowed, rate, or size."
         yield _counters("refusals", about, ("reason",), _by_one(counters.refusals))
-        about = "Reports of rejections, by what became of them."
+        about = "Reports of rejections, by outcome."
         yield _counters("reports", about, ("outcome",), _by_one(counters.reports))
-        about = "Questions about hashes, by what was found."
+        about = "Lookups of hashes, by what was found."
         yield _counters("lookups", about, ("outcome",), _by_one(counters.lookups))
 
     def _keys(self) -> Iterator[Metric]:
-        tallies = self._counters.tallies()
-        calls = [((name,), tally.calls) for name, tally in tallies.items()]
-        yield _counters("key_calls", "Calls let in, by the name of the key.", ("key",), calls)
-        refusals = [((name,), tally.refusals) for name, tally in tallies.items()]
+        call_counts = self._counters.call_counts()
+        calls = [((name,), counts.calls) for name, counts in call_counts.items()]
+        yield _counters("key_calls", "Calls admitted, by the name of the key.", ("key",), calls)
+        refusals = [((name,), counts.refusals) for name, counts in call_counts.items()]
         about = "Calls refused for the rate or the rights of their key, by its name."
         yield _counters("key_refusals", about, ("key",), refusals)
 
     def _connections(self) -> Iterator[Metric]:
-        doorman = self._counters.doorman
-        if doorman is None:
+        connection_limiter = self._counters.connection_limiter
+        if connection_limiter is None:
             return
-        yield _gauge("connections", "Open connections, WebSockets among them.", doorman.inside)
-        yield _gauge("connections_limit", "How many may be open.", doorman.limits.total)
-        about = "Connections that were made."
-        yield _counter("connections_accepted", about, doorman.accepted)
-        about = "Connections turned away since too many were open."
-        yield _counter("connections_refused", about, doorman.turned_away)
-        about = "Connections ended since they stood in one step for too long."
-        dropped = {(step.value,): doorman.dropped[step] for step in doorman.limits.seconds}
-        yield _counters("connections_dropped", about, ("step",), dropped.items())
+        yield _gauge(
+            "connections",
+            "Open connections, WebSockets among them.",
+            connection_limiter.open_connections,
+        )
+        yield _gauge("connections_limit", "How many may be open.", connection_limiter.limits.total)
+        about = "Connections accepted by the server."
+        yield _counter("connections_accepted", about, connection_limiter.accepted)
+        about = "Connections refused since too many were open."
+        yield _counter("connections_refused", about, connection_limiter.refused)
+        about = "Connections dropped since one phase took too long."
+        dropped = {
+            (phase.value,): connection_limiter.dropped[phase]
+            for phase in connection_limiter.limits.seconds
+        }
+        yield _counters("connections_dropped", about, ("phase",), dropped.items())
 
     def _sockets(self) -> Iterator[Metric]:
         counters = self._counters
@@ -170,7 +177,7 @@ class Exposition(Collector):
         yield _counter("websocket_messages", "Messages received.", counters.messages)
         yield _gauge("subscriptions", "Open subscriptions.", counters.subscriptions)
         yield _counter("pushes", "Messages pushed to subscribers.", counters.pushes)
-        about = "Messages that slow subscribers missed, and were told to have missed."
+        about = "Messages that slow subscribers missed."
         yield _counter("pushes_missed", about, counters.missed)
 
     def _store(self) -> Iterator[Metric]:
@@ -183,25 +190,25 @@ class Exposition(Collector):
 
     def _networks(self) -> Iterator[Metric]:
         now = self._clock()
-        told = {each.name: each.replies for each in self._fees}
-        heads = {(name,): replies.fees.head for name, replies in told.items() if replies}
-        answers = {(name,): replies.read_at for name, replies in told.items() if replies}
+        replies_of = {each.name: each.replies for each in self._fees}
+        heads = {(name,): replies.fees.head for name, replies in replies_of.items() if replies}
+        answers = {(name,): replies.read_at for name, replies in replies_of.items() if replies}
         numbers = {labels: head.number for labels, head in heads.items()}
         yield _gauges("network_head_number", "The newest block.", ("network",), numbers.items())
         about = "Age of the newest block."
         ages = {labels: (now - head.timestamp).total_seconds() for labels, head in heads.items()}
         yield _gauges("network_head_age_seconds", about, ("network",), ages.items())
-        about = "Time since the node last answered: how old told fees are."
+        about = "Time since the node last answered: the age of served fees."
         ages = {labels: (now - at).total_seconds() for labels, at in answers.items()}
         yield _gauges("network_fees_age_seconds", about, ("network",), ages.items())
-        nodes: dict[str, tuple[str, Callable[[NetworkFees], int]]] = {
+        nodes: dict[str, tuple[str, Callable[[FollowedNetwork], int]]] = {
             "node_requests": ("Requests to the nodes of a network.", lambda each: each.requests),
             "node_failures": (
                 "Times that no node of a network answered as it should.",
                 lambda each: each.failures_total,
             ),
             "node_changes": (
-                "Times that another node of a network was turned to.",
+                "Times that another node of a network was asked instead.",
                 lambda each: each.fail_overs,
             ),
         }

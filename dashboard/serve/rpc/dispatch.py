@@ -1,4 +1,4 @@
-"""JSON-RPC without a transport: one message in, its answer out, for HTTP and WebSocket alike."""
+"""Dispatch of JSON-RPC: a message in, its answer out, for HTTP and WebSocket alike."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from dashboard.errors import StoreError
 from dashboard.logs import get_logger
 from dashboard.serve.counters import UNSERVED, Counters
 from dashboard.serve.keys.key_ring import ApiKey
-from dashboard.serve.keys.rate_limits import Gate
+from dashboard.serve.keys.rate_limits import KeyLimiter
 from dashboard.serve.subscriptions.subscription import Session
 from dashboard.wire.exclusion import GET_STATUS
 from dashboard.wire.jsonrpc import (
@@ -27,28 +27,32 @@ from dashboard.wire.jsonrpc import (
     parse_message,
     result_reply,
 )
-from dashboard.wire.jsonrpc_errors import RpcFault, store_fault
-from dashboard.wire.status_requests import Lookup, decode_lookup, decode_lookups
+from dashboard.wire.jsonrpc_errors import RpcError, store_rpc_error
+from dashboard.wire.status_requests import (
+    StatusRequest,
+    decode_status_request,
+    decode_status_requests,
+)
 
 
-class QuickAnswers(Protocol):
-    """Answers lookups of the usual shape on the event loop, without a thread."""
+class FastStatuses(Protocol):
+    """Answers status requests of the usual shape on the event loop, without a thread."""
 
     def is_current(self) -> bool:
-        """Whether `records` may be called for messages that had come before this call."""
+        """Whether what is held in memory is current for messages received before this call."""
 
-    async def look(self) -> bool:
-        """Find the same out where that takes a while."""
+    async def refresh(self) -> bool:
+        """Make it current, where that needs a round trip; return whether it is."""
 
-    async def records(self, lookup: Lookup, caller: ApiKey) -> Mapping[int, bytes] | None:
-        """Return what is not null, by the place of its call; None: let the method answer."""
+    async def records(self, request: StatusRequest, caller: ApiKey) -> Mapping[int, bytes] | None:
+        """Return the results that are not null, by place; None: let the method answer."""
 
-    def outdate(self) -> None:
-        """Look again before the next answer: another message was answered, perhaps a report."""
+    def expire(self) -> None:
+        """Check again before the next answer: another message, perhaps a report, was answered."""
 
 
-Outcome: TypeAlias = bytes | RpcFault
-"""What one call came to: its result as JSON, or the fault that its caller is told."""
+CallResult: TypeAlias = bytes | RpcError
+"""The result of one call as JSON, or the error for its caller."""
 
 LARGEST_ANSWER: Final = 16_000_000
 """Bytes of one message's answer after which no other of its calls is run."""
@@ -56,34 +60,34 @@ LARGEST_ANSWER: Final = 16_000_000
 _log = get_logger(__name__)
 
 
-class Method(NamedTuple):
-    """What answers one method.
+class ThreadMethod(NamedTuple):
+    """A method that runs in a thread; `limiter` bounds its threads.
 
-    `run` takes the params of several calls at once, in a thread, and returns one outcome for
-    each in the same order; a StoreError fails them all. `limiter` bounds its threads.
+    `run` takes the params of several calls at once and returns a result for each, in the same
+    order; a StoreError fails them all.
     """
 
-    run: Callable[[Sequence[Any], ApiKey], Sequence[Outcome]]
+    run: Callable[[Sequence[Any], ApiKey], Sequence[CallResult]]
     limiter: CapacityLimiter
 
 
 class AsyncMethod(NamedTuple):
-    """What answers one method on the event loop; `run` is as that of `Method`."""
+    """A method that runs on the event loop; `run` is as that of `ThreadMethod`."""
 
-    run: Callable[[Sequence[Any], ApiKey], Awaitable[Sequence[Outcome]]]
+    run: Callable[[Sequence[Any], ApiKey], Awaitable[Sequence[CallResult]]]
 
 
 class SessionMethod(NamedTuple):
-    """What answers one method of a WebSocket alone; `run` takes the params of one call."""
+    """A method for WebSockets alone; `run` takes the params of one call."""
 
-    run: Callable[[Any, Session], Awaitable[Outcome]]
-
-
-AnyMethod: TypeAlias = Method | AsyncMethod | SessionMethod
+    run: Callable[[Any, Session], Awaitable[CallResult]]
 
 
-class Answer(NamedTuple):
-    """What one message is answered: `body` is None where all of it is notifications.
+AnyMethod: TypeAlias = ThreadMethod | AsyncMethod | SessionMethod
+
+
+class MessageAnswer(NamedTuple):
+    """The answer to one message; `body` is None where all of it is notifications.
 
     `retry_after`: seconds to wait where the message was refused for its rate, else 0.
     """
@@ -92,12 +96,12 @@ class Answer(NamedTuple):
     retry_after: int = 0
 
 
-class _Turn:
-    """Whose messages are answered; `session` is None over HTTP.
+class _CallContext:
+    """The caller of the messages at hand; `session` is None over HTTP.
 
-    `is_current`: whether the quick answers have looked at the store since the messages came, and
-    no other message has been answered since, which may have saved something. `is_admitted`: the
-    gate has let in all of its calls already. `is_full`: the present answer is large enough.
+    `is_current`: whether `FastStatuses` was current after the messages were received, and no other
+    message has been answered since, which may have saved something. `is_admitted`: all of its
+    calls are admitted already. `is_full`: the present answer is as large as it may be.
     """
 
     __slots__ = ("caller", "is_admitted", "is_current", "is_full", "largest_batch", "session")
@@ -112,184 +116,196 @@ class _Turn:
         self.is_full = False
 
 
-class JsonRpc:
-    """The methods that are served, by their full names."""
+class Dispatcher:
+    """Answers messages by the methods that are served, within the limits of the caller's key."""
 
     def __init__(
         self,
         methods: Mapping[str, AnyMethod],
-        gate: Gate,
+        key_limiter: KeyLimiter,
         counters: Counters,
         largest_batch: int,
-        quick: QuickAnswers | None = None,
+        fast: FastStatuses | None = None,
     ) -> None:
-        """Answer `methods`, at most `largest_batch` of them in one message, as `gate` allows.
+        """Answer `methods`, at most `largest_batch` in one message, as `key_limiter` allows.
 
-        `quick` is for the method that is asked most, and answers under its every full name.
+        `fast` answers the method that is called most, under all of its full names.
         """
         self._methods = methods
-        self._gate = gate
+        self._key_limiter = key_limiter
         self._counters = counters
         self._largest_batch = largest_batch
-        self._quick = quick
-        is_asked_most = (name for name in methods if quick and _bare(name) == GET_STATUS)
-        self._quick_names = frozenset(is_asked_most)
+        self._fast = fast
+        called_most = (name for name in methods if fast and _bare(name) == GET_STATUS)
+        self._fast_names = frozenset(called_most)
 
-    async def answer(self, body: bytes, caller: ApiKey, session: Session | None = None) -> Answer:
+    async def answer(
+        self, body: bytes, caller: ApiKey, session: Session | None = None
+    ) -> MessageAnswer:
         """Answer one message."""
-        return await self._answer(body, _Turn(caller, session, self._largest_batch))
+        return await self._answer(body, _CallContext(caller, session, self._largest_batch))
 
     async def answer_all(
         self, bodies: Sequence[bytes], caller: ApiKey, session: Session | None = None
     ) -> list[bytes | None]:
         """Answer messages that had all been received before this call, in their order.
 
-        One look at the store is fresh enough for all lookups up to the next other message.
-        Returns the `body` of each answer; where they grow beyond `LARGEST_ANSWER`, those of the
-        first messages alone, and wants to be called again with the others.
+        One check of the store is fresh enough for all requests up to the next other message.
+        Returns the `body` of each answer; beyond `LARGEST_ANSWER` bytes those of the
+        first messages alone: call it again with the others.
         """
-        turn = _Turn(caller, session, self._largest_batch)
-        quick = await self._quick_replies(bodies, turn) if len(bodies) > 1 else None
-        if quick is not None:
-            return [*quick]
+        context = _CallContext(caller, session, self._largest_batch)
+        fast = await self._fast_replies(bodies, context) if len(bodies) > 1 else None
+        if fast is not None:
+            return [*fast]
         replies: list[bytes | None] = []
         size = 0
         for body in bodies:
-            reply = (await self._answer(body, turn)).body
+            reply = (await self._answer(body, context)).body
             replies.append(reply)
             size += len(reply or b"")
-            if size > LARGEST_ANSWER and not turn.is_admitted:
+            if size > LARGEST_ANSWER and not context.is_admitted:
                 break
         return replies
 
-    async def _answer(self, body: bytes, turn: _Turn) -> Answer:
-        asked = self._read(body, turn.largest_batch)
-        calls = len(asked.ids if isinstance(asked, Lookup) else asked.items)
-        if not turn.is_admitted and (wait := self._gate.admit(turn.caller, calls)):
-            self._counters.refused_for_rate(calls)
-            return _refusal(parse_message(body, turn.largest_batch), turn, wait)
-        if isinstance(asked, Lookup):
-            records = await self._quick_records(asked, turn)
+    async def _answer(self, body: bytes, context: _CallContext) -> MessageAnswer:
+        request = self._read(body, context.largest_batch)
+        calls = len(request.ids if isinstance(request, StatusRequest) else request.items)
+        if not context.is_admitted and (wait := self._key_limiter.admit(context.caller, calls)):
+            self._counters.count_rate_refusals(calls)
+            return _refusal(parse_message(body, context.largest_batch), context, wait)
+        if isinstance(request, StatusRequest):
+            records = await self._fast_records(request, context)
             if records is not None:
-                return Answer(asked.answered(records))
-            asked = parse_message(body, turn.largest_batch)
-        turn.is_current = False
-        answer = await self._answer_message(asked, turn)
-        if self._quick:
-            self._quick.outdate()
+                return MessageAnswer(request.reply(records))
+            request = parse_message(body, context.largest_batch)
+        context.is_current = False
+        answer = await self._answer_message(request, context)
+        if self._fast:
+            self._fast.expire()
         return answer
 
-    def _read(self, body: bytes, largest_batch: int) -> Lookup | Message:
-        lookup = decode_lookup(body) if self._quick_names else None
-        if lookup is None or lookup.method not in self._quick_names:
+    def _read(self, body: bytes, largest_batch: int) -> StatusRequest | Message:
+        request = decode_status_request(body) if self._fast_names else None
+        if request is None or request.method not in self._fast_names:
             return parse_message(body, largest_batch)
-        return lookup if len(lookup.ids) <= largest_batch else parse_message(body, largest_batch)
+        return request if len(request.ids) <= largest_batch else parse_message(body, largest_batch)
 
-    async def _quick_replies(self, bodies: Sequence[bytes], turn: _Turn) -> Sequence[bytes] | None:
-        """Answer messages of one lookup each; None where any of them is something else."""
-        lookup = decode_lookups(bodies) if self._quick_names else None
-        if lookup is None or lookup.method not in self._quick_names:
+    async def _fast_replies(
+        self, bodies: Sequence[bytes], context: _CallContext
+    ) -> Sequence[bytes] | None:
+        """Answer messages of one status request each; None where any of them is another."""
+        request = decode_status_requests(bodies) if self._fast_names else None
+        if request is None or request.method not in self._fast_names:
             return None
-        turn.is_admitted = self._gate.admit_together(turn.caller, len(bodies))
-        records = await self._quick_records(lookup, turn) if turn.is_admitted else None
-        return None if records is None else lookup.answers(records)
+        context.is_admitted = self._key_limiter.admit_together(context.caller, len(bodies))
+        records = await self._fast_records(request, context) if context.is_admitted else None
+        return None if records is None else request.replies(records)
 
-    async def _quick_records(self, lookup: Lookup, turn: _Turn) -> Mapping[int, bytes] | None:
-        quick = self._quick
-        if quick is None or not self._gate.allows(turn.caller, GET_STATUS):
+    async def _fast_records(
+        self, request: StatusRequest, context: _CallContext
+    ) -> Mapping[int, bytes] | None:
+        fast = self._fast
+        if fast is None or not self._key_limiter.allows(context.caller, GET_STATUS):
             return None
         try:
-            turn.is_current = turn.is_current or quick.is_current() or await quick.look()
-            records = await quick.records(lookup, turn.caller) if turn.is_current else None
-        except Exception:  # noqa: BLE001 - the method itself answers, or tells what is wrong
-            _log.exception("A quick answer failed unexpectedly", method=lookup.method)
+            context.is_current = context.is_current or fast.is_current() or await fast.refresh()
+            records = await fast.records(request, context.caller) if context.is_current else None
+        except Exception:  # noqa: BLE001 - the method itself answers, or reports the error
+            _log.exception("A fast answer failed unexpectedly", method=request.method)
             return None
         if records is not None:
-            self._counters.called(lookup.method, len(lookup.ids), 0)
+            self._counters.count_calls(request.method, len(request.ids), 0)
         return records
 
-    async def _answer_message(self, message: Message, turn: _Turn) -> Answer:
+    async def _answer_message(self, message: Message, context: _CallContext) -> MessageAnswer:
         """Answer a message of any shape.
 
-        Calls run in the order of the batch, so that a report is seen by the question after it;
-        neighbours that name the same method share a thread and a transaction.
+        Calls run in the order of the batch, so that a lookup sees the report before it. Neighbours
+        of the same method share a thread and a transaction.
         """
         replies: list[bytes] = []
         size = 0
         for name, items in groupby(message.items, key=_method_name):
-            turn.is_full = size > LARGEST_ANSWER
-            alike = await self._answer_alike(name, list(items), turn)
-            size += sum(map(len, alike))
-            replies += alike
+            context.is_full = size > LARGEST_ANSWER
+            neighbours = await self._answer_neighbours(name, list(items), context)
+            size += sum(map(len, neighbours))
+            replies += neighbours
         return _joined(message, replies)
 
-    async def _answer_alike(
-        self, name: str | None, items: Sequence[Request | ErrorReply], turn: _Turn
+    async def _answer_neighbours(
+        self, name: str | None, items: Sequence[Request | ErrorReply], context: _CallContext
     ) -> list[bytes]:
-        """Answer items that all name this method; None is the name of the malformed ones."""
+        """Answer items of one method; the name of malformed ones is None."""
         if name is None:
-            self._counters.called(UNSERVED, len(items), len(items))
+            self._counters.count_calls(UNSERVED, len(items), len(items))
             return [error_reply(it.id, it.fault) for it in items if isinstance(it, ErrorReply)]
         requests = [item for item in items if isinstance(item, Request)]
-        outcomes = await self._outcomes(name, [request.params for request in requests], turn)
-        faults = sum(isinstance(outcome, RpcFault) for outcome in outcomes)
-        self._counters.called(name if name in self._methods else UNSERVED, len(outcomes), faults)
+        results = await self._results(name, [request.params for request in requests], context)
+        errors = sum(isinstance(result, RpcError) for result in results)
+        self._counters.count_calls(
+            name if name in self._methods else UNSERVED, len(results), errors
+        )
         return [
-            _reply(request.id, outcome)
-            for request, outcome in zip(requests, outcomes, strict=True)
+            _reply(request.id, result)
+            for request, result in zip(requests, results, strict=True)
             if not isinstance(request.id, UnsetType)
         ]
 
-    async def _outcomes(self, name: str, params: Sequence[Any], turn: _Turn) -> Sequence[Outcome]:
+    async def _results(
+        self, name: str, params: Sequence[Any], context: _CallContext
+    ) -> Sequence[CallResult]:
         method = self._methods.get(name)
         if method is None:
-            return [RpcFault.method_not_found(name)] * len(params)
-        if not self._gate.allows(turn.caller, _bare(name)):
-            self._gate.refused(turn.caller, len(params))
-            return [RpcFault.not_allowed()] * len(params)
-        if turn.is_full:
-            return [RpcFault.answer_too_large()] * len(params)
+            return [RpcError.method_not_found(name)] * len(params)
+        if not self._key_limiter.allows(context.caller, _bare(name)):
+            self._key_limiter.count_refusals(context.caller, len(params))
+            return [RpcError.not_allowed()] * len(params)
+        if context.is_full:
+            return [RpcError.answer_too_large()] * len(params)
         try:
-            return await _run(method, params, turn)
+            return await _run(method, params, context)
         except StoreError as error:
             _log.warning("The store refused a call", method=name, error=str(error))
-            return [store_fault(error)] * len(params)
-        except Exception:  # noqa: BLE001 - top of every call; its connection must go on
+            return [store_rpc_error(error)] * len(params)
+        except Exception:  # noqa: BLE001 - top of every call; its connection stays open
             _log.exception("A call failed unexpectedly", method=name)
-            return [RpcFault.internal_error()] * len(params)
+            return [RpcError.internal_error()] * len(params)
 
 
-async def _run(method: AnyMethod, params: Sequence[Any], turn: _Turn) -> Sequence[Outcome]:
+async def _run(
+    method: AnyMethod, params: Sequence[Any], context: _CallContext
+) -> Sequence[CallResult]:
     match method:
-        case Method():
+        case ThreadMethod():
             run, limiter = method
-            return await to_thread.run_sync(run, params, turn.caller, limiter=limiter)
+            return await to_thread.run_sync(run, params, context.caller, limiter=limiter)
         case AsyncMethod():
-            return await method.run(params, turn.caller)
-        case SessionMethod() if turn.session is not None:
-            return [await method.run(each, turn.session) for each in params]
+            return await method.run(params, context.caller)
+        case SessionMethod() if context.session is not None:
+            return [await method.run(each, context.session) for each in params]
         case SessionMethod():
-            return [RpcFault.method_not_found("this method needs a WebSocket")] * len(params)
+            return [RpcError.method_not_found("this method needs a WebSocket")] * len(params)
 
 
-def _refusal(message: Message, turn: _Turn, wait: int) -> Answer:
-    """Refuse a whole message: over HTTP the status says so, a WebSocket tells it of each call."""
-    fault = RpcFault.rate_exceeded(wait, turn.caller.requests_per_second)
-    if turn.session is None:
-        return Answer(error_reply(NULL_ID, fault), wait)
+def _refusal(message: Message, context: _CallContext, wait: int) -> MessageAnswer:
+    """Refuse a whole message: over HTTP by one error, over a WebSocket by one for each call."""
+    error = RpcError.rate_exceeded(wait, context.caller.requests_per_second)
+    if context.session is None:
+        return MessageAnswer(error_reply(NULL_ID, error), wait)
     ids = [item.id for item in message.items]
-    replies = [error_reply(each, fault) for each in ids if not isinstance(each, UnsetType)]
+    replies = [error_reply(each, error) for each in ids if not isinstance(each, UnsetType)]
     return _joined(message, replies)._replace(retry_after=wait)
 
 
-def _joined(message: Message, replies: Sequence[bytes]) -> Answer:
+def _joined(message: Message, replies: Sequence[bytes]) -> MessageAnswer:
     if not replies:
-        return Answer(None)
-    return Answer(batch_reply(replies) if message.is_batch else replies[0])
+        return MessageAnswer(None)
+    return MessageAnswer(batch_reply(replies) if message.is_batch else replies[0])
 
 
 def _bare(name: str) -> str:
-    """Return a method's name without its prefix, as keys name it."""
+    """Return a method's name without its prefix, as limits of keys have it."""
     return name.partition("_")[2] or name
 
 
@@ -297,7 +313,7 @@ def _method_name(item: Request | ErrorReply) -> str | None:
     return item.method if isinstance(item, Request) else None
 
 
-def _reply(request_id: RequestId, outcome: Outcome) -> bytes:
-    if isinstance(outcome, RpcFault):
-        return error_reply(request_id, outcome)
-    return result_reply(request_id, outcome)
+def _reply(request_id: RequestId, result: CallResult) -> bytes:
+    if isinstance(result, RpcError):
+        return error_reply(request_id, result)
+    return result_reply(request_id, result)

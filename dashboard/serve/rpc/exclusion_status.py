@@ -1,4 +1,4 @@
-"""What anybody asks of one hash: its visible record, or null."""
+"""Lookups of one hash: its visible record or null, mostly from memory, always current."""
 
 from __future__ import annotations
 
@@ -13,137 +13,140 @@ from anyio import CapacityLimiter, to_thread
 
 from dashboard.errors import StoreError, WireError
 from dashboard.logs import get_logger
-from dashboard.serve.dependencies import ServeServices
+from dashboard.serve.dependencies import ServeDependencies
 from dashboard.serve.keys.key_ring import ApiKey
-from dashboard.serve.rpc.dispatch import Outcome
+from dashboard.serve.rpc.dispatch import CallResult
 from dashboard.store.rejections.known_hashes import load_heads
 from dashboard.store.rejections.lookup import TooManyVersions
 from dashboard.store.rejections.read import queryable_record
 from dashboard.wire.exclusion import decode_hash_param, encode_record
-from dashboard.wire.jsonrpc_errors import RpcFault
-from dashboard.wire.status_requests import Lookup
+from dashboard.wire.jsonrpc_errors import RpcError
+from dashboard.wire.status_requests import StatusRequest
 
 _READERS: Final = 16
 _READ_AT_ONCE: Final = 1_000
-"""Records of one message that are read on the event loop: 20 milliseconds, for which others wait.
-In a thread, through SQLAlchemy, they take the interpreter from the others for half a second."""
+"""Records of one message that are read on the event loop: 20 ms, for which others wait. In a
+thread, through SQLAlchemy, they would hold the interpreter for half a second."""
 
 _PAUSE_AFTER_FAILURE: Final = 1.0
 
 _log = get_logger(__name__)
 
+Found = TypeVar("Found")
+_ONE: Final = 1
 
-async def learn(services: ServeServices) -> None:
-    """Load which hashes are on record; until then every answer comes from a thread."""
+
+async def load_known_hashes(dependencies: ServeDependencies) -> None:
+    """Load which hashes have rejections; until then every answer comes from a thread."""
     while True:
         try:
-            services.known.adopt(await to_thread.run_sync(load_heads, services.store))
+            dependencies.known.adopt(await to_thread.run_sync(load_heads, dependencies.store))
             return
         except StoreError as error:
-            _log.warning("The rejections on record cannot be read", error=str(error))
+            _log.warning("The known hashes cannot be loaded", error=str(error))
         except Exception:  # noqa: BLE001 - top of a loop; without it lookups are slow, not wrong
-            _log.exception("Reading the rejections on record failed unexpectedly")
+            _log.exception("Loading the known hashes failed unexpectedly")
         await anyio.sleep(_PAUSE_AFTER_FAILURE)
 
 
-class Lookups:
-    """Answers what is on record: usual questions at once, all others from a thread."""
+class StatusReader:
+    """Answers status requests: usual ones at once, all others from a thread."""
 
-    def __init__(self, services: ServeServices) -> None:
-        """Answer from the store and for the networks of `services`."""
-        self._services = services
-        self._counted = services.counters.lookups
-        self._reader = services.rejections
-        self._known = services.known
-        self._last_look = services.last_look
+    def __init__(self, dependencies: ServeDependencies) -> None:
+        """Answer from the store and for the networks of `dependencies`."""
+        self._dependencies = dependencies
+        self._counts = dependencies.counters.lookups
+        self._reader = dependencies.rejections
+        self._known = dependencies.known
+        self._store_freshness = dependencies.store_freshness
         self._limiter = CapacityLimiter(_READERS)
-        self._shared = SharedLook(self._known.look, self._known.take_in)
-        self._one_by_one = OneByOne()
+        self._shared_read = SharedRead(self._known.look, self._known.take_in)
+        self._sequential_reads = SequentialReads()
 
     def is_current(self) -> bool:
-        """Whether `records` may be called for questions that had come before this call.
+        """Whether the known hashes are current for requests received before this call.
 
-        Where the store is a round trip away, only `look` can tell.
+        Where the store is a round trip away, only `refresh` can find out.
         """
-        if self._last_look.is_fresh:
+        if self._store_freshness.is_fresh:
             return True
         if not self._reader.is_near:
             return False
         try:
             is_current = self._known.is_current()
         except StoreError:
-            return False  # the thread that answers instead will find the same, and say it
+            return False  # the thread that answers instead will find and report the same
         if is_current:
-            self._last_look.looked()
+            self._store_freshness.mark_fresh()
         return is_current
 
-    async def look(self) -> bool:
-        """Tell the same of a store that is a round trip away, while others are answered."""
+    async def refresh(self) -> bool:
+        """Check a store that is a round trip away, while other requests are answered."""
         if self._reader.is_near:
-            return False  # `is_current` could not look
+            return False  # `is_current` could not read it
         try:
-            return await self._shared.join()
+            return await self._shared_read.read()
         except StoreError:
             return False
 
-    def outdate(self) -> None:
-        """Look at the store again for the next question."""
-        self._last_look.outdate()
+    def expire(self) -> None:
+        """Check the store again for the next request."""
+        self._store_freshness.expire()
 
-    async def records(self, lookup: Lookup, caller: ApiKey) -> Mapping[int, bytes] | None:
-        """Find what `statuses` would, with little work; None where that would take much.
+    async def records(self, request: StatusRequest, caller: ApiKey) -> Mapping[int, bytes] | None:
+        """Find what `statuses` would, with little work; None where that is not possible.
 
-        Returns records as JSON, by the place of the call; all other calls found null.
+        Returns records as JSON, by the place of the call; the result of all other calls is null.
         """
-        heads = self._known.among(lookup.heads)
+        heads = self._known.among(request.heads)
         if not heads:
-            self._counted["null"] += len(lookup.ids)
+            self._counts["null"] += len(request.ids)
             return {}
-        places = list(compress(range(len(lookup.ids)), map(heads.__contains__, lookup.heads)))
+        places = list(compress(range(len(request.ids)), map(heads.__contains__, request.heads)))
         if len(places) > _READ_AT_ONCE:
             return None
         try:
-            records = await self._visible_to(caller, lookup, places)
+            records = await self._visible_to(caller, request, places)
         except (StoreError, TooManyVersions):
             return None
-        self._counted["record"] += len(records)
-        self._counted["null"] += len(lookup.ids) - len(records)
+        self._counts["record"] += len(records)
+        self._counts["null"] += len(request.ids) - len(records)
         return records
 
     async def _visible_to(
-        self, caller: ApiKey, lookup: Lookup, places: Sequence[int]
+        self, caller: ApiKey, request: StatusRequest, places: Sequence[int]
     ) -> dict[int, bytes]:
         """Return the visible records of those calls, as JSON."""
-        networks = self._services.networks_of(caller)
-        now = self._services.clock()
-        hashes = {place: lookup.tx_hash(place) for place in places}
-        read = partial(self._services.records.visible_of, networks, hashes.values(), now)
-        records = read() if self._reader.is_near else await self._one_by_one.ask(read)
+        networks = self._dependencies.networks_of(caller)
+        now = self._dependencies.clock()
+        hashes = {place: request.tx_hash(place) for place in places}
+        read = partial(self._dependencies.records.visible_of, networks, hashes.values(), now)
+        records = read() if self._reader.is_near else await self._sequential_reads.run(read)
         return {
             place: encode_record(records[tx_hash])
             for place, tx_hash in hashes.items()
             if tx_hash in records
         }
 
-    async def statuses(self, calls: Sequence[Any], caller: ApiKey) -> Sequence[Outcome]:
-        """Tell what is on record of each hash, on the networks that the caller's key opens."""
+    async def statuses(self, calls: Sequence[Any], caller: ApiKey) -> Sequence[CallResult]:
+        """Look each hash up in a thread, on the networks that the caller's key opens."""
         read = partial(self._read, calls, caller)
         outcomes = await to_thread.run_sync(read, limiter=self._limiter)
         for outcome in outcomes:
-            if not isinstance(outcome, RpcFault):
-                self._counted["null" if outcome == b"null" else "record"] += 1
+            if not isinstance(outcome, RpcError):
+                self._counts["null" if outcome == b"null" else "record"] += 1
         return outcomes
 
-    def _read(self, calls: Sequence[Any], caller: ApiKey) -> list[Outcome]:
-        networks = self._services.networks_of(caller)
-        now = self._services.clock()
-        outcomes: list[Outcome] = []
-        with self._services.store.read() as connection:
+    def _read(self, calls: Sequence[Any], caller: ApiKey) -> list[CallResult]:
+        networks = self._dependencies.networks_of(caller)
+        now = self._dependencies.clock()
+        outcomes: list[CallResult] = []
+        with self._dependencies.store.read() as connection:
             for params in calls:
                 try:
                     tx_hash = decode_hash_param(params)
                 except WireError as error:
-                    outcomes.append(RpcFault.invalid_params(str(error)))
+                    outcomes.append(RpcError.invalid_params(str(error)))
                 else:
                     outcomes.append(
                         encode_record(queryable_record(connection, networks, tx_hash, now))
@@ -151,68 +154,68 @@ class Lookups:
         return outcomes
 
 
-Found = TypeVar("Found")
+class SharedRead(Generic[Found]):
+    """Reads in a thread while callers wait, each time for all of them; on one event loop.
 
-_ONE: Final = 1
+    Used for a store that is a round trip away. A notification of PostgreSQL's could not replace
+    the read: it comes some time after its commit, and nothing says that none is under way. What
+    another process has acknowledged would meanwhile be answered as not rejected.
+    """
 
-
-class SharedLook(Generic[Found]):
-    """Looks in a thread, one look after the other, while somebody waits; on one event loop."""
-
-    def __init__(self, look: Callable[[], Found], take_in: Callable[[Found], bool]) -> None:
-        """Hand what `look` finds to `take_in`, which runs on the event loop."""
-        self._look = look
-        self._take_in = take_in
+    def __init__(self, read: Callable[[], Found], apply: Callable[[Found], bool]) -> None:
+        """Pass what `read` returns to `apply`, which runs on the event loop."""
+        self._read = read
+        self._apply = apply
         self._thread = CapacityLimiter(_ONE)
         self._next: asyncio.Future[bool] | None = None
-        self._looking: asyncio.Task[None] | None = None
+        self._reading: asyncio.Task[None] | None = None
 
-    async def join(self) -> bool:
-        """Return what `take_in` says of a look that began after this call, or raise its error.
+    async def read(self) -> bool:
+        """Return what `apply` does with a read that began after this call, or raise its error.
 
-        A look that is under way may have passed what this caller must see, so it is no use.
+        A read that is under way may have missed what this caller must see.
         """
         if self._next is None:
             self._next = asyncio.get_running_loop().create_future()
-        if self._looking is None:
-            self._looking = asyncio.create_task(self._go_on())
+        if self._reading is None:
+            self._reading = asyncio.create_task(self._read_while_awaited())
         return await asyncio.shield(self._next)  # others wait for it, too
 
-    async def _go_on(self) -> None:
+    async def _read_while_awaited(self) -> None:
         try:
             while (waiting := self._next) is not None:
                 self._next = None
                 try:
-                    found = await to_thread.run_sync(self._look, limiter=self._thread)
-                    waiting.set_result(self._take_in(found))
-                except Exception as error:  # noqa: BLE001 - whoever waits is told
+                    found = await to_thread.run_sync(self._read, limiter=self._thread)
+                    waiting.set_result(self._apply(found))
+                except Exception as error:  # noqa: BLE001 - raised where it is awaited
                     waiting.set_exception(error)
-                    waiting.exception()  # or it is reported where all who waited have left
+                    waiting.exception()  # retrieved, or asyncio logs it where all callers have left
                 finally:
-                    waiting.cancel()  # nothing, unless the loop ends before the look does
+                    waiting.cancel()  # does nothing, unless the loop ends before the read
         finally:
-            self._looking = None
+            self._reading = None
 
 
-class OneByOne:
-    """Asks in a thread, one question after the other; on one event loop."""
+class SequentialReads:
+    """Runs reads in a thread, one after the other; on one event loop."""
 
     def __init__(self) -> None:
-        """Ask nothing yet."""
+        """Run nothing yet."""
         self._thread = CapacityLimiter(_ONE)
 
-    async def ask(self, question: Callable[[], Found]) -> Found:
-        """Return what `question` does, in its turn.
+    async def run(self, read: Callable[[], Found]) -> Found:
+        """Return what `read` does, when all before it have ended.
 
-        It has a task of its own: asyncio's cancelling of a caller lets go of the limiter, although
-        the thread goes on, and the next question would come into the middle of this one.
+        It has a task of its own: when asyncio cancels a caller, the limiter is released although
+        the thread goes on, and the next read would begin in the middle of this one.
         """
-        asking = asyncio.create_task(to_thread.run_sync(question, limiter=self._thread))
-        asking.add_done_callback(_hear)
-        return await asyncio.shield(asking)
+        reading = asyncio.create_task(to_thread.run_sync(read, limiter=self._thread))
+        reading.add_done_callback(_retrieve_error)
+        return await asyncio.shield(reading)
 
 
-def _hear(asked: asyncio.Task[Any]) -> None:
-    """Hear of an error, or it is reported where whoever asked has left."""
-    if not asked.cancelled():
-        asked.exception()
+def _retrieve_error(task: asyncio.Task[Any]) -> None:
+    """Retrieve an error, or asyncio logs it where the caller has left."""
+    if not task.cancelled():
+        task.exception()

@@ -1,4 +1,4 @@
-"""Our own questions about rejections: pages of them, every version of a hash, and counts."""
+"""Queries of stored rejections: pages, every version of a hash, and counts."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from anyio import CapacityLimiter
 
 from dashboard.domain.quantity import NetworkId
 from dashboard.errors import WireError
-from dashboard.serve.dependencies import ServeServices
+from dashboard.serve.dependencies import ServeDependencies
 from dashboard.serve.keys.key_ring import ApiKey
-from dashboard.serve.rpc.dispatch import LARGEST_ANSWER, Method, Outcome
+from dashboard.serve.rpc.dispatch import LARGEST_ANSWER, CallResult, ThreadMethod
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import installation_id
 from dashboard.store.rejections.archive import (
@@ -24,7 +24,7 @@ from dashboard.store.rejections.archive import (
 )
 from dashboard.store.rejections.counts import Grouping, count_by
 from dashboard.wire.cursor import decode_cursor, encode_cursor
-from dashboard.wire.jsonrpc_errors import RpcFault
+from dashboard.wire.jsonrpc_errors import RpcError
 from dashboard.wire.rejection_query import (
     LARGEST_PAGE,
     Order,
@@ -46,49 +46,53 @@ VERSIONS: Final = "linewatch_getRejectionVersionsV1"
 COUNT: Final = "linewatch_countRejectionsV1"
 
 _READERS: Final = 2
-"""Threads for these questions: one may read a million rows, and lookups come first."""
+"""Threads for these queries: one may read a million rows, and lookups come first."""
 
 _LONGEST: Final = timedelta(seconds=5)
-"""For so long one batch may keep a thread from the questions of others."""
+"""How long one batch may occupy a thread that other callers wait for."""
 
 Networks: TypeAlias = frozenset[NetworkId]
-Answering: TypeAlias = Callable[[Connection, object, Networks], bytes]
+QueryAnswer: TypeAlias = Callable[[Connection, object, Networks], bytes]
 
 
-class Archive:
-    """Answers from everything that was ever stored, on the networks that a caller's key opens."""
+class RejectionQueries:
+    """Answers from all stored rejections, on the networks that a caller's key opens."""
 
     def __init__(
-        self, services: ServeServices, seconds: Callable[[], float] = time.monotonic
+        self, dependencies: ServeDependencies, seconds: Callable[[], float] = time.monotonic
     ) -> None:
-        """Answer from the store of `services`; `seconds` only go on."""
-        self._services = services
+        """Answer from the store of `dependencies`; `seconds` is a monotonic clock."""
+        self._dependencies = dependencies
         self._seconds = seconds
 
-    def methods(self) -> Mapping[str, Method]:
+    def methods(self) -> Mapping[str, ThreadMethod]:
         """Return the methods by their full names."""
         limiter = CapacityLimiter(_READERS)
-        answering = {LIST: _listed, VERSIONS: _versions, COUNT: _counted}
-        return {name: Method(self._answering(each), limiter) for name, each in answering.items()}
+        answering = {LIST: _list, VERSIONS: _versions, COUNT: _count}
+        return {
+            name: ThreadMethod(self._batched(each), limiter) for name, each in answering.items()
+        }
 
-    def _answering(self, answer: Answering) -> Callable[[Sequence[Any], ApiKey], Sequence[Outcome]]:
-        def run(calls: Sequence[Any], caller: ApiKey) -> Sequence[Outcome]:
-            networks = frozenset(self._services.networks_of(caller))
+    def _batched(
+        self, answer: QueryAnswer
+    ) -> Callable[[Sequence[Any], ApiKey], Sequence[CallResult]]:
+        def run(calls: Sequence[Any], caller: ApiKey) -> Sequence[CallResult]:
+            networks = frozenset(self._dependencies.networks_of(caller))
             end = self._seconds() + _LONGEST.total_seconds()
-            outcomes: list[Outcome] = []
+            outcomes: list[CallResult] = []
             size = 0
-            with self._services.store.read() as connection:
+            with self._dependencies.store.read() as connection:
                 for params in calls:
                     if size > LARGEST_ANSWER:
-                        outcomes.append(RpcFault.answer_too_large())
+                        outcomes.append(RpcError.answer_too_large())
                         continue
                     if self._seconds() > end:
-                        outcomes.append(RpcFault.batch_too_slow())
+                        outcomes.append(RpcError.batch_too_slow())
                         continue
                     try:
                         found = answer(connection, params, networks)
                     except WireError as error:
-                        outcomes.append(RpcFault.invalid_params(str(error)))
+                        outcomes.append(RpcError.invalid_params(str(error)))
                     else:
                         size += len(found)
                         outcomes.append(found)
@@ -97,8 +101,8 @@ class Archive:
         return run
 
 
-def place_of(connection: Connection, cursor: object) -> int:
-    """Read a cursor; WireError for one that lies ahead of all that is stored."""
+def decode_place(connection: Connection, cursor: object) -> int:
+    """Read a cursor; WireError for one that lies after everything stored."""
     try:
         place = decode_cursor(cursor, installation_id(connection))
     except WireError as error:
@@ -111,20 +115,20 @@ def place_of(connection: Connection, cursor: object) -> int:
     return place
 
 
-def _listed(connection: Connection, params: object, networks: Networks) -> bytes:
-    question = decode_list(params)
-    after = None if question.cursor is None else place_of(connection, question.cursor)
-    is_newest_first = question.order is Order.NEWEST_FIRST
-    part = PageRequest(question.limit + 1, after, is_newest_first)
-    found = archive_page(connection, question.wanted, networks, part)
+def _list(connection: Connection, params: object, networks: Networks) -> bytes:
+    query = decode_list(params)
+    after = None if query.cursor is None else decode_place(connection, query.cursor)
+    is_newest_first = query.order is Order.NEWEST_FIRST
+    part = PageRequest(query.limit + 1, after, is_newest_first)
+    found = archive_page(connection, query.wanted, networks, part)
     installation = installation_id(connection)
-    items = within_bounds(encode_rejection(each, installation) for each in found[: question.limit])
+    items = within_bounds(encode_rejection(each, installation) for each in found[: query.limit])
     has_more = len(items) < len(found)
     if has_more:
         cursor = encode_cursor(found[len(items) - 1].rejection.rejection_id, installation)
     elif is_newest_first:
         cursor = None
-    else:  # nothing that fits can come before what is stored now
+    else:  # what arrives later comes after everything stored now
         cursor = encode_cursor(last_rejection_id(connection), installation)
     return encode_page(items, cursor, has_more=has_more)
 
@@ -137,16 +141,16 @@ def _versions(connection: Connection, params: object, networks: Networks) -> byt
     return encode_versions(items, has_more=len(items) < len(found))
 
 
-def _counted(connection: Connection, params: object, networks: Networks) -> bytes:
-    question = decode_count(params, Grouping)
-    grouping = Grouping(question.by)
-    counted = count_by(connection, grouping, question.wanted, networks, question.limit)
-    groups = ((_key(grouping, group.key), group.count) for group in counted.groups)
-    return encode_counts(groups, counted.of, counted.total)
+def _count(connection: Connection, params: object, networks: Networks) -> bytes:
+    query = decode_count(params, Grouping)
+    grouping = Grouping(query.by)
+    counts = count_by(connection, grouping, query.wanted, networks, query.limit)
+    groups = ((_key(grouping, group.key), group.count) for group in counts.groups)
+    return encode_counts(groups, counts.of, counts.total)
 
 
 def _key(grouping: Grouping, key: Any) -> str | None:  # noqa: ANN401 - a value of the domain
-    """Write what a group has in common in its wire form."""
+    """Return the key of a group in its wire form."""
     if key is None:
         return None
     if grouping is Grouping.NETWORK:

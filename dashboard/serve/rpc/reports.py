@@ -1,4 +1,4 @@
-"""What nodes report: each is acknowledged when it is on disk, and told at once if it is watched."""
+"""Saving what nodes report: acknowledged when it is on disk, and notified at once if watched."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from dashboard.domain.observation import ExclusionAnswer
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.errors import StoreError, WireError
 from dashboard.logs import get_logger
-from dashboard.serve.dependencies import ServeServices
+from dashboard.serve.dependencies import ServeDependencies
 from dashboard.serve.keys.key_ring import ApiKey
-from dashboard.serve.rpc.dispatch import Outcome
-from dashboard.serve.rpc.group_commit import GroupCommit, TooManyWaiting
+from dashboard.serve.rpc.dispatch import CallResult
+from dashboard.serve.rpc.group_commit import GroupCommit, QueueFull
 from dashboard.store.alerts.conditions import current_state, record_transition
 from dashboard.store.engine.connection import Connection
 from dashboard.store.evidence.save_rejections import save_reports
@@ -26,7 +26,7 @@ from dashboard.store.rejections.save import HashOnNetwork, LocatedReport, watche
 from dashboard.store.tracking.senders import labels_of_watched
 from dashboard.store.tracking.transactions import TrackRequest, track_all
 from dashboard.wire.exclusion import encode_saved
-from dashboard.wire.jsonrpc_errors import RpcFault, store_fault
+from dashboard.wire.jsonrpc_errors import RpcError, store_rpc_error
 from dashboard.wire.rejection_report import decode_report
 
 _TOO_MANY: Final = (
@@ -35,126 +35,128 @@ _TOO_MANY: Final = (
 
 _log = get_logger(__name__)
 
+_UNNAMED: Final = "watched sender"
 
-class _Handed(NamedTuple):
-    """The params of one call, and whose it is."""
+
+class _SubmittedReport(NamedTuple):
+    """The params of one call, and its caller."""
 
     params: Any
     caller: ApiKey
 
 
-class _Saved(NamedTuple):
-    """What became of a report that was well formed."""
+class _SavedReport(NamedTuple):
+    """The outcome of a well-formed report."""
 
     status: SaveStatus
     tx_hash: TxHash
 
 
-class Reports:
-    """Keeps what nodes report."""
+class ReportSaver:
+    """Answers `saveRejectedTransactionV1`."""
 
-    def __init__(self, services: ServeServices) -> None:
-        """Keep reports in the store and for the networks of `services`."""
-        self._services = services
-        self._home_of_old_reports = next(
-            (net.network_id for net in services.networks if net.is_default_for_old_reports), None
+    def __init__(self, dependencies: ServeDependencies) -> None:
+        """Save in the store and for the networks of `dependencies`."""
+        self._dependencies = dependencies
+        self._network_of_old_reports = next(
+            (net.network_id for net in dependencies.networks if net.is_default_for_old_reports),
+            None,
         )
-        self._group_commit = GroupCommit(self._commit, services.limits.waiting_reports)
+        self._group_commit = GroupCommit(self._commit, dependencies.limits.waiting_reports)
 
-    async def save(self, calls: Sequence[Any], caller: ApiKey) -> list[Outcome]:
-        """Keep reports together with those of other callers; one that fails fails alone."""
+    async def save(self, calls: Sequence[Any], caller: ApiKey) -> list[CallResult]:
+        """Save reports together with those of other callers; one that fails fails alone."""
         if not caller.may_report:
-            self._services.counters.reports["refused"] += len(calls)
-            return [RpcFault.not_allowed()] * len(calls)
+            self._dependencies.counters.reports["refused"] += len(calls)
+            return [RpcError.not_allowed()] * len(calls)
         try:
-            kept = await self._group_commit.keep([_Handed(params, caller) for params in calls])
-        except TooManyWaiting:
-            self._services.counters.reports["refused"] += len(calls)
-            return [RpcFault.server_error(_TOO_MANY)] * len(calls)
-        if any(isinstance(each, _Saved) for each in kept):
-            self._services.counters.last_write = self._services.clock().timestamp()
-        return [self._outcome(each) for each in kept]
+            outcomes = await self._group_commit.write(
+                [_SubmittedReport(params, caller) for params in calls]
+            )
+        except QueueFull:
+            self._dependencies.counters.reports["refused"] += len(calls)
+            return [RpcError.server_error(_TOO_MANY)] * len(calls)
+        if any(isinstance(each, _SavedReport) for each in outcomes):
+            self._dependencies.counters.last_write = self._dependencies.clock().timestamp()
+        return [self._result(each) for each in outcomes]
 
-    def _outcome(self, kept: _Saved | RpcFault | Exception) -> Outcome:
-        counted = self._services.counters.reports
-        match kept:
-            case _Saved(status, tx_hash):
+    def _result(self, outcome: _SavedReport | RpcError | Exception) -> CallResult:
+        counted = self._dependencies.counters.reports
+        match outcome:
+            case _SavedReport(status, tx_hash):
                 counted["saved" if status is SaveStatus.SAVED else "duplicate"] += 1
                 return encode_saved(status, tx_hash)
-            case RpcFault():
+            case RpcError():
                 counted["refused"] += 1
-                return kept
+                return outcome
             case StoreError():
                 counted["refused"] += 1
-                return store_fault(kept)
+                return store_rpc_error(outcome)
             case _:
                 counted["refused"] += 1
-                _log.error("A report failed unexpectedly", exc_info=kept)
-                return RpcFault.internal_error()
+                _log.error("A report failed unexpectedly", exc_info=outcome)
+                return RpcError.internal_error()
 
-    def _commit(self, handed: Sequence[_Handed]) -> list[_Saved | RpcFault]:
-        """Keep reports in one transaction; runs in a thread, where decoding delays nobody."""
-        decoded = [self._decode(each) for each in handed]
+    def _commit(self, submitted: Sequence[_SubmittedReport]) -> list[_SavedReport | RpcError]:
+        """Save reports in one transaction; runs in a thread, as decoding takes long."""
+        decoded = [self._decode(each) for each in submitted]
         located = [each for each in decoded if isinstance(each, LocatedReport)]
         try:
-            statuses = iter(self._keep(located))
+            statuses = iter(self._save(located))
         except StoreError as error:
             _log.warning("The store refused reports", count=len(located), error=str(error))
             raise
         return [
-            _Saved(next(statuses), each.report.transaction.tx_hash)
+            _SavedReport(next(statuses), each.report.transaction.tx_hash)
             if isinstance(each, LocatedReport)
             else each
             for each in decoded
         ]
 
-    def _keep(self, located: Sequence[LocatedReport]) -> list[SaveStatus]:
+    def _save(self, located: Sequence[LocatedReport]) -> list[SaveStatus]:
         if not located:
             return []
-        now = self._services.clock()
-        with self._services.store.write() as connection:
+        now = self._dependencies.clock()
+        with self._dependencies.store.write() as connection:
             statuses = save_reports(connection, located, now)
             saved = [
                 each
                 for each, status in zip(located, statuses, strict=True)
                 if status is SaveStatus.SAVED
             ]
-            track_of_watched_senders(connection, saved, now)
+            track_watched_senders(connection, saved, now)
             places = {(each.report.transaction.tx_hash, each.network_id) for each in saved}
-            tell_of_watched(connection, places, now, self._services.new_id)
-        self._services.feed.wake()
+            update_watched_conditions(connection, places, now, self._dependencies.new_id)
+        self._dependencies.feed.wake()
         return statuses
 
-    def _decode(self, handed: _Handed) -> LocatedReport | RpcFault:
+    def _decode(self, submitted: _SubmittedReport) -> LocatedReport | RpcError:
         try:
-            report = decode_report(handed.params)
-            network_id = self._network_of(report.transaction.chain_id, handed.caller)
+            report = decode_report(submitted.params)
+            network_id = self._network_of(report.transaction.chain_id, submitted.caller)
         except WireError as error:
-            return RpcFault.invalid_params(str(error))
+            return RpcError.invalid_params(str(error))
         return LocatedReport(report, network_id)
 
     def _network_of(self, named: NetworkId | None, caller: ApiKey) -> NetworkId:
-        """Return the network that the signed bytes name, or the home of old-style ones."""
-        network_id = self._home_of_old_reports if named is None else named
+        """Return the network that the signed bytes name, or the default for old-style ones."""
+        network_id = self._network_of_old_reports if named is None else named
         if network_id is None:
             msg = (
                 "The transaction's signature names no chain id, "
                 "and no default network is configured for such reports"
             )
             raise WireError(msg)
-        if network_id not in self._services.networks_of(caller):
+        if network_id not in self._dependencies.networks_of(caller):
             msg = f"Unsupported network: the transaction's chain id {network_id} is not served here"
             raise WireError(msg)
         return network_id
 
 
-_UNNAMED: Final = "watched sender"
-
-
-def track_of_watched_senders(
+def track_watched_senders(
     connection: Connection, saved: Sequence[LocatedReport], now: datetime
 ) -> None:
-    """Track those saved reports whose sender somebody watches, each under the sender's label."""
+    """Track those saved reports whose sender is watched, each with the sender's label."""
     accounts = [(each.report.transaction.sender, each.network_id) for each in saved]
     labels = labels_of_watched(connection, accounts) if saved else {}
     requests = [
@@ -171,16 +173,16 @@ def track_of_watched_senders(
         track_all(connection, requests, now)
 
 
-def tell_of_watched(
+def update_watched_conditions(
     connection: Connection,
     saved: Collection[HashOnNetwork],
     now: datetime,
     new_id: Callable[[], UUID],
 ) -> None:
-    """Change the conditions of those saved hashes that somebody watches, as the poll would.
+    """Change the conditions of those saved hashes that are watched, as the poll would.
 
-    The poll would ask about an old hash every few minutes, or not at all any more; this needs
-    no question. What the poll sees of it later is no news then.
+    The poll asks about an old hash every few minutes, or no longer at all. When it sees the same
+    rejection later, nothing changes.
     """
     if not saved:
         return

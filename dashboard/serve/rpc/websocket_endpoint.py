@@ -1,4 +1,4 @@
-"""JSON-RPC over WebSocket: handshakes, and a conversation for each that is accepted."""
+"""JSON-RPC over WebSocket: messages are answered in order, and new rejections pushed between."""
 
 from __future__ import annotations
 
@@ -15,60 +15,69 @@ from starlette.types import Message, Receive, Scope, Send
 from dashboard.logs import get_logger
 from dashboard.serve.counters import Counters
 from dashboard.serve.keys.key_ring import ApiKey, KeyRing
-from dashboard.serve.rpc.dispatch import JsonRpc
+from dashboard.serve.rpc.dispatch import Dispatcher
 from dashboard.serve.rpc.http_endpoint import INVALID_PROJECT_ID
-from dashboard.serve.subscriptions.subscription import Terms
-from dashboard.serve.transport.frames import BURSTS
+from dashboard.serve.subscriptions.subscription import SessionLimits
+from dashboard.serve.transport.frames import MESSAGE_BATCHES
 from dashboard.wire.jsonrpc import NULL_ID, error_reply
-from dashboard.wire.jsonrpc_errors import RpcFault
+from dashboard.wire.jsonrpc_errors import RpcError
 
 MOST_AT_ONCE: Final = 128
-"""Messages that may wait to be answered in one go; the rest stays with the client."""
+"""Messages that may wait to be answered together; others stay in the network."""
 
 _CHUNK: Final = 65_536
 _SECONDS_TO_CLOSE: Final = 1
 
 _log = get_logger(__name__)
 
+_SUBPROTOCOLS: Final = ("jsonrpc", "json-rpc", "jsonrpc-2.0", "json-rpc-2.0")
+"""What some clients offer, and browsers then require: names in use for JSON-RPC."""
+_POLICY_VIOLATION: Final = 1008
+"""RFC 6455, section 7.4.1."""
+
 
 @dataclass(frozen=True, slots=True)
-class Ending:
-    """Why a conversation ends: a close code of RFC 6455, None where the client has left."""
+class CloseReason:
+    """Why a session ends: a close code of RFC 6455, None where the client has left."""
 
     code: int | None = None
     reason: str = ""
 
 
-class Conversation:
-    """Reads, answers and pushes, each in a task of its own; it is the `Session` of its methods."""
+class WebSocketSession:
+    """Reads, answers and pushes, each in a task of its own; the `Session` of its methods."""
 
-    def __init__(self, receive: Receive, send: Send, caller: ApiKey, terms: Terms) -> None:
-        """Talk to a client whose handshake was accepted; `send` knows the extension `BURSTS`."""
+    def __init__(
+        self, receive: Receive, send: Send, caller: ApiKey, session_limits: SessionLimits
+    ) -> None:
+        """Serve a client whose handshake was accepted; `send` knows `MESSAGE_BATCHES`."""
         self.caller = caller
         self.answered = 0
         self._receive = receive
         self._send = send
-        self._terms = terms
+        self._limits = session_limits
         self._received: deque[bytes] = deque()
         self._size_received = 0
         self._has_left = False
         self._arrived = asyncio.Event()
-        self._taken = asyncio.Event()
+        self._has_taken = asyncio.Event()
         self._pushes: deque[bytes] = deque()
         self._size_of_pushes = 0
         self._is_full = False
         self._pushed = asyncio.Event()
         self._has_room = asyncio.Event()
         self._has_room.set()
-        self._answering: list[Callable[[], None]] = []
-        self._closing: list[Callable[[], None]] = []
+        self._answered_callbacks: list[Callable[[], None]] = []
+        self._close_callbacks: list[Callable[[], None]] = []
         self._heard_at = 0.0
         self._idle_timer: asyncio.TimerHandle | None = None
-        self._end: asyncio.Future[Ending] = asyncio.get_running_loop().create_future()
+        self._end: asyncio.Future[CloseReason] = asyncio.get_running_loop().create_future()
 
     def push(self, text: bytes) -> bool:
-        """Queue a message; see `Session`. An empty queue takes a message of any size."""
-        if self._is_full or (self._pushes and self._size_of_pushes + len(text) > self._terms.queue):
+        """Queue a message; see `Session`. An empty queue accepts a message of any size."""
+        if self._is_full or (
+            self._pushes and self._size_of_pushes + len(text) > self._limits.queue
+        ):
             self._is_full = True
             self._has_room.clear()
             return False
@@ -78,47 +87,47 @@ class Conversation:
         return True
 
     async def room(self) -> None:
-        """Wait until the queue takes something."""
+        """Wait until the queue accepts a message."""
         await self._has_room.wait()
 
     def when_answered(self, callback: Callable[[], None]) -> None:
-        """Call `callback` when the answers to the messages at hand were sent."""
-        self._answering.append(callback)
+        """Call `callback` when the answers to the present messages were sent."""
+        self._answered_callbacks.append(callback)
 
     def on_close(self, callback: Callable[[], None]) -> None:
         """Call `callback` at the end."""
-        self._closing.append(callback)
+        self._close_callbacks.append(callback)
 
     def end(self, code: int, reason: str) -> None:
-        """Close the conversation as soon as possible."""
+        """Close the session as soon as possible."""
         if not self._end.done():
-            self._end.set_result(Ending(code, reason))
+            self._end.set_result(CloseReason(code, reason))
 
-    async def hold(self, rpc: JsonRpc, counters: Counters) -> Ending:
-        """Talk until the client leaves, and all that it said is answered, or has to be dropped."""
+    async def run(self, rpc: Dispatcher, counters: Counters) -> CloseReason:
+        """Run until the client has left and all its messages are answered, or is dropped."""
         loop = asyncio.get_running_loop()
         self._heard_at = loop.time()
-        works = (self._listen(), self._answer(rpc, counters), self._push_all())
-        tasks = [loop.create_task(work) for work in works]
+        coroutines = (self._receive_all(), self._answer(rpc, counters), self._push_all())
+        tasks = [loop.create_task(each) for each in coroutines]
         for task in tasks:
             task.add_done_callback(self._note_failure)
         self._watch_idle()
         try:
-            ending = await self._end
-            if ending.code is not None:
-                await self._close(ending)
-            return ending
+            reason = await self._end
+            if reason.code is not None:
+                await self._close(reason)
+            return reason
         finally:
             if self._idle_timer is not None:
                 self._idle_timer.cancel()
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
-            for callback in self._closing:
+            for callback in self._close_callbacks:
                 callback()
 
-    async def _listen(self) -> None:
-        largest = self._terms.largest_message
+    async def _receive_all(self) -> None:
+        largest = self._limits.largest_message
         while (bodies := _bodies(await self._receive())) is not None:
             size = sum(map(len, bodies))
             if size > largest and max(map(len, bodies)) > largest:
@@ -128,40 +137,40 @@ class Conversation:
             self._size_received += size
             self._arrived.set()
             if len(self._received) >= MOST_AT_ONCE or self._size_received > largest:
-                self._taken.clear()
-                await self._taken.wait()
+                self._has_taken.clear()
+                await self._has_taken.wait()
         self._has_left = True
         self._arrived.set()
 
-    async def _answer(self, rpc: JsonRpc, counters: Counters) -> None:
+    async def _answer(self, rpc: Dispatcher, counters: Counters) -> None:
         while True:
             await self._arrived.wait()
             self._arrived.clear()
             bodies = [*self._received]
             self._received.clear()
             self._size_received = 0
-            self._taken.set()
+            self._has_taken.set()
             if bodies:
                 self._heard_at = asyncio.get_running_loop().time()
                 counters.messages += len(bodies)
                 self.answered += len(bodies)
-                await self._answer_these(bodies, rpc)
+                await self._answer_bodies(bodies, rpc)
             elif self._has_left:
                 break
             if self._has_left:
                 self._arrived.set()
         if not self._end.done():
-            self._end.set_result(Ending())
+            self._end.set_result(CloseReason())
 
-    async def _answer_these(self, bodies: Sequence[bytes], rpc: JsonRpc) -> None:
+    async def _answer_bodies(self, bodies: Sequence[bytes], rpc: Dispatcher) -> None:
         while bodies:
             replies = await rpc.answer_all(bodies, self.caller, self)
             await self._send_all(reply for reply in replies if reply is not None)
-            self._tell_answered()
+            self._run_answered_callbacks()
             bodies = bodies[len(replies) :]
 
-    def _tell_answered(self) -> None:
-        waiting, self._answering = self._answering, []
+    def _run_answered_callbacks(self) -> None:
+        waiting, self._answered_callbacks = self._answered_callbacks, []
         for callback in waiting:
             callback()
 
@@ -174,14 +183,14 @@ class Conversation:
                 await self._send_all((text,))
                 self._pushes.popleft()
                 self._size_of_pushes -= len(text)
-                if self._is_full and self._size_of_pushes <= self._terms.queue // 2:
+                if self._is_full and self._size_of_pushes <= self._limits.queue // 2:
                     self._is_full = False
                     self._has_room.set()
 
     async def _send_all(self, texts: Iterable[bytes]) -> None:
-        """Send messages; a client that does not take a chunk of them in time is dropped.
+        """Send messages; a client that does not read a chunk of them in time is dropped.
 
-        Sending waits while the buffers down to the client are full.
+        Sending waits while the buffers on the way to the client are full.
         """
         remaining = iter(texts)
         text = next(remaining, None)
@@ -193,37 +202,39 @@ class Conversation:
                     chunk.append(text)
                     size += len(text)
                     text = next(remaining, None)
-                async with asyncio.timeout(self._terms.patience.total_seconds()):
+                async with asyncio.timeout(self._limits.patience.total_seconds()):
                     await self._send({"type": "websocket.send", "texts": chunk})
         except TimeoutError:
             self.end(1008, "the client reads too slowly")
             await asyncio.Event().wait()  # until cancelled with the rest
 
     def _watch_idle(self) -> None:
-        """Send a client away that says nothing and waits for nothing."""
+        """Close the session of a client that sends nothing and has no subscription."""
         loop = asyncio.get_running_loop()
-        idle = self._terms.idle.total_seconds()
+        idle = self._limits.idle.total_seconds()
         silence = loop.time() - self._heard_at
-        if silence >= idle and not self._closing:
+        if silence >= idle and not self._close_callbacks:
             self.end(1000, "nothing was asked for a long time")
         else:
             self._idle_timer = loop.call_later(max(idle - silence, idle / 4), self._watch_idle)
 
-    async def _close(self, ending: Ending) -> None:
-        message = {"type": "websocket.close", "code": ending.code, "reason": ending.reason}
-        with contextlib.suppress(OSError, TimeoutError):  # it is gone, or takes not even this
+    async def _close(self, reason: CloseReason) -> None:
+        message = {"type": "websocket.close", "code": reason.code, "reason": reason.reason}
+        with contextlib.suppress(
+            OSError, TimeoutError
+        ):  # the client has left, or reads not even this
             async with asyncio.timeout(_SECONDS_TO_CLOSE):
                 await self._send(message)
 
     def _note_failure(self, task: asyncio.Task[None]) -> None:
-        """End with the task that failed: silently where the client has left while we sent."""
+        """End when a task fails: silently where the client has left while we sent."""
         if task.cancelled() or not (error := task.exception()) or self._end.done():
             return
         if isinstance(error, OSError):
-            self._end.set_result(Ending())
+            self._end.set_result(CloseReason())
             return
         _log.error("A WebSocket failed unexpectedly", key=self.caller.name, exc_info=error)
-        self._end.set_result(Ending(1011, "internal error"))
+        self._end.set_result(CloseReason(1011, "internal error"))
 
 
 def _bodies(message: Message) -> Sequence[bytes] | None:
@@ -237,66 +248,61 @@ def _bodies(message: Message) -> Sequence[bytes] | None:
     return (message.get("bytes") or b"" if text is None else text.encode(),)
 
 
-_SUBPROTOCOLS: Final = ("jsonrpc", "json-rpc", "jsonrpc-2.0", "json-rpc-2.0")
-"""What some clients offer and browsers then insist on; all of them mean what we speak."""
+class WebSocketEndpoint:
+    """Answers callers that are authenticated."""
 
-_POLICY: Final = 1008
-"""RFC 6455 section 7.4.1: what was said is against our rules."""
-
-_log = get_logger(__name__)
-
-
-class RpcOverWebSocket:
-    """Answers the messages of callers whose key was already checked."""
-
-    def __init__(self, rpc: JsonRpc, terms: Terms, counters: Counters, keys: KeyRing) -> None:
-        """Hand messages to `rpc`, with clients held to `terms`, while their keys are accepted."""
+    def __init__(
+        self, rpc: Dispatcher, session_limits: SessionLimits, counters: Counters, keys: KeyRing
+    ) -> None:
+        """Pass messages to `rpc` within `session_limits`, while `keys` accepts their keys."""
         self._rpc = rpc
-        self._terms = terms
+        self._limits = session_limits
         self._counters = counters
         self._keys = keys
 
-    async def converse(self, scope: Scope, receive: Receive, send: Send, caller: ApiKey) -> None:
-        """Answer and push until the client leaves or has to."""
+    async def handle_websocket(
+        self, scope: Scope, receive: Receive, send: Send, caller: ApiKey
+    ) -> None:
+        """Answer and push until the client leaves or is dropped."""
         await receive()
         offered = scope.get("subprotocols", ())
-        spoken = next((each for each in offered if each in _SUBPROTOCOLS), None)
-        await send({"type": "websocket.accept", "subprotocol": spoken})
-        if BURSTS not in scope.get("extensions", ()):
-            send = _one_by_one(send)
-        conversation = Conversation(receive, send, caller, self._terms)
-        forget = self._hold_to_key(conversation)
-        ending = Ending()
+        subprotocol = next((each for each in offered if each in _SUBPROTOCOLS), None)
+        await send({"type": "websocket.accept", "subprotocol": subprotocol})
+        if MESSAGE_BATCHES not in scope.get("extensions", ()):
+            send = _unbatched(send)
+        session = WebSocketSession(receive, send, caller, self._limits)
+        stop_following = self._follow_key(session)
+        reason = CloseReason()
         try:
-            ending = await conversation.hold(self._rpc, self._counters)
+            reason = await session.run(self._rpc, self._counters)
         finally:
-            forget()
+            stop_following()
             _log.info(
                 "WebSocket ended",
                 key=caller.name,
-                messages=conversation.answered,
-                reason=ending.reason,
+                messages=session.answered,
+                reason=reason.reason,
             )
 
-    def _hold_to_key(self, conversation: Conversation) -> Callable[[], None]:
-        """Let what becomes of the key reach its conversation; return what ends that."""
+    def _follow_key(self, session: WebSocketSession) -> Callable[[], None]:
+        """Apply changes of the key to its session; return a function that ends this."""
 
-        def look() -> None:
-            before, caller = conversation.caller, self._keys.current(conversation.caller)
+        def apply() -> None:
+            before, caller = session.caller, self._keys.current(session.caller)
             if caller is None:
-                conversation.end(_POLICY, "API key revoked")
+                session.end(_POLICY_VIOLATION, "API key revoked")
             elif (caller.network_ids, caller.methods) != (before.network_ids, before.methods):
-                # Subscriptions go on with what the key opened when they began.
-                conversation.end(_POLICY, "the limits of the API key changed: connect again")
+                # Subscriptions would go on with what the key opened when they began.
+                session.end(_POLICY_VIOLATION, "the limits of the API key changed: connect again")
             else:
-                conversation.caller = caller
+                session.caller = caller
 
-        look()
-        return self._keys.on_change(look)
+        apply()
+        return self._keys.on_change(apply)
 
 
-def _one_by_one(send: Send) -> Send:
-    """Send each message of a burst by itself, for servers that do not know of bursts."""
+def _unbatched(send: Send) -> Send:
+    """Send each message of a batch by itself, for servers that know no batches."""
 
     async def sending(message: Message) -> None:
         if "texts" not in message:
@@ -309,20 +315,20 @@ def _one_by_one(send: Send) -> Send:
 
 
 async def refuse(scope: Scope, receive: Receive, send: Send, wait: int = 0) -> None:
-    """Refuse a handshake with 401, or 429 where its address has to wait for so many seconds.
+    """Refuse a handshake with 401, or 429 where its address has to wait for `wait` seconds.
 
-    Where the server cannot say either, it says its own 403.
+    A server without the extension for this answers 403.
     """
     await receive()
     if "websocket.http.response" not in scope.get("extensions", {}):
         await send({"type": "websocket.close"})
         return
-    status, fault = HTTPStatus.UNAUTHORIZED, INVALID_PROJECT_ID
+    status, error = HTTPStatus.UNAUTHORIZED, INVALID_PROJECT_ID
     headers = [(b"content-type", b"application/json")]
     if wait:
-        status, fault = HTTPStatus.TOO_MANY_REQUESTS, RpcFault.rate_exceeded(wait, None)
+        status, error = HTTPStatus.TOO_MANY_REQUESTS, RpcError.rate_exceeded(wait, None)
         headers.append((b"retry-after", b"%d" % wait))
-    body = error_reply(NULL_ID, fault)
+    body = error_reply(NULL_ID, error)
     headers.append((b"content-length", b"%d" % len(body)))
     start = {"status": status.value, "headers": headers}
     await send({"type": "websocket.http.response.start", **start})

@@ -1,1 +1,1 @@
-"""Subscriptions to new rejections: sessions, what each wants, and the feed that all share."""
+"""Subscriptions to new rejections, and the feed that all of them share."""

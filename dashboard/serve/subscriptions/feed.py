@@ -1,4 +1,4 @@
-"""New rejections, read from the store once for all who subscribed, whoever saved them."""
+"""The feed of new rejections: read from the store once for all subscriptions."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ from dashboard.store.rejections.archive import (
 from dashboard.wire.rejection_results import LARGEST_ANSWER, encode_rejection, within_bounds
 
 PERIOD: Final = timedelta(milliseconds=50)
-"""How often the store is asked for what other processes saved, while anybody listens."""
+"""How often the store is read for what other processes saved, while there are subscriptions."""
 
 _AT_ONCE: Final = 200
-_CATCHING_UP: Final = 2
-"""Threads that search for what subscriptions missed; the news has one of its own, as a search
-may read a million rows."""
+_CATCH_UP_THREADS: Final = 2
+"""Threads that read the past for subscriptions; new rejections have a thread of their own, as the
+past may be a million rows."""
 
-_HELD: Final = 100_000
-"""Bytes of rejections that are held for one subscription while its client has no room."""
+_LARGEST_BACKLOG: Final = 100_000
+"""Bytes of past rejections in memory for one subscription while its client's queue is full."""
 
 News: TypeAlias = Sequence[tuple[ArchivedRejection, bytes]]
 
@@ -44,53 +44,53 @@ _log = get_logger(__name__)
 
 
 class Feed:
-    """Tells subscriptions of every rejection that arrives after their place, once and in order.
+    """Pushes to subscriptions every rejection that arrives after their place, once and in order.
 
-    A subscription is first brought up to date from the store, at its client's pace, and joins
-    the live ones when it is where they are; between that comparison and joining, nothing else
-    runs on the event loop. `run` has to run.
+    A subscription first catches up from the store, at its client's pace, and becomes live when its
+    place is that of the live ones; nothing else runs on the event loop between that comparison and
+    going live. `run` has to run.
     """
 
     def __init__(self, store: Store) -> None:
-        """Read from `store`, if anybody listens."""
+        """Read from `store` while there are subscriptions."""
         self._store = store
         self._place = 0
         self._live: dict[Subscription, None] = {}
         self._catching_up: dict[Subscription, asyncio.Task[None]] = {}
-        self._news = asyncio.Event()
+        self._has_news = asyncio.Event()
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._news_reader = CapacityLimiter(1)
-        self._searchers = CapacityLimiter(_CATCHING_UP)
+        self._live_thread = CapacityLimiter(1)
+        self._catch_up_threads = CapacityLimiter(_CATCH_UP_THREADS)
 
     def wake(self) -> None:
-        """Say, from any thread, that something was saved: it is told at once."""
+        """Push at once what was saved; may be called by any thread."""
         if self._live and self._loop is not None:
             with contextlib.suppress(RuntimeError):  # the loop has ended
-                self._loop.call_soon_threadsafe(self._news.set)
+                self._loop.call_soon_threadsafe(self._has_news.set)
 
     def join(self, subscription: Subscription) -> None:
-        """Begin to tell a subscription what came after its place."""
-        task = asyncio.get_running_loop().create_task(self._bring_up_to_date(subscription))
+        """Begin to push what came after the place of a subscription."""
+        task = asyncio.get_running_loop().create_task(self._catch_up(subscription))
         self._catching_up[subscription] = task
         task.add_done_callback(partial(self._caught_up, subscription))
 
     def leave(self, subscription: Subscription) -> None:
-        """Tell a subscription nothing more."""
+        """Push nothing more to a subscription."""
         self._live.pop(subscription, None)
         if task := self._catching_up.pop(subscription, None):
             task.cancel()
 
     async def run(self) -> None:
-        """Tell the news until cancelled."""
+        """Push new rejections until cancelled."""
         self._loop = asyncio.get_running_loop()
         is_failing = False
         while True:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(PERIOD.total_seconds() if self._live else None):
-                    await self._news.wait()
-            self._news.clear()
+                    await self._has_news.wait()
+            self._has_news.clear()
             try:
-                await self._tell_news()
+                await self._push_new()
                 is_failing = False
             except StoreError as error:
                 if not is_failing:
@@ -98,33 +98,36 @@ class Feed:
                 is_failing = True
                 await asyncio.sleep(PERIOD.total_seconds())
 
-    async def _tell_news(self) -> None:
+    async def _push_new(self) -> None:
         while self._live:
             place = self._place
-            news = await to_thread.run_sync(self._read, place, limiter=self._news_reader)
+            news = await to_thread.run_sync(self._read, place, limiter=self._live_thread)
             for archived, item in news:
                 if self._place != place:
-                    break  # meanwhile all left and another began elsewhere: read on from there
+                    break  # all have left, and another began at another place
                 place = self._place = archived.rejection.rejection_id
                 for subscription in self._live:
-                    subscription.tell(archived, item)
+                    subscription.push(archived, item)
                 await asyncio.sleep(0)
             for subscription in self._live:
-                subscription.own_up()
+                subscription.push_missed()
             if not news and self._place == place:
                 return
 
-    async def _bring_up_to_date(self, subscription: Subscription) -> None:
+    async def _catch_up(self, subscription: Subscription) -> None:
         while True:
             try:
                 news, end, is_whole = await to_thread.run_sync(
-                    self._read_for, subscription.wanted, subscription.place, limiter=self._searchers
+                    self._read_for,
+                    subscription.wanted,
+                    subscription.place,
+                    limiter=self._catch_up_threads,
                 )
             except StoreError:
                 await asyncio.sleep(PERIOD.total_seconds())
                 continue
             for archived, item in news:
-                await subscription.tell_patiently(archived, item)
+                await subscription.push_when_ready(archived, item)
             subscription.place = max(subscription.place, end)
             if is_whole and (not self._live or subscription.place >= self._place):
                 self._go_live(subscription)
@@ -139,30 +142,30 @@ class Feed:
         if not self._live:
             self._place = subscription.place
         self._live[subscription] = None
-        self._news.set()
+        self._has_news.set()
 
     def _read(self, place: int) -> News:
         with self._store.read() as connection:
             installation = installation_id(connection)
             found = all_arrivals(connection, place, _AT_ONCE)
-        return _written(found, installation)
+        return _encode(found, installation)
 
     def _read_for(self, wanted: RejectionFilter, place: int) -> tuple[News, int, bool]:
-        """Return what fits after `place`, to which place that goes, and whether that is all."""
+        """Return matches after `place`, the place they reach, and whether that is all."""
         networks = wanted.network_ids or frozenset()
         part = PageRequest(_AT_ONCE, place, is_newest_first=False)
         with self._store.read() as connection:
             installation = installation_id(connection)
             found = archive_page(connection, replace(wanted, network_ids=None), networks, part)
             end = last_rejection_id(connection)
-        news = _written(found, installation, _HELD)
+        news = _encode(found, installation, _LARGEST_BACKLOG)
         is_whole = len(news) == len(found) < _AT_ONCE
         return news, end if is_whole else news[-1][0].rejection.rejection_id, is_whole
 
 
-def _written(
+def _encode(
     found: Sequence[ArchivedRejection], installation: UUID, most: int = LARGEST_ANSWER
 ) -> News:
-    """Write rejections once for all who get them, about `most` bytes of them."""
+    """Encode rejections once for all subscriptions, about `most` bytes of them."""
     items = within_bounds((encode_rejection(each, installation) for each in found), most)
     return list(zip(found, items, strict=False))

@@ -1,4 +1,4 @@
-"""One subscription to new rejections: what it wants, how far it is, and what it missed."""
+"""A subscription to new rejections, and the session that it pushes to."""
 
 from __future__ import annotations
 
@@ -16,14 +16,16 @@ from dashboard.serve.counters import Counters
 from dashboard.serve.keys.key_ring import ApiKey
 from dashboard.wire.cursor import encode_cursor
 
+NOTIFICATION: Final = "linewatch_subscription"
+
 
 @dataclass(frozen=True, slots=True)
-class Terms:
-    """What a conversation is held to.
+class SessionLimits:
+    """Limits of one WebSocket.
 
     `largest_message`: bytes of one message. `queue`: bytes of pushes that wait for the client.
-    `patience`: a client that takes nothing for so long is dropped. `idle`: a client that says
-    nothing for so long and subscribed to nothing is sent away.
+    `patience`: after this time a client that reads nothing is dropped. `idle`: after this time a
+    client that sends nothing and has no subscription is closed.
     """
 
     largest_message: int
@@ -33,36 +35,33 @@ class Terms:
 
 
 class Session(Protocol):
-    """A conversation in which the server may speak unasked."""
+    """An open WebSocket, as methods use it."""
 
     @property
     def caller(self) -> ApiKey:
-        """Whose key opened it."""
+        """The owner of the key that opened it."""
 
     def push(self, text: bytes) -> bool:
-        """Queue a message; False where the client's queue is full, and then nothing is queued.
+        """Queue a message; False where the client's queue is full, and nothing is queued.
 
-        Once full, a queue takes nothing until half of it was read.
+        Once full, a queue accepts nothing until half of it was read.
         """
 
     async def room(self) -> None:
-        """Wait until the queue takes something."""
+        """Wait until the queue accepts a message."""
 
     def when_answered(self, callback: Callable[[], None]) -> None:
-        """Call `callback` when the answer to what is being answered now is on its way."""
+        """Call `callback` when the answers to the present messages were sent."""
 
     def on_close(self, callback: Callable[[], None]) -> None:
-        """Call `callback` when the conversation has ended, for whatever reason."""
-
-
-NOTIFICATION: Final = "linewatch_subscription"
+        """Call `callback` when the session has ended, for whatever reason."""
 
 
 class Subscription:
     """Turns rejections into pushes to one session.
 
     `wanted.network_ids` are the networks that the caller's key opens. `place` is the newest
-    arrival that was told, passed over or missed; none is told twice.
+    arrival that was pushed, did not match or was missed; none is pushed twice.
     """
 
     def __init__(
@@ -74,7 +73,7 @@ class Subscription:
         installation: UUID,
         counters: Counters,
     ) -> None:
-        """Tell `session` what fits `wanted` and arrives after `place`."""
+        """Push to `session` what matches `wanted` and arrives after `place`."""
         self.subscription_id = subscription_id
         self.wanted = wanted
         self.place = place
@@ -84,8 +83,8 @@ class Subscription:
         self._missed = 0
         self._missed_after = place
 
-    def tell(self, archived: ArchivedRejection, item: bytes) -> None:
-        """Push a rejection if it fits and is new here; count it as missed where that fails."""
+    def push(self, archived: ArchivedRejection, item: bytes) -> None:
+        """Push a rejection if it matches and is new; count it as missed if the queue is full."""
         rejection = archived.rejection
         before, place = self.place, rejection.rejection_id
         if place <= before:
@@ -93,7 +92,7 @@ class Subscription:
         self.place = place
         if not self.wanted.fits(rejection):
             return
-        self.own_up()
+        self.push_missed()
         if not self._missed and self._push(item):
             return
         if not self._missed:
@@ -101,14 +100,14 @@ class Subscription:
         self._missed += 1
         self._counters.missed += 1
 
-    async def tell_patiently(self, archived: ArchivedRejection, item: bytes) -> None:
-        """Push a rejection that was searched for, when the client has room for it."""
+    async def push_when_ready(self, archived: ArchivedRejection, item: bytes) -> None:
+        """Push a rejection of the past, as soon as the client's queue accepts it."""
         while not self._push(item):
             await self._session.room()
         self.place = archived.rejection.rejection_id
 
-    def own_up(self) -> None:
-        """Tell a client that reads again how many rejections it missed, and after which."""
+    def push_missed(self) -> None:
+        """Push to a client that reads again how many rejections it missed, and after which."""
         if not self._missed:
             return
         cursor = encode_cursor(self._missed_after, self._installation)

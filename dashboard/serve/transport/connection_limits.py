@@ -1,8 +1,8 @@
-"""Who may connect, and how long each step of a connection may take.
+"""Limits on connections: how many, from whom, and how long each phase of one may take.
 
-Nothing is timed while requests are answered: once in a while the doorman looks at every
-connection, and drops those that stand where they stood for too long. So a limit costs a request
-nothing, and is kept to within one round.
+Nothing is timed while requests are answered: about once a second every connection is checked, and
+those that made no progress in their phase for too long are dropped. So limits cost a request
+nothing, and are kept to within one check.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from datetime import timedelta
 from enum import StrEnum
 from typing import Final, Protocol
 
-_LONGEST_ROUND: Final = 1.0
-_ROUNDS_IN_A_LIMIT: Final = 4
+_LONGEST_CHECK_PERIOD: Final = 1.0
+_CHECKS_IN_A_LIMIT: Final = 4
 
 
-class Step(StrEnum):
-    """Where a connection stands."""
+class ConnectionPhase(StrEnum):
+    """What a connection is doing."""
 
     HEAD = "head"
     BODY = "body"
@@ -33,14 +33,13 @@ class Step(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ConnectionLimits:
-    """How many may connect, and how patient the server is with each.
+    """How many connections there may be, and how long each phase may take.
 
     `per_address`: connections of one client address, 0 for any number. `largest_head`: bytes of
     a request's first line and headers. `head` and `body`: time to send them whole. `idle`: how
-    long a connection is kept for a next request. `reading`: how long a client may leave a reply
-    lying without taking any of it. `ping` and `pong`: how often a WebSocket is asked whether
-    its client lives, and how long the answer may take. `stop`: time for requests under way when
-    the server is told to stop.
+    long a connection is kept for a next request. `reading`: how long a client may read nothing
+    of a reply. `ping` and `pong`: how often a WebSocket client is pinged, and how long its answer
+    may take. `stop`: time for requests under way when the server stops.
     """
 
     total: int = 1_000
@@ -55,108 +54,110 @@ class ConnectionLimits:
     stop: timedelta = timedelta(seconds=5)
 
     @property
-    def turned_away(self) -> int:
-        """How many above the limit may connect just to be told so; the rest is cut off."""
+    def refusable(self) -> int:
+        """How many connections above the limit are answered with a refusal; others are cut off."""
         return 16 + self.total // 10
 
     @property
-    def seconds(self) -> dict[Step, float]:
-        """The limit of each step that has one."""
+    def seconds(self) -> dict[ConnectionPhase, float]:
+        """The limit of each phase that has one."""
         return {
-            Step.HEAD: self.head.total_seconds(),
-            Step.BODY: self.body.total_seconds(),
-            Step.IDLE: self.idle.total_seconds(),
-            Step.SLOW_READER: self.reading.total_seconds(),
-            Step.CLOSING: self.reading.total_seconds(),
+            ConnectionPhase.HEAD: self.head.total_seconds(),
+            ConnectionPhase.BODY: self.body.total_seconds(),
+            ConnectionPhase.IDLE: self.idle.total_seconds(),
+            ConnectionPhase.SLOW_READER: self.reading.total_seconds(),
+            ConnectionPhase.CLOSING: self.reading.total_seconds(),
         }
 
 
-class Connection(Protocol):
-    """What the doorman sees of a connection."""
+class LimitedConnection(Protocol):
+    """What the limiter needs of a connection."""
 
-    def standing(self) -> tuple[Step, object]:
-        """Return the step, and an object that is another one once there is progress in it."""
+    def phase(self) -> tuple[ConnectionPhase, object]:
+        """Return the phase, and an object that is replaced when there is progress in it."""
 
-    def drop(self, step: Step) -> None:
-        """End the connection that stood in this step for too long."""
+    def drop(self, phase: ConnectionPhase) -> None:
+        """End the connection, which stayed in this phase for too long."""
 
 
-class Standing:
-    """Where a connection was first seen standing as it stands, and since when."""
+class _Observed:
+    """The phase of a connection when it last made progress, and since when."""
 
-    __slots__ = ("progress", "since", "step")
+    __slots__ = ("phase", "progress", "since")
 
     def __init__(self, since: float) -> None:
-        self.step = Step.HEAD
+        self.phase = ConnectionPhase.HEAD
         self.progress: object = None
         self.since = since
 
 
-class Doorman:
-    """Counts connections in and out, and walks his rounds while there are any."""
+class ConnectionLimiter:
+    """Counts connections, and checks their phases while there are any."""
 
     def __init__(self, limits: ConnectionLimits) -> None:
-        """Keep to these limits."""
+        """Enforce these limits."""
         self.limits = limits
         self.accepted = 0
-        self.turned_away = 0
-        self.dropped: Counter[Step] = Counter()
+        self.refused = 0
+        self.dropped: Counter[ConnectionPhase] = Counter()
         self._seconds = limits.seconds
-        self._round = min(_LONGEST_ROUND, min(self._seconds.values()) / _ROUNDS_IN_A_LIMIT)
+        shortest = min(self._seconds.values())
+        self._check_period = min(_LONGEST_CHECK_PERIOD, shortest / _CHECKS_IN_A_LIMIT)
         self._by_address: Counter[str] = Counter()
-        self._inside = 0
-        self._standings: dict[Connection, Standing] = {}
-        self._next_round: asyncio.TimerHandle | None = None
+        self._open = 0
+        self._observed: dict[LimitedConnection, _Observed] = {}
+        self._next_check: asyncio.TimerHandle | None = None
 
     @property
-    def inside(self) -> int:
+    def open_connections(self) -> int:
         """How many connections are open."""
-        return self._inside
+        return self._open
 
-    def enter(self, connection: Connection, address: str) -> bool | None:
-        """Count a connection; False where it is to be turned away, None to be cut off at once."""
+    def admit(self, connection: LimitedConnection, address: str) -> bool | None:
+        """Count a connection; False where it is to be refused, None to be cut off at once."""
         self.accepted += 1
-        self._inside += 1
+        self._open += 1
         self._by_address[address] += 1
         self.watch(connection)
         limits = self.limits
-        is_crowd = 0 < limits.per_address < self._by_address[address]
-        if self._inside <= limits.total and not is_crowd:
+        is_over_own_limit = 0 < limits.per_address < self._by_address[address]
+        if self._open <= limits.total and not is_over_own_limit:
             return True
-        self.turned_away += 1
-        is_flood = self._inside > limits.total + limits.turned_away or (
-            is_crowd and self._by_address[address] > limits.per_address + limits.turned_away
+        self.refused += 1
+        is_flood = self._open > limits.total + limits.refusable or (
+            is_over_own_limit and self._by_address[address] > limits.per_address + limits.refusable
         )
         return None if is_flood else False
 
-    def leave(self, connection: Connection, address: str) -> None:
-        """Forget a connection that has ended."""
-        self._inside -= 1
+    def release(self, connection: LimitedConnection, address: str) -> None:
+        """Discard a connection that has ended."""
+        self._open -= 1
         self._by_address[address] -= 1
         if not self._by_address[address]:
             del self._by_address[address]
         self.unwatch(connection)
 
-    def watch(self, connection: Connection) -> None:
-        """Include a connection in the rounds; one that changes its protocol is still one."""
+    def watch(self, connection: LimitedConnection) -> None:
+        """Check a connection from now on; does not count it, as after a change of protocol."""
         loop = asyncio.get_running_loop()
-        self._standings[connection] = Standing(loop.time())
-        if self._next_round is None:
-            self._next_round = loop.call_later(self._round, self._walk)
+        self._observed[connection] = _Observed(loop.time())
+        if self._next_check is None:
+            self._next_check = loop.call_later(self._check_period, self._check)
 
-    def unwatch(self, connection: Connection) -> None:
-        """Leave a connection out of the rounds."""
-        self._standings.pop(connection, None)
+    def unwatch(self, connection: LimitedConnection) -> None:
+        """Check a connection no longer."""
+        self._observed.pop(connection, None)
 
-    def _walk(self) -> None:
+    def _check(self) -> None:
         loop = asyncio.get_running_loop()
         now = loop.time()
-        for connection, standing in list(self._standings.items()):
-            step, progress = connection.standing()
-            if step is not standing.step or progress is not standing.progress:
-                standing.step, standing.progress, standing.since = step, progress, now
-            elif now - standing.since > self._seconds.get(step, math.inf):
-                self.dropped[step] += 1
-                standing.since = now
-                connection.drop(step)
-        self._next_round = loop.call_later(self._round, self._walk) if self._standings else None
+        for connection, observed in list(self._observed.items()):
+            phase, progress = connection.phase()
+            if phase is not observed.phase or progress is not observed.progress:
+                observed.phase, observed.progress, observed.since = phase, progress, now
+            elif now - observed.since > self._seconds.get(phase, math.inf):
+                self.dropped[phase] += 1
+                observed.since = now
+                connection.drop(phase)
+        has_any = bool(self._observed)
+        self._next_check = loop.call_later(self._check_period, self._check) if has_any else None

@@ -1,4 +1,4 @@
-"""Frames of RFC 6455, many at once: the texts that stand whole in what was read, and replies."""
+"""WebSocket frames (RFC 6455), many at once: reading whole texts, and writing them."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import Final, NamedTuple
 
 from websockets.speedups import apply_mask
 
-BURSTS: Final = "linewatch.bursts"
+MESSAGE_BATCHES: Final = "linewatch.bursts"
 """Our extension of ASGI: a `websocket.receive` or `websocket.send` may have `texts`, a list of
 UTF-8 texts, each a message of its own."""
 
 _WHOLE_TEXT: Final = 0x81
-"""First byte of a text that is not fragmented, with no bit of an extension."""
+"""First byte of a text that is not fragmented, without extension bits."""
 
 _MASKED: Final = 0x80
 _LENGTH: Final = 0x7F
@@ -30,18 +30,18 @@ _MEDIUM_HEAD: Final = Struct(">BBH")
 _LARGE_HEAD: Final = Struct(">BBQ")
 
 
-class Taken(NamedTuple):
-    """Texts that were read, and where what comes after them begins."""
+class ReadTexts(NamedTuple):
+    """Texts that were read, and where the rest begins."""
 
     texts: list[bytes]
     stop: int
 
 
-def take_texts(read: bytes, start: int, largest: int) -> Taken:
-    """Take whole text messages from `start` on, up to the first frame that is anything else.
+def read_texts(read: bytes, start: int, largest: int) -> ReadTexts:
+    """Read whole text messages from `start` on, up to the first frame that is anything else.
 
-    That is every frame which is not whole yet, longer than `largest` or than 64 kB, a fragment,
-    control or binary, without a mask or with text that is no UTF-8.
+    That is a frame which is incomplete, longer than `largest` or than 64 kB, a fragment, control
+    or binary, without a mask, or with text that is no UTF-8.
     """
     texts: list[bytes] = []
     size = len(read)
@@ -61,12 +61,12 @@ def take_texts(read: bytes, start: int, largest: int) -> Taken:
             break
         texts.append(text)
         start = end
-    return Taken(texts, start)
+    return ReadTexts(texts, start)
 
 
 def end_of_frame(read: bytes, start: int) -> int | None:
-    """Return where the frame that begins at `start` will end; None while its head is not whole."""
-    if len(read) - start < 2:  # noqa: PLR2004 - what tells how long the head is
+    """Return where the frame that begins at `start` will end; None while its head is incomplete."""
+    if len(read) - start < 2:  # noqa: PLR2004 - the bytes that say how long the head is
         return None
     second = read[start + 1]
     length = second & _LENGTH

@@ -1,4 +1,4 @@
-"""WebSockets under the doorman's eye: uvicorn's, with messages read and written many at once."""
+"""WebSocket connections: uvicorn's, with limits, and messages read and written many at once."""
 
 from __future__ import annotations
 
@@ -13,15 +13,25 @@ from uvicorn.server import ServerState
 from websockets.frames import Frame
 from websockets.protocol import OPEN
 
-from dashboard.serve.transport.client_prefix import household
-from dashboard.serve.transport.connection_limits import Step
-from dashboard.serve.transport.frames import BURSTS, end_of_frame, take_texts, text_frames
-from dashboard.serve.transport.http_connection import ServeConfig, Unread, progress_in_reading
-from dashboard.serve.transport.write_coalescing import Cork
+from dashboard.serve.transport.client_prefix import client_prefix
+from dashboard.serve.transport.connection_limits import ConnectionPhase
+from dashboard.serve.transport.frames import MESSAGE_BATCHES, end_of_frame, read_texts, text_frames
+from dashboard.serve.transport.http_connection import (
+    ReadProgress,
+    ServeConfig,
+    measure_read_progress,
+)
+from dashboard.serve.transport.write_coalescing import CoalescingTransport
+
+_SERVICE_RESTART: Final = 1012
+_LARGEST_BATCH: Final = 256
+"""Messages of one read that are passed to the app, and answered, together."""
+_CLOSE_HANDSHAKE: Final = 1.0
+"""Seconds for the client to answer the close frame of a server that stops."""
 
 
-class BoundedWebSocket(WebSocketsSansIOProtocol):
-    """uvicorn's WebSocket, which reads on only while its client takes what it is sent.
+class BoundedWebSocketConnection(WebSocketsSansIOProtocol):
+    """uvicorn's WebSocket, which reads only while its client reads what it is sent.
 
     A message in fragments takes no more memory than one that comes whole: uvicorn keeps each
     fragment, and one of a byte is kept in a hundred.
@@ -32,19 +42,19 @@ class BoundedWebSocket(WebSocketsSansIOProtocol):
         self._fragments = bytearray()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self._cork = Cork(cast("asyncio.Transport", transport))
-        super().connection_made(cast("asyncio.Transport", self._cork))
+        self._coalescing = CoalescingTransport(cast("asyncio.Transport", transport))
+        super().connection_made(cast("asyncio.Transport", self._coalescing))
 
     def pause_writing(self) -> None:
         super().pause_writing()
-        self._cork.fill()
+        self._coalescing.pause_for_client()
 
     def resume_writing(self) -> None:
         super().resume_writing()
-        self._cork.drain()
+        self._coalescing.resume_for_client()
 
     async def send(self, message: Any) -> None:  # noqa: ANN401 - as uvicorn types it
-        """Send; a refusal in words ends the handshake, which uvicorn would log as an error."""
+        """Send; a refusal with a body ends the handshake, which uvicorn would log as an error."""
         await super().send(message)
         if self.close_sent:
             self.handshake_complete = True
@@ -58,20 +68,13 @@ class BoundedWebSocket(WebSocketsSansIOProtocol):
             self.send_receive_event_to_app()
 
 
-_SERVICE_RESTART: Final = 1012
-_LARGEST_BURST: Final = 256
-"""Messages of one read that are handed on, and answered, together."""
-_CLOSE_HANDSHAKE: Final = 1.0
-"""Seconds for which a client that is sent away may take its leave."""
-
-
-class GuardedWebSocket(BoundedWebSocket):
-    """One WebSocket, which began as an HTTP connection and still counts as that one.
+class LimitedWebSocketConnection(BoundedWebSocketConnection):
+    """One WebSocket within the limits; it began as an HTTP connection and still counts as that one.
 
     Whole text messages are taken past websockets' parser and written past its frames, which
     would take most of the time; the parser gets all other frames, and nothing but whole ones
-    in between. `_head` is the beginning of a frame whose length is not known yet, `_owed` how
-    many bytes of the parser's present frame are still to come.
+    in between. `_partial_header` is the beginning of a frame whose length is not known yet;
+    `_parser_bytes_left`: how many bytes of the parser's present frame are still to come.
     """
 
     def __init__(
@@ -79,46 +82,46 @@ class GuardedWebSocket(BoundedWebSocket):
     ) -> None:
         super().__init__(config, server_state, app_state)
         self.resumed = 0
-        self.unread = Unread()
-        self._doorman = config.doorman
-        self._last_look = config.last_look
+        self.read_progress = ReadProgress()
+        self._connection_limiter = config.connection_limiter
+        self._store_freshness = config.store_freshness
         self._address = ""
-        self._is_leaving = False
+        self._is_shutting_down = False
         self._largest_message = config.ws_max_size
-        self._head = b""
-        self._owed = 0
-        self._converse: ASGIApp = config.loaded_app
-        self.app = self._converse_to_the_end
+        self._partial_header = b""
+        self._parser_bytes_left = 0
+        self._app: ASGIApp = config.loaded_app
+        self.app = self._run_app
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         super().connection_made(transport)
-        self._address = household(self.client[0]) if self.client else ""
-        self._doorman.watch(self)
+        self._address = client_prefix(self.client[0]) if self.client else ""
+        self._connection_limiter.watch(self)
 
     def connection_lost(self, exc: Exception | None) -> None:
         super().connection_lost(exc)
-        self._doorman.leave(self, self._address)
+        self._connection_limiter.release(self, self._address)
 
     def data_received(self, data: bytes) -> None:
-        self._last_look.outdate()
+        self._store_freshness.expire()
         if not self.handshake_initiated:  # uvicorn hands in the request, whole
             super().data_received(data)
             return
-        read, self._head = self._head + data, b""
+        read, self._partial_header = self._partial_header + data, b""
         start = 0
         while start < len(read) and not self.transport.is_closing():
-            if not self._owed:
+            if not self._parser_bytes_left:
                 if self._is_between_messages():
-                    texts, start = take_texts(read, start, self._largest_message)
-                    self._hand_on(texts)
+                    texts, start = read_texts(read, start, self._largest_message)
+                    self._queue_texts(texts)
                 end = end_of_frame(read, start)
                 if end is None:
-                    self._head = read[start:]
+                    self._partial_header = read[start:]
                     return
-                self._owed = end - start
-            piece = read[start : start + self._owed]
+                self._parser_bytes_left = end - start
+            piece = read[start : start + self._parser_bytes_left]
             start += len(piece)
-            self._owed -= len(piece)
+            self._parser_bytes_left -= len(piece)
             super().data_received(piece)
 
     def resume_writing(self) -> None:
@@ -126,7 +129,7 @@ class GuardedWebSocket(BoundedWebSocket):
         super().resume_writing()
 
     def send(self, message: Any) -> Coroutine[Any, Any, None]:  # noqa: ANN401 - as uvicorn types it
-        """Send; to take leave, do not wait for a client that reads nothing."""
+        """Send; a close frame does not wait for a client that reads nothing."""
         if "texts" in message:
             return self._send_texts(message["texts"])
         if message["type"] == "websocket.close":
@@ -134,42 +137,42 @@ class GuardedWebSocket(BoundedWebSocket):
         return super().send(message)
 
     def shutdown(self) -> None:
-        """Take no more messages; the app hears of it after those that came before."""
+        """Take no more messages; the app is told after those that came before."""
         if not self.handshake_complete or self.close_sent:
             super().shutdown()
             return
         self.stop_keepalive()
-        self._is_leaving = True
+        self._is_shutting_down = True
         self.transport.pause_reading()
         self.queue.put_nowait({"type": "websocket.disconnect", "code": _SERVICE_RESTART})
 
-    def standing(self) -> tuple[Step, object]:
-        """Tell the doorman where this connection stands."""
+    def phase(self) -> tuple[ConnectionPhase, object]:
+        """Return the phase, and an object that changes with progress in it."""
         if self.transport.is_closing():
-            return Step.CLOSING, None
+            return ConnectionPhase.CLOSING, None
         if not self.writable.is_set():
-            return Step.SLOW_READER, progress_in_reading(self)
+            return ConnectionPhase.SLOW_READER, measure_read_progress(self)
         if not self.handshake_complete:
-            return Step.HEAD, None
-        if self.frames or self._owed or self._head:
-            return Step.BODY, self.frames
-        return Step.OPEN, None
+            return ConnectionPhase.HEAD, None
+        if self.frames or self._parser_bytes_left or self._partial_header:
+            return ConnectionPhase.BODY, self.frames
+        return ConnectionPhase.OPEN, None
 
-    def drop(self, _step: Step) -> None:
-        """End this connection: whoever does not keep up would not hear a reason either."""
+    def drop(self, _phase: ConnectionPhase) -> None:
+        """End this connection: a client that does not keep up would not read a reason either."""
         self.transport.abort()
 
     def _is_between_messages(self) -> bool:
         """Whether a text may come next; after a fragment it is a mistake, for the parser to see."""
         return self.conn.state is OPEN and self.conn.current_size is None and not self.close_sent
 
-    def _hand_on(self, texts: list[bytes]) -> None:
+    def _queue_texts(self, texts: list[bytes]) -> None:
         """Queue messages for the app, and read no more until it has taken them; as uvicorn does."""
         if not texts:
             return
-        self.frames = []  # another list: the doorman sees by it that a message was ended
-        for first in range(0, len(texts), _LARGEST_BURST):
-            burst = texts[first : first + _LARGEST_BURST]
+        self.frames = []  # another list: `phase` shows by it that a message has ended
+        for first in range(0, len(texts), _LARGEST_BATCH):
+            burst = texts[first : first + _LARGEST_BATCH]
             event: Any = {"type": "websocket.receive", "texts": burst}
             self.queue.put_nowait(event)
         if not self.read_paused:
@@ -177,17 +180,17 @@ class GuardedWebSocket(BoundedWebSocket):
             self.transport.pause_reading()
 
     async def _send_texts(self, texts: list[bytes]) -> None:
-        """Send messages, past websockets, which keeps no account of what it sends."""
+        """Send messages past the websockets library, which keeps no state about what it sends."""
         await self.writable.wait()
         if self.disconnected or self.close_sent or self.conn.state is not OPEN:
             raise ClientDisconnected
         self.transport.write(text_frames(texts))
 
-    async def _converse_to_the_end(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Converse, and where the server stops, take leave when all has been answered."""
-        scope["extensions"][BURSTS] = {}
-        await self._converse(scope, receive, send)
-        if self._is_leaving and not self.disconnected and not self.close_sent:
+    async def _run_app(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Run the app, and where the server stops, close when all has been answered."""
+        scope["extensions"][MESSAGE_BATCHES] = {}
+        await self._app(scope, receive, send)
+        if self._is_shutting_down and not self.disconnected and not self.close_sent:
             self.close_timeout = _CLOSE_HANDSHAKE
             self.transport.resume_reading()
             reason = "the server stops"

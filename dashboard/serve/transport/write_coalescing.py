@@ -1,68 +1,68 @@
-"""Many small writes of one turn of the event loop leave as one: a system call for all of them."""
+"""Small writes of one turn of the event loop are sent together, by one system call."""
 
 from __future__ import annotations
 
 import asyncio
 from typing import Any, Final
 
-_MOST_HELD: Final = 65_536
+_LARGEST_BUFFER: Final = 65_536
 
 
-class Cork:
-    """A transport that holds what is written until the turn ends, and reads only while it drains.
+class CoalescingTransport:
+    """A transport that buffers writes until the turn ends, and reads only while the client does.
 
-    A client that does not take its replies could else have more and more of them made, such as
+    A client that does not read could otherwise make the server produce ever more replies, such as
     answers to pings, which wait for nothing.
     """
 
     def __init__(self, transport: asyncio.Transport) -> None:
         """Write to `transport`."""
         self._transport = transport
-        self._held: list[bytes] = []
+        self._buffer: list[bytes] = []
         self._size = 0
-        self._is_full = False
-        self._is_reading = True
+        self._is_client_slow = False
+        self._is_app_reading = True
 
     def write(self, data: bytes) -> None:
-        """Hold some bytes, a little while."""
-        if not self._held:
+        """Buffer some bytes until the end of this turn."""
+        if not self._buffer:
             asyncio.get_running_loop().call_soon(self._flush)
-        self._held.append(data)
+        self._buffer.append(data)
         self._size += len(data)
-        if self._size > _MOST_HELD:
+        if self._size > _LARGEST_BUFFER:
             self._flush()
 
     def close(self) -> None:
-        """Close when everything was sent."""
+        """Close after everything was sent."""
         self._flush()
         self._transport.close()
 
     def pause_reading(self) -> None:
-        """Read no more, as nobody takes what is read."""
-        self._is_reading = False
+        """Pause reading, as the app does not take what is read."""
+        self._is_app_reading = False
         self._transport.pause_reading()
 
     def resume_reading(self) -> None:
-        """Read on, if not at once, then as soon as the client takes what waits for it."""
-        self._is_reading = True
-        if not self._is_full:
+        """Resume reading, at once or as soon as the client reads what waits for it."""
+        self._is_app_reading = True
+        if not self._is_client_slow:
             self._transport.resume_reading()
 
-    def fill(self) -> None:
-        """Read no more, as the client does not take what waits for it."""
-        self._is_full = True
+    def pause_for_client(self) -> None:
+        """Pause reading, as the client does not read what waits for it."""
+        self._is_client_slow = True
         self._transport.pause_reading()
 
-    def drain(self) -> None:
-        """Read on, if that is wanted."""
-        self._is_full = False
-        if self._is_reading:
+    def resume_for_client(self) -> None:
+        """Resume reading, unless the app has paused it."""
+        self._is_client_slow = False
+        if self._is_app_reading:
             self._transport.resume_reading()
 
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - whatever the transport has
         return getattr(self._transport, name)
 
     def _flush(self) -> None:
-        if self._held:
-            held, self._held, self._size = self._held, [], 0
-            self._transport.write(b"".join(held))
+        if self._buffer:
+            buffered, self._buffer, self._size = self._buffer, [], 0
+            self._transport.write(b"".join(buffered))

@@ -15,7 +15,7 @@ from typing import Final
 
 import numpy as np
 
-from dashboard.devnet.demo_fees import PastFees
+from dashboard.devnet.demo_fees import DemoFees
 from dashboard.devnet.networks import DEVNET
 from dashboard.domain.fee_percentiles import FeeWindow
 from dashboard.domain.quantity import Wei
@@ -70,7 +70,7 @@ def run(scene: Scene) -> Result:
 
 def _fees(count: int) -> Sequence[Wei]:
     seconds = int(UNTIL.timestamp()) + 2 * np.arange(-count, 0)
-    return [Wei(fee) for fee in PastFees(SEED, DEVNET, UNTIL).base_fees(seconds).tolist()]
+    return [Wei(fee) for fee in DemoFees(SEED, DEVNET, UNTIL).base_fees(seconds).tolist()]
 
 
 def _by_window(fees: Sequence[Wei], rounds: int) -> tuple[list[float], list[tuple[Wei, ...]]]:

@@ -14,7 +14,7 @@ from dashboard.serve import app, router
 from dashboard.serve.gas.api import GasApi
 from dashboard.serve.http_reply import json_reply
 from dashboard.serve.keys.key_ring import ApiKey
-from dashboard.serve.rpc.dispatch import Answer, JsonRpc
+from dashboard.serve.rpc.dispatch import Dispatcher, MessageAnswer
 from dashboard.serve.subscriptions.subscription import Session
 from dashboard.wire.exclusion import GET_STATUS
 from tests.bench.expected_replies import METHOD
@@ -22,7 +22,7 @@ from tests.bench.expected_replies import METHOD
 CONSTANT: Final = b'{"jsonrpc":"2.0","id":1,"result":null}'
 
 
-class Constant(JsonRpc):
+class Constant(Dispatcher):
     """Answers every message as if it were one lookup of a hash that is not on record."""
 
     async def answer(
@@ -30,11 +30,11 @@ class Constant(JsonRpc):
         body: bytes,  # noqa: ARG002 - as its parent's
         caller: ApiKey,
         session: Session | None = None,  # noqa: ARG002 - as its parent's
-    ) -> Answer:
-        wait = self._gate.admit(caller, 1)
-        if self._gate.allows(caller, GET_STATUS):
-            self._counters.called(METHOD, 1, 0)
-        return Answer(CONSTANT, wait)
+    ) -> MessageAnswer:
+        wait = self._key_limiter.admit(caller, 1)
+        if self._key_limiter.allows(caller, GET_STATUS):
+            self._counters.count_calls(METHOD, 1, 0)
+        return MessageAnswer(CONSTANT, wait)
 
     async def answer_all(
         self, bodies: Sequence[bytes], caller: ApiKey, session: Session | None = None
@@ -51,6 +51,6 @@ class ConstantGas(GasApi):
 
 if __name__ == "__main__":
     # The product has no seam for this, and needs none.
-    vars(router)["JsonRpc"] = Constant
+    vars(router)["Dispatcher"] = Constant
     vars(app)["GasApi"] = ConstantGas
     main()

@@ -13,7 +13,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from dashboard.wire.jsonrpc import Request, batch_reply, error_reply, parse_message, result_reply
-from dashboard.wire.jsonrpc_errors import RpcFault
+from dashboard.wire.jsonrpc_errors import RpcError
 from dashboard.wire.node import encode_block, encode_fee_history, encode_quantity
 from tests.bench.expected_replies import NETWORK
 from tests.bench.mined_chain import FIRST_HEAD, fee_history, header
@@ -60,7 +60,7 @@ class Node:
                 count = params[0] if isinstance(params[0], int) else int(params[0], 16)
                 result = encode_fee_history(fee_history(count, self._number(params[1]), params[2]))
             case _:
-                return error_reply(request_id, RpcFault.method_not_found(method))
+                return error_reply(request_id, RpcError.method_not_found(method))
         return result_reply(request_id, result)
 
     def _number(self, text: Any) -> int:  # noqa: ANN401 - any JSON

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 from eth_account import Account
 
-from dashboard.devnet.accepted_transactions import Ledger
+from dashboard.devnet.accepted_transactions import AcceptedTransactions
 from dashboard.devnet.app import answer_body
 from dashboard.devnet.chain import BLOCK_SECONDS, DEVNET_ID, Chain, Genesis
 from dashboard.devnet.methods import Methods
@@ -51,8 +51,8 @@ class Devnet:
 
     def __post_init__(self) -> None:
         self.chain = a_chain()
-        self.ledger = Ledger(self.folder)
-        self.methods = Methods(Node(self.chain, self.ledger, self.clock))
+        self.accepted = AcceptedTransactions(self.folder)
+        self.methods = Methods(Node(self.chain, self.accepted, self.clock))
 
     def reply(self, method: str, *params: object) -> dict[str, Any]:
         call = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}

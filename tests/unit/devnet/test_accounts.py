@@ -8,9 +8,9 @@ from eth_account import Account as Wallet
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dashboard.devnet.accounts import Account, Payment
+from dashboard.devnet.accounts import Payment, SimulatedAccount
 from dashboard.devnet.chain import DEVNET_ID
-from dashboard.devnet.seeded_random import Chance
+from dashboard.devnet.seeded_random import SeededRandom
 from dashboard.domain.quantity import Address, Wei
 from dashboard.wire.transaction import decode_transaction
 
@@ -30,7 +30,7 @@ PAYMENTS = st.builds(
 
 @given(number=st.integers(0, 1000), payment=PAYMENTS)
 def test_signed_transaction_reads_back_as_what_was_signed(number: int, payment: Payment) -> None:
-    account = Account(Chance(7), "sender", number)
+    account = SimulatedAccount(SeededRandom(7), "sender", number)
 
     signed = account.sign(payment)
 
@@ -40,7 +40,7 @@ def test_signed_transaction_reads_back_as_what_was_signed(number: int, payment: 
 
 
 def test_signature_is_the_one_that_a_wallet_makes() -> None:
-    chance = Chance(7)
+    chance = SeededRandom(7)
     payment = Payment(5, Address(b"\x22" * 20), Wei(9), b"calldata", 50_000, Wei(10**10), Wei(7))
     fields: dict[str, Any] = {
         "chainId": DEVNET_ID,
@@ -55,15 +55,15 @@ def test_signature_is_the_one_that_a_wallet_makes() -> None:
 
     wallet = Wallet.sign_transaction(fields, chance.draw("sender", 3))
 
-    assert Account(chance, "sender", 3).sign(payment).raw == bytes(wallet.raw_transaction)
+    assert SimulatedAccount(chance, "sender", 3).sign(payment).raw == bytes(wallet.raw_transaction)
 
 
 def test_accounts_of_other_purpose_or_seed_have_other_keys() -> None:
     accounts = [
-        Account(Chance(7), "sender", 1),
-        Account(Chance(7), "sender", 2),
-        Account(Chance(7), "contract", 1),
-        Account(Chance(8), "sender", 1),
+        SimulatedAccount(SeededRandom(7), "sender", 1),
+        SimulatedAccount(SeededRandom(7), "sender", 2),
+        SimulatedAccount(SeededRandom(7), "contract", 1),
+        SimulatedAccount(SeededRandom(8), "sender", 1),
     ]
 
     assert len({account.address for account in accounts}) == 4

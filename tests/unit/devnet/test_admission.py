@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from eth_account import Account as Wallet
 
-from dashboard.devnet.accounts import Account, Payment
+from dashboard.devnet.accounts import Payment, SimulatedAccount
 from dashboard.devnet.chain import DEVNET_ID
 from dashboard.devnet.rpc_results import contract_of
-from dashboard.devnet.seeded_random import Chance
+from dashboard.devnet.seeded_random import SeededRandom
 from dashboard.devnet.traffic import Traffic
 from dashboard.domain.exclusion import SignedTransaction
 from dashboard.domain.quantity import WEI_PER_GWEI, Address, TxHash, Wei
@@ -24,7 +24,7 @@ GWEI = WEI_PER_GWEI
 @pytest.fixture
 def devnet(tmp_path: Path) -> Iterator[Devnet]:
     devnet = Devnet(tmp_path)
-    with closing(devnet.ledger):
+    with closing(devnet.accepted):
         yield devnet
 
 
@@ -50,7 +50,7 @@ def test_accepted_transaction_is_included_after_a_restart(devnet: Devnet, tmp_pa
     restarted = Devnet(tmp_path, devnet.clock)
     restarted.clock.pass_by(3600)
 
-    with closing(restarted.ledger):
+    with closing(restarted.accepted):
         receipt = restarted.ask("eth_getTransactionReceipt", tx_hash)
         assert int(receipt["blockNumber"], 16) == HEAD + 1
 
@@ -72,7 +72,7 @@ def test_displaced_block_keeps_its_gas_and_base_fee(devnet: Devnet, tmp_path: Pa
     block = devnet.block("latest")
     last = devnet.ask("eth_getTransactionReceipt", block["transactions"][-1])
     other = Devnet(tmp_path / "undisturbed", devnet.clock)
-    with closing(other.ledger):
+    with closing(other.accepted):
         undisturbed = other.block("latest")
 
     assert last["cumulativeGasUsed"] == block["gasUsed"] == undisturbed["gasUsed"]
@@ -218,7 +218,7 @@ def test_bytes_that_are_no_transaction_are_unreadable(devnet: Devnet, raw: str) 
 
 
 def test_senders_of_devnet_are_not_to_be_played_by_others(devnet: Devnet) -> None:
-    own = Account(Chance(7), "sender", 5)
+    own = SimulatedAccount(SeededRandom(7), "sender", 5)
     payment = Payment(0, own.address, Wei(0), b"", 21_000, Wei(100 * GWEI), Wei(GWEI))
 
     _, message = devnet.fault("eth_sendRawTransaction", f"0x{own.sign(payment).raw.hex()}")

@@ -10,7 +10,7 @@ import httpx
 import pytest
 from starlette.types import ASGIApp, Message
 
-from dashboard.devnet.accepted_transactions import Ledger
+from dashboard.devnet.accepted_transactions import AcceptedTransactions
 from dashboard.devnet.app import LARGEST_BATCH, LARGEST_BODY, build_app
 from tests.unit.devnet.small_devnet import HandClock, a_chain
 
@@ -19,8 +19,8 @@ pytestmark = pytest.mark.anyio
 
 @pytest.fixture
 def app(tmp_path: Path) -> Iterator[ASGIApp]:
-    with closing(Ledger(tmp_path)) as ledger:
-        yield build_app(a_chain(), ledger, HandClock())
+    with closing(AcceptedTransactions(tmp_path)) as accepted:
+        yield build_app(a_chain(), accepted, HandClock())
 
 
 async def post(app: ASGIApp, body: bytes) -> httpx.Response:

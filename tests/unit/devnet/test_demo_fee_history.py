@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from dashboard.devnet.chain import DEVNET_ID
-from dashboard.devnet.demo_fee_history import FeesOfDays, History
+from dashboard.devnet.demo_fee_history import DemoFeeHistory, FeesOfDays
 from dashboard.devnet.networks import CALM, DEVNET, FLAT, SIMULATED, SimulatedNetwork
 from dashboard.domain.fee_percentiles import FeeWindow
 from dashboard.domain.fee_rollup import FeeSeries
@@ -29,13 +29,13 @@ def days_of(
     network: SimulatedNetwork, length: timedelta, series: FeeSeries, seed: int = 7
 ) -> Iterator[FeesOfDays]:
     """Return what whole days hold of one series."""
-    history = History(seed, A_MOMENT, length, network)
+    history = DemoFeeHistory(seed, A_MOMENT, length, network)
     return (each for each in history.days() if each.series is series)
 
 
 @NETWORKS
 def test_history_tells_the_same_each_time(network: SimulatedNetwork) -> None:
-    one, other = (History(7, A_MOMENT, 3 * DAY, network) for _ in range(2))
+    one, other = (DemoFeeHistory(7, A_MOMENT, 3 * DAY, network) for _ in range(2))
 
     for here, there in zip(one.days(), other.days(), strict=True):
         assert here.series is there.series
@@ -65,7 +65,7 @@ def test_whole_days_have_a_value_for_each_block() -> None:
 
 
 def test_single_looks_begin_where_whole_days_end_and_become_close() -> None:
-    history = History(7, A_MOMENT, 3 * DAY)
+    history = DemoFeeHistory(7, A_MOMENT, 3 * DAY)
 
     *_, last_days = history.days()
     moments = [each.asked_at for each in history.observations()]
@@ -77,7 +77,7 @@ def test_single_looks_begin_where_whole_days_end_and_become_close() -> None:
 
 
 def test_history_of_less_than_a_day_consists_of_single_looks() -> None:
-    history = History(7, A_MOMENT, 6 * HOUR)
+    history = DemoFeeHistory(7, A_MOMENT, 6 * HOUR)
 
     assert list(history.days()) == []
     assert next(history.observations()).asked_at == A_MOMENT - 6 * HOUR
@@ -85,7 +85,7 @@ def test_history_of_less_than_a_day_consists_of_single_looks() -> None:
 
 @NETWORKS
 def test_history_is_labelled_as_made_up(network: SimulatedNetwork) -> None:
-    seen = list(History(7, A_MOMENT, HOUR, network).observations())
+    seen = list(DemoFeeHistory(7, A_MOMENT, HOUR, network).observations())
 
     assert {each.network_id for each in seen} == {network.network_id}
     sources = {each.source_of(operation) for each in seen for operation in Operation}

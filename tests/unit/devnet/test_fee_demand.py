@@ -1,4 +1,4 @@
-"""Demand told for many moments at once is the same as for each alone."""
+"""Fee demand computed for many moments at once is the same as for each alone."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dashboard.devnet.fee_demand import Demand
-from dashboard.devnet.seeded_random import Chance
+from dashboard.devnet.fee_demand import FeeDemand
+from dashboard.devnet.seeded_random import SeededRandom
 
 MOMENTS = st.lists(st.integers(1_500_000_000, 1_500_600_000), min_size=1, max_size=20, unique=True)
 
@@ -15,7 +15,7 @@ MOMENTS = st.lists(st.integers(1_500_000_000, 1_500_600_000), min_size=1, max_si
 @settings(max_examples=30)
 @given(moments=MOMENTS, seed=st.integers(0, 5))
 def test_prices_of_many_moments_are_those_of_each(moments: list[int], seed: int) -> None:
-    demand = Demand(Chance(seed))
+    demand = FeeDemand(SeededRandom(seed))
     ascending = sorted(moments)
 
     prices = demand.prices(np.array(ascending))

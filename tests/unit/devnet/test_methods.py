@@ -23,7 +23,7 @@ NOBODY = "0x" + "ab" * 32
 @pytest.fixture
 def devnet(tmp_path: Path) -> Iterator[Devnet]:
     devnet = Devnet(tmp_path)
-    with closing(devnet.ledger):
+    with closing(devnet.accepted):
         yield devnet
 
 
@@ -97,7 +97,7 @@ def test_own_transaction_is_found_though_its_block_was_never_asked_for(
     tx_hash = devnet.block(hex(HEAD - 200))["transactions"][0]
 
     restarted = Devnet(tmp_path / "restarted")
-    with closing(restarted.ledger):
+    with closing(restarted.accepted):
         found = restarted.ask("eth_getTransactionByHash", tx_hash)
 
     assert number(found["blockNumber"]) == HEAD - 200

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dashboard.devnet.rejection_scripts import LIMITS, LONGEST_SECONDS, SCRIPTS
-from dashboard.devnet.traffic import STORY_SECONDS, HandIn, Include, Story, Track, Traffic
+from dashboard.devnet.traffic import STORY_SECONDS, Include, Story, SubmitReport, Track, Traffic
 from dashboard.domain.exclusion import RejectionReport, RejectionStage
 from dashboard.domain.reason import Reason, ReasonKind, parse_reason
 from dashboard.wire.rejection_report import decode_report, encode_report
@@ -29,7 +29,7 @@ STARTS = st.integers(0, 10**6).map(lambda seconds: START + seconds * SECOND)
 
 
 def reports(story: Story) -> list[RejectionReport]:
-    return [each.report for each in story.actions if isinstance(each, HandIn)]
+    return [each.report for each in story.actions if isinstance(each, SubmitReport)]
 
 
 def reasons(stories: list[Story]) -> list[Reason]:
@@ -55,7 +55,7 @@ def test_tracked_rejection_is_reported_within_twenty_seconds_of_any_start(start:
 
     tracked = {action.tx_hash for action in actions if isinstance(action, Track)}
     rejected = {
-        action.report.transaction.tx_hash for action in actions if isinstance(action, HandIn)
+        action.report.transaction.tx_hash for action in actions if isinstance(action, SubmitReport)
     }
     assert tracked & rejected
 
@@ -65,7 +65,7 @@ def test_first_page_shows_rejections_and_payments_that_are_not_rejected(start: d
     backlog = TRAFFIC.actions(start - timedelta(minutes=5), start, start)
 
     payments = [each for each in backlog if isinstance(each, Track) and "payment" in each.label]
-    assert sum(isinstance(each, HandIn) for each in backlog) >= 12
+    assert sum(isinstance(each, SubmitReport) for each in backlog) >= 12
     assert len(payments) == 2
     assert all(each.attempted_at <= each.at <= start for each in payments)
 
@@ -126,7 +126,7 @@ def test_reports_are_late_repeated_and_changed() -> None:
         action.at - action.report.timestamp
         for story in ROUND
         for action in story.actions
-        if isinstance(action, HandIn)
+        if isinstance(action, SubmitReport)
     ]
 
     assert any(len(each) == 2 and len(set(each)) == 1 for each in texts)

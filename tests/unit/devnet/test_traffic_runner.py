@@ -1,4 +1,4 @@
-"""The reporter: nothing that serve or the store refuses for a while is lost."""
+"""The traffic runner: nothing that serve or the store refuses for a while is lost."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import anyio
 import pytest
 from structlog.testing import capture_logs
 
-from dashboard.devnet.traffic_runner import Reporter
+from dashboard.devnet.traffic_runner import TrafficRunner
 from dashboard.domain.exclusion import RejectionReport, SaveStatus
 from dashboard.domain.quantity import TxHash
 from dashboard.errors import StoreUnavailable, UpstreamUnavailable
@@ -55,7 +55,7 @@ class Tracker:
 
 @dataclass
 class Stage:
-    """A reporter with everything around it in a test's hands."""
+    """A traffic runner with everything around it in a test's hands."""
 
     devnet: Devnet
     serve: Serve = field(default_factory=Serve)
@@ -63,33 +63,33 @@ class Stage:
 
     def __post_init__(self) -> None:
         self.clock: HandClock = self.devnet.clock
-        self.reporter = Reporter(
-            self.devnet.chain, self.devnet.ledger, self.serve, self.tracker, self.clock
+        self.traffic_runner = TrafficRunner(
+            self.devnet.chain, self.devnet.accepted, self.serve, self.tracker, self.clock
         )
 
     async def play(self, seconds: int, step: int = 1) -> None:
         for _ in range(0, seconds, step):
             self.clock.pass_by(step)
-            await self.reporter.step()
+            await self.traffic_runner.step()
 
 
 @pytest.fixture
 def stage(tmp_path: Path) -> Iterator[Stage]:
     devnet = Devnet(tmp_path)
-    with closing(devnet.ledger):
+    with closing(devnet.accepted):
         yield Stage(devnet)
 
 
 async def test_start_hands_in_the_last_minutes_at_once(stage: Stage) -> None:
-    await stage.reporter.step()
+    await stage.traffic_runner.step()
 
     assert len(stage.serve.taken) >= 12
     assert {label for _, _, label in stage.tracker.tracked} >= {"Simulated payment"}
-    assert stage.reporter.owed == 0
+    assert stage.traffic_runner.pending == 0
 
 
 async def test_tracked_transaction_is_rejected_within_twenty_seconds(stage: Stage) -> None:
-    await stage.reporter.step()
+    await stage.traffic_runner.step()
     await stage.play(20)
 
     tracked = {tx_hash for tx_hash, _, _ in stage.tracker.tracked}
@@ -125,12 +125,12 @@ async def test_rejected_transaction_is_included_later(stage: Stage) -> None:
 async def test_reports_wait_while_serve_is_down_and_are_all_taken_later(stage: Stage) -> None:
     stage.serve.is_down = True
     await stage.play(600)
-    missed = stage.reporter.owed
+    missed = stage.traffic_runner.pending
     stage.serve.is_down = False
     await stage.play(61)
 
     assert missed >= 30
-    assert stage.reporter.owed <= 1
+    assert stage.traffic_runner.pending <= 1
     assert len(stage.serve.taken) >= missed
 
 
@@ -149,13 +149,13 @@ async def test_silent_serve_does_not_hold_up_what_is_tracked(stage: Stage) -> No
     stage.serve.is_down = True
     stage.serve.on_attempt = lambda: tracked_before_report.append(len(stage.tracker.tracked))
 
-    await stage.reporter.step()
+    await stage.traffic_runner.step()
 
     assert tracked_before_report == [len(stage.tracker.tracked)]
 
 
 async def test_one_report_that_is_never_taken_holds_no_other_up(stage: Stage) -> None:
-    await stage.reporter.step()
+    await stage.traffic_runner.step()
     stage.serve.hated = stage.serve.taken[-1].transaction.tx_hash
     stage.serve.taken.clear()
     restarted = Stage(stage.devnet, stage.serve, stage.tracker)
@@ -163,38 +163,38 @@ async def test_one_report_that_is_never_taken_holds_no_other_up(stage: Stage) ->
     await restarted.play(30)
 
     assert len(stage.serve.taken) >= 12
-    assert restarted.reporter.owed == 1
+    assert restarted.traffic_runner.pending == 1
     assert stage.serve.hated not in {each.transaction.tx_hash for each in stage.serve.taken}
 
 
 async def test_report_is_given_up_after_two_hours_as_nodes_do(stage: Stage) -> None:
-    await stage.reporter.step()
+    await stage.traffic_runner.step()
     stage.serve.hated = stage.serve.taken[-1].transaction.tx_hash
     restarted = Stage(stage.devnet, stage.serve, stage.tracker)
     await restarted.play(7_100, step=20)
-    before = restarted.reporter.owed
+    before = restarted.traffic_runner.pending
     await restarted.play(300, step=20)
 
-    assert (before, restarted.reporter.owed) == (1, 0)
+    assert (before, restarted.traffic_runner.pending) == (1, 0)
 
 
 async def test_tracking_is_tried_again_when_the_store_was_locked(stage: Stage) -> None:
     stage.tracker.error = StoreUnavailable("the store is locked")
-    await stage.reporter.step()
-    owed = stage.reporter.owed
+    await stage.traffic_runner.step()
+    pending = stage.traffic_runner.pending
     stage.tracker.error = None
     await stage.play(3)
 
-    assert owed >= 3
-    assert stage.reporter.owed == 0
-    assert len(stage.tracker.tracked) >= owed
+    assert pending >= 3
+    assert stage.traffic_runner.pending == 0
+    assert len(stage.tracker.tracked) >= pending
 
 
 async def test_fault_of_ours_in_one_action_does_not_end_the_others(stage: Stage) -> None:
     stage.tracker.error = ZeroDivisionError()
 
     with capture_logs() as logs:
-        await stage.reporter.step()
+        await stage.traffic_runner.step()
 
     assert {line["event"] for line in logs} == {"simulated traffic stumbles"}
     assert len(stage.serve.taken) >= 12
@@ -202,27 +202,27 @@ async def test_fault_of_ours_in_one_action_does_not_end_the_others(stage: Stage)
 
 async def test_clock_that_is_set_back_does_not_hold_reports_up(stage: Stage) -> None:
     stage.serve.is_down = True
-    await stage.reporter.step()
-    owed = stage.reporter.owed
+    await stage.traffic_runner.step()
+    pending = stage.traffic_runner.pending
     stage.serve.is_down = False
     stage.clock.pass_by(-timedelta(hours=5).total_seconds())
-    await stage.reporter.step()
+    await stage.traffic_runner.step()
 
-    assert len(stage.serve.taken) == owed
+    assert len(stage.serve.taken) == pending
 
 
 async def test_long_sleep_of_the_machine_is_not_told_afterwards(stage: Stage) -> None:
-    await stage.reporter.step()
+    await stage.traffic_runner.step()
     stage.serve.taken.clear()
     stage.clock.pass_by(timedelta(days=1).total_seconds())
 
-    await stage.reporter.step()
+    await stage.traffic_runner.step()
 
     assert len(stage.serve.taken) < 40
 
 
 async def test_pause_between_attempts_grows_to_a_minute(stage: Stage) -> None:
-    await stage.reporter.step()
+    await stage.traffic_runner.step()
     stage.serve.hated = stage.serve.taken[-1].transaction.tx_hash
     restarted = Stage(stage.devnet, stage.serve, stage.tracker)
     attempts_by_minute = []
@@ -245,7 +245,7 @@ async def test_run_steps_once_in_a_second_until_cancelled(stage: Stage) -> None:
         await anyio.lowlevel.checkpoint()
 
     with anyio.CancelScope() as scope:
-        await stage.reporter.run(pause)
+        await stage.traffic_runner.run(pause)
 
     assert pauses == [1.0] * 5
     assert len(stage.serve.taken) >= 12

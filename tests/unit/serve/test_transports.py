@@ -10,25 +10,25 @@ import pytest
 from dashboard.domain.secret import Secret
 from dashboard.serve.counters import Counters
 from dashboard.serve.keys.key_ring import ApiKey, KeyRing
-from dashboard.serve.keys.rate_limits import Gate
+from dashboard.serve.keys.rate_limits import KeyLimiter
 from dashboard.serve.rpc import websocket_endpoint
-from dashboard.serve.rpc.dispatch import JsonRpc
-from dashboard.serve.rpc.http_endpoint import RpcOverHttp
-from dashboard.serve.subscriptions.subscription import Terms
+from dashboard.serve.rpc.dispatch import Dispatcher
+from dashboard.serve.rpc.http_endpoint import HttpEndpoint
+from dashboard.serve.subscriptions.subscription import SessionLimits
 from tests.unit.serve.asgi_connection import Connection
 
 pytestmark = pytest.mark.anyio
 
 CALLER = ApiKey.of("tests", Secret("key"))
-RPC = JsonRpc({}, Gate(), Counters(), largest_batch=5)
+RPC = Dispatcher({}, KeyLimiter(), Counters(), largest_batch=5)
 CONNECT = {"type": "websocket.connect"}
 DISCONNECT = {"type": "websocket.disconnect", "code": 1001}
 
 
-async def converse(connection: Connection, **scope: object) -> None:
-    terms = Terms(10, 1_000, timedelta(seconds=10), timedelta(seconds=10))
-    rpc = websocket_endpoint.RpcOverWebSocket(RPC, terms, Counters(), KeyRing([CALLER]))
-    await rpc.converse(dict(scope), connection.receive, connection.send, CALLER)
+async def handle_websocket(connection: Connection, **scope: object) -> None:
+    session_limits = SessionLimits(10, 1_000, timedelta(seconds=10), timedelta(seconds=10))
+    rpc = websocket_endpoint.WebSocketEndpoint(RPC, session_limits, Counters(), KeyRing([CALLER]))
+    await rpc.handle_websocket(dict(scope), connection.receive, connection.send, CALLER)
 
 
 def chunk(body: bytes, *, more: bool) -> dict[str, object]:
@@ -38,7 +38,7 @@ def chunk(body: bytes, *, more: bool) -> dict[str, object]:
 async def test_body_in_pieces_is_put_together() -> None:
     connection = Connection(chunk(b'{"jsonrpc":"2.0","id":1,', more=True), chunk(b"}", more=False))
 
-    response = await RpcOverHttp(RPC, 100).answer(connection.receive, CALLER)
+    response = await HttpEndpoint(RPC, 100).answer(connection.receive, CALLER)
 
     assert json.loads(bytes(response.body))["error"]["code"] == -32700
 
@@ -46,7 +46,7 @@ async def test_body_in_pieces_is_put_together() -> None:
 async def test_body_over_the_limit_is_refused_without_reading_on() -> None:
     connection = Connection(chunk(b"x" * 11, more=True), chunk(b"x", more=False))
 
-    response = await RpcOverHttp(RPC, 10).answer(connection.receive, CALLER)
+    response = await HttpEndpoint(RPC, 10).answer(connection.receive, CALLER)
 
     assert response.status_code == 413
     assert (b"connection", b"close") in response.raw_headers
@@ -56,7 +56,7 @@ async def test_body_over_the_limit_is_refused_without_reading_on() -> None:
 async def test_client_that_leaves_in_the_middle_of_its_body_runs_nothing() -> None:
     connection = Connection(chunk(b"{", more=True), {"type": "http.disconnect"})
 
-    response = await RpcOverHttp(RPC, 100).answer(connection.receive, CALLER)
+    response = await HttpEndpoint(RPC, 100).answer(connection.receive, CALLER)
 
     assert response.body == b""
 
@@ -65,7 +65,7 @@ async def test_large_message_closes_the_socket_where_the_server_let_it_through()
     large = {"type": "websocket.receive", "text": "x" * 11}
     connection = Connection(CONNECT, large)
 
-    await converse(connection)
+    await handle_websocket(connection)
 
     assert [message["type"] for message in connection.sent] == [
         "websocket.accept",
@@ -79,7 +79,7 @@ async def test_socket_is_answered_until_its_client_leaves() -> None:
     binary = {"type": "websocket.receive", "bytes": b"", "text": None}
     connection = Connection(CONNECT, text, binary, DISCONNECT)
 
-    await converse(connection)
+    await handle_websocket(connection)
 
     assert [json.loads(each["text"])["error"]["code"] for each in connection.sent[1:]] == [
         -32700,
@@ -95,7 +95,7 @@ async def test_subprotocol_is_taken_where_it_means_json_rpc(
 ) -> None:
     connection = Connection(CONNECT, DISCONNECT)
 
-    await converse(connection, subprotocols=offered)
+    await handle_websocket(connection, subprotocols=offered)
 
     assert connection.sent == [{"type": "websocket.accept", "subprotocol": spoken}]
 
@@ -108,7 +108,7 @@ async def test_handshake_is_refused_even_where_the_server_cannot_say_why() -> No
     assert connection.sent == [{"type": "websocket.close"}]
 
 
-class Impatient(Gate):
+class Impatient(KeyLimiter):
     """Lets nobody in for three seconds."""
 
     def admit(self, caller: ApiKey, calls: int) -> int:
@@ -117,9 +117,9 @@ class Impatient(Gate):
 
 async def test_caller_that_comes_too_fast_is_told_when_to_come_back() -> None:
     connection = Connection(chunk(b"{}", more=False))
-    rpc = JsonRpc({}, Impatient(), Counters(), largest_batch=5)
+    rpc = Dispatcher({}, Impatient(), Counters(), largest_batch=5)
 
-    response = await RpcOverHttp(rpc, 100).answer(connection.receive, CALLER)
+    response = await HttpEndpoint(rpc, 100).answer(connection.receive, CALLER)
 
     assert response.status_code == 429
     assert (b"retry-after", b"3") in response.raw_headers

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from dashboard.domain.quantity import LARGEST_FEE, Address, TxHash, Wei
 from dashboard.errors import WireError
 from dashboard.wire.inclusion import (
-    Place,
+    BlockPosition,
     Receipt,
     TransactionView,
     decode_receipt,
@@ -150,7 +150,7 @@ def test_transaction_that_waits_has_no_place() -> None:
 
 
 def test_transaction_in_a_block_says_where() -> None:
-    view = a_view("dynamic_fee_1559_call", place=Place(b"\x05" * 32, 16, 2))
+    view = a_view("dynamic_fee_1559_call", place=BlockPosition(b"\x05" * 32, 16, 2))
 
     written = json.loads(encode_transaction(view))
 

@@ -20,7 +20,7 @@ from dashboard.wire.jsonrpc import (
     parse_message,
     result_reply,
 )
-from dashboard.wire.jsonrpc_errors import RpcFault
+from dashboard.wire.jsonrpc_errors import RpcError
 from tests.recorded import recorded, recording
 
 JSON_VALUES = st.recursive(
@@ -42,7 +42,7 @@ def only_item(body: bytes) -> Request | ErrorReply:
     return item
 
 
-def refusal(body: bytes) -> RpcFault:
+def refusal(body: bytes) -> RpcError:
     """Return the fault of a body that is refused whole, under the id null."""
     item = only_item(body)
     assert isinstance(item, ErrorReply)
@@ -87,7 +87,7 @@ def test_id_is_echoed_to_the_letter(text: bytes) -> None:
 def test_id_of_another_type_is_refused(wrong: object) -> None:
     fault = refusal(a_request(id=wrong))
 
-    assert fault == RpcFault.invalid_request("id must be a text, a number or null")
+    assert fault == RpcError.invalid_request("id must be a text, a number or null")
 
 
 def test_request_without_id_is_a_notification() -> None:
@@ -111,7 +111,7 @@ def test_params_that_are_no_structure_are_refused(wrong: object) -> None:
 
 @pytest.mark.parametrize("wrong", [..., "1.0", "", 2.0, None, ["2.0"]])
 def test_version_other_than_two_is_refused(wrong: object) -> None:
-    assert refusal(a_request(jsonrpc=wrong)) == RpcFault.invalid_request('jsonrpc must be "2.0"')
+    assert refusal(a_request(jsonrpc=wrong)) == RpcError.invalid_request('jsonrpc must be "2.0"')
 
 
 def test_version_may_be_written_with_escapes() -> None:
@@ -160,7 +160,7 @@ def test_json_that_is_no_request_is_an_invalid_request(body: bytes) -> None:
     ],
 )
 def test_text_that_is_no_json_is_a_parse_error(body: bytes) -> None:
-    assert refusal(body) == RpcFault.parse_error()
+    assert refusal(body) == RpcError.parse_error()
 
 
 @pytest.mark.parametrize("number", [b"1e400000", b"-1e400000", b"9" * 100_000])
@@ -208,7 +208,7 @@ def test_batch_at_its_limit_is_read() -> None:
 def test_batch_over_its_limit_is_refused_whole_and_says_why() -> None:
     message = parse_message(b"[1,2,3]", batch_limit=2)
 
-    fault = RpcFault.invalid_request("a batch may hold 2 requests, this one holds 3")
+    fault = RpcError.invalid_request("a batch may hold 2 requests, this one holds 3")
     assert message == Message([ErrorReply(NULL_ID, fault)], is_batch=False)
 
 
@@ -234,30 +234,30 @@ def test_replies_of_a_batch_are_joined_in_an_array() -> None:
 @pytest.mark.parametrize(
     ("fault", "error"),
     [
-        (RpcFault.parse_error(), {"code": -32700, "message": "Parse error"}),
-        (RpcFault.invalid_request(), {"code": -32600, "message": "Invalid Request"}),
+        (RpcError.parse_error(), {"code": -32700, "message": "Parse error"}),
+        (RpcError.invalid_request(), {"code": -32600, "message": "Invalid Request"}),
         (
-            RpcFault.method_not_found("chain_doesNotExist"),
+            RpcError.method_not_found("chain_doesNotExist"),
             {"code": -32601, "message": "Method not found", "data": "chain_doesNotExist"},
         ),
-        (RpcFault.invalid_params("why"), {"code": -32602, "message": "why"}),
+        (RpcError.invalid_params("why"), {"code": -32602, "message": "why"}),
         (
-            RpcFault.server_error("disk full"),
+            RpcError.server_error("disk full"),
             {"code": -32000, "message": "Server error", "data": "disk full"},
         ),
         (
-            RpcFault.answer_too_large(),
+            RpcError.answer_too_large(),
             {
                 "code": -32003,
                 "message": "response too large",
                 "data": "ask for the rest in another batch",
             },
         ),
-        (RpcFault.internal_error(), {"code": -32603, "message": "Internal error"}),
+        (RpcError.internal_error(), {"code": -32603, "message": "Internal error"}),
     ],
 )
 def test_fault_is_written_with_the_code_and_text_of_the_contract(
-    fault: RpcFault, error: dict[str, object]
+    fault: RpcError, error: dict[str, object]
 ) -> None:
     reply = json.loads(error_reply(Raw(b"1"), fault))
 
@@ -267,9 +267,9 @@ def test_fault_is_written_with_the_code_and_text_of_the_contract(
 def test_recorded_faults_are_ours_word_for_word() -> None:
     cases = {case["case"]: case["body"] for case in recorded("exclusion_errors")}
 
-    ours = json.loads(error_reply(Raw(b"1"), RpcFault.method_not_found("chain_doesNotExist")))
+    ours = json.loads(error_reply(Raw(b"1"), RpcError.method_not_found("chain_doesNotExist")))
     assert ours == cases["unknown method"]
-    assert cases["broken JSON or empty body"]["error"]["message"] == RpcFault.parse_error().message
+    assert cases["broken JSON or empty body"]["error"]["message"] == RpcError.parse_error().message
 
 
 @given(st.binary() | st.text().map(str.encode))

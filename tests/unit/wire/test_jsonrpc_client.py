@@ -12,13 +12,13 @@ from msgspec import UNSET, Raw
 from dashboard.errors import WireError
 from dashboard.wire.jsonrpc import NULL_ID, Request, error_reply, parse_message, result_reply
 from dashboard.wire.jsonrpc_client import (
-    Reply,
+    RpcReply,
     decode_replies,
     decode_reply,
     encode_batch,
     encode_call,
 )
-from dashboard.wire.jsonrpc_errors import RpcFault
+from dashboard.wire.jsonrpc_errors import RpcError
 from tests.recorded import recording
 
 
@@ -40,33 +40,33 @@ def test_batch_counts_its_ids_up() -> None:
 def test_reply_holds_the_result_as_sent() -> None:
     reply = decode_reply(b'{"jsonrpc":"2.0","id":51,"result": {"n": 1.0}}')
 
-    assert reply == Reply(51, Raw(b'{"n": 1.0}'), None)
+    assert reply == RpcReply(51, Raw(b'{"n": 1.0}'), None)
 
 
 def test_reply_of_null_is_a_result() -> None:
-    assert decode_reply(recording("exclusion_get_response_null")) == Reply(51, NULL_ID, None)
+    assert decode_reply(recording("exclusion_get_response_null")) == RpcReply(51, NULL_ID, None)
 
 
 def test_reply_with_an_error_is_a_fault() -> None:
-    fault = RpcFault(-32000, "Server error", {"see": [1]})
+    fault = RpcError(-32000, "Server error", {"see": [1]})
 
-    assert decode_reply(error_reply(Raw(b"3"), fault)) == Reply(3, None, fault)
+    assert decode_reply(error_reply(Raw(b"3"), fault)) == RpcReply(3, None, fault)
 
 
 def test_reply_without_id_or_version_still_tells_its_error() -> None:
     reply = decode_reply(b'{"error":{"code":-32005,"message":"project ID request rate exceeded"}}')
 
-    assert reply == Reply(None, None, RpcFault(-32005, "project ID request rate exceeded"))
+    assert reply == RpcReply(None, None, RpcError(-32005, "project ID request rate exceeded"))
 
 
 def test_reply_with_result_and_error_is_an_error() -> None:
     reply = decode_reply(b'{"id":1,"result":null,"error":{"code":1}}')
 
-    assert reply == Reply(1, None, RpcFault(1, "", UNSET))
+    assert reply == RpcReply(1, None, RpcError(1, "", UNSET))
 
 
 def test_reply_with_an_error_of_null_is_a_result() -> None:
-    assert decode_reply(b'{"id":1,"result":5,"error":null}') == Reply(1, Raw(b"5"), None)
+    assert decode_reply(b'{"id":1,"result":5,"error":null}') == RpcReply(1, Raw(b"5"), None)
 
 
 @pytest.mark.parametrize(
@@ -119,7 +119,7 @@ def test_replies_to_a_batch_are_read_in_their_order() -> None:
 
 @pytest.mark.parametrize("body", [b' {"id":4,"result":1}', b'[{"id":4,"result":1}]'])
 def test_replies_may_be_a_single_object(body: bytes) -> None:
-    assert decode_replies(body) == [Reply(4, Raw(b"1"), None)]
+    assert decode_replies(body) == [RpcReply(4, Raw(b"1"), None)]
 
 
 def test_replies_that_are_unreadable_do_not_lose_the_others() -> None:

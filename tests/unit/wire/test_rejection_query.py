@@ -15,10 +15,10 @@ from dashboard.domain.rejection_filter import HashRange, RejectionFilter
 from dashboard.errors import WireError
 from dashboard.store.rejections.counts import Grouping
 from dashboard.wire.rejection_query import (
-    CountQuestion,
-    ListQuestion,
+    CountQuery,
+    ListQuery,
     Order,
-    SubscribeQuestion,
+    SubscribeQuery,
     decode_count,
     decode_list,
     decode_subscribe,
@@ -33,7 +33,7 @@ AT = datetime(2026, 11, 20, 12, tzinfo=UTC)
 
 @pytest.mark.parametrize("params", [UNSET, [], {}, [None], {"filter": None, "limit": None}, [{}]])
 def test_list_without_arguments_asks_for_the_newest_of_all(params: object) -> None:
-    assert decode_list(params) == ListQuestion(RejectionFilter(), 100, Order.NEWEST_FIRST, None)
+    assert decode_list(params) == ListQuery(RejectionFilter(), 100, Order.NEWEST_FIRST, None)
 
 
 @pytest.mark.parametrize(
@@ -46,7 +46,7 @@ def test_list_without_arguments_asks_for_the_newest_of_all(params: object) -> No
 def test_arguments_may_stand_by_position_or_by_name(params: object) -> None:
     wanted = RejectionFilter(module="HUB")
 
-    assert decode_list(params) == ListQuestion(wanted, 7, Order.OLDEST_FIRST, "c")
+    assert decode_list(params) == ListQuery(wanted, 7, Order.OLDEST_FIRST, "c")
 
 
 @pytest.mark.parametrize(
@@ -135,7 +135,7 @@ def test_versions_of_no_hash_are_refused(params: object, message: str) -> None:
 def test_counts_are_asked_by_a_word() -> None:
     question = decode_count(["hour", {"module": "HUB"}, 24], Grouping)
 
-    assert question == CountQuestion("hour", RejectionFilter(module="HUB"), 24)
+    assert question == CountQuery("hour", RejectionFilter(module="HUB"), 24)
 
 
 def test_count_by_nothing_is_refused() -> None:
@@ -146,7 +146,7 @@ def test_count_by_nothing_is_refused() -> None:
 def test_subscription_names_its_topic() -> None:
     question = decode_subscribe(["rejections", {"module": "HUB"}, "cursor"])
 
-    assert question == SubscribeQuestion(RejectionFilter(module="HUB"), "cursor")
+    assert question == SubscribeQuery(RejectionFilter(module="HUB"), "cursor")
     with pytest.raises(WireError, match="topic: 'newHeads' is not rejections"):
         decode_subscribe(["newHeads"])
 

@@ -11,7 +11,11 @@ from hypothesis import strategies as st
 from dashboard.domain.quantity import TxHash
 from dashboard.wire.exclusion import decode_hash_param
 from dashboard.wire.jsonrpc import Request, batch_reply, parse_message, result_reply
-from dashboard.wire.status_requests import Lookup, decode_lookup, decode_lookups
+from dashboard.wire.status_requests import (
+    StatusRequest,
+    decode_status_request,
+    decode_status_requests,
+)
 from tests.rpc_messages import METHOD, rpc_messages
 
 BRACKET = '"["'
@@ -22,11 +26,11 @@ def a_call(request_id: str = "1", text: str = HASH) -> str:
     return f'{{"jsonrpc":"2.0","id":{request_id},"method":"{METHOD}","params":["{text}"]}}'
 
 
-def read(body: str) -> Lookup | None:
-    return decode_lookup(body.encode())
+def read(body: str) -> StatusRequest | None:
+    return decode_status_request(body.encode())
 
 
-def answered_one_by_one(lookup: Lookup, results: Mapping[int, bytes]) -> bytes:
+def answered_one_by_one(lookup: StatusRequest, results: Mapping[int, bytes]) -> bytes:
     replies = [
         result_reply(request_id, results.get(place, b"null"))
         for place, request_id in enumerate(lookup.ids)
@@ -36,7 +40,7 @@ def answered_one_by_one(lookup: Lookup, results: Mapping[int, bytes]) -> bytes:
 
 @given(rpc_messages([bytes(range(32))]))
 def test_lookup_is_what_the_general_way_reads(body: bytes) -> None:
-    lookup = decode_lookup(body)
+    lookup = decode_status_request(body)
     if lookup is None:
         return
 
@@ -63,7 +67,7 @@ def test_answer_is_the_one_of_the_general_way(hashes: list[bytes], data: st.Data
 
         assert lookup is not None
         known = {place: text for place, text in results.items() if place < len(lookup.ids)}
-        assert lookup.answered(known) == answered_one_by_one(lookup, known)
+        assert lookup.reply(known) == answered_one_by_one(lookup, known)
 
 
 @pytest.mark.parametrize(
@@ -126,14 +130,14 @@ def test_unusual_message_is_left_to_the_general_way(body: str) -> None:
 
 @given(st.lists(rpc_messages([bytes(range(32))]), min_size=1, max_size=4))
 def test_messages_read_together_are_those_read_one_by_one(bodies: list[bytes]) -> None:
-    together = decode_lookups(bodies)
+    together = decode_status_requests(bodies)
     if together is None:
         return
 
-    alone = [decode_lookup(body) for body in bodies]
+    alone = [decode_status_request(body) for body in bodies]
 
     assert alone == [
-        Lookup(together.method, (request_id,), (text,), (head,), is_batch=False)
+        StatusRequest(together.method, (request_id,), (text,), (head,), is_batch=False)
         for request_id, text, head in zip(
             together.ids, together.hashes, together.heads, strict=True
         )
@@ -144,10 +148,10 @@ def test_messages_read_together_are_those_read_one_by_one(bodies: list[bytes]) -
 def test_messages_read_together_are_answered_as_one_by_one(results: dict[int, bytes]) -> None:
     bodies = [a_call(request_id).encode() for request_id in ("1", '"b"', "null")]
 
-    together = decode_lookups(bodies)
+    together = decode_status_requests(bodies)
 
     assert together is not None
-    assert together.answers(results) == [
+    assert together.replies(results) == [
         result_reply(request_id, results.get(place, b"null"))
         for place, request_id in enumerate(together.ids)
     ]
@@ -167,4 +171,4 @@ def test_messages_read_together_are_answered_as_one_by_one(results: dict[int, by
     ],
 )
 def test_messages_that_are_not_each_a_lookup_are_not_read_together(bodies: list[str]) -> None:
-    assert decode_lookups([body.encode() for body in bodies]) is None
+    assert decode_status_requests([body.encode() for body in bodies]) is None

@@ -28,14 +28,14 @@ ACCESS_LISTS: Final = st.lists(
 )
 
 
-def members_of(raw: bytes) -> list[Any]:
+def object_members(raw: bytes) -> list[Any]:
     """Split a signed transaction into the members of its list."""
     return list(rlp.decode(raw if raw[0] >= 0xC0 else raw[1:]))
 
 
 def changed(raw: bytes, place: int, member: object) -> bytes:
     """Put another member in one place of a signed transaction."""
-    members = members_of(raw)
+    members = object_members(raw)
     members[place] = member
     encoded: bytes = rlp.encode(members)
     return raw[: raw[0] < 0xC0] + encoded

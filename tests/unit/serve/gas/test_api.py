@@ -11,9 +11,9 @@ from starlette.responses import Response
 from dashboard.domain.quantity import NetworkId
 from dashboard.domain.secret import Secret
 from dashboard.serve.gas.api import OPERATIONS, GasApi
-from dashboard.serve.gas.followed_networks import NetworkFees
+from dashboard.serve.gas.followed_networks import FollowedNetwork
 from dashboard.serve.keys.key_ring import ApiKey
-from dashboard.serve.monitoring.health import trouble_of_node
+from dashboard.serve.monitoring.health import node_problem
 from tests.unit.serve.scripted_follower import Clock, ScriptedFollower
 
 pytestmark = pytest.mark.anyio
@@ -28,7 +28,7 @@ class Desk:
     def __init__(self, seconds: float = 2.0) -> None:
         self.clock = Clock()
         self.follower = ScriptedFollower(self.clock, seconds)
-        self.fees = NetworkFees("testnet", self.follower, timedelta(seconds=1))
+        self.fees = FollowedNetwork("testnet", self.follower, timedelta(seconds=1))
         self.api = GasApi({NetworkId(1): self.fees}, self.clock, MINUTE)
 
     async def read(self, *heads: int) -> Desk:
@@ -110,7 +110,7 @@ async def test_network_whose_window_is_being_read_says_how_far() -> None:
     said = "The window of testnet is being read: 200 of 20,000 blocks."
     assert error_of(response) == (503, said)
     assert response.headers["retry-after"] == "1"
-    assert trouble_of_node(desk.fees, desk.clock.now, MINUTE) == said
+    assert node_problem(desk.fees, desk.clock.now, MINUTE) == said
 
 
 async def test_fees_are_told_until_they_are_too_old() -> None:

@@ -9,7 +9,7 @@ import anyio
 import pytest
 
 from dashboard.errors import UpstreamRefused, UpstreamThrottled, UpstreamUnavailable
-from dashboard.serve.gas.followed_networks import NetworkFees, block_time
+from dashboard.serve.gas.followed_networks import FollowedNetwork, block_time
 from tests.unit.serve.scripted_follower import GWEI, Clock, ScriptedFollower, a_header
 
 pytestmark = pytest.mark.anyio
@@ -17,8 +17,8 @@ pytestmark = pytest.mark.anyio
 SECOND = timedelta(seconds=1)
 
 
-def network_fees(follower: ScriptedFollower) -> NetworkFees:
-    return NetworkFees("testnet", follower, SECOND)
+def network_fees(follower: ScriptedFollower) -> FollowedNetwork:
+    return FollowedNetwork("testnet", follower, SECOND)
 
 
 async def test_network_has_no_replies_before_its_node_was_read() -> None:
@@ -151,7 +151,7 @@ async def test_node_is_asked_when_the_next_block_is_due(
 ) -> None:
     follower = ScriptedFollower(Clock(), pace)
     seconds = 100.0
-    fees = NetworkFees("testnet", follower, SECOND, now=lambda: seconds)
+    fees = FollowedNetwork("testnet", follower, SECOND, now=lambda: seconds)
     for follower.next_head in (1, 2, 3):
         await fees.refresh()
     seconds += passed
@@ -172,7 +172,7 @@ async def test_following_goes_on_after_trouble_of_any_kind() -> None:
         follower.trouble = troubles[len(waited)]
 
     follower.trouble = troubles[0]
-    fees = NetworkFees("testnet", follower, SECOND, pause)
+    fees = FollowedNetwork("testnet", follower, SECOND, pause)
     async with anyio.create_task_group() as tasks:
         await fees.follow()
 

@@ -14,8 +14,8 @@ from dashboard.domain.api_key import KeyLimits
 from dashboard.domain.secret import Secret
 from dashboard.errors import InputError, StoreUnavailable
 from dashboard.serve.keys.key_ring import ApiKey, digest
-from dashboard.serve.keys.key_sync import ConfiguredKeys, KeyKeeper
-from dashboard.serve.keys.rate_limits import Gate
+from dashboard.serve.keys.key_sync import ConfiguredKeys, KeySync
+from dashboard.serve.keys.rate_limits import KeyLimiter
 from dashboard.store.access.api_keys import (
     Credential,
     create_key,
@@ -68,16 +68,16 @@ def a_credential(key: str, at: datetime = A_MOMENT) -> Credential:
     return Credential(digest(key), digest(f"secret of {key}"), at)
 
 
-def a_keeper(store: Store, *keys: ApiKey, day: Day | None = None) -> KeyKeeper:
+def a_keeper(store: Store, *keys: ApiKey, day: Day | None = None) -> KeySync:
     configured = ConfiguredKeys(keys, default_rate=50.0)
-    return KeyKeeper(store, configured, Gate(), day or Day(), SOON, SOON)
+    return KeySync(store, configured, KeyLimiter(), day or Day(), SOON, SOON)
 
 
 @asynccontextmanager
-async def keeping(keeper: KeyKeeper) -> AsyncIterator[None]:
-    keeper.load()
+async def keeping(key_sync: KeySync) -> AsyncIterator[None]:
+    key_sync.load()
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(keeper.run)
+        tasks.start_soon(key_sync.run)
         yield
         tasks.cancel_scope.cancel()
 
@@ -85,15 +85,15 @@ async def keeping(keeper: KeyKeeper) -> AsyncIterator[None]:
 def test_ring_holds_the_keys_of_the_settings_and_of_the_store(store: Store) -> None:
     with store.write() as connection:
         create_key(connection, "made", KeyLimits(may_report=False), a_credential("m"))
-    keeper = a_keeper(store, CONFIGURED)
+    key_sync = a_keeper(store, CONFIGURED)
 
-    keeper.load()
+    key_sync.load()
 
-    made = keeper.ring.find_with_secret("m", "secret of m")
+    made = key_sync.ring.find_with_secret("m", "secret of m")
     assert made is not None
     assert (made.name, made.may_report) == ("made", False)
     assert (made.requests_per_second, made.burst) == (50.0, 50)
-    assert keeper.ring.find("w") is CONFIGURED
+    assert key_sync.ring.find("w") is CONFIGURED
 
 
 def test_nobody_who_could_call_is_said_with_the_remedy(store: Store) -> None:
@@ -123,39 +123,39 @@ def test_stored_key_that_clashes_with_the_settings_is_refused_at_the_start(
 async def test_key_that_is_made_limited_renamed_and_revoked_changes_while_running(
     store: Store,
 ) -> None:
-    keeper = a_keeper(store)
-    async with keeping(keeper):
+    key_sync = a_keeper(store)
+    async with keeping(key_sync):
         with store.write() as connection:
             create_key(connection, "made", KeyLimits(), a_credential("m"))
-        await eventually_async(lambda: keeper.ring.find("m") is not None)
+        await eventually_async(lambda: key_sync.ring.find("m") is not None)
 
         with store.write() as connection:
             limit_key(connection, "made", KeyLimits(burst=3))
             rename_key(connection, "made", "named")
-        await eventually_async(lambda: (keeper.ring.find("m") or CONFIGURED).burst == 3)
-        found = keeper.ring.find("m")
+        await eventually_async(lambda: (key_sync.ring.find("m") or CONFIGURED).burst == 3)
+        found = key_sync.ring.find("m")
         assert found is not None
         assert found.name == "named"
 
         with store.write() as connection:
             revoke_key(connection, "named", A_MOMENT)
-        await eventually_async(lambda: keeper.ring.find("m") is None)
-        assert keeper.ring.current(found) is None
+        await eventually_async(lambda: key_sync.ring.find("m") is None)
+        assert key_sync.ring.current(found) is None
 
 
 async def test_old_key_works_until_its_grace_is_over(store: Store) -> None:
     day = Day()
-    keeper = a_keeper(store, day=day)
+    key_sync = a_keeper(store, day=day)
     with store.write() as connection:
         create_key(connection, "made", KeyLimits(), a_credential("old"))
         rotate_key(connection, "made", a_credential("new"), A_MOMENT + seconds(60))
 
-    async with keeping(keeper):
-        assert {bool(keeper.ring.find(key)) for key in ("old", "new")} == {True}
+    async with keeping(key_sync):
+        assert {bool(key_sync.ring.find(key)) for key in ("old", "new")} == {True}
         day.now += seconds(60)
-        await eventually_async(lambda: keeper.ring.find("old") is None)
+        await eventually_async(lambda: key_sync.ring.find("old") is None)
 
-    assert keeper.ring.find("new") is not None
+    assert key_sync.ring.find("new") is not None
 
 
 async def test_grace_ends_while_the_store_cannot_be_read(store: Store) -> None:
@@ -164,37 +164,39 @@ async def test_grace_ends_while_the_store_cannot_be_read(store: Store) -> None:
         create_key(connection, "made", KeyLimits(), a_credential("old"))
         rotate_key(connection, "made", a_credential("new"), A_MOMENT + seconds(60))
     deaf = DeafStore(store)
-    keeper = a_keeper(deaf, day=day)
+    key_sync = a_keeper(deaf, day=day)
 
-    async with keeping(keeper):
+    async with keeping(key_sync):
         deaf.is_deaf = True
         day.now += seconds(60)
 
-        await eventually_async(lambda: keeper.ring.find("old") is None, what="the end of the grace")
-        assert keeper.ring.find("new") is not None
+        await eventually_async(
+            lambda: key_sync.ring.find("old") is None, what="the end of the grace"
+        )
+        assert key_sync.ring.find("new") is not None
 
 
 async def test_key_that_clashes_later_is_left_out_and_told(store: Store) -> None:
-    keeper = a_keeper(store, CONFIGURED)
+    key_sync = a_keeper(store, CONFIGURED)
     with capture_logs() as lines:
-        async with keeping(keeper):
+        async with keeping(key_sync):
             with store.write() as connection:
                 create_key(connection, "wallets", KeyLimits(), a_credential("m"))
                 create_key(connection, "fine", KeyLimits(), a_credential("f"))
-            await eventually_async(lambda: keeper.ring.find("f") is not None)
+            await eventually_async(lambda: key_sync.ring.find("f") is not None)
 
-    assert keeper.ring.find("m") is None
-    assert keeper.ring.find("w") is CONFIGURED
+    assert key_sync.ring.find("m") is None
+    assert key_sync.ring.find("w") is CONFIGURED
     assert any("keys rename wallets NEW" in line.get("why", "") for line in lines)
 
 
 async def test_listener_hears_of_a_change_until_it_asks_no_more(store: Store) -> None:
-    keeper = a_keeper(store)
+    key_sync = a_keeper(store)
     heard: list[str] = []
-    forget = keeper.ring.on_change(lambda: heard.append("changed"))
-    keeper.ring.replace([CONFIGURED])
+    forget = key_sync.ring.on_change(lambda: heard.append("changed"))
+    key_sync.ring.replace([CONFIGURED])
     forget()
-    keeper.ring.replace([])
+    key_sync.ring.replace([])
 
     assert heard == ["changed"]
 
@@ -202,8 +204,8 @@ async def test_listener_hears_of_a_change_until_it_asks_no_more(store: Store) ->
 async def test_counts_are_written_while_running_and_added_up(store: Store) -> None:
     keepers = [a_keeper(store, CONFIGURED), a_keeper(store, CONFIGURED)]
     async with keeping(keepers[0]), keeping(keepers[1]):
-        for keeper in keepers:
-            keeper.gate.admit(CONFIGURED, 3)
+        for key_sync in keepers:
+            key_sync.key_limiter.admit(CONFIGURED, 3)
 
         def calls() -> int:
             with store.read() as connection:
@@ -217,15 +219,15 @@ async def test_counts_are_written_while_running_and_added_up(store: Store) -> No
 
 async def test_counts_wait_for_a_store_that_refuses_them(store: Store) -> None:
     flaky_store = FlakyStore(store)
-    keeper = a_keeper(flaky_store, CONFIGURED)
-    keeper.load()
-    keeper.gate.admit(CONFIGURED, 3)
+    key_sync = a_keeper(flaky_store, CONFIGURED)
+    key_sync.load()
+    key_sync.key_limiter.admit(CONFIGURED, 3)
 
     flaky_store.fail_after(0)
-    await keeper.write_counts()
+    await key_sync.write_counts()
     assert flaky_store.is_calm
-    keeper.gate.admit(CONFIGURED, 1)
-    await keeper.write_counts()
+    key_sync.key_limiter.admit(CONFIGURED, 1)
+    await key_sync.write_counts()
 
     with store.read() as connection:
         assert key_uses(connection)[CONFIGURED.key_digest].calls == 4

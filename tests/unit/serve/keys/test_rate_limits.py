@@ -1,4 +1,4 @@
-"""The gate: rates are kept exactly, rights are asked, and everything is counted once."""
+"""The key limiter: rates are kept exactly, rights are asked, and everything is counted once."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from dashboard.domain.secret import Secret
 from dashboard.serve.keys.key_ring import ApiKey
-from dashboard.serve.keys.rate_limits import Gate
+from dashboard.serve.keys.rate_limits import KeyLimiter
 from dashboard.wire.exclusion import GET_STATUS, SAVE_REJECTED
 
 FREE = ApiKey.of("free", Secret("free"))
@@ -33,51 +33,53 @@ def clock() -> Clock:
 
 
 @pytest.fixture
-def gate(clock: Clock) -> Gate:
-    return Gate(clock)
+def key_limiter(clock: Clock) -> KeyLimiter:
+    return KeyLimiter(clock)
 
 
-def test_key_without_a_rate_is_always_admitted(gate: Gate) -> None:
-    assert {gate.admit(FREE, 1000) for _ in range(100)} == {0}
+def test_key_without_a_rate_is_always_admitted(key_limiter: KeyLimiter) -> None:
+    assert {key_limiter.admit(FREE, 1000) for _ in range(100)} == {0}
 
 
-def test_burst_is_admitted_at_once_and_the_next_call_waits(gate: Gate) -> None:
-    assert [gate.admit(SLOW, 1) for _ in range(21)] == [0] * 20 + [1]
+def test_burst_is_admitted_at_once_and_the_next_call_waits(key_limiter: KeyLimiter) -> None:
+    assert [key_limiter.admit(SLOW, 1) for _ in range(21)] == [0] * 20 + [1]
 
 
-def test_batch_counts_as_its_calls(gate: Gate) -> None:
-    assert gate.admit(SLOW, 20) == 0
-    assert gate.admit(SLOW, 15) == 2
+def test_batch_counts_as_its_calls(key_limiter: KeyLimiter) -> None:
+    assert key_limiter.admit(SLOW, 20) == 0
+    assert key_limiter.admit(SLOW, 15) == 2
 
 
-def test_wait_that_is_told_suffices(gate: Gate, clock: Clock) -> None:
-    gate.admit(SLOW, 20)
-    clock.now += gate.admit(SLOW, 15)
+def test_wait_that_is_told_suffices(key_limiter: KeyLimiter, clock: Clock) -> None:
+    key_limiter.admit(SLOW, 20)
+    clock.now += key_limiter.admit(SLOW, 15)
 
-    assert gate.admit(SLOW, 15) == 0
+    assert key_limiter.admit(SLOW, 15) == 0
 
 
-def test_refusal_costs_nothing_of_the_rate(gate: Gate, clock: Clock) -> None:
-    gate.admit(SLOW, 20)
+def test_refusal_costs_nothing_of_the_rate(key_limiter: KeyLimiter, clock: Clock) -> None:
+    key_limiter.admit(SLOW, 20)
     for _ in range(50):
-        gate.admit(SLOW, 1)
+        key_limiter.admit(SLOW, 1)
     clock.now += 0.1
 
-    assert [gate.admit(SLOW, 1), gate.admit(SLOW, 1)] == [0, 1]
+    assert [key_limiter.admit(SLOW, 1), key_limiter.admit(SLOW, 1)] == [0, 1]
 
 
-def test_burst_is_whole_again_after_a_rest_and_never_more(gate: Gate, clock: Clock) -> None:
-    gate.admit(SLOW, 20)
+def test_burst_is_whole_again_after_a_rest_and_never_more(
+    key_limiter: KeyLimiter, clock: Clock
+) -> None:
+    key_limiter.admit(SLOW, 20)
     clock.now += 86_400
 
-    assert [gate.admit(SLOW, 20), gate.admit(SLOW, 1)] == [0, 1]
+    assert [key_limiter.admit(SLOW, 20), key_limiter.admit(SLOW, 1)] == [0, 1]
 
 
-def test_keys_of_one_name_share_their_rate_while_one_takes_over(gate: Gate) -> None:
+def test_keys_of_one_name_share_their_rate_while_one_takes_over(key_limiter: KeyLimiter) -> None:
     rotated = replace(SLOW, key_digest=b"another")
-    gate.admit(SLOW, 20)
+    key_limiter.admit(SLOW, 20)
 
-    assert gate.admit(rotated, 1) == 1
+    assert key_limiter.admit(rotated, 1) == 1
 
 
 @given(st.lists(st.tuples(st.floats(0.0, 3.0), st.integers(1, 25)), min_size=1, max_size=8))
@@ -85,7 +87,7 @@ def test_calls_admitted_together_would_each_have_been_admitted(
     steps: list[tuple[float, int]],
 ) -> None:
     clock = Clock()
-    together, one_by_one = Gate(clock), Gate(clock)
+    together, one_by_one = KeyLimiter(clock), KeyLimiter(clock)
 
     for pause, calls in steps:
         clock.now += pause
@@ -98,21 +100,21 @@ def test_calls_admitted_together_would_each_have_been_admitted(
     assert together.take_uses() == one_by_one.take_uses()
 
 
-def test_callers_of_other_names_do_not_wait_for_each_other(gate: Gate) -> None:
-    gate.admit(SLOW, 20)
+def test_callers_of_other_names_do_not_wait_for_each_other(key_limiter: KeyLimiter) -> None:
+    key_limiter.admit(SLOW, 20)
 
-    assert gate.admit(replace(SLOW, name="other", key_digest=b"other"), 20) == 0
+    assert key_limiter.admit(replace(SLOW, name="other", key_digest=b"other"), 20) == 0
 
 
 @given(st.lists(st.tuples(st.floats(0, 3), st.integers(1, 20)), max_size=60))
 def test_no_second_ever_holds_more_than_burst_and_rate(steps: list[tuple[float, int]]) -> None:
     clock = Clock()
-    gate = Gate(clock)
+    key_limiter = KeyLimiter(clock)
     admitted: list[tuple[float, int]] = []
 
     for pause, calls in steps:
         clock.now += pause
-        if gate.admit(SLOW, calls) == 0:
+        if key_limiter.admit(SLOW, calls) == 0:
             admitted.append((clock.now, calls))
 
     for start, _ in admitted:
@@ -131,7 +133,7 @@ def test_no_second_ever_holds_more_than_burst_and_rate(steps: list[tuple[float, 
     ],
 )
 def test_key_may_call_what_its_methods_and_its_right_to_report_say(
-    gate: Gate,
+    key_limiter: KeyLimiter,
     methods: set[str] | None,
     may_report: bool,  # noqa: FBT001 - a column of the table
     allowed: set[str],
@@ -141,41 +143,41 @@ def test_key_may_call_what_its_methods_and_its_right_to_report_say(
 
     asked = [GET_STATUS, SAVE_REJECTED, "busyThreshold", "rpc.discover", "unsubscribe"]
 
-    assert {name for name in asked if gate.allows(caller, name)} == allowed
+    assert {name for name in asked if key_limiter.allows(caller, name)} == allowed
 
 
 def test_calls_and_refusals_are_counted_once_with_the_time_of_the_last(
-    gate: Gate, clock: Clock
+    key_limiter: KeyLimiter, clock: Clock
 ) -> None:
-    gate.admit(SLOW, 20)
-    gate.admit(SLOW, 5)
-    gate.admit(FREE, 3)
-    gate.refused(FREE, 2)
+    key_limiter.admit(SLOW, 20)
+    key_limiter.admit(SLOW, 5)
+    key_limiter.admit(FREE, 3)
+    key_limiter.count_refusals(FREE, 2)
     clock.now += 4
 
-    uses = gate.take_uses()
+    uses = key_limiter.take_uses()
 
     assert uses == {SLOW.key_digest: (20, 5, 4.0), FREE.key_digest: (1, 2, 4.0)}
-    assert gate.take_uses() == {}
+    assert key_limiter.take_uses() == {}
 
 
-def test_counts_that_could_not_be_kept_are_counted_again(gate: Gate) -> None:
-    gate.admit(FREE, 3)
-    taken = gate.take_uses()
-    gate.admit(FREE, 1)
+def test_counts_that_could_not_be_kept_are_counted_again(key_limiter: KeyLimiter) -> None:
+    key_limiter.admit(FREE, 3)
+    taken = key_limiter.take_uses()
+    key_limiter.admit(FREE, 1)
 
-    gate.give_back(taken)
+    key_limiter.restore_uses(taken)
 
-    assert gate.take_uses()[FREE.key_digest].calls == 4
+    assert key_limiter.take_uses()[FREE.key_digest].calls == 4
 
 
-def test_tallies_go_on_by_name_whatever_becomes_of_the_counts(gate: Gate) -> None:
-    gate.admit(FREE, 3)
-    gate.refused(FREE, 1)
-    taken = gate.take_uses()
-    gate.admit(replace(FREE, key_digest=b"renewed"), 4)
-    gate.give_back(taken)
-    gate.take_uses()
-    gate.admit(FREE, 1)
+def test_tallies_go_on_by_name_whatever_becomes_of_the_counts(key_limiter: KeyLimiter) -> None:
+    key_limiter.admit(FREE, 3)
+    key_limiter.count_refusals(FREE, 1)
+    taken = key_limiter.take_uses()
+    key_limiter.admit(replace(FREE, key_digest=b"renewed"), 4)
+    key_limiter.restore_uses(taken)
+    key_limiter.take_uses()
+    key_limiter.admit(FREE, 1)
 
-    assert gate.tallies() == {FREE.name: (2 + 4 + 1, 1)}
+    assert key_limiter.call_counts() == {FREE.name: (2 + 4 + 1, 1)}

@@ -15,11 +15,11 @@ import pytest
 from dashboard.domain.quantity import NetworkId
 from dashboard.domain.secret import Secret
 from dashboard.errors import StoreUnavailable
-from dashboard.serve.dependencies import ServeServices
+from dashboard.serve.dependencies import ServeDependencies
 from dashboard.serve.gas.api import GasApi
-from dashboard.serve.gas.followed_networks import NetworkFees
+from dashboard.serve.gas.followed_networks import FollowedNetwork
 from dashboard.serve.keys.key_ring import ApiKey
-from dashboard.serve.monitoring.health import Readiness, trouble_of_node
+from dashboard.serve.monitoring.health import Readiness, node_problem
 from dashboard.store.engine.engine import Store, prove_writing
 from dashboard.store.rejections.known_hashes import load_heads
 from tests.full_disk import disk_that_takes_nothing
@@ -38,10 +38,10 @@ def store(tmp_path: Path) -> Iterator[Store]:
         yield opened
 
 
-def at_work(services: ServeServices) -> ServeServices:
-    """Return services that have learnt what is on record."""
-    services.known.adopt(load_heads(services.store))
-    return services
+def at_work(dependencies: ServeDependencies) -> ServeDependencies:
+    """Return dependencies that have learnt what is on record."""
+    dependencies.known.adopt(load_heads(dependencies.store))
+    return dependencies
 
 
 class Node:
@@ -50,7 +50,7 @@ class Node:
     def __init__(self, seconds: float = 2.0) -> None:
         self.clock = Clock()
         self.follower = ScriptedFollower(self.clock, seconds)
-        self.fees = NetworkFees("testnet", self.follower, timedelta(seconds=1))
+        self.fees = FollowedNetwork("testnet", self.follower, timedelta(seconds=1))
 
     async def mine(self, number: int) -> None:
         self.follower.next_head = number
@@ -60,7 +60,7 @@ class Node:
         """Let time pass without a block, and ask the node once more."""
         self.clock.now += timedelta(seconds=seconds)
         await self.fees.refresh()
-        return trouble_of_node(self.fees, self.clock.now, MINUTE)
+        return node_problem(self.fees, self.clock.now, MINUTE)
 
 
 async def test_node_without_a_young_block_is_stalled_though_it_answers() -> None:
@@ -95,7 +95,7 @@ async def test_node_that_is_silent_is_told_as_that_and_not_as_stalled() -> None:
     await node.mine(5)
     node.clock.now += 10 * MINUTE
 
-    trouble = trouble_of_node(node.fees, node.clock.now, MINUTE)
+    trouble = node_problem(node.fees, node.clock.now, MINUTE)
 
     assert trouble == "The node of testnet last answered 10 min ago."
 
@@ -115,9 +115,9 @@ async def test_stalled_node_ends_readiness(store: Store) -> None:
     node = Node()
     await node.mine(5)
     await node.trouble_after(86_400)
-    services = at_work(replace(services_of(store), clock=node.clock))
+    dependencies = at_work(replace(services_of(store), clock=node.clock))
 
-    response = await Readiness(services, [node.fees]).answer()
+    response = await Readiness(dependencies, [node.fees]).answer()
 
     assert response.status_code == 503
     (reason,) = json.loads(bytes(response.body))["reasons"]
@@ -147,22 +147,22 @@ async def test_store_is_not_looked_at_again_at_once(store: Store) -> None:
 
 
 async def test_whoever_asks_for_readiness_lets_nothing_be_written(store: Store) -> None:
-    services = at_work(services_of(store))
+    dependencies = at_work(services_of(store))
     with closing(sqlite3.connect(store.name.removeprefix("The store "))) as other:
         before = _version(other)
-        statuses = {(await Readiness(services, []).answer()).status_code for _ in range(3)}
+        statuses = {(await Readiness(dependencies, []).answer()).status_code for _ in range(3)}
 
         assert (statuses, _version(other)) == ({200}, before)
 
 
 async def test_store_that_refused_to_write_is_ready_once_it_does_not(store: Store) -> None:
-    services = at_work(services_of(store))
+    dependencies = at_work(services_of(store))
     with disk_that_takes_nothing(), pytest.raises(StoreUnavailable):
         prove_writing(store)
     with closing(sqlite3.connect(store.name.removeprefix("The store "))) as other:
         before = _version(other)
 
-        status = (await Readiness(services, []).answer()).status_code
+        status = (await Readiness(dependencies, []).answer()).status_code
 
         assert (status, _version(other) > before) == (200, True)
 
@@ -181,11 +181,11 @@ async def test_store_that_can_be_written_again_is_ready_again(store: Store) -> N
 
 
 async def test_serve_is_ready_once_it_knows_which_hashes_are_on_record(store: Store) -> None:
-    services = services_of(store)
-    readiness = Readiness(services, [])
+    dependencies = services_of(store)
+    readiness = Readiness(dependencies, [])
     before = await readiness.answer()
 
-    services.known.adopt(load_heads(store))
+    dependencies.known.adopt(load_heads(store))
     after = await readiness.answer()
 
     assert (before.status_code, after.status_code) == (503, 200)

@@ -13,9 +13,9 @@ from dashboard.domain.secret import Secret
 from dashboard.errors import StoreError, StoreUnavailable
 from dashboard.serve.counters import Counters
 from dashboard.serve.keys.key_ring import ApiKey
-from dashboard.serve.keys.rate_limits import Gate
-from dashboard.serve.rpc.dispatch import AnyMethod, JsonRpc, Method, Outcome
-from dashboard.wire.jsonrpc_errors import RpcFault
+from dashboard.serve.keys.rate_limits import KeyLimiter
+from dashboard.serve.rpc.dispatch import AnyMethod, CallResult, Dispatcher, ThreadMethod
+from dashboard.wire.jsonrpc_errors import RpcError
 
 pytestmark = pytest.mark.anyio
 
@@ -29,31 +29,31 @@ class Calls:
         self.seen: list[tuple[str, str, list[Any]]] = []
         self.trouble: StoreError = StoreUnavailable("disk full")
 
-    def echo(self, params: Sequence[Any], caller: ApiKey) -> list[Outcome]:
+    def echo(self, params: Sequence[Any], caller: ApiKey) -> list[CallResult]:
         self.seen.append(("echo", caller.name, list(params)))
         return [json.dumps(each).encode() for each in params]
 
-    def refuse(self, params: Sequence[Any], _caller: ApiKey) -> list[Outcome]:
-        return [RpcFault.invalid_params("no") for _ in params]
+    def refuse(self, params: Sequence[Any], _caller: ApiKey) -> list[CallResult]:
+        return [RpcError.invalid_params("no") for _ in params]
 
-    def fail(self, _params: Sequence[Any], _caller: ApiKey) -> list[Outcome]:
+    def fail(self, _params: Sequence[Any], _caller: ApiKey) -> list[CallResult]:
         raise self.trouble
 
-    def break_down(self, _params: Sequence[Any], _caller: ApiKey) -> list[Outcome]:
+    def break_down(self, _params: Sequence[Any], _caller: ApiKey) -> list[CallResult]:
         raise ZeroDivisionError("a mistake with details")
 
 
-def an_rpc(methods: Mapping[str, AnyMethod]) -> JsonRpc:
-    return JsonRpc(methods, Gate(), Counters(), largest_batch=5)
+def an_rpc(methods: Mapping[str, AnyMethod]) -> Dispatcher:
+    return Dispatcher(methods, KeyLimiter(), Counters(), largest_batch=5)
 
 
 async def answer(message: Any, calls: Calls | None = None) -> Any:  # noqa: ANN401 - any JSON value
     calls = calls or Calls()
     methods = {
-        "echo": Method(calls.echo, CapacityLimiter(1)),
-        "refuse": Method(calls.refuse, CapacityLimiter(1)),
-        "fail": Method(calls.fail, CapacityLimiter(1)),
-        "break": Method(calls.break_down, CapacityLimiter(1)),
+        "echo": ThreadMethod(calls.echo, CapacityLimiter(1)),
+        "refuse": ThreadMethod(calls.refuse, CapacityLimiter(1)),
+        "fail": ThreadMethod(calls.fail, CapacityLimiter(1)),
+        "break": ThreadMethod(calls.break_down, CapacityLimiter(1)),
     }
     body = message if isinstance(message, bytes) else json.dumps(message).encode()
     reply = await an_rpc(methods).answer(body, CALLER)
@@ -77,7 +77,7 @@ async def test_call_is_answered_with_its_result() -> None:
 )
 async def test_id_is_echoed_as_it_was_written(request_id: str) -> None:
     calls = Calls()
-    rpc = an_rpc({"echo": Method(calls.echo, CapacityLimiter(1))})
+    rpc = an_rpc({"echo": ThreadMethod(calls.echo, CapacityLimiter(1))})
     body = f'{{"jsonrpc":"2.0","id":{request_id},"method":"echo","params":[]}}'.encode()
 
     reply = await rpc.answer(body, CALLER)

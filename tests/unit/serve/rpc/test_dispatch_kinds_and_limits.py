@@ -11,14 +11,14 @@ import pytest
 from dashboard.domain.secret import Secret
 from dashboard.serve.counters import Counters
 from dashboard.serve.keys.key_ring import ApiKey
-from dashboard.serve.keys.rate_limits import Gate
+from dashboard.serve.keys.rate_limits import KeyLimiter
 from dashboard.serve.rpc.dispatch import (
     LARGEST_ANSWER,
-    Answer,
     AnyMethod,
     AsyncMethod,
-    JsonRpc,
-    Outcome,
+    CallResult,
+    Dispatcher,
+    MessageAnswer,
     SessionMethod,
 )
 from dashboard.serve.subscriptions.subscription import Session
@@ -28,8 +28,8 @@ pytestmark = pytest.mark.anyio
 CALLER = ApiKey.of("tests", Secret("key"))
 
 
-def an_rpc(methods: Mapping[str, AnyMethod], gate: Gate | None = None) -> JsonRpc:
-    return JsonRpc(methods, gate or Gate(), Counters(), largest_batch=5)
+def an_rpc(methods: Mapping[str, AnyMethod], key_limiter: KeyLimiter | None = None) -> Dispatcher:
+    return Dispatcher(methods, key_limiter or KeyLimiter(), Counters(), largest_batch=5)
 
 
 def call(method: str, request_id: object = 1, params: object = ("a",)) -> dict[str, object]:
@@ -40,7 +40,7 @@ def notification(method: str) -> dict[str, object]:
     return {"jsonrpc": "2.0", "method": method, "params": ["n"]}
 
 
-class Conversation:
+class WebSocketSession:
     """A WebSocket that nobody is told anything over."""
 
     caller = CALLER
@@ -56,29 +56,29 @@ class Conversation:
     def when_answered(self, callback: Callable[[], None]) -> None: ...
 
 
-class Impatient(Gate):
+class Impatient(KeyLimiter):
     """Lets nobody in for three seconds."""
 
     def admit(self, caller: ApiKey, calls: int) -> int:
         return 3 if caller is CALLER and calls else 0
 
 
-class Strict(Gate):
+class Strict(KeyLimiter):
     """Opens one method."""
 
     def allows(self, caller: ApiKey, method: str) -> bool:
         return caller is CALLER and method == "allowedV1"
 
 
-async def greet(params: Any, session: Session) -> Outcome:  # noqa: ANN401 - any JSON value
+async def greet(params: Any, session: Session) -> CallResult:  # noqa: ANN401 - any JSON value
     return json.dumps([params, session.caller.name]).encode()
 
 
-async def count(params: Sequence[Any], _caller: ApiKey) -> list[Outcome]:
+async def count(params: Sequence[Any], _caller: ApiKey) -> list[CallResult]:
     return [b"%d" % len(params)] * len(params)
 
 
-def loads(answered: Answer) -> Any:  # noqa: ANN401 - any JSON value
+def loads(answered: MessageAnswer) -> Any:  # noqa: ANN401 - any JSON value
     return None if answered.body is None else json.loads(answered.body)
 
 
@@ -89,7 +89,9 @@ def bodies(*messages: object) -> list[bytes]:
 async def test_method_of_a_websocket_is_given_its_session() -> None:
     (body,) = bodies(call("greet"))
 
-    answered = await an_rpc({"greet": SessionMethod(greet)}).answer(body, CALLER, Conversation())
+    answered = await an_rpc({"greet": SessionMethod(greet)}).answer(
+        body, CALLER, WebSocketSession()
+    )
 
     assert loads(answered)["result"] == [["a"], "tests"]
 
@@ -138,7 +140,7 @@ async def test_message_over_the_rate_is_refused_call_by_call_over_a_websocket() 
     (body,) = bodies([call("count", "x"), notification("count"), call("count", 2)])
     rpc = an_rpc({"count": AsyncMethod(count)}, Impatient())
 
-    answered = await rpc.answer(body, CALLER, Conversation())
+    answered = await rpc.answer(body, CALLER, WebSocketSession())
 
     assert [(reply["id"], reply["error"]["code"]) for reply in loads(answered)] == [
         ("x", -32005),
@@ -146,7 +148,7 @@ async def test_message_over_the_rate_is_refused_call_by_call_over_a_websocket() 
     ]
 
 
-async def fill(params: Sequence[Any], _caller: ApiKey) -> list[Outcome]:
+async def fill(params: Sequence[Any], _caller: ApiKey) -> list[CallResult]:
     return [b" " * LARGEST_ANSWER + b"1"] * len(params)
 
 

@@ -19,17 +19,17 @@ from dashboard.domain.exclusion import QUERYABLE_WINDOW
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.secret import Secret
 from dashboard.serve.counters import Counters
-from dashboard.serve.dependencies import ServedNetwork, ServeServices
+from dashboard.serve.dependencies import ServeDependencies, ServedNetwork
 from dashboard.serve.keys.key_ring import ApiKey, KeyRing
-from dashboard.serve.keys.rate_limits import Gate
-from dashboard.serve.rpc.dispatch import JsonRpc
-from dashboard.serve.rpc.exclusion_status import Lookups, learn
+from dashboard.serve.keys.rate_limits import KeyLimiter
+from dashboard.serve.rpc.dispatch import Dispatcher
+from dashboard.serve.rpc.exclusion_status import StatusReader, load_known_hashes
 from dashboard.serve.rpc.methods import exclusion_methods
 from dashboard.store.engine.engine import Store, open_store
 from dashboard.store.evidence.save_rejections import save_polled
 from dashboard.store.maintenance.migrate import migrate
 from dashboard.wire.exclusion import SAVE_REJECTED
-from dashboard.wire.status_requests import Lookup
+from dashboard.wire.status_requests import StatusRequest
 from tests.builders import A_MOMENT, A_NETWORK, ANOTHER_NETWORK, a_hash, a_record
 from tests.integration.running_server import (
     a_call,
@@ -82,26 +82,26 @@ def keep(
         save_polled(connection, network, record, A_MOMENT)
 
 
-def services_of(store: Store) -> ServeServices:
+def services_of(store: Store) -> ServeDependencies:
     networks = (ServedNetwork(A_NETWORK, "one"), ServedNetwork(ANOTHER_NETWORK, "other"))
-    return ServeServices(store, KeyRing([EVERYBODY]), networks, lambda: A_MOMENT)
+    return ServeDependencies(store, KeyRing([EVERYBODY]), networks, lambda: A_MOMENT)
 
 
 async def answered(
     store: Store, bodies: list[bytes], caller: ApiKey, *, quickly: bool
 ) -> tuple[list[bytes | None], Counters]:
     """Answer all bodies by quick answers, or by none."""
-    services = services_of(store)
-    lookups = Lookups(services)
+    dependencies = services_of(store)
+    lookups = StatusReader(dependencies)
     if quickly:
-        await learn(services)
-    methods = exclusion_methods(services, lookups)
+        await load_known_hashes(dependencies)
+    methods = exclusion_methods(dependencies, lookups)
     quick = lookups if quickly else None
-    rpc = JsonRpc(methods, Gate(), services.counters, 5, quick)
+    rpc = Dispatcher(methods, KeyLimiter(), dependencies.counters, 5, quick)
     try:
-        return await rpc.answer_all(bodies, caller), services.counters
+        return await rpc.answer_all(bodies, caller), dependencies.counters
     finally:
-        services.rejections.close()
+        dependencies.rejections.close()
 
 
 @given(
@@ -155,28 +155,28 @@ async def test_burst_over_the_rate_is_answered_as_far_as_the_rate_allows(store: 
 async def test_lookups_together_of_a_quick_answer_that_breaks_are_admitted_once(
     store: Store,
 ) -> None:
-    services = services_of(store)
-    await learn(services)
-    gate = Gate()
-    methods = exclusion_methods(services, Lookups(services))
-    rpc = JsonRpc(methods, gate, services.counters, 5, Broken(services))
+    dependencies = services_of(store)
+    await load_known_hashes(dependencies)
+    key_limiter = KeyLimiter()
+    methods = exclusion_methods(dependencies, StatusReader(dependencies))
+    rpc = Dispatcher(methods, key_limiter, dependencies.counters, 5, Broken(dependencies))
 
     replies = await rpc.answer_all([lookup_of(HASHES[0]), lookup_of(ALIKE)], EVERYBODY)
-    services.rejections.close()
+    dependencies.rejections.close()
 
     results = [json.loads(reply or b"")["result"] for reply in replies]
     assert (results[0]["txHash"], results[1]) == (str(HASHES[0]), None)
-    assert [use.calls for use in gate.take_uses().values()] == [2]
+    assert [use.calls for use in key_limiter.take_uses().values()] == [2]
 
 
-class Broken(Lookups):
+class Broken(StatusReader):
     """Fails in a way that nobody thought of."""
 
-    async def records(self, lookup: Lookup, caller: ApiKey) -> Mapping[int, bytes] | None:
+    async def records(self, lookup: StatusRequest, caller: ApiKey) -> Mapping[int, bytes] | None:
         raise ZeroDivisionError(f"{lookup} {caller}")
 
 
-class Shut(Gate):
+class Shut(KeyLimiter):
     """Opens no method."""
 
     def allows(self, caller: ApiKey, method: str) -> bool:
@@ -184,37 +184,40 @@ class Shut(Gate):
 
 
 async def ask(
-    services: ServeServices, lookups: Lookups, tx_hash: TxHash, gate: Gate | None = None
+    dependencies: ServeDependencies,
+    lookups: StatusReader,
+    tx_hash: TxHash,
+    key_limiter: KeyLimiter | None = None,
 ) -> Any:  # noqa: ANN401 - any JSON value
-    methods = exclusion_methods(services, lookups)
-    rpc = JsonRpc(methods, gate or Gate(), services.counters, 5, lookups)
+    methods = exclusion_methods(dependencies, lookups)
+    rpc = Dispatcher(methods, key_limiter or KeyLimiter(), dependencies.counters, 5, lookups)
     body = (await rpc.answer(lookup_of(tx_hash), EVERYBODY)).body
-    services.rejections.close()
+    dependencies.rejections.close()
     return None if body is None else json.loads(body)
 
 
 async def test_quick_answer_that_breaks_is_given_by_the_method(store: Store) -> None:
-    services = services_of(store)
-    await learn(services)
+    dependencies = services_of(store)
+    await load_known_hashes(dependencies)
 
-    answer = await ask(services, Broken(services), HASHES[0])
+    answer = await ask(dependencies, Broken(dependencies), HASHES[0])
 
     assert answer["result"]["txHash"] == str(HASHES[0])
 
 
 async def test_lookup_before_all_is_learnt_is_answered_from_the_store(store: Store) -> None:
-    services = services_of(store)
+    dependencies = services_of(store)
 
-    answer = await ask(services, Lookups(services), HASHES[0])
+    answer = await ask(dependencies, StatusReader(dependencies), HASHES[0])
 
     assert answer["result"]["txHash"] == str(HASHES[0])
 
 
 async def test_lookup_is_refused_to_a_key_that_does_not_open_it(store: Store) -> None:
-    services = services_of(store)
-    await learn(services)
+    dependencies = services_of(store)
+    await load_known_hashes(dependencies)
 
-    answer = await ask(services, Lookups(services), ALIKE, Shut())
+    answer = await ask(dependencies, StatusReader(dependencies), ALIKE, Shut())
 
     assert answer["error"]["code"] == -32002
 
@@ -224,11 +227,17 @@ async def test_question_after_a_report_sees_it_though_nothing_came_between(
     tmp_path: Path, *, is_queue: bool
 ) -> None:
     with a_store(tmp_path) as store:
-        services = replace(services_of(store), clock=utc_now)
-        services.last_look.is_told = True
-        lookups = Lookups(services)
-        await learn(services)
-        rpc = JsonRpc(exclusion_methods(services, lookups), Gate(), services.counters, 5, lookups)
+        dependencies = replace(services_of(store), clock=utc_now)
+        dependencies.store_freshness.is_expired_on_receive = True
+        lookups = StatusReader(dependencies)
+        await load_known_hashes(dependencies)
+        rpc = Dispatcher(
+            exclusion_methods(dependencies, lookups),
+            KeyLimiter(),
+            dependencies.counters,
+            5,
+            lookups,
+        )
         transaction = a_signed_transaction(1, chain_id=A_NETWORK)
         report = json.dumps(a_call(f"linea_{SAVE_REJECTED}", [a_report_of(transaction)])).encode()
         question = lookup_of(TxHash.parse(transaction.tx_hash))
@@ -238,7 +247,7 @@ async def test_question_after_a_report_sees_it_though_nothing_came_between(
             replies = await rpc.answer_all(bodies, EVERYBODY)
         else:
             replies = [(await rpc.answer(body, EVERYBODY)).body for body in bodies]
-        services.rejections.close()
+        dependencies.rejections.close()
 
     results = [json.loads(reply or b"")["result"] for reply in replies]
     assert results[0] is None
@@ -246,28 +255,34 @@ async def test_question_after_a_report_sees_it_though_nothing_came_between(
     assert results[2]["txHash"] == transaction.tx_hash
 
 
-@pytest.mark.parametrize("is_told", [True, False])
+@pytest.mark.parametrize("is_expired_on_receive", [True, False])
 async def test_one_look_serves_all_questions_that_came_before_it(
     tmp_path: Path,
     *,
-    is_told: bool,
+    is_expired_on_receive: bool,
 ) -> None:
     with a_store(tmp_path) as store:
-        services = services_of(store)
-        services.last_look.is_told = is_told
-        lookups = Lookups(services)
-        await learn(services)
-        rpc = JsonRpc(exclusion_methods(services, lookups), Gate(), services.counters, 5, lookups)
+        dependencies = services_of(store)
+        dependencies.store_freshness.is_expired_on_receive = is_expired_on_receive
+        lookups = StatusReader(dependencies)
+        await load_known_hashes(dependencies)
+        rpc = Dispatcher(
+            exclusion_methods(dependencies, lookups),
+            KeyLimiter(),
+            dependencies.counters,
+            5,
+            lookups,
+        )
 
         before = await rpc.answer(lookup_of(ALIKE), EVERYBODY)
         keep(store, A_NETWORK, ALIKE)
         together = await rpc.answer(lookup_of(ALIKE), EVERYBODY)
-        services.last_look.outdate()
+        dependencies.store_freshness.expire()
         later = await rpc.answer(lookup_of(ALIKE), EVERYBODY)
-        services.rejections.close()
+        dependencies.rejections.close()
 
     results = [json.loads(each.body or b"")["result"] for each in (before, together, later)]
-    assert [result is None for result in results] == [True, is_told, False]
+    assert [result is None for result in results] == [True, is_expired_on_receive, False]
 
 
 def spoil(folder: Path) -> None:
@@ -281,11 +296,11 @@ async def test_lookup_is_not_answered_from_memory_while_the_store_cannot_be_aske
     tmp_path: Path,
 ) -> None:
     with a_store(tmp_path) as store:
-        services = services_of(store)
-        await learn(services)
-        lookups = Lookups(services)
+        dependencies = services_of(store)
+        await load_known_hashes(dependencies)
+        lookups = StatusReader(dependencies)
         assert lookups.is_current()
-        services.rejections.close()
+        dependencies.rejections.close()
 
         spoil(tmp_path)
 

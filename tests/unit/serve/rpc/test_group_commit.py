@@ -9,7 +9,7 @@ import anyio
 import pytest
 
 from dashboard.errors import StoreError, StoreUnavailable
-from dashboard.serve.rpc.group_commit import LARGEST_GROUP, GroupCommit, TooManyWaiting
+from dashboard.serve.rpc.group_commit import LARGEST_GROUP, GroupCommit, QueueFull
 from tests.waiting import eventually_async
 
 
@@ -41,7 +41,7 @@ async def test_items_that_come_while_one_is_written_share_the_next_transaction()
 
     async with anyio.create_task_group() as tasks:
         for number in range(10):
-            tasks.start_soon(saves.keep, [str(number)])
+            tasks.start_soon(saves.write, [str(number)])
         await anyio.lowlevel.checkpoint()
         disk.is_free.set()
 
@@ -53,12 +53,12 @@ async def test_every_caller_is_told_of_his_own_items_in_their_order() -> None:
     saves = GroupCommit(Disk().commit, most_waiting=100)
     told: dict[str, list[str | Exception]] = {}
 
-    async def keep(name: str) -> None:
-        told[name] = await saves.keep([f"{name}{number}" for number in range(3)])
+    async def write(name: str) -> None:
+        told[name] = await saves.write([f"{name}{number}" for number in range(3)])
 
     async with anyio.create_task_group() as tasks:
         for name in "abc":
-            tasks.start_soon(keep, name)
+            tasks.start_soon(write, name)
 
     assert told == {name: [f"kept {name}{number}" for number in range(3)] for name in "abc"}
 
@@ -67,7 +67,7 @@ async def test_many_items_at_once_leave_room_for_other_writers_between_them() ->
     disk = Disk()
     saves = GroupCommit(disk.commit, most_waiting=1)
 
-    outcomes = await saves.keep([str(number) for number in range(LARGEST_GROUP * 2 + 1)])
+    outcomes = await saves.write([str(number) for number in range(LARGEST_GROUP * 2 + 1)])
 
     assert outcomes == [f"kept {number}" for number in range(LARGEST_GROUP * 2 + 1)]
     assert [len(group) for group in disk.groups] == [LARGEST_GROUP, LARGEST_GROUP, 1]
@@ -78,8 +78,8 @@ async def test_store_that_is_away_fails_the_group_and_not_the_next_one() -> None
     saves = GroupCommit(disk.commit, most_waiting=100)
     disk.trouble = {"b": StoreUnavailable("the disk is full")}
 
-    assert await saves.keep(["a", "b"]) == [disk.trouble["b"]] * 2
-    assert await saves.keep(["c"]) == ["kept c"]
+    assert await saves.write(["a", "b"]) == [disk.trouble["b"]] * 2
+    assert await saves.write(["c"]) == ["kept c"]
     assert disk.held() == {"c"}
 
 
@@ -89,7 +89,7 @@ async def test_item_that_cannot_be_kept_does_not_spoil_its_neighbours(trouble: E
     saves = GroupCommit(disk.commit, most_waiting=100)
     disk.trouble = {"bad": trouble}
 
-    assert await saves.keep(["a", "bad", "b"]) == ["kept a", trouble, "kept b"]
+    assert await saves.write(["a", "bad", "b"]) == ["kept a", trouble, "kept b"]
 
 
 async def test_items_beyond_the_queue_are_refused_and_not_kept() -> None:
@@ -97,17 +97,17 @@ async def test_items_beyond_the_queue_are_refused_and_not_kept() -> None:
     saves = GroupCommit(disk.commit, most_waiting=2)
     disk.is_free.clear()
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(saves.keep, ["under way"])
+        tasks.start_soon(saves.write, ["under way"])
         await eventually_async(lambda: disk_is_busy(saves))
-        tasks.start_soon(saves.keep, ["first", "second"])
+        tasks.start_soon(saves.write, ["first", "second"])
         await anyio.lowlevel.checkpoint()
 
-        with pytest.raises(TooManyWaiting):
-            await saves.keep(["third"])
+        with pytest.raises(QueueFull):
+            await saves.write(["third"])
 
         disk.is_free.set()
     assert disk.held() == {"under way", "first", "second"}
-    assert await saves.keep(["third"]) == ["kept third"]
+    assert await saves.write(["third"]) == ["kept third"]
 
 
 async def test_item_of_a_caller_who_left_is_kept_whole() -> None:
@@ -116,7 +116,7 @@ async def test_item_of_a_caller_who_left_is_kept_whole() -> None:
     disk.is_free.clear()
 
     with anyio.move_on_after(0.01):
-        await saves.keep(["a", "b"])
+        await saves.write(["a", "b"])
     disk.is_free.set()
 
     await eventually_async(lambda: disk.held() == {"a", "b"})
@@ -125,7 +125,7 @@ async def test_item_of_a_caller_who_left_is_kept_whole() -> None:
 async def test_nothing_to_keep_is_kept_at_once() -> None:
     disk = Disk()
 
-    assert await GroupCommit(disk.commit, most_waiting=1).keep([]) == []
+    assert await GroupCommit(disk.commit, most_waiting=1).write([]) == []
     assert disk.groups == []
 
 
@@ -141,10 +141,10 @@ async def test_thread_that_cannot_be_had_is_told_to_all_who_wait_and_ends_with_i
     with monkeypatch.context() as patched:
         patched.setattr(threading.Thread, "start", _refuse_to_start)
         with anyio.fail_after(10):
-            failed = await saves.keep(["a", "b"])
+            failed = await saves.write(["a", "b"])
 
     assert [type(each) for each in failed] == [RuntimeError, RuntimeError]
-    assert await saves.keep(["c"]) == ["kept c"]
+    assert await saves.write(["c"]) == ["kept c"]
 
 
 def _refuse_to_start(_thread: threading.Thread) -> None:

@@ -11,9 +11,9 @@ import pytest
 from dashboard.domain.condition import State, Subject
 from dashboard.domain.quantity import Address, NetworkId, TxHash
 from dashboard.domain.secret import Secret
-from dashboard.serve.dependencies import ServedNetwork, ServeServices
+from dashboard.serve.dependencies import ServeDependencies, ServedNetwork
 from dashboard.serve.keys.key_ring import ApiKey
-from dashboard.serve.rpc.reports import Reports
+from dashboard.serve.rpc.reports import ReportSaver
 from dashboard.store.alerts import outbox
 from dashboard.store.alerts.conditions import current_state
 from dashboard.store.tracking.senders import WatchedSender, watch_sender
@@ -34,135 +34,143 @@ NODE = ApiKey.of("node", Secret("key"))
 
 
 @pytest.fixture
-def services(tmp_path: Path) -> Iterator[ServeServices]:
+def dependencies(tmp_path: Path) -> Iterator[ServeDependencies]:
     with a_store(tmp_path) as store:
         yield services_of(store, (ServedNetwork(NETWORK, "home"),))
 
 
-def watch(services: ServeServices, transaction: Signed, network_id: NetworkId = NETWORK) -> None:
+def watch(
+    dependencies: ServeDependencies, transaction: Signed, network_id: NetworkId = NETWORK
+) -> None:
     tx_hash = TxHash.fromhex(transaction.tx_hash[2:])
-    with services.store.write() as connection:
+    with dependencies.store.write() as connection:
         track(connection, TrackRequest(tx_hash, (network_id,), None, "mine"), utc_now())
 
 
-async def report(services: ServeServices, transaction: Signed, **changes: object) -> None:
-    await Reports(services).save([a_report_of(transaction, **changes)], NODE)
+async def report(dependencies: ServeDependencies, transaction: Signed, **changes: object) -> None:
+    await ReportSaver(dependencies).save([a_report_of(transaction, **changes)], NODE)
 
 
-def pending(services: ServeServices) -> list[tuple[State | None, State]]:
+def pending(dependencies: ServeDependencies) -> list[tuple[State | None, State]]:
     """Return what the outbox owes: states before and after."""
-    with services.store.read() as connection:
+    with dependencies.store.read() as connection:
         entries = outbox.pending_expansion(connection, 100)
     return [(each.transition.before, each.transition.after) for each in entries]
 
 
 async def test_report_of_a_watched_transaction_owes_news_with_its_save(
-    services: ServeServices,
+    dependencies: ServeDependencies,
 ) -> None:
     transaction = a_signed_transaction(1)
-    watch(services, transaction)
+    watch(dependencies, transaction)
 
-    await report(services, transaction)
+    await report(dependencies, transaction)
 
     subject = Subject.transaction(NETWORK, TxHash.fromhex(transaction.tx_hash[2:]))
-    with services.store.read() as connection:
+    with dependencies.store.read() as connection:
         assert current_state(connection, subject) is State.REJECTED
-    assert pending(services) == [(None, State.REJECTED)]
+    assert pending(dependencies) == [(None, State.REJECTED)]
 
 
-async def test_report_that_is_handed_in_twice_owes_news_once(services: ServeServices) -> None:
+async def test_report_that_is_handed_in_twice_owes_news_once(
+    dependencies: ServeDependencies,
+) -> None:
     transaction = a_signed_transaction(1)
-    watch(services, transaction)
+    watch(dependencies, transaction)
 
     for _ in range(2):
-        await report(services, transaction)
+        await report(dependencies, transaction)
 
-    assert pending(services) == [(None, State.REJECTED)]
+    assert pending(dependencies) == [(None, State.REJECTED)]
 
 
-async def test_newer_version_of_a_rejection_is_news_again(services: ServeServices) -> None:
+async def test_newer_version_of_a_rejection_is_news_again(dependencies: ServeDependencies) -> None:
     transaction = a_signed_transaction(1)
-    watch(services, transaction)
+    watch(dependencies, transaction)
 
-    await report(services, transaction)
-    await report(services, transaction, reasonMessage="TX_MODULE_LINE_COUNT_OVERFLOW(MMU)")
+    await report(dependencies, transaction)
+    await report(dependencies, transaction, reasonMessage="TX_MODULE_LINE_COUNT_OVERFLOW(MMU)")
 
-    assert pending(services) == [(None, State.REJECTED), (State.REJECTED, State.REJECTED)]
+    assert pending(dependencies) == [(None, State.REJECTED), (State.REJECTED, State.REJECTED)]
 
 
-async def test_version_that_a_reader_is_not_shown_is_no_news(services: ServeServices) -> None:
+async def test_version_that_a_reader_is_not_shown_is_no_news(
+    dependencies: ServeDependencies,
+) -> None:
     transaction = a_signed_transaction(1)
-    watch(services, transaction)
-    await report(services, transaction)
+    watch(dependencies, transaction)
+    await report(dependencies, transaction)
 
     older = (utc_now() - timedelta(hours=1)).isoformat()
-    await report(services, transaction, timestamp=older, reasonMessage="an earlier reason")
+    await report(dependencies, transaction, timestamp=older, reasonMessage="an earlier reason")
 
-    assert pending(services) == [(None, State.REJECTED)]
+    assert pending(dependencies) == [(None, State.REJECTED)]
 
 
 async def test_report_that_claims_to_be_older_than_seven_days_is_no_news(
-    services: ServeServices,
+    dependencies: ServeDependencies,
 ) -> None:
     transaction = a_signed_transaction(1)
-    watch(services, transaction)
+    watch(dependencies, transaction)
 
-    await report(services, transaction, timestamp=(utc_now() - timedelta(days=8)).isoformat())
+    await report(dependencies, transaction, timestamp=(utc_now() - timedelta(days=8)).isoformat())
 
-    assert pending(services) == []
+    assert pending(dependencies) == []
 
 
-async def test_report_of_what_is_watched_elsewhere_is_no_news(services: ServeServices) -> None:
+async def test_report_of_what_is_watched_elsewhere_is_no_news(
+    dependencies: ServeDependencies,
+) -> None:
     transaction = a_signed_transaction(1)
-    watch(services, transaction, OTHER_NETWORK)
-    watch(services, a_signed_transaction(2))
+    watch(dependencies, transaction, OTHER_NETWORK)
+    watch(dependencies, a_signed_transaction(2))
 
-    await report(services, transaction)
+    await report(dependencies, transaction)
 
-    assert pending(services) == []
+    assert pending(dependencies) == []
 
 
-def watch_sender_of(services: ServeServices, transaction: Signed, label: str = "") -> None:
+def watch_sender_of(dependencies: ServeDependencies, transaction: Signed, label: str = "") -> None:
     wish = WatchedSender(Address.parse(transaction.sender), (NETWORK,), utc_now(), label)
-    with services.store.write() as connection:
+    with dependencies.store.write() as connection:
         watch_sender(connection, wish)
 
 
 async def test_report_of_a_watched_sender_is_tracked_and_owes_news_with_its_save(
-    services: ServeServices,
+    dependencies: ServeDependencies,
 ) -> None:
     transaction = a_signed_transaction(1)
-    watch_sender_of(services, transaction, "payout bot")
+    watch_sender_of(dependencies, transaction, "payout bot")
 
-    await report(services, transaction)
+    await report(dependencies, transaction)
 
-    with services.store.read() as connection:
+    with dependencies.store.read() as connection:
         (found,) = newest_tracked(connection, 5)
     assert (str(found.tx_hash), found.label) == (transaction.tx_hash, "payout bot")
-    assert pending(services) == [(None, State.REJECTED)]
+    assert pending(dependencies) == [(None, State.REJECTED)]
 
 
 async def test_report_of_a_watched_sender_keeps_what_people_wrote_of_the_hash(
-    services: ServeServices,
+    dependencies: ServeDependencies,
 ) -> None:
     transaction = a_signed_transaction(1)
-    watch(services, transaction)
-    watch_sender_of(services, transaction)
+    watch(dependencies, transaction)
+    watch_sender_of(dependencies, transaction)
 
     for reason in ("one reason", "another reason"):
-        await report(services, transaction, reasonMessage=reason)
+        await report(dependencies, transaction, reasonMessage=reason)
 
-    with services.store.read() as connection:
+    with dependencies.store.read() as connection:
         assert [each.label for each in newest_tracked(connection, 5)] == ["mine"]
-    assert pending(services) == [(None, State.REJECTED), (State.REJECTED, State.REJECTED)]
+    assert pending(dependencies) == [(None, State.REJECTED), (State.REJECTED, State.REJECTED)]
 
 
-async def test_reports_of_others_are_not_tracked(services: ServeServices) -> None:
-    with services.store.write() as connection:
+async def test_reports_of_others_are_not_tracked(dependencies: ServeDependencies) -> None:
+    with dependencies.store.write() as connection:
         watch_sender(connection, WatchedSender(an_address(), (NETWORK,), utc_now()))
 
-    await report(services, a_signed_transaction(1))
+    await report(dependencies, a_signed_transaction(1))
 
-    with services.store.read() as connection:
+    with dependencies.store.read() as connection:
         assert newest_tracked(connection, 5) == []
-    assert pending(services) == []
+    assert pending(dependencies) == []

@@ -1,4 +1,4 @@
-"""One look serves all who asked before it began; questions come one by one, whoever leaves."""
+"""One read serves all callers that came before it began; reads run one after the other."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ import threading
 import pytest
 
 from dashboard.errors import StoreUnavailable
-from dashboard.serve.rpc.exclusion_status import OneByOne, SharedLook
+from dashboard.serve.rpc.exclusion_status import SequentialReads, SharedRead
 from tests.waiting import eventually_async
 
 pytestmark = pytest.mark.anyio
 
 
 class Distant:
-    """A store that is looked at; a look finds what is there as it begins, and waits."""
+    """A store that is read; a read finds what is there as it begins, and waits."""
 
     def __init__(self) -> None:
         self.there = 0
@@ -39,9 +39,9 @@ class Distant:
 
 async def test_all_who_ask_at_once_share_a_look() -> None:
     distant = Distant()
-    shared = SharedLook(distant.look, distant.take_in)
+    shared = SharedRead(distant.look, distant.take_in)
 
-    assert all(await asyncio.gather(*(shared.join() for _ in range(50))))
+    assert all(await asyncio.gather(*(shared.read() for _ in range(50))))
 
     assert distant.looks == 1
 
@@ -49,12 +49,12 @@ async def test_all_who_ask_at_once_share_a_look() -> None:
 async def test_who_asks_during_a_look_gets_another_that_begins_later() -> None:
     distant = Distant()
     distant.arrives.clear()
-    shared = SharedLook(distant.look, distant.take_in)
-    first = asyncio.create_task(shared.join())
+    shared = SharedRead(distant.look, distant.take_in)
+    first = asyncio.create_task(shared.read())
     await eventually_async(lambda: distant.looks == 1)
 
     distant.there = 1
-    later = [asyncio.create_task(shared.join()) for _ in range(3)]
+    later = [asyncio.create_task(shared.read()) for _ in range(3)]
     distant.arrives.set()
     await asyncio.gather(first, *later)
 
@@ -63,20 +63,20 @@ async def test_who_asks_during_a_look_gets_another_that_begins_later() -> None:
 
 async def test_look_that_fails_is_told_to_those_who_waited_and_to_nobody_later() -> None:
     distant = Distant()
-    shared = SharedLook(distant.look, distant.take_in)
+    shared = SharedRead(distant.look, distant.take_in)
     distant.there = -1
-    told = await asyncio.gather(shared.join(), shared.join(), return_exceptions=True)
+    told = await asyncio.gather(shared.read(), shared.read(), return_exceptions=True)
     distant.there = 1
 
-    assert await shared.join()
+    assert await shared.read()
     assert [type(each) for each in told] == [StoreUnavailable] * 2
 
 
 async def test_who_leaves_takes_the_look_from_nobody() -> None:
     distant = Distant()
     distant.arrives.clear()
-    shared = SharedLook(distant.look, distant.take_in)
-    leaving, staying = (asyncio.create_task(shared.join()) for _ in range(2))
+    shared = SharedRead(distant.look, distant.take_in)
+    leaving, staying = (asyncio.create_task(shared.read()) for _ in range(2))
     await eventually_async(lambda: distant.looks == 1)
 
     leaving.cancel()
@@ -105,13 +105,13 @@ class Asked:
 
 
 async def test_question_of_one_who_left_ends_before_the_next_begins() -> None:
-    asked, one_by_one = Asked(), OneByOne()
-    leaving = asyncio.create_task(one_by_one.ask(asked.first))
+    asked, one_by_one = Asked(), SequentialReads()
+    leaving = asyncio.create_task(one_by_one.run(asked.first))
     await eventually_async(lambda: asked.heard == ["first begins"])
 
     leaving.cancel()
     await asyncio.wait([leaving])
-    told = await one_by_one.ask(asked.second)
+    told = await one_by_one.run(asked.second)
 
     assert told == "answered"
     assert asked.heard == ["first begins", "first ends", "second begins"]
@@ -122,4 +122,4 @@ async def test_question_that_fails_is_told_to_who_asked() -> None:
     distant.there = -1
 
     with pytest.raises(StoreUnavailable):
-        await OneByOne().ask(distant.look)
+        await SequentialReads().run(distant.look)

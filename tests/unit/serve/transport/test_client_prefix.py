@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dashboard.serve.transport.client_prefix import household
+from dashboard.serve.transport.client_prefix import client_prefix
 
 
 @pytest.mark.parametrize(
@@ -16,5 +16,5 @@ from dashboard.serve.transport.client_prefix import household
         ("no address", "no address", True),
     ],
 )
-def test_household_is_one_client(one: str, other: str, is_same: bool) -> None:  # noqa: FBT001 - a column of the table
-    assert (household(one) == household(other)) is is_same
+def test_network_is_one_client(one: str, other: str, is_same: bool) -> None:  # noqa: FBT001 - a column of the table
+    assert (client_prefix(one) == client_prefix(other)) is is_same

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from websockets.frames import Frame, Opcode
 from websockets.protocol import Protocol, Side
 
-from dashboard.serve.transport.frames import end_of_frame, take_texts, text_frames
+from dashboard.serve.transport.frames import end_of_frame, read_texts, text_frames
 
 LARGEST = 70_000
 TEXTS = st.one_of(
@@ -36,7 +36,7 @@ def test_texts_are_those_that_websockets_reads(texts: list[bytes], cut: int) -> 
     data = b"".join(map(sent, texts))
     data = data[: len(data) - cut]
 
-    taken, stop = take_texts(data, 0, LARGEST)
+    taken, stop = read_texts(data, 0, LARGEST)
 
     messages, _ = parsed(data)
     rest, _ = parsed(data[stop:])
@@ -86,7 +86,7 @@ def test_frames_end_where_websockets_ends_them(drawn: list[tuple[Opcode, bytes, 
 def test_whatever_is_no_whole_text_is_left(frame: bytes) -> None:
     data = sent(b"one") + frame + sent(b"two")
 
-    taken = take_texts(data, 0, LARGEST)
+    taken = read_texts(data, 0, LARGEST)
 
     assert taken.texts == [b"one"]
     assert data[taken.stop :].startswith(frame[:2])
@@ -96,14 +96,14 @@ def test_whatever_is_no_whole_text_is_left(frame: bytes) -> None:
 def test_text_that_is_not_whole_is_left(size: int) -> None:
     whole = sent(b"x" * size)
 
-    taken = [take_texts(whole[:cut], 0, LARGEST) for cut in range(len(whole))]
+    taken = [read_texts(whole[:cut], 0, LARGEST) for cut in range(len(whole))]
 
     assert taken == [([], 0)] * len(whole)
 
 
 def test_text_over_the_limit_of_messages_is_left() -> None:
-    assert take_texts(sent(b"x" * 200), 0, 199) == ([], 0)
-    assert take_texts(sent(b"x" * 200), 0, 200).texts == [b"x" * 200]
+    assert read_texts(sent(b"x" * 200), 0, 199) == ([], 0)
+    assert read_texts(sent(b"x" * 200), 0, 200).texts == [b"x" * 200]
 
 
 @pytest.mark.parametrize("size", [0, 125, 126, 65_535, 65_536])

@@ -11,7 +11,11 @@ from starlette.types import Receive, Scope, Send
 from uvicorn.config import Config
 from uvicorn.server import ServerState
 
-from dashboard.serve.transport.http_connection import BoundedHttp, Unread, progress_in_reading
+from dashboard.serve.transport.http_connection import (
+    BoundedHttpConnection,
+    ReadProgress,
+    measure_read_progress,
+)
 
 pytestmark = pytest.mark.anyio
 
@@ -54,14 +58,14 @@ class Reading:
     def __init__(self, line: Line) -> None:
         self.resumed = 1
         self.transport: asyncio.Transport = line
-        self.unread = Unread()
+        self.read_progress = ReadProgress()
 
 
-def connection(app: Any) -> tuple[BoundedHttp, Line]:  # noqa: ANN401 - as uvicorn types it
+def connection(app: Any) -> tuple[BoundedHttpConnection, Line]:  # noqa: ANN401 - as uvicorn types it
     config = Config(app, ws="none", lifespan="off", log_config=None)
     config.load()
     line = Line()
-    http = BoundedHttp(config, ServerState(), {})
+    http = BoundedHttpConnection(config, ServerState(), {})
     line.protocol = http
     http.connection_made(line)
     http.largest_head = 4_000
@@ -138,6 +142,6 @@ async def test_only_what_the_client_took_is_progress(sizes: list[int], progress:
     client = Reading(line)
     seen = []
     for line.waiting in sizes:
-        seen.append(progress_in_reading(client))
+        seen.append(measure_read_progress(client))
 
     assert sum(one is not other for one, other in pairwise(seen)) == progress

@@ -15,10 +15,10 @@ from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIO
 from uvicorn.server import ServerState
 from websockets.frames import Frame, Opcode
 
-from dashboard.serve.transport.connection_limits import ConnectionLimits, Doorman
-from dashboard.serve.transport.freshness import LastLook
+from dashboard.serve.transport.connection_limits import ConnectionLimiter, ConnectionLimits
+from dashboard.serve.transport.freshness import StoreFreshness
 from dashboard.serve.transport.http_connection import ServeConfig
-from dashboard.serve.transport.websocket_connection import GuardedWebSocket
+from dashboard.serve.transport.websocket_connection import LimitedWebSocketConnection
 from tests.integration.raw_client import upgrade_head
 
 TURNS = 12
@@ -51,8 +51,8 @@ class Line(asyncio.Transport):
 def configuration(app: ASGIApp, largest: int) -> ServeConfig:
     config = ServeConfig(app, lifespan="off", log_config=None, ws_max_size=largest)
     config.ws_per_message_deflate = False
-    config.doorman = Doorman(ConnectionLimits())
-    config.last_look = LastLook()
+    config.connection_limiter = ConnectionLimiter(ConnectionLimits())
+    config.store_freshness = StoreFreshness()
     config.load()
     return config
 
@@ -111,7 +111,9 @@ async def test_refusal_in_words_is_no_error_in_the_log(caplog: pytest.LogCapture
         await send({"type": "websocket.http.response.body", "body": b"not from there"})
 
     line = Line()
-    connection = cast("Any", GuardedWebSocket)(configuration(app, 1_000), ServerState(), {})
+    connection = cast("Any", LimitedWebSocketConnection)(
+        configuration(app, 1_000), ServerState(), {}
+    )
     connection.connection_made(line)
     connection.data_received(upgrade_head("/"))
     for _ in range(TURNS):
@@ -160,7 +162,7 @@ def test_app_and_client_hear_the_same_however_the_bytes_are_cut(
         pieces.append(rest[:size])
         rest = rest[size:]
 
-    ours = anyio.run(heard, GuardedWebSocket, [*filter(None, pieces), rest + end])
+    ours = anyio.run(heard, LimitedWebSocketConnection, [*filter(None, pieces), rest + end])
     theirs = anyio.run(heard, WebSocketsSansIOProtocol, [*filter(None, [*pieces, rest, end])])
 
     assert ours == theirs
@@ -172,7 +174,7 @@ def test_messages_of_one_read_are_handed_on_together() -> None:
 
     bursts: list[int] = []
 
-    messages, _, _ = anyio.run(heard, GuardedWebSocket, [sent], bursts)
+    messages, _, _ = anyio.run(heard, LimitedWebSocketConnection, [sent], bursts)
 
     assert messages == [b"%d" % number for number in range(600)]
     assert bursts == [256, 256, 88]
@@ -183,7 +185,7 @@ def test_message_in_very_small_fragments_takes_no_more_memory_than_a_whole_one()
     pieces = [frame(Opcode.TEXT, b"", fin=False), *[some] * 400, frame(Opcode.CONT, b"")]
     tracemalloc.start()
     try:
-        messages, _, _ = anyio.run(heard, GuardedWebSocket, pieces, None, 1_000_000)
+        messages, _, _ = anyio.run(heard, LimitedWebSocketConnection, pieces, None, 1_000_000)
         _, most = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()

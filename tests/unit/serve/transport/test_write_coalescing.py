@@ -7,7 +7,7 @@ from typing import cast
 
 import pytest
 
-from dashboard.serve.transport.write_coalescing import Cork
+from dashboard.serve.transport.write_coalescing import CoalescingTransport
 
 pytestmark = pytest.mark.anyio
 
@@ -34,9 +34,9 @@ class Transport:
         return "closed" in self.done
 
 
-def corked() -> tuple[Transport, Cork]:
+def corked() -> tuple[Transport, CoalescingTransport]:
     transport = Transport()
-    return transport, Cork(cast("asyncio.Transport", transport))
+    return transport, CoalescingTransport(cast("asyncio.Transport", transport))
 
 
 async def test_writes_of_one_turn_leave_as_one() -> None:
@@ -72,11 +72,11 @@ async def test_closing_sends_the_rest_first() -> None:
 async def test_transport_whose_client_does_not_read_is_read_again_when_it_does() -> None:
     transport, cork = corked()
 
-    cork.fill()
+    cork.pause_for_client()
     cork.resume_reading()
-    cork.drain()
+    cork.resume_for_client()
     cork.pause_reading()
-    cork.fill()
-    cork.drain()
+    cork.pause_for_client()
+    cork.resume_for_client()
 
     assert transport.done == ["paused", "resumed", "paused", "paused"]

@@ -1,4 +1,4 @@
-"""The reporter against the real serve and the real store: what it hands in can be asked for."""
+"""The traffic runner against the real serve and store: what it submits can be looked up."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from dashboard.devnet.accepted_transactions import Ledger
+from dashboard.devnet.accepted_transactions import AcceptedTransactions
 from dashboard.devnet.chain import Chain
 from dashboard.devnet.genesis import open_genesis
-from dashboard.devnet.traffic import HandIn, Traffic
-from dashboard.devnet.traffic_runner import BACKLOG, Reporter
+from dashboard.devnet.traffic import SubmitReport, Traffic
+from dashboard.devnet.traffic_runner import BACKLOG, TrafficRunner
 from dashboard.domain.quantity import TxHash
 from dashboard.domain.secret import Secret
 from dashboard.upstream.endpoint import Endpoint
@@ -33,25 +33,25 @@ async def test_reports_of_the_last_minutes_are_on_record_at_once(tmp_path: Path)
     def track(tx_hash: TxHash, _attempted_at: datetime, _label: str) -> None:
         tracked.append(tx_hash)
 
-    with a_store(tmp_path) as store, closing(Ledger(tmp_path / "devnet")) as ledger:
+    with a_store(tmp_path) as store, closing(AcceptedTransactions(tmp_path / "devnet")) as accepted:
         async with serving_here(services_of(store)) as address, open_client() as http:
             endpoint = Endpoint("devnet exclusion endpoint", Secret(f"http://{address}/v3/{KEY}"))
             serve = ExclusionClient(HttpAsker(http, endpoint, QUICK), "chain")
-            reporter = Reporter(
-                chain, ledger, serve, lambda *what: tracked.append(what[0]), utc_now
+            traffic_runner = TrafficRunner(
+                chain, accepted, serve, lambda *what: tracked.append(what[0]), utc_now
             )
             begun = utc_now()
-            await reporter.step()
+            await traffic_runner.step()
             expected = [
                 action.report
                 for action in Traffic(chain).actions(begun - BACKLOG, begun, begun)
-                if isinstance(action, HandIn)
+                if isinstance(action, SubmitReport)
             ]
             hashes = [report.transaction.tx_hash for report in expected]
             answers = await serve.ask(hashes)
             again = [await serve.report(report) for report in expected]
 
-    assert reporter.owed == 0
+    assert traffic_runner.pending == 0
     assert tracked
     records = [answer.record for answer in answers if answer.record]
     assert [record.tx_hash for record in records] == hashes
