@@ -17,11 +17,10 @@ from typing import Final, NamedTuple
 from sqlalchemy import Connection, select
 
 from dashboard.domain.alignment import Fit, fits
-from dashboard.domain.fee_rollup import FeeSeries, TimedFee
+from dashboard.domain.fee_rollup import FeeSeries, SavedFee, TimedFee
 from dashboard.domain.quantity import NetworkId, Wei
 from dashboard.store.engine.upsert import insert_all_new
 from dashboard.store.fees.busyness import busy_flags
-from dashboard.store.fees.rollups import SavedFee
 from dashboard.store.schema import base_fee_histories, estimated_base_fees, suggested_gas_fees
 from dashboard.store.schema.columns import milliseconds_of, moment_of
 

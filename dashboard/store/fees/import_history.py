@@ -10,14 +10,14 @@ from typing import Any, Final
 import numpy as np
 from sqlalchemy import Connection, Table, func, insert, or_, select
 
-from dashboard.domain.fee_rollup import MINUTE, FeeSeries, RollupLevel, TimedFee
+from dashboard.domain.fee_rollup import MINUTE, FeeSeries, RollupLevel, SavedFee, TimedFee
 from dashboard.domain.observation import GasObservation, GasSource
 from dashboard.domain.quantity import NetworkId
 from dashboard.store.engine.bulk import insert_many
 from dashboard.store.engine.leases import next_token
 from dashboard.store.fees.busyness import busy_flags
 from dashboard.store.fees.rollup_arrays import FeeArrays, Integers
-from dashboard.store.fees.rollups import SavedFee, begins_between, update_rollups
+from dashboard.store.fees.rollups import begins_between, update_rollups
 from dashboard.store.fees.save import (
     percentile_rows,
     rolled_up_of,
@@ -46,19 +46,19 @@ def import_gas_history(connection: Connection, observations: Sequence[GasObserva
     next_token(connection)
     for network_id in sorted({each.network_id for each in observations}):
         of_network = [each for each in observations if each.network_id == network_id]
-        arrivals = defaultdict[FeeSeries, list[SavedFee]](list)
+        saved = defaultdict[FeeSeries, list[SavedFee]](list)
         marks = [mark for each in of_network for mark in percentile_rows(each)]
         for operation, series in PERCENTILES.items():
             rows = [row for of_operation, row in marks if of_operation is operation]
             of_mark = SeriesKey(network_id, series)
             for at, row in _insert_unknown(connection, of_mark, fee_marks, rows).items():
-                arrivals[series].append(SavedFee(TimedFee(at, row["fee"])))
+                saved[series].append(SavedFee(TimedFee(at, row["fee"])))
         fees = _beside_estimates(connection, network_id, of_network)
         of_medium = SeriesKey(network_id, FeeSeries.MEDIUM_MAX_PRIORITY_FEE)
         for at, row in _insert_unknown(connection, of_medium, suggested_gas_fees, fees).items():
             for series, fee in rolled_up_of(row):
-                arrivals[series].append(SavedFee(TimedFee(at, fee)))
-        update_rollups(connection, network_id, arrivals)
+                saved[series].append(SavedFee(TimedFee(at, fee)))
+        update_rollups(connection, network_id, saved)
 
 
 def _beside_estimates(

@@ -11,7 +11,7 @@ are read anew. Of those who change it,
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 from threading import Lock
@@ -20,10 +20,9 @@ from typing import Final, NamedTuple
 from sqlalchemy import Connection
 
 from dashboard.domain.fee_percentiles import RankedFees, TimedFees
-from dashboard.domain.fee_rollup import FeeSeries, TimedFee
+from dashboard.domain.fee_rollup import FeeSeries, SavedFee, SavedFees, TimedFee
 from dashboard.domain.quantity import NetworkId
 from dashboard.store.engine.driver import read_rows
-from dashboard.store.fees.rollups import SavedFee
 from dashboard.store.schema.columns import milliseconds_of
 
 _FAR: Final = 10
@@ -100,13 +99,13 @@ class RollingFees:
         self._held = held = self._read(connection, since, until, last_token)
         return held.ranked
 
-    def note(self, arrivals: Sequence[SavedFee]) -> None:
+    def note(self, saved: Sequence[SavedFee]) -> None:
         """Take in what the transaction under way saved."""
         if self._held is None:
             return
         try:
-            for value, replaced in arrivals:
-                _take_in(self._held, value, replaced)
+            for fee, replaced in saved:
+                _take_in(self._held, fee, replaced)
         except ValueError:
             self.forget()
 
@@ -169,10 +168,10 @@ class RecentFees:
                 self._priority_fees.forget()
                 raise
 
-    def note(self, arrivals: Mapping[FeeSeries, Sequence[SavedFee]]) -> None:
+    def note(self, saved: SavedFees) -> None:
         """Take in what the transaction under way saved."""
-        self._base_fees.note(arrivals.get(FeeSeries.ESTIMATED_BASE_FEE, ()))
-        self._priority_fees.note(arrivals.get(FeeSeries.MEDIUM_MAX_PRIORITY_FEE, ()))
+        self._base_fees.note(saved.get(FeeSeries.ESTIMATED_BASE_FEE, ()))
+        self._priority_fees.note(saved.get(FeeSeries.MEDIUM_MAX_PRIORITY_FEE, ()))
 
     def base_fees(self, connection: Connection, now: datetime) -> RankedFees:
         """Return the base fees until now."""

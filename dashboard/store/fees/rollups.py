@@ -1,22 +1,32 @@
-"""Roll-ups of fees kept right as values arrive: in order, late, or in the place of others.
+"""Roll-ups of fees as stored: updated as fees are saved, in order, late or replaced.
 
-A value that is newer than all others is added to the roll-ups of its minute, hour and day. Where
-one is late or replaced, its minute is made anew of its values, its hour of minutes and its day
-of hours. What is kept no longer, or was never kept, cannot be made anew: there a value is added
+A fee that is newer than all others is added to the roll-ups of its minute, hour and day. Where
+one is late or replaced, its minute is recomputed from its fees, its hour from minutes and its day
+from hours. What is kept no longer, or was never kept, cannot be recomputed: there a fee is added
 to what is known, and bounds and gaps stay as wide as they were.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import groupby
-from typing import Any, Final, NamedTuple, TypeAlias
+from collections.abc import Iterable, Sequence
+from typing import Any, Final
 
 from sqlalchemy import Connection
 
 from dashboard.domain.fee_histogram import FeeHistogram
-from dashboard.domain.fee_rollup import FeeRollup, FeeSeries, RolledUp, RollupLevel, TimedFee
+from dashboard.domain.fee_rollup import (
+    FeeRollup,
+    RolledUp,
+    RollupLevel,
+    SavedFee,
+    SavedFees,
+    StoredHour,
+    TimedFee,
+    appended,
+    changed_hour,
+    changed_rollup,
+    grouped,
+)
 from dashboard.domain.quantity import NetworkId
 from dashboard.store.engine.driver import Row, read_rows, write_rows
 from dashboard.store.fees.stored_fees import SeriesKey, fee_values
@@ -57,121 +67,46 @@ _NEWEST: Final = " UNION ALL ".join(
 )
 
 
-class SavedFee(NamedTuple):
-    """A value that was stored just now, and the one whose place it took, if it did."""
-
-    value: TimedFee
-    replaced: TimedFee | None = None
-
-
-SavedFees: TypeAlias = defaultdict[FeeSeries, list[SavedFee]]
-
-
-def update_rollups(connection: Connection, network_id: NetworkId, arrivals: SavedFees) -> None:
-    """Bring the roll-ups of a network up to what was stored in this transaction."""
-    for series, some in arrivals.items():
-        of = SeriesKey(network_id, series)
-        if len(some) == 1 and _is_appended(connection, of, some[0].value):
-            continue
-        for day, of_day in _by(RollupLevel.DAY, sorted(some, key=lambda each: each.value.at)):
-            _change_day(connection, of, day, of_day)
+def update_rollups(connection: Connection, network_id: NetworkId, saved: SavedFees) -> None:
+    """Bring the roll-ups of a network up to what was saved in this transaction."""
+    for series, fees in saved.items():
+        key = SeriesKey(network_id, series)
+        if len(fees) == 1:
+            changed = appended(newest_rollups(connection, key), fees[0].fee)
+            if changed is not None:
+                write_rollups(connection, key, changed)
+                continue
+        in_order = sorted(fees, key=lambda each: each.fee.at)
+        for day, of_day in grouped(RollupLevel.DAY, in_order):
+            write_rollups(connection, key, _changed_day(connection, key, day, of_day))
 
 
-def _is_appended(connection: Connection, of: SeriesKey, value: TimedFee) -> bool:
-    """Add a value to the newest roll-ups, unless it is older than they are, or one is missing."""
-    newest = newest_rollups(connection, of)
-    last_at = {each.rollup.last_at for each in newest.values()}
-    if newest and (len(newest) < len(RollupLevel) or len(last_at) > 1 or value.at <= max(last_at)):
-        return False
-    grown = []
-    for level in RollupLevel:
-        begins_at, held = level.begin_of(value.at), newest.get(level)
-        if held is not None and held.begins_at == begins_at:
-            held.rollup.add(value)
-            grown.append(held)
-        else:
-            grown.append(RolledUp(level, begins_at, FeeRollup.of(value)))
-    write_rollups(connection, of, grown)
-    return True
-
-
-def _change_day(
-    connection: Connection, of: SeriesKey, day: int, arrivals: Sequence[SavedFee]
-) -> None:
-    """Change the roll-ups of one day that cover some arrivals."""
+def _changed_day(
+    connection: Connection, key: SeriesKey, day: int, saved: Sequence[SavedFee]
+) -> list[RolledUp]:
+    """Return the roll-ups of one day that saved fees change."""
     days, hours = (
-        rollups_between(connection, of, level, day, day + RollupLevel.DAY.length)
+        rollups_between(connection, key, level, day, day + RollupLevel.DAY.length)
         for level in (RollupLevel.DAY, RollupLevel.HOUR)
     )
     changed = []
-    for hour, of_hour in _by(RollupLevel.HOUR, arrivals):
-        minutes = rollups_between(
-            connection, of, RollupLevel.MINUTE, hour, hour + RollupLevel.HOUR.length
-        )
-        changed += _change_minutes(connection, of, _Hour(hours.get(hour), minutes), of_hour)
-        hours[hour] = _changed(hours.get(hour), minutes, of_hour)
-        changed.append(RolledUp(RollupLevel.HOUR, hour, hours[hour]))
-    changed.append(RolledUp(RollupLevel.DAY, day, _changed(days.get(day), hours, arrivals)))
-    write_rollups(connection, of, changed)
+    for hour, of_hour in grouped(RollupLevel.HOUR, saved):
+        until = hour + RollupLevel.HOUR.length
+        minutes = rollups_between(connection, key, RollupLevel.MINUTE, hour, until)
+        values = _fees_of_minutes(connection, key, of_hour)
+        rolled_up = changed_hour(StoredHour(hour, hours.get(hour), minutes, values), of_hour)
+        hours[hour] = rolled_up[-1].rollup
+        changed += rolled_up
+    return [*changed, RolledUp(RollupLevel.DAY, day, changed_rollup(days.get(day), hours, saved))]
 
 
-class _Hour(NamedTuple):
-    """The roll-up of an hour, and those of its minutes, by when they begin."""
-
-    rollup: FeeRollup | None
-    minutes: dict[int, FeeRollup]
-
-    @property
-    def is_whole(self) -> bool:
-        """Whether no minute is kept no longer."""
-        return self.rollup is None or self.rollup.seen == _seen(self.minutes.values())
-
-
-def _change_minutes(
-    connection: Connection, of: SeriesKey, hour: _Hour, arrivals: Sequence[SavedFee]
-) -> list[RolledUp]:
-    """Change the minutes of an hour; a minute that may be kept no longer is not begun anew."""
-    since = RollupLevel.MINUTE.begin_of(arrivals[0].value.at)
-    until = RollupLevel.MINUTE.begin_of(arrivals[-1].value.at) + RollupLevel.MINUTE.length
-    values = fee_values(connection, of, since, until)
-    stored = {
-        minute: {number: FeeRollup.of(value) for number, value in enumerate(some)}
-        for minute, some in groupby(values, lambda value: RollupLevel.MINUTE.begin_of(value.at))
-    }
-    is_whole, changed = hour.is_whole, []
-    for minute, some in _by(RollupLevel.MINUTE, arrivals):
-        held = hour.minutes.get(minute)
-        if held is not None or is_whole:
-            hour.minutes[minute] = _changed(held, stored.get(minute, {}), some)
-            changed.append(RolledUp(RollupLevel.MINUTE, minute, hour.minutes[minute]))
-    return changed
-
-
-def _changed(
-    held: FeeRollup | None, parts: Mapping[int, FeeRollup], arrivals: Sequence[SavedFee]
-) -> FeeRollup:
-    """Make a roll-up anew of its parts, by their order, or add to it where parts are missing."""
-    came = sum(each.replaced is None for each in arrivals)
-    if _seen(parts.values()) == came + (0 if held is None else held.seen):
-        return FeeRollup.of_parts(parts[each] for each in sorted(parts))
-    if held is None:
-        return FeeRollup.of_all(each.value for each in arrivals)
-    for value, replaced in arrivals:
-        if replaced is None:
-            held.add(value)
-        else:
-            held.replace(replaced, value)
-    return held
-
-
-def _seen(rollups: Iterable[FeeRollup]) -> int:
-    return sum(each.seen for each in rollups)
-
-
-def _by(level: RollupLevel, arrivals: Sequence[SavedFee]) -> Iterator[tuple[int, list[SavedFee]]]:
-    """Group arrivals, which come in order of time, by what covers them."""
-    for begins_at, some in groupby(arrivals, lambda each: level.begin_of(each.value.at)):
-        yield begins_at, list(some)
+def _fees_of_minutes(
+    connection: Connection, key: SeriesKey, saved: Sequence[SavedFee]
+) -> list[TimedFee]:
+    """Return all single fees from the first minute of saved ones to the last."""
+    since = RollupLevel.MINUTE.begin_of(saved[0].fee.at)
+    until = RollupLevel.MINUTE.begin_of(saved[-1].fee.at) + RollupLevel.MINUTE.length
+    return fee_values(connection, key, since, until)
 
 
 def write_rollups(connection: Connection, of: SeriesKey, rolled_up: Iterable[RolledUp]) -> None:

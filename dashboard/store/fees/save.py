@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from sqlalchemy import Connection, RowMapping, Table, select
 
-from dashboard.domain.fee_rollup import FeeSeries, TimedFee
+from dashboard.domain.fee_rollup import FeeSeries, SavedFee, SavedFees, TimedFee
 from dashboard.domain.gas import FeeSuggestion, SuggestedGasFees
 from dashboard.domain.observation import GasObservation, GasSource, Operation
 from dashboard.domain.quantity import NetworkId, Wei
@@ -17,7 +17,7 @@ from dashboard.store.engine.driver import read_rows
 from dashboard.store.engine.upsert import insert_new, put
 from dashboard.store.fees.backfill import ESTIMATED, BaseFeeHistory, backfill
 from dashboard.store.fees.busyness import busy_flags
-from dashboard.store.fees.rollups import SavedFee, SavedFees, update_rollups
+from dashboard.store.fees.rollups import update_rollups
 from dashboard.store.fees.stored_fees import PERCENTILES
 from dashboard.store.schema import base_fee_histories, fee_marks, suggested_gas_fees
 from dashboard.store.schema.columns import milliseconds_of
