@@ -14,9 +14,9 @@ from dashboard.logs import configure_logs
 from dashboard.poll.cost import CREDITS_PER_CALL, FREE_CREDITS, Cost
 from dashboard.poll.trial import Finding, Outcome
 from dashboard.settings import Settings, load_settings
+from dashboard.settings.layers import Mistake, SettingLocation
 from dashboard.settings.listing import Effective, effective_settings
 from dashboard.settings.load import Configuration, read_configuration
-from dashboard.settings.mistakes import Mistake, Place
 from dashboard.wiring.network_profiles import profile_of
 from dashboard.wiring.networks import networks_of
 from dashboard.wiring.trial import TriedNetwork, try_networks
@@ -52,7 +52,7 @@ def show(*, as_json: bool) -> None:
     if as_json:
         print_json({"settings": [_setting_json(each) for each in effective]})
         return
-    rows = [(each.setting, _text(each.value), str(each.place or "")) for each in effective]
+    rows = [(each.setting, _text(each.value), str(each.location or "")) for each in effective]
     print_table(("setting", "value", "from"), rows)
 
 
@@ -133,18 +133,18 @@ def _cost_lines(tried: TriedNetwork) -> list[str]:
 
 def _mistake_json(mistake: Mistake) -> Json:
     said: dict[str, Json] = {"setting": mistake.setting, "message": str(mistake)}
-    return said | _place_json(mistake.place)
+    return said | _location_json(mistake.location)
 
 
 def _setting_json(each: Effective) -> Json:
     said: dict[str, Json] = {"setting": each.setting, "value": _plain(each.value)}
-    return said | _place_json(each.place)
+    return said | _location_json(each.location)
 
 
-def _place_json(place: Place | None) -> dict[str, Json]:
-    if place is None:
+def _location_json(location: SettingLocation | None) -> dict[str, Json]:
+    if location is None:
         return {"source": None, "line": None}
-    return {"source": place.source, "line": place.line}
+    return {"source": location.source, "line": location.line}
 
 
 def _tried_json(tried: TriedNetwork) -> Json:

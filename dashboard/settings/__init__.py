@@ -1,4 +1,4 @@
-"""Configuration: read once at the start of a role, checked whole, handed on as plain values."""
+"""Configuration: read and checked once when a role starts."""
 
 from dashboard.settings.load import load_settings
 from dashboard.settings.schema import (

@@ -1,9 +1,10 @@
-"""What must hold of the settings together: find what is well-formed and yet unsafe or void."""
+"""Check settings against each other: what is well-formed, yet unsafe or without effect."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from datetime import timedelta
 from typing import Final
 
 from dashboard.devnet.networks import SIMULATED, SimulatedNetwork
@@ -14,18 +15,19 @@ from dashboard.domain.secret import Secret
 from dashboard.errors import SettingsError
 from dashboard.settings.check_addresses import check_addresses
 from dashboard.settings.check_clear_text import check_clear_text
-from dashboard.settings.check_fees import check_fees
-from dashboard.settings.check_store import check_store
-from dashboard.settings.fees import FeeSettings, fees_of
+from dashboard.settings.fees import FeeSettings, check_fees, fees_of
 from dashboard.settings.key_limits import check_keys
-from dashboard.settings.locate import Path
+from dashboard.settings.layers import Remark, SettingPath
+from dashboard.settings.mistakes import as_far_as_readable
 from dashboard.settings.module_limits import limits_of
-from dashboard.settings.partly import as_far_as_readable
-from dashboard.settings.schema import EndpointSettings, MailSettings, NetworkSettings, Settings
-from dashboard.settings.trust import check_trust
-
-Finding = tuple[Path, str]
-"""The path of a setting, and what to say after its name."""
+from dashboard.settings.schema import (
+    EndpointSettings,
+    MailSettings,
+    NetworkSettings,
+    Settings,
+    StoreSettings,
+)
+from dashboard.settings.tls import check_tls
 
 _MAIL_ADDRESS: Final = re.compile(r"[!-?A-~]+@[!-?A-~]+", re.ASCII)
 _EHLO_NAME: Final = re.compile(
@@ -38,15 +40,25 @@ _EHLO_NAME: Final = re.compile(
 _ORIGIN: Final = re.compile(r"\*|null|[a-z][a-z0-9+.-]*://[^/\s?#@*]+", re.ASCII)
 
 
-def check_together(settings: Settings) -> Iterator[Finding]:
-    """Yield what is unsafe or contradictory, naming the way out.
+_SHORTEST: Final = {
+    "keep_fees": (timedelta(days=1), "1d: the usual fee is computed from a day"),
+    "keep_rejections": (timedelta(days=8), "8d: our own serve answers of those of seven days"),
+    "keep_notifications": (timedelta(days=8), "8d: a mail is tried again for seven days"),
+    "keep_credits": (timedelta(days=32), "32d: Health shows what this month cost"),
+    "keep_coverage_gaps": (timedelta(days=30), "30d: Health lists those of 30 days"),
+}
+"""The least length of each, and why."""
 
-    What would rest on a value that cannot be read is left out: that one is named already.
+
+def check_together(settings: Settings) -> Iterator[Remark]:
+    """Yield what is unsafe or contradictory, with the remedy.
+
+    A check that needs a value that cannot be read is left out: that value is reported already.
     """
-    yield from check_store(settings.store)
+    yield from _check_store(settings.store)
     yield from check_addresses(settings)
     yield from check_clear_text(settings)
-    yield from check_trust(settings.tls)
+    yield from check_tls(settings.tls)
     yield from _check_origins(settings)
     yield from _check_names(settings)
     yield from _check_devnet_key(settings)
@@ -60,8 +72,27 @@ def check_together(settings: Settings) -> Iterator[Finding]:
 
 
 @as_far_as_readable
-def _check_origins(settings: Settings) -> Iterator[Finding]:
-    """Browsers send origins in one form only: what is written otherwise would never fit."""
+def _check_store(store: StoreSettings) -> Iterator[Remark]:
+    """Yield what would be deleted while it is still needed."""
+    for name in _SHORTEST:
+        yield from _check_length(store, name)
+    fees, minutes = store.keep_fees.length, store.keep_fee_minutes.length
+    if minutes is not None and (fees is None or minutes < fees):
+        said = "is shorter than store.keep_fees, from which it is made: keep it as long, or longer"
+        yield ("store", "keep_fee_minutes"), said
+
+
+@as_far_as_readable
+def _check_length(store: StoreSettings, name: str) -> Iterator[Remark]:
+    least, why = _SHORTEST[name]
+    length = getattr(store, name).length
+    if length is not None and length < least:
+        yield ("store", name), f"is too short: keep them at least {why}"
+
+
+@as_far_as_readable
+def _check_origins(settings: Settings) -> Iterator[Remark]:
+    """Browsers send origins in one form only: any other would never match."""
     for origin in settings.serve.cors_origins:
         if not _ORIGIN.fullmatch(origin):
             said = (
@@ -72,12 +103,12 @@ def _check_origins(settings: Settings) -> Iterator[Finding]:
 
 
 def _without_login(address: str) -> str:
-    """Quote an address, but for one that may hold a password."""
+    """Quote an address, unless it may hold a password."""
     return "an address with a login" if "@" in address else shorten(address)
 
 
 @as_far_as_readable
-def _check_names(settings: Settings) -> Iterator[Finding]:
+def _check_names(settings: Settings) -> Iterator[Remark]:
     for name in settings.http.allowed_hosts:
         if not HOST_NAME.fullmatch(name):
             said = (
@@ -88,7 +119,7 @@ def _check_names(settings: Settings) -> Iterator[Finding]:
 
 
 @as_far_as_readable
-def _check_fees(settings: Settings) -> Iterator[Finding]:
+def _check_fees(settings: Settings) -> Iterator[Remark]:
     common = list(check_fees(settings.fees, ("fees",)))
     yield from common
     for name, network in () if common else settings.networks.items():
@@ -96,26 +127,26 @@ def _check_fees(settings: Settings) -> Iterator[Finding]:
 
 
 @as_far_as_readable
-def _check_own_fees(name: str, network: NetworkSettings, common: FeeSettings) -> Iterator[Finding]:
+def _check_own_fees(name: str, network: NetworkSettings, common: FeeSettings) -> Iterator[Remark]:
     if network.fees is not None:
         yield from check_fees(fees_of(common, network.fees), ("networks", name, "fees"))
 
 
 @as_far_as_readable
-def _check_sender(mail: MailSettings) -> Iterator[Finding]:
+def _check_sender(mail: MailSettings) -> Iterator[Remark]:
     if not _MAIL_ADDRESS.fullmatch(mail.sender):
         yield ("mail", "sender"), _no_address(mail.sender)
 
 
 @as_far_as_readable
-def _check_ehlo_name(mail: MailSettings) -> Iterator[Finding]:
+def _check_ehlo_name(mail: MailSettings) -> Iterator[Remark]:
     if mail.ehlo_name and not is_ehlo_name(mail.ehlo_name):
         said = f"is {shorten(mail.ehlo_name)}: write a name such as mx.example.org, or [192.0.2.1]"
         yield ("mail", "ehlo_name"), said
 
 
 @as_far_as_readable
-def _check_recipients(mail: MailSettings) -> Iterator[Finding]:
+def _check_recipients(mail: MailSettings) -> Iterator[Remark]:
     for recipient in mail.recipients:
         if not _MAIL_ADDRESS.fullmatch(recipient):
             yield ("mail", "recipients"), _no_address(recipient)
@@ -133,7 +164,7 @@ def is_ehlo_name(text: str) -> bool:
 
 
 @as_far_as_readable
-def _check_devnet_key(settings: Settings) -> Iterator[Finding]:
+def _check_devnet_key(settings: Settings) -> Iterator[Remark]:
     if not settings.has_devnet or settings.has_development_key:
         return
     if not _is_accepted(settings.devnet.key, settings):
@@ -146,7 +177,7 @@ def _check_devnet_key(settings: Settings) -> Iterator[Finding]:
 
 
 @as_far_as_readable
-def _check_networks(settings: Settings) -> Iterator[Finding]:
+def _check_networks(settings: Settings) -> Iterator[Remark]:
     simulated = _simulated(settings)
     ids = {int(each.network_id): each.title for each in simulated}
     titles = {each.title: each.title for each in simulated}
@@ -163,8 +194,8 @@ def _simulated(settings: Settings) -> tuple[SimulatedNetwork, ...]:
 
 
 @as_far_as_readable
-def _check_id(name: str, network: NetworkSettings, known: dict[int, str]) -> Iterator[Finding]:
-    """Note the network in `known`, the names by their ids."""
+def _check_id(name: str, network: NetworkSettings, known: dict[int, str]) -> Iterator[Remark]:
+    """Add the network to `known`: names by id."""
     other = known.setdefault(network.network_id, name)
     if other != name:
         said = f"is {network.network_id}, as is that of {other}: a network is configured once"
@@ -172,8 +203,8 @@ def _check_id(name: str, network: NetworkSettings, known: dict[int, str]) -> Ite
 
 
 @as_far_as_readable
-def _check_title(name: str, network: NetworkSettings, known: dict[str, str]) -> Iterator[Finding]:
-    """Pages, mails and metrics tell networks apart by what they are called."""
+def _check_title(name: str, network: NetworkSettings, known: dict[str, str]) -> Iterator[Remark]:
+    """Pages, mails and metrics distinguish networks by their titles."""
     title = network.title or name
     other = known.setdefault(title, name)
     if other != name:
@@ -182,7 +213,7 @@ def _check_title(name: str, network: NetworkSettings, known: dict[str, str]) -> 
 
 
 @as_far_as_readable
-def _check_second_nodes(name: str, network: NetworkSettings) -> Iterator[Finding]:
+def _check_second_nodes(name: str, network: NetworkSettings) -> Iterator[Remark]:
     for place, node in enumerate(network.nodes):
         if any(node is not other and node == other for other in network.all_nodes):
             said = "is there twice: another node can stand in, the same one cannot"
@@ -190,13 +221,13 @@ def _check_second_nodes(name: str, network: NetworkSettings) -> Iterator[Finding
 
 
 @as_far_as_readable
-def _check_gas_key(name: str, network: NetworkSettings) -> Iterator[Finding]:
+def _check_gas_key(name: str, network: NetworkSettings) -> Iterator[Remark]:
     if network.gas is not None and network.gas.key is None:
         yield (("networks", name, "gas"), "lacks key; add it")
 
 
 @as_far_as_readable
-def _check_module_limits(name: str, network: NetworkSettings) -> Iterator[Finding]:
+def _check_module_limits(name: str, network: NetworkSettings) -> Iterator[Remark]:
     try:
         limits_of(network)
     except SettingsError as error:
@@ -204,14 +235,16 @@ def _check_module_limits(name: str, network: NetworkSettings) -> Iterator[Findin
 
 
 @as_far_as_readable
-def _check_own_serve(settings: Settings) -> Iterator[Finding]:
+def _check_own_serve(settings: Settings) -> Iterator[Remark]:
     for name, network in settings.networks.items():
         for role in ("exclusion", "gas"):
             yield from _check_own_key(settings, network, ("networks", name, role))
 
 
 @as_far_as_readable
-def _check_own_key(settings: Settings, network: NetworkSettings, path: Path) -> Iterator[Finding]:
+def _check_own_key(
+    settings: Settings, network: NetworkSettings, path: SettingPath
+) -> Iterator[Remark]:
     endpoint: EndpointSettings | None = getattr(network, path[-1])
     if endpoint is None or not endpoint.is_own_serve:
         return
@@ -221,6 +254,6 @@ def _check_own_key(settings: Settings, network: NetworkSettings, path: Path) -> 
 
 
 def _is_accepted(key: Secret, settings: Settings) -> bool:
-    """Whether our own serve may accept a key: whether it stands in the store is not known here."""
+    """Whether our own serve may accept a key; keys of the store are not known here."""
     is_made = key.reveal().startswith(KEY_PREFIX)
     return is_made or key in {own.key for own in settings.serve.keys.values()}

@@ -1,4 +1,4 @@
-"""What must hold of addresses: where roles listen, where people find us, whom we ask."""
+"""Check addresses: where roles listen, the public address, the endpoints that are asked."""
 
 from __future__ import annotations
 
@@ -10,11 +10,9 @@ from typing import Final
 from dashboard.domain.allowed_hosts import host_of
 from dashboard.domain.quantity import shorten
 from dashboard.settings.hosts import host_asked, is_loopback, is_wildcard
-from dashboard.settings.locate import Path
-from dashboard.settings.partly import as_far_as_readable
+from dashboard.settings.layers import Remark, SettingPath
+from dashboard.settings.mistakes import as_far_as_readable
 from dashboard.settings.schema import EndpointSettings, NetworkSettings, Settings
-
-Finding = tuple[Path, str]
 
 _HTTP_SCHEME: Final = ("https://", "http://")
 _ANY_SCHEME: Final = (*_HTTP_SCHEME, "wss://", "ws://")
@@ -23,8 +21,8 @@ _PUBLIC_URL: Final = re.compile(r"https?://[^\s/?#@]+(/[^\s?#]*)?", re.ASCII)
 
 
 @as_far_as_readable
-def check_addresses(settings: Settings) -> Iterator[Finding]:
-    """Yield addresses that are unsafe, or that nothing can listen on, open or ask."""
+def check_addresses(settings: Settings) -> Iterator[Remark]:
+    """Yield addresses that are unsafe, or that cannot be used."""
     yield from _check_pages_host(settings)
     for section in ("serve", "devnet"):
         yield from _check_development_host(settings, section)
@@ -36,7 +34,7 @@ def check_addresses(settings: Settings) -> Iterator[Finding]:
 
 
 @as_far_as_readable
-def _check_pages_host(settings: Settings) -> Iterator[Finding]:
+def _check_pages_host(settings: Settings) -> Iterator[Remark]:
     if not is_loopback(settings.pages.host):
         said = (
             f"is {shorten(settings.pages.host)}: pages have no sign-in yet, so they "
@@ -46,7 +44,7 @@ def _check_pages_host(settings: Settings) -> Iterator[Finding]:
 
 
 @as_far_as_readable
-def _check_development_host(settings: Settings, section: str) -> Iterator[Finding]:
+def _check_development_host(settings: Settings, section: str) -> Iterator[Remark]:
     host: str = getattr(settings, section).host
     if settings.has_development_key and not is_loopback(host):
         said = (
@@ -57,8 +55,8 @@ def _check_development_host(settings: Settings, section: str) -> Iterator[Findin
 
 
 @as_far_as_readable
-def _check_ports(settings: Settings, first: str, second: str) -> Iterator[Finding]:
-    """Find a role that cannot listen since another one does there already."""
+def _check_ports(settings: Settings, first: str, second: str) -> Iterator[Remark]:
+    """Find two roles that would listen on the same port."""
     if "devnet" in {first, second} and not settings.has_devnet:
         return
     one, other = getattr(settings, first), getattr(settings, second)
@@ -74,7 +72,7 @@ def _overlap(one: str, other: str) -> bool:
 
 
 @as_far_as_readable
-def _check_public_url(settings: Settings) -> Iterator[Finding]:
+def _check_public_url(settings: Settings) -> Iterator[Remark]:
     url = settings.pages.public_url
     if url and not (_PUBLIC_URL.fullmatch(url) and host_of(url)):
         named = "holds a login" if "@" in url else f"is {shorten(url)}"  # never quote a password
@@ -86,7 +84,7 @@ def _check_public_url(settings: Settings) -> Iterator[Finding]:
 
 
 @as_far_as_readable
-def _check_endpoints(name: str, network: NetworkSettings) -> Iterator[Finding]:
+def _check_endpoints(name: str, network: NetworkSettings) -> Iterator[Remark]:
     for path in endpoint_paths(network):
         schemes = _HTTP_SCHEME if path[0] == "gas" else _ANY_SCHEME
         yield from _check_endpoint(endpoint_at(network, path), ("networks", name, *path), schemes)
@@ -94,9 +92,9 @@ def _check_endpoints(name: str, network: NetworkSettings) -> Iterator[Finding]:
 
 @as_far_as_readable
 def _check_endpoint(
-    endpoint: EndpointSettings, path: Path, schemes: tuple[str, ...]
-) -> Iterator[Finding]:
-    """Find what cannot be asked; an address may hold a key, so it is not shown."""
+    endpoint: EndpointSettings, path: SettingPath, schemes: tuple[str, ...]
+) -> Iterator[Remark]:
+    """Find an address that cannot be asked; it may hold a key, so it is not shown."""
     url = endpoint.url.reveal()
     if endpoint.is_own_serve and path[-1] in {"exclusion", "gas"}:
         return
@@ -107,14 +105,14 @@ def _check_endpoint(
         yield (*path, "url"), "names no host: write the whole address"
 
 
-def endpoint_paths(network: NetworkSettings) -> Iterator[Path]:
+def endpoint_paths(network: NetworkSettings) -> Iterator[SettingPath]:
     """Yield where the endpoints of a network stand, as far as that can be read."""
     for role in ("exclusion", "gas", "node"):
         yield from _path_of(network, role)
     yield from _paths_of_nodes(network)
 
 
-def endpoint_at(network: NetworkSettings, path: Path) -> EndpointSettings:
+def endpoint_at(network: NetworkSettings, path: SettingPath) -> EndpointSettings:
     """Return the endpoint that `endpoint_paths` found there."""
     endpoint: EndpointSettings = (
         network.nodes[int(path[1])] if path[0] == "nodes" else getattr(network, path[0])
@@ -123,12 +121,12 @@ def endpoint_at(network: NetworkSettings, path: Path) -> EndpointSettings:
 
 
 @as_far_as_readable
-def _path_of(network: NetworkSettings, role: str) -> Iterator[Path]:
+def _path_of(network: NetworkSettings, role: str) -> Iterator[SettingPath]:
     if getattr(network, role) is not None:
         yield (role,)
 
 
 @as_far_as_readable
-def _paths_of_nodes(network: NetworkSettings) -> Iterator[Path]:
+def _paths_of_nodes(network: NetworkSettings) -> Iterator[SettingPath]:
     for place in range(len(network.nodes)):
         yield ("nodes", str(place))

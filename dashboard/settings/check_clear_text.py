@@ -1,4 +1,4 @@
-"""What would carry a password or a key off this machine without TLS."""
+"""Check that no password or key leaves this machine without TLS."""
 
 from __future__ import annotations
 
@@ -11,30 +11,28 @@ from dashboard.domain.quantity import shorten
 from dashboard.errors import StoreError
 from dashboard.settings.check_addresses import endpoint_at, endpoint_paths
 from dashboard.settings.hosts import host_asked, is_loopback
-from dashboard.settings.locate import Path
-from dashboard.settings.partly import as_far_as_readable
+from dashboard.settings.layers import Remark, SettingPath
+from dashboard.settings.mistakes import as_far_as_readable
 from dashboard.settings.schema import EndpointSettings, MailSettings, Settings, StoreSettings
 from dashboard.store.engine.database import clear_text_hosts
 
-Finding = tuple[Path, str]
-
 _CLEAR: Final = ("http://", "ws://")
 _SHORTEST_KEY: Final = 16
-"""Characters of a part of an address from which on it may be a key."""
+"""A part of an address with as many characters may be a key."""
 
 _CALLED_KEY: Final = re.compile(r"(?:key|token|secret|auth|pass\w*|pwd)=[^&]", re.IGNORECASE)
 """A parameter that by its name holds a key, however short."""
 
 
-def check_clear_text(settings: Settings) -> Iterator[Finding]:
-    """Yield each way on which a secret could be read, unless it was allowed there."""
+def check_clear_text(settings: Settings) -> Iterator[Remark]:
+    """Yield each connection on which a secret could be read, unless that is allowed."""
     yield from _check_store(settings.store)
     yield from _check_mail(settings.mail)
     yield from _check_networks(settings)
 
 
 @as_far_as_readable
-def _check_store(store: StoreSettings) -> Iterator[Finding]:
+def _check_store(store: StoreSettings) -> Iterator[Remark]:
     try:
         said = clear_text_store(store, store.url.reveal()) if store.url.reveal() else None
     except StoreError as error:
@@ -44,7 +42,7 @@ def _check_store(store: StoreSettings) -> Iterator[Finding]:
 
 
 def clear_text_store(store: StoreSettings, url: str) -> str | None:
-    """Say why a store at `url` could be read on the way, and what helps; None where it could not.
+    """Say why the connection to a store could be read, and the remedy; None where it is safe.
 
     StoreError for what is no address of a store.
     """
@@ -59,7 +57,7 @@ def clear_text_store(store: StoreSettings, url: str) -> str | None:
 
 
 @as_far_as_readable
-def _check_mail(mail: MailSettings) -> Iterator[Finding]:
+def _check_mail(mail: MailSettings) -> Iterator[Remark]:
     if mail.security != "none" or not mail.username or not mail.smtp_host:
         return
     if not is_loopback(mail.smtp_host) and not mail.allow_clear_text:
@@ -71,7 +69,7 @@ def _check_mail(mail: MailSettings) -> Iterator[Finding]:
 
 
 @as_far_as_readable
-def _check_networks(settings: Settings) -> Iterator[Finding]:
+def _check_networks(settings: Settings) -> Iterator[Remark]:
     for name, network in settings.networks.items():
         for path in endpoint_paths(network):
             endpoint = endpoint_at(network, path)
@@ -80,8 +78,8 @@ def _check_networks(settings: Settings) -> Iterator[Finding]:
 
 @as_far_as_readable
 def _check_endpoint(
-    endpoint: EndpointSettings, path: Path, settings: Settings
-) -> Iterator[Finding]:
+    endpoint: EndpointSettings, path: SettingPath, settings: Settings
+) -> Iterator[Remark]:
     url, host = endpoint.url.reveal(), host_asked(endpoint.url.reveal())
     if endpoint.allow_clear_text or not url.startswith(_CLEAR) or host is None:
         return

@@ -1,4 +1,4 @@
-"""What the settings let an API key do: read into limits, and held against what is configured."""
+"""[serve.keys.NAME]: the limits of each key, checked against the networks and methods."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from dashboard.devnet.chain import DEVNET_ID
 from dashboard.domain.api_key import KeyLimits
 from dashboard.domain.quantity import NetworkId, shorten
 from dashboard.domain.secret import Secret
-from dashboard.settings.locate import Path
-from dashboard.settings.partly import as_far_as_readable
+from dashboard.settings.layers import Remark, SettingPath
+from dashboard.settings.mistakes import as_far_as_readable
 from dashboard.settings.schema import ApiKeySettings, Settings
 from dashboard.wire.method_names import unfit
 
@@ -28,8 +28,8 @@ def limits_of_key(own: ApiKeySettings, settings: Settings) -> KeyLimits:
 
 
 @as_far_as_readable
-def check_keys(settings: Settings) -> Iterator[tuple[Path, str]]:
-    """Find keys that nobody could present, and limits that mean nothing here."""
+def check_keys(settings: Settings) -> Iterator[Remark]:
+    """Find keys that no client could present, and limits without effect."""
     owners: dict[Secret, str] = {}
     for name, own in settings.serve.keys.items():
         path = ("serve", "keys", name)
@@ -40,9 +40,9 @@ def check_keys(settings: Settings) -> Iterator[tuple[Path, str]]:
 
 @as_far_as_readable
 def _check_key(
-    own: ApiKeySettings, path: Path, owners: dict[Secret, str]
-) -> Iterator[tuple[Path, str]]:
-    """Note the key in `owners`, the names by their keys."""
+    own: ApiKeySettings, path: SettingPath, owners: dict[Secret, str]
+) -> Iterator[Remark]:
+    """Add the key to `owners`: names by key."""
     name = path[-1]
     text, owner = own.key.reveal(), owners.setdefault(own.key, name)
     if not text or set("/:") & set(text):
@@ -54,8 +54,8 @@ def _check_key(
 
 @as_far_as_readable
 def _check_key_networks(
-    own: ApiKeySettings, path: Path, settings: Settings
-) -> Iterator[tuple[Path, str]]:
+    own: ApiKeySettings, path: SettingPath, settings: Settings
+) -> Iterator[Remark]:
     ids = _ids(settings)
     for each in own.networks or ():
         if str(each) not in ids:
@@ -65,14 +65,14 @@ def _check_key_networks(
 
 
 @as_far_as_readable
-def _check_key_methods(own: ApiKeySettings, path: Path) -> Iterator[tuple[Path, str]]:
+def _check_key_methods(own: ApiKeySettings, path: SettingPath) -> Iterator[Remark]:
     complaint = unfit(own.methods, may_report=own.report)
     if complaint is not None:
         yield (*path, "methods"), complaint
 
 
 def _ids(settings: Settings) -> Mapping[str, NetworkId]:
-    """Return the ids of the networks by all that stands for them: their names and their ids."""
+    """Return the ids of the networks by name and by id as text."""
     named = [(name, network.network_id) for name, network in settings.networks.items()]
     if settings.has_devnet:
         named.append(("devnet", DEVNET_ID))

@@ -1,4 +1,4 @@
-"""The effective configuration, setting by setting, with where each comes from."""
+"""The effective configuration: each setting, its value, and where that comes from."""
 
 from __future__ import annotations
 
@@ -6,47 +6,49 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from dashboard.domain.secret import MASK, Secret
+from dashboard.settings.layers import SettingLocation, SettingPath, location_of, named
 from dashboard.settings.load import DEFAULTS, Configuration
-from dashboard.settings.locate import Path
-from dashboard.settings.mistakes import Place, holds_settings, kind_at, named, place_of
+from dashboard.settings.mistakes import holds_settings, kind_at
 from dashboard.settings.presets import FOLDER
 from dashboard.settings.schema import Settings
 
 
 @dataclass(frozen=True, slots=True)
 class Effective:
-    """One setting as it is in force; a `value` that may be secret is masked."""
+    """One setting in force; a `value` that may be secret is masked."""
 
     setting: str
     value: object
-    place: Place | None
+    location: SettingLocation | None
 
 
 def effective_settings(configuration: Configuration) -> Iterator[Effective]:
-    """Yield every setting that something gives a value, in the order of the sections."""
-    for path, value in _leaves(configuration.merged):
-        place = place_of(path, configuration.layers)
-        yield Effective(named(path), _shown(path, value, place), place)
+    """Yield every setting that has a value, in the order of the sections."""
+    for path, value in _values(configuration.merged):
+        location = location_of(path, configuration.layers)
+        yield Effective(named(path), _shown(path, value, location), location)
 
 
-def _leaves(table: dict[str, object], above: Path = ()) -> Iterator[tuple[Path, object]]:
+def _values(
+    table: dict[str, object], above: SettingPath = ()
+) -> Iterator[tuple[SettingPath, object]]:
     for key, value in table.items():
         path = (*above, key)
         if isinstance(value, dict):
-            yield from _leaves(value, path)
+            yield from _values(value, path)
         else:
             yield path, value
 
 
-def _shown(path: Path, value: object, place: Place | None) -> object:
-    """Mask a person's value unless it is known to be no secret, or only says where one is kept."""
-    if value == "" or _is_ours(place) or _is_harmless(path, value):
+def _shown(path: SettingPath, value: object, location: SettingLocation | None) -> object:
+    """Mask a value of the user unless it is no secret, or only refers to one."""
+    if value == "" or _is_ours(location) or _is_harmless(path, value):
         return value
     is_reference = isinstance(value, str) and value.startswith(("env:", "file:"))
     return value if is_reference else MASK
 
 
-def _is_harmless(path: Path, value: object) -> bool:
+def _is_harmless(path: SettingPath, value: object) -> bool:
     """Whether the schema knows a setting there that is no secret, and no tables hide in it.
 
     What stands at a misspelt name, or where a table belongs, may be a key or an address with one.
@@ -57,7 +59,7 @@ def _is_harmless(path: Path, value: object) -> bool:
     return not (isinstance(value, list) and any(isinstance(each, dict | list) for each in value))
 
 
-def _is_ours(place: Place | None) -> bool:
-    if place is None:
+def _is_ours(location: SettingLocation | None) -> bool:
+    if location is None:
         return False
-    return place.source == str(DEFAULTS) or place.source.startswith(f"{FOLDER}/")
+    return location.source == str(DEFAULTS) or location.source.startswith(f"{FOLDER}/")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, get_type_hints
 
@@ -15,18 +15,10 @@ from dashboard.domain.quantity import shorten
 from dashboard.domain.secret import Secret
 from dashboard.errors import SettingsError
 from dashboard.settings.check import check_together
-from dashboard.settings.mistakes import (
-    Inspector,
-    Layer,
-    Mistake,
-    Place,
-    Table,
-    holds_settings,
-    not_a_setting,
-)
+from dashboard.settings.layers import Layer, Mistake, SettingLocation, Table, Unreadable, read_file
+from dashboard.settings.mistakes import Inspector, holds_settings, not_a_setting
 from dashboard.settings.presets import preset_layers, preset_names
 from dashboard.settings.schema import Settings
-from dashboard.settings.source import Unreadable, read_file
 from dashboard.settings.values import (
     ByteSize,
     Duration,
@@ -36,9 +28,9 @@ from dashboard.settings.values import (
     parse_duration,
     parse_fee_amount,
     parse_kept_for,
+    parse_rate_setting,
     parse_secret,
     parse_size,
-    read_rate,
 )
 
 DEFAULTS: Final = Path(__file__).parents[2] / "config" / "default.toml"
@@ -48,12 +40,9 @@ _PARSERS: Final = {
     Duration: parse_duration,
     ByteSize: parse_size,
     FeeAmount: parse_fee_amount,
-    Rate: read_rate,
+    Rate: parse_rate_setting,
     KeptFor: parse_kept_for,
 }
-_OLD_NAMES: Final = {("store", "keep_gas_observations"): "keep_fees"}
-"""What settings were called before; an old name means the same, unless the new one stands there."""
-
 _LISTS: Final = (
     ("serve", "method_prefixes"),
     ("serve", "cors_origins"),
@@ -76,13 +65,13 @@ def load_settings(variables: Mapping[str, str] | None = None) -> Settings:
 
 
 def read_configuration(variables: Mapping[str, str] | None = None) -> Configuration:
-    """Read all layers without a judgement; what is wrong is told by `mistakes`."""
+    """Read all layers unchecked; `Configuration.mistakes` says what is wrong."""
     environment = os.environ if variables is None else variables
     home = _home(environment)
     layers = [read_file(DEFAULTS)]
     unreadable: list[Mistake] = []
     try:
-        own = [_renamed(layer) for layer in _own_file(environment, home)]
+        own = _own_file(environment, home)
         layers += [*preset_layers(own), *own]
     except Unreadable as error:
         unreadable = [error.mistake]
@@ -92,16 +81,16 @@ def read_configuration(variables: Mapping[str, str] | None = None) -> Configurat
     for layer in layers:
         _merge(merged, layer.table)
     _split_lists(merged)
-    # Variables that nothing names may be secrets that an unreadable file does name.
+    # An unknown variable may be a secret that the unreadable file refers to.
     found = unreadable or unknown
     return Configuration(merged, layers, environment, found, is_whole=not unreadable)
 
 
 @dataclass(frozen=True, slots=True)
 class Configuration:
-    """What the layers say together, not yet checked; `found` was wrong already when it was read.
+    """All layers merged, not yet checked; `found` are the mistakes met while reading them.
 
-    The topmost layer is the last. `is_whole`: no file is missing whose settings nobody knows.
+    The last layer wins. `is_whole`: every file could be read.
     """
 
     merged: Table
@@ -157,11 +146,10 @@ def _variable_layers(
     environment: Mapping[str, str], layers: Sequence[Layer]
 ) -> tuple[list[Layer], list[Mistake]]:
     """Turn LINEWATCH_SECTION_KEY variables into one layer each; an unknown one is a mistake."""
-    old = dict(_old_variables())
-    known = dict(_known_variables()) | old
+    known = dict(_known_variables())
     referenced = {name for layer in layers for name in _referenced(layer.table)}
     found, unknown = [], []
-    for name in sorted(environment, key=lambda name: (name not in old, name)):
+    for name in sorted(environment):
         if not name.startswith(_PREFIX) or name in _RESERVED | referenced:
             continue
         subject = f"the variable {name}"
@@ -170,7 +158,7 @@ def _variable_layers(
             found.append(Layer(subject, {section: {key: environment[name]}}))
         else:
             remark = not_a_setting(name, [*known, *_RESERVED])
-            unknown.append(Mistake(subject, remark, Place(subject)))
+            unknown.append(Mistake(subject, remark, SettingLocation(subject)))
     return found, unknown
 
 
@@ -181,23 +169,6 @@ def _known_variables() -> Iterator[tuple[str, tuple[str, str]]]:
         for key, inner in get_type_hints(kind).items():
             if not holds_settings(inner):
                 yield f"{_PREFIX}{section}_{key}".upper(), (section, key)
-
-
-def _old_variables() -> Iterator[tuple[str, tuple[str, str]]]:
-    for (section, old), new in _OLD_NAMES.items():
-        yield f"{_PREFIX}{section}_{old}".upper(), (section, new)
-
-
-def _renamed(layer: Layer) -> Layer:
-    """Call settings as they are called now."""
-    table, lines = dict(layer.table), dict(layer.lines)
-    for (section, old), new in _OLD_NAMES.items():
-        inner = table.get(section)
-        if isinstance(inner, dict) and old in inner and new not in inner:
-            table[section] = {new if key == old else key: value for key, value in inner.items()}
-            if (section, old) in lines:
-                lines[section, new] = lines.pop((section, old))
-    return replace(layer, table=table, lines=lines)
 
 
 def _referenced(table: object) -> Iterator[str]:

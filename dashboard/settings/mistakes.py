@@ -1,77 +1,49 @@
-"""Read settings and find every mistake: which setting, where it stands, its value, the remedy."""
+"""Read settings by their schema and find every mistake: setting, place, value and remedy."""
 
 from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import wraps
 from types import NoneType, UnionType
-from typing import Annotated, Any, Final, Literal, TypeGuard, get_args, get_origin, get_type_hints
+from typing import (
+    Annotated,
+    Any,
+    Final,
+    Literal,
+    ParamSpec,
+    TypeGuard,
+    TypeVar,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 import msgspec
+from msgspec import UNSET, Struct
 
 from dashboard.domain.quantity import shorten
-from dashboard.settings.locate import Path
-from dashboard.settings.partly import assembled
+from dashboard.settings.layers import (
+    Layer,
+    Mistake,
+    SettingPath,
+    Table,
+    location_of,
+    named,
+)
 
-Table = dict[str, Any]
+_Arguments = ParamSpec("_Arguments")
+_Finding = TypeVar("_Finding")
 
 _INDEX: Final = re.compile(r"(.*) - at `\$\[(\d+)\]`", re.DOTALL)
 _HIDDEN: Final = frozenset({"url", "key", "secret", "password"})
 _OWN: Final = frozenset({("networks",), ("serve", "keys")})
 
 
-@dataclass(frozen=True, slots=True)
-class Layer:
-    """One source of settings: its name in errors, the table it gives, and the lines in it."""
-
-    source: str
-    table: Table
-    lines: Mapping[Path, int] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Where a setting stands; `line` is None where the source is no file, or lacks the setting."""
-
-    source: str
-    line: int | None = None
-
-    def __str__(self) -> str:
-        return self.source if self.line is None else f"{self.source}, line {self.line}"
-
-
-@dataclass(frozen=True, slots=True)
-class Mistake:
-    """One thing that is wrong; `remark` goes on after the name of the setting."""
-
-    setting: str
-    remark: str
-    place: Place | None = None
-
-    def __str__(self) -> str:
-        known = self.place is None or self.place.source in self.setting
-        return f"{self.setting}{'' if known else f' (in {self.place})'} {self.remark}"
-
-
-def place_of(path: Path, layers: Sequence[Layer]) -> Place | None:
-    """Return where the topmost layer that holds the path has it, or else what is around it."""
-    for layer in reversed(layers):
-        if _holds(layer.table, path):
-            known = (path[:length] for length in range(len(path), 0, -1))
-            return Place(
-                layer.source, next((layer.lines[p] for p in known if p in layer.lines), None)
-            )
-    return None
-
-
-def named(path: Iterable[str]) -> str:
-    """Write a path as people do, whatever stands in it."""
-    return ".".join(shorten(part).strip("'") for part in path) or "the configuration"
-
-
-def kind_at(path: Path, kind: Any) -> Any:  # noqa: ANN401 - a type as typing writes it has no type of its own
+def kind_at(path: SettingPath, kind: Any) -> Any:  # noqa: ANN401 - a type as typing writes it has no type of its own
     """Return the type of the setting at a path below `kind`; None where no setting belongs."""
     for step in path:
         kind = _without_none(kind)
@@ -89,11 +61,11 @@ def holds_settings(kind: object) -> bool:
     return get_origin(kind) is dict or _is_struct(kind) or _is_list_of_tables(kind)
 
 
-def _may_be_secret(path: Path) -> bool:
-    """Whether what stands at a path by mistake may hold a key.
+def _may_be_secret(path: SettingPath) -> bool:
+    """Whether a value at a path may hold a key.
 
-    Whatever people put below a name of their own may be an address with its key, and so may
-    anything that stands where a table belongs.
+    Below a name that a user chose it may be an address with its key, and so may a value where
+    a table belongs.
     """
     return bool(_HIDDEN & set(path)) or tuple(path[:1]) in _OWN or tuple(path[:2]) in _OWN
 
@@ -107,7 +79,7 @@ def not_a_setting(name: str, candidates: Iterable[str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Inspector:
-    """Reads a merged table as the schema has it; `decode` reads the kinds that are ours.
+    """Reads the merged table by the schema; `decode` reads our own types of value.
 
     `found` is what was wrong so far.
     """
@@ -116,8 +88,8 @@ class Inspector:
     decode: Callable[[type, object], object]
     found: list[Mistake] = field(default_factory=list)
 
-    def read(self, table: object, kind: Any, path: Path = ()) -> Any:  # noqa: ANN401 - a value of `kind`, which may be any
-        """Return what stands at a path; a value that is wrong is UNSET, in its table unreadable."""
+    def read(self, table: object, kind: Any, path: SettingPath = ()) -> Any:  # noqa: ANN401 - a value of `kind`, which may be any
+        """Return the value at a path; one that is wrong becomes UNSET in its table."""
         kind = _without_none(kind)
         if _is_struct(kind):
             return assembled(kind, self._fields(table, kind, path))
@@ -130,11 +102,11 @@ class Inspector:
             return [self.read(each, inner, (*path, str(place))) for place, each in steps]
         return self._value(table, kind, path)
 
-    def mistake(self, path: Path, remark: str) -> Mistake:
+    def mistake(self, path: SettingPath, remark: str) -> Mistake:
         """Say what is wrong with one setting."""
-        return Mistake(named(path), remark, place_of(path, self.layers))
+        return Mistake(named(path), remark, location_of(path, self.layers))
 
-    def _fields(self, table: object, kind: type[msgspec.Struct], path: Path) -> Table:
+    def _fields(self, table: object, kind: type[msgspec.Struct], path: SettingPath) -> Table:
         fields = {each.name: each for each in msgspec.structs.fields(kind)}
         if not isinstance(table, dict):
             self._value(table, kind, path)
@@ -152,7 +124,7 @@ class Inspector:
                 read[name] = msgspec.UNSET
         return read
 
-    def _value(self, value: object, kind: Any, path: Path) -> object:  # noqa: ANN401 - msgspec converts to any type
+    def _value(self, value: object, kind: Any, path: SettingPath) -> object:  # noqa: ANN401 - msgspec converts to any type
         try:
             converted: object = msgspec.convert(value, kind, strict=False, dec_hook=self.decode)
         except msgspec.ValidationError as error:
@@ -166,17 +138,7 @@ class Inspector:
         return converted
 
 
-def _holds(table: object, path: Path) -> bool:
-    for step in path:
-        if not isinstance(table, dict):
-            return True
-        if step not in table:
-            return False
-        table = table[step]
-    return True
-
-
-def _shown(value: object, path: Path) -> str:
+def _shown(value: object, path: SettingPath) -> str:
     """Quote the offending value; one that may be a secret stays hidden."""
     return "not usable" if _may_be_secret(path) else shorten(str(value))
 
@@ -200,3 +162,35 @@ def _is_struct(kind: object) -> TypeGuard[type[msgspec.Struct]]:
 
 def _is_list_of_tables(kind: Any) -> bool:  # noqa: ANN401 - a type as typing writes it has no type of its own
     return get_origin(kind) is list and _is_struct(get_args(kind)[0])
+
+
+class NotReadable(Exception):
+    """A check asked for a setting that cannot be read; that mistake is reported already."""
+
+
+def assembled(kind: type[Struct], values: Mapping[str, Any]) -> Any:  # noqa: ANN401 - an instance of `kind`, and typing has no word for that
+    """Build a table of settings; to ask for one whose value is UNSET raises NotReadable."""
+    if any(value is UNSET for value in values.values()):
+        refusing = {"__getattribute__": _refuse_unset}
+        kind = msgspec.defstruct(kind.__name__, (), bases=(kind,), namespace=refusing, frozen=True)
+    return kind(**values)
+
+
+def as_far_as_readable(
+    check: Callable[_Arguments, Iterator[_Finding]],
+) -> Callable[_Arguments, Iterator[_Finding]]:
+    """Let a check end, with what it has found, where it asks for a value that cannot be read."""
+
+    @wraps(check)
+    def checked(*args: _Arguments.args, **kwargs: _Arguments.kwargs) -> Iterator[_Finding]:
+        with suppress(NotReadable):
+            yield from check(*args, **kwargs)
+
+    return checked
+
+
+def _refuse_unset(table: Struct, name: str) -> object:
+    value: object = object.__getattribute__(table, name)
+    if value is UNSET:
+        raise NotReadable(name)
+    return value

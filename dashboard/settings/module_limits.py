@@ -1,4 +1,4 @@
-"""Which table of module limits goes with a network: one named for it, or one that names it."""
+"""Which table of module limits a network has: the one it names, or one that lists its id."""
 
 from __future__ import annotations
 

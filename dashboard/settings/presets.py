@@ -1,4 +1,4 @@
-"""Presets: tables for well-known networks, from config/networks, below what a person writes."""
+"""Presets: settings of well-known networks from config/networks, which the user overrides."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
-from dashboard.settings.mistakes import Layer, Table
-from dashboard.settings.source import read_file
+from dashboard.settings.layers import Layer, Table, read_file
 
 FOLDER: Final = Path(__file__).parents[2] / "config" / "networks"
 
@@ -32,7 +31,7 @@ def _tables(layer: Layer) -> Iterator[tuple[str, Table]]:
 
 
 def _layer(name: str, own: Table) -> Layer:
-    """Leave out each endpoint that has an address of its own: no key goes where it is not meant."""
+    """Leave out endpoints whose address the user replaces: no key goes to the wrong server."""
     file = read_file(FOLDER / f"{own['preset']}.toml")
     table = {key: value for key, value in file.table.items() if not _is_replaced(own.get(key))}
     lines = {("networks", name, *path): line for path, line in file.lines.items()}

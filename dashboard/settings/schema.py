@@ -20,7 +20,7 @@ ChainId = Annotated[int, Meta(ge=1, le=2**63 - 1)]
 
 
 class StoreSettings(Struct, frozen=True, forbid_unknown_fields=True):
-    """[store]: where everything is remembered, and for how long."""
+    """[store]: where data is stored, and for how long."""
 
     url: Secret
     allow_clear_text: bool
@@ -64,7 +64,7 @@ class PagesSettings(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class HttpSettings(Struct, frozen=True, forbid_unknown_fields=True):
-    """[http]: what holds for pages, serve and devnet alike."""
+    """[http]: for pages, serve and devnet alike."""
 
     allowed_hosts: list[str]
 
@@ -131,13 +131,13 @@ class DevnetSettings(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class TlsSettings(Struct, frozen=True, forbid_unknown_fields=True):
-    """[tls]: whom we believe when we ask others."""
+    """[tls]: which certificates are trusted."""
 
     ca_file: str
 
 
 class PollSettings(Struct, frozen=True, forbid_unknown_fields=True):
-    """[poll]: how often upstream is asked, and how patiently."""
+    """[poll]: how often upstream is asked, and for how long."""
 
     gas_period: Duration
     history_period: Duration
@@ -150,13 +150,13 @@ class PollSettings(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class WorkerSettings(Struct, frozen=True, forbid_unknown_fields=True):
-    """[worker]: how workers take turns."""
+    """[worker]: the lease of the active worker."""
 
     lease: Duration
 
 
 class AlertSettings(Struct, frozen=True, forbid_unknown_fields=True):
-    """[alerts]: how long trouble lasts before it is told, and is gone before that is told."""
+    """[alerts]: how long a condition lasts before it opens or closes an incident."""
 
     busy_pending: Duration
     busy_keep_firing: Duration
@@ -209,8 +209,8 @@ class NetworkSettings(Struct, frozen=True, forbid_unknown_fields=True):
     is the usual time between blocks; it dates a history, which names no times. The periods are
     those of [poll] where they are None. `nodes` stand by for `node`, in this order: one that is
     `node_lag` blocks behind another is left for it. `stalled_after`: a node whose newest block
-    is older tells the worker no fees. `serve_fees`: our own serve follows the nodes, if there are
-    any, and tells their fees. `module_limits` names a table of config/module_limits, or a file.
+    is older gives the worker no fees. `serve_fees`: our own serve follows the nodes, if there are
+    any, and serves their fees. `module_limits` names a table of config/module_limits, or a file.
     """
 
     network_id: ChainId

@@ -1,4 +1,4 @@
-"""The kinds of value of settings beyond text and numbers: durations, sizes, fees, secrets."""
+"""Types of settings beyond text and numbers: durations, sizes, fees, rates, secrets."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class KeptFor:
     """
 
     def __init__(self, length: timedelta | None) -> None:
-        """Keep for so long."""
+        """Keep for `length`; None is forever."""
         self.length: Final = length
 
 
@@ -119,7 +119,7 @@ def parse_size(text: object) -> ByteSize:
     return ByteSize(size)
 
 
-def read_rate(text: object) -> Rate:
+def parse_rate_setting(text: object) -> Rate:
     """Read a rate; ValueError says what is expected."""
     try:
         return Rate(parse_rate(str(text)))

@@ -24,7 +24,7 @@ from dashboard.settings import EndpointSettings, NetworkSettings, Settings
 from dashboard.settings.fees import FeeSettings, LevelSettings, fees_of
 from dashboard.settings.module_limits import limits_of
 from dashboard.settings.schema import PollSettings
-from dashboard.settings.trust import trust_of
+from dashboard.settings.tls import tls_context
 from dashboard.settings.values import Duration
 from dashboard.upstream.blocks import ChainFollower, FollowPolicy
 from dashboard.upstream.endpoint import Asker, Endpoint
@@ -185,7 +185,7 @@ def _level(level: LevelSettings) -> LevelPolicy:
 @asynccontextmanager
 async def open_clients(settings: Settings, attempts: int = 3) -> AsyncIterator[Clients]:
     """Yield what makes the clients of all networks, with the HTTP client of the process."""
-    trust = trust_of(settings.tls)
+    trust = tls_context(settings.tls)
     async with open_client(trust) as http:
         yield Clients(http, settings.poll, attempts, trust)
 

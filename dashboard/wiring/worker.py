@@ -28,7 +28,7 @@ from dashboard.poll.lease import Lease
 from dashboard.poll.watch import run_watch
 from dashboard.settings import MailSettings, Settings
 from dashboard.settings.check import is_ehlo_name
-from dashboard.settings.trust import trust_of
+from dashboard.settings.tls import tls_context
 from dashboard.store.engine.engine import Store
 from dashboard.wiring.clock import elapsed, utc_now
 from dashboard.wiring.networks import (
@@ -113,7 +113,7 @@ def mail_channel(settings: Settings) -> Channel:
     mail = settings.mail
     if not mail.smtp_host:
         return MaildirChannel(settings.home / "mail", mail.sender)
-    return SmtpChannel(_smtp_server(mail, trust_of(settings.tls)), mail.sender)
+    return SmtpChannel(_smtp_server(mail, tls_context(settings.tls)), mail.sender)
 
 
 def _smtp_server(mail: MailSettings, trust: ssl.SSLContext) -> SmtpServer:

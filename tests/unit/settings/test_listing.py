@@ -13,7 +13,7 @@ from tests.unit.settings.configuration_files import read
 
 def effective(configuration: Configuration) -> dict[str, tuple[object, str]]:
     return {
-        each.setting: (each.value, str(each.place)) for each in effective_settings(configuration)
+        each.setting: (each.value, str(each.location)) for each in effective_settings(configuration)
     }
 
 

@@ -93,7 +93,7 @@ MISTAKES_OF_MIXED = {
 def lines(configuration: Configuration) -> dict[str, int | None]:
     """Return the line of each mistake by its setting."""
     return {
-        each.setting: None if each.place is None else each.place.line
+        each.setting: None if each.location is None else each.location.line
         for each in configuration.mistakes()
     }
 
@@ -132,8 +132,8 @@ def test_variable_that_is_wrong_is_found_beside_the_file(tmp_path: Path) -> None
 def test_file_that_is_no_toml_is_told_with_its_line(tmp_path: Path) -> None:
     [mistake] = read(tmp_path, "[pages]\nport = \n").mistakes()
 
-    assert mistake.place is not None
-    assert mistake.place.line == 2
+    assert mistake.location is not None
+    assert mistake.location.line == 2
     assert f"{tmp_path}/own.toml is not valid TOML" in str(mistake)
 
 

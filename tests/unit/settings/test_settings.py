@@ -252,7 +252,7 @@ def test_store_keeps_for_a_time_or_forever(tmp_path: Path) -> None:
     ("text", "said"),
     [
         ("keep_fees = 'always'", "'always' is no length of time; write one such as 14d or 12h"),
-        ("keep_fees = '12h'", "what is usual is told from the fees of a day"),
+        ("keep_fees = '12h'", "the usual fee is computed from a day"),
         ("keep_rejections = '7d'", "our own serve answers of those of seven days"),
         ("keep_notifications = '1d'", "a mail is tried again for seven days"),
         ("keep_credits = '31d'", "Health tells what this month cost"),
@@ -265,23 +265,3 @@ def test_length_that_would_forget_what_is_needed_is_refused(
     tmp_path: Path, text: str, said: str
 ) -> None:
     assert said in mistake(tmp_path, f"[store]\n{text}\n")
-
-
-def test_old_name_of_a_setting_means_the_new_one(tmp_path: Path) -> None:
-    of_file = loaded(tmp_path, "[store]\nkeep_gas_observations = '20d'\n")
-    of_variable = loaded(tmp_path, LINEWATCH_STORE_KEEP_GAS_OBSERVATIONS="21d")
-    both = loaded(
-        tmp_path,
-        "[store]\nkeep_fees = '22d'\n",
-        LINEWATCH_STORE_KEEP_FEES="23d",
-        LINEWATCH_STORE_KEEP_GAS_OBSERVATIONS="21d",
-    )
-
-    kept = [each.store.retention.fees for each in (of_file, of_variable, both)]
-    assert kept == [timedelta(days=days) for days in (20, 21, 23)]
-
-
-def test_mistake_under_an_old_name_is_told_with_its_line(tmp_path: Path) -> None:
-    said = mistake(tmp_path, "[store]\nkeep_gas_observations = 'x'\n")
-
-    assert f"store.keep_fees (in {tmp_path}/own.toml, line 2)" in said

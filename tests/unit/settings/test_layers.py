@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dashboard.settings.locate import lines_of
+from dashboard.settings.layers import lines_of
 
 FILE = """\
 # [networks.not] is a comment

@@ -1,0 +1,156 @@
+"""Layers of settings: what each source says, where each setting stands, and what is wrong there."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final, TypeAlias
+
+from dashboard.domain.quantity import shorten
+
+Table: TypeAlias = dict[str, Any]
+SettingPath: TypeAlias = tuple[str, ...]
+"""The names that lead to a setting, from the outermost table inwards."""
+
+Remark: TypeAlias = tuple[SettingPath, str]
+"""The path of a setting that is wrong, and what to say after its name."""
+
+_LINE: Final = re.compile(r"\(at line (\d+), ")
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """One source of settings: its name in errors, the table it gives, and the lines in it."""
+
+    source: str
+    table: Table
+    lines: Mapping[SettingPath, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class SettingLocation:
+    """Where a setting stands; `line` is None where the source is no file, or lacks the setting."""
+
+    source: str
+    line: int | None = None
+
+    def __str__(self) -> str:
+        return self.source if self.line is None else f"{self.source}, line {self.line}"
+
+
+@dataclass(frozen=True, slots=True)
+class Mistake:
+    """One thing that is wrong; `remark` goes on after the name of the setting."""
+
+    setting: str
+    remark: str
+    location: SettingLocation | None = None
+
+    def __str__(self) -> str:
+        known = self.location is None or self.location.source in self.setting
+        return f"{self.setting}{'' if known else f' (in {self.location})'} {self.remark}"
+
+
+def location_of(path: SettingPath, layers: Sequence[Layer]) -> SettingLocation | None:
+    """Return where the last layer that holds the path sets it, or else the table around it."""
+    for layer in reversed(layers):
+        if _holds(layer.table, path):
+            known = (path[:length] for length in range(len(path), 0, -1))
+            return SettingLocation(
+                layer.source, next((layer.lines[p] for p in known if p in layer.lines), None)
+            )
+    return None
+
+
+def named(path: Iterable[str]) -> str:
+    """Write a path as section.key, whatever it holds."""
+    return ".".join(shorten(part).strip("'") for part in path) or "the configuration"
+
+
+class Unreadable(Exception):
+    """A file cannot be read; `mistake` says why."""
+
+    def __init__(self, mistake: Mistake) -> None:
+        """Keep the mistake."""
+        super().__init__(str(mistake))
+        self.mistake = mistake
+
+
+def read_file(path: Path) -> Layer:
+    """Return the file's table and lines; Unreadable where it cannot be read or is not TOML."""
+    try:
+        text = path.read_text(encoding="utf-8")
+        return Layer(str(path), tomllib.loads(text), lines_of(text))
+    except OSError as error:
+        remark = f"cannot be read: {error.strerror}"
+        raise Unreadable(
+            Mistake(f"the configuration file {path}", remark, SettingLocation(str(path)))
+        ) from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        location = SettingLocation(str(path), _line_of(error))
+        raise Unreadable(Mistake(str(path), f"is not valid TOML: {error}", location)) from error
+
+
+def _line_of(error: Exception) -> int | None:
+    match = _LINE.search(str(error))
+    return int(match[1]) if match else None
+
+
+def lines_of(text: str) -> dict[SettingPath, int]:
+    """Return the line, counted from one, on which each table and key of valid TOML begins.
+
+    A value that spans lines stands on the line of its key.
+    """
+    found: dict[SettingPath, int] = {}
+    table: SettingPath = ()
+    for line, statement in _statements(text):
+        paths = list(_paths(tomllib.loads(statement)))
+        if statement.lstrip().startswith("["):
+            table = max(paths, key=len, default=())
+            paths = [table]
+        else:
+            paths = [(*table, *path) for path in paths]
+        for path in paths:
+            for length in range(1, len(path) + 1):
+                found.setdefault(path[:length], line)
+    return found
+
+
+def _statements(text: str) -> Iterator[tuple[int, str]]:
+    """Cut the text into statements: a table's head, or a key with its whole value."""
+    begun: list[str] = []
+    for number, line in enumerate(text.splitlines(), start=1):
+        begun.append(line)
+        statement = "\n".join(begun)
+        if _is_whole(statement):
+            yield number - len(begun) + 1, statement
+            begun = []
+
+
+def _is_whole(statement: str) -> bool:
+    try:
+        tomllib.loads(statement)
+    except tomllib.TOMLDecodeError:
+        return False
+    return True
+
+
+def _paths(table: Mapping[str, Any], above: SettingPath = ()) -> Iterator[SettingPath]:
+    for key, value in table.items():
+        path = (*above, key)
+        yield path
+        if isinstance(value, dict):
+            yield from _paths(value, path)
+
+
+def _holds(table: object, path: SettingPath) -> bool:
+    for step in path:
+        if not isinstance(table, dict):
+            return True
+        if step not in table:
+            return False
+        table = table[step]
+    return True
