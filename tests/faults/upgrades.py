@@ -50,7 +50,7 @@ _CHANGE: Final = (
     ),
 )
 _COUNTERS: Final = """
-    INSERT INTO rejection_tallies
+    INSERT INTO rejection_counters
     SELECT ?, ?, tx_rejection_stage, reason_kind, '', network_id, count(*)
     FROM rejections GROUP BY tx_rejection_stage, reason_kind, network_id
 """

@@ -26,12 +26,12 @@ from dashboard.store.maintenance.finding import Finding, mendable, named
 from dashboard.store.maintenance.rebuilder import Mender
 from dashboard.store.rejections.counter_steps import STEP_LENGTHS, CounterStep
 from dashboard.store.rejections.counters import MOST_MODULES, OTHERS, recomputed_counters
-from dashboard.store.schema import rejection_modules, rejection_tallies, rejections
+from dashboard.store.schema import rejection_counters, rejection_modules, rejections
 from dashboard.store.schema.columns import Moment, milliseconds_of, moment_of
 
 _PORTION: Final = STEP_LENGTHS[CounterStep.FOUR_WEEKS]
 _FINEST_FIRST: Final = sorted(CounterStep, reverse=True)
-_NAMES: Final = [column.name for column in rejection_tallies.columns]
+_NAMES: Final = [column.name for column in rejection_counters.columns]
 _STEPS: Final = {
     CounterStep.EVER: "all time",
     CounterStep.FOUR_WEEKS: "the four weeks",
@@ -77,15 +77,15 @@ def _take_up(connection: Connection, _: Sequence[str]) -> int:
 
 
 def _count_anew(connection: Connection, steps: Sequence[Step]) -> int:
-    column = rejection_tallies.c
+    column = rejection_counters.c
     for level, begins_at in steps:
         reach = (
             [] if level is CounterStep.EVER else _reach(begins_at, begins_at + STEP_LENGTHS[level])
         )
-        of_level = delete(rejection_tallies).where(column.level == int(level))
+        of_level = delete(rejection_counters).where(column.level == int(level))
         connection.execute(of_level.where(*_within(column.begins_at, reach)))
-        anew = recomputed_counters(rejection_tallies, level, *_of_parts(level, reach))
-        connection.execute(insert(rejection_tallies).from_select(_NAMES, anew))
+        anew = recomputed_counters(rejection_counters, level, *_of_parts(level, reach))
+        connection.execute(insert(rejection_counters).from_select(_NAMES, anew))
     return len(steps)
 
 
@@ -113,8 +113,8 @@ def _wrong(connection: Connection, level: CounterStep) -> Iterator[Row[Any]]:
 def _first_after(connection: Connection, level: CounterStep, since: int) -> int | None:
     """Return where the first four weeks begin, from then on, that hold anything."""
     at = literal(moment_of(since), Moment)
-    begins_at, seen_at = rejection_tallies.c.begins_at, rejections.c.first_seen_at
-    of_level = rejection_tallies.c.level
+    begins_at, seen_at = rejection_counters.c.begins_at, rejections.c.first_seen_at
+    of_level = rejection_counters.c.level
     firsts = [
         select(func.min(begins_at)).where(of_level == int(each), begins_at >= at)
         for each in _FINEST_FIRST
@@ -127,10 +127,10 @@ def _first_after(connection: Connection, level: CounterStep, since: int) -> int 
 
 
 def _compared(level: CounterStep, reach: Sequence[ColumnElement[Any]]) -> Select[Any]:
-    column = rejection_tallies.c
-    held = select(rejection_tallies).where(column.level == int(level))
+    column = rejection_counters.c
+    held = select(rejection_counters).where(column.level == int(level))
     held = held.where(*_within(column.begins_at, reach))
-    return differing(held, recomputed_counters(rejection_tallies, level, *_of_parts(level, reach)))
+    return differing(held, recomputed_counters(rejection_counters, level, *_of_parts(level, reach)))
 
 
 def _of_parts(
@@ -139,7 +139,7 @@ def _of_parts(
     """Demand that what the tallies of a level are made of lies within a reach."""
     is_finest = level is CounterStep.HOUR
     yield from _within(
-        rejections.c.first_seen_at if is_finest else rejection_tallies.c.begins_at, reach
+        rejections.c.first_seen_at if is_finest else rejection_counters.c.begins_at, reach
     )
 
 

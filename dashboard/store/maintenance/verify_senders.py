@@ -15,7 +15,7 @@ from dashboard.store.rejections.counters import MANY, build_counters, recomputed
 from dashboard.store.schema import (
     rejection_senders,
     rejections,
-    sender_tallies,
+    sender_counters,
     tracked_hashes,
     tracked_labels,
 )
@@ -45,13 +45,13 @@ def _senders(connection: Connection) -> list[Address]:
     column, sender = rejection_senders.c, rejections.c.sender
     counted = select(sender, func.count().label("many")).group_by(sender)
     found = set(connection.scalars(differing(select(column.sender, column.many), counted)))
-    tallied = select(column.sender).where(column.is_tallied)
+    tallied = select(column.sender).where(column.has_counters)
     for level in sorted(CounterStep, reverse=True):
         of_tallied = [sender.in_(tallied)] if level is CounterStep.HOUR else []
-        tallies = select(sender_tallies).where(sender_tallies.c.level == int(level))
-        anew = recomputed_counters(sender_tallies, level, *of_tallied)
+        tallies = select(sender_counters).where(sender_counters.c.level == int(level))
+        anew = recomputed_counters(sender_counters, level, *of_tallied)
         found.update(connection.scalars(differing(tallies, anew)))
-    unmarked = select(column.sender).where(column.many >= MANY, column.is_tallied.is_(False))
+    unmarked = select(column.sender).where(column.many >= MANY, column.has_counters.is_(False))
     found.update(connection.scalars(unmarked))
     return sorted(found)
 
@@ -66,15 +66,17 @@ def _labels(connection: Connection) -> list[str]:
 def _count_senders(connection: Connection, senders: Sequence[Address]) -> int:
     own, sender = rejection_senders.c, rejections.c.sender
     for each in senders:
-        connection.execute(delete(sender_tallies).where(sender_tallies.c.sender == each))
-        was_tallied = connection.scalar(select(own.is_tallied).where(own.sender == each)) or False
+        connection.execute(delete(sender_counters).where(sender_counters.c.sender == each))
+        had_counters = (
+            connection.scalar(select(own.has_counters).where(own.sender == each)) or False
+        )
         connection.execute(delete(rejection_senders).where(own.sender == each))
         many = connection.scalar(select(func.count()).where(sender == each)) or 0
         if many:
-            row = {"sender": each, "many": many, "is_tallied": was_tallied or many >= MANY}
+            row = {"sender": each, "many": many, "has_counters": had_counters or many >= MANY}
             connection.execute(insert(rejection_senders), row)
-            if row["is_tallied"]:
-                build_counters(connection, sender_tallies, sender == each)
+            if row["has_counters"]:
+                build_counters(connection, sender_counters, sender == each)
     return len(senders)
 
 

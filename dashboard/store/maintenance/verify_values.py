@@ -39,14 +39,14 @@ from dashboard.store.maintenance.rebuilder import Mender
 from dashboard.store.schema import (
     fee_rollups,
     metadata,
+    rejection_counters,
     rejection_senders,
-    rejection_tallies,
-    sender_tallies,
+    sender_counters,
     tracked_labels,
 )
 from dashboard.store.schema.columns import Account, Exact, Hash, Moment, milliseconds_of
 
-_COUNTED: Final = (rejection_tallies, rejection_senders, sender_tallies, tracked_labels)
+_COUNTED: Final = (rejection_counters, rejection_senders, sender_counters, tracked_labels)
 """What can be counted anew, whatever is lost of it."""
 
 _FIRST: Final = milliseconds_of(datetime(1, 1, 1, tzinfo=UTC))

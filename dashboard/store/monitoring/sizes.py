@@ -21,8 +21,8 @@ _TABLES: Final = {
     StoreKind.FEES: {"suggested_gas_fees", "estimated_base_fees", "fee_marks"}
     | {"base_fee_histories"},
     StoreKind.FEE_ROLLUPS: {"fee_rollups"},
-    StoreKind.REJECTIONS: {"rejections", "signed_transactions", "rejection_tallies"}
-    | {"rejection_modules", "rejection_senders", "sender_tallies"},
+    StoreKind.REJECTIONS: {"rejections", "signed_transactions", "rejection_counters"}
+    | {"rejection_modules", "rejection_senders", "sender_counters"},
     StoreKind.TRACKED: {"tracked_hashes", "cohorts", "watched_cohorts", "checks", "follow_ups"}
     | {"watched_senders", "last_answers", "tracked_labels", "saved_lookups"},
     StoreKind.NOTIFICATIONS: {"notifications", "deliveries", "outbox", "transitions", "conditions"},

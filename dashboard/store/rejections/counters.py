@@ -34,11 +34,11 @@ from dashboard.store.engine.portions import portions
 from dashboard.store.engine.upsert import add_up
 from dashboard.store.rejections.counter_steps import STEP_LENGTHS, CounterStep
 from dashboard.store.schema import (
+    rejection_counters,
     rejection_modules,
     rejection_senders,
-    rejection_tallies,
     rejections,
-    sender_tallies,
+    sender_counters,
 )
 from dashboard.store.schema.columns import milliseconds_of, moment_of
 
@@ -48,7 +48,7 @@ OTHERS: Final = "*"
 Key: TypeAlias = tuple[Any, ...]
 """The values of a table's primary key, the beginning of the step in milliseconds."""
 
-_SHARED: Final = tuple(column.name for column in rejection_tallies.primary_key)
+_SHARED: Final = tuple(column.name for column in rejection_counters.primary_key)
 
 
 def counter_keys(row: Mapping[str, Any], named: set[str]) -> Iterator[Key]:
@@ -163,7 +163,7 @@ def count_inserted(
     """Count rows of `rejections` that this transaction has inserted."""
     named = _admitted(connection, [row["module"] for row in rows], most_modules)
     counts = Counter(key for row in rows for key in counter_keys(row, named))
-    add_counts(connection, rejection_tallies, counts)
+    add_counts(connection, rejection_counters, counts)
     count_inserted_senders(connection, rows, named)
 
 
@@ -181,19 +181,19 @@ def count_deleted(connection: Connection, rejection_ids: Sequence[int]) -> None:
     rows = [row._asdict() for row in connection.execute(query)]
     named = _known(connection, {row["module"] for row in rows})
     counts = Counter(key for row in rows for key in counter_keys(row, named))
-    subtract_counts(connection, rejection_tallies, counts)
+    subtract_counts(connection, rejection_counters, counts)
     count_deleted_senders(connection, rows, named)
 
 
 def rebuild_counters(connection: Connection, most_modules: int = MOST_MODULES) -> None:
     """Count all rejections again, for who bypassed `count_inserted`; seconds for a million."""
-    connection.execute(delete(rejection_tallies))
+    connection.execute(delete(rejection_counters))
     connection.execute(delete(rejection_modules))
     module, many = rejections.c.module, func.count()
     commonest = select(module).where(module.is_not(None)).group_by(module).order_by(many.desc())
     names = insert(rejection_modules).from_select(["module"], commonest.limit(most_modules))
     connection.execute(names)
-    build_counters(connection, rejection_tallies)
+    build_counters(connection, rejection_counters)
     rebuild_senders(connection)
 
 
@@ -237,18 +237,18 @@ def count_inserted_senders(connection: Connection, rows: _Rows, named: set[str])
     column = rejection_senders.c
     tallied, new = set(), []
     for some in portions(sorted(counts)):
-        many = select(column.sender, column.is_tallied)
+        many = select(column.sender, column.has_counters)
         many = many.where(column.sender.in_(some), column.many >= MANY)
-        for sender, is_tallied in connection.execute(many):
-            if is_tallied:
+        for sender, has_counters in connection.execute(many):
+            if has_counters:
                 tallied.add(sender)
             else:
                 new.append(sender)
-    add_counts(connection, sender_tallies, Counter(_keys(rows, named, tallied)))
+    add_counts(connection, sender_counters, Counter(_keys(rows, named, tallied)))
     for some in portions(new):
         taken_up = update(rejection_senders).where(column.sender.in_(some))
-        connection.execute(taken_up.values(is_tallied=True))
-        build_counters(connection, sender_tallies, rejections.c.sender.in_(some))
+        connection.execute(taken_up.values(has_counters=True))
+        build_counters(connection, sender_counters, rejections.c.sender.in_(some))
 
 
 def count_deleted_senders(connection: Connection, rows: _Rows, named: set[str]) -> None:
@@ -256,9 +256,9 @@ def count_deleted_senders(connection: Connection, rows: _Rows, named: set[str]) 
     counts = Counter(row["sender"] for row in rows)
     column = rejection_senders.c
     for some in portions(sorted(counts)):
-        of_some = select(column.sender).where(column.sender.in_(some), column.is_tallied)
+        of_some = select(column.sender).where(column.sender.in_(some), column.has_counters)
         tallied = set(connection.scalars(of_some))
-        subtract_counts(connection, sender_tallies, Counter(_keys(rows, named, tallied)))
+        subtract_counts(connection, sender_counters, Counter(_keys(rows, named, tallied)))
         _add(connection, {sender: -counts[sender] for sender in some})
         gone = column.sender.in_(some) & (column.many <= 0)
         connection.execute(delete(rejection_senders).where(gone))
@@ -267,19 +267,19 @@ def count_deleted_senders(connection: Connection, rows: _Rows, named: set[str]) 
 def rebuild_senders(connection: Connection) -> None:
     """Count all senders anew."""
     connection.execute(delete(rejection_senders))
-    connection.execute(delete(sender_tallies))
+    connection.execute(delete(sender_counters))
     sender, many = rejections.c.sender, func.count()
     counted = select(sender, many, many >= MANY).group_by(sender)
-    names = ["sender", "many", "is_tallied"]
+    names = ["sender", "many", "has_counters"]
     connection.execute(insert(rejection_senders).from_select(names, counted))
-    tallied = select(rejection_senders.c.sender).where(rejection_senders.c.is_tallied)
-    build_counters(connection, sender_tallies, sender.in_(tallied))
+    tallied = select(rejection_senders.c.sender).where(rejection_senders.c.has_counters)
+    build_counters(connection, sender_counters, sender.in_(tallied))
 
 
 def has_sender_counters(connection: Connection, sender: Address) -> bool:
     """Whether the rejections of this sender have tallies."""
     column = rejection_senders.c
-    query = select(true()).where(column.sender == sender, column.is_tallied)
+    query = select(true()).where(column.sender == sender, column.has_counters)
     return connection.execute(query).first() is not None
 
 

@@ -39,7 +39,7 @@ from dashboard.store.rejections.counter_steps import (
 )
 from dashboard.store.rejections.counters import OTHERS, has_sender_counters, is_counted_by_name
 from dashboard.store.rejections.filter import conditions_of, latest_first, may_be_seen
-from dashboard.store.schema import rejection_tallies, rejections, sender_tallies
+from dashboard.store.schema import rejection_counters, rejections, sender_counters
 from dashboard.store.schema.columns import milliseconds_of, moment_of
 
 LATEST_RANKED: Final = 5000
@@ -260,7 +260,7 @@ def rows_by_stage(connection: Connection, wanted: RejectionFilter, step: timedel
 
 def rows_naming_modules(connection: Connection, wanted: RejectionFilter) -> FromClause:
     """Return the same rows, where each module is named."""
-    column = rejection_tallies.c
+    column = rejection_counters.c
     is_other = (column.level == CounterStep.EVER, column.module == OTHERS)
     has_others = select(literal(1)).where(*is_other).limit(1)
     if connection.scalar(has_others) is not None:
@@ -330,7 +330,7 @@ def _within(arrived: ColumnElement[int], part: CountedRange) -> Iterator[ColumnE
 
 
 def _tallies(wanted: RejectionFilter) -> Table:
-    return rejection_tallies if wanted.sender is None else sender_tallies
+    return rejection_counters if wanted.sender is None else sender_counters
 
 
 def _named(wanted: RejectionFilter) -> Iterator[ColumnElement[bool]]:

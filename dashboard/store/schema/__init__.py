@@ -7,10 +7,10 @@ from dashboard.store.schema.api_keys import api_key_credentials, api_key_uses, a
 from dashboard.store.schema.audit import audit_log
 from dashboard.store.schema.base import metadata
 from dashboard.store.schema.counters import (
+    rejection_counters,
     rejection_modules,
     rejection_senders,
-    rejection_tallies,
-    sender_tallies,
+    sender_counters,
 )
 from dashboard.store.schema.coverage import coverage, coverage_gaps, credit_ledger
 from dashboard.store.schema.fee_rollups import fee_rollups
@@ -61,12 +61,12 @@ __all__ = [
     "metadata",
     "notifications",
     "outbox",
+    "rejection_counters",
     "rejection_modules",
     "rejection_senders",
-    "rejection_tallies",
     "rejections",
     "saved_lookups",
-    "sender_tallies",
+    "sender_counters",
     "signed_transactions",
     "standing_failures",
     "store_growth",

@@ -27,20 +27,20 @@ def _tallied() -> list[Column[Any]]:
     ]
 
 
-rejection_tallies = Table("rejection_tallies", metadata, *_tallied(), sqlite_with_rowid=False)
+rejection_counters = Table("rejection_counters", metadata, *_tallied(), sqlite_with_rowid=False)
 
 # The same of those senders that have many rejections.
-sender_tallies = Table(
-    "sender_tallies", metadata, key("sender", Account), *_tallied(), sqlite_with_rowid=False
+sender_counters = Table(
+    "sender_counters", metadata, key("sender", Account), *_tallied(), sqlite_with_rowid=False
 )
 
-# How many rejections each sender has; `is_tallied` says that all of them are in `sender_tallies`.
+# How many rejections each sender has; `has_counters`: all of them are in `sender_counters`.
 rejection_senders = Table(
     "rejection_senders",
     metadata,
     key("sender", Account),
     needed("many", BigInteger),
-    needed("is_tallied", Boolean, server_default=false()),
+    needed("has_counters", Boolean, server_default=false()),
     sqlite_with_rowid=False,
 )
 

@@ -15,7 +15,7 @@ from tests.builders import A_MOMENT, A_NETWORK, a_hash, a_record, seconds
 from tests.unit.store.test_verify_derived import derived, found_in, see_fees, spoil
 
 BY = Doer("operator", A_MOMENT)
-MOVED = "UPDATE rejection_tallies SET begins_at = begins_at + 1800001 WHERE level = {}"
+MOVED = "UPDATE rejection_counters SET begins_at = begins_at + 1800001 WHERE level = {}"
 ALONE = "DELETE FROM fee_rollups WHERE level <> {}"
 
 

@@ -22,7 +22,7 @@ from dashboard.store.maintenance.rebuild import mend, wrong_derived
 from dashboard.store.maintenance.verify import verify
 from dashboard.store.rejections.counters import build_counters
 from dashboard.store.retention.apply import keep_house
-from dashboard.store.schema import sender_tallies, tracked_hashes
+from dashboard.store.schema import sender_counters, tracked_hashes
 from dashboard.store.tracking.transactions import TrackRequest, track_all
 from tests.builders import (
     A_MOMENT,
@@ -99,25 +99,25 @@ def lived(store: Store) -> Store:
         for number in range(2):
             at = A_MOMENT + timedelta(days=20 * number)
             save_polled(connection, A_NETWORK, a_record(tx_hash=a_hash(100 + number)), at)
-        connection.execute(text("UPDATE rejection_senders SET is_tallied = true"))
-        build_counters(connection, sender_tallies)
+        connection.execute(text("UPDATE rejection_senders SET has_counters = true"))
+        build_counters(connection, sender_counters)
     return store
 
 
-COUNTED = {"rejection_tallies", "rejection_modules", "rejection_senders", "sender_tallies"}
+COUNTED = {"rejection_counters", "rejection_modules", "rejection_senders", "sender_counters"}
 COUNTED |= {"tracked_labels", "fee_rollups"}
 SPOILT = {
     "tally of an hour": (
-        "UPDATE rejection_tallies SET many = many + 3 WHERE level = 4",
+        "UPDATE rejection_counters SET many = many + 3 WHERE level = 4",
         r"the tally of the hour from 20.* on says 1?\d rejections of network \d+ at ",
     ),
     "tally of all time": (
-        "UPDATE rejection_tallies SET many = 1 WHERE level = 0",
+        "UPDATE rejection_counters SET many = 1 WHERE level = 0",
         r"the tally of all time says 1 .* and \d+ are counted",
     ),
     "modules": ("DELETE FROM rejection_modules", "modules are not tallied by name, such as "),
     "senders": ("UPDATE rejection_senders SET many = 8", "rejections of 0x.* are counted wrong"),
-    "tallied sender": ("DELETE FROM sender_tallies WHERE level = 3", "rejections of 0x"),
+    "tallied sender": ("DELETE FROM sender_counters WHERE level = 3", "rejections of 0x"),
     "labels": ("DELETE FROM tracked_labels", "hashes labelled .* are counted wrong"),
     "size of a cohort": (
         "UPDATE cohorts SET size = 77 WHERE size = 4",
@@ -189,7 +189,7 @@ def test_derived_data_that_is_wrong_is_named_and_made_anew(lived: Store, what: s
 
 
 def test_mending_is_on_record_and_done_once(lived: Store) -> None:
-    spoil(lived, "UPDATE cohorts SET size = 77", "DELETE FROM rejection_tallies")
+    spoil(lived, "UPDATE cohorts SET size = 77", "DELETE FROM rejection_counters")
 
     first, second = mend(lived, BY), mend(lived, BY)
 
@@ -283,7 +283,7 @@ def test_minute_that_lost_its_percentiles_finds_them_in_its_histogram(lived: Sto
 
 
 def test_many_findings_of_one_kind_are_told_in_few_lines(lived: Store) -> None:
-    spoil(lived, "DELETE FROM rejection_tallies", "DELETE FROM fee_rollups")
+    spoil(lived, "DELETE FROM rejection_counters", "DELETE FROM fee_rollups")
 
     found = found_in(lived)
 

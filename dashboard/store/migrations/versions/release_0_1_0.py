@@ -183,14 +183,14 @@ def _create_derived() -> None:
         sqlite_with_rowid=False,
     )
     op.create_table(
-        "rejection_tallies",
+        "rejection_counters",
         *key(level=small, begins_at=big, tx_rejection_stage=word_10, reason_kind=word_20),
         *key(module=word_64, network_id=big),
         *needed(many=big),
         sqlite_with_rowid=False,
     )
     op.create_table(
-        "sender_tallies",
+        "sender_counters",
         *key(sender=address_20, level=small, begins_at=big, tx_rejection_stage=word_10),
         *key(reason_kind=word_20, module=word_64, network_id=big),
         *needed(many=big),
@@ -200,7 +200,7 @@ def _create_derived() -> None:
         "rejection_senders",
         *key(sender=address_20),
         *needed(many=big),
-        preset("is_tallied", flag, sa.false()),
+        preset("has_counters", flag, sa.false()),
         sqlite_with_rowid=False,
     )
     op.create_table("rejection_modules", *key(module=word_64), sqlite_with_rowid=False)

@@ -29,11 +29,11 @@ from dashboard.store.rejections.counts import (
 )
 from dashboard.store.rejections.read import newest
 from dashboard.store.schema import (
+    rejection_counters,
     rejection_modules,
     rejection_senders,
-    rejection_tallies,
     rejections,
-    sender_tallies,
+    sender_counters,
 )
 from dashboard.store.schema.columns import milliseconds_of, moment_of
 from tests.builders import (
@@ -115,12 +115,12 @@ def forget(connection: Connection, rejection_ids: Sequence[int]) -> None:
 
 
 def senders(connection: Connection) -> tuple[set[tuple[Any, ...]], ...]:
-    tables = (rejection_senders, sender_tallies)
+    tables = (rejection_senders, sender_counters)
     return tuple({tuple(row) for row in connection.execute(select(each))} for each in tables)
 
 
 def tallied(connection: Connection) -> set[tuple[Any, ...]]:
-    return {tuple(row) for row in connection.execute(select(rejection_tallies))}
+    return {tuple(row) for row in connection.execute(select(rejection_counters))}
 
 
 @given(
@@ -192,7 +192,7 @@ def test_sender_of_many_is_tallied_as_if_that_had_been_known(store: Store) -> No
             record = a_record(tx_hash=a_hash(number), sender=an_address(1))
             save_polled(connection, NETWORKS[number % 2], record, at)
             if number == MANY - 2:
-                assert not connection.execute(select(sender_tallies)).all()
+                assert not connection.execute(select(sender_counters)).all()
         kept = senders(connection)
 
         rebuild_counters(connection)
