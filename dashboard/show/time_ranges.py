@@ -52,6 +52,7 @@ def offered_time_ranges(first_seen_at: datetime | None, now: datetime) -> tuple[
     """Return the lengths up to the first that shows all that is kept, and always up to a week."""
     kept = _ALWAYS if first_seen_at is None else max(now - first_seen_at, _ALWAYS)
     needed = next(
-        (i for i, span in enumerate(TIME_RANGES) if span.length >= kept), len(TIME_RANGES) - 1
+        (i for i, time_range in enumerate(TIME_RANGES) if time_range.length >= kept),
+        len(TIME_RANGES) - 1,
     )
     return TIME_RANGES[: needed + 1]

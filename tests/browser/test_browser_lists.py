@@ -91,8 +91,8 @@ def test_csv_file_is_tracked_with_a_report_of_each_line(context: BrowserContext,
 
     expect(page.get_by_text("2 newly tracked.")).to_be_visible()
     expect(page.get_by_role("alert")).to_contain_text("Line 3: 0x12 has 2 hexadecimal digits")
-    page.get_by_text("What came of each line").click()
-    told = page.get_by_role("table", name="What came of each line")
+    page.get_by_text("Result of each line").click()
+    told = page.get_by_role("table", name="Result of each line")
     expect(told.get_by_role("row").nth(3)).to_contain_text("stands there before")
     expect(page.get_by_text("=1+1").first).to_be_visible()
 
@@ -126,7 +126,9 @@ def test_leaf_of_the_tracked_is_in_the_address_and_filters_lead_back(
 
 def test_alerts_answer_whether_a_message_was_sent(context: BrowserContext, site: str) -> None:
     page = visit(context, f"{site}/alerts")
-    expect(page.locator("h1 + p")).to_contain_text("1 mail waits. 1 mail was given up.")
+    expect(page.locator("h1 + p")).to_contain_text(
+        "1 notification is pending. 1 notification is dead."
+    )
 
     page.get_by_label("Search").fill(str(tx_hash(1)))
     page.get_by_label("Search").press("Enter")
@@ -154,7 +156,7 @@ def test_what_is_shown_can_be_searched(
     page.get_by_label("Search").press("Enter")
 
     expect(page.get_by_text(found).first).to_be_visible()
-    expect(page.get_by_text("No mail fits")).to_have_count(0)
+    expect(page.get_by_text("No notification fits")).to_have_count(0)
 
 
 def test_opened_attempts_stay_open_while_the_page_refreshes(

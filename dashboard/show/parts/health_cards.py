@@ -36,7 +36,7 @@ _BADGES: Final = {
     OperationState.ANSWERED: ("calm", "●", "Answered"),
     OperationState.STALE: ("stale", "◌", "Stale"),
     OperationState.FAILING: ("busy", "!", "Failing"),
-    OperationState.WAITING: ("mute", "…", "Not asked yet"),
+    OperationState.NOT_ASKED: ("mute", "…", "Not asked yet"),
 }
 _QUESTION_COLUMNS: Final = ("Question", "Last answer", "Asked", "State")
 _KIND_COLUMNS: Final = ("Kind", "Size", "Growth")
@@ -69,27 +69,27 @@ def worker_part(holders: Mapping[str, Holder], *, is_space_low: bool = False) ->
 
 
 def mail_part(mail: MailState, now: datetime) -> Markup:
-    """Say what is pending, sent and given up, and what the mail server said last."""
+    """Say what is pending, sent and dead, and what the mail server said last."""
     post = mail.standing
     figures = element(
         "dl",
-        _figure("Waiting", post.pending + mail.untold, post.oldest_pending, "oldest", now),
+        _figure("Pending", post.pending + mail.untold, post.oldest_pending, "oldest", now),
         _figure("Sent", post.sent, post.last_sent, "last", now),
-        _figure("Given up", post.dead, None, "", now),
+        _figure("Dead", post.dead, None, "", now),
         class_="lw-figures lw-counts",
     )
-    counted = element("p", "Sent and given up: of those of the last 30 days.", class_="lw-quiet")
+    counted = element("p", "Sent and dead: of the last 30 days.", class_="lw-quiet")
     return _part("Mail", _mail_badge(mail, now), figures, counted, *_mail_advice(mail, now))
 
 
 def _mail_badge(mail: MailState, now: datetime) -> Markup:
     if mail.standing.dead:
-        return badge("bad", "✕", "Some given up")
+        return badge("bad", "✕", "Some dead")
     if is_mail_late(mail, now):
         return badge("busy", "!", "Late")
     if mail.standing.pending or mail.untold:
         return badge("calm", "…", "On its way")
-    return badge("calm", "●", "Nothing waits")
+    return badge("calm", "●", "Nothing pending")
 
 
 def _mail_advice(mail: MailState, now: datetime) -> list[Markup]:
@@ -107,7 +107,7 @@ def _mail_advice(mail: MailState, now: datetime) -> list[Markup]:
         )
     if mail.standing.dead:
         advice.append(
-            _paragraph("Given up means that the server refused for good: Alerts shows each answer.")
+            _paragraph("Dead means that the server refused for good: Alerts shows each answer.")
         )
     return advice
 
@@ -255,7 +255,7 @@ def _trouble(question: OperationHealth, now: datetime) -> Markup:
     headline = f"{question.operation}: no answer since {since} ({age(failure.failing_since, now)})."
     text = f" {sentence(failure.failure.message)} {REMEDIES[failure.failure.kind]}"
     if question.is_from_node:
-        text += " Meanwhile the network's node tells it instead."
+        text += " Meanwhile the network's node answers instead."
     return element("p", element("strong", headline), text, class_="lw-notice busy lw-spaced")
 
 

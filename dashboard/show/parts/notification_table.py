@@ -27,8 +27,8 @@ from dashboard.show.text import moment, since_when
 from dashboard.store.alerts.alert_status import OpenIncident
 from dashboard.store.alerts.held_notifications import DeadNotifications
 
-_COLUMNS: Final = ("Since (UTC)", "What", "To", "Was it sent?", "Answer")
-_STATES: Final = {
+_COLUMNS: Final = ("Since (UTC)", "What", "To", "State", "Answer")
+_CONDITION_STATES: Final = {
     State.REJECTED: ("bad", "✕", "Rejected"),
     State.BUSY: ("busy", "▲", "Busy"),
     State.CALM: ("calm", "●", "Calm again"),
@@ -39,14 +39,16 @@ _STATES: Final = {
     State.LOW_ON_SPACE: ("bad", "!", "Low on space"),
     State.ROOMY: ("calm", "●", "Room again"),
 }
-_POST: Final = {
+_DELIVERY_STATES: Final = {
     NotificationState.SENT: ("calm", "✓", "Sent"),
-    NotificationState.PENDING: ("busy", "…", "Waiting"),
-    NotificationState.DEAD: ("bad", "✕", "Given up"),
+    NotificationState.PENDING: ("busy", "…", "Pending"),
+    NotificationState.DEAD: ("bad", "✕", "Dead"),
     NotificationState.HELD: ("stale", "‖", "Held"),
 }
 _LONGEST_ANSWER: Final = 200
 _LONGEST_ADDRESS: Final = 120
+_LONGEST_CHOICE: Final = 80
+_LATEST_DEAD: Final = 50
 
 
 def notification_table(
@@ -57,12 +59,12 @@ def notification_table(
         _row(each, network_name(each.notification.transition.subject.network_id))
         for each in notifications
     ]
-    return table(_COLUMNS, rows, "Mails")
+    return table(_COLUMNS, rows, "Notifications")
 
 
 def state_badge(state: State) -> Markup:
     """Build the badge of a condition."""
-    return badge(*_STATES.get(state, ("mute", "·", state.value.capitalize())))
+    return badge(*_CONDITION_STATES.get(state, ("mute", "·", state.value.capitalize())))
 
 
 def about(kind: SubjectKind, network: str) -> str:
@@ -76,69 +78,72 @@ def about(kind: SubjectKind, network: str) -> str:
     return sides.get(kind, network)
 
 
-def _row(posted: NotificationHistory, network: str) -> tuple[Markup | str, ...]:
-    notice = posted.notification
-    pending = element(
-        "time", f"{notice.created_at:%d %b %H:%M:%S}", title=moment(notice.created_at)
-    )
+def _row(history: NotificationHistory, network: str) -> tuple[Markup | str, ...]:
+    found = history.notification
+    since = element("time", _short(found.created_at), title=moment(found.created_at))
     return (
-        pending,
-        _what(notice, network),
-        breakable(visible(notice.recipient.address, _LONGEST_ADDRESS)),
-        join(badge(*_POST[notice.state]), element("div", _when(notice), class_="lw-quiet")),
-        join(_answer(notice), _log(posted)),
+        since,
+        _what(found, network),
+        breakable(visible(found.recipient.address, _LONGEST_ADDRESS)),
+        join(
+            badge(*_DELIVERY_STATES[found.state]), element("div", _when(found), class_="lw-quiet")
+        ),
+        join(_answer(found), _attempt_log(history)),
     )
 
 
-def _what(notice: Notification, network: str) -> Markup:
-    transition = notice.transition
-    head = element("div", _news(transition), element("span", _side(notice, network)))
+def _what(notification: Notification, network: str) -> Markup:
+    transition = notification.transition
+    words = element("span", _subject_in_words(notification, network))
     tx_hash = transition.subject.tx_hash
-    return join(head, lookup_link(tx_hash) if tx_hash is not None else Markup())
+    link = lookup_link(tx_hash) if tx_hash is not None else Markup()
+    return join(element("div", _change_badge(transition), words), link)
 
 
-def _news(transition: Transition) -> Markup:
+def _change_badge(transition: Transition) -> Markup:
     if transition.before is transition.after:
         return badge("bad", "✕", "Record changed")
     return state_badge(transition.after)
 
 
-def _side(notice: Notification, network: str) -> str:
+def _subject_in_words(notification: Notification, network: str) -> str:
     """Say where it happened, and of a rejection what its reason names."""
-    said = f" {about(notice.transition.subject.kind, network)}"
-    if notice.rejection is None:
-        return said
-    reason = parse_reason(notice.rejection.record.reason_message)
+    if notification.rejection is None:
+        return f" {about(notification.transition.subject.kind, network)}"
+    reason = parse_reason(notification.rejection.record.reason_message)
     return f" {name_of((reason.kind, reason.module))}, {network}"
 
 
-def _when(notice: Notification) -> str:
-    if notice.state is NotificationState.SENT:
-        return "" if notice.sent_at is None else _short(notice.sent_at)
-    if notice.state is NotificationState.DEAD:
-        return f"after {_attempts(notice.attempts)}"
-    if notice.state is NotificationState.HELD:
-        return "since a restore"
-    if not notice.attempts:
+def _when(notification: Notification) -> str:
+    match notification.state:
+        case NotificationState.SENT:
+            return "" if notification.sent_at is None else _short(notification.sent_at)
+        case NotificationState.DEAD:
+            return f"after {_attempts(notification.attempts)}"
+        case NotificationState.HELD:
+            return "since a restore"
+        case NotificationState.PENDING:
+            return _next_attempt(notification)
+
+
+def _next_attempt(notification: Notification) -> str:
+    if not notification.attempts:
         return "for its first attempt"
-    next_at = (
-        ""
-        if notice.next_attempt_at is None
-        else f", next not before {_short(notice.next_attempt_at)}"
-    )
-    return f"{_attempts(notice.attempts)}{next_at}"
+    due = notification.next_attempt_at
+    next_one = "" if due is None else f", next not before {_short(due)}"
+    return f"{_attempts(notification.attempts)}{next_one}"
 
 
-def _answer(notice: Notification) -> Markup:
-    words = visible(notice.outcome, _LONGEST_ANSWER)
+def _answer(notification: Notification) -> Markup:
+    words = visible(notification.outcome, _LONGEST_ANSWER)
     return element("div", words or "none yet", class_=None if words else "lw-quiet")
 
 
-def _log(posted: NotificationHistory) -> Markup:
-    """Offer every attempt with its answer, and the identity of the letter."""
-    rows = [_attempt(each) for each in posted.attempts]
+def _attempt_log(history: NotificationHistory) -> Markup:
+    """Offer every attempt with its answer, and the identity of the message."""
+    rows = [_attempt(each) for each in history.attempts]
     attempts = table(("At (UTC)", "Result", "Answer"), rows, "Attempts") if rows else Markup()
-    identity = element("p", f"Message-ID {posted.notification.message_id}", class_="lw-quiet")
+    identity = element("p", f"Message-ID {history.notification.message_id}", class_="lw-quiet")
     summary = element("summary", _attempts(len(rows)))
     return element("details", summary, attempts, identity, class_="lw-more")
 
@@ -168,16 +173,11 @@ def incident_row(incident: OpenIncident, context: QueryContext, now: datetime) -
     )
 
 
-_LATEST = 50
-_LONGEST_CHOICE = 80
-
-
 def resend_form(queries: PageQueries) -> None:
     """Show what may be sent again, and do it."""
-    given_up = queries.alerts.given_up(_LATEST)
-    choices = _choices(given_up)
+    choices = _choices(queries.alerts.dead(_LATEST_DEAD))
     with st.container(key="card-resend", gap="small"):
-        section("Given up", "Put right what the mail server complained of, then send again.")
+        section("Dead", "Put right what the mail server complained of, then send again.")
         with st.form("resend", border=False):
             chosen = st.selectbox(
                 "What to send again", tuple(choices), format_func=lambda each: choices[each]
@@ -187,27 +187,27 @@ def resend_form(queries: PageQueries) -> None:
             _send_again(queries, chosen)
 
 
-def _choices(given_up: DeadSummary) -> dict[DeadNotifications, str]:
+def _choices(dead: DeadSummary) -> dict[DeadNotifications, str]:
     """Name each choice: first all to an address, then the latest one by one."""
     by_address: dict[DeadNotifications, str] = {
         address: f"All {count:,} to {visible(address, _LONGEST_CHOICE)}"
-        for address, count in given_up.by_address.items()
+        for address, count in dead.by_address.items()
     }
-    return by_address | {each.notification_id: _named(each) for each in given_up.latest}
+    return by_address | {each.notification_id: _choice(each) for each in dead.latest}
 
 
-def _named(letter: Notification) -> str:
-    subject = letter.transition.subject
-    what = f"{letter.transition.after} {subject.tx_hash or subject.kind}"
-    to = visible(letter.recipient.address, _LONGEST_CHOICE)
-    return f"{what} of {moment(letter.created_at)} to {to}"
+def _choice(notification: Notification) -> str:
+    subject = notification.transition.subject
+    what = f"{notification.transition.after} {subject.tx_hash or subject.kind}"
+    to = visible(notification.recipient.address, _LONGEST_CHOICE)
+    return f"{what} of {moment(notification.created_at)} to {to}"
 
 
 def _send_again(queries: PageQueries, which: DeadNotifications) -> None:
     try:
-        many = queries.alerts.send_again(which)
+        count = queries.alerts.send_again(which)
     except StoreError as trouble:
         notice("bad", "Nothing is sent again.", f"{trouble} Try again in a moment.")
         return
-    waits = "1 mail waits" if many == 1 else f"{many:,} mails wait"
-    notice("calm", f"{waits} again.", "The worker sends what waits, usually within seconds.")
+    pending = "1 notification is" if count == 1 else f"{count:,} notifications are"
+    notice("calm", f"{pending} pending again.", "The worker sends, usually within seconds.")

@@ -47,7 +47,9 @@ def _watch(queries: PageQueries, text: str, label: str, network_ids: Sequence[Ne
         notice("bad", "Nobody was added.", f"{trouble} Try again in a moment.")
     else:
         said = "is watched now" if is_new else "was watched already"
-        notice("calm", f"{sender} {said}.", "What nodes report of it is tracked and mailed.")
+        notice(
+            "calm", f"{sender} {said}.", "What nodes report of it is tracked and notified by mail."
+        )
 
 
 def _row(queries: PageQueries, each: WatchedSender) -> None:

@@ -23,6 +23,7 @@ from dashboard.domain.track_list import (
 )
 from dashboard.errors import InputError, StoreError
 from dashboard.show.parts.heading import section
+from dashboard.show.parts.list_page import csv_button
 from dashboard.show.parts.markup import Markup
 from dashboard.show.parts.notices import notice, unusable_texts
 from dashboard.show.parts.table import lookup_link, table
@@ -165,19 +166,17 @@ def show_track_report(report: TrackReport) -> None:
     hashes = tuple(each.tx_hash for each in report.listed.transactions)
     unusable_texts(Paste(hashes, len(report.listed.repeated), report.listed.wrong))
     lines = report.lines()
-    with st.expander("What came of each line"):
-        rows = [(str(number), _shown(what), became) for number, what, became in lines[:MOST_SHOWN]]
-        st.html(table(("Line", "Text", "What came of it"), rows, "What came of each line"))
-        st.download_button(
-            f"All {len(lines):,} lines" if len(lines) > MOST_SHOWN else "CSV",
-            write_csv(
-                ("line", "text", "what_came_of_it"),
-                [(number, _plain(what), became) for number, what, became in lines],
+    with st.expander("Result of each line"):
+        rows = [(str(number), _shown(what), result) for number, what, result in lines[:MOST_SHOWN]]
+        st.html(table(("Line", "Text", "Result"), rows, "Result of each line"))
+        csv_button(
+            lambda: write_csv(
+                ("line", "text", "result"),
+                [(number, _plain(what), result) for number, what, result in lines],
             ),
             "tracking-report.csv",
-            "text/csv",
-            icon=":material/download:",
-            on_click="ignore",
+            "track_report_csv",
+            label=f"All {len(lines):,} lines" if len(lines) > MOST_SHOWN else "CSV",
         )
 
 
@@ -257,5 +256,5 @@ def tracking_result_notice(became: Sequence[TrackResult]) -> None:
         notice("calm", "Nothing new:", f"{each.lower()} tracked already.{also}")
         return
     already = f" {known:,} tracked already." if known else ""
-    told = "A rejection is flagged here and mailed."
-    notice("calm", f"{new:,} newly tracked.", f"{told}{already}{also}")
+    rejection = "A rejection is shown here and notified by mail."
+    notice("calm", f"{new:,} newly tracked.", f"{rejection}{already}{also}")

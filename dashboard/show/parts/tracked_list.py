@@ -98,7 +98,7 @@ def _edit(queries: PageQueries, entry: TrackedEntry) -> None:
     st.html(
         element(
             "p",
-            "Removed, it is asked about no more and nobody is told of it. "
+            "Removed, it is asked about no more and nobody is notified of it. "
             "Rejections that were seen stay in the archive.",
             class_="lw-quiet",
         )

@@ -1,4 +1,4 @@
-"""What the page Alerts asks: what lasts, and what became of every letter."""
+"""What the page Alerts asks: what lasts, and what became of every notification."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ from dashboard.store.alerts.outbox import deliveries_by_notification
 from dashboard.store.tracking.transactions import is_tracked
 
 COUNTED: Final = timedelta(days=30)
-"""How far back letters are counted."""
+"""How far back notifications are counted."""
 
 _SHARED_FOR: Final = timedelta(seconds=2)
 
 
 @dataclass(frozen=True, slots=True)
 class DeadSummary:
-    """What was given up in the time that is counted: how much to whom, and the latest."""
+    """The dead notifications of the time that is counted: how many to whom, and the latest."""
 
     by_address: dict[str, int]
     latest: tuple[Notification, ...]
@@ -47,7 +47,7 @@ class DeadSummary:
 
 @dataclass(frozen=True, slots=True)
 class NotificationHistory:
-    """A notification with every finished attempt to hand it over, oldest first."""
+    """A notification with every finished delivery attempt, oldest first."""
 
     notification: Notification
     attempts: tuple[Delivery, ...]
@@ -71,18 +71,18 @@ class AlertQueries:
     def __init__(self, context: QueryContext) -> None:
         """Ask nothing yet."""
         self._context = context
-        self._standing: TtlCache[NotificationCounts] = TtlCache(_SHARED_FOR, context.now)
+        self._counts: TtlCache[NotificationCounts] = TtlCache(_SHARED_FOR, context.now)
 
-    def standing(self) -> NotificationCounts:
-        """Say what is pending now, and what became of the letters of the last 30 days."""
-        return self._standing.get((), self._read_standing)
+    def counts(self) -> NotificationCounts:
+        """Say what is pending now, and what became of the notifications of the last 30 days."""
+        return self._counts.get((), self._read_counts)
 
     def open(self) -> tuple[OpenIncident, ...]:
         """Return what lasts on networks, the oldest first."""
         with self._context.store.read() as connection:
             return tuple(open_incidents(connection))
 
-    def how_many(self, wanted: NotificationFilter) -> int:
+    def count(self, wanted: NotificationFilter) -> int:
         """Count the notifications that fit."""
         with self._context.store.read() as connection:
             return count_notifications(connection, wanted)
@@ -90,7 +90,7 @@ class AlertQueries:
     def page(
         self, wanted: NotificationFilter, number: int, rows: int
     ) -> tuple[NotificationHistory, ...]:
-        """Return one leaf of the notifications that fit, counted from 1, the latest first."""
+        """Return one page of the notifications that fit, counted from 1, the latest first."""
         with self._context.store.read() as connection:
             found = search_notifications(connection, wanted, rows, (number - 1) * rows)
             attempts = deliveries_by_notification(
@@ -100,8 +100,8 @@ class AlertQueries:
                 NotificationHistory(each, tuple(attempts[each.notification_id])) for each in found
             )
 
-    def given_up(self, limit: int) -> DeadSummary:
-        """Return what was given up, the latest letters by name, at most `limit`."""
+    def dead(self, limit: int) -> DeadSummary:
+        """Count what is dead by address, and return the latest, at most `limit`."""
         since = self._context.now() - COUNTED
         wanted = NotificationFilter(state=NotificationState.DEAD, since=since)
         with self._context.store.read() as connection:
@@ -109,7 +109,7 @@ class AlertQueries:
             return DeadSummary(count_dead_by_address(connection, since), tuple(latest))
 
     def send_again(self, which: DeadNotifications) -> int:
-        """Let what was given up be sent again, on record; return how many letters."""
+        """Make dead notifications pending again, on record; return how many."""
         with self._context.store.write() as connection:
             many = resend(connection, which, self._context.now())
             if many:
@@ -117,10 +117,10 @@ class AlertQueries:
         return many
 
     def is_tracked(self, tx_hash: TxHash) -> bool:
-        """Whether a rejection of the hash would be told."""
+        """Whether a rejection of the hash would be notified."""
         with self._context.store.read() as connection:
             return is_tracked(connection, tx_hash)
 
-    def _read_standing(self) -> NotificationCounts:
+    def _read_counts(self) -> NotificationCounts:
         with self._context.store.read() as connection:
             return notification_counts(connection, self._context.now() - COUNTED)

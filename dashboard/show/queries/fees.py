@@ -41,7 +41,7 @@ NAMES: Final = {
 
 @dataclass(frozen=True, slots=True)
 class FeeView:
-    """What a fee did during a span, and the picture of it."""
+    """What a fee did during a time range, and the picture of it."""
 
     kind: FeeSeries
     story: FeeStory
@@ -51,7 +51,7 @@ class FeeView:
 class FeeQueries:
     """Every answer may raise StoreError; what all viewers share is kept for a moment.
 
-    Long spans are kept for minutes: their steps are longer still.
+    Long time ranges are kept for minutes: their steps are longer still.
     """
 
     def __init__(self, context: QueryContext) -> None:
@@ -60,7 +60,7 @@ class FeeQueries:
         self._suggested: TtlCache[PolledValue[SuggestedGasFees] | None] = TtlCache(
             _SHARED_FOR, context.now
         )
-        self._spans: TtlCache[tuple[TimeRange, ...]] = TtlCache(_LONG_SHARED_FOR, context.now)
+        self._time_ranges: TtlCache[tuple[TimeRange, ...]] = TtlCache(_LONG_SHARED_FOR, context.now)
         self._views: TtlCache[FeeView | None] = TtlCache(_SHARED_FOR, context.now)
         self._long_views: TtlCache[FeeView | None] = TtlCache(_LONG_SHARED_FOR, context.now)
 
@@ -68,21 +68,21 @@ class FeeQueries:
         """Return the latest suggested fees of a network, None where there never were any."""
         return self._suggested.get(profile.network_id, lambda: self._read_suggested(profile))
 
-    def spans(self, profiles: tuple[NetworkProfile, ...]) -> tuple[TimeRange, ...]:
+    def time_ranges(self, profiles: tuple[NetworkProfile, ...]) -> tuple[TimeRange, ...]:
         """Return the lengths of time that show something of one of the networks."""
-        return self._spans.get(profiles, lambda: self._read_spans(profiles))
+        return self._time_ranges.get(profiles, lambda: self._read_time_ranges(profiles))
 
-    def view(self, status: NetworkStatus, span: TimeRange) -> FeeView | None:
-        """Return the fee that tells busyness, during the last `span`; None where none was seen.
+    def view(self, status: NetworkStatus, time_range: TimeRange) -> FeeView | None:
+        """Return the fee that decides busyness, during a range until now; None if none was seen.
 
         It is the base fee, or the priority fee where the base fee never moves.
         """
-        views = self._long_views if span.length > _LONG else self._views
+        views = self._long_views if time_range.length > _LONG else self._views
         kind = FeeSeries.ESTIMATED_BASE_FEE
         if status.figures.priority is not None:
             kind = FeeSeries.MEDIUM_MAX_PRIORITY_FEE
-        key = (status.profile.network_id, span, kind)
-        return views.get(key, lambda: self._read_view(status, span, kind))
+        key = (status.profile.network_id, time_range, kind)
+        return views.get(key, lambda: self._read_view(status, time_range, kind))
 
     def _read_suggested(self, profile: NetworkProfile) -> PolledValue[SuggestedGasFees] | None:
         with self._context.store.read() as connection:
@@ -95,15 +95,17 @@ class FeeQueries:
             else PolledValue(latest.value, latest.asked_at, profile.gas_period)
         )
 
-    def _read_spans(self, profiles: tuple[NetworkProfile, ...]) -> tuple[TimeRange, ...]:
+    def _read_time_ranges(self, profiles: tuple[NetworkProfile, ...]) -> tuple[TimeRange, ...]:
         with self._context.store.read() as connection:
             seen = [first_seen_at(connection, profile.network_id) for profile in profiles]
         first = min((at for at in seen if at is not None), default=None)
         return offered_time_ranges(first, self._context.now())
 
-    def _read_view(self, status: NetworkStatus, span: TimeRange, kind: FeeSeries) -> FeeView | None:
+    def _read_view(
+        self, status: NetworkStatus, time_range: TimeRange, kind: FeeSeries
+    ) -> FeeView | None:
         profile, now = status.profile, self._context.now()
-        between = ChartRange(span.begins_at(now), now, span.step)
+        between = ChartRange(time_range.begins_at(now), now, time_range.step)
         with self._context.store.read() as connection:
             story = read_fee_story(connection, status.figures, kind, between)
         if story is None:

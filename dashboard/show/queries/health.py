@@ -87,7 +87,7 @@ class OperationState(StrEnum):
     ANSWERED = "answered"
     STALE = "stale"
     FAILING = "failing"
-    WAITING = "waiting"
+    NOT_ASKED = "not asked yet"
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +109,7 @@ class OperationHealth:
         if self.failure is not None:
             return OperationState.FAILING
         if self.answered_at is None:
-            return OperationState.WAITING
+            return OperationState.NOT_ASKED
         if self.period is None:
             return OperationState.ANSWERED
         is_stale = PolledValue(None, self.answered_at, self.period).is_stale(now)
@@ -125,10 +125,10 @@ class NetworkHealth:
     spending: Spending = field(default_factory=Spending)
 
     def state(self, now: datetime) -> OperationState:
-        """Return the worst state of its questions; one without questions waits."""
+        """Return the worst state of its questions; without any, nothing was asked yet."""
         found = {question.state(now) for question in self.questions}
         worst = (OperationState.FAILING, OperationState.STALE, OperationState.ANSWERED)
-        return next((state for state in worst if state in found), OperationState.WAITING)
+        return next((state for state in worst if state in found), OperationState.NOT_ASKED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +156,7 @@ class Health:
 
 FREE_SPACE_ADVICE: Final = (
     "Free some there, or move the store to a larger disk: when it is full nothing more is stored, "
-    "and nobody is told of anything."
+    "and nobody is notified."
 )
 _NO_WORKER: Final = "no worker runs, so nothing is asked and nothing is sent"
 WORKER_UNKNOWN: Final = "whether a worker runs is not known: to say so takes room on that disk"
@@ -164,29 +164,29 @@ WORKER_UNKNOWN: Final = "whether a worker runs is not known: to say so takes roo
 
 def health_problems(health: Health, now: datetime) -> list[str]:
     """Say what needs a look, the worst first; nothing where all is well."""
-    needs = []
+    problems = []
     if health.is_space_low:
-        needs.append(f"the disk of the store has {size(health.store.free_on_disk or 0)} free")
+        problems.append(f"the disk of the store has {size(health.store.free_on_disk or 0)} free")
     if not health.holders:
-        needs.append(WORKER_UNKNOWN if health.is_space_low else _NO_WORKER)
+        problems.append(WORKER_UNKNOWN if health.is_space_low else _NO_WORKER)
     for state, words in (
         (OperationState.FAILING, "fails to answer"),
         (OperationState.STALE, "is stale"),
     ):
         names = [each.profile.name for each in health.networks if each.state(now) is state]
-        needs += [f"{name} {words}" for name in names]
+        problems += [f"{name} {words}" for name in names]
     if is_mail_late(health.mail, now):
-        needs.append(f"{_counted(health.mail.standing.pending, 'mail')} cannot be handed over")
+        problems.append(f"{_counted(health.mail.standing.pending, 'notification')} cannot be sent")
     measured = health.store.measured
     if measured is not None and measured.full_in is not None and is_disk_short(measured):
-        needs.append(f"the disk of the store is full in {span(measured.full_in)}")
+        problems.append(f"the disk of the store is full in {span(measured.full_in)}")
     leap = health.store.clock_leap
     if leap is not None:
         ahead = span(leap.after - leap.before)
-        needs.append(f"the clock went ahead by {ahead}, so nothing more is forgotten for now")
+        problems.append(f"the clock went ahead by {ahead}, so nothing is purged for now")
     if health.mail.standing.dead:
-        needs.append(f"{_counted(health.mail.standing.dead, 'mail')} given up")
-    return needs
+        problems.append(f"{_counted(health.mail.standing.dead, 'notification')} dead")
+    return problems
 
 
 def is_space_low(free: int | None, least: int) -> bool:

@@ -267,12 +267,13 @@ def _not_judged(figures: NetworkFigures, base_fee: Wei, now: datetime) -> tuple[
     if figures.has_flat_fee:
         activity = Activity.FLAT_FEE
         why = (
-            f"{_flat(base_fee)}. Busyness is told by priority fees, of which too few were seen yet."
+            f"{_flat(base_fee)}. Busyness is judged by priority fees, of which too few were "
+            "seen yet."
         )
     else:
         activity = Activity.UNKNOWN
         why = _never_seen("busy threshold", figures, Operation.BUSY_THRESHOLD, now)
-        why += " Until it is, busy cannot be told."
+        why += " Until it is, busyness is not known."
     held = figures.busyness
     if held is None or held.state is not State.BUSY:
         return activity, why
@@ -289,7 +290,7 @@ def _held_until_fresh(figures: NetworkFigures, now: datetime) -> str:
     if held is None or held.state is not State.BUSY:
         return ""
     since = moment_near(held.since, now)
-    return f" It was busy since {since}, and counts as busy until fresh fees tell otherwise."
+    return f" It was busy since {since}, and counts as busy until fresh fees show otherwise."
 
 
 def _never_seen(name: str, figures: NetworkFigures, operation: Operation, now: datetime) -> str:
@@ -313,7 +314,7 @@ def _side(grounds: FeeGrounds, figures: NetworkFigures) -> str:
         return f"The base fee is {side} the busy threshold."
     side = "is above" if grounds.is_busy else "is not above"
     return (
-        f"{_flat(figures.base_fee.value)}. So the medium suggested priority fee tells: "
+        f"{_flat(figures.base_fee.value)}. So the medium suggested priority fee decides: "
         f"{' '.join(fee(grounds.fee))} {side} {' '.join(fee(grounds.threshold))}, the 90th "
         "percentile of its last 24 h."
     )
@@ -326,7 +327,7 @@ def _stale_reason(polled: PolledValue[Wei], now: datetime) -> str:
         said = f"The last answer came {age(polled.asked_at, now)}"
     return (
         f"{said}; one is due every {period(polled.period)}. "
-        "What is shown may have changed, and busy cannot be told."
+        "What is shown may have changed, and busyness is not known."
     )
 
 

@@ -13,6 +13,7 @@ from dashboard.domain.quantity import NetworkId
 from dashboard.domain.reason import explain
 from dashboard.domain.reason_names import Named
 from dashboard.domain.rejection_filter import RejectionFilter
+from dashboard.domain.search import parse_search
 from dashboard.domain.spreadsheet import write_csv
 from dashboard.show.queries.cache import TtlCache
 from dashboard.show.queries.context import QueryContext
@@ -38,6 +39,7 @@ MOST_UNKNOWN: Final = 20
 MOST_SENDERS: Final = 10
 """Senders that are ranked."""
 
+_LABEL: Final = "label:"
 _SHARED_FOR: Final = timedelta(seconds=2)
 _ENOUGH: Final = 0.98
 _HALF: Final = 0.5
@@ -57,6 +59,16 @@ class Period:
         last = now - (now - _EPOCH) % self.step
         count = self.length // self.step
         return [last - self.step * (count - 1 - number) for number in range(count)]
+
+
+PERIODS: Final = {
+    "1 h": Period("hour", timedelta(hours=1), timedelta(minutes=2)),
+    "24 h": Period("24 h", timedelta(hours=24), timedelta(hours=1)),
+    "7 d": Period("7 days", timedelta(days=7), timedelta(hours=6)),
+    "30 d": Period("30 days", timedelta(days=30), timedelta(days=1)),
+    "1 y": Period("year", timedelta(days=371), timedelta(days=7)),
+}
+"""The lengths of time to choose from, by the names that the address keeps."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +103,26 @@ class RejectionSummary:
     earlier: WatchedTime
 
 
+def rejection_filter(
+    context: QueryContext, network_id: NetworkId | None, text: str
+) -> RejectionFilter:
+    """Read what a person types to find rejections, of one network or all.
+
+    It may be hashes, an address, a network, a whole label, or words that stand on the page.
+    """
+    if text.startswith(_LABEL):
+        return RejectionFilter(network_id, label=text.removeprefix(_LABEL).strip())
+    found = parse_search(text)
+    network_id, words = context.search_scope(network_id, found.words)
+    return RejectionFilter(
+        network_id,
+        sender=found.sender,
+        tx_hashes=found.tx_hashes,
+        search=words,
+        beginning=found.beginning,
+    )
+
+
 class RejectionQueries:
     """Every answer may raise StoreError; summaries are kept for moments and shared."""
 
@@ -107,7 +139,7 @@ class RejectionQueries:
     def page(
         self, wanted: RejectionFilter, period: Period, number: int, rows: int
     ) -> tuple[StoredRejection, ...]:
-        """Return one leaf of what fits in the period, counted from 1, the latest first."""
+        """Return one page of what fits in the period, counted from 1, the latest first."""
         wanted = replace(wanted, since=period.steps(self._context.now())[0])
         with self._context.store.read() as connection:
             return tuple(search_page(connection, wanted, rows, (number - 1) * rows))

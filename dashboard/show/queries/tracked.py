@@ -9,6 +9,7 @@ from typing import Final
 
 from dashboard.domain.audit import Action
 from dashboard.domain.quantity import NetworkId, TxHash
+from dashboard.domain.search import parse_search
 from dashboard.domain.track_list import ListedTransaction
 from dashboard.show.queries.cache import TtlCache
 from dashboard.show.queries.context import QueryContext
@@ -55,6 +56,13 @@ class TrackedEntry:
     summary: TransactionSummary
 
 
+def tracked_filter(context: QueryContext, network_id: NetworkId | None, text: str) -> TrackedFilter:
+    """Read what a person types to find tracked transactions, of one network or all."""
+    found = parse_search(text)
+    network_id, words = context.search_scope(network_id, "" if found.named else text)
+    return TrackedFilter(network_id, tx_hashes=found.named, text=words)
+
+
 class TrackedQueries:
     """Every answer may raise StoreError."""
 
@@ -67,13 +75,13 @@ class TrackedQueries:
         """Count what is tracked on a network, or on any."""
         return self._counts.get(network_id, lambda: self._count(network_id))
 
-    def how_many(self, wanted: TrackedFilter) -> int:
+    def count(self, wanted: TrackedFilter) -> int:
         """Count what fits."""
         with self._context.store.read() as connection:
             return count_tracked(connection, wanted)
 
     def page(self, wanted: TrackedFilter, number: int, rows: int) -> tuple[TrackedEntry, ...]:
-        """Return one leaf of what fits, counted from 1, the latest first."""
+        """Return one page of what fits, counted from 1, the latest first."""
         with self._context.store.read() as connection:
             found = search_tracked(connection, wanted, rows, (number - 1) * rows)
             hashes = [each.tx_hash for each in found]

@@ -12,6 +12,7 @@ from dashboard.show.charts.fee_table import fee_csv, fee_table
 from dashboard.show.charts.figure import CONFIG
 from dashboard.show.parts.fee_summary import story_in_words, suggestions
 from dashboard.show.parts.heading import heading
+from dashboard.show.parts.list_page import choice_filter, csv_button
 from dashboard.show.parts.markup import element
 from dashboard.show.parts.network_chooser import chosen_networks
 from dashboard.show.parts.network_strip import network_strip
@@ -51,58 +52,46 @@ def _live() -> None:
             no_network()
             return
         with st.container(horizontal=True, gap="small", key="fee-controls"):
-            span = _chosen_span(queries.fees.spans(chosen))
+            time_range = _chosen_time_range(queries.fees.time_ranges(chosen))
             is_table = _chosen_form() == TABLE
         for status in statuses:
             with st.container(key=f"card-network-{status.profile.network_id}", gap="small"):
                 network_strip(status, now)
                 if status.profile.has_gas:
-                    _fees(queries, status, span, now, is_table=is_table)
+                    _fees(queries, status, time_range, now, is_table=is_table)
 
 
-def _chosen_span(offered: tuple[TimeRange, ...]) -> TimeRange:
-    spans = {span.name: span for span in offered}
-    chosen = st.segmented_control(
-        "Time span",
-        list(spans),
-        default=_DEFAULT if _DEFAULT in spans else offered[-1].name,
-        required=True,
-        key="span",
-        bind="query-params",
-        label_visibility="collapsed",
-        wrap=True,
-    )
-    return spans.get(chosen or "", offered[-1])
+def _chosen_time_range(offered: tuple[TimeRange, ...]) -> TimeRange:
+    by_name = {each.name: each for each in offered}
+    usual = _DEFAULT if _DEFAULT in by_name else offered[-1].name
+    name = choice_filter("Time span", list(by_name), "span", usual, is_labelled=False, wraps=True)
+    return by_name[name]
 
 
 def _chosen_form() -> str:
-    chosen = st.segmented_control(
-        "Chart or table",
-        [CHART, TABLE],
-        default=CHART,
-        required=True,
-        key="as",
-        bind="query-params",
-        label_visibility="collapsed",
-    )
-    return chosen or CHART
+    return choice_filter("Chart or table", [CHART, TABLE], "as", CHART, is_labelled=False)
 
 
 def _fees(
-    queries: PageQueries, status: NetworkStatus, span: TimeRange, now: datetime, *, is_table: bool
+    queries: PageQueries,
+    status: NetworkStatus,
+    time_range: TimeRange,
+    now: datetime,
+    *,
+    is_table: bool,
 ) -> None:
     profile = status.profile
     suggested = queries.fees.suggested(profile)
     if suggested is not None:
         suggestions(suggested, now)
-    view = queries.fees.view(status, span)
+    view = queries.fees.view(status, time_range)
     if view is None:
         empty(
-            f"No base fee seen in the last {span.name}",
+            f"No base fee seen in the last {time_range.name}",
             "Choose a longer time, or look at Health: it says who is asked and what fails.",
         )
         return
-    st.html(element("h3", f"{NAMES[view.kind]}, last {span.name}", class_="lw-subhead"))
+    st.html(element("h3", f"{NAMES[view.kind]}, last {time_range.name}", class_="lw-subhead"))
     if is_table:
         _table(view)
     else:
@@ -113,21 +102,17 @@ def _fees(
         gap="small",
         key=f"beside-{profile.network_id}",
     ):
-        st.html(story_in_words(view.story, NAMES[view.kind], span))
-        _download(view, profile, span)
+        st.html(story_in_words(view.story, NAMES[view.kind], time_range))
+        _download(view, profile, time_range)
 
 
-def _download(view: FeeView, profile: NetworkProfile, span: TimeRange) -> None:
+def _download(view: FeeView, profile: NetworkProfile, time_range: TimeRange) -> None:
     subject = NAMES[view.kind].lower()
-    st.download_button(
-        "CSV",
+    csv_button(
         lambda: fee_csv(view.story, profile.network_id),
-        file_name=f"{subject} {profile.network_id} {span.name}.csv".replace(" ", "-"),
-        mime="text/csv",
-        icon=":material/download:",
-        key=f"csv-{profile.network_id}",
-        on_click="ignore",
-        help="The figures of this chart, in whole wei.",
+        f"{subject} {profile.network_id} {time_range.name}.csv".replace(" ", "-"),
+        f"csv-{profile.network_id}",
+        note="The figures of this chart, in whole wei.",
     )
 
 

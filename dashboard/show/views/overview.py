@@ -11,6 +11,7 @@ import streamlit as st
 from dashboard.show.charts.figure import CONFIG
 from dashboard.show.parts.fee_summary import caveats_in_words
 from dashboard.show.parts.heading import heading, section
+from dashboard.show.parts.list_page import choice_filter
 from dashboard.show.parts.markup import element
 from dashboard.show.parts.network_chooser import NETWORK, chosen_networks
 from dashboard.show.parts.network_strip import network_strip
@@ -22,14 +23,14 @@ from dashboard.show.queries.health import FREE_SPACE_ADVICE
 from dashboard.show.queries.network_status import NetworkProfile, NetworkStatus, network_summary
 from dashboard.show.queries.page_queries import PageQueries
 from dashboard.show.text import moment, size
-from dashboard.show.time_ranges import TIME_RANGES as FEE_TIME_RANGES
-from dashboard.show.time_ranges import TimeRange
+from dashboard.show.time_ranges import TIME_RANGES, TimeRange
 from dashboard.show.views import fees, health, lookup, rejections
 
 REFRESH: Final = timedelta(seconds=4)
 NEWEST: Final = 12
 _HEIGHT: Final = 210
-TIME_RANGES: Final = {span.name: span for span in FEE_TIME_RANGES[:4]}
+_USUAL: Final = "1 h"
+SHORT_TIME_RANGES: Final = {each.name: each for each in TIME_RANGES[:4]}
 """The shortest lengths; the page Fees has the others."""
 
 
@@ -68,12 +69,15 @@ def _networks(queries: PageQueries, statuses: Sequence[NetworkStatus], now: date
     if not statuses:
         no_network()
         return
-    span = TIME_RANGES[_chosen_span()]
+    name = choice_filter(
+        "Time span of the charts", list(SHORT_TIME_RANGES), "span", _USUAL, is_labelled=False
+    )
+    time_range = SHORT_TIME_RANGES[name]
     for status in statuses:
         with st.container(key=f"card-network-{status.profile.network_id}"):
             network_strip(status, now)
             if status.profile.has_gas:
-                _fee_chart(queries, status, span)
+                _fee_chart(queries, status, time_range)
             _links(status.profile)
 
 
@@ -87,29 +91,16 @@ def _links(profile: NetworkProfile) -> None:
             st.page_link(place, label=label, icon="", query_params={NETWORK: profile.name})
 
 
-def _chosen_span() -> str:
-    chosen = st.segmented_control(
-        "Time span of the charts",
-        list(TIME_RANGES),
-        default="1 h",
-        required=True,
-        key="span",
-        bind="query-params",
-        label_visibility="collapsed",
-    )
-    return chosen or "1 h"
-
-
-def _fee_chart(queries: PageQueries, status: NetworkStatus, span: TimeRange) -> None:
+def _fee_chart(queries: PageQueries, status: NetworkStatus, time_range: TimeRange) -> None:
     """Chart the fee that tells busyness, as the page Fees does."""
-    view = queries.fees.view(status, span)
+    view = queries.fees.view(status, time_range)
     if view is None:
         empty(
-            f"No base fee seen in the last {span.name}",
+            f"No base fee seen in the last {time_range.name}",
             "The line begins with the first answer of the gas source.",
         )
         return
-    st.html(element("h3", f"{NAMES[view.kind]}, last {span.name}", class_="lw-subhead"))
+    st.html(element("h3", f"{NAMES[view.kind]}, last {time_range.name}", class_="lw-subhead"))
     st.plotly_chart(
         view.drawing.figure,
         theme=None,

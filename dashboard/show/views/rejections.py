@@ -2,38 +2,38 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from datetime import datetime, timedelta
-from functools import partial
 from typing import Final
 
 import streamlit as st
 
 from dashboard.domain.exclusion import RejectionStage
 from dashboard.domain.quantity import NetworkId
-from dashboard.domain.reason_names import name_of
+from dashboard.domain.reason_names import KIND_NAMES, name_of
 from dashboard.domain.rejection_filter import RejectionFilter
 from dashboard.show.parts.counts import Bar, bars, ranking
 from dashboard.show.parts.heading import heading, section
-from dashboard.show.parts.list_page import chosen_page
+from dashboard.show.parts.list_page import (
+    choice_filter,
+    csv_button,
+    filter_bar,
+    page_of_rows,
+    search_filter,
+)
 from dashboard.show.parts.network_chooser import chosen_network_id
 from dashboard.show.parts.notices import empty, store_errors_shown
-from dashboard.show.parts.rejection_filter import (
-    ANY,
-    MODULE,
-    PERIODS,
-    chosen_filter,
-    chosen_period,
-    filter_bar,
-)
 from dashboard.show.parts.rejection_table import coverage, rejection_table, unknown_reason_table
 from dashboard.show.parts.sender_list import sender_ranking
 from dashboard.show.queries import page_queries
 from dashboard.show.queries.page_queries import PageQueries
 from dashboard.show.queries.rejections import (
     MOST_EXPORTED,
+    PERIODS,
     Period,
     RejectionSummary,
+    rejection_filter,
     rejections_csv,
 )
 from dashboard.show.text import moment, span
@@ -42,7 +42,15 @@ from dashboard.store.rejections.counts import LATEST_RANKED
 REFRESH: Final = timedelta(seconds=10)
 ROWS: Final = 25
 PAGE_NUMBER: Final = "leaf"
+LENGTH: Final = "length"
+STAGE: Final = "stage"
+MODULE: Final = "module"
+TEXT: Final = "text"
+ANY: Final = "Any"
+USUAL_PERIOD: Final = "24 h"
 MOST_RANKED: Final = 10
+_MOST_MODULES: Final = 100
+_MODULE: Final = re.compile(r"\w{1,64}", re.ASCII)
 _STAGES: Final = tuple(stage.value for stage in RejectionStage)
 
 
@@ -60,27 +68,53 @@ def page() -> None:
 def _live() -> None:
     queries = page_queries.current()
     with store_errors_shown():
-        period = PERIODS[chosen_period()]
-        of_network = RejectionFilter(network_id=chosen_network_id(queries.networks))
-        everything = queries.rejections.summary(of_network, period)
+        network_id = chosen_network_id(queries.networks)
         head = st.container()
-        filter_bar(everything)
-        wanted = chosen_filter()
-        network_id, words = queries.context.search_scope(of_network.network_id, wanted.search)
-        wanted = replace(wanted, network_id=network_id, search=words)
+        with filter_bar():
+            period_name = choice_filter("Time", list(PERIODS), LENGTH, USUAL_PERIOD)
+            period = PERIODS[period_name]
+            everything = queries.rejections.summary(RejectionFilter(network_id), period)
+            wanted = _filter(queries, network_id, everything)
         summary = queries.rejections.summary(wanted, period)
         with head:
-            heading("Rejections", f"{answer(summary, period)} As of {moment(queries.now())}.")
+            heading("Rejections", f"{headline(summary, period)} As of {moment(queries.now())}.")
         if not everything.total and not everything.before:
             _nothing_yet(queries)
             return
         _counts(queries, wanted, summary, period)
-        _senders(queries, wanted, period)
+        _senders(queries, wanted, period_name)
         _list(queries, wanted, summary, period)
-        _unknown_reasons(queries, of_network.network_id)
+        _unknown_reasons(queries, network_id)
 
 
-def answer(summary: RejectionSummary, period: Period) -> str:
+def _filter(
+    queries: PageQueries, network_id: NetworkId | None, everything: RejectionSummary
+) -> RejectionFilter:
+    """Offer the other filters; modules to choose from are those that reasons name in this time."""
+    stages = [ANY, *_STAGES]
+    stage = st.selectbox("Stage", stages, key=STAGE, bind="query-params", width=150)
+    modules = _modules(everything)
+    module = st.selectbox("Module", modules, key=MODULE, bind="query-params", width=260)
+    text = search_filter(TEXT, "Reason, stage, hash, sender, label, network")
+    kind = next((kind for kind, words in KIND_NAMES.items() if words == module), None)
+    return replace(
+        rejection_filter(queries.context, network_id, text),
+        tx_rejection_stage=None if stage == ANY else RejectionStage(stage),
+        module="" if kind else None if module == ANY else module,
+        reason_kind=kind,
+    )
+
+
+def _modules(everything: RejectionSummary) -> list[str]:
+    """Return what can be chosen: the commonest first, and what the address names."""
+    named = list(dict.fromkeys(name_of(each) for each, _ in everything.named.most_common()))
+    chosen = str(st.session_state.get(MODULE, st.query_params.get(MODULE, ANY)))
+    options = [ANY, *named[:_MOST_MODULES]]
+    is_name = _MODULE.fullmatch(chosen) or chosen in KIND_NAMES.values()
+    return options if chosen in options or not is_name else [*options, chosen]
+
+
+def headline(summary: RejectionSummary, period: Period) -> str:
     """Say how many there are, and whether it is getting worse."""
     length = period.words
     many = "No rejection" if not summary.total else _count(summary.total)
@@ -131,24 +165,24 @@ def _counts(
             )
             for begins, of in summary.steps
         ]
-        st.html(bars(drawn, _STAGES, answer(summary, period)))
+        st.html(bars(drawn, _STAGES, headline(summary, period)))
     with by_module, st.container(key="card-modules", gap="small"):
         section("Modules", "What the reasons name; each names the first that was over its limit.")
         of_all_modules = replace(wanted, module=None, reason_kind=None)
         _ranking(queries.rejections.summary(of_all_modules, period))
 
 
-def _senders(queries: PageQueries, wanted: RejectionFilter, period: Period) -> None:
+def _senders(queries: PageQueries, wanted: RejectionFilter, period_name: str) -> None:
     """Rank the senders, where there is more than one to tell apart."""
-    counted = queries.rejections.senders(wanted, period)
+    counted = queries.rejections.senders(wanted, PERIODS[period_name])
     if counted.of > 1:
         with st.container(key="card-senders", gap="small"):
             more = f"The first {len(counted.groups)} of {counted.of:,}. "
             rest = more if counted.of > len(counted.groups) else ""
             latest = f"Of the latest {LATEST_RANKED:,}. " if counted.total >= LATEST_RANKED else ""
-            note = f"{latest}{rest}Watch one on the page Tracked to be mailed of each."
+            note = f"{latest}{rest}Watch one on the page Tracked to be notified of each."
             section("Senders", note)
-            st.html(sender_ranking(counted, chosen_period()))
+            st.html(sender_ranking(counted, period_name))
 
 
 def _ranking(summary: RejectionSummary) -> None:
@@ -177,32 +211,28 @@ def _list(
         if not summary.total:
             empty("Nothing fits these filters", "Take one away, or choose a longer time.")
             return
-        table = st.container()
-        number = chosen_page(summary.total, ROWS, PAGE_NUMBER)
-        found = queries.rejections.page(wanted, period, number, ROWS)
-        table.html(rejection_table(found, queries.context))
+
+        def draw(number: int) -> None:
+            found = queries.rejections.page(wanted, period, number, ROWS)
+            st.html(rejection_table(found, queries.context))
+
+        page_of_rows(summary.total, ROWS, PAGE_NUMBER, draw)
 
 
 def _download(
     queries: PageQueries, wanted: RejectionFilter, summary: RejectionSummary, period: Period
 ) -> None:
-    most = f"The latest {MOST_EXPORTED:,} of them." if summary.total > MOST_EXPORTED else None
-    st.download_button(
-        "CSV",
-        partial(_csv, queries, wanted, period),
+    def write() -> str:
+        found = queries.rejections.page(wanted, period, 1, MOST_EXPORTED)
+        return rejections_csv(found, queries.context)
+
+    csv_button(
+        write,
         f"rejections-{queries.now():%Y%m%dT%H%M%SZ}.csv",
-        "text/csv",
-        key="csv",
-        icon=":material/download:",
-        on_click="ignore",
+        "csv",
+        note=f"The latest {MOST_EXPORTED:,} of them." if summary.total > MOST_EXPORTED else None,
         disabled=not summary.total,
-        help=most,
     )
-
-
-def _csv(queries: PageQueries, wanted: RejectionFilter, period: Period) -> str:
-    found = queries.rejections.page(wanted, period, 1, MOST_EXPORTED)
-    return rejections_csv(found, queries.context)
 
 
 def _unknown_reasons(queries: PageQueries, network_id: NetworkId | None) -> None:

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 from typing import Final
 
 import streamlit as st
 
 from dashboard.domain.quantity import NetworkId
-from dashboard.domain.search import LONGEST_SEARCH, parse_search
 from dashboard.show.parts.heading import heading, section
-from dashboard.show.parts.list_page import chosen_page
+from dashboard.show.parts.list_page import (
+    choice_filter,
+    filter_bar,
+    page_of_rows,
+    search_filter,
+)
 from dashboard.show.parts.network_chooser import chosen_network_id, chosen_networks
 from dashboard.show.parts.notices import empty, no_network, store_errors_shown
 from dashboard.show.parts.sender_list import senders_part
@@ -18,7 +23,7 @@ from dashboard.show.parts.track_form import track_list_form
 from dashboard.show.parts.tracked_list import tracked_list
 from dashboard.show.queries import page_queries
 from dashboard.show.queries.page_queries import PageQueries
-from dashboard.show.queries.tracked import TrackedCounts
+from dashboard.show.queries.tracked import TrackedCounts, tracked_filter
 from dashboard.show.text import moment
 from dashboard.show.views import lookup
 from dashboard.store.tracking.search import RecordStatus, TrackedFilter
@@ -29,7 +34,7 @@ PAGE_NUMBER: Final = "tracked_leaf"
 STANDING: Final = "standing"
 SEARCH: Final = "search"
 _ALL: Final = "All"
-_STANDINGS: Final = {
+_STATUSES: Final = {
     _ALL: None,
     "Rejected": RecordStatus.REJECTED,
     "No record": RecordStatus.UNREPORTED,
@@ -90,10 +95,10 @@ def _head() -> None:
     queries = page_queries.current()
     with store_errors_shown():
         counts = queries.tracked.counts(chosen_network_id(queries.networks))
-        heading("Tracked", f"{answer(counts)} As of {moment(queries.now())}.")
+        heading("Tracked", f"{headline(counts)} As of {moment(queries.now())}.")
 
 
-def answer(counts: TrackedCounts) -> str:
+def headline(counts: TrackedCounts) -> str:
     """Say how many are tracked, and how many of them need a look."""
     if not counts.total:
         return "Nothing is tracked yet."
@@ -120,39 +125,23 @@ def _live() -> None:
 
 
 def _filter(queries: PageQueries, network_id: NetworkId | None) -> TrackedFilter:
-    with st.container(key="filters", horizontal=True, vertical_alignment="bottom"):
-        chosen = st.segmented_control(
-            "On record",
-            list(_STANDINGS),
-            default=_ALL,
-            required=True,
-            key=STANDING,
-            bind="query-params",
-        )
-        text = st.text_input(
-            "Search",
-            key=SEARCH,
-            bind="query-params",
-            max_chars=LONGEST_SEARCH,
-            type="search",
-            placeholder="Label, note, reason, hash, sender or network",
-        )
-    text = (text or "").strip()
-    standing = _STANDINGS[chosen or _ALL]
-    found = parse_search(text)
-    network_id, words = queries.context.search_scope(network_id, "" if found.named else text)
-    return TrackedFilter(network_id, standing, found.named, words)
+    with filter_bar():
+        status = choice_filter("On record", list(_STATUSES), STANDING, _ALL)
+        text = search_filter(SEARCH, "Label, note, reason, hash, sender or network")
+    wanted = tracked_filter(queries.context, network_id, text)
+    return replace(wanted, standing=_STATUSES[status])
 
 
 def _list(queries: PageQueries, wanted: TrackedFilter) -> None:
-    total = queries.tracked.how_many(wanted)
+    total = queries.tracked.count(wanted)
     if not total:
         empty("Nothing fits these filters", "Take one away to see what is tracked.")
         return
+
+    def draw(number: int) -> None:
+        entries = queries.tracked.page(wanted, number, ROWS)
+        tracked_list(queries, entries, queries.now(), lookup.place())
+
     with st.container(key="card-tracked", gap="small"):
         section("1 transaction" if total == 1 else f"{total:,} transactions")
-        rows = st.container(gap=None)
-        number = chosen_page(total, ROWS, PAGE_NUMBER)
-        with rows:
-            entries = queries.tracked.page(wanted, number, ROWS)
-            tracked_list(queries, entries, queries.now(), lookup.place())
+        page_of_rows(total, ROWS, PAGE_NUMBER, draw)

@@ -12,10 +12,9 @@ from typing import Final, NamedTuple
 from dashboard.domain.exclusion import RejectionStage
 from dashboard.domain.notification import NotificationState
 from dashboard.domain.rejection_filter import HashRange, RejectionFilter
-from dashboard.show.parts.rejection_filter import PERIODS
 from dashboard.show.queries.network_status import NetworkStatus
 from dashboard.show.queries.page_queries import PageQueries
-from dashboard.show.queries.rejections import Period
+from dashboard.show.queries.rejections import PERIODS, Period
 from dashboard.show.time_ranges import TIME_RANGES, TimeRange
 from dashboard.store.alerts.notification_search import NotificationFilter
 from dashboard.store.engine.engine import Store, open_store
@@ -103,14 +102,14 @@ def _questions(
         "suggested fees and spans",
         lambda queries: (
             queries.fees.suggested(CARDS[0]),
-            queries.fees.spans(CARDS),
+            queries.fees.time_ranges(CARDS),
         ),
     )
     yield from _rejection_questions(paged)
     yield from _tracked_questions(paged)
     hashes = [stored_hash(paged.stored // 3), stored_hash(paged.stored // 100 * 100 - 100)]
     yield "Lookup", "summaries of two hashes", lambda queries: queries.summaries(hashes)
-    yield "Alerts", "what is pending and sent", lambda queries: queries.alerts.standing()
+    yield "Alerts", "what is pending and sent", lambda queries: queries.alerts.counts()
     yield "Alerts", "what lasts", lambda queries: queries.alerts.open()
     for words, wanted in (
         ("all", NotificationFilter()),
@@ -188,7 +187,7 @@ def _senders(wanted: RejectionFilter, period: Period) -> Ask:
 
 
 def _asking_how_many(wanted: TrackedFilter) -> Ask:
-    return lambda queries: queries.tracked.how_many(wanted)
+    return lambda queries: queries.tracked.count(wanted)
 
 
 def _asking_tracked(wanted: TrackedFilter, leaf: int) -> Ask:
@@ -196,7 +195,7 @@ def _asking_tracked(wanted: TrackedFilter, leaf: int) -> Ask:
 
 
 def _asking_alerts_count(wanted: NotificationFilter) -> Ask:
-    return lambda queries: queries.alerts.how_many(wanted)
+    return lambda queries: queries.alerts.count(wanted)
 
 
 def _asking_alerts_leaf(wanted: NotificationFilter) -> Ask:

@@ -1,4 +1,4 @@
-"""The page Alerts: what lasts, and whether each message was sent."""
+"""The page Alerts: what is open, and whether each notification was sent."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dashboard.domain.audit import Action
 from dashboard.domain.condition import State, Subject, SubjectKind, Transition
 from dashboard.domain.grounds import SilenceGrounds
 from dashboard.show.queries.page_queries import PageQueries
-from dashboard.show.views.alerts import answer
+from dashboard.show.views.alerts import headline
 from dashboard.store.access.audit_log import AuditFilter, audit_entries
 from dashboard.store.alerts.alert_status import NotificationCounts, notification_counts
 from dashboard.store.alerts.conditions import record_transition, set_turning_since
@@ -47,10 +47,12 @@ def empty_store(tmp_path: Path) -> Iterator[Store]:
         yield opened
 
 
-def test_page_says_first_what_waits_and_what_was_given_up(queries: PageQueries) -> None:
+def test_page_says_first_what_is_pending_and_what_is_dead(queries: PageQueries) -> None:
     words = words_of(visit("alerts", queries))
 
-    assert "1 mail waits. 1 mail was given up. As of 2026-11-20 12:00:00 UTC." in words
+    assert (
+        "1 notification is pending. 1 notification is dead. As of 2026-11-20 12:00:00 UTC." in words
+    )
 
 
 def test_page_names_what_lasts_on_networks(queries: PageQueries) -> None:
@@ -91,7 +93,7 @@ def test_silence_begins_for_alerts_when_health_says_it_began(
     assert "since 11:54:00 UTC" in words
 
 
-def test_message_tells_to_whom_it_went_and_what_was_answered(queries: PageQueries) -> None:
+def test_notification_says_to_whom_it_went_and_what_was_answered(queries: PageQueries) -> None:
     words = words_of(visit("alerts", queries, about=str(tx_hash(1))))
 
     assert f"Yes, it was sent:</strong> to {OPS.address} at 2026-11-20 12:00:00 UTC." in words
@@ -99,30 +101,30 @@ def test_message_tells_to_whom_it_went_and_what_was_answered(queries: PageQuerie
     assert "Message-ID &lt;" in words
 
 
-def test_message_that_waits_tells_why(queries: PageQueries) -> None:
+def test_pending_notification_says_why(queries: PageQueries) -> None:
     words = words_of(visit("alerts", queries, about=str(tx_hash(3))))
 
-    assert "1 of 1 still wait." in words
+    assert "1 of 1 pending." in words
     assert "451 4.7.1 greylisted, try again later" in words
 
 
-def test_dead_message_tells_why_and_is_inert(queries: PageQueries) -> None:
-    words = words_of(visit("alerts", queries, post="Given up"))
+def test_dead_notification_says_why_and_is_inert(queries: PageQueries) -> None:
+    words = words_of(visit("alerts", queries, post="Dead"))
 
     assert "550 5.1.1 no such user &lt;img" in words
     assert "<script" not in words
     assert "451 4.7.1" not in words
 
 
-def test_transaction_without_a_message_says_why(queries: PageQueries) -> None:
+def test_transaction_without_a_notification_says_why(queries: PageQueries) -> None:
     tracked = words_of(visit("alerts", queries, about=str(tx_hash(9))))
     unknown = words_of(visit("alerts", queries, about=str(tx_hash(99))))
 
-    assert "a mail goes out when a rejection of it is seen" in tracked
-    assert "It is not tracked, so nobody is told of it." in unknown
+    assert "a notification is sent when a rejection of it is seen" in tracked
+    assert "It is not tracked, so nobody is notified of it." in unknown
 
 
-def test_messages_are_found_by_recipient_network_and_sender(queries: PageQueries) -> None:
+def test_notifications_are_found_by_recipient_network_and_sender(queries: PageQueries) -> None:
     everyone = words_of(visit("alerts", queries, about="ON-CALL@mail"))
     nobody = words_of(visit("alerts", queries, about="nobody@"))
     linea = words_of(visit("alerts", queries, network="Linea"))
@@ -130,33 +132,34 @@ def test_messages_are_found_by_recipient_network_and_sender(queries: PageQueries
     sent = words_of(visit("alerts", queries, about="0x" + "02" * 20))
 
     assert everyone.count("Message-ID") == 6
-    assert "No mail fits these filters" in nobody
+    assert "No notification fits these filters" in nobody
     assert linea.count("Message-ID") == titled.count("Message-ID") == 1
     assert sent.count("Message-ID") == 1
 
 
-def test_page_before_the_first_message_says_when_one_goes_out(empty_store: Store) -> None:
+def test_page_before_the_first_notification_says_when_one_is_sent(empty_store: Store) -> None:
     words = words_of(visit("alerts", PageQueries(empty_store, (SIMULATED,), None, lambda: NOW)))
 
     assert "There was nothing to send in the last 30 days." in words
-    assert "Mails go to the recipients under [mail]" in words
+    assert "Notifications go by mail to the recipients under [mail]" in words
 
 
 @pytest.mark.parametrize(
     ("standing", "said"),
     [
-        (NotificationCounts(0, None, 3, NOW, 0), "No mail waits; the last was sent 12 s ago."),
-        (NotificationCounts(2, NOW, 0, None, 0), "2 mails wait."),
-        (NotificationCounts(0, None, 9, NOW, 2), "2 mails were given up."),
+        (
+            NotificationCounts(0, None, 3, NOW, 0),
+            "No notification is pending; the last was sent 12 s ago.",
+        ),
+        (NotificationCounts(2, NOW, 0, None, 0), "2 notifications are pending."),
+        (NotificationCounts(0, None, 9, NOW, 2), "2 notifications are dead."),
     ],
 )
-def test_answer_names_what_keeps_messages_from_going(
-    standing: NotificationCounts, said: str
-) -> None:
-    assert answer(standing, NOW + timedelta(seconds=12)) == said
+def test_headline_says_how_many_are_not_sent(standing: NotificationCounts, said: str) -> None:
+    assert headline(standing, NOW + timedelta(seconds=12)) == said
 
 
-def test_messages_that_were_given_up_can_be_sent_again(queries: PageQueries, store: Store) -> None:
+def test_dead_notifications_can_be_sent_again(queries: PageQueries, store: Store) -> None:
     page = visit("alerts", queries)
     [choice] = [each for each in page.selectbox if each.label == "What to send again"]
 
@@ -164,7 +167,7 @@ def test_messages_that_were_given_up_can_be_sent_again(queries: PageQueries, sto
 
     assert choice.options[0].startswith("All 1 to ")
     assert choice.options[1].startswith(f"rejected {tx_hash(4)}")
-    assert "1 mail waits again." in words
+    assert "1 notification is pending again." in words
     with store.read() as connection:
         assert notification_counts(connection, NOW - timedelta(days=30)).dead == 0
         [act] = audit_entries(connection, AuditFilter(Action.RESEND))

@@ -112,7 +112,7 @@ def test_question_that_the_node_answers_instead_says_so(queries: PageQueries, st
 
     words = words_of(visit("health", queries))
 
-    assert words.count("Meanwhile the network&#x27;s node tells it instead.") == 1
+    assert words.count("Meanwhile the network&#x27;s node answers instead.") == 1
 
 
 def test_every_question_has_the_age_of_its_answer(queries: PageQueries) -> None:
@@ -143,7 +143,7 @@ def test_late_mail_says_what_the_server_said(queries: PageQueries, store: Store)
 
     words = words_of(visit("health", queries))
 
-    assert "1 mail cannot be handed over" in words
+    assert "1 notification cannot be sent" in words
     assert "451 later" in words
     assert "nothing is lost" in words
 
@@ -153,7 +153,7 @@ def test_mail_given_up_shows_the_answer_inertly(queries: PageQueries, store: Sto
 
     words = words_of(visit("health", queries))
 
-    assert "1 mail given up" in words
+    assert "1 notification dead" in words
     assert "&lt;script&gt;" in words
     assert "<script>" not in words
 
@@ -186,7 +186,7 @@ def test_page_without_a_store_says_what_to_look_at() -> None:
         (DUE, OperationState.ANSWERED),
         (replace(DUE, answered_at=NOW - 2 * MINUTE), OperationState.ANSWERED),
         (replace(DUE, answered_at=NOW - 2.1 * MINUTE), OperationState.STALE),
-        (replace(DUE, answered_at=None), OperationState.WAITING),
+        (replace(DUE, answered_at=None), OperationState.NOT_ASKED),
         (replace(DUE, answered_at=NOW - 99 * MINUTE, period=None), OperationState.ANSWERED),
         (replace(DUE, failure=failing()), OperationState.FAILING),
     ],

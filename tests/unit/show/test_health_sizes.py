@@ -96,7 +96,7 @@ def test_clock_that_leapt_ahead_needs_a_look_and_says_what_follows() -> None:
         state,
     )
 
-    said = "the clock went ahead by 3650 days, so nothing more is forgotten for now"
+    said = "the clock went ahead by 3650 days, so nothing is purged for now"
     assert health_problems(health, NOW) == [said]
     assert "until the clock is set right" in store_part(state, "The store x")
 

@@ -15,11 +15,10 @@ import pytest
 from dashboard.domain.coverage import CoverageChange, Covered, Gap, GapCause, Watched
 from dashboard.domain.exclusion import RejectionStage
 from dashboard.domain.rejection_filter import RejectionFilter
-from dashboard.show.parts.rejection_filter import PERIODS
 from dashboard.show.queries.context import QueryContext
 from dashboard.show.queries.page_queries import PageQueries
-from dashboard.show.queries.rejections import Period, RejectionQueries, rejections_csv
-from dashboard.show.views.rejections import answer
+from dashboard.show.queries.rejections import PERIODS, Period, RejectionQueries, rejections_csv
+from dashboard.show.views.rejections import headline
 from dashboard.store.engine.engine import Store, open_store
 from dashboard.store.evidence.save_rejections import save_polled
 from dashboard.store.maintenance.migrate import migrate
@@ -129,7 +128,7 @@ def test_only_what_was_watched_is_compared(tmp_path: Path, hours: int, said: str
         queries = RejectionQueries(QueryContext(store, (network,), lambda: at))
         summary = queries.summary(RejectionFilter(), PERIODS["24 h"])
 
-    assert said in answer(summary, PERIODS["24 h"])
+    assert said in headline(summary, PERIODS["24 h"])
 
 
 def test_gap_of_the_last_day_is_not_compared_and_hatched(store: Store) -> None:

@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 
 from dashboard.show.time_ranges import TIME_RANGES, TimeRange, offered_time_ranges
-from dashboard.show.views.overview import TIME_RANGES as OVERVIEW_SPANS
+from dashboard.show.views.overview import SHORT_TIME_RANGES
 from tests.builders import A_MOMENT
 
 MINUTE, HOUR, DAY = (timedelta(**{unit: 1}) for unit in ("minutes", "hours", "days"))
@@ -32,7 +32,7 @@ def test_lengths_are_offered_as_far_as_data_reaches(kept: timedelta, longest: st
 def test_network_without_data_has_more_lengths_than_the_overview() -> None:
     offered = offered_time_ranges(None, A_MOMENT)
 
-    assert set(offered) > set(OVERVIEW_SPANS.values())
+    assert set(offered) > set(SHORT_TIME_RANGES.values())
 
 
 @pytest.mark.parametrize("span", TIME_RANGES, ids=lambda span: span.name)

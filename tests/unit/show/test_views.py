@@ -85,7 +85,7 @@ def test_overview_flags_the_rejections_that_somebody_tracks(store: Store) -> Non
 def test_overview_charts_the_fee_that_is_judged(store: Store) -> None:
     words = words_of(open_page(PageQueries(store, (FLAT,), None, lambda: NOW)))
 
-    assert "So the medium suggested priority fee tells" in words
+    assert "So the medium suggested priority fee decides" in words
     assert "Medium priority fee, last 1 h" in words
     assert "Base fee, last 1 h" not in words
 
