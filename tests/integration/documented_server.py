@@ -15,11 +15,12 @@ from websockets.sync.client import ClientConnection, connect
 
 from dashboard.domain.quantity import NetworkId
 from dashboard.serve.dependencies import ServedNetwork
-from dashboard.serve.documents.openrpc_examples import NETWORK
 from dashboard.store.engine.engine import open_store
 from dashboard.store.maintenance.migrate import migrate
 from tests.integration.running_server import KEY, services_of, serving
 
+NETWORK = NetworkId(59144)
+"""The network of the signed transaction in the documented examples."""
 INSTALLATION = UUID("4c494e45-5741-4743-8000-000000000001")
 MOMENT = datetime(2026, 11, 20, 12, 0, 1, tzinfo=UTC)
 
@@ -30,7 +31,7 @@ def a_documented_server(folder: Path) -> Iterator[str]:
     url = f"sqlite:///{folder / 'linewatch.db'}"
     migrate(url, INSTALLATION)
     with open_store(url) as store:
-        networks = (ServedNetwork(NetworkId(NETWORK), "linea"),)
+        networks = (ServedNetwork(NETWORK, "linea"),)
         dependencies = replace(services_of(store, networks), clock=lambda: MOMENT)
         with serving(dependencies) as address:
             yield address
