@@ -1,4 +1,4 @@
-"""`linewatch alerts`: the notifications: pending, sent, dead and held."""
+"""`linewatch alerts` and `linewatch resend`: notifications pending, sent, dead and held."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from uuid import UUID
 import click
 
 from dashboard.cli import options
+from dashboard.cli.installation import Installation, open_installation
 from dashboard.cli.output import FOUND, Json, instant, print_json, print_table, say
-from dashboard.cli.source import Opened, opened
 from dashboard.domain.notification import Notification, NotificationState
 from dashboard.domain.quantity import shorten
 from dashboard.domain.rejection_filter import HashRange
@@ -61,7 +61,7 @@ def alerts(  # noqa: PLR0913 - one for each option
     that
     --state dead --exit-code watches the mail.
     """
-    with opened() as here:
+    with open_installation() as here:
         searched = notification_filter(here.source, here.chosen_id(network_text), search)
         wanted = replace(
             searched,
@@ -101,7 +101,7 @@ def resend(*, notification_id: UUID | None, address: str | None, as_json: bool) 
     which = address if notification_id is None else notification_id
     if which is None or None not in {notification_id, address}:
         raise InputError("name one notification, or an address with --to")
-    with opened() as here:
+    with open_installation() as here:
         many = AlertQueries(here.source).send_again(which)
     if not many:
         raise InputError(
@@ -119,7 +119,7 @@ def resend(*, notification_id: UUID | None, address: str | None, as_json: bool) 
 
 
 def _print(
-    here: Opened, lasting: Sequence[OpenIncident], found: Sequence[NotificationHistory]
+    here: Installation, lasting: Sequence[OpenIncident], found: Sequence[NotificationHistory]
 ) -> None:
     now = here.source.now()
     for each in lasting:
@@ -133,7 +133,7 @@ def _print(
     print_table(columns, [_row(here, each.notification) for each in found])
 
 
-def _row(here: Opened, notification: Notification) -> tuple[str, ...]:
+def _row(here: Installation, notification: Notification) -> tuple[str, ...]:
     transition = notification.transition
     tx_hash = transition.subject.tx_hash
     return (
@@ -148,7 +148,7 @@ def _row(here: Opened, notification: Notification) -> tuple[str, ...]:
     )
 
 
-def _open_form(here: Opened, lasting: OpenIncident) -> Json:
+def _open_form(here: Installation, lasting: OpenIncident) -> Json:
     return {
         "subject": str(lasting.subject.kind),
         "networkId": lasting.subject.network_id,
@@ -160,7 +160,7 @@ def _open_form(here: Opened, lasting: OpenIncident) -> Json:
     }
 
 
-def _form(here: Opened, posted: NotificationHistory) -> Json:
+def _form(here: Installation, posted: NotificationHistory) -> Json:
     notification = posted.notification
     subject = notification.transition.subject
     before = notification.transition.before

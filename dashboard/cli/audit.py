@@ -8,8 +8,8 @@ from datetime import datetime
 import click
 
 from dashboard.cli import options
+from dashboard.cli.installation import open_installation
 from dashboard.cli.output import Json, instant, print_json, print_table, say
-from dashboard.cli.source import opened
 from dashboard.domain.audit import Action, AuditEntry
 from dashboard.show.text import moment
 from dashboard.store.access.audit_log import AuditFilter, audit_entries
@@ -36,7 +36,7 @@ def audit(
     visitors of the pages did stands under pages.
     """
     wanted = AuditFilter(None if action is None else Action(action), since, until)
-    with opened() as here, here.source.store.read() as connection:
+    with open_installation() as here, here.source.store.read() as connection:
         found = audit_entries(connection, wanted, limit)
     if as_json:
         print_json({"entries": [_form(each) for each in found]})

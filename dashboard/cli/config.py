@@ -17,9 +17,9 @@ from dashboard.settings import Settings, load_settings
 from dashboard.settings.layers import Mistake, SettingLocation
 from dashboard.settings.listing import Effective, effective_settings
 from dashboard.settings.load import Configuration, read_configuration
+from dashboard.wiring.endpoint_trial import TriedNetwork, try_networks
 from dashboard.wiring.network_profiles import profile_of
 from dashboard.wiring.networks import networks_of
-from dashboard.wiring.trial import TriedNetwork, try_networks
 
 _MILLISECOND: Final = 1e-3
 

@@ -14,8 +14,8 @@ from typing import Final
 import click
 
 from dashboard.cli import options
+from dashboard.cli.installation import open_installation
 from dashboard.cli.output import say
-from dashboard.cli.source import opened
 from dashboard.errors import InputError, StoreUnavailable
 from dashboard.store.maintenance.export import ExportKind, Wanted
 from dashboard.store.maintenance.export import export as exported
@@ -69,7 +69,7 @@ def export(  # noqa: PLR0913 - one for each option
     form = _format(target, format_name)
     if target != _STANDARD_OUTPUT:
         _refuse(Path(target), is_forced=force)
-    with opened() as here:
+    with open_installation() as here:
         wanted = Wanted(ExportKind(kind), since, until, here.chosen_id(network_text))
         with here.source.store.read() as connection:
             fields, batches = exported(connection, wanted)

@@ -11,8 +11,8 @@ from datetime import datetime, timedelta
 import click
 
 from dashboard.cli import options
+from dashboard.cli.installation import Installation, open_installation
 from dashboard.cli.output import FOUND, Json, instant, print_json, print_table, say
-from dashboard.cli.source import Opened, opened
 from dashboard.domain.fee_rollup import FeeSeries
 from dashboard.domain.gas import FeeSuggestion, SuggestedGasFees
 from dashboard.domain.quantity import Wei
@@ -64,7 +64,7 @@ def fees(
     """
     if since is None and (until is not None or step_text is not None):
         raise InputError("--until and --step need --since: say from when fees are told")
-    with opened() as here:
+    with open_installation() as here:
         profile = options.chosen(network_text, here.source.networks)
         profiles = here.source.networks if profile is None else (profile,)
         now = here.source.now()
@@ -104,7 +104,7 @@ def _current(connection: Connection, profile: NetworkProfile, now: datetime) -> 
 
 
 def _print_current(
-    here: Opened, current: Sequence[Current], now: datetime, *, as_json: bool
+    here: Installation, current: Sequence[Current], now: datetime, *, as_json: bool
 ) -> None:
     if as_json:
         print_json({"asOf": instant(now), "networks": [_form(each) for each in current]})
@@ -188,7 +188,7 @@ def _level_form(level: FeeSuggestion) -> Json:
 
 
 def _print_series(
-    here: Opened, series: Sequence[tuple[NetworkProfile, FeeStory | None]], *, as_json: bool
+    here: Installation, series: Sequence[tuple[NetworkProfile, FeeStory | None]], *, as_json: bool
 ) -> None:
     if as_json:
         print_json({"networks": [_series_form(profile, story) for profile, story in series]})

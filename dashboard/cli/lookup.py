@@ -9,9 +9,9 @@ from datetime import datetime
 import click
 
 from dashboard.cli import options
+from dashboard.cli.installation import Installation, open_installation, standard_input
 from dashboard.cli.output import FAILED, FOUND, Json, instant, print_json, say, warn
 from dashboard.cli.rejections import rejection_form
-from dashboard.cli.source import Opened, opened, standard_input
 from dashboard.domain.follow_up import FollowUp
 from dashboard.domain.foreign_text import visible
 from dashboard.domain.paste import Paste, read_lookup
@@ -26,7 +26,7 @@ from dashboard.show.queries.transaction_summary import (
     with_unsaved,
 )
 from dashboard.store.evidence.record_answers import AnswersNotSaved, UnsavedAnswers
-from dashboard.wiring.live import live_question
+from dashboard.wiring.live_lookup import live_lookup
 
 _SHOWN = 80
 
@@ -54,7 +54,7 @@ def lookup(
     on record.
     """
     text = _text(transactions)
-    with opened() as here:
+    with open_installation() as here:
         paste = _read(here, text)
         network_id = _network_id(here, network_text, stored=stored)
         asked_at = here.source.now()
@@ -78,7 +78,7 @@ def _text(texts: Sequence[str]) -> str:
     return "\n".join(standard_input() if text == "-" else text for text in texts)
 
 
-def _read(here: Opened, text: str) -> Paste:
+def _read(here: Installation, text: str) -> Paste:
     """Read hashes, links, and what stands for known ones; InputError names the first other."""
     paste = LookupQueries(here.source).find(read_lookup(text))
     if paste.wrong:
@@ -89,7 +89,7 @@ def _read(here: Opened, text: str) -> Paste:
     return paste
 
 
-def _network_id(here: Opened, text: str | None, *, stored: bool) -> NetworkId | None:
+def _network_id(here: Installation, text: str | None, *, stored: bool) -> NetworkId | None:
     profile = options.chosen(text, here.source.networks)
     if profile is not None and not (profile.has_exclusion or stored):
         raise InputError(
@@ -99,13 +99,13 @@ def _network_id(here: Opened, text: str | None, *, stored: bool) -> NetworkId | 
 
 
 def _ask(
-    here: Opened, hashes: tuple[TxHash, ...], network_id: NetworkId | None
+    here: Installation, hashes: tuple[TxHash, ...], network_id: NetworkId | None
 ) -> list[UnsavedAnswers]:
     """Ask as the pages do, and store what is said; return what could not be stored.
 
     A store that keeps nothing ends the asking after a portion, which would be lost as well.
     """
-    with live_question(here.settings, here.source.store, here.networks) as look_up:
+    with live_lookup(here.settings, here.source.store, here.networks) as look_up:
         if look_up is None:
             raise InputError(
                 "no network with an exclusion endpoint is configured: add one, or use --stored"
@@ -119,7 +119,7 @@ def _ask(
 
 
 def _summaries(
-    here: Opened, hashes: Sequence[TxHash], network_id: NetworkId | None
+    here: Installation, hashes: Sequence[TxHash], network_id: NetworkId | None
 ) -> list[TransactionSummary]:
     """Read what is known of each hash, on one network or all."""
     profiles = [

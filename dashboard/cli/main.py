@@ -36,7 +36,7 @@ _COMMANDS: Final = {
     "keys": "keys",
     "audit": "audit",
     "export": "export",
-    "store": "sizes",
+    "store": "store_size",
     "demo-history": "demo_history",
     "config": "config",
 }

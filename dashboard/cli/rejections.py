@@ -10,8 +10,8 @@ import click
 import msgspec
 
 from dashboard.cli import options
+from dashboard.cli.installation import Installation, open_installation
 from dashboard.cli.output import FOUND, Json, instant, print_json, print_table, say
-from dashboard.cli.source import Opened, opened
 from dashboard.domain.exclusion import RejectionStage, StoredRejection
 from dashboard.domain.quantity import Address
 from dashboard.domain.reason import Reason, ReasonKind, explain, overrun
@@ -74,7 +74,7 @@ def rejections(  # noqa: PLR0913 - one for each option
     The latest arrival comes first. With --exit-code the status is 3 where there are any.
     """
     found_by = parse_search(searched)
-    with opened() as here:
+    with open_installation() as here:
         network_id, words = here.source.search_scope(here.chosen_id(network_text), found_by.words)
         wanted = RejectionFilter(
             network_id=network_id,
@@ -122,7 +122,7 @@ def rejection_form(stored: StoredRejection, reason: Reason) -> dict[str, Json]:
     }
 
 
-def _placed_form(here: Opened, stored: StoredRejection) -> Json:
+def _placed_form(here: Installation, stored: StoredRejection) -> Json:
     return {
         "networkId": stored.network_id,
         "network": here.source.network_name(stored.network_id),
@@ -131,7 +131,7 @@ def _placed_form(here: Opened, stored: StoredRejection) -> Json:
     }
 
 
-def _print(here: Opened, found: list[StoredRejection]) -> None:
+def _print(here: Installation, found: list[StoredRejection]) -> None:
     if not found:
         say("No such rejection is stored.")
         return
@@ -139,7 +139,7 @@ def _print(here: Opened, found: list[StoredRejection]) -> None:
     print_table(columns, [_row(here, each) for each in found])
 
 
-def _row(here: Opened, stored: StoredRejection) -> tuple[str, ...]:
+def _row(here: Installation, stored: StoredRejection) -> tuple[str, ...]:
     record = stored.record
     reason = here.reason_of(stored)
     words = explain(reason) if reason.kind is not ReasonKind.UNPARSED else f"“{reason.text}”"

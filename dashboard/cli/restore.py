@@ -12,7 +12,7 @@ from dashboard.cli import options
 from dashboard.cli.output import print_json, say
 from dashboard.cli.store import settings_of_command
 from dashboard.errors import InputError
-from dashboard.wiring.upkeep import (
+from dashboard.wiring.maintenance import (
     count_held,
     give_up_moving,
     move_store,

@@ -9,8 +9,8 @@ from datetime import datetime
 import click
 
 from dashboard.cli import options
+from dashboard.cli.installation import Installation, open_installation
 from dashboard.cli.output import WRONG_INPUT, Json, instant, print_json, print_table, say
-from dashboard.cli.source import Opened, opened
 from dashboard.domain.quantity import Address, NetworkId
 from dashboard.domain.rejection_filter import RejectionFilter
 from dashboard.show.queries.senders import SenderQueries
@@ -40,7 +40,7 @@ def watch(
     *, senders: tuple[Address, ...], network_text: str | None, label: str, as_json: bool
 ) -> None:
     """Track each transaction of these addresses that is rejected from now on, and mail it."""
-    with opened() as here:
+    with open_installation() as here:
         ids = _network_ids(here, network_text)
         are_new = SenderQueries(here.source).watch(senders, ids, label.strip())
     results = ["watched" if is_new else "watched already" for is_new in are_new]
@@ -55,7 +55,7 @@ def unwatch(*, senders: tuple[Address, ...], as_json: bool) -> None:
 
     The status is 2 where one was not watched; the others are not watched any more.
     """
-    with opened() as here:
+    with open_installation() as here:
         ask = SenderQueries(here.source)
         were_watched = [ask.unwatch(each) for each in senders]
     results = ["not watched any more" if was else "was not watched" for was in were_watched]
@@ -69,7 +69,7 @@ def unwatch(*, senders: tuple[Address, ...], as_json: bool) -> None:
 @options.as_json
 def listed(*, network_text: str | None, as_json: bool) -> None:
     """List the addresses that are watched, the latest first."""
-    with opened() as here:
+    with open_installation() as here:
         found = SenderQueries(here.source).watched(here.chosen_id(network_text))
         if as_json:
             print_json({"senders": [_form(here, each) for each in found]})
@@ -95,7 +95,7 @@ def rank(
     as_json: bool,
 ) -> None:
     """Rank senders by how many rejections of theirs arrived, the most first."""
-    with opened() as here:
+    with open_installation() as here:
         network_id = here.chosen_id(network_text)
         wanted = RejectionFilter(network_id=network_id, since=since, until=until)
         with here.source.store.read() as connection:
@@ -115,7 +115,7 @@ def rank(
         say("No such rejection is stored.")
 
 
-def _network_ids(here: Opened, text: str | None) -> tuple[NetworkId, ...]:
+def _network_ids(here: Installation, text: str | None) -> tuple[NetworkId, ...]:
     """Return the network that was named, or all where senders can be watched."""
     profile = options.chosen(text, here.source.networks)
     if profile is not None:
@@ -131,12 +131,12 @@ def _print_results(senders: Sequence[Address], results: Sequence[str], *, as_jso
         print_table(("SENDER", "RESULT"), pairs)
 
 
-def _row(here: Opened, each: WatchedSender) -> tuple[str, ...]:
+def _row(here: Installation, each: WatchedSender) -> tuple[str, ...]:
     networks = ", ".join(here.label(network_id) for network_id in each.network_ids)
     return moment(each.watched_at), str(each.sender), networks, each.label
 
 
-def _form(here: Opened, each: WatchedSender) -> Json:
+def _form(here: Installation, each: WatchedSender) -> Json:
     return {
         "from": str(each.sender),
         "watchedAt": instant(each.watched_at),

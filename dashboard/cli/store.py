@@ -12,8 +12,8 @@ from dashboard.cli import options
 from dashboard.cli.output import FAILED, Json, print_json, print_table, say, warn
 from dashboard.logs import configure_logs
 from dashboard.settings import Settings, load_settings
+from dashboard.wiring.maintenance import back_up_store, join_installation, verify_it
 from dashboard.wiring.migration import migrate_store
-from dashboard.wiring.upkeep import back_up_store, join_installation, verify_it
 
 _FILE = click.Path(path_type=Path)
 

@@ -16,8 +16,8 @@ from typing import Final
 import click
 
 from dashboard.cli import options
+from dashboard.cli.installation import Installation, open_installation, standard_input
 from dashboard.cli.output import WRONG_INPUT, Json, instant, print_rows, say, warn
-from dashboard.cli.source import Opened, opened, standard_input
 from dashboard.domain.quantity import NetworkId
 from dashboard.domain.spreadsheet import read_spreadsheet
 from dashboard.domain.track_list import ListedTransaction, TrackList, in_words, track_lists
@@ -106,7 +106,7 @@ def track(  # noqa: PLR0913 - one for each option
     """
     given = list(_given(transactions, paths))
     report = _JsonReport() if as_json else _TextReport()
-    with opened() as here:
+    with open_installation() as here:
         network_ids = _network_ids(here, network_text)
         ask = TrackedQueries(here.source)
         for origin, text in given:
@@ -142,7 +142,7 @@ def _text_of(path: Path) -> str:
         raise InputError(f"the file {path} cannot be read: {error}") from error
 
 
-def _network_ids(here: Opened, text: str | None) -> tuple[NetworkId, ...]:
+def _network_ids(here: Installation, text: str | None) -> tuple[NetworkId, ...]:
     """Return the networks to ask: the one that was named, or all that can be asked."""
     profile = options.chosen(text, here.source.networks)
     profiles = here.source.networks if profile is None else (profile,)

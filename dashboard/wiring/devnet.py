@@ -22,10 +22,11 @@ from dashboard.serve.transport.http_connection import BoundedHttpConnection
 from dashboard.settings import Settings
 from dashboard.store.engine.engine import Store
 from dashboard.store.tracking.transactions import TrackRequest, track
+from dashboard.wiring.clients import open_clients
 from dashboard.wiring.clock import utc_now
 from dashboard.wiring.host_check import HostCheck, allowed_hosts
 from dashboard.wiring.http import run_http
-from dashboard.wiring.networks import networks_of, open_clients
+from dashboard.wiring.networks import networks_of
 from dashboard.wiring.store import open_role_store
 
 

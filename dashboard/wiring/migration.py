@@ -16,7 +16,7 @@ from dashboard.store.maintenance.migrate import migrate
 from dashboard.store.schema import REVISION
 from dashboard.wiring.actor import os_user
 from dashboard.wiring.clock import utc_now
-from dashboard.wiring.identity import belong_to, own_id
+from dashboard.wiring.installation import belong_to, own_id
 from dashboard.wiring.store import open_checked_store, store_url
 
 

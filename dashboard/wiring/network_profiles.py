@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dashboard.settings import Settings
 from dashboard.show.queries.network_status import NetworkProfile
+from dashboard.wiring.condition_rules import condition_rules
+from dashboard.wiring.endpoint_trial import cost_of
 from dashboard.wiring.networks import (
     Network,
     gas_periods,
@@ -11,8 +13,6 @@ from dashboard.wiring.networks import (
     module_limits,
     sees_all_reports,
 )
-from dashboard.wiring.rules import condition_rules
-from dashboard.wiring.trial import cost_of
 
 
 def profile_of(network: Network, settings: Settings) -> NetworkProfile:

@@ -33,7 +33,7 @@ from dashboard.show.web.upload_bound import UploadBound, UploadLimits, largest_m
 from dashboard.wiring.clock import utc_now
 from dashboard.wiring.host_check import HostCheck, allowed_hosts
 from dashboard.wiring.http import run_http
-from dashboard.wiring.live import live_question
+from dashboard.wiring.live_lookup import live_lookup
 from dashboard.wiring.migration import migrate_store
 from dashboard.wiring.network_profiles import profile_of
 from dashboard.wiring.networks import shown_networks
@@ -133,7 +133,7 @@ def _page_queries(settings: Settings) -> Iterator[PageQueries]:
     networks = shown_networks(settings)
     with (
         closing(open_role_store(settings)) as store,
-        live_question(settings, store, networks) as look_up,
+        live_lookup(settings, store, networks) as look_up,
     ):
         profiles = tuple(profile_of(network, settings) for network in networks)
         deadline, low_space = settings.pages.lookup_deadline, settings.store.low_space

@@ -19,11 +19,12 @@ from dashboard.serve.transport.connection_limits import ConnectionLimits
 from dashboard.settings import Settings
 from dashboard.settings.schema import ServeSettings
 from dashboard.store.engine.engine import Store
+from dashboard.wiring.clients import Clients, open_clients
 from dashboard.wiring.clock import utc_now
 from dashboard.wiring.host_check import HostCheck, allowed_hosts
 from dashboard.wiring.http import run_http
 from dashboard.wiring.keys import configured_keys
-from dashboard.wiring.networks import Clients, Network, networks_of, open_clients
+from dashboard.wiring.networks import Network, networks_of
 from dashboard.wiring.store import open_role_store
 
 _UNCOLLECTED: Final = 20_000

@@ -11,11 +11,10 @@ from dashboard.logs import get_logger
 from dashboard.settings import Settings
 from dashboard.store.engine.database import database_at
 from dashboard.store.engine.engine import Store, check_installation, installation_id, open_store
-from dashboard.store.engine.leases import holder
+from dashboard.store.engine.leases import WORKER_LEASE, holder
 from dashboard.store.engine.sqlite import SqliteFile
 from dashboard.store.maintenance.backup_file import address_of
-from dashboard.wiring.identity import belong_to, own_id
-from dashboard.wiring.worker_lease import WORKER_LEASE
+from dashboard.wiring.installation import belong_to, own_id
 
 _LOOK: Final = timedelta(seconds=0.5)
 """How long a role reads pages before it begins: 250 MB of them, and no more of a store of 10 GB."""

@@ -30,18 +30,12 @@ from dashboard.settings import MailSettings, Settings
 from dashboard.settings.check import is_ehlo_name
 from dashboard.settings.tls import tls_context
 from dashboard.store.engine.engine import Store
+from dashboard.store.engine.leases import WORKER_LEASE
+from dashboard.wiring.clients import Clients, open_clients
 from dashboard.wiring.clock import elapsed, utc_now
-from dashboard.wiring.networks import (
-    Clients,
-    Network,
-    gas_periods,
-    module_limits,
-    networks_of,
-    open_clients,
-)
-from dashboard.wiring.rules import condition_rules
+from dashboard.wiring.condition_rules import condition_rules
+from dashboard.wiring.networks import Network, gas_periods, module_limits, networks_of
 from dashboard.wiring.store import open_role_store
-from dashboard.wiring.worker_lease import WORKER_LEASE
 
 MAIL = "mail"
 NOBODY = "oncall@localhost"

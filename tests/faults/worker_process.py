@@ -16,9 +16,8 @@ from dashboard.domain.exclusion import RejectedTransaction
 from dashboard.domain.notification import Recipient
 from dashboard.domain.quantity import TxHash
 from dashboard.store.engine.engine import Store, open_store
-from dashboard.store.engine.leases import holder, release
+from dashboard.store.engine.leases import WORKER_LEASE, holder, release
 from dashboard.store.tracking.transactions import TrackRequest, track
-from dashboard.wiring.worker_lease import WORKER_LEASE
 from tests.builders import A_NETWORK, a_record
 from tests.faults.counting_mail_server import Post
 from tests.faults.delivery_promises import Told, told

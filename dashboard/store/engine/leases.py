@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from typing import Final
 
 from sqlalchemy import ColumnElement, Connection, and_, select, update
 
@@ -12,6 +13,9 @@ from dashboard.store.engine.boot_clock import BootMoment
 from dashboard.store.engine.engine import lease_time
 from dashboard.store.engine.upsert import insert_new
 from dashboard.store.schema import installation, leases
+
+WORKER_LEASE: Final = "worker"
+"""The lease of the active worker."""
 
 
 @dataclass(frozen=True, slots=True)

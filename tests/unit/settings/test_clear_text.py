@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from dashboard.errors import InputError, SettingsError
-from dashboard.wiring.upkeep import move_store
+from dashboard.wiring.maintenance import move_store
 from tests.unit.settings.configuration_files import loaded, read
 
 MAIL = "[mail]\nrecipients = ['a@example.org']\nsmtp_host = 'smtp.example'\nsecurity = 'none'\n"

@@ -10,15 +10,9 @@ from dashboard.poll.cost import Cost, calls_per_transaction, gas_calls_per_day
 from dashboard.poll.intervals import CadencePolicy
 from dashboard.poll.trial import Finding, Trial
 from dashboard.settings import Settings
+from dashboard.wiring.clients import Clients, open_clients
 from dashboard.wiring.clock import elapsed, utc_now
-from dashboard.wiring.networks import (
-    Clients,
-    Network,
-    gas_periods,
-    networks_of,
-    open_clients,
-    sees_all_reports,
-)
+from dashboard.wiring.networks import Network, gas_periods, networks_of, sees_all_reports
 
 
 @dataclass(frozen=True, slots=True)

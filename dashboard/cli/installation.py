@@ -30,7 +30,7 @@ from dashboard.wiring.store import open_checked_store
 
 
 @dataclass(frozen=True, slots=True)
-class Opened:
+class Installation:
     """An installation whose store is open; `source` is what pages are answered from as well."""
 
     settings: Settings
@@ -67,14 +67,14 @@ class Opened:
 
 
 @contextmanager
-def opened() -> Iterator[Opened]:
+def open_installation() -> Iterator[Installation]:
     """Open the store that the settings name; SettingsError or StoreError say what is wrong."""
     configure_logs("command", logging.ERROR)
     settings = load_settings()
     networks = shown_networks(settings)
     profiles = tuple(profile_of(network, settings) for network in networks)
     with closing(open_checked_store(settings)) as store:
-        yield Opened(settings, networks, QueryContext(store, profiles, utc_now, os_user()))
+        yield Installation(settings, networks, QueryContext(store, profiles, utc_now, os_user()))
 
 
 def standard_input() -> str:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import click
 
 from dashboard.cli import options
+from dashboard.cli.installation import open_installation
 from dashboard.cli.output import Json, instant, print_json, print_table, say
-from dashboard.cli.source import opened
 from dashboard.domain.store_size import KindSize, StoreSize
 from dashboard.show.parts.health_cards import growth, until_full
 from dashboard.show.text import size
@@ -21,7 +21,7 @@ def store(*, as_json: bool) -> None:
     A store is read through once for that, which takes some seconds for each gigabyte;
     everything else goes on.
     """
-    with opened() as here, here.source.store.read() as connection:
+    with open_installation() as here, here.source.store.read() as connection:
         measured = measure(connection, here.source.now())
     if as_json:
         print_json(_form(measured))

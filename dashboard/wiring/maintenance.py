@@ -26,7 +26,7 @@ from dashboard.store.maintenance.restore import Restored, restore
 from dashboard.store.maintenance.verify import count_rows, verify
 from dashboard.wiring.actor import os_user
 from dashboard.wiring.clock import utc_now
-from dashboard.wiring.identity import belong_to, own_id
+from dashboard.wiring.installation import belong_to, own_id
 from dashboard.wiring.store import open_checked_store, store_url
 
 _NAME: Final = "linewatch-{:%Y%m%dT%H%M%SZ}.sqlite"

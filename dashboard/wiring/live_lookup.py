@@ -13,12 +13,13 @@ from dashboard.poll.lookup import LiveLookup
 from dashboard.settings import Settings
 from dashboard.show.queries.lookup import LookUp
 from dashboard.store.engine.engine import Store
+from dashboard.wiring.clients import open_clients
 from dashboard.wiring.clock import utc_now
-from dashboard.wiring.networks import Network, open_clients
+from dashboard.wiring.networks import Network
 
 
 @contextmanager
-def live_question(
+def live_lookup(
     settings: Settings, store: Store, networks: tuple[Network, ...]
 ) -> Iterator[LookUp | None]:
     """Yield what a page calls, from any thread; None where no network can be asked."""
