@@ -8,14 +8,9 @@ from typing import Final
 from dashboard.domain.condition import State, Subject, SubjectKind, Transition
 from dashboard.domain.notification import Recipient
 from dashboard.domain.quantity import TxHash
+from dashboard.store.alerts.claims import mark_dead, mark_sent, reschedule
 from dashboard.store.alerts.conditions import record_transition
-from dashboard.store.alerts.outbox import (
-    expand,
-    mark_dead,
-    mark_sent,
-    pending_expansion,
-    reschedule,
-)
+from dashboard.store.alerts.outbox import expand, pending_expansion
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store
 from dashboard.store.engine.leases import acquire

@@ -12,8 +12,10 @@ from dashboard.domain.exclusion import RejectionStage
 from dashboard.domain.notification import Recipient
 from dashboard.domain.observation import ExclusionAnswer, GasObservation
 from dashboard.domain.quantity import Wei
+from dashboard.store.alerts.claims import mark_sent
 from dashboard.store.alerts.conditions import record_transition
-from dashboard.store.alerts.outbox import expand, mark_sent, pending_expansion, recent_notifications
+from dashboard.store.alerts.notifications import recent_notifications
+from dashboard.store.alerts.outbox import expand, pending_expansion
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store, open_store
 from dashboard.store.evidence.record_answers import record_lookup

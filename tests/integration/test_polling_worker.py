@@ -18,7 +18,7 @@ from dashboard.domain.notification import NotificationState
 from dashboard.domain.quantity import NetworkId
 from dashboard.errors import StoreUnavailable
 from dashboard.poll.jobs import WatchedNetwork
-from dashboard.store.alerts.outbox import recent_notifications
+from dashboard.store.alerts.notifications import recent_notifications
 from dashboard.store.engine.engine import Store, open_store
 from dashboard.store.engine.leases import Holder, acquire, holder, release
 from dashboard.store.gas import latest_gas

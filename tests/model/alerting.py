@@ -32,7 +32,8 @@ from dashboard.store.alerts.notification_search import (
     count_notifications,
     search_notifications,
 )
-from dashboard.store.alerts.outbox import deliveries_of, pending_expansion, recent_notifications
+from dashboard.store.alerts.notifications import deliveries_of, recent_notifications
+from dashboard.store.alerts.outbox import pending_expansion
 from dashboard.store.engine.connection import Connection
 from dashboard.store.health import mail_state
 from tests.model.rejections import Archive

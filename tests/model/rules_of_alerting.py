@@ -12,17 +12,16 @@ from dashboard.domain.condition import State, Subject, SubjectKind, Transition
 from dashboard.domain.grounds import FeeGrounds, Signal
 from dashboard.domain.notification import DeliveryResult, Notification, Recipient
 from dashboard.domain.quantity import NetworkId, Wei
-from dashboard.store.alerts.conditions import record_transition, set_turning_since
-from dashboard.store.alerts.outbox import (
+from dashboard.store.alerts.claims import (
     ClaimRequest,
     claim,
-    expand,
     mark_dead,
     mark_sent,
-    pending_expansion,
     release_claims,
     reschedule,
 )
+from dashboard.store.alerts.conditions import record_transition, set_turning_since
+from dashboard.store.alerts.outbox import expand, pending_expansion
 from dashboard.store.engine.leases import acquire, release, renew
 from tests.model.alerting import OPPOSITES, SUBJECTS
 from tests.model.leases import JOBS

@@ -28,7 +28,7 @@ from dashboard.store.alerts.notification_search import (
     count_notifications,
     search_notifications,
 )
-from dashboard.store.alerts.outbox import deliveries_by_notification
+from dashboard.store.alerts.notifications import deliveries_by_notification
 from dashboard.store.tracking.transactions import is_tracked
 
 COUNTED: Final = timedelta(days=30)

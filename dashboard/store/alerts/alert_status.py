@@ -1,4 +1,4 @@
-"""Where alerting stands: what is open on networks, and what is pending, sent and given up."""
+"""The status of alerting: open incidents of networks, and notifications counted by state."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from sqlalchemy import Connection, case, func, or_, select
 from dashboard.domain.condition import Condition, State, Subject, SubjectKind
 from dashboard.domain.grounds import Grounds, SilenceGrounds
 from dashboard.domain.notification import NotificationState
-from dashboard.store.alerts.grounds_rows import grounds_of_row
+from dashboard.store.alerts.claims import IS_PENDING
+from dashboard.store.alerts.conditions import grounds_of_row
 from dashboard.store.alerts.held_notifications import count_held
-from dashboard.store.alerts.outbox import IS_PENDING
 from dashboard.store.schema import conditions, notifications, transitions
 
 
 @dataclass(frozen=True, slots=True)
 class OpenIncident:
-    """A condition of a network that lasts, with what it rests on.
+    """An incident of a network that is open, with its grounds.
 
     `turning_since` is when the opposite was seen first, while it was not seen for long enough.
     """
@@ -30,7 +30,7 @@ class OpenIncident:
     grounds: Grounds | None = None
 
     def as_condition(self) -> Condition:
-        """Return what is held; silence begins with the first failure, as its message says."""
+        """Return its condition; silence begins with the first failure, as its message says."""
         failing = self.grounds.failing_since if isinstance(self.grounds, SilenceGrounds) else None
         return Condition(self.state, failing or self.opened_at, self.turning_since)
 
@@ -48,7 +48,7 @@ class NotificationCounts:
 
 
 def open_incidents(connection: Connection) -> list[OpenIncident]:
-    """Return what lasts on networks, the oldest first; rejections are no matter of a network."""
+    """Return the open incidents of networks, the oldest first; none of transactions."""
     column = conditions.c
     of_networks = or_(
         *(

@@ -1,26 +1,27 @@
-"""Conditions: what is held true of each subject, changed by one writer at a time."""
+"""Conditions: the state of each subject, changed by one writer at a time, with what it rests on."""
 
 from __future__ import annotations
 
-from datetime import datetime
-from typing import Any
+from datetime import datetime, timedelta
+from typing import Any, Final
 
+import msgspec
 from sqlalchemy import Connection, RowMapping, select, update
 
 from dashboard.domain.condition import Condition, State, Subject, SubjectKind, Transition
-from dashboard.store.alerts.grounds_rows import grounds_of_row, row_of_grounds
+from dashboard.domain.grounds import AgeGrounds, FeeGrounds, Grounds, SilenceGrounds, SpaceGrounds
 from dashboard.store.engine.upsert import insert_new
 from dashboard.store.schema import conditions, outbox, transitions
 
 
 def current_state(connection: Connection, subject: Subject) -> State | None:
-    """Return the state that is held true of the subject, None where nothing was concluded yet."""
+    """Return the state of the subject, None where nothing was concluded yet."""
     found = current_condition(connection, subject)
     return None if found is None else found.state
 
 
 def current_condition(connection: Connection, subject: Subject) -> Condition | None:
-    """Return all that is held true of the subject, None where nothing was concluded yet."""
+    """Return the condition of the subject, None where nothing was concluded yet."""
     column = conditions.c
     query = select(column.state, column.since, column.turning_since).where(
         column.subject == subject.key()
@@ -30,7 +31,7 @@ def current_condition(connection: Connection, subject: Subject) -> Condition | N
 
 
 def set_turning_since(connection: Connection, subject: Subject, since: datetime | None) -> None:
-    """Note since when the opposite of what is held is seen, None where it is not."""
+    """Note since when the opposite of the current state is seen, None where it is not."""
     of_subject = update(conditions).where(conditions.c.subject == subject.key())
     connection.execute(of_subject.values(turning_since=since))
 
@@ -38,11 +39,10 @@ def set_turning_since(connection: Connection, subject: Subject, since: datetime 
 def record_transition(
     connection: Connection, transition: Transition, rejection_id: int | None
 ) -> bool:
-    """Change a condition, and write its outbox row, if the condition still is `before`.
+    """Change a condition whose state still is `before`, and put the transition in the outbox.
 
-    The transition and its outbox row are written with it. False, and nothing is written, where
-    somebody else changed it first, this very transition is stored, or a transition to the same
-    state names a rejection that was told already.
+    False, and nothing is written, where another writer changed it first, this very transition is
+    stored, or an earlier transition to the same state names the same rejection.
     """
     if _is_stored(connection, transition, rejection_id):
         return False
@@ -79,7 +79,7 @@ def transition_of(row: RowMapping) -> Transition:
 
 
 def _is_stored(connection: Connection, transition: Transition, rejection_id: int | None) -> bool:
-    """Whether this very transition is stored, or an earlier one told the same version."""
+    """Whether this very transition is stored, or an earlier one with the same rejection."""
     column = transitions.c
     same = select(column.transition_id).where(column.transition_id == transition.transition_id)
     told = select(column.rejection_id).where(
@@ -132,3 +132,37 @@ def _subject_row(subject: Subject) -> dict[str, object]:
         "network_id": subject.network_id,
         "tx_hash": subject.tx_hash,
     }
+
+
+_KINDS: Final = {
+    "fee": FeeGrounds,
+    "silence": SilenceGrounds,
+    "age": AgeGrounds,
+    "space": SpaceGrounds,
+}
+_NAMES: Final = {kind: name for name, kind in _KINDS.items()}
+
+
+def row_of_grounds(grounds: Grounds | None) -> dict[str, Any] | None:
+    """Write grounds as plain values."""
+    if grounds is None:
+        return None
+    plain = msgspec.to_builtins(grounds, enc_hook=_plain)
+    return {"kind": _NAMES[type(grounds)], **plain}
+
+
+def grounds_of_row(row: dict[str, Any] | None) -> Grounds | None:
+    """Read what `row_of_grounds` wrote."""
+    if row is None:
+        return None
+    fields = {name: value for name, value in row.items() if name != "kind"}
+    return msgspec.convert(fields, _KINDS[row["kind"]])
+
+
+def _plain(value: object) -> timedelta | int:
+    """Take lengths of time and sizes for what they are: settings have classes of their own."""
+    if isinstance(value, timedelta):
+        return timedelta() + value
+    if isinstance(value, int):
+        return int(value)
+    raise TypeError(f"{type(value).__name__} is no part of grounds")

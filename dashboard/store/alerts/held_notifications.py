@@ -14,19 +14,19 @@ from dashboard.domain.notification import NotificationState
 from dashboard.store.schema import installation, notifications
 
 SETTLING: Final = timedelta(minutes=15)
-"""How long after a restore what is concluded of a network may have been told before: it lasted
-already, and the backup does not know."""
+"""How long after a restore a transition of a network may have been notified before: its condition
+lasted already, which the backup does not know."""
 
 DeadNotifications: TypeAlias = UUID | str
-"""One that was given up, by its notification, or all to an address."""
+"""One dead notification, by its id, or all to an address."""
 
-_LET_GO: Final = "not sent: let go after a restore"
+_DISCARDED: Final = "not sent: discarded after a restore"
 # Written out, so that the planner sees that the partial index fits.
 _IS_HELD: Final = notifications.c.state == literal_column("'held'")
 
 
 def restored_at(connection: Connection) -> datetime | None:
-    """Return when a backup was restored, None where what was in doubt since was released."""
+    """Return when a backup was restored; None where that left nothing held, or none was."""
     moment: datetime | None = connection.scalar(select(installation.c.restored_at))
     return moment
 
@@ -34,9 +34,9 @@ def restored_at(connection: Connection) -> datetime | None:
 def is_uncertain(
     transition: Transition, rejection: StoredRejection | None, restored: datetime | None
 ) -> bool:
-    """Whether people may have been told of a change by the store that a backup replaced.
+    """Whether the store that a backup replaced may have notified people of a change already.
 
-    A rejection says itself when it was made, however late it is seen.
+    A rejection counts by its own time, however late it is seen.
     """
     if restored is None:
         return False
@@ -62,7 +62,7 @@ def count_held(connection: Connection) -> int:
 
 
 def release_held(connection: Connection, now: datetime) -> int:
-    """Make what is held pending, and let nothing be in doubt any more; return how many."""
+    """Make what is held pending, and hold nothing any more; return how many."""
     connection.execute(update(installation).values(restored_at=None))
     held = update(notifications).where(_IS_HELD)
     pending = held.values(state=NotificationState.PENDING, next_attempt_at=now)
@@ -92,6 +92,11 @@ def resend(connection: Connection, which: DeadNotifications, now: datetime) -> i
 
 
 def discard_held(connection: Connection) -> int:
-    """Give up what is held, which keeps it on record; return how many. Later doubts are held."""
+    """Mark what is held as dead, which keeps it on record; return how many.
+
+    What is uncertain after that is held all the same.
+    """
     held = update(notifications).where(_IS_HELD)
-    return connection.execute(held.values(state=NotificationState.DEAD, outcome=_LET_GO)).rowcount
+    return connection.execute(
+        held.values(state=NotificationState.DEAD, outcome=_DISCARDED)
+    ).rowcount

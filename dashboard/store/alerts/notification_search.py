@@ -16,7 +16,7 @@ from dashboard.domain.notification import Notification, NotificationState
 from dashboard.domain.quantity import NetworkId
 from dashboard.domain.rejection_filter import HashRange
 from dashboard.domain.search import bare_beginning
-from dashboard.store.alerts.notification_rows import notification_of, select_notifications
+from dashboard.store.alerts.notifications import notification_of, select_notifications
 from dashboard.store.schema import conditions, notifications, rejections, transitions
 from dashboard.store.shown_search import (
     hashes_labelled_with,

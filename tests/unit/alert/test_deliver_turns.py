@@ -9,7 +9,7 @@ from dashboard.alert.deliver import Deliverer, DeliveryPolicy
 from dashboard.alert.delivery_retry import RetryRule
 from dashboard.domain.notification import DeliveryResult, NotificationState
 from dashboard.errors import DeliveryBlocked, DeliveryDeferred
-from dashboard.store.alerts.outbox import deliveries_of, recent_notifications
+from dashboard.store.alerts.notifications import deliveries_of, recent_notifications
 from dashboard.store.engine.engine import Store
 from tests.delivery_checks import PATIENT, make_pending, notifications, states, take_worker_lease
 from tests.fake_clock import FakeClock

@@ -31,8 +31,9 @@ from dashboard.show.queries.health import (
 from dashboard.show.queries.page_queries import PageQueries
 from dashboard.show.text import size
 from dashboard.store.alerts.alert_status import NotificationCounts
+from dashboard.store.alerts.claims import mark_dead, reschedule
 from dashboard.store.alerts.conditions import record_transition
-from dashboard.store.alerts.outbox import expand, mark_dead, pending_expansion, reschedule
+from dashboard.store.alerts.outbox import expand, pending_expansion
 from dashboard.store.engine.engine import Store
 from dashboard.store.engine.leases import Holder, acquire
 from dashboard.store.gas import save_gas

@@ -16,7 +16,8 @@ from dashboard.store.alerts.conditions import (
     record_transition,
     set_turning_since,
 )
-from dashboard.store.alerts.outbox import expand, pending_expansion, recent_notifications
+from dashboard.store.alerts.notifications import recent_notifications
+from dashboard.store.alerts.outbox import expand, pending_expansion
 from dashboard.store.engine.engine import Store
 from dashboard.store.evidence.save_rejections import save_polled
 from tests.builders import A_MOMENT, A_NETWORK, a_record, a_transition, an_id, seconds

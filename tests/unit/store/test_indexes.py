@@ -20,19 +20,15 @@ from dashboard.domain.observation import ExclusionAnswer, Operation
 from dashboard.domain.rejection_filter import HashRange, RejectionFilter
 from dashboard.store.access.api_keys import find_key, keys_version
 from dashboard.store.alerts.alert_status import notification_counts, open_incidents
+from dashboard.store.alerts.claims import ClaimRequest, claim
 from dashboard.store.alerts.conditions import current_condition, current_state
 from dashboard.store.alerts.notification_search import (
     NotificationFilter,
     count_notifications,
     search_notifications,
 )
-from dashboard.store.alerts.outbox import (
-    ClaimRequest,
-    claim,
-    deliveries_of,
-    pending_expansion,
-    recent_notifications,
-)
+from dashboard.store.alerts.notifications import deliveries_of, recent_notifications
+from dashboard.store.alerts.outbox import pending_expansion
 from dashboard.store.engine.engine import Store
 from dashboard.store.engine.leases import holder
 from dashboard.store.evidence.evidence import read_evidence

@@ -11,13 +11,13 @@ from dashboard.store.alerts.alert_status import (
     notification_counts,
     open_incidents,
 )
+from dashboard.store.alerts.claims import mark_dead, mark_sent
 from dashboard.store.alerts.conditions import record_transition
 from dashboard.store.alerts.notification_search import (
     NotificationFilter,
     count_notifications,
     search_notifications,
 )
-from dashboard.store.alerts.outbox import mark_dead, mark_sent
 from dashboard.store.engine.engine import Store
 from tests.builders import A_MOMENT, A_NETWORK, a_hash, a_transition, seconds
 from tests.unit.store.pending_notifications import (

@@ -15,7 +15,7 @@ from dashboard.domain.grounds import (
 from dashboard.domain.observation import Operation
 from dashboard.domain.quantity import Wei
 from dashboard.settings.values import parse_duration, parse_size
-from dashboard.store.alerts.grounds_rows import grounds_of_row, row_of_grounds
+from dashboard.store.alerts.conditions import grounds_of_row, row_of_grounds
 from tests.builders import A_MOMENT
 
 GROUNDS = (

@@ -9,6 +9,7 @@ import pytest
 
 from dashboard.domain.condition import Subject, SubjectKind
 from dashboard.domain.notification import NotificationState
+from dashboard.store.alerts.claims import mark_dead, mark_sent
 from dashboard.store.alerts.conditions import record_transition
 from dashboard.store.alerts.held_notifications import (
     SETTLING,
@@ -18,13 +19,8 @@ from dashboard.store.alerts.held_notifications import (
     release_held,
     resend,
 )
-from dashboard.store.alerts.outbox import (
-    expand,
-    mark_dead,
-    mark_sent,
-    pending_expansion,
-    recent_notifications,
-)
+from dashboard.store.alerts.notifications import recent_notifications
+from dashboard.store.alerts.outbox import expand, pending_expansion
 from dashboard.store.engine.engine import Store, open_store
 from dashboard.store.evidence.save_rejections import save_polled
 from dashboard.store.maintenance.backup import back_up
@@ -138,7 +134,7 @@ def test_notification_that_is_let_go_stays_on_record(url: str, backup: Path) -> 
         assert count_held(connection) == 0
         notifications = recent_notifications(connection, 10)
     assert {each.state for each in notifications} == {NotificationState.DEAD}
-    assert {each.outcome for each in notifications} == {"not sent: let go after a restore"}
+    assert {each.outcome for each in notifications} == {"not sent: discarded after a restore"}
 
 
 def _expand(store: Store) -> None:

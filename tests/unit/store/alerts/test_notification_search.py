@@ -7,8 +7,9 @@ import pytest
 from dashboard.domain.condition import State
 from dashboard.domain.notification import NotificationState
 from dashboard.domain.rejection_filter import HashRange
+from dashboard.store.alerts.claims import mark_sent
 from dashboard.store.alerts.notification_search import NotificationFilter, search_notifications
-from dashboard.store.alerts.outbox import mark_sent, recent_notifications
+from dashboard.store.alerts.notifications import recent_notifications
 from dashboard.store.engine.engine import Store
 from dashboard.store.tracking.transactions import TrackRequest, track
 from tests.builders import A_MOMENT, A_NETWORK, ANOTHER_NETWORK, a_hash, an_address, seconds

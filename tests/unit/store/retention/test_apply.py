@@ -10,7 +10,7 @@ from dashboard.domain.fee_rollup import RollupLevel
 from dashboard.domain.rejection_filter import RejectionFilter
 from dashboard.domain.retention import Before
 from dashboard.store.alerts.conditions import current_state, record_transition
-from dashboard.store.alerts.outbox import recent_notifications
+from dashboard.store.alerts.notifications import recent_notifications
 from dashboard.store.engine.batching import LONGEST_STEP, Pace, next_rows
 from dashboard.store.engine.engine import Store
 from dashboard.store.evidence.save_rejections import save_polled, save_report

@@ -1,17 +1,29 @@
-"""Notifications and outbox entries as rows, with the transition and rejection behind them."""
+"""Notifications and the attempts to deliver them, read with the transition behind each."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 from uuid import UUID, uuid5
 
-from sqlalchemy import RowMapping, Select, select
+from sqlalchemy import (
+    Connection,
+    RowMapping,
+    Select,
+    select,
+)
 
 from dashboard.domain.condition import Incident, Transition
 from dashboard.domain.exclusion import StoredRejection
-from dashboard.domain.notification import Notification, NotificationState, Recipient
+from dashboard.domain.notification import (
+    Delivery,
+    DeliveryResult,
+    Notification,
+    NotificationState,
+    Recipient,
+)
 from dashboard.store.alerts.conditions import transition_of
-from dashboard.store.schema import notifications, rejections, transitions
+from dashboard.store.schema import deliveries, notifications, rejections, transitions
 from dashboard.store.schema.rejection_rows import stored_rejection
 
 
@@ -80,3 +92,34 @@ def _opening(incident: Incident | None, transition: Transition, recipient: Recip
     if incident is None or incident.incident_id == transition.transition_id:
         return ""
     return message_id_of(notification_id_of(incident.incident_id, recipient))
+
+
+def recent_notifications(connection: Connection, limit: int) -> list[Notification]:
+    """Return the latest notifications of any state, the latest first."""
+    query = (
+        select_notifications()
+        .order_by(notifications.c.created_at.desc(), notifications.c.notification_id)
+        .limit(limit)
+    )
+    return [notification_of(row) for row in connection.execute(query).mappings()]
+
+
+def deliveries_of(connection: Connection, notification_id: UUID) -> list[Delivery]:
+    """Return every finished attempt to hand a notification over, oldest first."""
+    return deliveries_by_notification(connection, [notification_id])[notification_id]
+
+
+def deliveries_by_notification(
+    connection: Connection, notification_ids: Sequence[UUID]
+) -> dict[UUID, list[Delivery]]:
+    """Return the same of each of these notifications."""
+    found: dict[UUID, list[Delivery]] = {each: [] for each in notification_ids}
+    query = (
+        select(deliveries)
+        .where(deliveries.c.notification_id.in_(notification_ids))
+        .order_by(deliveries.c.delivery_id)
+    )
+    for row in connection.execute(query):
+        attempt = Delivery(row.attempted_at, DeliveryResult(row.result), row.outcome)
+        found[row.notification_id].append(attempt)
+    return found

@@ -6,16 +6,9 @@ from collections.abc import Sequence
 
 from dashboard.domain.condition import State, Transition
 from dashboard.domain.notification import Recipient
+from dashboard.store.alerts.claims import ClaimRequest, claim, mark_sent, release_claims, reschedule
 from dashboard.store.alerts.conditions import record_transition
-from dashboard.store.alerts.outbox import (
-    ClaimRequest,
-    claim,
-    expand,
-    mark_sent,
-    pending_expansion,
-    release_claims,
-    reschedule,
-)
+from dashboard.store.alerts.outbox import expand, pending_expansion
 from dashboard.store.engine.engine import Store
 from dashboard.store.engine.leases import release
 from dashboard.store.evidence.save_rejections import save_polled

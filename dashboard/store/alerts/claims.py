@@ -1,0 +1,191 @@
+"""Claims on notifications, which fence deliveries off: who lost its claim marks none as tried.
+
+A worker claims notifications under the fencing token of its lease, sends them, and then marks each
+as sent, tried or dead. Once its lease is over, another worker may claim the same ones, and the
+first can mark them no longer, except as sent: what was sent is sent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+from uuid import UUID
+
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Select,
+    and_,
+    exists,
+    func,
+    insert,
+    literal,
+    literal_column,
+    or_,
+    select,
+    update,
+)
+
+from dashboard.domain.notification import (
+    DeliveryResult,
+    Notification,
+    NotificationState,
+    Recipient,
+)
+from dashboard.store.alerts.notifications import (
+    notification_of,
+    select_notifications,
+)
+from dashboard.store.engine.leases import live_tokens
+from dashboard.store.schema import deliveries, notifications, outbox, transitions
+from dashboard.store.schema.columns import ForeignText, Moment
+
+# Written out, so that the planner sees that the partial index fits.
+IS_PENDING: Final = notifications.c.state == literal_column("'pending'")
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimRequest:
+    """What to claim for a recipient: at most `limit` notifications, and none of `besides`."""
+
+    recipient: Recipient
+    limit: int
+    besides: Sequence[UUID] = ()
+
+
+def pending_recipients(connection: Connection) -> list[Recipient]:
+    """Return every recipient with a pending notification, claimed or not."""
+    query = select(notifications.c.channel, notifications.c.address).where(IS_PENDING).distinct()
+    return [Recipient(*row) for row in connection.execute(query)]
+
+
+def claim(
+    connection: Connection, holder_token: int, wanted: Sequence[ClaimRequest], now: datetime
+) -> list[Notification]:
+    """Claim notifications for each of these recipients that no worker with a lease has claimed.
+
+    Those tried least come first, then the oldest; of one incident only the earliest that is
+    pending. Nothing for a token whose own lease is over. A claim lasts until the notification is
+    marked or the claim released, or until the lease ends. Commit before sending.
+    """
+    alive = live_tokens(connection)
+    if holder_token not in alive:
+        return []
+    ids = [each for wish in wanted for each in connection.scalars(_claimable(wish, alive))]
+    if not ids:
+        return []
+    taken = update(notifications).where(notifications.c.notification_id.in_(ids))
+    connection.execute(taken.values(claimed_by=holder_token, claimed_at=now))
+    rows = connection.execute(
+        select_notifications().where(notifications.c.notification_id.in_(ids))
+    ).mappings()
+    found = {each.notification_id: each for each in map(notification_of, rows)}
+    return [found[each] for each in ids]
+
+
+def mark_sent(connection: Connection, notification_id: UUID, answer: str, at: datetime) -> None:
+    """Mark a notification as sent, also after its claim was lost: what is sent is sent."""
+    sent = {
+        "state": NotificationState.SENT,
+        "sent_at": func.coalesce(notifications.c.sent_at, literal(at, Moment)),
+    }
+    of_notification = notifications.c.notification_id == notification_id
+    _record_attempt(connection, of_notification, (DeliveryResult.SENT, answer), sent)
+
+
+def reschedule(
+    connection: Connection, notification: Notification, error: str, next_attempt_at: datetime
+) -> bool:
+    """Mark one as tried without success, still pending; False where the claim was lost.
+
+    `next_attempt_at` is for people to see: a worker waits by a clock that nobody sets.
+    """
+    later = {"next_attempt_at": next_attempt_at}
+    return _record_attempt(
+        connection, _is_still_claimed(notification), (DeliveryResult.DEFERRED, error), later
+    )
+
+
+def release_claims(connection: Connection, holder_token: int, recipient: Recipient) -> None:
+    """Release what is claimed under this token for a recipient and was not tried."""
+    mine = update(notifications).where(
+        IS_PENDING, _is_to(recipient), notifications.c.claimed_by == holder_token
+    )
+    connection.execute(mine.values(claimed_by=None))
+
+
+def mark_dead(connection: Connection, notification: Notification, error: str, at: datetime) -> bool:
+    """Mark a notification as dead, which keeps it on record; False where the claim was lost."""
+    dead = {"state": NotificationState.DEAD, "next_attempt_at": at}
+    return _record_attempt(
+        connection, _is_still_claimed(notification), (DeliveryResult.REFUSED, error), dead
+    )
+
+
+def _claimable(wanted: ClaimRequest, alive: Sequence[int]) -> Select[Any]:
+    """Select what may be claimed, in its order."""
+    besides = [notifications.c.notification_id.not_in(wanted.besides)] if wanted.besides else []
+    return (
+        select(notifications.c.notification_id)
+        .join(transitions, transitions.c.transition_id == notifications.c.transition_id)
+        .join(outbox, outbox.c.transition_id == notifications.c.transition_id)
+        .where(IS_PENDING, _is_to(wanted.recipient))
+        .where(or_(notifications.c.claimed_by.is_(None), notifications.c.claimed_by.not_in(alive)))
+        .where(~_has_an_earlier_one(), *besides)
+        .order_by(notifications.c.attempts, notifications.c.created_at, outbox.c.outbox_id)
+        .limit(wanted.limit)
+        .with_for_update(skip_locked=True, of=notifications)
+    )
+
+
+def _has_an_earlier_one() -> ColumnElement[bool]:
+    """Whether one of an earlier event of the same incident is pending for the same recipient."""
+    earlier, cause, entry = notifications.alias(), transitions.alias(), outbox.alias()
+    return exists().where(
+        cause.c.incident_id == transitions.c.incident_id,
+        entry.c.transition_id == cause.c.transition_id,
+        entry.c.outbox_id < outbox.c.outbox_id,
+        earlier.c.transition_id == cause.c.transition_id,
+        earlier.c.channel == notifications.c.channel,
+        earlier.c.address == notifications.c.address,
+        earlier.c.state == NotificationState.PENDING,
+    )
+
+
+def _is_to(recipient: Recipient) -> ColumnElement[bool]:
+    column = notifications.c
+    return and_(column.channel == recipient.channel, column.address == recipient.address)
+
+
+def _is_still_claimed(notification: Notification) -> ColumnElement[bool]:
+    """Demand that no other worker has claimed it since: this refuses one that lost its lease."""
+    return and_(
+        notifications.c.notification_id == notification.notification_id,
+        notifications.c.claimed_by == notification.claimed_by,
+        IS_PENDING,
+    )
+
+
+def _record_attempt(
+    connection: Connection,
+    which: ColumnElement[bool],
+    attempt: tuple[DeliveryResult, str],
+    changed: dict[str, Any],
+) -> bool:
+    """Write an attempt with its result, and release the claim; False where none fits `which`."""
+    result, outcome = attempt
+    log = select(
+        notifications.c.notification_id,
+        func.coalesce(notifications.c.claimed_at, notifications.c.created_at),
+        literal(result),
+        literal(outcome, ForeignText),
+    )
+    columns = ["notification_id", "attempted_at", "result", "outcome"]
+    attempted = insert(deliveries).from_select(columns, log.where(which))
+    if connection.execute(attempted.returning(deliveries.c.delivery_id)).first() is None:
+        return False
+    freed = {"claimed_by": None, "outcome": outcome, "attempts": notifications.c.attempts + 1}
+    connection.execute(update(notifications).where(which).values(**freed, **changed))
+    return True
