@@ -13,7 +13,7 @@ from dashboard.poll.clocks import Clocks, SetClock
 from dashboard.poll.conditions import StoredConditions
 from dashboard.poll.lease import Term
 from dashboard.store.engine.engine import Store
-from dashboard.store.monitoring.table_sizes import room
+from dashboard.store.monitoring.sizes import room
 
 
 @dataclass(frozen=True, slots=True)

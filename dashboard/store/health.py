@@ -16,8 +16,7 @@ from dashboard.domain.rejection_filter import RejectionFilter
 from dashboard.domain.store_size import StoreSize
 from dashboard.store.alerts.alert_status import NotificationCounts, notification_counts
 from dashboard.store.engine.engine import database_of, stored_revision
-from dashboard.store.monitoring.sizes import clock_leap, last_measured
-from dashboard.store.monitoring.table_sizes import room
+from dashboard.store.monitoring.sizes import clock_leap, last_measured, room
 from dashboard.store.monitoring.upstream_failures import answered_at
 from dashboard.store.rejections.counts import count_rejections
 from dashboard.store.schema import (

@@ -23,7 +23,7 @@ from dashboard.domain.quantity import Address, TxHash
 from dashboard.domain.rejection_filter import HashRange
 from dashboard.domain.search import bare_beginning
 from dashboard.domain.shown_words import Form, forms_told_with, words_of_search
-from dashboard.store.engine.text_search import holds_text
+from dashboard.store.engine.expressions import holds_text
 from dashboard.store.schema import rejections, tracked_hashes, tracked_labels
 
 

@@ -11,8 +11,8 @@ from typing import Final, NamedTuple
 
 from dashboard.domain.observation import ExclusionAnswer
 from dashboard.domain.quantity import NetworkId, TxHash
+from dashboard.store.engine.batching import portions
 from dashboard.store.engine.engine import Store, database_of
-from dashboard.store.engine.portions import portions
 from dashboard.store.evidence.record_answers import record_poll
 from dashboard.store.tracking.cohorts import read_cohorts, watched_after
 from dashboard.store.tracking.transactions import TrackRequest, track_all

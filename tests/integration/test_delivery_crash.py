@@ -17,8 +17,8 @@ from dashboard.alert.delivery_attempt import Sending
 from dashboard.alert.message import always
 from dashboard.alert.notify import Notifier
 from dashboard.domain.notification import NotificationState
-from dashboard.store.engine.boot_clock import BootMoment, boot_clock
 from dashboard.store.engine.engine import Store, open_store
+from dashboard.store.engine.lease_clock import BootMoment, boot_clock
 from dashboard.store.maintenance.migrate import migrate
 from dashboard.wiring.clock import elapsed
 from tests.delivery_checks import notifications, reject, take_worker_lease

@@ -20,9 +20,9 @@ from sqlalchemy import event
 from sqlalchemy.engine import make_url
 
 from dashboard.errors import StoreError
-from dashboard.store.engine.boot_clock import BootClock
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store, open_store
+from dashboard.store.engine.lease_clock import BootClock
 from dashboard.store.schema import installation
 
 T = TypeVar("T")

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Final
 
-from dashboard.store.engine.boot_clock import BootMoment
 from dashboard.store.engine.connection import Connection
+from dashboard.store.engine.lease_clock import BootMoment
 from dashboard.store.engine.leases import Holder, holders, live_tokens
 
 JOBS: Final = ("worker", "mail")

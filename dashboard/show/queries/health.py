@@ -32,7 +32,7 @@ from dashboard.store.health import (
     store_state,
 )
 from dashboard.store.monitoring.credits import spent_since
-from dashboard.store.monitoring.table_sizes import room
+from dashboard.store.monitoring.sizes import room
 from dashboard.store.monitoring.upstream_failures import StandingFailure
 
 MOST_GAPS: Final = 20

@@ -14,8 +14,8 @@ from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.reason import Reason, parse_reason
 from dashboard.domain.verdict import Evidence, Verdict, VerdictKind, conclude
 from dashboard.show.queries.network_status import NetworkProfile
+from dashboard.store.engine.batching import portions
 from dashboard.store.engine.connection import Connection
-from dashboard.store.engine.portions import portions
 from dashboard.store.evidence.evidence import read_evidence_of_many
 from dashboard.store.evidence.record_answers import UnsavedAnswers
 from dashboard.store.rejections.read import versions_among

@@ -24,7 +24,7 @@ from dashboard.domain.notification import (
 )
 from dashboard.store.alerts.conditions import transition_of
 from dashboard.store.schema import deliveries, notifications, rejections, transitions
-from dashboard.store.schema.rejection_rows import stored_rejection
+from dashboard.store.schema.rejections import stored_rejection
 
 
 def notification_id_of(transition_id: UUID, recipient: Recipient) -> UUID:

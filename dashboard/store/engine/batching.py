@@ -1,13 +1,13 @@
-"""Small steps: how many rows a transaction may touch so that nobody waits for it."""
+"""Work in small steps: portions of values, scans along an index, transactions that end soon."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
-from sqlalchemy import Connection
+from sqlalchemy import ColumnElement, Connection, tuple_
 
 from dashboard.store.engine.engine import Store
 
@@ -19,6 +19,11 @@ LONGEST_STEP: Final = 0.010
 _FEWEST: Final = 5
 _MOST: Final = 2000
 _FIRST: Final = 20
+
+
+_AT_ONCE: Final = 500
+PORTION: Final = 500
+"""Rows that one look into an index finds; looking makes nobody wait."""
 
 
 class Pace:
@@ -78,3 +83,20 @@ def next_rows(rows: int, took: float) -> int:
     if took < LONGEST_STEP / 3:
         return min(_MOST, rows * 3 // 2)
     return rows
+
+
+def portions(values: Sequence[T], size: int = _AT_ONCE) -> Iterator[Sequence[T]]:
+    """Cut a sequence so that a statement can name all values of a portion."""
+    return (values[start : start + size] for start in range(0, len(values), size))
+
+
+def beyond(
+    order: Sequence[ColumnElement[Any]], last: Sequence[Any] | None
+) -> Iterator[ColumnElement[bool]]:
+    """Demand what comes after the row that was seen last, in an order of some columns.
+
+    Columns are compared as one row: an index that begins with them is entered right after `last`,
+    where alternatives joined by OR would be tried row by row.
+    """
+    if last is not None:
+        yield tuple_(*order) > tuple(last)

@@ -1,10 +1,22 @@
 """The open transaction that every function of the store works in, by name for its callers."""
 
+from __future__ import annotations
+
 from typing import Final
 
 from sqlalchemy import Connection
 
-__all__ = ["DATABASE", "Connection"]
+from dashboard.errors import StoreUnavailable
+
+__all__ = ["DATABASE", "Connection", "in_use"]
 
 DATABASE: Final = "linewatch_database"
 """The option of a connection that tells in which `Database` it is."""
+
+
+def in_use(name: str) -> StoreUnavailable:
+    """Return the error for those who want the store alone while others use it."""
+    return StoreUnavailable(
+        f"{name} is in use: stop everything of this installation that runs (up, worker, serve, "
+        "pages, devnet) and try again"
+    )

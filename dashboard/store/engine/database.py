@@ -12,7 +12,7 @@ from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError
 
 from dashboard.errors import StoreError, StoreUnavailable
-from dashboard.store.engine.boot_clock import BootMoment
+from dashboard.store.engine.lease_clock import BootMoment
 from dashboard.store.engine.postgresql import PostgresqlServer
 from dashboard.store.engine.sqlite import SqliteFile
 

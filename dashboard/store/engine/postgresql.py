@@ -18,9 +18,8 @@ from sqlalchemy import URL, Connection, Engine, create_engine, event, text
 from sqlalchemy.pool import NullPool
 
 from dashboard.errors import StoreError, StoreUnavailable
-from dashboard.store.engine.boot_clock import BootMoment
-from dashboard.store.engine.connection import DATABASE
-from dashboard.store.engine.exclusive_access import in_use
+from dashboard.store.engine.connection import DATABASE, in_use
+from dashboard.store.engine.lease_clock import BootMoment
 
 WRITING_LOCK: Final = 0x6C696E6577617463
 """The advisory lock of the one who writes: "linewatc" in ASCII."""

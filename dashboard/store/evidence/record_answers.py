@@ -12,7 +12,7 @@ from sqlalchemy import Connection, select
 from dashboard.domain.observation import ExclusionAnswer, Operation
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.errors import StoreError, StoreUnavailable
-from dashboard.store.engine.portions import portions
+from dashboard.store.engine.batching import portions
 from dashboard.store.monitoring.upstream_failures import note_answer, note_failure
 from dashboard.store.schema import cohorts, tracked_hashes, watched_cohorts
 from dashboard.store.tracking.cohorts import Cohort, PollResult

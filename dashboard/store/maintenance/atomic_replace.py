@@ -12,10 +12,10 @@ from typing import Final
 from sqlalchemy import Connection, inspect, text
 
 from dashboard.errors import StoreError, StoreUnavailable
+from dashboard.store.engine.connection import in_use
 from dashboard.store.engine.database import Database
 from dashboard.store.engine.disk import force_to_disk
 from dashboard.store.engine.errors import store_errors
-from dashboard.store.engine.exclusive_access import in_use
 from dashboard.store.engine.sqlite import SqliteFile
 from dashboard.store.maintenance.backup_file import reading
 from dashboard.store.maintenance.copy import copy_store

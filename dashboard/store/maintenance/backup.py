@@ -15,8 +15,7 @@ from dashboard.store.engine.database import Database, database_at
 from dashboard.store.engine.disk import force_to_disk, make_file
 from dashboard.store.engine.engine import Store, database_of, stored_revision
 from dashboard.store.engine.errors import store_errors, translated
-from dashboard.store.engine.sqlite import SqliteFile
-from dashboard.store.engine.sqlite_connections import connect_to_read
+from dashboard.store.engine.sqlite import SqliteFile, connect_to_read
 from dashboard.store.maintenance.backup_file import address_of, reading
 from dashboard.store.maintenance.copy import copy_store
 from dashboard.store.maintenance.migrate import migrate

@@ -22,7 +22,7 @@ from sqlalchemy import (
 )
 
 from dashboard.store.schema.columns import Duration, Exact, ForeignText, Moment, Unsigned
-from dashboard.store.schema.fee_rollups import Total
+from dashboard.store.schema.fees import Total
 
 Column: TypeAlias = Sequence[Any]
 """The values of one column of a batch, as the database gives them; None where there is none."""

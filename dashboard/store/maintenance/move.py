@@ -16,7 +16,13 @@ from dashboard.store.access.audit_log import note_action
 from dashboard.store.engine.database import Database, database_at
 from dashboard.store.engine.engine import refuse_foreign, stored_revision
 from dashboard.store.engine.errors import store_errors
-from dashboard.store.engine.move_mark import MoveMark, MoveState, mark_of, refuse_moving, set_mark
+from dashboard.store.engine.move_progress import (
+    MoveMark,
+    MoveState,
+    mark_of,
+    refuse_moving,
+    set_mark,
+)
 from dashboard.store.engine.sqlite import SqliteFile
 from dashboard.store.maintenance.backup import finished_as
 from dashboard.store.maintenance.backup_file import address_of, reading

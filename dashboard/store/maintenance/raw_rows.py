@@ -12,7 +12,7 @@ from typing import Any, Final, TypeAlias
 
 from sqlalchemy import JSON, Boolean, Column, Connection, Table, Uuid
 
-from dashboard.store.engine.bulk import insert_many, select_many
+from dashboard.store.engine.driver import insert_many, select_many
 
 Row: TypeAlias = tuple[Any, ...]
 

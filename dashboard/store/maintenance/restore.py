@@ -20,7 +20,7 @@ from dashboard.store.engine.database import Database, database_at
 from dashboard.store.engine.disk import force_to_disk
 from dashboard.store.engine.engine import installation_id, open_store
 from dashboard.store.engine.errors import store_errors
-from dashboard.store.engine.move_mark import MoveState, mark_of
+from dashboard.store.engine.move_progress import MoveState, mark_of
 from dashboard.store.engine.sqlite import SqliteFile
 from dashboard.store.maintenance.atomic_replace import put_in_place
 from dashboard.store.maintenance.backup_file import address_of, reading

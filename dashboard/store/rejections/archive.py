@@ -14,7 +14,7 @@ from dashboard.domain.rejection_filter import RejectionFilter
 from dashboard.store.rejections.filter import conditions_of, may_be_seen
 from dashboard.store.rejections.read import NEWEST_CLAIM_FIRST
 from dashboard.store.schema import rejections, signed_transactions
-from dashboard.store.schema.rejection_rows import stored_rejection
+from dashboard.store.schema.rejections import stored_rejection
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,7 +30,7 @@ from sqlalchemy import (
 )
 
 from dashboard.domain.quantity import Address
-from dashboard.store.engine.portions import portions
+from dashboard.store.engine.batching import portions
 from dashboard.store.engine.upsert import add_up
 from dashboard.store.rejections.counter_steps import STEP_LENGTHS, CounterStep
 from dashboard.store.schema import (

@@ -11,8 +11,7 @@ from sqlalchemy import ColumnElement, Select, literal_column, select
 
 from dashboard.domain.quantity import NetworkId
 from dashboard.domain.rejection_filter import RejectionFilter
-from dashboard.store.engine.planner_hints import by_row
-from dashboard.store.engine.text_search import holds_text
+from dashboard.store.engine.expressions import by_row, holds_text
 from dashboard.store.schema import rejections, tracked_hashes
 from dashboard.store.shown_search import is_among, is_found, is_named
 

@@ -24,7 +24,7 @@ from dashboard.domain.exclusion import (
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.store.schema import rejections
 from dashboard.store.schema.columns import Moment
-from dashboard.store.schema.rejection_rows import record_of, stored_rejection
+from dashboard.store.schema.rejections import record_of, stored_rejection
 
 _CLAIMED: Final = type_coerce(rejections.c.timestamp, BigInteger)
 _ARRIVED: Final = type_coerce(rejections.c.first_seen_at, BigInteger)

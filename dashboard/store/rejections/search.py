@@ -15,7 +15,7 @@ from dashboard.store.rejections.counts import has_counters, rows_to_count
 from dashboard.store.rejections.filter import latest_first
 from dashboard.store.schema import rejections
 from dashboard.store.schema.columns import moment_of
-from dashboard.store.schema.rejection_rows import stored_rejection
+from dashboard.store.schema.rejections import stored_rejection
 
 
 def search(

@@ -9,7 +9,7 @@ from typing import Final
 from sqlalchemy import Connection, func, literal_column, select
 
 from dashboard.domain.quantity import NetworkId
-from dashboard.store.engine.planner_hints import by_row
+from dashboard.store.engine.expressions import by_row
 from dashboard.store.schema import rejections
 from dashboard.store.schema.columns import Moment
 

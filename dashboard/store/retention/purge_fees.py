@@ -9,9 +9,8 @@ from typing import Any, Final
 from sqlalchemy import Column, Connection, Table, delete, select
 
 from dashboard.domain.fee_rollup import RollupLevel
-from dashboard.store.engine.batching import Pace
+from dashboard.store.engine.batching import Pace, beyond
 from dashboard.store.engine.engine import Store
-from dashboard.store.engine.keyset_scan import beyond
 from dashboard.store.schema import (
     estimated_base_fees,
     fee_marks,

@@ -8,9 +8,8 @@ from typing import Any, Final
 
 from sqlalchemy import Connection, Row, Table, and_, bindparam, delete, select
 
-from dashboard.store.engine.batching import Pace
+from dashboard.store.engine.batching import PORTION, Pace, beyond
 from dashboard.store.engine.engine import Store
-from dashboard.store.engine.keyset_scan import PORTION, beyond
 from dashboard.store.rejections.save import watched_among
 from dashboard.store.schema import (
     api_key_credentials,

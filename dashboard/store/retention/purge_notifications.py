@@ -12,9 +12,8 @@ from sqlalchemy import Connection, delete, func, select
 
 from dashboard.domain.condition import SubjectKind
 from dashboard.domain.notification import NotificationState
-from dashboard.store.engine.batching import Pace
+from dashboard.store.engine.batching import PORTION, Pace
 from dashboard.store.engine.engine import Store
-from dashboard.store.engine.keyset_scan import PORTION
 from dashboard.store.rejections.save import watched_among
 from dashboard.store.schema import (
     conditions,

@@ -9,10 +9,9 @@ from typing import Any, Final
 
 from sqlalchemy import ColumnElement, Connection, Row, or_, select
 
-from dashboard.store.engine.batching import Pace
+from dashboard.store.engine.batching import PORTION, Pace, beyond
 from dashboard.store.engine.driver import one_of, read_rows, write_rows
 from dashboard.store.engine.engine import Store
-from dashboard.store.engine.keyset_scan import PORTION, beyond
 from dashboard.store.rejections.counters import count_deleted
 from dashboard.store.retention.purge_notifications import OPEN_STATES
 from dashboard.store.schema import rejections

@@ -2,32 +2,37 @@
 
 from __future__ import annotations
 
+from dashboard.store.schema.access import api_key_credentials, api_key_uses, api_keys, audit_log
 from dashboard.store.schema.alerts import conditions, deliveries, notifications, outbox, transitions
-from dashboard.store.schema.api_keys import api_key_credentials, api_key_uses, api_keys
-from dashboard.store.schema.audit import audit_log
 from dashboard.store.schema.base import metadata
-from dashboard.store.schema.counters import (
-    rejection_counters,
-    rejection_modules,
-    rejection_senders,
-    sender_counters,
-)
-from dashboard.store.schema.coverage import coverage, coverage_gaps, credit_ledger
-from dashboard.store.schema.fee_rollups import fee_rollups
 from dashboard.store.schema.fees import (
     base_fee_histories,
     estimated_base_fees,
     fee_marks,
-    standing_failures,
+    fee_rollups,
     suggested_gas_fees,
 )
-from dashboard.store.schema.follow_ups import follow_ups
 from dashboard.store.schema.installation import installation, leases
+from dashboard.store.schema.monitoring import (
+    coverage,
+    coverage_gaps,
+    credit_ledger,
+    standing_failures,
+    store_growth,
+)
+from dashboard.store.schema.rejections import (
+    rejection_counters,
+    rejection_modules,
+    rejection_senders,
+    rejections,
+    sender_counters,
+    signed_transactions,
+)
 from dashboard.store.schema.revisions import REVISION
-from dashboard.store.schema.sizes import store_growth
 from dashboard.store.schema.tracking import (
     checks,
     cohorts,
+    follow_ups,
     last_answers,
     saved_lookups,
     tracked_hashes,
@@ -35,7 +40,6 @@ from dashboard.store.schema.tracking import (
     watched_cohorts,
     watched_senders,
 )
-from dashboard.store.schema.transactions import rejections, signed_transactions
 
 __all__ = [
     "REVISION",

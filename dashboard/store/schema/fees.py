@@ -1,14 +1,24 @@
-"""What was seen of the fees of a network, and what it does not answer."""
+"""Tables of a network's fees: as polls saw them, and rolled up by minute, hour and day."""
 
 from __future__ import annotations
 
 from typing import Any, Final
 
-from sqlalchemy import JSON, Column, Float, SmallInteger, String, Table
+from sqlalchemy import (
+    JSON,
+    BigInteger,
+    Column,
+    Float,
+    Integer,
+    LargeBinary,
+    SmallInteger,
+    String,
+    Table,
+)
 
 from dashboard.domain.observation import GasSource
 from dashboard.store.schema.base import key, metadata, needed
-from dashboard.store.schema.columns import Duration, ForeignText, Moment, Network, WeiAmount
+from dashboard.store.schema.columns import Duration, Exact, ForeignText, Moment, Network, WeiAmount
 
 _LEVELS: Final = tuple(
     column
@@ -88,13 +98,34 @@ fee_marks = Table(
     sqlite_with_rowid=False,
 )
 
-standing_failures = Table(
-    "standing_failures",
+
+Total: Final = Exact(
+    LargeBinary(16),
+    lambda total: total.to_bytes((total.bit_length() + 7) // 8, "big"),
+    lambda octets: int.from_bytes(octets, "big"),
+)
+"""A sum of fees, which may need more than 64 bits: its bytes, the most significant one first."""
+
+# Times are bare milliseconds here, since rows are read by the thousand. `median` and `p90` follow
+# from the histogram and are kept beside it, so that a year is read without opening histograms.
+fee_rollups = Table(
+    "fee_rollups",
     metadata,
     key("network_id", Network),
-    key("operation", String(40)),
-    needed("failing_since", Moment),
-    needed("last_failed_at", Moment),
-    needed("failure_kind", String(20)),
-    needed("failure_message", ForeignText),
+    key("series", SmallInteger),
+    key("level", SmallInteger),
+    key("begins_at", BigInteger),
+    needed("first_at", BigInteger),
+    needed("last_at", BigInteger),
+    needed("lowest", WeiAmount),
+    needed("highest", WeiAmount),
+    needed("total", Total),
+    needed("seen", Integer),
+    needed("estimated", Integer),
+    needed("median", WeiAmount),
+    needed("p90", WeiAmount),
+    needed("last", WeiAmount),
+    needed("longest_gap", BigInteger),
+    needed("histogram", LargeBinary),
+    sqlite_with_rowid=False,
 )

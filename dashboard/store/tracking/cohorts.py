@@ -27,7 +27,7 @@ from sqlalchemy import (
 
 from dashboard.domain.observation import FailureKind
 from dashboard.domain.quantity import NetworkId, TxHash
-from dashboard.store.engine.portions import portions
+from dashboard.store.engine.batching import portions
 from dashboard.store.schema import cohorts, tracked_hashes, watched_cohorts
 from dashboard.store.schema.columns import Moment, RowId
 

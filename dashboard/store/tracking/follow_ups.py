@@ -17,7 +17,7 @@ from dashboard.domain.follow_up import (
     conclude_follow_up,
 )
 from dashboard.domain.quantity import NetworkId, TxHash
-from dashboard.store.engine.portions import portions
+from dashboard.store.engine.batching import portions
 from dashboard.store.engine.upsert import put
 from dashboard.store.schema import follow_ups, rejections, tracked_hashes, watched_cohorts
 

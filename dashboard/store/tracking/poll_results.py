@@ -26,7 +26,7 @@ from sqlalchemy import (
 
 from dashboard.domain.observation import ExclusionAnswer, Failure
 from dashboard.domain.quantity import NetworkId, TxHash
-from dashboard.store.engine.portions import portions
+from dashboard.store.engine.batching import portions
 from dashboard.store.engine.upsert import put
 from dashboard.store.schema import checks, cohorts, rejections, tracked_hashes, watched_cohorts
 from dashboard.store.schema.columns import Hash, Moment

@@ -10,9 +10,8 @@ from typing import Final
 from sqlalchemy import Connection, case, delete, func, select
 
 from dashboard.domain.quantity import TxHash
-from dashboard.store.engine.batching import Pace
+from dashboard.store.engine.batching import Pace, portions
 from dashboard.store.engine.engine import Store
-from dashboard.store.engine.portions import portions
 from dashboard.store.engine.upsert import put
 from dashboard.store.schema import saved_lookups
 

@@ -29,7 +29,7 @@ from sqlalchemy import (
 from dashboard.domain.quantity import NetworkId
 from dashboard.domain.rejection_filter import HashRange
 from dashboard.domain.search import bare_beginning
-from dashboard.store.engine.planner_hints import by_row
+from dashboard.store.engine.expressions import by_row
 from dashboard.store.schema import (
     cohorts,
     rejections,

@@ -20,8 +20,8 @@ from sqlalchemy import (
 )
 
 from dashboard.domain.quantity import NetworkId, TxHash
-from dashboard.store.engine.bulk import insert_many
-from dashboard.store.engine.portions import portions
+from dashboard.store.engine.batching import portions
+from dashboard.store.engine.driver import insert_many
 from dashboard.store.engine.upsert import add_up
 from dashboard.store.schema import cohorts, tracked_hashes, tracked_labels, watched_cohorts
 from dashboard.store.schema.columns import escape, milliseconds_of

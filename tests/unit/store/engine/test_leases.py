@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from dashboard.store.engine.boot_clock import boot_clock
 from dashboard.store.engine.engine import Store
+from dashboard.store.engine.lease_clock import boot_clock
 from dashboard.store.engine.leases import Holder, acquire, holder, release, renew
 from tests.builders import seconds
 from tests.unit.store.fake_machine import Machine

@@ -16,7 +16,7 @@ from dashboard.errors import StoreError, StoreUnavailable
 from dashboard.store.engine.engine import Store, database_of, open_store, prove_writing
 from dashboard.store.evidence.save_rejections import save_report
 from dashboard.store.maintenance.migrate import migrate
-from dashboard.store.monitoring.table_sizes import room
+from dashboard.store.monitoring.sizes import room
 from dashboard.store.rejections.read import newest
 from tests.builders import A_MOMENT, A_NETWORK, a_hash, a_report, seconds
 from tests.full_disk import disk_that_takes_nothing

@@ -22,7 +22,7 @@ from dashboard.errors import (
 from dashboard.store.access.audit_log import AuditFilter, audit_entries
 from dashboard.store.engine.database import database_at
 from dashboard.store.engine.engine import Store, open_store
-from dashboard.store.engine.move_mark import MoveMark, mark_of, set_mark
+from dashboard.store.engine.move_progress import MoveMark, mark_of, set_mark
 from dashboard.store.maintenance.backup import back_up
 from dashboard.store.maintenance.invariants import changed_rejections
 from dashboard.store.maintenance.move import give_up, move

@@ -8,8 +8,13 @@ import pytest
 
 from dashboard.domain.store_size import KindSize, StoreKind, StoreSize, growth_of
 from dashboard.store.engine.engine import Store, database_of
-from dashboard.store.monitoring.sizes import last_measured, measure, note_size
-from dashboard.store.monitoring.table_sizes import estimated_sizes, table_sizes
+from dashboard.store.monitoring.sizes import (
+    estimated_sizes,
+    last_measured,
+    measure,
+    note_size,
+    table_sizes,
+)
 from tests.builders import A_MOMENT
 from tests.unit.store.old_rows import reject, see_fees
 

@@ -1,4 +1,4 @@
-"""Who may call our own APIs: digests of keys, what they may do, and how much they did."""
+"""Tables of API keys, and of the log of what people did, which only grows."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from sqlalchemy import (
 )
 
 from dashboard.store.schema.base import key, metadata, needed
-from dashboard.store.schema.columns import Digest, Moment, RowId
+from dashboard.store.schema.columns import Digest, ForeignText, Moment, RowId
 
 api_keys = Table(
     "api_keys",
@@ -61,4 +61,20 @@ api_key_uses = Table(
     needed("last_used_at", Moment),
     needed("calls", BigInteger),
     needed("refusals", BigInteger),
+)
+
+
+# The triggers let rows go that are older than `audit_log_kept_since` of the installation, and
+# write down themselves that this moment was moved.
+audit_log = Table(
+    "audit_log",
+    metadata,
+    key("audit_id", RowId),
+    needed("at", Moment),
+    needed("actor", ForeignText),
+    needed("action", String(40)),
+    needed("subject", ForeignText),
+    Column("details", JSON(none_as_null=True)),
+    Index(None, "at"),
+    sqlite_autoincrement=True,
 )

@@ -1,4 +1,4 @@
-"""Time that no administrator and no time server moves: which boot, and how long since."""
+"""The clock of leases: no administrator and no time server moves it; which boot, how long since."""
 
 from __future__ import annotations
 

@@ -9,8 +9,8 @@ import pytest
 from sqlalchemy import Column, Select, select
 
 from dashboard.domain.fee_rollup import RollupLevel
+from dashboard.store.engine.batching import beyond
 from dashboard.store.engine.engine import Store
-from dashboard.store.engine.keyset_scan import beyond
 from dashboard.store.schema import checks, fee_rollups, follow_ups, rejections
 from tests.builders import A_MOMENT, A_NETWORK, a_hash
 from tests.unit.store.old_rows import a_roll_up

@@ -1,8 +1,8 @@
-"""What watching cost, and when a network was not watched."""
+"""Tables of the watcher itself: coverage, failing questions, credits, and sizes day by day."""
 
 from __future__ import annotations
 
-from sqlalchemy import BigInteger, Column, Index, String, Table
+from sqlalchemy import BigInteger, Boolean, Column, Index, String, Table
 
 from dashboard.store.schema.base import key, metadata, needed
 from dashboard.store.schema.columns import ForeignText, Moment, Network
@@ -51,4 +51,28 @@ credit_ledger = Table(
     needed("calls", BigInteger),
     needed("credits", BigInteger),
     sqlite_with_rowid=False,
+)
+
+
+store_growth = Table(
+    "store_growth",
+    metadata,
+    key("kind", String(20)),
+    key("day", Moment),
+    needed("measured_at", Moment),
+    needed("rows", BigInteger),
+    needed("bytes", BigInteger),
+    needed("is_estimated", Boolean),
+    sqlite_with_rowid=False,
+)
+
+standing_failures = Table(
+    "standing_failures",
+    metadata,
+    key("network_id", Network),
+    key("operation", String(40)),
+    needed("failing_since", Moment),
+    needed("last_failed_at", Moment),
+    needed("failure_kind", String(20)),
+    needed("failure_message", ForeignText),
 )
