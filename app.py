@@ -1,4 +1,4 @@
-"""Streamlit's door: `streamlit run app.py`; `linewatch pages` comes through it too."""
+"""The ASGI app of the pages, for `streamlit run app.py` and for `linewatch pages`."""
 
 from pathlib import Path
 

@@ -1,1 +1,1 @@
-"""The pages: each answers its question at first sight, with the age of every polled."""
+"""The pages: each answers its question at first sight, with the age of every value."""

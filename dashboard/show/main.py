@@ -20,15 +20,17 @@ _HERE: Final = Path(__file__).parent
 def main() -> None:
     """Draw what all pages share, send old addresses on, run the page."""
     st.logo(_HERE / "logo.svg")
-    places = [each.place() for each in PAGES]
-    chosen = st.navigation(places, position="top")
+    pages = [each.as_page() for each in PAGES]
+    chosen = st.navigation(pages, position="top")
     st.set_page_config(f"{chosen.title} · Linewatch", _HERE / "icon.svg", "wide")
     st.html(_HERE / "style.css")
     if not page_queries.is_registered():
         notice("busy", "Linewatch is starting.", "Reload this page in a moment.")
         return
-    if chosen is places[0] and lookup.TX in st.query_params:
-        st.switch_page(lookup.place(), query_params={lookup.TX: st.query_params.get_all(lookup.TX)})
+    if chosen is pages[0] and lookup.TX in st.query_params:
+        st.switch_page(
+            lookup.as_page(), query_params={lookup.TX: st.query_params.get_all(lookup.TX)}
+        )
     networks = page_queries.current().networks
     frame = st.container(horizontal=True, vertical_alignment="center", gap="small", key="frame")
     with ignored_parameters_shown(frame, _OTHER_PARAMETERS):

@@ -1,4 +1,4 @@
-"""What numbers, times and hashes look like on a page."""
+"""How numbers, times, hashes and conditions are written on a page."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def share(part: float) -> str:
 
 
 def short_hash(tx_hash: TxHash) -> str:
-    """Print the ends of a hash, enough to tell it from others in a list."""
+    """Print the ends of a hash, enough to distinguish it in a list."""
     text = str(tx_hash)
     return f"{text[:10]}…{text[-6:]}"
 

@@ -1,4 +1,4 @@
-"""What pages and commands are told of each network."""
+"""The profile of each network: what is configured of it, as pages and commands show it."""
 
 from __future__ import annotations
 

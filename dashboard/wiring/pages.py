@@ -1,4 +1,4 @@
-"""The pages role: the queries that pages ask, and what runs behind them where nothing else does."""
+"""The pages role: serves the pages, and starts all other roles where nothing is configured."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def pages_upload_bound(app: ASGIApp) -> UploadBound:
 def pages_lifespan(
     *, starts_the_rest: bool
 ) -> Callable[[object], AbstractAsyncContextManager[None]]:
-    """Return the lifespan of the pages: the queries is registered while they are served.
+    """Return the lifespan of the pages: their queries are registered while they are served.
 
     `starts_the_rest`: run everything else behind them, where nothing is configured and nothing
     runs yet.
@@ -111,9 +111,9 @@ def pages_lifespan(
 
 
 def _bound_server_of_streamlit() -> None:
-    """Give the server that runs here by now, with Streamlit's configuration, our connections.
+    """Give Streamlit's own server, which runs already, our bounded connections.
 
-    `streamlit run` lets nobody choose them; uvicorn looks them up for each that it accepts.
+    `streamlit run` has no option for them; uvicorn reads them for each connection it accepts.
     """
     chosen = {
         "http_protocol_class": BoundedHttpConnection,
@@ -142,7 +142,7 @@ def _page_queries(settings: Settings) -> Iterator[PageQueries]:
 
 @contextmanager
 def _background(settings: Settings) -> Iterator[None]:
-    """Run everything but the pages in one child, where nothing is configured and nothing runs.
+    """Run all other roles in one child process, where nothing is configured and nothing runs.
 
     The child ends when its standard input does: at the latest when this process ends, however
     it ends.

@@ -102,7 +102,7 @@ def test_health_says_what_fails_and_what_to_do(context: BrowserContext, site: st
 
     expect(page.locator("h1 + p")).to_contain_text("Needs a look:")
     expect(page.get_by_text("suggestedGasFees: no answer since")).to_be_visible()
-    expect(page.get_by_role("table", name="Questions to Devnet")).to_be_visible()
+    expect(page.get_by_role("table", name="Operations of Devnet")).to_be_visible()
 
 
 def test_overview_leads_to_the_fees_and_the_health_of_a_network(

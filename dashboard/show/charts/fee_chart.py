@@ -68,7 +68,7 @@ def fee_figure(story: FeeStory, since: datetime) -> DrawnFigure:
     ]
     traces = [
         *_shade("gaps", story.unseen_edges, top),
-        *_busy(story, top),
+        *_busy_shade(story, top),
         *_bands(story, wei_per_unit),
         *(_level(story, each, style, wei_per_unit) for each, style in levels),
         _line(story, wei_per_unit, unit),
@@ -83,8 +83,8 @@ def fee_figure(story: FeeStory, since: datetime) -> DrawnFigure:
 
 
 def _line(story: FeeStory, wei_per_unit: int, unit: str) -> PlotlyJson:
-    """Draw each step's mean until the next step; a gap follows its last value at once."""
-    times, rows = _broken(story)
+    """Draw each step's mean until the next step; a gap begins right after its last value."""
+    times, rows = _points_and_holes(story)
     said = [f"%{{x|%d %b %Y %H:%M:%S}} UTC<br>%{{y:,.9~f}} {unit}"]
     beside: list[Integers] = []
     if story.has_band:
@@ -93,23 +93,23 @@ def _line(story: FeeStory, wei_per_unit: int, unit: str) -> PlotlyJson:
     if story.holds_many:
         said.append(f"median %{{customdata[2]:,.6~f}}, 90 % up to %{{customdata[3]:,.6~f}} {unit}")
         beside += [story.steps.medians, story.steps.p90s]
-    trace = _lines("fee", times, _at(rows, story.steps.means) / wei_per_unit) | {
+    trace = _lines("fee", times, _values_at(rows, story.steps.means) / wei_per_unit) | {
         "line": {"color": LINE, "width": 1.75, "shape": "hv"},
         "connectgaps": False,
         "hovertemplate": f"{'<br>'.join(said)}<extra></extra>",
     }
     if beside:
-        columns = np.stack([_at(rows, each) for each in beside], axis=1)
+        columns = np.stack([_values_at(rows, each) for each in beside], axis=1)
         trace["customdata"] = typed((columns / wei_per_unit).astype(np.float32))
     return trace
 
 
 def _bands(story: FeeStory, wei_per_unit: int) -> Iterator[PlotlyJson]:
-    """Fill the room from lowest to highest, and from median to 90th percentile."""
-    steps, (times, rows, is_back) = story.steps, _around(story)
+    """Fill the area from lowest to highest, and from median to 90th percentile."""
+    steps, (times, rows, is_back) = story.steps, _band_outline(story)
 
     def band(name: str, low: Integers, high: Integers) -> PlotlyJson:
-        y = np.where(is_back, _at(rows, low), _at(rows, high)) / wei_per_unit
+        y = np.where(is_back, _values_at(rows, low), _values_at(rows, high)) / wei_per_unit
         return _filled(name, times, y)
 
     if story.has_band:
@@ -118,9 +118,12 @@ def _bands(story: FeeStory, wei_per_unit: int) -> Iterator[PlotlyJson]:
         yield band("median to 90th percentile", steps.medians, steps.p90s)
 
 
-def _around(story: FeeStory) -> tuple[Floats, Integers, Booleans]:
-    """Go round each part between gaps: there, back, and a hole; tell times, steps, ways back."""
-    times, rows = _broken(story)
+def _band_outline(story: FeeStory) -> tuple[Floats, Integers, Booleans]:
+    """Return the outline of a band: each part between gaps forth and back, then a hole.
+
+    Times, numbers of steps, and whether the outline goes back there.
+    """
+    times, rows = _points_and_holes(story)
     parts = np.split(np.arange(len(rows)), np.flatnonzero(rows < 0) + 1)[:-1]
     there_and_back = [np.concatenate([part[:-1], part[-2::-1], part[-1:]]) for part in parts]
     lengths = [len(part) - 1 for part in parts]
@@ -129,8 +132,8 @@ def _around(story: FeeStory) -> tuple[Floats, Integers, Booleans]:
     return times[places], rows[places], np.concatenate(is_back)
 
 
-def _broken(story: FeeStory) -> tuple[Floats, Integers]:
-    """Return times and the number of the step at each; -1 where a gap or the end follows."""
+def _points_and_holes(story: FeeStory) -> tuple[Floats, Integers]:
+    """Return times and the number of the step at each; -1 for a hole, after a gap or the end."""
     breaks = ~story.is_followed
     breaks[-1] = True
     rows = np.repeat(np.arange(len(breaks)), np.where(breaks, 3, 1))
@@ -142,20 +145,20 @@ def _broken(story: FeeStory) -> tuple[Floats, Integers]:
     return times, rows
 
 
-def _at(rows: Integers, values: Integers | Floats) -> Floats:
-    """Return the value of the step at each row; not a number in a hole."""
+def _values_at(rows: Integers, values: Integers | Floats) -> Floats:
+    """Return the value of the step at each row; NaN in a hole."""
     return np.append(values, np.nan)[rows]
 
 
 def _shade(name: str, edges: Integers, top: float) -> Iterator[PlotlyJson]:
-    """Fill stretches of time over the whole height, if there are any."""
+    """Fill times over the whole height, if there are any."""
     if len(edges):
         x = edges[:, [0, 0, 1, 1, 1]].astype(np.float64)
         y = np.tile([0.0, top, top, 0.0, np.nan], len(edges))
         yield _filled(name, x.ravel(), y)
 
 
-def _busy(story: FeeStory, top: float) -> Iterator[PlotlyJson]:
+def _busy_shade(story: FeeStory, top: float) -> Iterator[PlotlyJson]:
     """Fill each step as high as the part of it that was busy: over the whole height for all.
 
     Parts are rounded to per cent, which is finer than a screen shows.

@@ -1,4 +1,4 @@
-"""What a fee did during a span of time, step by step: levels, busy times, gaps."""
+"""What a fee did during a time range, step by step: levels, share of busy time, gaps."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ Booleans: TypeAlias = npt.NDArray[np.bool_]
 _GAP_AFTER_PERIODS: Final = 3
 _MANY: Final = 10
 _MOST_HEIGHTS: Final = 20
-"""How often a line may go the height of the highest fee, up or down, before it is noise."""
+"""How often a level may cross the height of the highest fee and still be read as a line."""
 
 _MILLISECOND: Final = timedelta(milliseconds=1)
 
 
 class BusyCounts(NamedTuple):
-    """How many values of each step were judged, and how many of these were above the threshold."""
+    """How many values of each step were compared with the threshold, and how many were above."""
 
     judged: Integers
     above: Integers
 
     @classmethod
     def of(cls, steps: FeeSteps, busy: FeeSteps) -> Self:
-        """Count values of 1 (busy) and 0 within the steps of the fees that were judged."""
+        """Count the values of 1 (busy) and 0 that lie within each step."""
         places = np.maximum(np.searchsorted(steps.first_at, busy.first_at, side="right") - 1, 0)
         above = np.rint(busy.means * busy.values)
         judged, above = (
@@ -48,11 +48,11 @@ class BusyCounts(NamedTuple):
 class FeeStory:
     """The steps of a fee until a moment, with the levels that held at each, None where unknown.
 
-    A silence of more than `longest_step` is a gap; one of more than `longest_silence` is told
-    where it lies inside of a step. What is shown begins at `since`, perhaps before the first step.
-    `usual` and `threshold` are as long as `steps`; at least one. Where each block is seen, a value
-    comes every `value_time`, as far as that is known. `busy` is None where it is not counted.
-    Arrays have an element for each step.
+    A silence longer than `longest_step` is a gap; one longer than `longest_silence` is reported
+    where it lies within a step. The chart begins at `since`, perhaps before the first step.
+    `usual` and `threshold` have as many values as `steps`, at least one. Where each block is seen,
+    a value comes every `value_time`, as far as that is known. `busy` is None where it is not
+    counted. Arrays have an element for each step.
     """
 
     steps: FeeSteps
@@ -104,12 +104,12 @@ class FeeStory:
 
     @cached_property
     def ends(self) -> Integers:
-        """Until when a step says something: to the next one, or to its last value."""
+        """When each step ends: where the next one begins, or at its last value before a gap."""
         return np.where(self.is_followed, self._following, self.steps.last_at)
 
     @cached_property
     def busy_parts(self) -> Floats:
-        """Which part of each step was busy, of what was judged; not a number where nothing was."""
+        """The share of each step that was busy, of what was compared; NaN where nothing was."""
         parts = np.full(len(self.steps), np.nan)
         if self.busy is not None:
             np.divide(self.busy.above, self.busy.judged, out=parts, where=self.busy.judged > 0)
@@ -146,20 +146,20 @@ class FeeStory:
         return [self.steps[place] for place in np.flatnonzero(is_silent).tolist()]
 
     def judged_share(self) -> float:
-        """Return the share of the time that is known in which busy and calm were told apart."""
+        """Return the share of the known time in which fees were compared with a threshold."""
         return float(self._judged_lengths.sum() / self._lengths.sum())
 
     def busy_share(self) -> float | None:
-        """Return the share of busy time in the time that was judged; None where none was."""
+        """Return the share of busy time in the time that was compared; None where none was."""
         lengths = self._judged_lengths
         if not lengths.any():
             return None
         return float((lengths * np.nan_to_num(self.busy_parts)).sum() / lengths.sum())
 
     def can_be_read(self, level: Integers) -> bool:
-        """Whether a level is a line, not a noise that goes up and down the chart all the time."""
-        way = float(np.abs(np.diff(level)).sum(dtype=float))
-        return way <= _MOST_HEIGHTS * max(self.highest, 1)
+        """Whether a level can be read as a line, or moves up and down too often for that."""
+        travelled = float(np.abs(np.diff(level)).sum(dtype=float))
+        return travelled <= _MOST_HEIGHTS * max(self.highest, 1)
 
     def block_share(self) -> float | None:
         """Return the share of blocks that was seen, gaps aside; None where no pace is known."""
@@ -171,13 +171,13 @@ class FeeStory:
 
     @cached_property
     def _lengths(self) -> Integers:
-        """How long each step is known; all the same where none lasts."""
+        """How long each step is known, in milliseconds; 1 for each where all of them are 0."""
         lengths = self.ends - self.steps.first_at
         return lengths if lengths.any() else np.ones_like(lengths)
 
     @cached_property
     def _judged_lengths(self) -> Floats:
-        """How long of each step was judged."""
+        """How much of each step was compared with a threshold, in milliseconds."""
         if self.busy is None:
             return np.zeros(len(self.steps))
         parts = np.minimum(self.busy.judged / self.steps.values, 1.0)
@@ -186,6 +186,7 @@ class FeeStory:
 
     @cached_property
     def _following(self) -> Integers:
+        """When the next step begins, or now."""
         return np.append(self.steps.first_at[1:], milliseconds_of(self.until))
 
 
@@ -200,19 +201,19 @@ def busy_in_words(story: FeeStory) -> str | None:
         return "How long it was busy was not counted then."
     of = "the time that was seen"
     if share(judged) != share(1.0):
-        of = f"the time that was judged, which is {_at_least_little(judged)} of {of}"
-    return f"Above the busy threshold for {_at_least_little(busy)} of {of}."
+        of = f"the time that was judged, which is {_share_or_less(judged)} of {of}"
+    return f"Above the busy threshold for {_share_or_less(busy)} of {of}."
 
 
-def _at_least_little(part: float) -> str:
-    """Print a share; only none at all is 0 %."""
+def _share_or_less(part: float) -> str:
+    """Print a share; 0 % only where it is none at all."""
     return "less than 1%" if part > 0 and share(part) == share(0.0) else share(part)
 
 
 def longest_usual_silence(steps: FeeSteps, period: timedelta) -> timedelta:
-    """Return how long a silence is usual, where values are asked for every `period`.
+    """Return the longest silence that is usual, where values are asked for every `period`.
 
-    It follows what was seen, since the period may have been another one then.
+    It follows from what was seen, since another period may have been configured then.
     """
     silences = np.sort(steps.first_at[1:] - steps.last_at[:-1])
     usual = int(silences[len(silences) // 2]) * _MILLISECOND if len(silences) else period

@@ -78,8 +78,8 @@ def fee_csv(story: FeeStory, network_id: NetworkId) -> str:
             )
             for step, usual, threshold, part in zip(
                 story.steps,
-                _each(story.usual),
-                _each(story.threshold),
+                _wei_values(story.usual),
+                _wei_values(story.threshold),
                 story.busy_parts.tolist(),
                 strict=False,
             )
@@ -87,5 +87,5 @@ def fee_csv(story: FeeStory, network_id: NetworkId) -> str:
     )
 
 
-def _each(levels: Integers | None) -> Iterable[Wei | None]:
+def _wei_values(levels: Integers | None) -> Iterable[Wei | None]:
     return repeat(None) if levels is None else map(Wei, levels.tolist())

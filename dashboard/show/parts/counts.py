@@ -109,7 +109,7 @@ def _rank(name: str, count: int, highest: int, *, is_chosen: bool) -> Markup:
 
 @dataclass(frozen=True, slots=True)
 class Tile:
-    """One figure; `is_wrong` where it needs a look."""
+    """One count; `is_wrong` where it needs a look."""
 
     name: str
     number: int

@@ -1,4 +1,4 @@
-"""The profiles of the page Health: worker, mail, store, the questions to each network, and gaps."""
+"""The cards of the page Health: worker, mail, store, the operations of each network, gaps."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _BADGES: Final = {
     OperationState.FAILING: ("busy", "!", "Failing"),
     OperationState.NOT_ASKED: ("mute", "…", "Not asked yet"),
 }
-_QUESTION_COLUMNS: Final = ("Question", "Last answer", "Asked", "State")
+_OPERATION_COLUMNS: Final = ("Operation", "Last answer", "Asked", "State")
 _KIND_COLUMNS: Final = ("Kind", "Size", "Growth")
 _TEN_YEARS: Final = timedelta(days=3650)
 _OUTCOME_LENGTH: Final = 300
@@ -46,7 +46,7 @@ _PARTS_OF_HOLDER: Final = 3
 
 
 def worker_part(holders: Mapping[str, Holder], *, is_space_low: bool = False) -> Markup:
-    """Say who does the polling and the delivery, or what to do where nobody does."""
+    """Name the process that polls and delivers, or say what to do where none does."""
     if not holders and is_space_low:
         state = badge("busy", "?", "Not known")
         return _part(
@@ -70,12 +70,12 @@ def worker_part(holders: Mapping[str, Holder], *, is_space_low: bool = False) ->
 
 def mail_part(mail: MailState, now: datetime) -> Markup:
     """Say what is pending, sent and dead, and what the mail server said last."""
-    post = mail.standing
+    counts = mail.standing
     figures = element(
         "dl",
-        _figure("Pending", post.pending + mail.untold, post.oldest_pending, "oldest", now),
-        _figure("Sent", post.sent, post.last_sent, "last", now),
-        _figure("Dead", post.dead, None, "", now),
+        _figure("Pending", counts.pending + mail.untold, counts.oldest_pending, "oldest", now),
+        _figure("Sent", counts.sent, counts.last_sent, "last", now),
+        _figure("Dead", counts.dead, None, "", now),
         class_="lw-figures lw-counts",
     )
     counted = element("p", "Sent and dead: of the last 30 days.", class_="lw-quiet")
@@ -167,14 +167,14 @@ def _growth_facts(measured: StoreSize) -> Iterator[tuple[str, str]]:
 
 
 def until_full(length: timedelta) -> str:
-    """Say how long the disk suffices, as well as anybody can know it."""
+    """Say how long the disk suffices, as far as that can be known."""
     return "over ten years" if length > _TEN_YEARS else span(length)
 
 
 def kinds_part(measured: StoreSize) -> Markup:
-    """Show what takes the room, kind by kind.
+    """Show what takes space, kind by kind.
 
-    Rows are not among it: they are counted with the sizes, once a day, and live counts stand above.
+    Counts of rows are left out: they are a day old at most, and live ones stand above.
     """
     head = element("header", element("h2", "What the store holds"), class_="lw-card-head")
     rows = [[each.kind.capitalize(), _size_of(each), _growth_of(each)] for each in measured.kinds]
@@ -205,7 +205,7 @@ def growth(of_day: float) -> str:
 
 
 def network_part(health: NetworkHealth, now: datetime) -> Markup:
-    """Show every question to a network, when it was answered, and why it is not."""
+    """Show every operation on a network, when it was answered, and why it is not."""
     profile = health.profile
     head = element(
         "header",
@@ -214,47 +214,49 @@ def network_part(health: NetworkHealth, now: datetime) -> Markup:
         simulated_badge() if profile.is_simulated else Markup(),
         class_="lw-card-head",
     )
-    if not health.questions:
+    if not health.operations:
         what = "It has no gas, node or exclusion endpoint, so nothing is asked: add one to it."
         return join(head, element("p", what, class_="lw-lede"))
-    rows = [_question_row(question, now) for question in health.questions]
-    failures = (_trouble(each, now) for each in health.questions)
-    questions = element(
-        "div", table(_QUESTION_COLUMNS, rows, f"Questions to {profile.name}"), class_="lw-spaced"
+    rows = [_operation_row(operation, now) for operation in health.operations]
+    failures = (_trouble(each, now) for each in health.operations)
+    operations = element(
+        "div", table(_OPERATION_COLUMNS, rows, f"Operations of {profile.name}"), class_="lw-spaced"
     )
     costs = Markup()
     if health.spending.this_month.calls:
         costs = _paragraph(spending_in_words(health.spending, profile.planned_credits))
-    return join(head, *failures, questions, costs)
+    return join(head, *failures, operations, costs)
 
 
-def _question_row(question: OperationHealth, now: datetime) -> list[str]:
-    answered = question.answered_at
+def _operation_row(operation: OperationHealth, now: datetime) -> list[str]:
+    answered = operation.answered_at
     last = (
         element("time", age(answered, now), title=moment(answered)) if answered else Markup("never")
     )
     asked = (
-        "as each hash needs it" if question.period is None else f"every {period(question.period)}"
+        "as each hash needs it" if operation.period is None else f"every {period(operation.period)}"
     )
     return [
         join(
-            element("div", OPERATION_NAMES[question.operation]),
-            element("div", str(question.operation), class_="lw-mono lw-quiet"),
+            element("div", OPERATION_NAMES[operation.operation]),
+            element("div", str(operation.operation), class_="lw-mono lw-quiet"),
         ),
         last,
         asked,
-        badge(*_BADGES[question.state(now)]),
+        badge(*_BADGES[operation.state(now)]),
     ]
 
 
-def _trouble(question: OperationHealth, now: datetime) -> Markup:
-    failure: StandingFailure | None = question.failure
+def _trouble(operation: OperationHealth, now: datetime) -> Markup:
+    failure: StandingFailure | None = operation.failure
     if failure is None:
         return Markup()
     since = moment_near(failure.failing_since, now)
-    headline = f"{question.operation}: no answer since {since} ({age(failure.failing_since, now)})."
+    headline = (
+        f"{operation.operation}: no answer since {since} ({age(failure.failing_since, now)})."
+    )
     text = f" {sentence(failure.failure.message)} {REMEDIES[failure.failure.kind]}"
-    if question.is_from_node:
+    if operation.is_from_node:
         text += " Meanwhile the network's node answers instead."
     return element("p", element("strong", headline), text, class_="lw-notice busy lw-spaced")
 

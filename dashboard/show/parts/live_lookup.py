@@ -31,7 +31,7 @@ class LiveQuestion:
 
 
 def ask(queries: PageQueries, hashes: Sequence[TxHash]) -> None:
-    """Ask the network about the hashes; a click on Stop runs the page anew, which ends it."""
+    """Ask the network about the hashes; a click on Stop reruns the page, which ends it."""
     asked = LiveQuestion(frozenset(hashes), queries.now())
     st.session_state[_ASKED] = asked
     try:
@@ -62,13 +62,13 @@ def _so_far(done: int, total: int) -> str:
 
 
 def with_last_answers(summaries: Sequence[TransactionSummary]) -> Sequence[TransactionSummary]:
-    """Add what the last question of this session was answered and the store could not keep."""
+    """Add the answers to the last question of this session that could not be stored."""
     asked = st.session_state.get(_ASKED)
     return with_unsaved(summaries, asked.unsaved) if isinstance(asked, LiveQuestion) else summaries
 
 
-def outcome(summaries: Sequence[TransactionSummary], now: datetime) -> None:
-    """Say of the last question of this session how many of its hashes were answered, and kept."""
+def question_result(summaries: Sequence[TransactionSummary], now: datetime) -> None:
+    """Show how many hashes of the last question were answered, and whether that was stored."""
     asked = st.session_state.get(_ASKED)
     if not isinstance(asked, LiveQuestion):
         return

@@ -48,7 +48,7 @@ def _figures(status: NetworkStatus, now: datetime) -> Markup:
 
 
 def _levels(figures: NetworkFigures, now: datetime) -> list[Markup]:
-    """Show what busyness is told by: the levels of the base fee, or the priority fee and its."""
+    """Show what decides busyness: the levels of the base fee, or the priority fee with its own."""
     base_fee, priority = figures.base_fee, figures.priority
     if base_fee is None or priority is None:
         return [

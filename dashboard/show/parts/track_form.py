@@ -45,28 +45,28 @@ _EXAMPLE: Final = (
     f"0x{'12' * 32},2026-11-20T09:30:00Z,Case 1742,Sent twice by the wallet\r\n"
 )
 
-_BECAME: Final = {
+_RESULTS: Final = {
     TrackResult.NEW: "newly tracked",
     TrackResult.FILLED_IN: "was tracked already, and what was missing is filled in",
     TrackResult.KNOWN: "was tracked already",
 }
 
 _Line: TypeAlias = tuple[int, ListedTransaction | str, str]
-"""The number of a line, what stands there, and what came of it."""
+"""The number of a line, its transaction or text, and the result."""
 
 
 @dataclass(frozen=True)
 class TrackReport:
-    """What came of a list: what it held, and what became of its transactions."""
+    """A list that was given, and the result of each of its transactions."""
 
     listed: TrackList
-    became: tuple[TrackResult, ...]
+    results: tuple[TrackResult, ...]
 
     def lines(self) -> list[_Line]:
-        """Say of each line what came of it, in their order."""
+        """Return each line with its result, in their order."""
         taken = [
-            (each.line, each, ", ".join(filter(None, (_BECAME[became], each.remark))))
-            for each, became in zip(self.listed.transactions, self.became, strict=True)
+            (each.line, each, ", ".join(filter(None, (_RESULTS[result], each.remark))))
+            for each, result in zip(self.listed.transactions, self.results, strict=True)
         ]
         again = [(each.line, each, "stands there before") for each in self.listed.repeated]
         wrong = [(each.line, each.text, each.why) for each in self.listed.wrong]
@@ -74,7 +74,7 @@ class TrackReport:
 
 
 def track_list_form(queries: PageQueries, network_ids: Sequence[NetworkId]) -> None:
-    """Show both forms, and below them what came of the last list."""
+    """Show both forms, and below them the report of the last list."""
     pasted, filed = st.tabs(["Paste", "CSV file"])
     with pasted, st.form("track_paste", border=False, clear_on_submit=False):
         text = st.text_area(
@@ -149,17 +149,17 @@ def _track_list(queries: PageQueries, listed: TrackList, network_ids: Sequence[N
         notice("busy", "Nothing to track.", "Give at least one transaction hash.")
         return
     try:
-        became = queries.tracked.track(listed.transactions, network_ids)
+        results = queries.tracked.track(listed.transactions, network_ids)
     except StoreError as trouble:
         notice("bad", "Not everything was tracked.", f"{trouble} Give the same list again.")
         return
-    st.session_state[_REPORT] = TrackReport(listed, became)
+    st.session_state[_REPORT] = TrackReport(listed, results)
 
 
 def show_track_report(report: TrackReport) -> None:
-    """Say what came of the list, name what is wrong, and offer a report of every line."""
-    if report.became:
-        tracking_result_notice(report.became)
+    """Show how much is tracked, name what is wrong, and offer the result of every line."""
+    if report.results:
+        tracking_result_notice(report.results)
     else:
         notice("bad", "Nothing was tracked.", "No line holds a transaction hash that can be used.")
     _partly_taken_notices(report.listed)
@@ -181,7 +181,7 @@ def show_track_report(report: TrackReport) -> None:
 
 
 def _partly_taken_notices(listed: TrackList) -> None:
-    """Say what of the list was left out although its transactions are tracked."""
+    """Name what of the list was left out although its transactions are tracked."""
     if listed.unused_columns:
         said = (
             f"{in_words(listed.unused_columns)}. Known are tx_hash, attempted_at, label and note."
@@ -239,17 +239,17 @@ def _track(
     if is_future(attempted_at, queries.now()):
         return
     try:
-        became = queries.track(hashes, label.strip(), attempted_at)
+        results = queries.track(hashes, label.strip(), attempted_at)
     except StoreError as trouble:
         notice("bad", "Nothing was tracked.", f"{trouble} Try again in a moment.")
         return
-    tracking_result_notice(became)
+    tracking_result_notice(results)
 
 
-def tracking_result_notice(became: Sequence[TrackResult]) -> None:
+def tracking_result_notice(results: Sequence[TrackResult]) -> None:
     """Say how many are tracked now that were not before, and how many were."""
-    new, filled = became.count(TrackResult.NEW), became.count(TrackResult.FILLED_IN)
-    known = len(became) - new
+    new, filled = results.count(TrackResult.NEW), results.count(TrackResult.FILLED_IN)
+    known = len(results) - new
     also = f" What was missing of {filled:,} is filled in." if filled else ""
     if not new:
         each = "It was" if known == 1 else f"All {known:,} were"

@@ -47,10 +47,10 @@ def _row(queries: PageQueries, entry: TrackedEntry, now: datetime, lookup: st.Pa
 
 
 def _findings(entry: TrackedEntry) -> tuple[NetworkFinding, ...]:
-    """Return what the networks say on which it is watched, or whoever holds a record."""
-    telling = entry.summary.conclusive_findings()
+    """Return the findings of the networks on which it is tracked, else of those with a record."""
+    findings = entry.summary.conclusive_findings()
     watched = entry.transaction.network_ids
-    return tuple(each for each in telling if each.profile.network_id in watched) or telling
+    return tuple(each for each in findings if each.profile.network_id in watched) or findings
 
 
 def _finding(finding: NetworkFinding) -> Markup:

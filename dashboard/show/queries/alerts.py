@@ -1,4 +1,4 @@
-"""What the page Alerts asks: what lasts, and what became of every notification."""
+"""What the page Alerts asks: open incidents, and every notification with its attempts."""
 
 from __future__ import annotations
 
@@ -74,11 +74,11 @@ class AlertQueries:
         self._counts: TtlCache[NotificationCounts] = TtlCache(_SHARED_FOR, context.now)
 
     def counts(self) -> NotificationCounts:
-        """Say what is pending now, and what became of the notifications of the last 30 days."""
+        """Count what is pending and held now, and what was sent or died in the last 30 days."""
         return self._counts.get((), self._read_counts)
 
     def open(self) -> tuple[OpenIncident, ...]:
-        """Return what lasts on networks, the oldest first."""
+        """Return the open incidents of networks, the oldest first."""
         with self._context.store.read() as connection:
             return tuple(open_incidents(connection))
 
@@ -113,7 +113,7 @@ class AlertQueries:
         with self._context.store.write() as connection:
             many = resend(connection, which, self._context.now())
             if many:
-                self._context.note(connection, Action.RESEND, str(which), {"notifications": many})
+                self._context.audit(connection, Action.RESEND, str(which), {"notifications": many})
         return many
 
     def is_tracked(self, tx_hash: TxHash) -> bool:

@@ -13,9 +13,9 @@ T = TypeVar("T")
 
 
 class TtlCache(Generic[T]):
-    """Keeps each answer for `lifetime`; whoever comes while one is being made waits for it.
+    """Keeps each answer for `lifetime`; callers that come while one is computed wait for it.
 
-    An error is not kept: the next viewer asks again. What is older goes with the next answer.
+    An error is not kept: the next caller computes again. Expired answers go with the next call.
     """
 
     def __init__(self, lifetime: timedelta, clock: Clock) -> None:
@@ -25,8 +25,8 @@ class TtlCache(Generic[T]):
         self._lock = Lock()
         self._answers: dict[Hashable, tuple[datetime, T]] = {}
 
-    def get(self, key: Hashable, make: Callable[[], T]) -> T:
-        """Return the answer kept under `key`, made anew when it is older than its lifetime."""
+    def get(self, key: Hashable, compute: Callable[[], T]) -> T:
+        """Return the answer kept under `key`, recomputed once it has expired."""
         with self._lock:
             now = self._clock()
             self._answers = {
@@ -35,10 +35,10 @@ class TtlCache(Generic[T]):
                 if timedelta() <= now - kept[0] < self._lifetime
             }
             if key not in self._answers:
-                self._answers[key] = (now, make())
+                self._answers[key] = (now, compute())
             return self._answers[key][1]
 
-    def forget(self) -> None:
+    def clear(self) -> None:
         """Drop everything, after a page changed what is stored."""
         with self._lock:
             self._answers.clear()

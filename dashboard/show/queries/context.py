@@ -22,8 +22,8 @@ from dashboard.store.engine.engine import Store
 class QueryContext:
     """The store, the networks of this installation, and the clock; shared by all sessions.
 
-    `actor` is whom the audit log names for what is done through it. With less than `low_space`
-    bytes free on the disk of the store, people are told.
+    `actor` is whom the audit log names for changes. With less than `low_space` bytes free on the
+    disk of the store, pages warn.
     """
 
     store: Store
@@ -32,33 +32,33 @@ class QueryContext:
     actor: str = "pages"
     low_space: int = 0
 
-    def note(
+    def audit(
         self,
         connection: Connection,
         action: Action,
         subject: str,
         details: Mapping[str, Detail] | None = None,
     ) -> None:
-        """Write an act of ours into the audit log."""
+        """Write a change into the audit log."""
         note_action(connection, self.now(), self.actor, action, subject, details)
 
     def profile(self, network_id: NetworkId) -> NetworkProfile | None:
-        """Return what is told of a network, None for one that left the configuration."""
+        """Return the profile of a network, None for one that left the configuration."""
         return next(
             (profile for profile in self.networks if profile.network_id == network_id), None
         )
 
     def network_name(self, network_id: NetworkId) -> str:
-        """Return the name of a network; one that left the configuration is told by its id."""
+        """Return the name of a network; one that left the configuration is named by its id."""
         if network_id == INSTALLATION:
             return "this installation"
         profile = self.profile(network_id)
         return f"Network {network_id}" if profile is None else profile.name
 
     def search_scope(self, network_id: NetworkId | None, text: str) -> tuple[NetworkId | None, str]:
-        """Read a search that is a network's title, in either case, as that network.
+        """Return the network to search and the words to search for.
 
-        Returns the network to search, and the words that are left to search for.
+        Words that are the title of a network, in either case, stand for that network.
         """
         titled = {each.network_id for each in self.networks if each.name.lower() == text.lower()}
         if len(titled) == 1 and (network_id is None or network_id in titled):
@@ -72,7 +72,7 @@ class QueryContext:
         return rules.of(subject.kind)
 
     def is_simulated(self, network_id: NetworkId) -> bool:
-        """Whether a network is made up."""
+        """Whether a network is simulated."""
         profile = self.profile(network_id)
         return profile is not None and profile.is_simulated
 

@@ -1,4 +1,4 @@
-"""Gaps in what was watched, up to now: also the one that nobody writes down since nobody runs."""
+"""Gaps in what was watched, up to now, with the one that lasts while no worker runs."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def gaps_until(
     for held in covered(connection, networks):
         ended = conclude_coverage(held, Look(now)).ended
         if any(gap.cause is GapCause.NOT_WATCHED for gap in ended):
-            found |= {_key(gap): _lasting(gap) for gap in ended}
+            found |= {_key(gap): _without_end(gap) for gap in ended}
     return sorted(found.values(), key=lambda gap: gap.begins_at, reverse=True)[:limit]
 
 
@@ -41,7 +41,7 @@ def unwatched(
 ) -> list[Stretch]:
     """Return when rejections of one of the networks were not watched, oldest first, joined.
 
-    Watching begins with a worker's first look, or with the first rejection that is held.
+    Watching begins with a worker's first poll, or with the first rejection in the archive.
     """
     looked = watched_from(connection, networks, Watched.REJECTIONS)
     found = [
@@ -71,7 +71,7 @@ def overlap(stretches: Sequence[Stretch], since: datetime, until: datetime) -> t
     return sum((max(each, timedelta()) for each in lengths), timedelta())
 
 
-def _lasting(gap: Gap) -> Gap:
+def _without_end(gap: Gap) -> Gap:
     return replace(gap, ends_at=None) if gap.cause is GapCause.NOT_WATCHED else gap
 
 

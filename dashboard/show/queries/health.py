@@ -50,7 +50,7 @@ OPERATION_NAMES: Final = {
     Operation.EXCLUSION_STATUS: "Rejections of tracked transactions",
     Operation.TRANSACTION_RECEIPT: "Inclusion of tracked transactions",
 }
-"""What each question brings, in words."""
+"""What each operation brings, in words."""
 
 REMEDIES: Final = {
     FailureKind.UNAVAILABLE: (
@@ -82,7 +82,7 @@ class Spending:
 
 
 class OperationState(StrEnum):
-    """How a question fares."""
+    """Whether an operation is answered."""
 
     ANSWERED = "answered"
     STALE = "stale"
@@ -92,7 +92,7 @@ class OperationState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class OperationHealth:
-    """One question to one network: when it was last answered, and why it is not.
+    """One operation on one network: when it was last answered, and why it is not.
 
     `period` is how often it is asked, None where that follows the age of each hash.
     `is_from_node`: the last answer came from the node, since the gas API gave none.
@@ -105,7 +105,7 @@ class OperationHealth:
     is_from_node: bool = False
 
     def state(self, now: datetime) -> OperationState:
-        """Say how it fares; a failure outweighs an old answer."""
+        """Return its state; a failure outweighs an old answer."""
         if self.failure is not None:
             return OperationState.FAILING
         if self.answered_at is None:
@@ -118,25 +118,25 @@ class OperationHealth:
 
 @dataclass(frozen=True, slots=True)
 class NetworkHealth:
-    """The questions that are put to one network, and what they cost."""
+    """The operations that one network is asked for, and what they cost."""
 
     profile: NetworkProfile
-    questions: Sequence[OperationHealth]
+    operations: Sequence[OperationHealth]
     spending: Spending = field(default_factory=Spending)
 
     def state(self, now: datetime) -> OperationState:
-        """Return the worst state of its questions; without any, nothing was asked yet."""
-        found = {question.state(now) for question in self.questions}
+        """Return the worst state of its operations; without any, nothing was asked yet."""
+        found = {operation.state(now) for operation in self.operations}
         worst = (OperationState.FAILING, OperationState.STALE, OperationState.ANSWERED)
         return next((state for state in worst if state in found), OperationState.NOT_ASKED)
 
 
 @dataclass(frozen=True, slots=True)
 class Health:
-    """All that tells whether Linewatch is well; `holders` hold its leases by name.
+    """All that shows whether Linewatch is well; `holders` hold its leases by name.
 
     `gaps` are the latest times in which something was not watched, the last one first;
-    `incidents` are what lasts on networks, as alerts go by it. `low_space` is how many bytes the
+    `incidents` are those open on networks. `low_space` is how many bytes the
     disk should have free at least.
     """
 
@@ -190,7 +190,7 @@ def health_problems(health: Health, now: datetime) -> list[str]:
 
 
 def is_space_low(free: int | None, least: int) -> bool:
-    """Whether fewer bytes are free on a disk than should be; not where nobody knows."""
+    """Whether fewer bytes are free on a disk than should be; not where that is unknown."""
     return free is not None and free < least
 
 
@@ -219,7 +219,7 @@ class HealthQueries:
         self._space: TtlCache[int | None] = TtlCache(_SHARED_FOR, context.now)
 
     def health(self) -> Health:
-        """Return how every part of the installation fares."""
+        """Return the state of every part of the installation."""
         return self._health.get((), self._read)
 
     def low_space(self) -> int | None:
@@ -261,7 +261,7 @@ class HealthQueries:
 def _network(connection: Connection, profile: NetworkProfile, now: datetime) -> NetworkHealth:
     latest = latest_gas(connection, profile.network_id, now)
     failures = {failure.operation: failure for failure in latest.failures}
-    answered = [*(_gas_questions(profile, latest) if profile.has_gas else ())]
+    answered = [*(_gas_operations(profile, latest) if profile.has_gas else ())]
     if profile.has_exclusion:
         asked = exclusion_answered_at(connection, profile.network_id)
         answered.append(OperationHealth(Operation.EXCLUSION_STATUS, asked, None))
@@ -271,7 +271,7 @@ def _network(connection: Connection, profile: NetworkProfile, now: datetime) -> 
     return NetworkHealth(profile, tuple(_with_failures(answered, failures)))
 
 
-def _gas_questions(profile: NetworkProfile, latest: LatestGas) -> Iterator[OperationHealth]:
+def _gas_operations(profile: NetworkProfile, latest: LatestGas) -> Iterator[OperationHealth]:
     usual, threshold = latest.base_fee_percentile, latest.busy_threshold
     for operation, dated, period in (
         (Operation.SUGGESTED_GAS_FEES, latest.suggested_gas_fees, profile.gas_period),
@@ -285,12 +285,11 @@ def _gas_questions(profile: NetworkProfile, latest: LatestGas) -> Iterator[Opera
 
 
 def _with_failures(
-    questions: list[OperationHealth], failures: dict[Operation, StandingFailure]
+    operations: list[OperationHealth], failures: dict[Operation, StandingFailure]
 ) -> Iterator[OperationHealth]:
-    """Put each failure to its question; one that nobody expected makes a question of its own."""
-    for question in questions:
-        failure = failures.pop(question.operation, None)
-        yield replace(question, failure=failure)
+    """Add each failure to its operation; one of an operation not configured comes on its own."""
+    for each in operations:
+        yield replace(each, failure=failures.pop(each.operation, None))
     for operation, failure in failures.items():
         yield OperationHealth(operation, None, None, failure)
 

@@ -17,7 +17,7 @@ from dashboard.store.tracking.saved_lookups import save_lookup, saved_lookup
 from dashboard.store.tracking.search import TrackedFilter, search_tracked
 
 MOST_FOUND: Final = 25
-"""Transactions that words stand for, the latest, and pieces of a paste that are searched."""
+"""At most so many transactions stand for words, and so many pieces of a paste are searched."""
 
 
 class LookupQueries:
@@ -28,7 +28,7 @@ class LookupQueries:
         self._context = context
 
     def save(self, hashes: Sequence[TxHash]) -> str:
-        """Keep the hashes for a link to pass on; return the id that it names."""
+        """Save the hashes for a link to pass on; return the id that the link names."""
         with self._context.store.write() as connection:
             return save_lookup(connection, hashes, self._context.now())
 
@@ -38,10 +38,10 @@ class LookupQueries:
             return saved_lookup(connection, lookup_id)
 
     def find(self, paste: Paste) -> Paste:
-        """Take up what is no hash but stands for rejected or tracked ones, as pages show them.
+        """Replace what is no hash by the rejected or tracked transactions that it stands for.
 
-        Each part of a hash stands for the one that is known with it; a text that is all there is
-        stands for whatever a search finds.
+        A part of a hash stands for the one that is known with it; a text that was pasted alone
+        stands for all that a search finds.
         """
         hashes, wrong = list(paste.hashes), list[WrongText]()
         is_alone = not hashes and len(paste.wrong) == 1

@@ -1,4 +1,4 @@
-"""What a page says of a network: its figures, each with its age, and whether it is busy."""
+"""The status of a network: its figures, each with its age, whether it is busy, and a summary."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ T = TypeVar("T")
 
 _STALE_AFTER_PERIODS: Final = 2
 _LARGEST_LEAD: Final = timedelta(seconds=5)
-"""How far ahead of ours another process may read the time; more is a clock that was set."""
+"""How far the clock of another process may be ahead of ours; more means that one was set."""
 
 _GAS_OPERATIONS: Final = set(Operation) - {
     Operation.EXCLUSION_STATUS,
@@ -46,11 +46,11 @@ _GAS_OPERATIONS: Final = set(Operation) - {
 
 @dataclass(frozen=True, slots=True)
 class NetworkProfile:
-    """What wiring tells the pages of one network.
+    """What is configured of one network, as far as pages and commands show it.
 
     `gas_source` names who is asked first for fees; `gas_period` is how often fees are asked for,
     `threshold_period` how often percentile and threshold are, `history_period` how often the
-    base fees of past blocks. `module_limits` tell the limit that a reason leaves out.
+    base fees of past blocks. `module_limits` hold the limits that reasons leave out.
     `sees_all_reports` is true where nodes report to our own serve, so
     that rejections cover more than tracked hashes. `planned_credits` are what its fees cost a day,
     `block_time` is the usual time between blocks, where it is known.
@@ -80,7 +80,7 @@ class NetworkProfile:
 
 @dataclass(frozen=True, slots=True)
 class PolledValue(Generic[T]):
-    """One value with the moment it was asked for and the period in which it is asked anew."""
+    """One value with the moment it was asked for and the period in which it is asked again."""
 
     value: T
     asked_at: datetime
@@ -97,7 +97,7 @@ class PolledValue(Generic[T]):
 
 
 class Activity(StrEnum):
-    """Whether a network is busy, as far as fresh data tells."""
+    """Whether a network is busy, as far as fresh data shows."""
 
     BUSY = "busy"
     CALM = "calm"
@@ -111,9 +111,9 @@ class NetworkFigures:
     """The latest value of each figure of a network; what was never seen is None.
 
     `recent` are the base fees of the last hour with their times, oldest first. `failures` are
-    the questions that get no answer now; their messages are safe to show. `gas_source` is who
-    told the latest base fee. `priority` is the priority fee beside its usual highest, and tells
-    busyness where the base fee never moves. `busyness` is what is held true, as alerts go by it;
+    the operations that fail now; their messages are safe to show. `gas_source` is who
+    reported the latest base fee. `priority` is the priority fee beside its usual highest, which
+    decides busyness where the base fee never moves. `busyness` is the condition that alerts use;
     None where nothing was concluded yet.
     """
 
@@ -134,7 +134,7 @@ class NetworkFigures:
         return is_flat(RankedFees(each for _, each in self.recent))
 
     def grounds(self) -> FeeGrounds | None:
-        """Return the fee that tells busyness beside its threshold, None where one is unknown."""
+        """Return the fee that decides busyness beside its threshold, None where one is unknown."""
         if self.has_flat_fee:
             return self.priority
         if self.base_fee is None or self.busy_threshold is None:
@@ -142,7 +142,7 @@ class NetworkFigures:
         return FeeGrounds(Signal.BASE_FEE, self.base_fee.value, self.busy_threshold.value)
 
     def gas_source_name(self) -> str:
-        """Say who told the latest base fee."""
+        """Name who reported the latest base fee."""
         match self.gas_source:
             case GasSource.GAS_API:
                 return self.profile.gas_source
@@ -154,11 +154,11 @@ class NetworkFigures:
                 return "linewatch demo-history, which makes them up"
 
     def gas_failure(self) -> StandingFailure | None:
-        """Return the gas question that was not answered for the longest time."""
+        """Return the gas operation that has failed for the longest time."""
         return self._longest(_GAS_OPERATIONS)
 
     def exclusion_failure(self) -> StandingFailure | None:
-        """Return why nothing is heard of rejections, or None where all is well."""
+        """Return why the exclusion endpoint does not answer, None where it does."""
         return self._longest({Operation.EXCLUSION_STATUS})
 
     def _longest(self, operations: Collection[Operation]) -> StandingFailure | None:
@@ -233,7 +233,7 @@ def _polled_value(dated: Dated[T] | None, period: timedelta) -> PolledValue[T] |
 
 
 def conclude_status(figures: NetworkFigures, now: datetime) -> NetworkStatus:
-    """Say whether a network is busy, or why that cannot be said."""
+    """Conclude whether a network is busy, or why that is not known."""
     return NetworkStatus(figures, *_activity(figures, now))
 
 
@@ -247,27 +247,31 @@ def _activity(figures: NetworkFigures, now: datetime) -> tuple[Activity, str]:
         return Activity.UNKNOWN, _never_seen("base fee", figures, Operation.SUGGESTED_GAS_FEES, now)
     for polled in (figures.base_fee, figures.busy_threshold):
         if polled is not None and polled.is_stale(now):
-            return Activity.STALE, f"{_stale_reason(polled, now)}{_held_until_fresh(figures, now)}"
+            return Activity.STALE, f"{_stale_reason(polled, now)}{_was_busy(figures, now)}"
     grounds = figures.grounds()
     if grounds is None:
-        return _not_judged(figures, figures.base_fee.value, now)
-    return _judged(figures, grounds, now)
+        return _unjudged_activity(figures, figures.base_fee.value, now)
+    return _judged_activity(figures, grounds, now)
 
 
-def _judged(figures: NetworkFigures, grounds: FeeGrounds, now: datetime) -> tuple[Activity, str]:
-    """Tell what is held, which alerts tell too, and on which side the fee is at this moment."""
-    held, side = figures.busyness, _side(grounds, figures)
+def _judged_activity(
+    figures: NetworkFigures, grounds: FeeGrounds, now: datetime
+) -> tuple[Activity, str]:
+    """Return the condition that alerts use, and on which side of the threshold the fee is now."""
+    held, side = figures.busyness, _fee_side(grounds, figures)
     if held is None:
         return Activity.BUSY if grounds.is_busy else Activity.CALM, side
-    return Activity(held.state), f"{_held(held, figures, now)} {side}"
+    return Activity(held.state), f"{_held_since(held, figures, now)} {side}"
 
 
-def _not_judged(figures: NetworkFigures, base_fee: Wei, now: datetime) -> tuple[Activity, str]:
-    """Say why nothing tells busyness now; a network that is held busy stays so until then."""
+def _unjudged_activity(
+    figures: NetworkFigures, base_fee: Wei, now: datetime
+) -> tuple[Activity, str]:
+    """Say why busyness cannot be judged now; a network that was busy stays so until then."""
     if figures.has_flat_fee:
         activity = Activity.FLAT_FEE
         why = (
-            f"{_flat(base_fee)}. Busyness is judged by priority fees, of which too few were "
+            f"{_flat_fee(base_fee)}. Busyness is judged by priority fees, of which too few were "
             "seen yet."
         )
     else:
@@ -277,15 +281,15 @@ def _not_judged(figures: NetworkFigures, base_fee: Wei, now: datetime) -> tuple[
     held = figures.busyness
     if held is None or held.state is not State.BUSY:
         return activity, why
-    return Activity.BUSY, f"{_held(held, figures, now)} {why}"
+    return Activity.BUSY, f"{_held_since(held, figures, now)} {why}"
 
 
-def _held(held: Condition, figures: NetworkFigures, now: datetime) -> str:
+def _held_since(held: Condition, figures: NetworkFigures, now: datetime) -> str:
     since = since_when(held, figures.profile.rules.busy, now)
     return f"{str(held.state).capitalize()} {since}."
 
 
-def _held_until_fresh(figures: NetworkFigures, now: datetime) -> str:
+def _was_busy(figures: NetworkFigures, now: datetime) -> str:
     held = figures.busyness
     if held is None or held.state is not State.BUSY:
         return ""
@@ -294,7 +298,7 @@ def _held_until_fresh(figures: NetworkFigures, now: datetime) -> str:
 
 
 def _never_seen(name: str, figures: NetworkFigures, operation: Operation, now: datetime) -> str:
-    """Say that a figure was never seen, and what keeps it from coming."""
+    """Say that a figure was never seen, and which failure keeps it from coming."""
     said = f"The {name} was not seen yet"
     failed = next((each for each in figures.failures if each.operation is operation), None)
     if failed is None:
@@ -303,18 +307,18 @@ def _never_seen(name: str, figures: NetworkFigures, operation: Operation, now: d
     return f"{said}: no answer since {since}. {sentence(failed.failure.message)}"
 
 
-def _flat(base_fee: Wei) -> str:
+def _flat_fee(base_fee: Wei) -> str:
     return f"The base fee never moves here: {' '.join(fee(base_fee))}"
 
 
-def _side(grounds: FeeGrounds, figures: NetworkFigures) -> str:
-    """Say on which side of its threshold the fee is that tells busyness."""
+def _fee_side(grounds: FeeGrounds, figures: NetworkFigures) -> str:
+    """Say on which side of its threshold the fee is that decides busyness."""
     if grounds.signal is Signal.BASE_FEE or figures.base_fee is None:
         side = "above" if grounds.is_busy else "at or below"
         return f"The base fee is {side} the busy threshold."
     side = "is above" if grounds.is_busy else "is not above"
     return (
-        f"{_flat(figures.base_fee.value)}. So the medium suggested priority fee decides: "
+        f"{_flat_fee(figures.base_fee.value)}. So the medium suggested priority fee decides: "
         f"{' '.join(fee(grounds.fee))} {side} {' '.join(fee(grounds.threshold))}, the 90th "
         "percentile of its last 24 h."
     )
@@ -337,9 +341,11 @@ def network_summary(statuses: Sequence[NetworkStatus]) -> str:
         return "No network is configured."
     silent = [_silent_sources(each) for each in statuses if each.figures.failures]
     needing = {
-        "Stale": _in(Activity.STALE, statuses),
-        "Busy": _in(Activity.BUSY, statuses),
-        "Not known yet": [each for each in _in(Activity.UNKNOWN, statuses) if each.profile.has_gas],
+        "Stale": _with_activity(Activity.STALE, statuses),
+        "Busy": _with_activity(Activity.BUSY, statuses),
+        "Not known yet": [
+            each for each in _with_activity(Activity.UNKNOWN, statuses) if each.profile.has_gas
+        ],
     }
     said = [f"No answer from: {', '.join(silent)}."] if silent else []
     said += [f"{words}: {_names(found)}." for words, found in needing.items() if found]
@@ -349,7 +355,7 @@ def network_summary(statuses: Sequence[NetworkStatus]) -> str:
     return "Every network is calm." if is_all_calm else "No network is busy or stale."
 
 
-def _in(activity: Activity, statuses: Sequence[NetworkStatus]) -> list[NetworkStatus]:
+def _with_activity(activity: Activity, statuses: Sequence[NetworkStatus]) -> list[NetworkStatus]:
     return [status for status in statuses if status.activity is activity]
 
 

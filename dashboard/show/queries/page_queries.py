@@ -1,6 +1,6 @@
-"""The queries: the only thing a page asks.
+"""The queries of all pages: what a page may ask, and nothing else.
 
-It reads the store and never waits for an upstream, but for the live question with its deadline.
+They read the store. Only the live question waits for an upstream, with a deadline of its own.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from dashboard.show.queries.network_status import (
     conclude_status,
     read_network_figures,
 )
-from dashboard.show.queries.rejections import RejectionQueries
+from dashboard.show.queries.rejections import RejectionListQueries
 from dashboard.show.queries.senders import SenderQueries
 from dashboard.show.queries.tracked import TrackedQueries
 from dashboard.show.queries.transaction_summary import (
@@ -43,10 +43,10 @@ _SHARED_FOR: Final = timedelta(seconds=1)
 
 
 class PageQueries:
-    """What pages may ask; one for the process, used by all sessions at once.
+    """The queries of all pages; one for the process, shared by all sessions.
 
-    What only one page asks is asked through the attribute of its name. Every answer may raise
-    StoreError. Answers that all viewers share are kept for a second.
+    Queries of one page are in the attribute of its name. Every query may raise StoreError.
+    Answers that all viewers share are cached for a second.
     """
 
     def __init__(
@@ -58,10 +58,10 @@ class PageQueries:
         look_up_deadline: timedelta = LOOK_UP_DEADLINE,
         low_space: int = 0,
     ) -> None:
-        """Serve pages from `store`; `look_up` is the live question, None where nobody answers it.
+        """Read from `store`; `look_up` is the live question, None where no upstream can be asked.
 
-        `look_up_deadline` tells people how long it can take; `look_up` keeps it. `low_space` is how
-        many bytes the disk of the store should have free at least.
+        `look_up_deadline` is the deadline that `look_up` keeps, to show it. `low_space` is how many
+        bytes the disk of the store should have free at least.
         """
         self.networks = tuple(networks)
         self.look_up_deadline = look_up_deadline
@@ -71,7 +71,7 @@ class PageQueries:
         self.context = context = QueryContext(store, self.networks, clock, low_space=low_space)
         self.fees = FeeQueries(context)
         self.health = HealthQueries(context)
-        self.rejections = RejectionQueries(context)
+        self.rejections = RejectionListQueries(context)
         self.tracked = TrackedQueries(context)
         self.senders = SenderQueries(context)
         self.alerts = AlertQueries(context)
@@ -85,11 +85,11 @@ class PageQueries:
         return self._store.name
 
     def network_name(self, network_id: NetworkId) -> str:
-        """Return the name of a network; one that left the configuration is told by its id."""
+        """Return the name of a network; one that left the configuration is named by its id."""
         return self.context.network_name(network_id)
 
     def network_statuses(self) -> tuple[NetworkStatus, ...]:
-        """Say of each network whether it is busy, with its figures and their ages."""
+        """Return of each network whether it is busy, with its figures and their ages."""
         now = self.now()
         figures = self._figures.get((), self._read_figures)
         return tuple(conclude_status(each, now) for each in figures)
@@ -102,18 +102,18 @@ class PageQueries:
         return self._rejections.get(key, lambda: self._read_rejections(limit, network_id))
 
     def tracked_among(self, hashes: Sequence[TxHash]) -> frozenset[TxHash]:
-        """Return those of the hashes that somebody asked us to watch."""
+        """Return those of the hashes that are tracked."""
         with self._store.read() as connection:
             return frozenset(each for each in hashes if is_tracked(connection, each))
 
     def summaries(self, hashes: Sequence[TxHash]) -> tuple[TransactionSummary, ...]:
-        """Return what is known of each hash, in the order given, never from memory."""
+        """Return what is known of each hash, in the order given; never from the cache."""
         with self._store.read() as connection:
             return tuple(read_transaction_summaries(connection, self.networks, hashes))
 
     @property
     def can_watch(self) -> bool:
-        """Whether some network answers for a hash, so that tracking it leads to anything."""
+        """Whether a network has an exclusion endpoint, so that tracking can find anything."""
         return any(profile.has_exclusion for profile in self.networks)
 
     @property
@@ -124,7 +124,7 @@ class PageQueries:
     def ask_now(self, hashes: Sequence[TxHash]) -> Iterator[int]:
         """Ask every network with an exclusion endpoint about these hashes, and store it.
 
-        Yields after each portion how many are done; whoever takes no more asks no more.
+        Yields after each portion how many are done; a caller that stops iterating asks no more.
         """
         if self._look_up is not None:
             yield from ask_in_portions(self._look_up, hashes)
@@ -132,7 +132,7 @@ class PageQueries:
     def track(
         self, hashes: Sequence[TxHash], label: str, attempted_at: datetime | None
     ) -> tuple[TrackResult, ...]:
-        """Track hashes on every network that can be asked; say of each what became of it."""
+        """Track hashes on every network that can be asked; return the result of each."""
         network_ids = tuple(
             profile.network_id for profile in self.networks if profile.has_exclusion
         )
@@ -160,7 +160,7 @@ _registered: list[PageQueries] = []
 
 
 def register(queries: PageQueries) -> None:
-    """Make this the queries of every page of the process."""
+    """Let every page of the process use these queries."""
     _registered[:] = [queries]
 
 

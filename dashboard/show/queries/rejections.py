@@ -48,14 +48,14 @@ _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 @dataclass(frozen=True, slots=True)
 class Period:
-    """A length of time that ends now, counted in steps of equal length; `words` tell its length."""
+    """A length of time that ends now, counted in steps of equal length; `words` name its length."""
 
     words: str
     length: timedelta
     step: timedelta
 
     def steps(self, now: datetime) -> list[datetime]:
-        """Return where each step begins, oldest first; the last one holds the present."""
+        """Return where each step begins, oldest first; the last one contains now."""
         last = now - (now - _EPOCH) % self.step
         count = self.length // self.step
         return [last - self.step * (count - 1 - number) for number in range(count)]
@@ -123,7 +123,7 @@ def rejection_filter(
     )
 
 
-class RejectionQueries:
+class RejectionListQueries:
     """Every answer may raise StoreError; summaries are kept for moments and shared."""
 
     def __init__(self, context: QueryContext) -> None:

@@ -1,4 +1,4 @@
-"""What is asked of senders: which are watched, and whose transactions are rejected most."""
+"""What the page Tracked asks of senders: which are watched, and since when."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ class SenderQueries:
     def watch(
         self, senders: Sequence[Address], network_ids: Sequence[NetworkId], label: str = ""
     ) -> tuple[bool, ...]:
-        """Watch addresses on those of the networks that can be; say of each whether that is new.
+        """Watch addresses on those of the networks that can be; return of each whether it is new.
 
-        InputError where none can be: only nodes that report to our own serve tell of senders.
+        InputError where none can be: only nodes that report to our own serve name senders.
         """
-        able = tuple(each for each in network_ids if self._tells_of_senders(each))
+        able = tuple(each for each in network_ids if self._can_watch_senders(each))
         if not able:
             raise InputError(
                 "senders can be watched only where nodes report to our own serve, and none of "
@@ -47,19 +47,19 @@ class SenderQueries:
         with self._context.store.write() as connection:
             for each in senders:
                 details: dict[str, Detail] = {"networks": able, "label": label}
-                self._context.note(connection, Action.WATCH_SENDER, str(each), details)
+                self._context.audit(connection, Action.WATCH_SENDER, str(each), details)
             return tuple(
                 watch_sender(connection, WatchedSender(each, able, now, label)) for each in senders
             )
 
     def unwatch(self, sender: Address) -> bool:
-        """Watch an address no more; False where nobody did. What is tracked stays tracked."""
+        """Stop watching an address; False where it was not watched. Tracked hashes stay tracked."""
         with self._context.store.write() as connection:
             was_watched = unwatch_sender(connection, sender)
             if was_watched:
-                self._context.note(connection, Action.UNWATCH_SENDER, str(sender))
+                self._context.audit(connection, Action.UNWATCH_SENDER, str(sender))
         return was_watched
 
-    def _tells_of_senders(self, network_id: NetworkId) -> bool:
+    def _can_watch_senders(self, network_id: NetworkId) -> bool:
         profile = self._context.profile(network_id)
         return profile is not None and profile.sees_all_reports

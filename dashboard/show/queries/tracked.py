@@ -36,12 +36,12 @@ from dashboard.store.tracking.transactions import (
 
 _SHARED_FOR: Final = timedelta(seconds=2)
 _AT_ONCE: Final = 5000
-"""Transactions that one writing takes, a fifth of a second: pollers wait for no long list."""
+"""Tracked in one transaction of a fifth of a second, so that pollers need not wait longer."""
 
 
 @dataclass(frozen=True, slots=True)
 class TrackedCounts:
-    """How many are tracked, and of how many of them what is on record."""
+    """How many are tracked, how many of them were rejected, and how many have no answer yet."""
 
     total: int
     rejected: int
@@ -91,30 +91,30 @@ class TrackedQueries:
     def track(
         self, listed: Sequence[ListedTransaction], network_ids: Sequence[NetworkId]
     ) -> tuple[TrackResult, ...]:
-        """Track on these networks; say of each what became of it.
+        """Track on these networks; return the result of each.
 
         Of one that is tracked already, only what was unknown is filled in. StoreError: a part
         of a long list may be tracked; the same list again tracks the rest.
         """
-        self._counts.forget()
+        self._counts.clear()
         return tuple(self._track(listed, tuple(network_ids)))
 
     def amend(self, tx_hash: TxHash, remarks: Remarks) -> bool:
-        """Write other remarks; False where somebody removed the hash meanwhile."""
+        """Change label, note and time; False where the hash is not tracked any more."""
         with self._context.store.write() as connection:
             is_amended = edit_tracked(connection, tx_hash, remarks)
             if is_amended:
                 details = {"label": remarks.label, "note": remarks.note}
-                self._context.note(connection, Action.AMEND, str(tx_hash), details)
+                self._context.audit(connection, Action.AMEND, str(tx_hash), details)
         return is_amended
 
     def remove(self, tx_hash: TxHash) -> bool:
-        """Track a hash no more; False where nobody did."""
-        self._counts.forget()
+        """Stop tracking a hash; False where it was not tracked."""
+        self._counts.clear()
         with self._context.store.write() as connection:
             was_tracked = untrack(connection, tx_hash)
             if was_tracked:
-                self._context.note(connection, Action.UNTRACK, str(tx_hash))
+                self._context.audit(connection, Action.UNTRACK, str(tx_hash))
         return was_tracked
 
     def _track(
@@ -128,9 +128,9 @@ class TrackedQueries:
                 for each in some
             ]
             with self._context.store.write() as connection:
-                became = track_all(connection, requests, now)
-                audit_tracking(connection, self._context, [each.tx_hash for each in some], became)
-            yield from became
+                results = track_all(connection, requests, now)
+                audit_tracking(connection, self._context, [each.tx_hash for each in some], results)
+            yield from results
 
     def _count(self, network_id: NetworkId | None) -> TrackedCounts:
         with self._context.store.read() as connection:
@@ -145,12 +145,12 @@ def audit_tracking(
     connection: Connection,
     context: QueryContext,
     hashes: Sequence[TxHash],
-    became: Sequence[TrackResult],
+    results: Sequence[TrackResult],
 ) -> None:
-    """Write one line into the audit log for all that one transaction tracks."""
+    """Write one line into the audit log for all hashes of one database transaction."""
     if hashes:
         subject = str(hashes[0]) if len(hashes) == 1 else f"{len(hashes)} transactions"
         ends = {"first": str(hashes[0]), "last": str(hashes[-1])}
-        context.note(
-            connection, Action.TRACK, subject, {"new": became.count(TrackResult.NEW), **ends}
+        context.audit(
+            connection, Action.TRACK, subject, {"new": results.count(TrackResult.NEW), **ends}
         )

@@ -1,4 +1,4 @@
-"""What a page says of a hash: verdict and versions per network, and an answer to pass on."""
+"""What is known of a transaction: a verdict and the rejection records per network."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from dashboard.store.evidence.record_answers import UnsavedAnswers
 from dashboard.store.rejections.read import versions_among
 from dashboard.store.tracking.transactions import tracked_among
 
-_TELLING: Final = {
+_CONCLUSIVE: Final = {
     VerdictKind.REJECTED,
     VerdictKind.REJECTED_THEN_INCLUDED,
     VerdictKind.INCLUDED,
@@ -42,11 +42,11 @@ class NetworkFinding:
     versions: tuple[StoredRejection, ...] = ()
 
     def reason_of(self, stored: StoredRejection) -> Reason:
-        """Read the reason of a version, with the limit that this network's table knows."""
+        """Read the reason of a version, with this network's limit where the reason names none."""
         return parse_reason(stored.record.reason_message, self.profile.module_limits)
 
     def next_steps(self) -> tuple[str, ...]:
-        """Return what the sender can do; nothing where the transaction has come to an end."""
+        """Return what the sender can do; nothing once the transaction was included or replaced."""
         if self.verdict.kind is not VerdictKind.REJECTED or not self.versions:
             return ()
         newest = self.versions[0]
@@ -92,25 +92,27 @@ class TransactionSummary:
         )
 
     def conclusive_findings(self) -> tuple[NetworkFinding, ...]:
-        """Return the networks that saw a record or an end; where none did, all of them."""
-        telling = tuple(each for each in self.findings if each.verdict.kind in _TELLING)
-        return telling or self.findings
+        """Return the findings with a rejection or an inclusion; where none has, all of them."""
+        conclusive = tuple(each for each in self.findings if each.verdict.kind in _CONCLUSIVE)
+        return conclusive or self.findings
 
 
 def with_unsaved(
     summaries: Sequence[TransactionSummary], unsaved: Sequence[UnsavedAnswers]
 ) -> list[TransactionSummary]:
-    """Add what networks answered and the store could not keep, unless it knows of later answers."""
+    """Add answers that could not be stored, unless later ones are stored."""
     found = {each.tx_hash: each for each in summaries}
-    for said in unsaved:
-        for answer in said.answers:
+    for group in unsaved:
+        for answer in group.answers:
             before = found.get(answer.tx_hash)
             if before is not None:
-                found[answer.tx_hash] = _of_one(before, said.network_id, answer, said.asked_at)
+                found[answer.tx_hash] = _with_network_answer(
+                    before, group.network_id, answer, group.asked_at
+                )
     return [found[each.tx_hash] for each in summaries]
 
 
-def _of_one(
+def _with_network_answer(
     summary: TransactionSummary, network_id: NetworkId, answer: ExclusionAnswer, asked_at: datetime
 ) -> TransactionSummary:
     findings = (
@@ -146,15 +148,17 @@ def read_transaction_summaries(
 ) -> list[TransactionSummary]:
     """Read all that is known of hashes: a finding for each network that can be asked about them.
 
-    A network that can be asked no longer still tells what it once did.
+    A network that can be asked no more still has what it answered before.
     """
     found = []
     for some in portions(hashes):
-        held, stored = read_evidence_of_many(connection, some), versions_among(connection, some)
+        evidence, stored = read_evidence_of_many(connection, some), versions_among(connection, some)
         watched = tracked_among(connection, some)
         found += [
             TransactionSummary(
-                each, tuple(_findings(profiles, each, held[each], stored[each])), each in watched
+                each,
+                tuple(_findings(profiles, each, evidence[each], stored[each])),
+                each in watched,
             )
             for each in some
         ]
@@ -164,10 +168,10 @@ def read_transaction_summaries(
 def _findings(
     profiles: Sequence[NetworkProfile],
     tx_hash: TxHash,
-    held: Sequence[Evidence],
+    evidence: Sequence[Evidence],
     stored: Sequence[StoredRejection],
 ) -> Iterator[NetworkFinding]:
-    by_network = {each.network_id: each for each in held}
+    by_network = {each.network_id: each for each in evidence}
     for profile in profiles:
         if profile.has_exclusion or profile.network_id in by_network:
             known = by_network.get(profile.network_id, Evidence(profile.network_id, tx_hash))

@@ -48,7 +48,7 @@ _STATES: Final = {
 }
 
 
-def place() -> st.Page:
+def as_page() -> st.Page:
     """Return where this page lives; without an icon, as every page."""
     return st.Page(page, title="Alerts", url_path="alerts")
 

@@ -30,7 +30,7 @@ TABLE: Final = "Table"
 _DEFAULT: Final = "1 h"
 
 
-def place() -> st.Page:
+def as_page() -> st.Page:
     """Return where this page lives; without an icon, as every page."""
     return st.Page(page, title="Fees", url_path="fees")
 

@@ -1,4 +1,4 @@
-"""Health answers: is the watcher itself well, and what must somebody do where it is not."""
+"""Health answers: does Linewatch itself work, and what must be done where it does not."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from dashboard.store.alerts.alert_status import OpenIncident
 REFRESH: Final = timedelta(seconds=4)
 
 
-def place() -> st.Page:
+def as_page() -> st.Page:
     """Return where this page lives; without an icon, as every page."""
     return st.Page(page, title="Health", url_path="health")
 
@@ -48,8 +48,8 @@ def _live() -> None:
     now = queries.now()
     with store_errors_shown():
         health = queries.health.health()
-        needs = health_problems(health, now)
-        heading("Health", f"{verdict(needs)} As of {moment(now)}.")
+        problems = health_problems(health, now)
+        heading("Health", f"{headline(problems)} As of {moment(now)}.")
         worker, mail, store = st.columns(3, gap="small")
         with worker, st.container(key="card-worker", height="stretch"):
             st.html(worker_part(health.holders, is_space_low=health.is_space_low))
@@ -63,8 +63,8 @@ def _live() -> None:
         for each in health.networks:
             if each.profile in chosen:
                 with st.container(key=f"card-network-{each.profile.network_id}"):
-                    lasting = _open(queries, health.incidents, each.profile, now)
-                    st.html(join(network_part(each, now), lasting))
+                    incidents = _open(queries, health.incidents, each.profile, now)
+                    st.html(join(network_part(each, now), incidents))
         chosen_ids = {profile.network_id for profile in chosen}
         _gaps(queries, [gap for gap in health.gaps if gap.network_id in chosen_ids], now)
         if health.store.measured is not None:
@@ -75,7 +75,7 @@ def _live() -> None:
 def _open(
     queries: PageQueries, incidents: Sequence[OpenIncident], profile: NetworkProfile, now: datetime
 ) -> Markup:
-    """Say what alerts hold true of a network, which may end later than a question fails."""
+    """Show the open incidents of a network, which may last longer than a failure."""
     rows = [
         incident_row(each, queries.context, now)
         for each in incidents
@@ -93,9 +93,9 @@ def _gaps(queries: PageQueries, gaps: Sequence[Gap], now: datetime) -> None:
             st.html(gap_table(gaps, queries.context, now))
 
 
-def verdict(needs: list[str]) -> str:
+def headline(problems: list[str]) -> str:
     """Say in one sentence whether all is well, or what needs a look."""
-    if not needs:
+    if not problems:
         return "All is well."
-    said = "; ".join(needs)
+    said = "; ".join(problems)
     return f"Needs a look: {said}."

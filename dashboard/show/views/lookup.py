@@ -1,4 +1,4 @@
-"""Lookup answers: what happened to these transactions, and what to tell whoever asks."""
+"""Lookup answers: what happened to these transactions, and what to tell a customer."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from dashboard.domain.paste import Paste, read_lookup, read_paste
 from dashboard.domain.quantity import TxHash
 from dashboard.errors import InputError, StoreError
 from dashboard.show.parts.heading import heading
-from dashboard.show.parts.live_lookup import ask, outcome, transactions, with_last_answers
+from dashboard.show.parts.live_lookup import ask, question_result, transactions, with_last_answers
 from dashboard.show.parts.notices import empty, notice, store_errors_shown, unusable_texts
 from dashboard.show.parts.track_form import track_form
 from dashboard.show.parts.transaction_card import transaction_card
@@ -71,7 +71,7 @@ class PastedLookup:
     address: LookupAddress
 
 
-def place() -> st.Page:
+def as_page() -> st.Page:
     """Return where this page lives; without an icon, as every page."""
     return st.Page(page, title="Lookup", url_path="lookup")
 
@@ -79,7 +79,7 @@ def place() -> st.Page:
 def page() -> None:
     """Show the form beside what is known of the hashes."""
     queries = page_queries.current()
-    heading("Lookup", "What happened to a transaction, and what to tell whoever asks.")
+    heading("Lookup", "What happened to a transaction, and what to tell a customer.")
     question, answers = st.columns([5, 8], gap="medium")
     paste = _NOTHING
     with question, store_errors_shown():
@@ -207,7 +207,7 @@ def _answers(paste: Paste) -> None:
     with store_errors_shown():
         summaries = with_last_answers(queries.summaries(paste.hashes))
         now = queries.now()
-        outcome(summaries, now)
+        question_result(summaries, now)
         if len(summaries) > 1 and queries.networks:
             st.html(f'<p class="lw-lede" role="status">{verdict_counts(summaries)}</p>')
         for summary in summaries[: _shown()]:

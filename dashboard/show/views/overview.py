@@ -34,7 +34,7 @@ SHORT_TIME_RANGES: Final = {each.name: each for each in TIME_RANGES[:4]}
 """The shortest lengths; the page Fees has the others."""
 
 
-def place() -> st.Page:
+def as_page() -> st.Page:
     """Return where this page lives.
 
     It has no icon: Streamlit would make the browser fetch that from a font host, as favicon.
@@ -84,15 +84,15 @@ def _networks(queries: PageQueries, statuses: Sequence[NetworkStatus], now: date
 def _links(profile: NetworkProfile) -> None:
     """Lead to what else is known of a network."""
     with st.container(horizontal=True, gap="small", key=f"links-{profile.network_id}"):
-        for place, label in (
-            (fees.place(), "Suggested fees and longer times"),
-            (health.place(), "Who is asked, and what fails"),
+        for leads_to, label in (
+            (fees.as_page(), "Suggested fees and longer times"),
+            (health.as_page(), "Who is asked, and what fails"),
         ):
-            st.page_link(place, label=label, icon="", query_params={NETWORK: profile.name})
+            st.page_link(leads_to, label=label, icon="", query_params={NETWORK: profile.name})
 
 
 def _fee_chart(queries: PageQueries, status: NetworkStatus, time_range: TimeRange) -> None:
-    """Chart the fee that tells busyness, as the page Fees does."""
+    """Chart the fee that decides busyness, as the page Fees does."""
     view = queries.fees.view(status, time_range)
     if view is None:
         empty(
@@ -130,9 +130,9 @@ def _rejections(queries: PageQueries, chosen: Sequence[NetworkProfile], now: dat
             queries.context.reason_of(stored),
         )
         flags = RowContext(network, reason, is_tracked=stored.record.tx_hash in tracked)
-        rejection_row(stored, flags, now, lookup.place())
+        rejection_row(stored, flags, now, lookup.as_page())
     if newest:
         with st.container(key="links-rejections"):
             st.page_link(
-                rejections.place(), label="All rejections, with filters and counts", icon=""
+                rejections.as_page(), label="All rejections, with filters and counts", icon=""
             )

@@ -54,7 +54,7 @@ _MODULE: Final = re.compile(r"\w{1,64}", re.ASCII)
 _STAGES: Final = tuple(stage.value for stage in RejectionStage)
 
 
-def place() -> st.Page:
+def as_page() -> st.Page:
     """Return where this page lives; without an icon, as every page."""
     return st.Page(page, title="Rejections", url_path="rejections")
 

@@ -42,7 +42,7 @@ _STATUSES: Final = {
 }
 
 
-def place() -> st.Page:
+def as_page() -> st.Page:
     """Return where this page lives; without an icon, as every page."""
     return st.Page(page, title="Tracked", url_path="tracked")
 
@@ -79,7 +79,7 @@ def _track_list_form(queries: PageQueries) -> None:
 
 
 def _senders(queries: PageQueries) -> None:
-    """Offer to watch senders where nodes report to our own serve; no other tells of them."""
+    """Offer to watch senders where nodes report to our own serve: only they name senders."""
     profiles = [
         profile for profile in chosen_networks(queries.networks) if profile.sees_all_reports
     ]
@@ -140,7 +140,7 @@ def _list(queries: PageQueries, wanted: TrackedFilter) -> None:
 
     def draw(number: int) -> None:
         entries = queries.tracked.page(wanted, number, ROWS)
-        tracked_list(queries, entries, queries.now(), lookup.place())
+        tracked_list(queries, entries, queries.now(), lookup.as_page())
 
     with st.container(key="card-tracked", gap="small"):
         section("1 transaction" if total == 1 else f"{total:,} transactions")

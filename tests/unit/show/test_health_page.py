@@ -122,7 +122,7 @@ def test_every_question_has_the_age_of_its_answer(queries: PageQueries) -> None:
     assert "busyThreshold" in words
     assert "6 min ago" in words
     assert "every 15 min" in words
-    assert "Questions to Devnet" not in words
+    assert "Operations of Devnet" not in words
 
 
 def test_missing_worker_says_how_to_start_one(queries: PageQueries) -> None:

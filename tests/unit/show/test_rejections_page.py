@@ -17,7 +17,7 @@ from dashboard.domain.exclusion import RejectionStage
 from dashboard.domain.rejection_filter import RejectionFilter
 from dashboard.show.queries.context import QueryContext
 from dashboard.show.queries.page_queries import PageQueries
-from dashboard.show.queries.rejections import PERIODS, Period, RejectionQueries, rejections_csv
+from dashboard.show.queries.rejections import PERIODS, Period, RejectionListQueries, rejections_csv
 from dashboard.show.views.rejections import headline
 from dashboard.store.engine.engine import Store, open_store
 from dashboard.store.evidence.save_rejections import save_polled
@@ -125,7 +125,7 @@ def test_only_what_was_watched_is_compared(tmp_path: Path, hours: int, said: str
     began = NOW - timedelta(hours=hours - 1)
     network = replace(SIMULATED, network_id=A_NETWORK)
     with empty_store(tmp_path, Covered(A_NETWORK, Watched.REJECTIONS, began, at)) as store:
-        queries = RejectionQueries(QueryContext(store, (network,), lambda: at))
+        queries = RejectionListQueries(QueryContext(store, (network,), lambda: at))
         summary = queries.summary(RejectionFilter(), PERIODS["24 h"])
 
     assert said in headline(summary, PERIODS["24 h"])
@@ -167,7 +167,7 @@ def test_page_without_a_store_says_what_to_look_at(page: str) -> None:
 
 
 def test_summary_counts_each_hour_and_stage(store: Store) -> None:
-    queries = RejectionQueries(QueryContext(store, (SIMULATED,), lambda: NOW))
+    queries = RejectionListQueries(QueryContext(store, (SIMULATED,), lambda: NOW))
 
     summary = queries.summary(RejectionFilter(), DAY)
 
@@ -193,7 +193,7 @@ def test_csv_holds_each_rejection_and_never_computes(store: Store) -> None:
     with store.write() as connection:
         save_polled(connection, A_NETWORK, hostile, NOW)
     context = QueryContext(store, (SIMULATED,), lambda: NOW)
-    rejections = RejectionQueries(context).page(RejectionFilter(), DAY, 1, 100)
+    rejections = RejectionListQueries(context).page(RejectionFilter(), DAY, 1, 100)
 
     written = rejections_csv(rejections, context)
     rows = list(csv.DictReader(StringIO(written, newline="")))
