@@ -1,4 +1,4 @@
-"""Which names a request may come for: DNS rebinding and foreign web sites are turned away."""
+"""Which host names and origins requests may have: refuses DNS rebinding and foreign web sites."""
 
 from __future__ import annotations
 
@@ -11,22 +11,21 @@ from typing import Final
 from dashboard.domain.quantity import shorten
 
 HOST_NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,63}(?:\.[A-Za-z0-9_-]{1,63}){0,30}", re.ASCII)
-"""A name of a machine as it stands in an address, without a port."""
+"""A host name in an address, without a port."""
 
 _AUTHORITY: Final = r"(?P<host>\[[0-9A-Fa-f:.]{2,45}\]|[A-Za-z0-9._-]{1,254})(?::\d{1,5})?"
 _HOST: Final = re.compile(_AUTHORITY, re.ASCII)
 _ORIGIN: Final = re.compile(rf"https?://(?P<authority>{_AUTHORITY})", re.ASCII)
-_ADDRESS: Final = re.compile(rf"https?://{_AUTHORITY}(?:[/?#].*)?", re.ASCII | re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
 class AllowedHosts:
     """The names by which browsers reach this machine, in lower case.
 
-    A web site can give its own name our address (DNS rebinding), and a browser then takes what
-    we answer for the site's. It cannot do so with `localhost` or with an address written in
-    digits, which therefore need no permission. `origins` may call besides, whole as browsers
-    send them; ``*`` stands for all.
+    A web site can point its own name at our address (DNS rebinding); a browser then takes our
+    answers for the site's. It cannot do so with `localhost` or with a numeric address, which
+    therefore need no permission. `origins` may call as well, written as browsers send them; ``*``
+    is all.
     """
 
     names: frozenset[str] = frozenset()
@@ -53,43 +52,39 @@ class AllowedHosts:
         match = _HOST.fullmatch(text)
         if match is None:
             return False
-        name = _plain(match["host"])
+        name = _normalized(match["host"])
         return name in self.names or needs_no_permission(name)
 
     def _allows_origin(self, text: str, host: str) -> bool:
-        """Whether a page may call: our own, or one under a name that is ours whatever its port.
+        """Whether a page may call: our own, or one under a name of ours, whatever its port.
 
-        Behind a proxy the page has the proxy's name and port, and the request may have another.
+        Behind a proxy the page has the proxy's name and port, and the request may have others.
         """
         if text in self.origins or "*" in self.origins:
             return True
         match = _ORIGIN.fullmatch(text)
         if match is None:
             return False
-        return match["authority"].lower() == host.lower() or _plain(match["host"]) in self.names
+        return (
+            match["authority"].lower() == host.lower() or _normalized(match["host"]) in self.names
+        )
 
 
 def needs_no_permission(host: str) -> bool:
-    """Whether no web site can have this host, in lower case, point at us: ours whatever listens.
+    """Whether no web site can point this host, given in lower case, at us.
 
-    That holds for requests to it alone: what else listens there, on another port, is not ours.
+    This is true of requests to the host alone: a page on another port of it need not be ours.
     """
     return host == "localhost" or _is_address(host)
 
 
 def origin_authority(origin: str) -> str | None:
-    """Return what follows the scheme of a browser's origin; None for an origin without one."""
+    """Return host and port of a browser's origin; None for an origin without them."""
     match = _ORIGIN.fullmatch(origin)
     return match["authority"] if match else None
 
 
-def host_of(address: str) -> str | None:
-    """Return the host in an HTTP address, in lower case; None where there is none."""
-    match = _ADDRESS.fullmatch(address)
-    return _plain(match["host"]) if match else None
-
-
-def _plain(host: str) -> str:
+def _normalized(host: str) -> str:
     return host.lower().removesuffix(".")
 
 

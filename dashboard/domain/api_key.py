@@ -11,13 +11,13 @@ from dashboard.domain.quantity import NetworkId, shorten
 from dashboard.errors import InputError
 
 UNLIMITED: Final = 0.0
-"""The rate of a key that may call as often as it likes."""
+"""The rate of a key without a limit."""
 
 KEY_PREFIX: Final = "lw_"
-"""How a key begins that `linewatch keys` made, so that scanners find it where it leaked."""
+"""Prefix of keys that `linewatch keys` creates, so that scanners find leaked ones."""
 
-SECRET_PREFIX: Final = "lws_"  # noqa: S105 - how all secrets begin is none
-"""How its secret begins."""
+SECRET_PREFIX: Final = "lws_"  # noqa: S105 - a prefix is no secret
+"""Prefix of their secrets."""
 
 _RATE: Final = re.compile(r"([1-9]\d{0,8})/(s|m|h)", re.ASCII)
 _SECONDS: Final = {"s": 1, "m": 60, "h": 3600}
@@ -28,10 +28,10 @@ _EXACT: Final = 1e-6
 
 @dataclass(frozen=True, slots=True)
 class KeyLimits:
-    """What is set for one key; None leaves it to the installation, which allows everything.
+    """The limits of one key; None leaves a limit to the installation, which allows everything.
 
     `methods`: those that may be called, without their prefix, and the gas operations.
-    `requests_per_second`: None is the installation's own rate, `UNLIMITED` none at all.
+    `requests_per_second`: None is the installation's rate, `UNLIMITED` no limit.
     `burst`: how many calls may come at once. `may_report`: whether it may save rejections.
     """
 
@@ -42,13 +42,13 @@ class KeyLimits:
     may_report: bool = True
 
     def rate_in_force(self, default: float) -> tuple[float | None, int | None]:
-        """Return calls a second and burst as they bind, both None where nothing does."""
+        """Return calls a second and burst that apply, both None where there is no limit."""
         rate = default if self.requests_per_second is None else self.requests_per_second
         return (None, None) if rate == UNLIMITED else (rate, self.burst or usual_burst(rate))
 
 
 def usual_burst(rate: float) -> int:
-    """Return the burst of a key that names none: one second's worth, and a handful at least."""
+    """Return the burst of a key without one: the calls of a second, at least 10."""
     return max(_SMALLEST_BURST, math.ceil(rate))
 
 
@@ -65,7 +65,7 @@ def parse_rate(text: str) -> float:
 
 
 def format_rate(rate: float) -> str:
-    """Write a rate as `parse_rate` reads it, in the largest number of calls that is whole."""
+    """Write a rate as `parse_rate` reads it, in the smallest unit that makes it whole."""
     if rate == UNLIMITED:
         return "none"
     for unit, seconds in _SECONDS.items():
@@ -76,7 +76,7 @@ def format_rate(rate: float) -> str:
 
 
 def parse_key_name(text: str) -> str:
-    """Read what a key is called in logs and lists; InputError where it may not be."""
+    """Read the name of a key, for logs and lists; InputError where it is not allowed."""
     if not _NAME.fullmatch(text):
         raise InputError(
             f"{shorten(text)} cannot name a key: use up to 64 letters, digits, dots, dashes and "

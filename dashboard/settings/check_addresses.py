@@ -7,9 +7,8 @@ from collections.abc import Iterator
 from itertools import combinations
 from typing import Final
 
-from dashboard.domain.allowed_hosts import host_of
 from dashboard.domain.quantity import shorten
-from dashboard.settings.hosts import host_asked, is_loopback, is_wildcard
+from dashboard.settings.hosts import host_of, is_loopback, is_wildcard
 from dashboard.settings.layers import Remark, SettingPath
 from dashboard.settings.mistakes import as_far_as_readable
 from dashboard.settings.schema import EndpointSettings, NetworkSettings, Settings
@@ -17,7 +16,9 @@ from dashboard.settings.schema import EndpointSettings, NetworkSettings, Setting
 _HTTP_SCHEME: Final = ("https://", "http://")
 _ANY_SCHEME: Final = (*_HTTP_SCHEME, "wss://", "ws://")
 _ROLES: Final = ("pages", "serve", "devnet")
-_PUBLIC_URL: Final = re.compile(r"https?://[^\s/?#@]+(/[^\s?#]*)?", re.ASCII)
+_PUBLIC_URL: Final = re.compile(
+    r"https?://(\[[0-9A-Fa-f:.]{2,45}\]|[A-Za-z0-9._-]{1,254})(:\d{1,5})?(/[^\s?#]*)?", re.ASCII
+)
 
 
 @as_far_as_readable
@@ -101,7 +102,7 @@ def _check_endpoint(
     if not url.startswith(schemes):
         said = f"does not begin with {' or '.join(schemes)}: write the whole address"
         yield (*path, "url"), said
-    elif host_asked(url) is None:
+    elif host_of(url) is None:
         yield (*path, "url"), "names no host: write the whole address"
 
 

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 from dashboard.domain.quantity import shorten
 from dashboard.errors import StoreError
 from dashboard.settings.check_addresses import endpoint_at, endpoint_paths
-from dashboard.settings.hosts import host_asked, is_loopback
+from dashboard.settings.hosts import host_of, is_loopback
 from dashboard.settings.layers import Remark, SettingPath
 from dashboard.settings.mistakes import as_far_as_readable
 from dashboard.settings.schema import EndpointSettings, MailSettings, Settings, StoreSettings
@@ -80,7 +80,7 @@ def _check_networks(settings: Settings) -> Iterator[Remark]:
 def _check_endpoint(
     endpoint: EndpointSettings, path: SettingPath, settings: Settings
 ) -> Iterator[Remark]:
-    url, host = endpoint.url.reveal(), host_asked(endpoint.url.reveal())
+    url, host = endpoint.url.reveal(), host_of(endpoint.url.reveal())
     if endpoint.allow_clear_text or not url.startswith(_CLEAR) or host is None:
         return
     if is_loopback(host) or host == settings.serve.host:

@@ -1,4 +1,4 @@
-"""What the settings may say of a host: whether it is this machine."""
+"""Hosts in settings: which one an address names, and whether that is this machine."""
 
 from __future__ import annotations
 
@@ -6,17 +6,18 @@ import ipaddress
 from urllib.parse import urlsplit
 
 
-def host_asked(url: str) -> str | None:
-    """Return the host that an address names; None where it names none, or no possible port."""
+def host_of(url: str) -> str | None:
+    """Return the host of an address, in lower case; None for no host or an impossible port."""
     try:
         address = urlsplit(url)
-        return address.hostname if address.port != 0 else None
+        has_port = address.port != 0
     except ValueError:
         return None
+    return (address.hostname or "").removesuffix(".") or None if has_port else None
 
 
 def is_loopback(host: str) -> bool:
-    """Whether what is sent to a host never leaves this machine; names are not looked up."""
+    """Whether traffic to a host never leaves this machine; names are not resolved."""
     if host == "localhost":
         return True
     try:
@@ -26,7 +27,7 @@ def is_loopback(host: str) -> bool:
 
 
 def is_wildcard(host: str) -> bool:
-    """Whether to listen there is to listen on every address of this machine."""
+    """Whether listening there is listening on every address of this machine."""
     try:
         return ipaddress.ip_address(host).is_unspecified
     except ValueError:

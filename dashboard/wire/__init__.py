@@ -1,1 +1,1 @@
-"""The contracts: pure codecs for what both ends of the two APIs and a node say on the wire."""
+"""Codecs of the wire: the exclusion RPC, the gas API and a node's JSON-RPC; pure functions."""

@@ -1,4 +1,4 @@
-"""Cursors: opaque texts that name a place in one installation's order of arrivals."""
+"""Cursors: opaque texts for a place in one installation's order of arrivals."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ def read(decoder: msgspec.json.Decoder[T], text: bytes | msgspec.Raw, subject: s
 
 
 def named(subject: str, decode: Callable[[Given], T], given: Given) -> T:
-    """Decode `given`, and begin the message of any WireError with `subject`."""
+    """Decode `given`; a WireError's message then begins with `subject`."""
     try:
         return decode(given)
     except WireError as error:

@@ -1,7 +1,7 @@
-"""The two methods of the exclusion API: records and reports of rejected transactions.
+"""The two methods of the exclusion API: names, records and acknowledgements.
 
-What `decode_hash_param` and `decode_report` raise is, word for word, the message of the
--32602 reply. Source of forms and texts: Linea's transaction-exclusion service.
+The message of a WireError of `decode_hash_param` is that of the -32602 reply. Source of forms and
+texts: Linea's transaction-exclusion service.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ SAVE_REJECTED: Final = "saveRejectedTransactionV1"
 
 
 def method_name(prefix: str, method: str) -> str:
-    """Name a method as a network's brand does, such as ``linea_saveRejectedTransactionV1``."""
+    """Return a method's full name, such as ``linea_saveRejectedTransactionV1``."""
     return f"{prefix}_{method}"
 
 

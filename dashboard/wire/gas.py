@@ -1,4 +1,4 @@
-"""The gas REST API: its four answers, in plain decimal gwei.
+"""The gas REST API: its four answers, in plain decimal gwei, and its errors.
 
 Source: the published reference of the gas API; orders and forms that it leaves open are ours.
 """
@@ -183,11 +183,11 @@ def encode_error(status: int, message: str) -> bytes:
 
 
 def decode_error(body: bytes) -> str | None:
-    """Find what an error body says, in any form that gateways send; None where it says nothing.
+    """Return the message of an error body, in any form that gateways send; None without one.
 
     Forms: ``{"statusCode", "message"}``, ``{"error": {"message"}}``, ``{"error": "…"}`` and
     one plain line of text. The answer is one line of printable ASCII of at most 160
-    characters. It is upstream's own text: a key that it repeats is for the caller to remove.
+    characters. It is upstream's text: if it repeats a key, the caller has to remove that.
     """
     try:
         text = _json_message(_ANY_ERROR.decode(body))

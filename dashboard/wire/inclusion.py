@@ -1,4 +1,4 @@
-"""Transactions and receipts, as a node tells them: where a transaction was included, and how."""
+"""Transactions and receipts of a node: where and how a transaction was included."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _NO_LOGS: Final = f"0x{'0' * 512}"
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """What became of an included transaction.
+    """The result of an included transaction.
 
     `is_successful` is None before EIP-658; `kind` is the transaction type (EIP-2718).
     `contract_address` is set for deployments only.
@@ -46,7 +46,7 @@ class Receipt:
 
 @dataclass(frozen=True, slots=True)
 class BlockPosition:
-    """Where a transaction stands: its block and its index in it."""
+    """The block of a transaction and its index in it."""
 
     block_hash: bytes
     block_number: int
@@ -104,7 +104,7 @@ def _address(text: str | None) -> Address | None:
 
 
 def encode_receipt(receipt: Receipt | None) -> bytes:
-    """Write eth_getTransactionReceipt; no logs, since Linewatch knows of none."""
+    """Write eth_getTransactionReceipt; without logs, which devnet does not have."""
     if receipt is None:
         return b"null"
     answer: dict[str, Any] = {
@@ -130,7 +130,7 @@ def encode_receipt(receipt: Receipt | None) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class TransactionView:
-    """All that a node tells of a transaction; `place` is None while it waits for a block.
+    """A transaction as a node describes it; `place` is None while it waits for a block.
 
     `gas_price` is what it pays for one unit: known for legacy kinds, else once it has a place.
     """

@@ -1,4 +1,4 @@
-"""JSON-RPC 2.0 as the one who answers: requests and batches read, replies written."""
+"""JSON-RPC 2.0 for servers: requests and batches read, replies written."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from dashboard.wire.decoding import UNREADABLE, read
 from dashboard.wire.jsonrpc_errors import RpcError
 
 RequestId: TypeAlias = Raw
-"""An id as its very text, so that 1.0, 1e3 and numbers of any size are echoed unchanged."""
+"""An id as its JSON text, so that 1.0, 1e3 and numbers of any size are echoed unchanged."""
 
 NULL_ID: Final[RequestId] = Raw(b"null")
 
@@ -30,7 +30,7 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class ErrorReply:
-    """What to answer where no request could be read."""
+    """The reply where no request could be read."""
 
     id: RequestId
     fault: RpcError

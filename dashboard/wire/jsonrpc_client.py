@@ -1,4 +1,4 @@
-"""JSON-RPC 2.0 as the one who asks: calls written, replies read."""
+"""JSON-RPC 2.0 for clients: calls written, replies read."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from dashboard.wire.jsonrpc_errors import RpcError
 class RpcReply:
     """One answer to a call of ours: exactly one of `result` (JSON text, may be null) and `fault`.
 
-    `id` is None where the sender could not name the call, or named it by no text or integer.
+    `id` is None where the sender gave none, or one that is no text or integer.
     """
 
     id: int | str | None

@@ -1,4 +1,4 @@
-"""Faults of JSON-RPC: the error object of a reply, and the codes that the exclusion API uses."""
+"""Error objects of JSON-RPC replies, with the codes and messages of the exclusion API."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dashboard.errors import StoreError, StoreUnavailable
 
 @dataclass(frozen=True, slots=True)
 class RpcError:
-    """The error object of a reply; codes and messages as the exclusion API sends them."""
+    """The error object of a reply; a value, not an exception."""
 
     code: int
     message: str
@@ -30,24 +30,24 @@ class RpcError:
 
     @classmethod
     def method_not_found(cls, name: str) -> Self:
-        """Name a method that is not served."""
+        """Answer a method that is not served."""
         return cls(-32601, "Method not found", name)
 
     @classmethod
     def invalid_params(cls, message: str) -> Self:
-        """Answer params that the method cannot use; `message` is the text of a WireError."""
+        """Answer wrong params; `message` is that of a WireError."""
         return cls(-32602, message)
 
     @classmethod
     def not_allowed(cls) -> Self:
-        """Refuse what the caller's key does not open."""
+        """Refuse a call that the key does not allow."""
         return cls(-32002, "rejected due to project ID settings")
 
     @classmethod
     def rate_exceeded(cls, seconds: int, allowed: float | None) -> Self:
         """Refuse calls that came too fast; `allowed` is the key's rate in calls a second.
 
-        None where the address has no right key, and so no rate. Whole rates are whole numbers.
+        None where there is no valid key and so no rate. Whole rates are sent as whole numbers.
         """
         whole = None if allowed is None or allowed % 1 else int(allowed)
         data = {"backoff_seconds": seconds, "allowed_rps": allowed if whole is None else whole}
@@ -55,27 +55,27 @@ class RpcError:
 
     @classmethod
     def server_error(cls, detail: str) -> Self:
-        """Tell what keeps the store from doing it now."""
+        """Answer that the store cannot be used; `detail` says whether to try again."""
         return cls(-32000, "Server error", detail)
 
     @classmethod
     def answer_too_large(cls) -> Self:
-        """Refuse, as geth does, what is asked after a batch's answer has become too large."""
+        """Refuse a call after the batch's answer has become too large, as geth does."""
         return cls(-32003, "response too large", "ask for the rest in another batch")
 
     @classmethod
     def batch_too_slow(cls) -> Self:
-        """Refuse what is asked after a batch has kept the store busy for too long."""
+        """Refuse a call after the batch has taken too long."""
         return cls(-32003, "batch takes too long", "ask for the rest in another batch")
 
     @classmethod
     def internal_error(cls) -> Self:
-        """Own up to a fault of ours."""
+        """Answer where we made a mistake."""
         return cls(-32603, "Internal error")
 
 
 def store_rpc_error(error: StoreError) -> RpcError:
-    """Tell a caller whether to try again; where the store is and what ails it, the log tells."""
+    """Return the error for a caller: whether to try again; details are for the log alone."""
     if isinstance(error, StoreUnavailable):
         remedy = "The store cannot be used now, and nothing was saved: try again later"
     else:

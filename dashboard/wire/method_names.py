@@ -1,4 +1,4 @@
-"""The names by which API keys are limited to methods: bare ones of the RPC, and gas operations."""
+"""The methods that API keys can be limited to: of the RPC, without prefix, and gas operations."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ METHODS: Final = (
 """Every method that a key can be limited to."""
 
 FREE: Final = frozenset({"rpc.discover", "unsubscribe"})
-"""What every key may call: to read what is served, and to end what it began."""
+"""Methods that every key may call."""
 
 
 def unfit(methods: Collection[str] | None, *, may_report: bool) -> str | None:
-    """Say why a key cannot be limited to these methods, None where it can.
+    """Return why a key cannot be limited to these methods, None where it can.
 
-    The text goes on after the name of the setting or option that holds the methods.
+    The text continues the name of the setting or option that holds the methods.
     """
     if methods is None:
         return None

@@ -1,6 +1,6 @@
 """Tables of module limits as nodes read them: TOML with one table `[traces-limits]`.
 
-Ours say in keys above it what they are; the very file of a node says nothing of itself.
+Our tables describe themselves in keys above it; a node's own file has none of these.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a node says of its chain: the answers to the eth_* calls that Linewatch makes.
+"""A node's blocks, quantities and fee history: answers to eth_* calls.
 
 Source: ethereum/execution-apis. Quantities are hexadecimal; money is read as wei.
 """
@@ -84,7 +84,7 @@ def _block(header: _HeaderJson) -> BlockHeader:
 
 
 def encode_block(header: BlockHeader, transactions: Sequence[TxHash | Raw]) -> bytes:
-    """Write a block as clients expect it; what Linewatch does not know of it is zero.
+    """Write a block as clients expect it; what devnet does not have is zero.
 
     `transactions` are hashes, or whole transactions as JSON text.
     """

@@ -1,4 +1,4 @@
-"""Params as the exclusion API takes them: lists of one argument, and generous hexadecimal text."""
+"""Params of calls: by name or position for our own methods, one argument for the exclusion API."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _NOT_HEX: Final = re.compile(r"[^0-9a-fA-F]")
 def named_arguments(
     params: object, names: Sequence[str], required: Sequence[str] = ()
 ) -> dict[str, object]:
-    """Return the arguments by their names; those that are null count as left out.
+    """Return the arguments by their names; those that are null count as absent.
 
     The message of a WireError is that of the -32602 reply.
     """
@@ -38,7 +38,7 @@ def named_arguments(
 def object_members(
     value: object, subject: str, names: Sequence[str], required: Sequence[str] = ()
 ) -> dict[str, object]:
-    """Return the members of an object that are not null; refuses those that nobody knows."""
+    """Return the members of an object that are not null; refuses unknown ones."""
     if not isinstance(value, dict):
         raise WireError(f"{subject} should be an object")
     unknown = sorted(value.keys() - set(names))
@@ -54,7 +54,7 @@ def object_members(
 
 
 def require_text(value: object) -> str:
-    """Return a text, which no other scalar may stand for."""
+    """Return a text; other scalars are refused."""
     if not isinstance(value, str):
         raise WireError("should be a text")
     return value
@@ -93,7 +93,7 @@ def scalar_text(value: object) -> str:
 
 
 def hex_bytes(text: str) -> bytes:
-    """Read hexadecimal in either case, ``0x`` optional; an odd length is told before all else."""
+    """Read hexadecimal in either case, ``0x`` optional; an odd length is reported first."""
     digits = text[2:] if text[:2] in {"0x", "0X"} else text
     if len(digits) % 2:
         raise WireError("Must have an even length")

@@ -1,6 +1,6 @@
-"""What is asked of the archive: which rejections, how many, in which order.
+"""Params of queries of rejections: which, how many, in which order.
 
-What is raised here is the message of the -32602 reply.
+The message of a WireError is that of the -32602 reply.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ Word = TypeVar("Word", bound=StrEnum)
 
 
 class Order(StrEnum):
-    """In which order of arrival a page is read."""
+    """The order of a page."""
 
     NEWEST_FIRST = "newest"
     OLDEST_FIRST = "oldest"
@@ -46,7 +46,7 @@ class Order(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ListQuery:
-    """The params of `listRejectionsV1`; `cursor` is not read yet."""
+    """The params of `listRejectionsV1`; `cursor` is not decoded yet."""
 
     wanted: RejectionFilter = EVERYTHING
     limit: int = USUAL_PAGE
@@ -56,7 +56,7 @@ class ListQuery:
 
 @dataclass(frozen=True, slots=True)
 class CountQuery:
-    """The params of `countRejectionsV1`; `by` is the word for what is counted by."""
+    """The params of `countRejectionsV1`; `by` names what is counted by."""
 
     by: str
     wanted: RejectionFilter = EVERYTHING
@@ -65,7 +65,7 @@ class CountQuery:
 
 @dataclass(frozen=True, slots=True)
 class SubscribeQuery:
-    """The params of `subscribe`; `since` is a cursor that is not read yet."""
+    """The params of `subscribe`; `since` is a cursor that is not decoded yet."""
 
     wanted: RejectionFilter = EVERYTHING
     since: object = None
@@ -96,7 +96,7 @@ def decode_count(params: object, groupings: type[StrEnum]) -> CountQuery:
 
 
 def decode_subscribe(params: object) -> SubscribeQuery:
-    """Read the params of `subscribe`; rejections are all that one can subscribe to."""
+    """Read the params of `subscribe`; the only topic is rejections."""
     given = named_arguments(params, ("topic", "filter", "since"), ("topic",))
     if given["topic"] != "rejections":
         raise WireError(f"topic: {shorten(str(given['topic']))} is not rejections")
@@ -153,7 +153,7 @@ def _text(value: object) -> str:
 
 
 def _module(value: object) -> str:
-    """Read the name of a module; an empty one finds reasons that name none."""
+    """Read the name of a module; an empty one matches reasons that name none."""
     if not _MODULE.fullmatch(require_text(value)):
         raise WireError("should be at most 64 letters, digits and underscores")
     return require_text(value)

@@ -1,6 +1,6 @@
-"""Reports of rejected transactions, as a node hands them in with `saveRejectedTransactionV1`.
+"""Reports of rejected transactions: the params of `saveRejectedTransactionV1`.
 
-What is raised here is, word for word, the message of the -32602 reply.
+The message of a WireError is that of the -32602 reply.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Answers from the archive: rejections with all that is known of them, pages and counts."""
+"""Results of queries of rejections: items with all that is known of them, pages and counts."""
 
 from __future__ import annotations
 
@@ -49,9 +49,9 @@ class _RejectionJson(msgspec.Struct, rename="camel", omit_defaults=True):
 
 
 def encode_rejection(archived: ArchivedRejection, installation: UUID) -> bytes:
-    """Write one rejection: the members of its record, and what only the archive knows.
+    """Write one rejection: the members of its record, and what only our store has.
 
-    `recipient` is left out where nobody knows it, `blockNumber` as in the record. `count` and
+    `recipient` is left out where it is unknown, `blockNumber` as in the record. `count` and
     `limit` come from the reason, else from the overflow of the module that it names.
     """
     it = archived.rejection
@@ -88,7 +88,7 @@ def encode_rejection(archived: ArchivedRejection, installation: UUID) -> bytes:
 
 
 def within_bounds(items: Iterable[bytes], most: int = LARGEST_ANSWER) -> list[bytes]:
-    """Return the first items that make no more than `most` bytes together, at least one."""
+    """Return the first items, of at most `most` bytes together, but at least one."""
     taken: list[bytes] = []
     size = 0
     for item in items:
@@ -117,7 +117,7 @@ def encode_counts(groups: Iterable[tuple[str | None, int]], of: int, total: int)
 
 
 def _with_figures(reason: Reason, rejection: StoredRejection) -> Reason:
-    """Take what a reason lacks from the overflow of its module; leave out what no store holds."""
+    """Add what a reason lacks from the overflow of its module; omit numbers above 64 bits."""
     count, limit = reason.count, reason.limit
     if reason.module is not None and count is None:
         for each in rejection.overflows:

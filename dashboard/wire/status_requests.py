@@ -1,7 +1,7 @@
-"""Questions about hashes in their usual shape, read and answered many times faster than others.
+"""Status requests in their usual shape, read and answered many times faster than others.
 
-Whatever looks unusual is left to `wire.jsonrpc`, which gives the very same answers: text beyond
-ASCII, a hash without ``0x``, a call without an id, a batch of several methods.
+Unusual ones are left to `wire.jsonrpc`, which gives the same answers: text beyond ASCII, a hash
+without ``0x``, a call without an id, a batch of several methods.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class _CallJson(msgspec.Struct, gc=False):
 _CALL: Final = msgspec.json.Decoder(_CallJson)
 _CALLS: Final = msgspec.json.Decoder(list[_CallJson])
 _NO_ID: Final = (b"[", b"{", b"t", b"f")
-"""How lists, objects and booleans begin: they are no ids."""
+"""First bytes of lists, objects and booleans, which are no ids."""
 
 _LINE_OF_NO_ID: Final = tuple(b"\n" + start for start in _NO_ID)
 
@@ -46,7 +46,7 @@ _NULLS_APART: Final = _NULL + b"\n" + _BEFORE
 
 
 class StatusRequest(NamedTuple):
-    """A message that asks one method about hashes, ``0x`` and 64 digits each, in either case.
+    """A message of calls of one method, each with a hash: ``0x`` and 64 digits, in either case.
 
     `heads` are the first four bytes of each hash as a number, least significant byte first.
     """
@@ -62,7 +62,7 @@ class StatusRequest(NamedTuple):
         return TxHash(unhexlify(self.hashes[place][2:]))
 
     def reply(self, results: Mapping[int, bytes]) -> bytes:
-        """Answer with `results`, JSON by the place of its call, and null to all other calls.
+        """Write the reply: `results`, JSON by the place of its call, and null for all other calls.
 
         Runs of nulls are joined at once: they are long, and one by one they take most of the time.
         """
@@ -77,7 +77,7 @@ class StatusRequest(NamedTuple):
         return b"[%b]" % text if self.is_batch else text
 
     def replies(self, results: Mapping[int, bytes]) -> list[bytes]:
-        """Answer each call by itself; for what `decode_status_requests` has read."""
+        """Write a reply for each call; for what `decode_status_requests` has read."""
         texts = (_BEFORE + _NULLS_APART.join(self.ids) + _NULL).split(b"\n")
         for place, result in results.items():
             texts[place] = b"%b%b%b%b}" % (_BEFORE, self.ids[place], _RESULT, result)
@@ -102,10 +102,10 @@ def decode_status_request(body: bytes) -> StatusRequest | None:
 
 
 def decode_status_requests(bodies: Sequence[bytes]) -> StatusRequest | None:
-    """Read messages of one call each as if they were a batch; None unless all are as usual.
+    """Read messages of one call each as if they were a batch; None unless all are usual.
 
     There are as many braces, of either kind, as messages, and each message begins and ends with
-    one: so none can give a part of itself to its neighbour, and none can be two.
+    one: so none can contain a part of its neighbour, and none can be two.
     """
     count = len(bodies)
     text = b"[%b]" % b"\n,".join(bodies)

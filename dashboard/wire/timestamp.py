@@ -1,4 +1,4 @@
-"""Moments of the exclusion API: ISO-8601 with a zone or offset, kept to the millisecond."""
+"""Timestamps of the exclusion API: ISO-8601 with a zone or offset, to the millisecond."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _LAST_MINUTE: Final = 59
 
 
 def parse_timestamp(text: str) -> datetime:
-    """Read a date-time in UTC; what is finer than a millisecond is cut off, never rounded.
+    """Read a date-time in UTC; finer than a millisecond is truncated, never rounded.
 
     Leap seconds, 24:00, week dates, missing offsets and moments outside the years 1 to 9999
     raise WireError.

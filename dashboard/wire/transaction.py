@@ -1,4 +1,4 @@
-"""Signed transactions as bytes: what they say of themselves, and who signed them.
+"""Signed transactions as bytes: their fields, and the sender recovered from the signature.
 
 Forms: legacy lists (EIP-155 or older), typed bytes 0x01 (EIP-2930), 0x02 (EIP-1559),
 0x03 (EIP-4844, without blobs) and 0x04 (EIP-7702), and the typed ones wrapped in an RLP

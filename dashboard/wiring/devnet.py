@@ -46,14 +46,14 @@ async def run_devnet(settings: Settings, stop: asyncio.Event) -> None:
             assert serve is not None  # noqa: S101 - devnet always has the endpoint of our own serve
             traffic_runner = TrafficRunner(chain, accepted, serve, _tracker(store), utc_now)
             app = HostCheck(build_app(chain, accepted, utc_now), allowed_hosts(settings))
-            chain.block(chain.head(utc_now()))  # catches up before anybody waits for an answer
+            chain.block(chain.head(utc_now()))  # catches up before the first request
             async with _reporting(traffic_runner, stop):
                 await run_http(_config(app, settings), stop, "LINEWATCH_DEVNET_PORT")
 
 
 @asynccontextmanager
 async def _reporting(traffic_runner: TrafficRunner, stop: asyncio.Event) -> AsyncIterator[None]:
-    """Play the nodes and senders meanwhile; should that break, the role ends with its error."""
+    """Run the traffic meanwhile; if it fails, the role ends with its error."""
     running = asyncio.create_task(traffic_runner.run())
     running.add_done_callback(lambda _: stop.set())
     try:
@@ -80,7 +80,7 @@ def _config(app: ASGIApp, settings: Settings) -> uvicorn.Config:
 
 
 def _tracker(store: Store) -> TrackTransaction:
-    """Return what puts a sample of the simulated transactions under watch."""
+    """Return what tracks a sample of the simulated transactions."""
 
     def track_sample(tx_hash: TxHash, attempted_at: datetime, label: str) -> None:
         request = TrackRequest(tx_hash, (DEVNET_ID,), attempted_at, label)

@@ -1,4 +1,4 @@
-"""The check of Host and Origin before anything of ours, or of a framework, sees a request."""
+"""Checks Host and Origin before the app, or a framework, sees a request."""
 
 from __future__ import annotations
 
@@ -8,25 +8,25 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from dashboard.domain.allowed_hosts import (
     AllowedHosts,
-    host_of,
     needs_no_permission,
     origin_authority,
 )
 from dashboard.logs import get_logger
 from dashboard.settings import Settings
+from dashboard.settings.hosts import host_of
 
 _REMEDY: Final = (
     "If this name is yours, add it to http.allowed_hosts, or set pages.public_url to the "
     "address that people use. Web sites that may call serve stand in serve.cors_origins."
 )
 _MOST_LOGGED: Final = 20
-"""Refusals that are logged, each text once: enough to find a wrong proxy, no way to fill a disk."""
+"""Refusals logged, each text once: enough to find a wrong proxy, too few to fill a disk."""
 
 _log = get_logger("host check")
 
 
 def allowed_hosts(settings: Settings, *, with_cors: bool = False) -> AllowedHosts:
-    """Return the names of this machine; `with_cors`: with the origins that may call serve."""
+    """Return the names of this machine; `with_cors` adds the origins that may call serve."""
     bound = {settings.pages.host, settings.serve.host, settings.devnet.host}
     named = {host for host in bound if not needs_no_permission(host)}
     names = {name.lower() for name in (*settings.http.allowed_hosts, *named)}
@@ -41,7 +41,7 @@ class HostCheck:
     """ASGI middleware that answers 403 to requests and WebSockets of foreign names and pages."""
 
     def __init__(self, app: ASGIApp, allowed: AllowedHosts) -> None:
-        """Let only what is `allowed` through to the app."""
+        """Pass only what is `allowed` to the app."""
         self._app = app
         self._allowed = allowed
         self._logged: set[str] = set()
@@ -53,7 +53,7 @@ class HostCheck:
             return
         refusal = self._allowed.refusal(scope["headers"])
         if refusal is None:
-            await self._app(_as_one_site(scope), receive, send)
+            await self._app(_with_host_of_origin(scope), receive, send)
             return
         if len(self._logged) < _MOST_LOGGED and refusal not in self._logged:
             self._logged.add(refusal)
@@ -61,11 +61,11 @@ class HostCheck:
         await _refuse(f"{refusal} {_REMEDY}\n".encode(), scope, send)
 
 
-def _as_one_site(scope: Scope) -> Scope:
-    """Give the request the Host of its Origin, which was found to be ours.
+def _with_host_of_origin(scope: Scope) -> Scope:
+    """Set the Host of a request to that of its Origin, which was checked to be ours.
 
-    Streamlit compares the two on a WebSocket, and where a proxy made them differ it asks a host
-    on the internet which address this machine has.
+    Streamlit compares the two on a WebSocket; where a proxy made them differ, it asks a host on
+    the internet which address this machine has.
     """
     headers = dict(scope["headers"])
     authority = origin_authority(headers.get(b"origin", b"").decode("latin-1"))

@@ -1,4 +1,4 @@
-"""The API keys that the settings hold, as serve and the command line know them."""
+"""The API keys of the settings, for serve and the command line."""
 
 from __future__ import annotations
 

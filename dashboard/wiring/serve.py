@@ -28,7 +28,7 @@ from dashboard.wiring.networks import Network, networks_of
 from dashboard.wiring.store import open_role_store
 
 _UNCOLLECTED: Final = 20_000
-"""Objects made and not freed before Python looks for cycles among the youngest."""
+"""Objects allocated, less those freed, before Python collects the youngest ones."""
 
 
 async def run_serve(settings: Settings, stop: asyncio.Event) -> None:
@@ -38,23 +38,23 @@ async def run_serve(settings: Settings, stop: asyncio.Event) -> None:
             dependencies = _dependencies(settings, store, clients)
             app = _app(dependencies, settings)
             config = server_config(dependencies, settings.serve.host, settings.serve.port, app)
-            _spare_collector()
+            _collect_garbage_rarely()
             await run_http(config, stop, "LINEWATCH_SERVE_PORT")
 
 
 def _app(dependencies: ServeDependencies, settings: Settings) -> ASGIApp:
-    """Return the app; the published development key opens it to our own pages alone."""
+    """Return the app; with the published development key, only for hosts of this machine."""
     app = build_app(dependencies)
     if not settings.has_development_key:
         return app
     return HostCheck(app, allowed_hosts(settings, with_cors=True))
 
 
-def _spare_collector() -> None:
-    """Look for cycles seldom, and never among what is there from the start.
+def _collect_garbage_rarely() -> None:
+    """Collect garbage rarely, and never among the objects from the start.
 
-    A batch makes thousands of objects at once, none of them in a cycle: looking for one after
-    every 700, as is usual, takes a quarter of the time of all lookups.
+    A batch allocates thousands of objects at once, none of them in a cycle: collecting after every
+    700, as is the default, takes a quarter of the time of lookups.
     """
     gc.collect()
     gc.freeze()
@@ -62,7 +62,7 @@ def _spare_collector() -> None:
 
 
 def _dependencies(settings: Settings, store: Store, clients: Clients) -> ServeDependencies:
-    """Gather what is served, with the keys as they are now; InputError where two clash."""
+    """Build what serve depends on, with the present keys; InputError where two clash."""
     serve = settings.serve
     key_limiter = KeyLimiter()
     key_sync = KeySync(store, configured_keys(settings), key_limiter, utc_now)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dashboard.domain.allowed_hosts import AllowedHosts, host_of, origin_authority
+from dashboard.domain.allowed_hosts import AllowedHosts, origin_authority
 
 OURS = AllowedHosts(frozenset({"watch.example"}), frozenset({"https://wallet.example"}))
 
@@ -109,19 +109,6 @@ def test_refusal_is_one_short_line() -> None:
     assert said is not None
     assert said.isprintable()
     assert len(said) < 500
-
-
-@pytest.mark.parametrize(
-    ("address", "host"),
-    [
-        ("https://Watch.example/linewatch/", "watch.example"),
-        ("http://127.0.0.1:8501", "127.0.0.1"),
-        ("not a url", None),
-        ("", None),
-    ],
-)
-def test_host_of_an_address_is_found(address: str, host: str | None) -> None:
-    assert host_of(address) == host
 
 
 @pytest.mark.parametrize(

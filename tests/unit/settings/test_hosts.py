@@ -1,0 +1,26 @@
+"""Hosts in settings: found in addresses, whatever else those hold."""
+
+from __future__ import annotations
+
+import pytest
+
+from dashboard.settings.hosts import host_of
+
+
+@pytest.mark.parametrize(
+    ("url", "host"),
+    [
+        ("https://Watch.example/linewatch/", "watch.example"),
+        ("https://watch.example.", "watch.example"),
+        ("http://127.0.0.1:8501", "127.0.0.1"),
+        ("wss://user:password@[::1]:8546/path", "::1"),
+        ("http://watch.example:0", None),
+        ("http://watch.example:65536", None),
+        ("http://[::1", None),
+        ("http://.", None),
+        ("not a url", None),
+        ("", None),
+    ],
+)
+def test_host_of_an_address_is_found(url: str, host: str | None) -> None:
+    assert host_of(url) == host
