@@ -31,7 +31,7 @@ class AcceptedTransaction(msgspec.Struct, frozen=True):
 
     @classmethod
     def of(cls, transaction: SignedTransaction, block: int, gas_used: int) -> AcceptedTransaction:
-        """Promise `transaction` to block number `block`."""
+        """Make the entry of `transaction` in block number `block`."""
         return cls(
             block=block,
             gas_used=gas_used,
@@ -51,7 +51,7 @@ class AcceptedTransactions:
     def __init__(self, folder: Path) -> None:
         """Open the file in `folder`, or begin one; RoleError where it cannot be used.
 
-        A last line without an end was never answered for, and is dropped.
+        A last line without an end was never acknowledged, and is dropped.
         """
         self._by_hash: dict[bytes, AcceptedTransaction] = {}
         self._by_block: defaultdict[int, list[AcceptedTransaction]] = defaultdict(list)
@@ -69,18 +69,18 @@ class AcceptedTransactions:
             raise RoleError(f"devnet cannot keep {path}: {error.strerror}") from error
 
     def append(self, entry: AcceptedTransaction) -> None:
-        """Keep `entry` past any loss of power, or raise StoreUnavailable and keep nothing."""
+        """Write `entry` durably, or raise StoreUnavailable and write nothing."""
         line = msgspec.json.encode(entry) + b"\n"
         try:
             written = self._file.write(line)
             os.fsync(self._file.fileno())
         except OSError as error:
-            self._take_back()
+            self._truncate()
             raise StoreUnavailable(
                 f"devnet's accepted transactions cannot be written: {error.strerror}"
             ) from error
         if written != len(line):
-            self._take_back()
+            self._truncate()
             raise StoreUnavailable(
                 "devnet's accepted transactions cannot be written: the disk is full"
             )
@@ -92,11 +92,11 @@ class AcceptedTransactions:
         return self._by_hash.get(bytes(tx_hash))
 
     def in_block(self, number: int) -> Sequence[AcceptedTransaction]:
-        """Return what was promised to a block, in the order of acceptance."""
+        """Return the transactions of a block, in the order of acceptance."""
         return self._by_block.get(number, ())
 
     def gas_in(self, number: int) -> int:
-        """Return the gas that was promised in a block."""
+        """Return the gas that they use in a block."""
         return sum(entry.gas_used for entry in self.in_block(number))
 
     def last_of(self, sender: Address, until: int | None = None) -> AcceptedTransaction | None:
@@ -106,7 +106,7 @@ class AcceptedTransactions:
         return max(seen, key=lambda entry: entry.nonce, default=None)
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         self._file.close()
 
     def _load(self, path: Path, text: bytes) -> None:
@@ -124,6 +124,6 @@ class AcceptedTransactions:
         self._by_block[entry.block].append(entry)
         self._by_sender[entry.sender].append(entry)
 
-    def _take_back(self) -> None:
+    def _truncate(self) -> None:
         with suppress(OSError):
             self._file.truncate(self._length)

@@ -1,4 +1,4 @@
-"""Simulated senders: keys told from a seed, and their signed EIP-1559 transactions."""
+"""Simulated accounts: keys derived from a seed, which sign EIP-1559 transactions."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _LONGEST_SHORT: Final = 55
 
 @dataclass(frozen=True, slots=True)
 class Payment:
-    """What a simulated sender signs; `recipient` is None for a deployment.
+    """A transaction to be signed; `recipient` is None for a deployment.
 
     `data` has two to 255 bytes, or none.
     """
@@ -36,11 +36,11 @@ class Payment:
 
 
 class SimulatedAccount:
-    """A sender whose key anybody can tell who knows the seed: worth nothing outside devnet."""
+    """An account whose key follows from the seed: worthless outside devnet."""
 
-    def __init__(self, chance: SeededRandom, purpose: str, number: int) -> None:
-        """Derive the key; `purpose` and `number` tell accounts of one seed apart."""
-        self._key = coincurve.PrivateKey(chance.draw(purpose, number))
+    def __init__(self, random: SeededRandom, purpose: str, number: int) -> None:
+        """Derive the key; `purpose` and `number` distinguish the accounts of one seed."""
+        self._key = coincurve.PrivateKey(random.draw(purpose, number))
         self.address = Address(keccak(self._key.public_key.format(compressed=False)[1:])[-20:])
 
     def sign(self, payment: Payment) -> SignedTransaction:

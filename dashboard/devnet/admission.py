@@ -13,13 +13,13 @@ from dashboard.domain.quantity import Address, format_gwei
 from dashboard.errors import InputError
 
 LARGEST_TRANSACTION: Final = 128 * 1024
-"""Bytes; what larger ones get is the answer of most nodes."""
+"""Bytes; larger ones are refused as most nodes do."""
 
 _BLOCKS_AHEAD: Final = 43_200  # a day
 
 
 class Admission:
-    """Places transactions into coming blocks and writes that down before anybody is told."""
+    """Places transactions into coming blocks, and saves that before it returns."""
 
     def __init__(
         self, chain: Chain, blockspace: Blockspace, accepted: AcceptedTransactions
@@ -38,7 +38,7 @@ class Admission:
         self.place(transaction, head)
 
     def place(self, transaction: SignedTransaction, head: int) -> None:
-        """Accept a transaction whatever its nonce, as what the simulated senders end with."""
+        """Accept a transaction with any nonce, as the simulated senders use."""
         if self._accepted.find(transaction.tx_hash):
             raise InputError(f"already known: {transaction.tx_hash} was accepted before")
         _check_chain(transaction)
@@ -60,7 +60,7 @@ class Admission:
     def _check_sender(self, transaction: SignedTransaction, head: int) -> None:
         sender, nonce = transaction.sender, transaction.nonce
         if self._accepted.find(transaction.tx_hash):
-            return  # said better by `place`
+            return  # `place` has the better message
         if self._blockspace.next_nonce(sender, self._chain.block(head)) is not None:
             raise InputError(f"{sender} is one of devnet's own senders: use another account")
         due = self.next_nonce(sender, None, head)

@@ -37,10 +37,10 @@ def build_app(chain: Chain, accepted: AcceptedTransactions, clock: Clock) -> ASG
         try:
             body = await _read(request)
         except ClientDisconnect:
-            return Response()  # nobody is there to read it
+            return Response()  # the client has left
         if body is None:
-            fault = RpcError.invalid_request(f"a body may hold {LARGEST_BODY} bytes")
-            return _json(jsonrpc.error_reply(jsonrpc.NULL_ID, fault), status=413)
+            error = RpcError.invalid_request(f"a body may hold {LARGEST_BODY} bytes")
+            return _json(jsonrpc.error_reply(jsonrpc.NULL_ID, error), status=413)
         answer = answer_body(methods, body)
         return Response(status_code=204) if answer is None else _json(answer)
 
@@ -51,10 +51,10 @@ def answer_body(methods: Methods, body: bytes) -> bytes | None:
     """Answer one HTTP body; None where it asks for no reply (notifications only)."""
     message = jsonrpc.parse_message(body, LARGEST_BATCH)
     replies = [_answer(methods, item) for item in message.items]
-    said = [reply for reply in replies if reply is not None]
-    if not said:
+    written = [reply for reply in replies if reply is not None]
+    if not written:
         return None
-    return jsonrpc.batch_reply(said) if message.is_batch else said[0]
+    return jsonrpc.batch_reply(written) if message.is_batch else written[0]
 
 
 def _answer(methods: Methods, item: jsonrpc.Request | ErrorReply) -> bytes | None:
@@ -69,7 +69,7 @@ def _answer(methods: Methods, item: jsonrpc.Request | ErrorReply) -> bytes | Non
 
 
 def _outcome(methods: Methods, request: jsonrpc.Request) -> bytes | RpcError:
-    """Carry out one call; a fault is returned, so that the others of a batch go on."""
+    """Run one call; an error is returned, so that the other calls of a batch go on."""
     method = methods.by_name.get(request.method)
     if method is None:
         return RpcError.method_not_found(request.method)
@@ -83,7 +83,7 @@ def _outcome(methods: Methods, request: jsonrpc.Request) -> bytes | RpcError:
     except (InputError, StoreError) as error:
         return RpcError(_REFUSED, str(error))
     except Exception:  # noqa: BLE001 - one broken answer must not end the node
-        _log.exception("a call failed", method=request.method)
+        _log.exception("A call failed unexpectedly", method=request.method)
         return RpcError.internal_error()
 
 

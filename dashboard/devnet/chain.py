@@ -21,17 +21,17 @@ GENESIS_BASE_FEE: Final = Wei(10 * WEI_PER_GWEI)
 
 _LEAST_GAS: Final = GAS_LIMIT // 10
 _HALF: Final = GAS_LIMIT // 2
-_STRETCH: Final = 16  # blocks between two questions to demand
+_STRETCH: Final = 16  # blocks between two computed prices
 _SEGMENT: Final = 256 * _STRETCH
 _KEPT_SEGMENTS: Final = 16
 
-# What one random byte does to the gas of a block: 0.6 to 1.4 times, in thousandths.
+# The factor of a block's gas for each random byte: 0.6 to 1.4, in thousandths.
 _SCATTER: Final = tuple(600 + byte * 800 // 255 for byte in range(256))
 
 
 @dataclass(frozen=True, slots=True)
 class Genesis:
-    """All that a devnet remembers of its beginning; `timestamp` is in Unix seconds."""
+    """What a devnet is computed from; `timestamp` is in Unix seconds."""
 
     seed: int
     timestamp: int
@@ -51,7 +51,7 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class _Start:
-    """All that a segment needs to know of the segments before it."""
+    """The state of the chain where a segment starts."""
 
     base_fee: Wei
     first_transaction: int
@@ -68,9 +68,9 @@ class _Segment:
 
 
 class Chain:
-    """Every block there was and will be.
+    """Every block, past and future.
 
-    Nothing is stored: blocks are told again from the genesis, some 700,000 in a second, and
+    Nothing is stored: blocks are computed again from the genesis, some 700,000 in a second, and
     only the start of each segment of 4,096 blocks stays in memory. After a month without power
     (1.3 million blocks) that takes two seconds, once.
     """
@@ -78,8 +78,8 @@ class Chain:
     def __init__(self, genesis: Genesis) -> None:
         """Begin at `genesis`; nothing is computed yet."""
         self.genesis = genesis
-        self.chance = SeededRandom(genesis.seed)
-        self._demand = FeeDemand(self.chance)
+        self.random = SeededRandom(genesis.seed)
+        self._demand = FeeDemand(self.random)
         self._starts = [_Start(GENESIS_BASE_FEE, 0)]
         self._segments: dict[int, _Segment] = {}
 
@@ -119,7 +119,7 @@ class Chain:
         return segment
 
     def _compute(self, index: int) -> _Segment:
-        scatter = self.chance.stream("scatter", index, 2 * _SEGMENT)
+        scatter = self.random.stream("scatter", index, 2 * _SEGMENT)
         start = self._starts[index]
         base_fee, transactions = start.base_fee, start.first_transaction
         base_fees, gas, firsts = array("Q"), array("Q"), array("Q", [transactions])
@@ -134,11 +134,11 @@ class Chain:
         return _Segment(base_fees, gas, firsts, _Start(base_fee, transactions))
 
     def _prices(self, index: int) -> list[int]:
-        """Return what demand would pay in each block, straight lines between its answers."""
-        ask = range(index * _SEGMENT, (index + 1) * _SEGMENT + 1, _STRETCH)
-        asked = [self._demand.price(self._unix(number)) for number in ask]
+        """Return the price of demand in each block, linear between computed ones."""
+        numbers = range(index * _SEGMENT, (index + 1) * _SEGMENT + 1, _STRETCH)
+        prices = [self._demand.price(self._unix(number)) for number in numbers]
         return [
             here + (there - here) * step // _STRETCH
-            for here, there in pairwise(asked)
+            for here, there in pairwise(prices)
             for step in range(_STRETCH)
         ]

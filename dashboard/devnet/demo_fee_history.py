@@ -1,6 +1,6 @@
-"""A past for simulated networks: the fees that polls would have seen before the chain began.
+"""The demo history of fees: what polls would have seen before the chain began.
 
-Of days long past there is a value for each block, since then what single polls saw.
+Days before yesterday have a value for each block, later ones the observations of single polls.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ YEAR: Final = timedelta(days=365)
 
 _HOUR: Final = 3600
 _DAY: Final = 24 * _HOUR
-_MARK_SECONDS: Final = 600
+_SAMPLE_SECONDS: Final = 600
 _STEPS: Final = ((26 * _HOUR, 30), (5 * _HOUR // 4, BLOCK_SECONDS))
-"""How old single values are, and how often a poll looked then, both in seconds."""
+"""Ages of observations and how often a poll ran then, both in seconds."""
 
 _DAYS_AT_ONCE: Final = 8
-_WINDOW: Final = 67  # marks in eleven hours, as long as 20,000 blocks take
+_WINDOW: Final = 67  # samples in eleven hours, as long as 20,000 blocks take
 _RANKS: Final = (33, 60)  # of the median and the 90th percentile, ascending, counted from zero
 _POLICY: Final = FeePolicy(historical_blocks=10)
 _WITHOUT_FLOORS: Final = replace(
@@ -44,10 +44,10 @@ _WITHOUT_FLOORS: Final = replace(
         for name in ("low", "medium", "high")
     },
 )
-"""Where the base fee never moves, all that moves are priority fees."""
+"""Where the base fee is constant, only priority fees vary."""
 
 _REWARDS: Final = (40, 100, 150, 250, 1200)
-"""What is paid at the reward percentiles of a block, in per cent of a medium priority fee."""
+"""Rewards at the percentiles of a block, in per cent of a medium priority fee."""
 
 
 class FeesOfDays(NamedTuple):
@@ -59,10 +59,10 @@ class FeesOfDays(NamedTuple):
 
 
 class DemoFeeHistory:
-    """The time that ends at a moment; the same arguments tell the same.
+    """Fees until a moment; the same arguments give the same fees.
 
-    Whole days are told by `days` until little more than a day ago, and then come single
-    `observations`: nothing is told by both.
+    `days` has whole days until a little more than a day ago, `observations` what follows; they do
+    not overlap.
     """
 
     def __init__(
@@ -81,23 +81,23 @@ class DemoFeeHistory:
 
     def days(self) -> Iterator[FeesOfDays]:
         """Yield all fees of some whole days at a time, oldest first."""
-        held = np.empty((2, 0), np.int64)
+        threshold_rows = np.empty((2, 0), np.int64)
         for first in range(self._first_day, self._last_day, _DAYS_AT_ONCE):
             last = min(first + _DAYS_AT_ONCE, self._last_day)
             blocks = _multiples(first * _DAY, last * _DAY, BLOCK_SECONDS)
-            seen = blocks[self._fees.seen(blocks)]
+            seen = blocks[self._fees.is_observed(blocks)]
             base_fees = self._fees.base_fees(seen)
             yield FeesOfDays(FeeSeries.ESTIMATED_BASE_FEE, seen * 1000, base_fees)
             if self._network.has_flat_fee:
                 priority_fees = self._fees.priority_fees(seen)
                 yield FeesOfDays(FeeSeries.MEDIUM_MAX_PRIORITY_FEE, seen * 1000, priority_fees)
-            marks = _multiples(first * _DAY, last * _DAY, _MARK_SECONDS)
-            is_seen = self._fees.seen(marks)
-            marks, (usual, busy) = marks[is_seen], self._levels(marks)[:, is_seen]
-            yield FeesOfDays(FeeSeries.BASE_FEE_PERCENTILE, marks * 1000, usual)
-            yield FeesOfDays(FeeSeries.BUSY_THRESHOLD, marks * 1000, busy)
-            held = np.append(held[:, -1:], [marks, busy], axis=1)
-            yield _busy(seen, base_fees, held)
+            samples = _multiples(first * _DAY, last * _DAY, _SAMPLE_SECONDS)
+            is_seen = self._fees.is_observed(samples)
+            samples, (usual, busy) = samples[is_seen], self._percentiles(samples)[:, is_seen]
+            yield FeesOfDays(FeeSeries.BASE_FEE_PERCENTILE, samples * 1000, usual)
+            yield FeesOfDays(FeeSeries.BUSY_THRESHOLD, samples * 1000, busy)
+            threshold_rows = np.append(threshold_rows[:, -1:], [samples, busy], axis=1)
+            yield _busy(seen, base_fees, threshold_rows)
 
     def observations(self) -> Iterator[GasObservation]:
         """Yield what gas polls would have seen since the last whole day, oldest first."""
@@ -105,16 +105,18 @@ class DemoFeeHistory:
         if not len(moments):
             return
         policy = _WITHOUT_FLOORS if self._network.has_flat_fee else _POLICY
-        marks = _multiples(int(moments[0]), int(moments[-1]) + 1, _MARK_SECONDS)
-        levels = dict(zip(marks.tolist(), self._levels(marks).T.tolist(), strict=True))
+        samples = _multiples(int(moments[0]), int(moments[-1]) + 1, _SAMPLE_SECONDS)
+        percentiles_at = dict(
+            zip(samples.tolist(), self._percentiles(samples).T.tolist(), strict=True)
+        )
         window = FeeWindow(_WINDOW)
-        for fee in self._fees.base_fees(_before(marks)).tolist():
+        for fee in self._fees.base_fees(_before(samples)).tolist():
             window.append(fee)
         blocks: deque[BlockFees] = deque(maxlen=policy.historical_blocks)
         following = self._fees.prices(moments + BLOCK_SECONDS).tolist()
         for (at, fees), next_base_fee in zip(self._blocks(moments), following, strict=True):
             blocks.append(fees)
-            percentile, threshold = levels.get(at, (None, None))
+            percentile, threshold = percentiles_at.get(at, (None, None))
             if percentile is not None:
                 window.append(fees.base_fee_per_gas)
             yield GasObservation(
@@ -127,9 +129,9 @@ class DemoFeeHistory:
             )
 
     def _moments(self) -> Int64Array:
-        """Return when a poll looked, in Unix seconds.
+        """Return when polls ran, in Unix seconds.
 
-        Moments are whole multiples of their step, so that a later history meets this one's.
+        These are whole multiples of their step, so that a later history continues this one.
         """
         begin = self._since if self._first_day >= self._last_day else self._last_day * _DAY
         (_, step), (age, last_step) = _STEPS
@@ -137,7 +139,7 @@ class DemoFeeHistory:
         moments = np.append(
             _multiples(begin, change, step), _multiples(change, self._until, last_step)
         )
-        return moments[self._fees.seen(moments)]
+        return moments[self._fees.is_observed(moments)]
 
     def _blocks(self, moments: Int64Array) -> Iterator[tuple[int, BlockFees]]:
         """Yield each moment with the fees of its block, which is more or less half full."""
@@ -149,9 +151,9 @@ class DemoFeeHistory:
             rewards = tuple(Wei(priority_fee * share // 100) for share in _REWARDS)
             yield at, BlockFees(at // BLOCK_SECONDS, Wei(base_fee), 0.5, rewards)
 
-    def _levels(self, marks: Int64Array) -> Int64Array:
-        """Return median and 90th percentile of the marks until each one, in two rows."""
-        fees = self._fees.base_fees(np.append(_before(marks), marks))
+    def _percentiles(self, samples: Int64Array) -> Int64Array:
+        """Return median and 90th percentile of the samples until each one, in two rows."""
+        fees = self._fees.base_fees(np.append(_before(samples), samples))
         ascending = np.sort(sliding_window_view(fees, _WINDOW), axis=1)
         return ascending[:, _RANKS].T
 
@@ -165,9 +167,9 @@ def _busy(at: Int64Array, base_fees: Int64Array, thresholds: Int64Array) -> Fees
     return FeesOfDays(FeeSeries.IS_BUSY, at[is_known] * 1000, busy)
 
 
-def _before(marks: Int64Array) -> Int64Array:
-    """Return the marks before the first one, which fill its window up."""
-    before: Int64Array = marks[0] - np.arange(_WINDOW - 1, 0, -1) * _MARK_SECONDS
+def _before(samples: Int64Array) -> Int64Array:
+    """Return the samples before the first one, which fill its window up."""
+    before: Int64Array = samples[0] - np.arange(_WINDOW - 1, 0, -1) * _SAMPLE_SECONDS
     return before
 
 

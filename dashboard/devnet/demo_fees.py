@@ -1,4 +1,4 @@
-"""The fees that a simulated network would have had at any time, told for millions of blocks."""
+"""The fees of a simulated network at any time of the past, for millions of blocks at once."""
 
 from __future__ import annotations
 
@@ -26,20 +26,20 @@ _LENGTHS: Final = 10  # each twice as long as the one before
 
 
 class DemoFees:
-    """Base fees and priority fees by Unix second, told from a seed alone.
+    """Base fees and priority fees by Unix second, computed from a seed alone.
 
     They follow the demand that the chain will have at `until`, in seasons that fade before it.
     """
 
     def __init__(self, seed: int, network: SimulatedNetwork, until: datetime) -> None:
-        """Compute nothing yet; the devnet's own demand is that of its chain."""
-        self._chance = SeededRandom(seed + network.network_id - DEVNET.network_id)
+        """Compute nothing yet; the demand of the devnet itself is that of its chain."""
+        self._random = SeededRandom(seed + network.network_id - DEVNET.network_id)
         self._network = network
-        self._demand = FeeDemand(self._chance)
+        self._demand = FeeDemand(self._random)
         self._until = int(until.timestamp())
 
     def prices(self, timestamps: Int64Array) -> Int64Array:
-        """Return demand in wei at Unix seconds, ascending; the base fees hover about it."""
+        """Return demand in wei at Unix seconds, ascending; base fees scatter around it."""
         season = between_points(self._season_at, timestamps, _SEASON)
         before_the_chain = np.clip(self._until - timestamps, 0, _SEASON)
         season = _THOUSAND + season * before_the_chain // _SEASON
@@ -54,8 +54,8 @@ class DemoFees:
         """Return what a transaction of medium priority pays, in wei."""
         return self._scattered(timestamps) * self._network.priority_fee_share // _THOUSAND
 
-    def seen(self, timestamps: Int64Array) -> SeenMask:
-        """Tell at which Unix seconds, ascending, somebody watched."""
+    def is_observed(self, timestamps: Int64Array) -> SeenMask:
+        """Return at which Unix seconds, ascending, polls ran."""
         if not self._network.has_outages:
             return np.ones(len(timestamps), np.bool_)
         slots, passed = np.divmod(timestamps, _OUTAGE_SLOT)
@@ -70,7 +70,7 @@ class DemoFees:
         days, passed = np.divmod(timestamps, _DAY)
         first = int(days[0])
         noise = b"".join(
-            self._chance.stream("history", day, _BLOCKS) for day in range(first, int(days[-1]) + 1)
+            self._random.stream("history", day, _BLOCKS) for day in range(first, int(days[-1]) + 1)
         )
         octets = np.frombuffer(noise, np.uint8)[(days - first) * _BLOCKS + passed // _BLOCK]
         share = 960 + octets.astype(np.int64) * 81 // 256
@@ -78,11 +78,11 @@ class DemoFees:
         return scattered
 
     def _season_at(self, number: int) -> int:
-        return between(-300, 500, self._chance.draw("season", number, 2))
+        return between(-300, 500, self._random.draw("season", number, 2))
 
     def _outage(self, slot: int) -> tuple[int, int]:
-        """Return the seconds of a slot at which an outage begins and ends; from minutes to days."""
-        happens, length, *begin = self._chance.draw("outage", slot, 4)
+        """Return the seconds of a slot at which an outage begins and ends; minutes to days long."""
+        happens, length, *begin = self._random.draw("outage", slot, 4)
         if happens >= _OUTAGE_CHANCE:
             return 0, 0
         seconds = _SHORTEST_OUTAGE << length % _LENGTHS

@@ -1,4 +1,4 @@
-"""Fee demand: the base fee at which blocks would be half full, in days, weeks, calm and bursts."""
+"""Fee demand: the base fee at which blocks would be half full, by hour and weekday, with bursts."""
 
 from __future__ import annotations
 
@@ -25,39 +25,39 @@ _BY_HOUR: Final = (
 )
 _FROM_THURSDAY: Final = (1050, 1020, 920, 880, 1000, 1040, 1060)  # 1970-01-01 was a Thursday
 
-_MOOD_SECONDS: Final = 1200
+_DRIFT_SECONDS: Final = 1200
 _BURST_SECONDS: Final = 360
 _BURST_CHANCE: Final = 150  # of 256
 
 
 class FeeDemand:
-    """What senders would pay at any moment, told from a seed alone."""
+    """What senders would pay at any moment, computed from a seed alone."""
 
-    def __init__(self, chance: SeededRandom) -> None:
-        """Draw moods and bursts from `chance`."""
-        self._chance = chance
+    def __init__(self, random: SeededRandom) -> None:
+        """Draw drift and bursts from `random`."""
+        self._random = random
 
     def price(self, timestamp: int) -> Wei:
         """Return the base fee in wei at which a block of that Unix second is half full."""
         price = _USUAL * _along(_BY_HOUR, timestamp, _HOUR) // _THOUSAND
         price = price * _along(_FROM_THURSDAY, timestamp, _DAY) // _THOUSAND
-        price = price * self._mood(timestamp) // _THOUSAND
+        price = price * self._drift(timestamp) // _THOUSAND
         return Wei(price * self._burst(timestamp) // _THOUSAND)
 
     def prices(self, timestamps: Int64Array) -> Int64Array:
         """Return the same for many Unix seconds, ascending, hundreds of times as fast."""
         price = _USUAL * _along_all(_BY_HOUR, timestamps, _HOUR) // _THOUSAND
         price = price * _along_all(_FROM_THURSDAY, timestamps, _DAY) // _THOUSAND
-        price = price * between_points(self._mood_at, timestamps, _MOOD_SECONDS) // _THOUSAND
+        price = price * between_points(self._drift_at, timestamps, _DRIFT_SECONDS) // _THOUSAND
         return price * self._bursts(timestamps) // _THOUSAND
 
-    def _mood(self, timestamp: int) -> int:
-        step, passed = divmod(timestamp, _MOOD_SECONDS)
-        here, there = self._mood_at(step), self._mood_at(step + 1)
-        return here + (there - here) * passed // _MOOD_SECONDS
+    def _drift(self, timestamp: int) -> int:
+        step, passed = divmod(timestamp, _DRIFT_SECONDS)
+        here, there = self._drift_at(step), self._drift_at(step + 1)
+        return here + (there - here) * passed // _DRIFT_SECONDS
 
-    def _mood_at(self, number: int) -> int:
-        return between(850, 1150, self._chance.draw("mood", number, 2))
+    def _drift_at(self, number: int) -> int:
+        return between(850, 1150, self._random.draw("mood", number, 2))
 
     def _burst(self, timestamp: int) -> int:
         slot, passed = divmod(timestamp, _BURST_SECONDS)
@@ -73,7 +73,7 @@ class FeeDemand:
 
     def _burst_of(self, slot: int) -> tuple[int, int, int]:
         """Return the seconds at which the burst of a slot begins and ends, and its height."""
-        happens, begin, length, first, second = self._chance.draw("burst", slot, 5)
+        happens, begin, length, first, second = self._random.draw("burst", slot, 5)
         if happens >= _BURST_CHANCE:
             return 0, 0, _THOUSAND
         start = begin * 200 // 256
@@ -82,7 +82,7 @@ class FeeDemand:
 
 
 def _along(shape: tuple[int, ...], timestamp: int, step_seconds: int) -> int:
-    """Return the value of a repeating shape, straight lines between its points."""
+    """Return the value of a repeating shape, linear between its points."""
     step, passed = divmod(timestamp, step_seconds)
     here, there = shape[step % len(shape)], shape[(step + 1) % len(shape)]
     return here + (there - here) * passed // step_seconds
@@ -95,7 +95,7 @@ def _along_all(shape: tuple[int, ...], timestamps: Int64Array, step_seconds: int
 def between_points(
     height_at: Callable[[int], int], timestamps: Int64Array, step_seconds: int
 ) -> Int64Array:
-    """Return the heights of straight lines between points, one at each whole step, at times."""
+    """Return heights at times, linear between the points at whole steps."""
     steps, passed = np.divmod(timestamps, step_seconds)
     first = int(steps[0])
     points = np.array([height_at(step) for step in range(first, int(steps[-1]) + 2)])

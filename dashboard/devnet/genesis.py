@@ -50,7 +50,7 @@ def open_genesis(folder: Path, seed: int, clock: Clock) -> Genesis:
 
 
 def _write_once(path: Path, stored: _Stored) -> None:
-    """Write whole or not at all, and past a loss of power."""
+    """Write atomically and durably."""
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     draft = path.with_suffix(".draft")
     with draft.open("wb") as file:
@@ -62,7 +62,7 @@ def _write_once(path: Path, stored: _Stored) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """Make new names in `folder` survive a loss of power."""
+    """Make new files in `folder` durable."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(descriptor)

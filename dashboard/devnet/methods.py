@@ -11,7 +11,7 @@ from dashboard.devnet import params as read
 from dashboard.devnet.chain import DEVNET_ID
 from dashboard.devnet.node import Node
 from dashboard.devnet.params import LARGEST_FEE_HISTORY, Params
-from dashboard.devnet.rpc_results import RpcResults, waiting
+from dashboard.devnet.rpc_results import RpcResults, pending
 from dashboard.devnet.transaction_fields import read_fields
 from dashboard.domain.quantity import TxHash
 from dashboard.errors import InputError, WireError
@@ -28,7 +28,7 @@ class Methods:
     """
 
     def __init__(self, node: Node) -> None:
-        """Ask `node`."""
+        """Answer from `node`."""
         self._node = node
         self._results = RpcResults(node.chain.genesis)
         self.by_name: dict[str, Callable[[Params], bytes]] = {
@@ -69,7 +69,7 @@ class Methods:
         if number > head and not is_pending:
             return b"null"
         block = self._node.chain.block(number)
-        contents = self._node.coming() if is_pending else self._node.inclusions(number)
+        contents = self._node.pending_block() if is_pending else self._node.inclusions(number)
         transactions: list[TxHash | Raw] = [
             Raw(encode_transaction(self._results.included(each, block)))
             if is_whole
@@ -100,7 +100,7 @@ class Methods:
             block = self._node.chain.block(inclusion.block)
             return encode_transaction(self._results.included(inclusion, block))
         accepted = self._node.waiting(tx_hash)
-        view = waiting(accepted, read_fields(accepted.raw)) if accepted else None
+        view = pending(accepted, read_fields(accepted.raw)) if accepted else None
         return encode_transaction(view)
 
     def _transaction_receipt(self, params: Params) -> bytes:

@@ -1,4 +1,4 @@
-"""The simulated networks: the devnet, and two more that only the demo history tells of."""
+"""The simulated networks: the devnet, and two more that have a demo history only."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from dashboard.domain.quantity import WEI_PER_GWEI, NetworkId, Wei
 class SimulatedNetwork:
     """How the fees of a simulated network follow demand; shares are in thousandths of it.
 
-    `base_fee` is what demand adds to. `has_outages`: nobody watched it for hours, now and then.
+    Demand is added to `base_fee`. `has_outages`: now and then polls did not run for hours.
     """
 
     network_id: NetworkId
@@ -25,7 +25,7 @@ class SimulatedNetwork:
 
     @property
     def has_flat_fee(self) -> bool:
-        """Whether its base fee never moves, so that only priority fees tell how busy it is."""
+        """Whether its base fee is constant, so that only priority fees show how busy it is."""
         return not self.base_fee_share
 
 

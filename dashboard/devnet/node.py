@@ -1,4 +1,4 @@
-"""The node: blocks, transactions and fees as anybody may ask for them at a moment."""
+"""The node: blocks, transactions and fees up to the present moment."""
 
 from __future__ import annotations
 
@@ -56,18 +56,18 @@ class Node:
         return self._head
 
     def send(self, raw: bytes) -> TxHash:
-        """Accept a signed transaction from anybody; see `Admission.send` for what is refused."""
+        """Accept a signed transaction from outside; see `Admission.send` for what is refused."""
         transaction = decode_transaction(raw)
         self._admission.send(transaction, self.head())
         return transaction.tx_hash
 
     def place(self, transaction: SignedTransaction) -> None:
-        """Include a simulated sender's transaction in a coming block; twice is once."""
+        """Include a simulated sender's transaction in a coming block, once."""
         if self._accepted.find(transaction.tx_hash) is None:
             self._admission.place(transaction, self.head())
 
     def next_nonce(self, sender: Address, until: int | None) -> int:
-        """Return a sender's next nonce after block `until`; None counts what waits as well."""
+        """Return a sender's next nonce after block `until`; None includes pending ones."""
         return self._admission.next_nonce(sender, until, self.head())
 
     def inclusions(self, number: int) -> tuple[IncludedTransaction, ...]:
@@ -81,15 +81,15 @@ class Node:
                     del self._places[each.transaction.tx_hash]
         return self._signed[number]
 
-    def coming(self) -> tuple[IncludedTransaction, ...]:
+    def pending_block(self) -> tuple[IncludedTransaction, ...]:
         """Return the transactions of the block after the head, as far as they are known."""
         return self._sign(self.head() + 1)
 
     def find(self, tx_hash: TxHash) -> IncludedTransaction | None:
         """Return a transaction that is in a block by now.
 
-        From outside: any. The chain's own: where its block was asked for lately, or is one of
-        the last 256.
+        From outside: any. The chain's own: where its block was requested recently, or is one
+        of the last 256.
         """
         head = self.head()
         entry = self._accepted.find(tx_hash)
@@ -107,7 +107,7 @@ class Node:
         return decode_transaction(entry.raw) if entry and entry.block > self.head() else None
 
     def fees(self, newest: int, count: int, percentiles: Sequence[Fraction] | None) -> FeeHistory:
-        """Tell the fees of up to `count` blocks that end at block `newest`."""
+        """Return the fees of up to `count` blocks that end at block `newest`."""
         oldest = max(0, newest - count + 1)
         blocks = [self.chain.block(number) for number in range(oldest, newest + 1)]
         following = self.chain.block(newest + 1).base_fee_per_gas
@@ -133,7 +133,7 @@ class Node:
         return self.inclusions(entry.block)[place]
 
     def _sign(self, number: int) -> tuple[IncludedTransaction, ...]:
-        """Sign a block: first what came from outside, in order, then the chain's own."""
+        """Sign a block: first transactions from outside, in order, then the chain's own."""
         contents = [
             (decode_transaction(entry.raw), entry.gas_used)
             for entry in self._accepted.in_block(number)

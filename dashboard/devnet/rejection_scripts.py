@@ -1,4 +1,4 @@
-"""The scripts of simulated rejections: who reports what, how late, and how the story ends."""
+"""Scripts of simulated rejections: who reports what, how late, and the final outcome."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _OVER_LIMIT: Final = "line count for module {module}={count} is above the limit 
 
 
 class ReasonTemplate(StrEnum):
-    """The texts that real nodes are known to send."""
+    """Reason messages that real nodes are known to send."""
 
     SIMULATED = f"Transaction {{tx_hash}} {_OVER_LIMIT}"
     SIMULATED_UNNAMED = f"Transaction {_OVER_LIMIT}"
@@ -26,7 +26,7 @@ class ReasonTemplate(StrEnum):
 
 
 class FinalOutcome(Enum):
-    """What becomes of the transaction in the end."""
+    """The final outcome of a rejected transaction."""
 
     STUCK = "neither it nor another with its nonce is ever included"
     INCLUDED = "the same signed transaction is included after all"
@@ -35,9 +35,9 @@ class FinalOutcome(Enum):
 
 @dataclass(frozen=True, slots=True)
 class ScriptedReport:
-    """One node rejects: `after` seconds past the sending, and reports `late` seconds past that.
+    """One node rejects `after` seconds past the sending, and reports `late` seconds past that.
 
-    A recount saw another state of the chain, so it counted other lines.
+    A recount is on another state of the chain, so it counts other lines.
     """
 
     template: ReasonTemplate
@@ -49,16 +49,16 @@ class ScriptedReport:
 
 @dataclass(frozen=True, slots=True)
 class Script:
-    """One course of events; the ending comes `ends_after` seconds past the sending."""
+    """What happens to one transaction; the outcome comes `ends_after` seconds past the sending."""
 
     steps: tuple[ScriptedReport, ...]
-    ending: FinalOutcome = FinalOutcome.STUCK
+    outcome: FinalOutcome = FinalOutcome.STUCK
     ends_after: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Overrun:
-    """The numbers of one story; `unknown` is a module that the node's limits do not name."""
+    """The numbers of one rejection; `unknown` is a module that the node's limits do not name."""
 
     module: str
     count: int
@@ -67,7 +67,7 @@ class Overrun:
 
     def text(self, template: ReasonTemplate, tx_hash: TxHash) -> str:
         """Write a reason message."""
-        # A template without a place to fill in would stay what it is: a member of an enumeration.
+        # `format` of a member without placeholders would return the member, not a text.
         return template.value.format(
             tx_hash=tx_hash,
             module=self.module,
@@ -116,7 +116,7 @@ SCRIPTS: Final = (
 )
 
 LONGEST_SECONDS: Final = 700
-"""No story has anything left to tell so long after the sending."""
+"""Nothing more happens to a transaction so long after the sending."""
 
 LIMITS: Final = {
     "ADD": 524_288,

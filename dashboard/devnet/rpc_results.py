@@ -1,4 +1,4 @@
-"""What devnet tells of blocks, transactions and receipts, as the wire's values."""
+"""Blocks, transactions and receipts of devnet as values of the wire."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _NO_PARENT: Final = bytes(32)
 
 
 class RpcResults:
-    """Describes one chain; hashes of blocks are told from genesis and number alone."""
+    """Describes one chain; hashes of blocks depend on genesis and number alone."""
 
     def __init__(self, genesis: Genesis) -> None:
         """Name blocks after `genesis`."""
@@ -44,7 +44,7 @@ class RpcResults:
         return _view(inclusion.transaction, inclusion.fields, price, place)
 
     def receipt(self, inclusion: IncludedTransaction, block: Block) -> Receipt:
-        """Describe how a transaction fared; on devnet everything that is included succeeds."""
+        """Describe the result of a transaction; on devnet every included one succeeds."""
         transaction = inclusion.transaction
         return Receipt(
             tx_hash=transaction.tx_hash,
@@ -65,7 +65,7 @@ class RpcResults:
         return keccak(f"{self._name}:{number}".encode())
 
 
-def waiting(transaction: SignedTransaction, fields: TransactionFields) -> TransactionView:
+def pending(transaction: SignedTransaction, fields: TransactionFields) -> TransactionView:
     """Describe a transaction whose block is still to come."""
     return _view(transaction, fields, fields.max_fee_per_gas, None)
 

@@ -27,6 +27,6 @@ class SeededRandom:
         return hashlib.shake_128(self._key + f"{purpose}:{number}".encode()).digest(size)
 
 
-def between(low: int, high: int, chance: bytes) -> int:
+def between(low: int, high: int, octets: bytes) -> int:
     """Return a number from `low` to `high`, both possible, by the given bytes."""
-    return low + int.from_bytes(chance, "big") % (high - low + 1)
+    return low + int.from_bytes(octets, "big") % (high - low + 1)

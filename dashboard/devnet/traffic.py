@@ -1,4 +1,4 @@
-"""Traffic: what happens when with transactions that devnet rejects, told from the seed alone."""
+"""Traffic: transactions that devnet rejects, and what happens to each; computed from the seed."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ from dashboard.devnet.seeded_random import between
 from dashboard.domain.exclusion import RejectionReport, SignedTransaction
 from dashboard.domain.quantity import WEI_PER_GWEI, TxHash, Wei
 
-STORY_SECONDS: Final = 17
+REJECTION_SECONDS: Final = 17
 """From one rejected transaction to the next, give or take two seconds."""
 
 PAYMENT_SECONDS: Final = 150
-"""From one tracked payment that nobody rejects to the next."""
+"""From one tracked payment that is not rejected to the next."""
 
-_SAMPLED: Final = 19  # one story in so many is tracked: every five minutes
+_SAMPLED: Final = 19  # one rejection in so many is tracked: every five minutes
 _OPENING_BEFORE: Final = timedelta(seconds=40)
 _OPENING_AFTER: Final = timedelta(seconds=60)
 _SECOND: Final = timedelta(seconds=1)
@@ -41,7 +41,7 @@ _GENEROUS: Final = Wei(150 * WEI_PER_GWEI)
 
 @dataclass(frozen=True, slots=True)
 class Track:
-    """Somebody asks to be told about a transaction that was sent at `attempted_at`."""
+    """A transaction, sent at `attempted_at`, is tracked."""
 
     at: datetime
     tx_hash: TxHash
@@ -69,7 +69,7 @@ TrafficAction: TypeAlias = Track | SubmitReport | Include
 
 
 @dataclass(frozen=True, slots=True)
-class Story:
+class SimulatedRejection:
     """One transaction that exceeds a limit, and all that happens to it, in order."""
 
     number: int
@@ -79,7 +79,7 @@ class Story:
     actions: tuple[SubmitReport | Include, ...]
 
     def tracking(self) -> Track:
-        """Return how it is tracked, from the moment of its sending."""
+        """Return the action that tracks it from the moment of its sending."""
         return Track(self.sent_at, self.transaction.tx_hash, self.sent_at, self.label)
 
 
@@ -87,37 +87,37 @@ class Traffic:
     """The rejected transactions of a chain; the same chain always has the same ones."""
 
     def __init__(self, chain: Chain) -> None:
-        """Tell stories by the seed of `chain`."""
+        """Compute rejections from the seed of `chain`."""
         self._chain = chain
         self._blockspace = Blockspace(chain)
-        self.story = lru_cache(maxsize=256)(self._tell)
+        self.rejection = lru_cache(maxsize=256)(self._compute)
 
     def actions(self, since: datetime, until: datetime, opening: datetime) -> list[TrafficAction]:
         """Return what is due after `since` and up to `until`, in order.
 
         A sample is tracked: now and then one, and all that are sent around the `opening`, so
-        that somebody who has just started devnet sees a rejection soon.
+        that a rejection is seen soon after the start.
         """
         due = [
             action
-            for action in (*self._stories(since, until, opening), *self._payments(since, until))
+            for action in (*self._rejections(since, until, opening), *self._payments(since, until))
             if since < action.at <= until
         ]
         return sorted(due, key=lambda action: action.at)
 
-    def _stories(
+    def _rejections(
         self, since: datetime, until: datetime, opening: datetime
     ) -> Iterator[TrafficAction]:
-        first = (int(since.timestamp()) - LONGEST_SECONDS) // STORY_SECONDS
-        for number in range(first, int(until.timestamp()) // STORY_SECONDS + 1):
-            story = self.story(number)
-            is_opening = opening - _OPENING_BEFORE <= story.sent_at <= opening + _OPENING_AFTER
+        first = (int(since.timestamp()) - LONGEST_SECONDS) // REJECTION_SECONDS
+        for number in range(first, int(until.timestamp()) // REJECTION_SECONDS + 1):
+            rejection = self.rejection(number)
+            is_opening = opening - _OPENING_BEFORE <= rejection.sent_at <= opening + _OPENING_AFTER
             if is_opening or number % _SAMPLED == 0:
-                yield story.tracking()
-            yield from story.actions
+                yield rejection.tracking()
+            yield from rejection.actions
 
     def _payments(self, since: datetime, until: datetime) -> Iterator[Track]:
-        """Track regular payments as well, of which no rejection is ever heard."""
+        """Yield regular payments, which are tracked as well and never rejected."""
         first, last = (int(each.timestamp()) // PAYMENT_SECONDS for each in (since, until))
         for number in range(first, last + 1):
             at = datetime.fromtimestamp(number * PAYMENT_SECONDS, UTC)
@@ -126,48 +126,48 @@ class Traffic:
                 tx_hash = self._blockspace.sign(slot).tx_hash
                 yield Track(at, tx_hash, block.timestamp, "Simulated payment")
 
-    def _tell(self, number: int) -> Story:
-        chance = self._chain.chance.draw("story", number)
-        sent_at = datetime.fromtimestamp(number * STORY_SECONDS, UTC) + timedelta(
-            milliseconds=between(0, 1999, chance[:4])
+    def _compute(self, number: int) -> SimulatedRejection:
+        octets = self._chain.random.draw("story", number)
+        sent_at = datetime.fromtimestamp(number * REJECTION_SECONDS, UTC) + timedelta(
+            milliseconds=between(0, 1999, octets[:4])
         )
-        account = SimulatedAccount(self._chain.chance, "story account", number)
-        payment = self._payment(chance)
+        account = SimulatedAccount(self._chain.random, "story account", number)
+        payment = self._payment(octets)
         transaction = account.sign(payment)
         script = SCRIPTS[number % len(SCRIPTS)]
         actions: list[SubmitReport | Include] = [
-            self._hand_in(step, transaction, sent_at, chance) for step in script.steps
+            self._report(step, transaction, sent_at, octets) for step in script.steps
         ]
         ends_at = sent_at + script.ends_after * _SECOND
-        if script.ending is FinalOutcome.INCLUDED:
+        if script.outcome is FinalOutcome.INCLUDED:
             actions.append(Include(ends_at, transaction))
-        if script.ending is FinalOutcome.REPLACED:
-            actions.append(Include(ends_at, account.sign(_withdrawal(payment, account))))
-        label = LABELS[chance[4] % len(LABELS)]
-        return Story(number, sent_at, transaction, label, tuple(actions))
+        if script.outcome is FinalOutcome.REPLACED:
+            actions.append(Include(ends_at, account.sign(_replacement(payment, account))))
+        label = LABELS[octets[4] % len(LABELS)]
+        return SimulatedRejection(number, sent_at, transaction, label, tuple(actions))
 
-    def _payment(self, chance: bytes) -> Payment:
-        contract = SimulatedAccount(self._chain.chance, "contract", chance[5] % 12)
+    def _payment(self, octets: bytes) -> Payment:
+        contract = SimulatedAccount(self._chain.random, "contract", octets[5] % 12)
         return Payment(
             nonce=0,  # the account is new, so this is what the chain expects of it
-            recipient=contract.address if chance[8] > 16 else None,  # noqa: PLR2004 - few deploy
+            recipient=contract.address if octets[8] > 16 else None,  # noqa: PLR2004 - few deploy
             value=Wei(0),
-            data=chance[9:13] + bytes(28) + chance,
-            gas=between(400_000, 6_000_000, chance[13:17]),
+            data=octets[9:13] + bytes(28) + octets,
+            gas=between(400_000, 6_000_000, octets[13:17]),
             max_fee_per_gas=_GENEROUS,
-            max_priority_fee_per_gas=Wei(between(1, 30, chance[17:18]) * WEI_PER_GWEI // 10),
+            max_priority_fee_per_gas=Wei(between(1, 30, octets[17:18]) * WEI_PER_GWEI // 10),
         )
 
-    def _hand_in(
-        self, step: ScriptedReport, transaction: SignedTransaction, sent_at: datetime, chance: bytes
+    def _report(
+        self, step: ScriptedReport, transaction: SignedTransaction, sent_at: datetime, octets: bytes
     ) -> SubmitReport:
-        spread = timedelta(milliseconds=between(0, 900, chance[18:20]))
+        spread = timedelta(milliseconds=between(0, 900, octets[18:20]))
         rejected_at = sent_at + step.after * _SECOND + spread
         is_sequencer = step.stage is step.stage.SEQUENCER
         report = RejectionReport(
             transaction=transaction,
             tx_rejection_stage=step.stage,
-            reason_message=_overrun(chance, step).text(step.template, transaction.tx_hash),
+            reason_message=_overrun(octets, step).text(step.template, transaction.tx_hash),
             timestamp=rejected_at,
             block_number=self._chain.head(rejected_at) + 1 if is_sequencer else None,
             overflows=(),
@@ -175,20 +175,20 @@ class Traffic:
         return SubmitReport(rejected_at + step.late * _SECOND, report)
 
 
-def _overrun(chance: bytes, step: ScriptedReport) -> Overrun:
-    module = _MODULES[chance[20] % len(_MODULES)]
+def _overrun(octets: bytes, step: ScriptedReport) -> Overrun:
+    module = _MODULES[octets[20] % len(_MODULES)]
     limit = LIMITS[module]
-    over = between(1, max(24, limit * 2), chance[21:25])
+    over = between(1, max(24, limit * 2), octets[21:25])
     return Overrun(
         module=module,
-        count=limit + over + (1 + chance[25] if step.is_recount else 0),
+        count=limit + over + (1 + octets[25] if step.is_recount else 0),
         limit=limit,
-        unknown=UNKNOWN_MODULES[chance[26] % len(UNKNOWN_MODULES)],
+        unknown=UNKNOWN_MODULES[octets[26] % len(UNKNOWN_MODULES)],
     )
 
 
-def _withdrawal(payment: Payment, account: SimulatedAccount) -> Payment:
-    """Return what senders do to free a nonce: pay nothing to themselves."""
+def _replacement(payment: Payment, account: SimulatedAccount) -> Payment:
+    """Return the usual way to replace a transaction: send nothing to oneself."""
     return Payment(
         nonce=payment.nonce,
         recipient=account.address,

@@ -1,4 +1,4 @@
-"""The reporter: carries out the traffic, and hands reports in until they are taken."""
+"""Runs the traffic: submits reports until they are accepted, includes and tracks transactions."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from dashboard.errors import LinewatchError
 from dashboard.logs import get_logger
 
 BACKLOG: Final = timedelta(minutes=5)
-"""What happened so long before the start is handed in at once, so that pages are not empty."""
+"""Traffic of this time before the start runs at once, so that pages are not empty."""
 
 TICK_SECONDS: Final = 1.0
 FIRST_PAUSE: Final = timedelta(seconds=1)
@@ -36,10 +36,10 @@ _log = get_logger(__name__)
 
 
 class ReportReceiver(Protocol):
-    """What takes reports; `upstream.exclusion.ExclusionClient` does."""
+    """Receives reports; `upstream.exclusion.ExclusionClient` is the one in use."""
 
     async def report(self, report: RejectionReport) -> SaveStatus:
-        """Hand in one report; raises UpstreamError where it was not taken."""
+        """Submit one report; raises UpstreamError where it was not accepted."""
         ...
 
 
@@ -54,10 +54,10 @@ class _PendingAction:
 
 
 class TrafficRunner:
-    """Plays the simulated nodes and senders.
+    """Acts as the simulated nodes and senders.
 
-    What cannot be done is pending and tried again, at first after a second, then ever more slowly,
-    for two hours; it is kept in memory only, since the traffic can be told again.
+    Actions that fail are retried for two hours, first after a second, then ever more slowly. They
+    are kept in memory only, since the traffic can be computed again.
     """
 
     def __init__(
@@ -85,47 +85,47 @@ class TrafficRunner:
         return len(self._pending)
 
     async def run(self, pause: Pause = asyncio.sleep) -> Never:
-        """Do what is due once in a second, until cancelled."""
+        """Run due actions every second, until cancelled."""
         while True:
             await self.step()
             await pause(TICK_SECONDS)
 
     async def step(self) -> None:
-        """Do everything that is due by now."""
+        """Run all actions that are due."""
         now = self._clock()
         since = max(self._done_until, now - BACKLOG)
         self._done_until = max(self._done_until, now)
-        told = self._traffic.actions(since, now, self._opening)
-        self._pending = await self._work_off(
-            [*self._pending, *(_PendingAction(each, now) for each in told)], now
+        due = self._traffic.actions(since, now, self._opening)
+        self._pending = await self._run_all(
+            [*self._pending, *(_PendingAction(each, now) for each in due)], now
         )
 
-    async def _work_off(self, pending: list[_PendingAction], now: datetime) -> list[_PendingAction]:
-        """Return what is left; reports come last, and after one not taken no other is tried."""
+    async def _run_all(self, pending: list[_PendingAction], now: datetime) -> list[_PendingAction]:
+        """Return what is left; reports come last, and after a refused one no other is tried."""
         left, is_refused = [], False
         for each in sorted(pending, key=_is_report):
             is_report = _is_report(each)
             if not _is_due(each, now) or (is_report and is_refused):
                 left.append(each)
-            elif await self._is_done(each.action):
-                self._note(is_failing=False)
+            elif await self._succeeds(each.action):
+                self._log_change(is_failing=False)
             else:
                 is_refused = is_refused or is_report
-                left += _again(each, now)
+                left += _retry(each, now)
         return left
 
-    async def _is_done(self, action: TrafficAction) -> bool:
+    async def _succeeds(self, action: TrafficAction) -> bool:
         try:
-            await self._carry_out(action)
+            await self._run_action(action)
         except LinewatchError as error:
-            self._note(is_failing=True, error=str(error))
+            self._log_change(is_failing=True, error=str(error))
             return False
         except Exception:  # noqa: BLE001 - the top of the loop: the other actions go on
-            _log.exception("simulated traffic stumbles")
+            _log.exception("A simulated action failed unexpectedly")
             return False
         return True
 
-    async def _carry_out(self, action: TrafficAction) -> None:
+    async def _run_action(self, action: TrafficAction) -> None:
         match action:
             case SubmitReport():
                 await self._serve.report(action.report)
@@ -136,12 +136,12 @@ class TrafficRunner:
                     self._track, action.tx_hash, action.attempted_at, action.label
                 )
 
-    def _note(self, *, is_failing: bool, error: str = "") -> None:
+    def _log_change(self, *, is_failing: bool, error: str = "") -> None:
         """Log a change between working and failing, not every attempt."""
         if is_failing and not self._is_failing:
-            _log.info("simulated traffic waits", why=error)
+            _log.info("Simulated traffic waits", error=error)
         if self._is_failing and not is_failing:
-            _log.info("simulated traffic flows again")
+            _log.info("Simulated traffic continues")
         self._is_failing = is_failing
 
 
@@ -150,15 +150,15 @@ def _is_report(pending: _PendingAction) -> bool:
 
 
 def _is_due(pending: _PendingAction, now: datetime) -> bool:
-    """Tell whether to try; a clock that was set back does not postpone it for long."""
+    """Return whether to try; a clock that is set back delays it only briefly."""
     return pending.due <= now or pending.due > now + LONGEST_PAUSE
 
 
-def _again(pending: _PendingAction, now: datetime) -> list[_PendingAction]:
-    """Return when to try next; nothing once a node would give up."""
+def _retry(pending: _PendingAction, now: datetime) -> list[_PendingAction]:
+    """Return the action with its next time; nothing once a node would give up."""
     tried_at = pending.tried_at or now
     if now - tried_at >= REPORTING_DELAY:
-        _log.warning("a simulated action is given up", action=type(pending.action).__name__)
+        _log.warning("A simulated action is given up", action=type(pending.action).__name__)
         return []
     pause = min(LONGEST_PAUSE, FIRST_PAUSE * 2 ** min(pending.failures, 10))
     return [

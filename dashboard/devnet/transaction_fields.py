@@ -1,4 +1,4 @@
-"""The inside of a signed transaction: what a node tells of it and what it checks."""
+"""The fields of a signed transaction, which a node shows and checks."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _LISTED_KEY_GAS: Final = 1_900
 
 @dataclass(frozen=True, slots=True)
 class TransactionFields:
-    """The members of a transaction; of the older types both fee caps are the gas price."""
+    """The fields of a transaction; of older types both fee caps are the gas price."""
 
     kind: int
     max_fee_per_gas: Wei
@@ -53,7 +53,7 @@ class TransactionFields:
         return Wei(base_fee_per_gas + self.tip(base_fee_per_gas))
 
     def intrinsic_gas(self) -> int:
-        """Return the gas that it uses before any code runs; on devnet no code ever does."""
+        """Return the gas that is used before code runs; devnet runs none."""
         zeros = self.data.count(0)
         return (
             _BASE_GAS

@@ -105,7 +105,7 @@ def _fill_fees(store: Store, past: _Past, network: SimulatedNetwork) -> int:
 def _fill_rejections(store: Store, past: _Past) -> int:
     count = 0
     reports = DemoReports(past.seed, past.until, past.length)
-    for some in _batches(reports.told(), _REPORTS_AT_A_TIME):
+    for some in _batches(reports.reports(), _REPORTS_AT_A_TIME):
         located = [LocatedReport(each.report, DEVNET.network_id, each.at) for each in some]
         with store.write() as connection:
             saved = save_reports(connection, located, past.until, RejectionSource.DEMO_HISTORY)

@@ -13,7 +13,7 @@ from eth_account import Account
 
 from dashboard.devnet.chain import DEVNET_ID
 from dashboard.devnet.rejection_scripts import SCRIPTS, FinalOutcome
-from dashboard.devnet.traffic import STORY_SECONDS, Traffic
+from dashboard.devnet.traffic import REJECTION_SECONDS, Traffic
 from dashboard.devnet.traffic_runner import TrafficRunner
 from dashboard.domain.exclusion import RejectionReport, SaveStatus
 from dashboard.domain.follow_up import SETTLES_AFTER
@@ -52,7 +52,7 @@ KEY: Final = "0x59c6995e998f97a5a0044966f0945389dc9e86dae88c7a8412f4603b6b78690d
 SENDER: Final = Account.from_key(KEY).address
 GENEROUS: Final = 100 * 10**9
 A_MINUTE: Final = seconds(60)
-PLAYED: Final = 17 * STORY_SECONDS
+PLAYED: Final = 17 * REJECTION_SECONDS
 
 
 @pytest.fixture
@@ -145,12 +145,12 @@ def endings(
         FinalOutcome.INCLUDED: VerdictKind.REJECTED_THEN_INCLUDED,
         FinalOutcome.REPLACED: VerdictKind.REPLACED,
     }
-    first, last = (int(each.timestamp()) // STORY_SECONDS for each in (since, until))
+    first, last = (int(each.timestamp()) // REJECTION_SECONDS for each in (since, until))
     for number in range(first + 1, last):
-        story = traffic.story(number)
+        story = traffic.rejection(number)
         if story.actions[0].at <= until:
             script = SCRIPTS[number % len(SCRIPTS)]
-            yield story.transaction.tx_hash, kinds[script.ending]
+            yield story.transaction.tx_hash, kinds[script.outcome]
 
 
 @pytest.fixture

@@ -187,7 +187,7 @@ def test_same_transaction_is_already_known(devnet: Devnet) -> None:
 def test_rejected_transaction_of_the_traffic_has_the_nonce_that_the_chain_expects(
     devnet: Devnet,
 ) -> None:
-    stories = [Traffic(devnet.chain).story(number) for number in range(5)]
+    stories = [Traffic(devnet.chain).rejection(number) for number in range(5)]
 
     expected = [
         int(devnet.ask("eth_getTransactionCount", str(each.transaction.sender), "latest"), 16)

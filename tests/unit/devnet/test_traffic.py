@@ -10,7 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dashboard.devnet.rejection_scripts import LIMITS, LONGEST_SECONDS, SCRIPTS
-from dashboard.devnet.traffic import STORY_SECONDS, Include, Story, SubmitReport, Track, Traffic
+from dashboard.devnet.traffic import (
+    REJECTION_SECONDS,
+    Include,
+    SimulatedRejection,
+    SubmitReport,
+    Track,
+    Traffic,
+)
 from dashboard.domain.exclusion import RejectionReport, RejectionStage
 from dashboard.domain.reason import Reason, ReasonKind, parse_reason
 from dashboard.wire.rejection_report import decode_report, encode_report
@@ -18,21 +25,21 @@ from dashboard.wire.transaction import decode_transaction
 from tests.unit.devnet.small_devnet import BEGIN, a_chain
 
 START = datetime.fromtimestamp(BEGIN + 40_000, UTC)
-FIRST = (BEGIN + 40_000) // STORY_SECONDS
+FIRST = (BEGIN + 40_000) // REJECTION_SECONDS
 SECOND = timedelta(seconds=1)
 LONG_AGO = START - timedelta(days=400)
 
 CHAIN = a_chain()
 TRAFFIC = Traffic(CHAIN)
-ROUND = [TRAFFIC.story(FIRST + number) for number in range(len(SCRIPTS))]
+ROUND = [TRAFFIC.rejection(FIRST + number) for number in range(len(SCRIPTS))]
 STARTS = st.integers(0, 10**6).map(lambda seconds: START + seconds * SECOND)
 
 
-def reports(story: Story) -> list[RejectionReport]:
+def reports(story: SimulatedRejection) -> list[RejectionReport]:
     return [each.report for each in story.actions if isinstance(each, SubmitReport)]
 
 
-def reasons(stories: list[Story]) -> list[Reason]:
+def reasons(stories: list[SimulatedRejection]) -> list[Reason]:
     return [parse_reason(report.reason_message) for each in stories for report in reports(each)]
 
 
@@ -71,7 +78,7 @@ def test_first_page_shows_rejections_and_payments_that_are_not_rejected(start: d
 
 
 def test_transaction_exceeds_a_limit_every_fifteen_to_nineteen_seconds() -> None:
-    stories = [TRAFFIC.story(FIRST + number) for number in range(200)]
+    stories = [TRAFFIC.rejection(FIRST + number) for number in range(200)]
 
     gaps = {later.sent_at - earlier.sent_at for earlier, later in pairwise(stories)}
 
@@ -111,7 +118,7 @@ def test_sequencer_alone_names_a_block_and_never_a_count() -> None:
 def test_counts_are_above_limits_that_real_networks_have() -> None:
     found = [
         reason
-        for reason in reasons([TRAFFIC.story(FIRST + number) for number in range(400)])
+        for reason in reasons([TRAFFIC.rejection(FIRST + number) for number in range(400)])
         if reason.count is not None and reason.limit is not None and reason.module is not None
     ]
 
@@ -157,7 +164,7 @@ def test_every_report_is_one_that_the_exclusion_api_takes() -> None:
 def test_no_story_lasts_longer_than_traffic_looks_back() -> None:
     longest = max(action.at - story.sent_at for story in ROUND for action in story.actions)
 
-    assert longest < (LONGEST_SECONDS - STORY_SECONDS) * SECOND
+    assert longest < (LONGEST_SECONDS - REJECTION_SECONDS) * SECOND
 
 
 def test_day_of_tracking_is_bearable_for_a_mailbox() -> None:

@@ -196,7 +196,7 @@ async def test_fault_of_ours_in_one_action_does_not_end_the_others(stage: Stage)
     with capture_logs() as logs:
         await stage.traffic_runner.step()
 
-    assert {line["event"] for line in logs} == {"simulated traffic stumbles"}
+    assert {line["event"] for line in logs} == {"A simulated action failed unexpectedly"}
     assert len(stage.serve.taken) >= 12
 
 
