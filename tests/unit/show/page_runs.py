@@ -22,7 +22,7 @@ from dashboard.show.queries import page_queries
 from dashboard.show.parts.network_chooser import network_chooser
 from dashboard.show.views import lookup, {page}
 
-st.navigation([{page}.place(), lookup.as_page()])
+st.navigation([{page}.as_page(), lookup.as_page()])
 network_chooser(page_queries.current().networks)
 {page}.page()
 """
