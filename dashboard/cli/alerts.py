@@ -12,7 +12,8 @@ import click
 
 from dashboard.cli import options
 from dashboard.cli.installation import Installation, open_installation
-from dashboard.cli.output import FOUND, Json, instant, print_json, print_table, say
+from dashboard.cli.listing import Listing, Output, output, print_list
+from dashboard.cli.output import FOUND, Json, instant, print_json, say
 from dashboard.domain.notification import Notification, NotificationState
 from dashboard.domain.quantity import shorten
 from dashboard.domain.rejection_filter import HashRange
@@ -33,15 +34,13 @@ from dashboard.store.alerts.alert_status import OpenIncident
     "--tx",
     "tx_hashes",
     type=options.HASH_RANGE,
-    help="Only those about this transaction, or about those whose hash begins so.",
+    help="Only those about this transaction, or whose hash begins so.",
 )
-@click.option(
-    "--search", default="", help="Only those in which this stands, as the page Alerts finds them."
-)
+@click.option("--search", default="", help="Only those that hold this text, as on the page Alerts.")
 @options.within
 @options.limit
 @options.exit_code
-@options.as_json
+@output
 def alerts(  # noqa: PLR0913 - one for each option
     *,
     network_text: str | None,
@@ -52,14 +51,13 @@ def alerts(  # noqa: PLR0913 - one for each option
     until: datetime | None,
     limit: int,
     tells_by_status: bool,
-    as_json: bool,
+    output: Output,
 ) -> None:
-    """List what people were told, and what is pending.
+    """List open incidents and notifications.
 
-    First what lasts now on networks, then each notification with who, when and the channel's
-    answer, the latest first. With --exit-code the status is 3 where there are notifications, so
-    that
-    --state dead --exit-code watches the mail.
+    First the open incidents of networks, then each notification with recipient, time and the
+    answer of the channel, the latest first. With --exit-code the status is 3 where there are
+    notifications, so that --state dead --exit-code watches the mail.
     """
     with open_installation() as here:
         searched = notification_filter(here.source, here.chosen_id(network_text), search)
@@ -72,31 +70,23 @@ def alerts(  # noqa: PLR0913 - one for each option
         )
         ask = AlertQueries(here.source)
         found = ask.page(wanted, 1, limit)
-        lasting = [
+        incidents = [
             each for each in ask.open() if wanted.network_id in {None, each.subject.network_id}
         ]
-        if as_json:
-            print_json(
-                {
-                    "open": [_open_form(here, each) for each in lasting],
-                    "alerts": [_form(here, each) for each in found],
-                }
-            )
-        else:
-            _print(here, lasting, found)
+        print_list(_listing(here, incidents, found), output)
     if tells_by_status and found:
         sys.exit(FOUND)
 
 
 @click.command()
 @click.argument("notification_id", type=click.UUID, required=False)
-@click.option("--to", "address", help="All messages to this address that were given up.")
+@click.option("--to", "address", help="All dead notifications to this address.")
 @options.as_json
 def resend(*, notification_id: UUID | None, address: str | None, as_json: bool) -> None:
-    """Send again the message NOTIFICATION_ID that was given up, or all to an address.
+    """Send the dead notification NOTIFICATION_ID again, or all to an address.
 
-    `linewatch alerts --state dead --json` names each. The worker sends them, usually within
-    seconds, with the Message-ID that they had.
+    `linewatch alerts --state dead --json` lists them. The worker sends them, usually within
+    seconds, under the same Message-ID.
     """
     which = address if notification_id is None else notification_id
     if which is None or None not in {notification_id, address}:
@@ -105,8 +95,8 @@ def resend(*, notification_id: UUID | None, address: str | None, as_json: bool) 
         many = AlertQueries(here.source).send_again(which)
     if not many:
         raise InputError(
-            f"{shorten(str(which))}: no such message was given up; "
-            "`linewatch alerts --state dead --json` lists those that were"
+            f"{shorten(str(which))}: no such notification is dead; "
+            "`linewatch alerts --state dead --json` lists those that are"
         )
     if as_json:
         print_json({"notifications": many})
@@ -118,19 +108,26 @@ def resend(*, notification_id: UUID | None, address: str | None, as_json: bool) 
         )
 
 
-def _print(
-    here: Installation, lasting: Sequence[OpenIncident], found: Sequence[NotificationHistory]
-) -> None:
-    now = here.source.now()
-    for each in lasting:
-        network = here.label(each.subject.network_id)
-        since = since_when(each.as_condition(), here.source.rule_of(each.subject), now)
-        say(f"{network}, {each.subject.kind}: {each.state} {since}.")
-    if not found:
-        say("No such alert is stored.")
-        return
-    columns = ("SINCE", "STATE", "NETWORK", "NEWS", "TRANSACTION", "TO", "ATTEMPTS", "ANSWER")
-    print_table(columns, [_row(here, each.notification) for each in found])
+def _listing(
+    here: Installation, incidents: Sequence[OpenIncident], found: Sequence[NotificationHistory]
+) -> Listing[NotificationHistory]:
+    return Listing(
+        "alerts",
+        found,
+        ("SINCE", "STATE", "NETWORK", "NEWS", "TRANSACTION", "TO", "ATTEMPTS", "ANSWER"),
+        row=lambda each: _row(here, each.notification),
+        form=lambda each: _form(here, each),
+        nothing="No such alert is stored.",
+        more={"open": [_open_form(here, each) for each in incidents]},
+        before=[_sentence(here, each) for each in incidents],
+    )
+
+
+def _sentence(here: Installation, incident: OpenIncident) -> str:
+    network = here.label(incident.subject.network_id)
+    rule = here.source.rule_of(incident.subject)
+    since = since_when(incident.as_condition(), rule, here.source.now())
+    return f"{network}, {incident.subject.kind}: {incident.state} {since}."
 
 
 def _row(here: Installation, notification: Notification) -> tuple[str, ...]:
@@ -148,15 +145,15 @@ def _row(here: Installation, notification: Notification) -> tuple[str, ...]:
     )
 
 
-def _open_form(here: Installation, lasting: OpenIncident) -> Json:
+def _open_form(here: Installation, incident: OpenIncident) -> Json:
     return {
-        "subject": str(lasting.subject.kind),
-        "networkId": lasting.subject.network_id,
-        "network": here.source.network_name(lasting.subject.network_id),
-        "isSimulated": here.is_simulated(lasting.subject.network_id),
-        "state": str(lasting.state),
-        "openedAt": instant(lasting.opened_at),
-        "turningSince": instant(lasting.turning_since),
+        "subject": str(incident.subject.kind),
+        "networkId": incident.subject.network_id,
+        "network": here.source.network_name(incident.subject.network_id),
+        "isSimulated": here.is_simulated(incident.subject.network_id),
+        "state": str(incident.state),
+        "openedAt": instant(incident.opened_at),
+        "turningSince": instant(incident.turning_since),
     }
 
 

@@ -9,7 +9,8 @@ import click
 
 from dashboard.cli import options
 from dashboard.cli.installation import open_installation
-from dashboard.cli.output import Json, instant, print_json, print_table, say
+from dashboard.cli.listing import Listing, Output, output, print_list
+from dashboard.cli.output import Json, instant
 from dashboard.domain.audit import Action, AuditEntry
 from dashboard.show.text import moment
 from dashboard.store.access.audit_log import AuditFilter, audit_entries
@@ -17,33 +18,30 @@ from dashboard.store.access.audit_log import AuditFilter, audit_entries
 
 @click.command()
 @click.option(
-    "--action", type=click.Choice([each.value for each in Action]), help="Only acts of this kind."
+    "--action", type=click.Choice([each.value for each in Action]), help="Only this action."
 )
 @options.within
 @options.limit
-@options.as_json
+@output
 def audit(
     *,
     action: str | None,
     since: datetime | None,
     until: datetime | None,
     limit: int,
-    as_json: bool,
+    output: Output,
 ) -> None:
-    """Tell who did what: keys, watched senders, tracked transactions, the store itself.
+    """List who did what: keys, watched senders, tracked transactions, the store itself.
 
-    The log only grows. Whoever ran a command is named as the system knows them; what
-    visitors of the pages did stands under pages.
+    Nothing is removed from the log before `keep_audit_log` of [store] is over. The actor of a
+    command is the user of the system, that of the pages is called pages.
     """
     wanted = AuditFilter(None if action is None else Action(action), since, until)
     with open_installation() as here, here.source.store.read() as connection:
         found = audit_entries(connection, wanted, limit)
-    if as_json:
-        print_json({"entries": [_form(each) for each in found]})
-    elif found:
-        print_table(("AT", "ACTOR", "ACTION", "SUBJECT", "DETAILS"), [_row(each) for each in found])
-    else:
-        say("No such act is on record.")
+    columns = ("AT", "ACTOR", "ACTION", "SUBJECT", "DETAILS")
+    nothing = "No such action is on record."
+    print_list(Listing("entries", found, columns, _row, _form, nothing), output)
 
 
 def _row(entry: AuditEntry) -> tuple[str, ...]:

@@ -7,11 +7,13 @@ import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Final
 
 import click
 
 from dashboard.cli import options
 from dashboard.cli.installation import Installation, open_installation
+from dashboard.cli.listing import Output, output, print_csv
 from dashboard.cli.output import FOUND, Json, instant, print_json, print_table, say
 from dashboard.domain.fee_rollup import FeeSeries
 from dashboard.domain.gas import FeeSuggestion, SuggestedGasFees
@@ -33,6 +35,19 @@ from dashboard.store.engine.connection import Connection
 from dashboard.store.fees.series import ChartRange
 from dashboard.store.gas import latest_gas
 
+_FIGURES: Final = ("FIGURE", "VALUE", "EXACTLY", "AGE")
+_STEPS: Final = (
+    "NETWORK",
+    "FROM",
+    "TO",
+    "LOWEST",
+    "MEDIAN",
+    "90 % UP TO",
+    "HIGHEST",
+    "VALUES",
+    "BUSY",
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Current:
@@ -47,7 +62,7 @@ class Current:
 @options.within
 @click.option("--step", "step_text", help="Length of a row with --since; 1h where not given.")
 @options.exit_code
-@options.as_json
+@output
 def fees(
     *,
     network_text: str | None,
@@ -55,15 +70,14 @@ def fees(
     until: datetime | None,
     step_text: str | None,
     tells_by_status: bool,
-    as_json: bool,
+    output: Output,
 ) -> None:
-    """Tell the fees of the networks.
+    """Show the fees of the networks: the present ones, or with --since the base fee over a time.
 
-    They are read from the store: what is known now, or with --since the base fee
-    over a time. With --exit-code the status is 3 where a network is busy now.
+    They are read from the store. With --exit-code the status is 3 where a network is busy now.
     """
     if since is None and (until is not None or step_text is not None):
-        raise InputError("--until and --step need --since: say from when fees are told")
+        raise InputError("--until and --step need --since: say from when")
     with open_installation() as here:
         profile = options.chosen(network_text, here.source.networks)
         profiles = here.source.networks if profile is None else (profile,)
@@ -71,7 +85,7 @@ def fees(
         with here.source.store.read() as connection:
             current = [_current(connection, each, now) for each in profiles]
             if since is None:
-                _print_current(here, current, now, as_json=as_json)
+                _print_current(here, current, now, output)
             else:
                 between = _between(since, until or now, "1h" if step_text is None else step_text)
                 series = [
@@ -83,7 +97,7 @@ def fees(
                     )
                     for each in current
                 ]
-                _print_series(here, series, as_json=as_json)
+                _print_series(here, series, output)
     is_busy = any(each.status.activity is Activity.BUSY for each in current)
     if tells_by_status and is_busy:
         sys.exit(FOUND)
@@ -104,10 +118,18 @@ def _current(connection: Connection, profile: NetworkProfile, now: datetime) -> 
 
 
 def _print_current(
-    here: Installation, current: Sequence[Current], now: datetime, *, as_json: bool
+    here: Installation, current: Sequence[Current], now: datetime, output: Output
 ) -> None:
-    if as_json:
+    if output is Output.JSON:
         print_json({"asOf": instant(now), "networks": [_form(each) for each in current]})
+        return
+    if output is Output.CSV:
+        rows = [
+            (here.label(each.status.profile.network_id), *row)
+            for each in current
+            for row in _rows(each, now)
+        ]
+        print_csv(("NETWORK", *_FIGURES), rows)
         return
     for number, each in enumerate(current):
         if number:
@@ -116,7 +138,7 @@ def _print_current(
         say(f"{here.label(status.profile.network_id)}: {status.activity}. {status.activity_reason}")
         rows = list(_rows(each, now))
         if rows:
-            print_table(("FIGURE", "VALUE", "EXACTLY", "AGE"), rows)
+            print_table(_FIGURES, rows)
 
 
 def _rows(current: Current, now: datetime) -> Iterator[tuple[str, ...]]:
@@ -188,9 +210,9 @@ def _level_form(level: FeeSuggestion) -> Json:
 
 
 def _print_series(
-    here: Installation, series: Sequence[tuple[NetworkProfile, FeeStory | None]], *, as_json: bool
+    here: Installation, series: Sequence[tuple[NetworkProfile, FeeStory | None]], output: Output
 ) -> None:
-    if as_json:
+    if output is Output.JSON:
         print_json({"networks": [_series_form(profile, story) for profile, story in series]})
         return
     rows = [
@@ -209,13 +231,13 @@ def _print_series(
         if story is not None
         for step, part in zip(story.steps, story.busy_parts.tolist(), strict=True)
     ]
+    if output is Output.CSV:
+        print_csv(_STEPS, rows)
+        return
     if not rows:
         say("No base fee was seen in that time.")
         return
-    print_table(
-        ("NETWORK", "FROM", "TO", "LOWEST", "MEDIAN", "90 % UP TO", "HIGHEST", "VALUES", "BUSY"),
-        rows,
-    )
+    print_table(_STEPS, rows)
     for profile, story in series:
         said = None if story is None else busy_in_words(story)
         if said is not None:

@@ -14,8 +14,9 @@ import click
 from dashboard.cli import key_options, key_table
 from dashboard.cli.installation import open_installation
 from dashboard.cli.key_options import GivenLimits
+from dashboard.cli.listing import Listing, Output, output, print_list
 from dashboard.cli.options import Parsed, as_json
-from dashboard.cli.output import Json, instant, print_json, print_table, say
+from dashboard.cli.output import Json, instant, print_json, say
 from dashboard.domain.api_key import KEY_PREFIX, SECRET_PREFIX, KeyLimits, parse_key_name
 from dashboard.domain.audit import Action, Detail
 from dashboard.domain.quantity import NetworkId, shorten
@@ -100,8 +101,8 @@ def create(*, name: str, given: GivenLimits, as_json: bool) -> None:
 
 
 @keys.command("list")
-@as_json
-def list_(*, as_json: bool) -> None:
+@output
+def list_(*, output: Output) -> None:
     """Show every key: its limits, last use and counts.
 
     Revoked ones stay listed. Keys of the settings file are there too. Running serve processes
@@ -111,14 +112,18 @@ def list_(*, as_json: bool) -> None:
         with here.store.read() as connection:
             stored, uses = all_keys(connection), key_uses(connection)
         found = key_table.listed(here.configured, stored, uses)
-    if as_json:
-        print_json({"keys": [key_table.form(each, uses) for each in found]})
-    elif found:
-        now = utc_now()
-        rows = [key_table.row(each, here.network_name, now) for each in found]
-        print_table(key_table.COLUMNS, rows)
-    else:
-        say("There is no key, so nobody can call: make one with `linewatch keys create NAME`.")
+    now = utc_now()
+    print_list(
+        Listing(
+            "keys",
+            found,
+            key_table.COLUMNS,
+            row=lambda each: key_table.row(each, here.network_name, now),
+            form=lambda each: key_table.form(each, uses),
+            nothing="There is no key: make one with `linewatch keys create NAME`.",
+        ),
+        output,
+    )
 
 
 @keys.command(

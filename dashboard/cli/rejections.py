@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import sys
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
 import click
 import msgspec
 
 from dashboard.cli import options
 from dashboard.cli.installation import Installation, open_installation
-from dashboard.cli.output import FOUND, Json, instant, print_json, print_table, say
+from dashboard.cli.listing import Listing, Output, output, print_list
+from dashboard.cli.output import FOUND, Json, instant
 from dashboard.domain.exclusion import RejectionStage, StoredRejection
 from dashboard.domain.quantity import Address
 from dashboard.domain.reason import Reason, ReasonKind, explain, overrun
@@ -20,6 +21,17 @@ from dashboard.domain.search import parse_search
 from dashboard.show.text import moment
 from dashboard.store.rejections.search import search
 from dashboard.wire.exclusion import encode_record
+
+_COLUMNS: Final = (
+    "ARRIVED",
+    "NETWORK",
+    "STAGE",
+    "MODULE",
+    "LINES",
+    "LIMIT",
+    "TRANSACTION",
+    "REASON",
+)
 
 
 @click.command()
@@ -53,7 +65,7 @@ from dashboard.wire.exclusion import encode_record
 @options.within
 @options.limit
 @options.exit_code
-@options.as_json
+@output
 def rejections(  # noqa: PLR0913 - one for each option
     *,
     network_text: str | None,
@@ -67,7 +79,7 @@ def rejections(  # noqa: PLR0913 - one for each option
     until: datetime | None,
     limit: int,
     tells_by_status: bool,
-    as_json: bool,
+    output: Output,
 ) -> None:
     """List the rejections that are stored.
 
@@ -90,10 +102,17 @@ def rejections(  # noqa: PLR0913 - one for each option
         )
         with here.source.store.read() as connection:
             found = search(connection, wanted, limit)
-        if as_json:
-            print_json({"rejections": [_placed_form(here, each) for each in found]})
-        else:
-            _print(here, found)
+        print_list(
+            Listing(
+                "rejections",
+                found,
+                _COLUMNS,
+                row=lambda each: _row(here, each),
+                form=lambda each: _form(here, each),
+                nothing="No such rejection is stored.",
+            ),
+            output,
+        )
     if tells_by_status and found:
         sys.exit(FOUND)
 
@@ -122,21 +141,13 @@ def rejection_form(stored: StoredRejection, reason: Reason) -> dict[str, Json]:
     }
 
 
-def _placed_form(here: Installation, stored: StoredRejection) -> Json:
+def _form(here: Installation, stored: StoredRejection) -> Json:
     return {
         "networkId": stored.network_id,
         "network": here.source.network_name(stored.network_id),
         "isSimulated": here.is_simulated(stored.network_id),
         **rejection_form(stored, here.reason_of(stored)),
     }
-
-
-def _print(here: Installation, found: list[StoredRejection]) -> None:
-    if not found:
-        say("No such rejection is stored.")
-        return
-    columns = ("ARRIVED", "NETWORK", "STAGE", "MODULE", "LINES", "LIMIT", "TRANSACTION", "REASON")
-    print_table(columns, [_row(here, each) for each in found])
 
 
 def _row(here: Installation, stored: StoredRejection) -> tuple[str, ...]:

@@ -10,7 +10,8 @@ import click
 
 from dashboard.cli import options
 from dashboard.cli.installation import Installation, open_installation
-from dashboard.cli.output import WRONG_INPUT, Json, instant, print_json, print_table, say
+from dashboard.cli.listing import Listing, Output, output, print_list
+from dashboard.cli.output import WRONG_INPUT, Json, instant, print_json, print_table
 from dashboard.domain.quantity import Address, NetworkId
 from dashboard.domain.rejection_filter import RejectionFilter
 from dashboard.show.queries.senders import SenderQueries
@@ -66,33 +67,36 @@ def unwatch(*, senders: tuple[Address, ...], as_json: bool) -> None:
 
 @senders.command("list")
 @options.network
-@options.as_json
-def listed(*, network_text: str | None, as_json: bool) -> None:
+@output
+def listed(*, network_text: str | None, output: Output) -> None:
     """List the addresses that are watched, the latest first."""
     with open_installation() as here:
         found = SenderQueries(here.source).watched(here.chosen_id(network_text))
-        if as_json:
-            print_json({"senders": [_form(here, each) for each in found]})
-            return
-        if not found:
-            say("No sender is watched.")
-            return
-        columns = ("SINCE", "SENDER", "NETWORKS", "LABEL")
-        print_table(columns, [_row(here, each) for each in found])
+        print_list(
+            Listing(
+                "senders",
+                found,
+                ("SINCE", "SENDER", "NETWORKS", "LABEL"),
+                row=lambda each: _row(here, each),
+                form=lambda each: _form(here, each),
+                nothing="No sender is watched.",
+            ),
+            output,
+        )
 
 
 @senders.command()
 @options.network
 @options.within
-@click.option("--limit", type=click.IntRange(1, 1000), default=10, show_default=True)
-@options.as_json
+@options.limit
+@output
 def rank(
     *,
     network_text: str | None,
     since: datetime | None,
     until: datetime | None,
     limit: int,
-    as_json: bool,
+    output: Output,
 ) -> None:
     """Rank senders by how many rejections of theirs arrived, the most first."""
     with open_installation() as here:
@@ -100,19 +104,18 @@ def rank(
         wanted = RejectionFilter(network_id=network_id, since=since, until=until)
         with here.source.store.read() as connection:
             counted = count_by(connection, Grouping.SENDER, wanted, None, limit)
-    pairs = [(str(each.key), each.count) for each in counted.groups]
-    if as_json:
-        print_json(
-            {
-                "senders": [{"from": sender, "rejections": count} for sender, count in pairs],
-                "sendersInAll": counted.of,
-                "rejectionsInAll": counted.total,
-            }
-        )
-    elif pairs:
-        print_table(("SENDER", "REJECTIONS"), [(sender, str(count)) for sender, count in pairs])
-    else:
-        say("No such rejection is stored.")
+    print_list(
+        Listing(
+            "senders",
+            counted.groups,
+            ("SENDER", "REJECTIONS"),
+            row=lambda each: (str(each.key), str(each.count)),
+            form=lambda each: {"from": str(each.key), "rejections": each.count},
+            nothing="No such rejection is stored.",
+            more={"sendersInAll": counted.of, "rejectionsInAll": counted.total},
+        ),
+        output,
+    )
 
 
 def _network_ids(here: Installation, text: str | None) -> tuple[NetworkId, ...]:

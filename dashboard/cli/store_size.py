@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import click
 
-from dashboard.cli import options
 from dashboard.cli.installation import open_installation
-from dashboard.cli.output import Json, instant, print_json, print_table, say
+from dashboard.cli.listing import Listing, Output, output, print_list
+from dashboard.cli.output import Json, instant
 from dashboard.domain.store_size import KindSize, StoreSize
 from dashboard.show.parts.health_cards import growth, until_full
 from dashboard.show.text import size
@@ -14,8 +14,8 @@ from dashboard.store.monitoring.sizes import measure
 
 
 @click.command()
-@options.as_json
-def store(*, as_json: bool) -> None:
+@output
+def store(*, output: Output) -> None:
     """Measure the store: rows and bytes of each kind of data, and how much they grow a day.
 
     A store is read through once for that, which takes some seconds for each gigabyte;
@@ -23,12 +23,19 @@ def store(*, as_json: bool) -> None:
     """
     with open_installation() as here, here.source.store.read() as connection:
         measured = measure(connection, here.source.now())
-    if as_json:
-        print_json(_form(measured))
-        return
-    print_table(("KIND", "ROWS", "SIZE", "GROWS BY"), [_row(each) for each in measured.kinds])
-    for line in _summary(measured):
-        say(line)
+    print_list(
+        Listing(
+            "kinds",
+            measured.kinds,
+            ("KIND", "ROWS", "SIZE", "GROWS BY"),
+            _row,
+            _form,
+            nothing="The store is empty.",
+            more=_totals(measured),
+            after=_summary(measured),
+        ),
+        output,
+    )
 
 
 def _row(each: KindSize) -> tuple[str, ...]:
@@ -50,7 +57,7 @@ def _summary(measured: StoreSize) -> list[str]:
     return lines
 
 
-def _form(measured: StoreSize) -> Json:
+def _totals(measured: StoreSize) -> dict[str, Json]:
     full_in = measured.full_in
     return {
         "measuredAt": instant(measured.measured_at),
@@ -59,16 +66,16 @@ def _form(measured: StoreSize) -> Json:
         "freeOnDisk": measured.free_on_disk,
         "bytesPerDay": _whole(measured.growth),
         "fullInDays": None if full_in is None else full_in.days,
-        "kinds": [
-            {
-                "kind": str(each.kind),
-                "rows": each.rows,
-                "bytes": each.bytes,
-                "isEstimated": each.is_estimated,
-                "bytesPerDay": _whole(each.growth),
-            }
-            for each in measured.kinds
-        ],
+    }
+
+
+def _form(each: KindSize) -> Json:
+    return {
+        "kind": str(each.kind),
+        "rows": each.rows,
+        "bytes": each.bytes,
+        "isEstimated": each.is_estimated,
+        "bytesPerDay": _whole(each.growth),
     }
 
 

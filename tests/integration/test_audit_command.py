@@ -62,4 +62,4 @@ def test_hostile_text_reaches_no_terminal(installation: Installation) -> None:
 def test_nothing_on_record_is_said(installation: Installation) -> None:
     told = installation.run("audit", "--action", "restore")
 
-    assert (told.returncode, told.stdout) == (0, "No such act is on record.\n")
+    assert (told.returncode, told.stdout) == (0, "No such action is on record.\n")
