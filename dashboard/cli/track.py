@@ -33,7 +33,7 @@ _AT_ONCE = 5000
 """Lines that are read, tracked and reported at once: a long list takes little more memory."""
 
 
-class Outcome(StrEnum):
+class LineResult(StrEnum):
     """What became of one line."""
 
     TRACKED = "tracked"
@@ -44,21 +44,21 @@ class Outcome(StrEnum):
 
 
 _OUTCOMES: Final = {
-    TrackResult.NEW: Outcome.TRACKED,
-    TrackResult.FILLED_IN: Outcome.FILLED_IN,
-    TrackResult.KNOWN: Outcome.TRACKED_ALREADY,
+    TrackResult.NEW: LineResult.TRACKED,
+    TrackResult.FILLED_IN: LineResult.FILLED_IN,
+    TrackResult.KNOWN: LineResult.TRACKED_ALREADY,
 }
 _COUNTED: Final = {
-    "tracked": Outcome.TRACKED,
-    "filledIn": Outcome.FILLED_IN,
-    "trackedAlready": Outcome.TRACKED_ALREADY,
-    "repeated": Outcome.REPEATED,
-    "unusable": Outcome.UNUSABLE,
+    "tracked": LineResult.TRACKED,
+    "filledIn": LineResult.FILLED_IN,
+    "trackedAlready": LineResult.TRACKED_ALREADY,
+    "repeated": LineResult.REPEATED,
+    "unusable": LineResult.UNUSABLE,
 }
 
 
 @dataclass(frozen=True, slots=True)
-class Reported:
+class ReportedLine:
     """One line of what was given, with what became of it; `text` is foreign.
 
     `why` says why it cannot be used, or what of it could not be.
@@ -66,7 +66,7 @@ class Reported:
 
     origin: str
     line: int
-    outcome: Outcome
+    outcome: LineResult
     text: str
     transaction: ListedTransaction | None = None
     why: str = ""
@@ -105,7 +105,7 @@ def track(  # noqa: PLR0913 - one for each option
     The status is 2 where some could not be used; the others are tracked.
     """
     given = list(_given(transactions, paths))
-    report = _JsonReport() if as_json else _TextReport()
+    report = _JsonPrinter() if as_json else _TextPrinter()
     with open_installation() as here:
         network_ids = _network_ids(here, network_text)
         ask = TrackedQueries(here.source)
@@ -116,7 +116,7 @@ def track(  # noqa: PLR0913 - one for each option
                 listed = part.with_common(attempted_at, label.strip(), note.strip())
                 report.add(_keep(ask, origin, listed, network_ids))
     report.end()
-    if report.counts[Outcome.UNUSABLE]:
+    if report.counts[LineResult.UNUSABLE]:
         sys.exit(WRONG_INPUT)
 
 
@@ -154,61 +154,61 @@ def _network_ids(here: Installation, text: str | None) -> tuple[NetworkId, ...]:
 
 def _keep(
     ask: TrackedQueries, origin: str, listed: TrackList, network_ids: Sequence[NetworkId]
-) -> list[Reported]:
+) -> list[ReportedLine]:
     """Track a list and report its lines in their order."""
     became = ask.track(listed.transactions, network_ids)
     tracked = (
-        Reported(origin, each.line, _OUTCOMES[what], str(each.tx_hash), each, each.remark)
+        ReportedLine(origin, each.line, _OUTCOMES[what], str(each.tx_hash), each, each.remark)
         for each, what in zip(listed.transactions, became, strict=True)
     )
     repeated = (
-        Reported(origin, each.line, Outcome.REPEATED, str(each.tx_hash), each)
+        ReportedLine(origin, each.line, LineResult.REPEATED, str(each.tx_hash), each)
         for each in listed.repeated
     )
     unusable = (
-        Reported(origin, each.line, Outcome.UNUSABLE, each.text, why=each.why)
+        ReportedLine(origin, each.line, LineResult.UNUSABLE, each.text, why=each.why)
         for each in listed.wrong
     )
     return sorted([*tracked, *repeated, *unusable], key=lambda each: each.line)
 
 
-class _Report(ABC):
+class _ResultPrinter(ABC):
     """What became of every line, printed part by part, and how often each thing did."""
 
     def __init__(self) -> None:
-        self.counts: Counter[Outcome] = Counter()
+        self.counts: Counter[LineResult] = Counter()
 
-    def add(self, reports: Sequence[Reported]) -> None:
+    def add(self, reports: Sequence[ReportedLine]) -> None:
         """Print a part."""
         self.counts.update(each.outcome for each in reports)
         if reports:
             self.print(reports)
 
     @abstractmethod
-    def print(self, reports: Sequence[Reported]) -> None: ...
+    def print(self, reports: Sequence[ReportedLine]) -> None: ...
 
     @abstractmethod
     def end(self) -> None: ...
 
 
-class _TextReport(_Report):
+class _TextPrinter(_ResultPrinter):
     _widths: Sequence[int] = ()
 
-    def print(self, reports: Sequence[Reported]) -> None:
+    def print(self, reports: Sequence[ReportedLine]) -> None:
         rows = [_row(each) for each in reports]
         self._widths = print_rows(rows if self._widths else [_COLUMNS, *rows], self._widths)
 
     def end(self) -> None:
-        told = [f"{self.counts[each]} {each}" for each in Outcome if self.counts[each]]
+        told = [f"{self.counts[each]} {each}" for each in LineResult if self.counts[each]]
         say(f"{', '.join(told) or 'nothing to track'}.")
 
 
-class _JsonReport(_Report):
+class _JsonPrinter(_ResultPrinter):
     """One object that is written line by line; what is counted stands at its end."""
 
     _before: str = '{"lines": ['
 
-    def print(self, reports: Sequence[Reported]) -> None:
+    def print(self, reports: Sequence[ReportedLine]) -> None:
         for each in reports:
             click.echo(f"{self._before}\n{json.dumps(_form(each))}", nl=False)
             self._before = ","
@@ -219,12 +219,12 @@ class _JsonReport(_Report):
         click.echo(f"{begun}],\n{json.dumps(counts)[1:]}")
 
 
-def _row(each: Reported) -> tuple[str, ...]:
+def _row(each: ReportedLine) -> tuple[str, ...]:
     text = f"“{each.text}” {each.why}" if each.why else each.text
     return each.origin, str(each.line), str(each.outcome), text
 
 
-def _form(each: Reported) -> Json:
+def _form(each: ReportedLine) -> Json:
     listed = each.transaction
     return {
         "from": each.origin,

@@ -38,7 +38,7 @@ class Action(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Doer:
+class Actor:
     """Who does something, and when."""
 
     name: str

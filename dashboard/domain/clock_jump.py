@@ -16,14 +16,14 @@ CONFIRMED_BY: Final = 4
 
 
 @dataclass(frozen=True, slots=True)
-class ClockLeap:
+class ClockJump:
     """The clock went from `before` to `after` at once, and nobody knows yet whether time did."""
 
     before: datetime
     after: datetime
 
 
-def unconfirmed_leap(measured: Sequence[datetime], now: datetime) -> ClockLeap | None:
+def unconfirmed_jump(measured: Sequence[datetime], now: datetime) -> ClockJump | None:
     """Return the first leap that is not believed yet, None where `now` may be trusted.
 
     `measured` are times at which the store was measured, one a day; those after `now` tell
@@ -32,5 +32,5 @@ def unconfirmed_leap(measured: Sequence[datetime], now: datetime) -> ClockLeap |
     earlier = sorted(moment for moment in measured if moment <= now)[-CONFIRMED_BY:]
     for before, after in pairwise([*earlier, now]):
         if after - before > FURTHEST:
-            return ClockLeap(before, after)
+            return ClockJump(before, after)
     return None

@@ -66,7 +66,7 @@ class DeliveryResult(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Delivery:
+class DeliveryAttempt:
     """One attempt to hand a notification over; `outcome` is the channel's answer, or the error."""
 
     attempted_at: datetime

@@ -26,7 +26,7 @@ _NO_LINE: Final = " above the limit 0"
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
+class ReasonForm:
     """Reasons that pages tell alike: `words` are those of the page, in lower case.
 
     A reason is of the form that has this kind and names a module as `has_module` says, begins
@@ -52,7 +52,7 @@ def words_of_search(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(told))[:_MOST_WORDS]
 
 
-def forms_told_with(word: str) -> tuple[Form, ...]:
+def forms_shown_with(word: str) -> tuple[ReasonForm, ...]:
     """Return the forms of reasons that pages tell with this word, or a part of a word."""
     return tuple(form for form in _forms() if word in form.words)
 
@@ -62,34 +62,34 @@ def _ungrouped(match: re.Match[str]) -> str:
 
 
 @cache
-def _forms() -> tuple[Form, ...]:
+def _forms() -> tuple[ReasonForm, ...]:
     return (*_line_limit_forms(), *_rule_forms(), *_other_forms())
 
 
-def _line_limit_forms() -> Iterator[Form]:
+def _line_limit_forms() -> Iterator[ReasonForm]:
     over = ReasonKind.OVER_LIMIT
-    yield Form(over, _told(Reason(over, "")))
+    yield ReasonForm(over, _told(Reason(over, "")))
     counted = _told(Reason(over, "", "", 1, 1))
     unprovable = _told(Reason(over, "", "", 1, 0))
-    yield Form(over, counted, True, _COUNTED, _NO_LINE, is_barred=True)  # noqa: FBT003 - the record's own order
-    yield Form(over, unprovable, True, _COUNTED, _NO_LINE)  # noqa: FBT003 - the record's own order
+    yield ReasonForm(over, counted, True, _COUNTED, _NO_LINE, is_barred=True)  # noqa: FBT003 - the record's own order
+    yield ReasonForm(over, unprovable, True, _COUNTED, _NO_LINE)  # noqa: FBT003 - the record's own order
     # Limits come from the network's table here, so any of the sentences may be told.
     limited, unlimited = Reason(over, "", "", limit=1), Reason(over, "", "")
     told = f"{_told(limited)} {_told(unlimited)} {unprovable}"
-    yield Form(over, told, True, _UNCOUNTED)  # noqa: FBT003 - the record's own order
+    yield ReasonForm(over, told, True, _UNCOUNTED)  # noqa: FBT003 - the record's own order
 
 
-def _rule_forms() -> Iterator[Form]:
+def _rule_forms() -> Iterator[ReasonForm]:
     for rule in Rule:
         told = _told(Reason(ReasonKind.OTHER_RULE, "", rule=rule))
-        yield Form(ReasonKind.OTHER_RULE, told, beginnings=beginnings_of(rule))
+        yield ReasonForm(ReasonKind.OTHER_RULE, told, beginnings=beginnings_of(rule))
 
 
-def _other_forms() -> Iterator[Form]:
+def _other_forms() -> Iterator[ReasonForm]:
     undefined = Reason(ReasonKind.MODULE_UNDEFINED, "", "")
-    yield Form(undefined.kind, _told(undefined), has_module=True)
+    yield ReasonForm(undefined.kind, _told(undefined), has_module=True)
     for kind in (ReasonKind.INVALID_COUNT, ReasonKind.UNPARSED):
-        yield Form(kind, _told(Reason(kind, "")))
+        yield ReasonForm(kind, _told(Reason(kind, "")))
 
 
 def _told(reason: Reason) -> str:

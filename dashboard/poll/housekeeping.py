@@ -15,7 +15,7 @@ from dashboard.logs import get_logger
 from dashboard.poll.clocks import Clocks
 from dashboard.store.access.audit_log import last_details, note_action
 from dashboard.store.engine.engine import Store
-from dashboard.store.monitoring.sizes import clock_leap, last_measured, measure, note_size
+from dashboard.store.monitoring.sizes import clock_jump, last_measured, measure, note_size
 from dashboard.store.retention.apply import Step, keep_house
 
 Rest = Callable[[float], Awaitable[object]]
@@ -75,7 +75,7 @@ class Housekeeping:
         """Return the time by which something may be old: that from before a leap of the clock."""
         now = self._clocks.now()
         with self._store.read() as connection:
-            leap = clock_leap(connection, now)
+            leap = clock_jump(connection, now)
         if leap is None:
             return now
         _log.warning(

@@ -25,7 +25,7 @@ from dashboard.store.engine.engine import Store
 from dashboard.store.rejections.known_hashes import KnownHashes
 from dashboard.store.rejections.lookup import RejectionReader
 from dashboard.upstream.blocks import ChainFees
-from dashboard.upstream.node_status import Standing
+from dashboard.upstream.node_status import NodeStatus
 
 
 class Follower(Protocol):
@@ -37,7 +37,7 @@ class Follower(Protocol):
     """
 
     @property
-    def standings(self) -> Sequence[Standing]: ...
+    def node_statuses(self) -> Sequence[NodeStatus]: ...
     @property
     def requests(self) -> int: ...
     @property

@@ -8,7 +8,7 @@ from typing import Final
 
 from sqlalchemy import Connection, Select, func, select
 
-from dashboard.domain.clock_jump import ClockLeap
+from dashboard.domain.clock_jump import ClockJump
 from dashboard.domain.notification import DeliveryResult
 from dashboard.domain.observation import Operation
 from dashboard.domain.quantity import NetworkId
@@ -16,7 +16,7 @@ from dashboard.domain.rejection_filter import RejectionFilter
 from dashboard.domain.store_size import StoreSize
 from dashboard.store.alerts.alert_status import NotificationCounts, notification_counts
 from dashboard.store.engine.engine import database_of, stored_revision
-from dashboard.store.monitoring.sizes import clock_leap, last_measured, room
+from dashboard.store.monitoring.sizes import clock_jump, last_measured, room
 from dashboard.store.monitoring.upstream_failures import answered_at
 from dashboard.store.rejections.counts import count_rejections
 from dashboard.store.schema import (
@@ -54,7 +54,7 @@ class StoreState:
     """How large the store is, which schema it has, and what it holds.
 
     `measured` is by kinds, at most a day old; None where no worker measured it yet. While there
-    is a `clock_leap`, nothing is forgotten that became old by it. `free_on_disk` is now, in bytes;
+    is a `clock_jump`, nothing is forgotten that became old by it. `free_on_disk` is now, in bytes;
     None where the database does not tell.
     """
 
@@ -63,7 +63,7 @@ class StoreState:
     tracked: int
     rejections: int
     measured: StoreSize | None = None
-    clock_leap: ClockLeap | None = None
+    clock_jump: ClockJump | None = None
     free_on_disk: int | None = None
 
 
@@ -82,7 +82,7 @@ def store_state(connection: Connection, now: datetime) -> StoreState:
         tracked=_count(connection, select(func.sum(cohorts.c.size))),
         rejections=count_rejections(connection, RejectionFilter()),
         measured=last_measured(connection),
-        clock_leap=clock_leap(connection, now),
+        clock_jump=clock_jump(connection, now),
         free_on_disk=room(connection).on_disk,
     )
 

@@ -22,7 +22,7 @@ from dashboard.domain.exclusion import RejectionStage
 from dashboard.domain.quantity import Address, TxHash
 from dashboard.domain.rejection_filter import HashRange
 from dashboard.domain.search import bare_beginning
-from dashboard.domain.shown_words import Form, forms_told_with, words_of_search
+from dashboard.domain.shown_words import ReasonForm, forms_shown_with, words_of_search
 from dashboard.store.engine.expressions import holds_text
 from dashboard.store.schema import rejections, tracked_hashes, tracked_labels
 
@@ -91,11 +91,11 @@ def _tells(word: str) -> Iterator[ColumnElement[bool]]:
     stages = [stage for stage in RejectionStage if word in stage.lower()]
     if stages:
         yield column.tx_rejection_stage.in_(stages)
-    yield from map(_is_of, forms_told_with(word))
+    yield from map(_is_of, forms_shown_with(word))
     yield holds_text(column.reason_message, word)
 
 
-def _is_of(form: Form) -> ColumnElement[bool]:
+def _is_of(form: ReasonForm) -> ColumnElement[bool]:
     column = rejections.c
     of_form = [column.reason_kind == form.kind]
     of_form.append(column.module.is_not(None) if form.has_module else column.module.is_(None))

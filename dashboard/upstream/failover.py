@@ -17,7 +17,7 @@ from dashboard.errors import (
 from dashboard.logs import get_logger
 from dashboard.upstream.blocks import ChainFees, ChainFollower
 from dashboard.upstream.node import NodeClient
-from dashboard.upstream.node_status import Elapsed, FailoverPolicy, NodeState, Standing
+from dashboard.upstream.node_status import Elapsed, FailoverPolicy, NodeState, NodeStatus
 from dashboard.wire.node import BlockHeader
 
 _log = get_logger(__name__)
@@ -47,13 +47,13 @@ class FailoverFollower:
         self._elapsed = elapsed
         self._policy = policy or FailoverPolicy()
         self._one_at_a_time = asyncio.Lock()
-        self.standings = tuple(Standing(node) for node in nodes)
+        self.node_statuses = tuple(NodeStatus(node) for node in nodes)
         self.changes = 0
-        self._current = self.standings[0]
+        self._current = self.node_statuses[0]
         self._looked_at = elapsed()
 
     @property
-    def current(self) -> Standing:
+    def current(self) -> NodeStatus:
         """The node that is asked."""
         return self._current
 
@@ -75,7 +75,7 @@ class FailoverFollower:
     @property
     def requests(self) -> int:
         """How many requests all nodes got."""
-        return sum(each.node.requests for each in self.standings)
+        return sum(each.node.requests for each in self.node_statuses)
 
     @property
     def window_blocks(self) -> int:
@@ -100,7 +100,7 @@ class FailoverFollower:
                 await self._look_around()
 
     async def _refresh(self) -> None:
-        is_alone = len(self.standings) == 1
+        is_alone = len(self.node_statuses) == 1
         errors = await self._try(self._candidates(), may_forget=is_alone)
         forgetful = [each for each, error in errors if isinstance(error, UpstreamForgetful)]
         if forgetful and not self._might_know_better(forgetful):
@@ -108,25 +108,25 @@ class FailoverFollower:
         if errors:
             raise _all_of([error for _, error in errors])
 
-    def _might_know_better(self, forgetful: Sequence[Standing]) -> bool:
+    def _might_know_better(self, forgetful: Sequence[NodeStatus]) -> bool:
         """Whether another node is merely away for a moment: what it told is not given up yet."""
         believed = self._elapsed() - self._policy.silence_believed
-        others = [each for each in self.standings if each not in forgetful]
+        others = [each for each in self.node_statuses if each not in forgetful]
         return any(each.state is not NodeState.FAILING or each.since > believed for each in others)
 
-    def _candidates(self) -> list[Standing]:
+    def _candidates(self) -> list[NodeStatus]:
         """Return whom to ask, best first: who rests only where nobody else is left."""
         now = self._elapsed()
-        awake = [each for each in self.standings if each.rests_until <= now]
-        willing = [each for each in self.standings if not each.is_throttled]
-        some = awake or willing or list(self.standings)
+        awake = [each for each in self.node_statuses if each.rests_until <= now]
+        willing = [each for each in self.node_statuses if not each.is_throttled]
+        some = awake or willing or list(self.node_statuses)
         return sorted(some, key=lambda each: (each is not self._current, each.state in _WORST_LAST))
 
     async def _try(
-        self, candidates: Sequence[Standing], *, may_forget: bool
-    ) -> list[tuple[Standing, UpstreamError]]:
+        self, candidates: Sequence[NodeStatus], *, may_forget: bool
+    ) -> list[tuple[NodeStatus, UpstreamError]]:
         """Ask one after the other until one answers; else return why none did."""
-        errors: list[tuple[Standing, UpstreamError]] = []
+        errors: list[tuple[NodeStatus, UpstreamError]] = []
         for standing in candidates:
             if standing is not self._current or standing.state is not NodeState.IN_USE:
                 self._follower.turn_to(standing.node)
@@ -141,7 +141,7 @@ class FailoverFollower:
         self._follower.turn_to(self._current.node)
         return errors
 
-    def _use(self, standing: Standing) -> None:
+    def _use(self, standing: NodeStatus) -> None:
         standing.head, standing.is_throttled = self._follower.head, False
         before, self._current = self._current, standing
         if standing is not before:
@@ -156,14 +156,14 @@ class FailoverFollower:
     async def _look_around(self) -> None:
         """Look at those that stand by; go back to a preferred one, or leave one that lags."""
         now = self._elapsed()
-        others = [each for each in self.standings if each is not self._current]
+        others = [each for each in self.node_statuses if each is not self._current]
         awake = [each for each in others if each.rests_until <= now]
         await asyncio.gather(*(self._look_at(standing) for standing in awake))
-        best = next((each for each in self.standings if self._is_better(each)), None)
+        best = next((each for each in self.node_statuses if self._is_better(each)), None)
         if best is not None:
             await self._try([best], may_forget=False)
 
-    async def _look_at(self, standing: Standing) -> None:
+    async def _look_at(self, standing: NodeStatus) -> None:
         try:
             async with asyncio.timeout(self._policy.look_patience.total_seconds()):
                 head = await standing.newest(self._network_id)
@@ -177,7 +177,7 @@ class FailoverFollower:
         else:
             self._judge(standing, head, is_same=is_same)
 
-    def _judge(self, standing: Standing, head: BlockHeader | None, *, is_same: bool) -> None:
+    def _judge(self, standing: NodeStatus, head: BlockHeader | None, *, is_same: bool) -> None:
         held, now = self._follower.head, self._elapsed()
         standing.head, standing.is_throttled = head, False
         if head is None or not is_same:
@@ -190,14 +190,14 @@ class FailoverFollower:
             standing.becomes(NodeState.READY, now)
             standing.good_looks += 1
 
-    def _is_better(self, standing: Standing) -> bool:
+    def _is_better(self, standing: NodeStatus) -> bool:
         """Whether a node that was just looked at is to be asked instead of the current one."""
         held = self._follower.head
         if standing.state is not NodeState.READY or standing.head is None or held is None:
             return False
         if standing.head.number - held.number >= self._policy.lag_blocks:
             return True
-        is_preferred = self.standings.index(standing) < self.standings.index(self._current)
+        is_preferred = self.node_statuses.index(standing) < self.node_statuses.index(self._current)
         return is_preferred and standing.good_looks >= self._policy.good_looks
 
 

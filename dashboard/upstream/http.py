@@ -13,7 +13,7 @@ import httpx
 from dashboard.errors import UpstreamRefused, UpstreamUnavailable, UpstreamUnreadable
 from dashboard.upstream.endpoint import Endpoint
 from dashboard.upstream.errors import http_error, is_untrusted, untrusted
-from dashboard.upstream.request_retry import RetryPolicy, persistently
+from dashboard.upstream.request_retry import RetryPolicy, with_retries
 
 _CONNECTIONS: Final = 10
 
@@ -88,7 +88,7 @@ class HttpAsker:
         async def once() -> bytes:
             return await self._attempt(request, limit)
 
-        return await persistently(once, self._policy, self.endpoint.name)
+        return await with_retries(once, self._policy, self.endpoint.name)
 
     async def _attempt(self, request: httpx.Request, limit: int) -> bytes:
         """Errors are raised `from None`: what httpx says may quote the address."""

@@ -52,7 +52,7 @@ class FailoverPolicy:
 
 
 @dataclass(slots=True)
-class Standing:
+class NodeStatus:
     """One node, what was last seen of it, and when it may be asked again.
 
     `since` and `rests_until` are times of the clock that only goes on.

@@ -30,7 +30,7 @@ class RetryPolicy:
     jitter: timedelta = timedelta(milliseconds=300)
 
 
-async def persistently(
+async def with_retries(
     ask: Callable[[], Awaitable[Answer]], policy: RetryPolicy, name: str
 ) -> Answer:
     """Return what `ask` answers within the policy; `name` is the endpoint's, for the error."""

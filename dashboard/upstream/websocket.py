@@ -19,7 +19,7 @@ from websockets.protocol import State
 from dashboard.errors import UpstreamError, UpstreamRefused, UpstreamUnavailable, UpstreamUnreadable
 from dashboard.upstream.endpoint import Endpoint, body_limit
 from dashboard.upstream.errors import http_error, is_untrusted, untrusted
-from dashboard.upstream.request_retry import RetryPolicy, persistently
+from dashboard.upstream.request_retry import RetryPolicy, with_retries
 
 MOST_ITEMS: Final = 1000
 """For how many answered items one message may have room, whatever is asked."""
@@ -52,7 +52,7 @@ class WebSocketAsker:
             async with self._one_at_a_time:
                 return await self._attempt(body, limit)
 
-        return await persistently(once, self._policy, self.endpoint.name)
+        return await with_retries(once, self._policy, self.endpoint.name)
 
     async def aclose(self) -> None:
         """Close the connection; the next question would open a new one."""

@@ -37,7 +37,7 @@ class ErrorReply:
 
 
 @dataclass(frozen=True, slots=True)
-class Message:
+class RpcMessage:
     """A body: one item, or a batch in its order; a whole body in error is one ErrorReply."""
 
     items: list[Request | ErrorReply]
@@ -58,7 +58,7 @@ _ANY: Final = msgspec.json.Decoder()
 _BLANKS: Final = b" \t\r\n"
 
 
-def parse_message(body: bytes, batch_limit: int | None = None) -> Message:
+def parse_message(body: bytes, batch_limit: int | None = None) -> RpcMessage:
     """Read a body; never raises, since what cannot be read is an ErrorReply in its place.
 
     In a batch a malformed item fails alone. A batch of more than `batch_limit` items is
@@ -68,22 +68,22 @@ def parse_message(body: bytes, batch_limit: int | None = None) -> Message:
         body.decode()  # msgspec does not look into the strings that it keeps raw
         if body.lstrip(_BLANKS).startswith(b"["):
             return _batch(_RAWS.decode(body), batch_limit)
-        return Message([_item(body)], is_batch=False)
+        return RpcMessage([_item(body)], is_batch=False)
     except UNREADABLE:
         return _refused(RpcError.parse_error())
 
 
-def _refused(fault: RpcError) -> Message:
-    return Message([ErrorReply(NULL_ID, fault)], is_batch=False)
+def _refused(fault: RpcError) -> RpcMessage:
+    return RpcMessage([ErrorReply(NULL_ID, fault)], is_batch=False)
 
 
-def _batch(texts: list[Raw], limit: int | None) -> Message:
+def _batch(texts: list[Raw], limit: int | None) -> RpcMessage:
     if not texts:
         return _refused(RpcError.invalid_request("a batch may not be empty"))
     if limit is not None and len(texts) > limit:
         detail = f"a batch may hold {limit} requests, this one holds {len(texts)}"
         return _refused(RpcError.invalid_request(detail))
-    return Message([_item(text) for text in texts], is_batch=True)
+    return RpcMessage([_item(text) for text in texts], is_batch=True)
 
 
 def _item(text: bytes | Raw) -> Request | ErrorReply:

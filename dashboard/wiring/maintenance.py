@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
-from dashboard.domain.audit import Action, Detail, Doer
+from dashboard.domain.audit import Action, Actor, Detail
 from dashboard.errors import ForeignStore, InputError, StoreError
 from dashboard.settings import Settings
 from dashboard.settings.check_clear_text import clear_text_store
@@ -62,7 +62,7 @@ def back_up_store(settings: Settings, path: Path, *, keep: int | None, overwrite
 
     Of a folder's backups with such names, only the last `keep` stay.
     """
-    by = _doer()
+    by = _actor()
     is_folder = path.is_dir()
     if keep is not None and not is_folder:
         raise InputError(f"--keep counts the backups of a folder, and {path} is none: make it")
@@ -77,7 +77,7 @@ def back_up_store(settings: Settings, path: Path, *, keep: int | None, overwrite
     return Kept(made.path, made.size, rows, deleted, trouble)
 
 
-def _note_backup(store: Store, by: Doer, details: dict[str, Detail]) -> str:
+def _note_backup(store: Store, by: Actor, details: dict[str, Detail]) -> str:
     """Note it in the audit log; return why that is not possible, as on a full disk."""
     try:
         with store.write() as connection:
@@ -100,7 +100,7 @@ def verify_it(
         with reading(path) as connection:
             return _verified(f"The backup {path}", connection, tell)
     with closing(open_checked_store(settings)) as store:
-        mended = mend(store, _doer(), tell) if mends else {}
+        mended = mend(store, _actor(), tell) if mends else {}
         with store.read() as connection:
             return replace(_verified(store.name, connection, tell), mended=mended)
 
@@ -113,14 +113,14 @@ def restore_store(settings: Settings, path: Path, *, is_forced: bool) -> Restore
     own = own_id(settings)
     settings.home.mkdir(mode=0o700, parents=True, exist_ok=True)
     expected, url = None if is_forced else own, store_url(settings)
-    restored = restore(url, path, _doer(), settings.home, expected, comes_back=is_forced)
+    restored = restore(url, path, _actor(), settings.home, expected, comes_back=is_forced)
     belong_to(settings, restored.installation_id)
     return restored
 
 
 def release_held(settings: Settings, *, lets_go: bool) -> int:
     """Send what a restore holds, or give it up; return how many notifications that are."""
-    by = _doer()
+    by = _actor()
     with closing(open_checked_store(settings)) as store, store.write() as connection:
         many = (
             held_notifications.discard_held(connection)
@@ -146,17 +146,17 @@ def move_store(settings: Settings, target: str) -> Moved:
     complaint = clear_text_store(settings.store, target)
     if complaint is not None:
         raise InputError(f"The new address {complaint}")
-    return move(store_url(settings), target, _doer(), own_id(settings))
+    return move(store_url(settings), target, _actor(), own_id(settings))
 
 
 def give_up_moving(settings: Settings) -> str:
     """Stay with the store although a move began; return where it was to go."""
-    return give_up(store_url(settings), _doer(), own_id(settings))
+    return give_up(store_url(settings), _actor(), own_id(settings))
 
 
 def join_installation(settings: Settings, *, leaves_another: bool) -> str:
     """Let the state folder belong to the installation of the store that the settings name."""
-    by, own = _doer(), own_id(settings)
+    by, own = _actor(), own_id(settings)
     with closing(open_store(store_url(settings))) as store, store.write() as connection:
         found = installation_id(connection)
         if own not in {None, found} and not leaves_another:
@@ -185,5 +185,5 @@ def _delete_all_but(keep: int, folder: Path) -> tuple[Path, ...]:
     return old
 
 
-def _doer() -> Doer:
-    return Doer(os_user(), utc_now())
+def _actor() -> Actor:
+    return Actor(os_user(), utc_now())

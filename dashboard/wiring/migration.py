@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from uuid import UUID
 
-from dashboard.domain.audit import Doer
+from dashboard.domain.audit import Actor
 from dashboard.errors import SchemaMismatch
 from dashboard.settings import Settings
 from dashboard.store.engine.engine import installation_id, open_store
@@ -46,7 +46,7 @@ def migrate_store(settings: Settings, *, copies_first: bool | None = None) -> Mi
 def _bring_on(settings: Settings, own: UUID | None, *, copies_first: bool) -> Migrated:
     url = store_url(settings)
     copy = copy_before_upgrade(url) if copies_first else None
-    schema = migrate(url, own, Doer(os_user(), utc_now()))
+    schema = migrate(url, own, Actor(os_user(), utc_now()))
     if own is None:
         with closing(open_store(url)) as store, store.read() as connection:
             belong_to(settings, installation_id(connection))

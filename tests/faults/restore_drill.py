@@ -15,7 +15,7 @@ from typing import IO, Final, cast
 
 from sqlalchemy import select
 
-from dashboard.domain.audit import Doer
+from dashboard.domain.audit import Actor
 from dashboard.domain.notification import NotificationState
 from dashboard.domain.quantity import TxHash
 from dashboard.store.alerts.conditions import record_transition
@@ -54,7 +54,7 @@ def _drill(url: str, home: Path, chance: Random) -> None:
     seen, safe = _lose_a_store(url, home, chance)
     mails = _mails(home)
     at = datetime.now(UTC)
-    restore(url, home / "backup.sqlite", Doer("operator", at), home)
+    restore(url, home / "backup.sqlite", Actor("operator", at), home)
     with open_store(url) as store:
         with store.read() as connection:
             assert [each.what for each in verify(connection)] == []

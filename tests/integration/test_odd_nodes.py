@@ -226,7 +226,7 @@ async def test_another_node_is_asked_instead_of_an_odd_one(oddity: str) -> None:
 
         assert follower.current.name == "odd node 2"
         assert follower.snapshot().base_fee_history == well.chain.base_fees[-200:]
-        assert follower.standings[0].why
+        assert follower.node_statuses[0].why
 
 
 async def test_wish_for_patience_is_handed_on() -> None:

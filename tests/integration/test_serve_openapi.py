@@ -15,7 +15,7 @@ from dashboard.domain.secret import Secret
 from dashboard.serve.gas.api import OPERATIONS
 from dashboard.upstream.endpoint import Endpoint
 from dashboard.upstream.node import NodeClient
-from dashboard.upstream.node_status import Standing
+from dashboard.upstream.node_status import NodeStatus
 from tests.integration.running_server import (
     KEY,
     NETWORK,
@@ -69,7 +69,7 @@ def test_readiness_fits_its_schema_where_a_network_has_several_nodes(tmp_path: P
         dependencies = services_of(store)
         follower = dependencies.networks[0].follower
         assert isinstance(follower, ScriptedFollower)
-        follower.standings = (a_standing("first"), a_standing("second"))
+        follower.node_statuses = (a_node_status("first"), a_node_status("second"))
         with serving(dependencies) as address, httpx.Client(base_url=f"http://{address}") as api:
             document, ready = api.get("/openapi.json").json(), api.get("/ready").json()
 
@@ -77,11 +77,11 @@ def test_readiness_fits_its_schema_where_a_network_has_several_nodes(tmp_path: P
     _validator(document, "Health").validate(ready)
 
 
-def a_standing(name: str) -> Standing:
+def a_node_status(name: str) -> NodeStatus:
     """Return a node that nobody asks."""
     asker = ScriptedAsker(list)
     asker.endpoint = Endpoint(name, Secret("http://127.0.0.1:1"))
-    return Standing(NodeClient(asker))
+    return NodeStatus(NodeClient(asker))
 
 
 @pytest.mark.parametrize(

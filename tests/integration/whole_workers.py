@@ -49,14 +49,14 @@ def a_notifier(store: Store, sending: Sending) -> Notifier:
 
 
 def a_watcher(
-    store: Store, post_office: Delivery, *networks: WatchedNetwork, name: str = "worker 1"
+    store: Store, delivery: Delivery, *networks: WatchedNetwork, name: str = "worker 1"
 ) -> Watcher:
     """Return a worker of these networks."""
     return Watcher(
         store=store,
         lease=Lease(store, "worker", name, timedelta(seconds=2), CLOCKS.elapsed),
         networks=networks,
-        delivery=post_office,
+        delivery=delivery,
         periods=PERIODS,
         cadence=CadencePolicy(shortest_interval=SOON),
         clocks=CLOCKS,

@@ -18,7 +18,7 @@ from dashboard.domain.condition import (
 )
 from dashboard.domain.exclusion import StoredRejection
 from dashboard.domain.notification import (
-    Delivery,
+    DeliveryAttempt,
     DeliveryResult,
     Notification,
     NotificationState,
@@ -61,7 +61,7 @@ class Message:
     notification: Notification
     rejection: int | None
     claimed_at: datetime | None = None
-    deliveries: list[Delivery] = field(default_factory=list)
+    deliveries: list[DeliveryAttempt] = field(default_factory=list)
 
 
 @dataclass
@@ -165,7 +165,7 @@ class Alerting:
         message = self.messages[notification_id]
         before = message.notification
         tried_at = message.claimed_at or before.created_at
-        message.deliveries.append(Delivery(tried_at, result, outcome))
+        message.deliveries.append(DeliveryAttempt(tried_at, result, outcome))
         self.tries.append((notification_id, result, outcome))
         after = replace(before, claimed_by=None, outcome=outcome, attempts=before.attempts + 1)
         if result is DeliveryResult.SENT:

@@ -89,10 +89,10 @@ def node_statuses(fees: Collection[FollowedNetwork]) -> dict[str, object]:
     nodes = {
         network.name: [
             {"node": each.name, "state": each.state, "why": each.why}
-            for each in network.follower.standings
+            for each in network.follower.node_statuses
         ]
         for network in fees
-        if len(network.follower.standings) > 1
+        if len(network.follower.node_statuses) > 1
     }
     return {"nodes": nodes} if nodes else {}
 

@@ -19,9 +19,9 @@ from dashboard.wire.exclusion import GET_STATUS
 from dashboard.wire.jsonrpc import (
     NULL_ID,
     ErrorReply,
-    Message,
     Request,
     RequestId,
+    RpcMessage,
     batch_reply,
     error_reply,
     parse_message,
@@ -185,7 +185,7 @@ class Dispatcher:
             self._fast.expire()
         return answer
 
-    def _read(self, body: bytes, largest_batch: int) -> StatusRequest | Message:
+    def _read(self, body: bytes, largest_batch: int) -> StatusRequest | RpcMessage:
         request = decode_status_request(body) if self._fast_names else None
         if request is None or request.method not in self._fast_names:
             return parse_message(body, largest_batch)
@@ -218,7 +218,7 @@ class Dispatcher:
             self._counters.count_calls(request.method, len(request.ids), 0)
         return records
 
-    async def _answer_message(self, message: Message, context: _CallContext) -> MessageAnswer:
+    async def _answer_message(self, message: RpcMessage, context: _CallContext) -> MessageAnswer:
         """Answer a message of any shape.
 
         Calls run in the order of the batch, so that a lookup sees the report before it. Neighbours
@@ -288,7 +288,7 @@ async def _run(
             return [RpcError.method_not_found("this method needs a WebSocket")] * len(params)
 
 
-def _refusal(message: Message, context: _CallContext, wait: int) -> MessageAnswer:
+def _refusal(message: RpcMessage, context: _CallContext, wait: int) -> MessageAnswer:
     """Refuse a whole message: over HTTP by one error, over a WebSocket by one for each call."""
     error = RpcError.rate_exceeded(wait, context.caller.requests_per_second)
     if context.session is None:
@@ -298,7 +298,7 @@ def _refusal(message: Message, context: _CallContext, wait: int) -> MessageAnswe
     return _joined(message, replies)._replace(retry_after=wait)
 
 
-def _joined(message: Message, replies: Sequence[bytes]) -> MessageAnswer:
+def _joined(message: RpcMessage, replies: Sequence[bytes]) -> MessageAnswer:
     if not replies:
         return MessageAnswer(None)
     return MessageAnswer(batch_reply(replies) if message.is_batch else replies[0])

@@ -140,7 +140,7 @@ def _store_badge(store: StoreState, *, is_space_low: bool) -> Markup:
     measured = store.measured
     if is_space_low:
         return badge("bad", "!", "Little space")
-    if store.clock_leap is not None:
+    if store.clock_jump is not None:
         return badge("busy", "!", "Clock ahead")
     if measured is not None and is_disk_short(measured):
         return badge("busy", "!", "Disk short")
@@ -148,7 +148,7 @@ def _store_badge(store: StoreState, *, is_space_low: bool) -> Markup:
 
 
 def _clock_advice(store: StoreState) -> list[Markup]:
-    leap = store.clock_leap
+    leap = store.clock_jump
     if leap is None:
         return []
     what = (

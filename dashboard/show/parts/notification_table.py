@@ -10,7 +10,7 @@ import streamlit as st
 
 from dashboard.domain.condition import State, SubjectKind, Transition
 from dashboard.domain.foreign_text import visible
-from dashboard.domain.notification import Delivery, Notification, NotificationState
+from dashboard.domain.notification import DeliveryAttempt, Notification, NotificationState
 from dashboard.domain.quantity import NetworkId
 from dashboard.domain.reason import parse_reason
 from dashboard.domain.reason_names import name_of
@@ -148,7 +148,7 @@ def _attempt_log(history: NotificationHistory) -> Markup:
     return element("details", summary, attempts, identity, class_="lw-more")
 
 
-def _attempt(attempt: Delivery) -> tuple[str, str, str]:
+def _attempt(attempt: DeliveryAttempt) -> tuple[str, str, str]:
     return _short(attempt.attempted_at), attempt.result.value, visible(attempt.outcome)
 
 

@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import Final
 
 from dashboard.domain.audit import Action
-from dashboard.domain.notification import Delivery, Notification, NotificationState
+from dashboard.domain.notification import DeliveryAttempt, Notification, NotificationState
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.search import parse_search
 from dashboard.show.queries.cache import TtlCache
@@ -50,7 +50,7 @@ class NotificationHistory:
     """A notification with every finished delivery attempt, oldest first."""
 
     notification: Notification
-    attempts: tuple[Delivery, ...]
+    attempts: tuple[DeliveryAttempt, ...]
 
 
 def notification_filter(

@@ -180,7 +180,7 @@ def health_problems(health: Health, now: datetime) -> list[str]:
     measured = health.store.measured
     if measured is not None and measured.full_in is not None and is_disk_short(measured):
         problems.append(f"the disk of the store is full in {span(measured.full_in)}")
-    leap = health.store.clock_leap
+    leap = health.store.clock_jump
     if leap is not None:
         ahead = span(leap.after - leap.before)
         problems.append(f"the clock went ahead by {ahead}, so nothing is purged for now")

@@ -16,7 +16,7 @@ from sqlalchemy import (
 from dashboard.domain.condition import Incident, Transition
 from dashboard.domain.exclusion import StoredRejection
 from dashboard.domain.notification import (
-    Delivery,
+    DeliveryAttempt,
     DeliveryResult,
     Notification,
     NotificationState,
@@ -104,22 +104,22 @@ def recent_notifications(connection: Connection, limit: int) -> list[Notificatio
     return [notification_of(row) for row in connection.execute(query).mappings()]
 
 
-def deliveries_of(connection: Connection, notification_id: UUID) -> list[Delivery]:
+def deliveries_of(connection: Connection, notification_id: UUID) -> list[DeliveryAttempt]:
     """Return every finished attempt to hand a notification over, oldest first."""
     return deliveries_by_notification(connection, [notification_id])[notification_id]
 
 
 def deliveries_by_notification(
     connection: Connection, notification_ids: Sequence[UUID]
-) -> dict[UUID, list[Delivery]]:
+) -> dict[UUID, list[DeliveryAttempt]]:
     """Return the same of each of these notifications."""
-    found: dict[UUID, list[Delivery]] = {each: [] for each in notification_ids}
+    found: dict[UUID, list[DeliveryAttempt]] = {each: [] for each in notification_ids}
     query = (
         select(deliveries)
         .where(deliveries.c.notification_id.in_(notification_ids))
         .order_by(deliveries.c.delivery_id)
     )
     for row in connection.execute(query):
-        attempt = Delivery(row.attempted_at, DeliveryResult(row.result), row.outcome)
+        attempt = DeliveryAttempt(row.attempted_at, DeliveryResult(row.result), row.outcome)
         found[row.notification_id].append(attempt)
     return found

@@ -9,7 +9,7 @@ from alembic import command
 from alembic.config import Config
 from sqlalchemy import Connection, func, inspect, select
 
-from dashboard.domain.audit import Action, Doer
+from dashboard.domain.audit import Action, Actor
 from dashboard.errors import StoreError
 from dashboard.store.access.audit_log import note_action
 from dashboard.store.engine.database import PATIENCE, database_at
@@ -19,7 +19,7 @@ from dashboard.store.schema import REVISION, installation
 from dashboard.store.schema.revisions import refuse_unknown_schema
 
 
-def migrate(url: str, own_id: UUID | None = None, by: Doer | None = None) -> str:
+def migrate(url: str, own_id: UUID | None = None, by: Actor | None = None) -> str:
     """Create the store or bring it to our schema; return that schema's name.
 
     Nothing changes where it has our schema already. A new store gets the installation id
@@ -39,7 +39,7 @@ def migrate(url: str, own_id: UUID | None = None, by: Doer | None = None) -> str
 
 
 def bring_up(
-    connection: Connection, name: str, own_id: UUID | None = None, by: Doer | None = None
+    connection: Connection, name: str, own_id: UUID | None = None, by: Actor | None = None
 ) -> None:
     """Do as `migrate` does, in a transaction that is open already."""
     before = _refuse_what_we_do_not_know(connection, name)

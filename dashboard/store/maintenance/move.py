@@ -10,7 +10,7 @@ from uuid import UUID
 
 from sqlalchemy import Connection, inspect
 
-from dashboard.domain.audit import Action, Doer
+from dashboard.domain.audit import Action, Actor
 from dashboard.errors import ForeignStore, InputError, LinewatchError, SchemaMismatch, StoreError
 from dashboard.store.access.audit_log import note_action
 from dashboard.store.engine.database import Database, database_at
@@ -43,7 +43,7 @@ class Moved:
     rows: dict[str, int]
 
 
-def move(source_url: str, target_url: str, by: Doer, expected: UUID | None = None) -> Moved:
+def move(source_url: str, target_url: str, by: Actor, expected: UUID | None = None) -> Moved:
     """Copy everything into an empty database while nobody uses the store, then mark the store.
 
     At most one of both takes workers, wherever this is killed; the same again completes it.
@@ -63,7 +63,7 @@ def move(source_url: str, target_url: str, by: Doer, expected: UUID | None = Non
     return Moved(target.name, _finish(source, target))
 
 
-def give_up(source_url: str, by: Doer, expected: UUID | None = None) -> str:
+def give_up(source_url: str, by: Actor, expected: UUID | None = None) -> str:
     """Stay with a store whose move did not come to its end; return where it was to go."""
     source = database_at(source_url)
     with _alone(source) as connection:
@@ -98,7 +98,7 @@ def _begin(source: Database, target: Database, expected: UUID | None) -> MoveMar
     return mark
 
 
-def _carry(source: Database, target: Database, mark: MoveMark, by: Doer) -> None:
+def _carry(source: Database, target: Database, mark: MoveMark, by: Actor) -> None:
     """Copy all, then let the source say that it is gone."""
     with _alone(source) as reading_it:
         if mark_of(reading_it) != mark:  # nobody held the source since it was set

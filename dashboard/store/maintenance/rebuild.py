@@ -7,7 +7,7 @@ from typing import Final, TypeAlias
 
 from sqlalchemy import Connection
 
-from dashboard.domain.audit import Doer
+from dashboard.domain.audit import Actor
 from dashboard.store.engine.engine import Store
 from dashboard.store.maintenance.finding import Finding
 from dashboard.store.maintenance.rebuilder import Mender
@@ -49,7 +49,7 @@ def wrong_derived(connection: Connection, tell: Tell = be_silent) -> Iterator[Fi
         yield from look(connection)
 
 
-def mend(store: Store, by: Doer, tell: Tell = be_silent) -> dict[str, int]:
+def mend(store: Store, by: Actor, tell: Tell = be_silent) -> dict[str, int]:
     """Make anew what can be; return how many rows, or steps, of each kind that were.
 
     Nothing is open in between, and each transaction looks again before it writes, so that

@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from sqlalchemy import Connection
 
-from dashboard.domain.audit import Action, Doer
+from dashboard.domain.audit import Action, Actor
 from dashboard.store.access.audit_log import note_action
 from dashboard.store.engine.batching import Pace
 from dashboard.store.engine.engine import Store
@@ -19,7 +19,7 @@ T = TypeVar("T")
 class Mender:
     """Mends a store that others go on using, in the name of somebody."""
 
-    def __init__(self, store: Store, by: Doer) -> None:
+    def __init__(self, store: Store, by: Actor) -> None:
         """Mend this store."""
         self._store = store
         self._by = by

@@ -12,7 +12,7 @@ from uuid import UUID
 
 from sqlalchemy import Connection, func, select, update
 
-from dashboard.domain.audit import Action, Detail, Doer
+from dashboard.domain.audit import Action, Actor, Detail
 from dashboard.errors import ForeignStore, StoreError, StoreUnavailable
 from dashboard.store.access.audit_log import note_action
 from dashboard.store.alerts.held_notifications import hold_pending
@@ -56,7 +56,7 @@ class Restored:
 def restore(
     url: str,
     path: Path,
-    by: Doer,
+    by: Actor,
     folder: Path,
     expected: UUID | None = None,
     *,
@@ -118,7 +118,7 @@ def _copied(path: Path, folder: Path) -> Iterator[Path]:
         ) from error
 
 
-def _set_right(copy: Path, path: Path, by: Doer, expected: UUID | None) -> tuple[int, UUID]:
+def _set_right(copy: Path, path: Path, by: Actor, expected: UUID | None) -> tuple[int, UUID]:
     """Make a copy fit to go on from; return how many notifications are held, and whose it is."""
     database = database_at(address_of(copy))
     with store_errors(database), database.alone() as connection:
@@ -151,7 +151,7 @@ def _verified(copy: Path) -> Iterator[Finding]:
         yield from verify(connection, is_quick=True)
 
 
-def _mended(copy: Path, path: Path, by: Doer) -> dict[str, int]:
+def _mended(copy: Path, path: Path, by: Actor) -> dict[str, int]:
     """Make anew what is derived and wrong; return how many of each kind that were."""
     with reading(copy) as connection:
         found = list(unreadable(connection)) or list(wrong_derived(connection))

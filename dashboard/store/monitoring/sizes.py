@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from sqlalchemy import Connection, Row, Table, delete, func, select
 
-from dashboard.domain.clock_jump import CONFIRMED_BY, ClockLeap, unconfirmed_leap
+from dashboard.domain.clock_jump import CONFIRMED_BY, ClockJump, unconfirmed_jump
 from dashboard.domain.store_size import KindSize, StoreKind, StoreSize, growth_of
 from dashboard.store.engine.upsert import put
 from dashboard.store.schema import metadata, store_growth
@@ -86,7 +86,7 @@ def last_measured(connection: Connection) -> StoreSize | None:
     return _with_growth(connection, StoreSize(latest, kinds))
 
 
-def clock_leap(connection: Connection, now: datetime) -> ClockLeap | None:
+def clock_jump(connection: Connection, now: datetime) -> ClockJump | None:
     """Return by how much the clock went ahead of the measurements, None where it is trusted."""
     column = store_growth.c
     query = (
@@ -95,7 +95,7 @@ def clock_leap(connection: Connection, now: datetime) -> ClockLeap | None:
         .order_by(column.day.desc())
         .limit(CONFIRMED_BY)
     )
-    return unconfirmed_leap(connection.scalars(query).all(), now)
+    return unconfirmed_jump(connection.scalars(query).all(), now)
 
 
 def note_size(connection: Connection, measured: StoreSize) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
-from dashboard.domain.audit import Doer
+from dashboard.domain.audit import Actor
 from dashboard.store.engine.engine import open_store
 from dashboard.store.maintenance.backup import back_up
 from dashboard.store.maintenance.restore import restore
@@ -32,7 +32,7 @@ def run(scene: Scene) -> Result:
     with TemporaryDirectory(dir=scene.folder) as name, _postgresql() as server:
         folder = Path(name)
         file = folder / "backup.sqlite"
-        restored = partial(restore, path=file, by=Doer("bench", datetime.now(UTC)), folder=folder)
+        restored = partial(restore, path=file, by=Actor("bench", datetime.now(UTC)), folder=folder)
         taken = {
             "SQLite backed up": taken_by(lambda: _back_up(archive, file)),
             "SQLite restored": taken_by(lambda: restored(f"sqlite:///{folder}/restored.sqlite")),

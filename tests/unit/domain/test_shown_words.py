@@ -7,7 +7,7 @@ import pytest
 from dashboard.domain.other_rules import Rule, beginnings_of, words_of
 from dashboard.domain.reason import ReasonKind
 from dashboard.domain.reason_names import KIND_NAMES
-from dashboard.domain.shown_words import forms_told_with, words_of_search
+from dashboard.domain.shown_words import forms_shown_with, words_of_search
 
 
 @pytest.mark.parametrize(
@@ -37,14 +37,14 @@ def test_search_takes_so_many_words_and_no_more() -> None:
     ],
 )
 def test_kind_is_found_by_the_words_of_its_page(kind: ReasonKind, word: str) -> None:
-    assert kind in {form.kind for form in forms_told_with(word)}
+    assert kind in {form.kind for form in forms_shown_with(word)}
 
 
 @pytest.mark.parametrize("rule", Rule)
 def test_rule_is_found_by_what_it_means(rule: Rule) -> None:
     [form] = (
         each
-        for each in forms_told_with(words_of(rule).means.split(",")[0].lower())
+        for each in forms_shown_with(words_of(rule).means.split(",")[0].lower())
         if each.beginnings == beginnings_of(rule)
     )
 
@@ -52,10 +52,10 @@ def test_rule_is_found_by_what_it_means(rule: Rule) -> None:
 
 
 def test_operation_that_cannot_be_proven_is_told_by_its_limit_of_none() -> None:
-    counted = [form for form in forms_told_with("cannot prove") if form.ending]
+    counted = [form for form in forms_shown_with("cannot prove") if form.ending]
 
     assert [form.is_barred for form in counted] == [False]
 
 
 def test_word_of_no_page_stands_for_nothing() -> None:
-    assert forms_told_with("zebra") == ()
+    assert forms_shown_with("zebra") == ()

@@ -152,7 +152,7 @@ async def test_clock_that_leaps_ahead_makes_nothing_old(store: Store) -> None:
 
     assert house.fees() == 3
     with store.read() as connection:
-        assert store_state(connection, house.now - DAY).clock_leap is not None
+        assert store_state(connection, house.now - DAY).clock_jump is not None
 
 
 async def test_clock_that_is_right_again_makes_old_at_once(store: Store) -> None:

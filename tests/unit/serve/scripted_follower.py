@@ -10,7 +10,7 @@ from dashboard.domain.gas import FeeSuggestion, SuggestedGasFees
 from dashboard.domain.quantity import NetworkId, Wei
 from dashboard.errors import UpstreamUnavailable
 from dashboard.upstream.blocks import ChainFees
-from dashboard.upstream.node_status import Standing
+from dashboard.upstream.node_status import NodeStatus
 from dashboard.wire.node import BlockHeader
 
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
@@ -57,7 +57,7 @@ class ScriptedFollower:
     """
 
     def __init__(self, clock: Callable[[], datetime], seconds: float = 2.0) -> None:
-        self.standings: tuple[Standing, ...] = ()
+        self.node_statuses: tuple[NodeStatus, ...] = ()
         self.changes = self.blocks_held = self.window_blocks = 0
         self.is_complete = True
         self.trouble: Exception | None = None

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from dashboard.domain.clock_jump import ClockLeap
+from dashboard.domain.clock_jump import ClockJump
 from dashboard.domain.store_size import KindSize, StoreKind, StoreSize
 from dashboard.show.parts.health_cards import growth, store_part, until_full, worker_part
 from dashboard.show.queries.health import WORKER_UNKNOWN, Health, health_problems
@@ -87,8 +87,8 @@ def test_disk_that_suffices_is_said_to(days: int, said: str) -> None:
 
 
 def test_clock_that_leapt_ahead_needs_a_look_and_says_what_follows() -> None:
-    leap = ClockLeap(NOW - 3650 * DAY, NOW)
-    state = StoreState(4096, "0001", 0, 0, clock_leap=leap)
+    leap = ClockJump(NOW - 3650 * DAY, NOW)
+    state = StoreState(4096, "0001", 0, 0, clock_jump=leap)
     health = Health(
         (),
         {"worker": Holder("host/1/x", 1)},

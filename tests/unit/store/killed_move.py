@@ -13,7 +13,7 @@ from itertools import count
 
 from sqlalchemy import Connection, Engine, Pool, event
 
-from dashboard.domain.audit import Doer
+from dashboard.domain.audit import Actor
 from dashboard.store.maintenance.move import move
 from tests.builders import A_MOMENT
 
@@ -50,7 +50,7 @@ def main(source: str, target: str, commit: int, when: str) -> None:
     event.listen(Engine, "before_cursor_execute", note)
     event.listen(Engine, "commit", before)
     event.listen(Pool, "checkin", after)
-    move(source, target, Doer("operator", A_MOMENT))
+    move(source, target, Actor("operator", A_MOMENT))
 
 
 def _die() -> None:

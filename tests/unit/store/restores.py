@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
-from dashboard.domain.audit import Doer
+from dashboard.domain.audit import Actor
 from dashboard.store.maintenance.restore import Restored, restore
 from tests.builders import A_MOMENT, seconds
 
 AN_HOUR_LATER: Final = A_MOMENT + seconds(3600)
-BY: Final = Doer("operator", AN_HOUR_LATER)
+BY: Final = Actor("operator", AN_HOUR_LATER)
 
 
 def restored(url: str, backup: Path) -> Restored:

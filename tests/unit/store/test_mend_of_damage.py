@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from sqlalchemy import text
 
-from dashboard.domain.audit import Doer
+from dashboard.domain.audit import Actor
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store
 from dashboard.store.evidence.save_rejections import save_polled
@@ -14,7 +14,7 @@ from dashboard.store.maintenance.rebuilder import Mender
 from tests.builders import A_MOMENT, A_NETWORK, a_hash, a_record, seconds
 from tests.unit.store.test_verify_derived import derived, found_in, see_fees, spoil
 
-BY = Doer("operator", A_MOMENT)
+BY = Actor("operator", A_MOMENT)
 MOVED = "UPDATE rejection_counters SET begins_at = begins_at + 1800001 WHERE level = {}"
 ALONE = "DELETE FROM fee_rollups WHERE level <> {}"
 

@@ -9,7 +9,7 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import text
 
-from dashboard.domain.audit import Action, Doer
+from dashboard.domain.audit import Action, Actor
 from dashboard.domain.observation import GasObservation
 from dashboard.domain.quantity import Wei
 from dashboard.domain.retention import Before
@@ -36,7 +36,7 @@ from tests.builders import (
 )
 from tests.unit.store.filled_store import content_of, live_in
 
-BY = Doer("operator", A_MOMENT)
+BY = Actor("operator", A_MOMENT)
 
 
 def found_in(store: Store) -> list[str]:

@@ -77,7 +77,7 @@ class Network:
 
     @property
     def states(self) -> tuple[NodeState, ...]:
-        return tuple(each.state for each in self.follower.standings)
+        return tuple(each.state for each in self.follower.node_statuses)
 
     async def goes_on(self, looks: int = 1) -> None:
         """Mine a block and refresh, once for each look at those that stand by."""
@@ -117,7 +117,7 @@ async def test_next_node_is_asked_in_the_same_refresh_and_goes_on_where_the_firs
     assert network.follower.changes == 1
     assert int(network.chain.asked("eth_feeHistory")[0][0], 16) == 1
     assert_holds(network.follower, network.chain.base_fees)
-    assert network.follower.standings[0].why == "down"
+    assert network.follower.node_statuses[0].why == "down"
 
 
 async def test_preferred_node_is_asked_again_once_it_was_well_for_three_looks(
@@ -252,7 +252,7 @@ async def test_node_of_another_network_is_refused_and_named(network: Network) ->
     await network.goes_on()
 
     assert network.states == (NodeState.IN_USE, NodeState.FAILING)
-    assert "follows network 1, not 424242" in network.follower.standings[1].why
+    assert "follows network 1, not 424242" in network.follower.node_statuses[1].why
 
 
 async def test_silence_of_all_names_each(network: Network) -> None:

@@ -13,8 +13,8 @@ from msgspec import UNSET, Raw
 from dashboard.wire.jsonrpc import (
     NULL_ID,
     ErrorReply,
-    Message,
     Request,
+    RpcMessage,
     batch_reply,
     error_reply,
     parse_message,
@@ -189,7 +189,7 @@ def test_batch_keeps_its_order() -> None:
 def test_batch_of_one_is_still_a_batch() -> None:
     message = parse_message(b" \r\n[%b]" % a_request())
 
-    assert message == Message([Request("eth_chainId", [], Raw(b"1"))], is_batch=True)
+    assert message == RpcMessage([Request("eth_chainId", [], Raw(b"1"))], is_batch=True)
 
 
 def test_batch_item_that_is_malformed_fails_alone_under_the_id_null() -> None:
@@ -209,7 +209,7 @@ def test_batch_over_its_limit_is_refused_whole_and_says_why() -> None:
     message = parse_message(b"[1,2,3]", batch_limit=2)
 
     fault = RpcError.invalid_request("a batch may hold 2 requests, this one holds 3")
-    assert message == Message([ErrorReply(NULL_ID, fault)], is_batch=False)
+    assert message == RpcMessage([ErrorReply(NULL_ID, fault)], is_batch=False)
 
 
 def test_result_that_is_json_already_goes_out_as_it_is() -> None:

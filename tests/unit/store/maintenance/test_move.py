@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Engine, event, text
 
-from dashboard.domain.audit import Action, Doer
+from dashboard.domain.audit import Action, Actor
 from dashboard.errors import (
     ForeignStore,
     InputError,
@@ -38,7 +38,7 @@ from tests.unit.store.fake_machine import Machine
 from tests.unit.store.filled_store import content_of, keep_report, live_in
 from tests.unit.store.pending_notifications import claim_due, take_lease
 
-BY = Doer("operator", A_MOMENT)
+BY = Actor("operator", A_MOMENT)
 
 
 @pytest.fixture

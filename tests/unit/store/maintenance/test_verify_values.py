@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from dashboard.domain.audit import Doer
+from dashboard.domain.audit import Actor
 from dashboard.errors import StoreError
 from dashboard.store.engine.engine import Store, open_store
 from dashboard.store.evidence.save_rejections import save_polled
@@ -19,7 +19,7 @@ from tests.builders import A_MOMENT, A_NETWORK, a_hash, a_record
 from tests.unit.store.filled_store import live_in
 from tests.unit.store.test_verify_derived import derived, see_fees, spoil
 
-BY = Doer("operator", A_MOMENT)
+BY = Actor("operator", A_MOMENT)
 OF_ANY = {
     "rejections.first_seen_at": "UPDATE rejections SET first_seen_at = 9223372036854775807",
     "fee_rollups.begins_at": "UPDATE fee_rollups SET begins_at = begins_at * 1000 WHERE level = 3",
