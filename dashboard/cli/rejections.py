@@ -102,17 +102,7 @@ def rejections(  # noqa: PLR0913 - one for each option
         )
         with here.source.store.read() as connection:
             found = search(connection, wanted, limit)
-        print_list(
-            Listing(
-                "rejections",
-                found,
-                _COLUMNS,
-                row=lambda each: _row(here, each),
-                form=lambda each: _form(here, each),
-                nothing="No such rejection is stored.",
-            ),
-            output,
-        )
+        print_list(_listing(here, found), output)
     if tells_by_status and found:
         sys.exit(FOUND)
 
@@ -139,6 +129,17 @@ def rejection_form(stored: StoredRejection, reason: Reason) -> dict[str, Json]:
             "inWords": explain(reason),
         },
     }
+
+
+def _listing(here: Installation, found: list[StoredRejection]) -> Listing[StoredRejection]:
+    return Listing(
+        "rejections",
+        found,
+        _COLUMNS,
+        row=lambda each: _row(here, each),
+        form=lambda each: _form(here, each),
+        nothing="No such rejection is stored.",
+    )
 
 
 def _form(here: Installation, stored: StoredRejection) -> Json:
