@@ -12,7 +12,7 @@ from dashboard.cli.options import as_json, chosen
 from dashboard.cli.output import FAILED, WRONG_INPUT, Json, print_json, print_table, say
 from dashboard.logs import configure_logs
 from dashboard.poll.cost import CREDITS_PER_CALL, FREE_CREDITS, Cost
-from dashboard.poll.trial import Finding, Outcome
+from dashboard.poll.trial import TrialOutcome, TrialResult
 from dashboard.settings import Settings, load_settings
 from dashboard.settings.layers import Mistake, SettingLocation
 from dashboard.settings.listing import Effective, effective_settings
@@ -74,7 +74,7 @@ def try_(context: click.Context, network: str | None, *, as_json: bool) -> None:
         )
     else:
         _tell_tried(tried)
-    if any(finding.outcome is Outcome.FAILED for each in tried for finding in each.findings):
+    if any(finding.outcome is TrialOutcome.FAILED for each in tried for finding in each.findings):
         context.exit(FAILED)
 
 
@@ -107,7 +107,7 @@ def _tell_tried(tried: list[TriedNetwork]) -> None:
         click.echo()
 
 
-def _row(finding: Finding) -> tuple[str, ...]:
+def _row(finding: TrialResult) -> tuple[str, ...]:
     took = f"{finding.took.total_seconds() / _MILLISECOND:.0f} ms"
     return (finding.endpoint, finding.question, finding.outcome, took, finding.found)
 

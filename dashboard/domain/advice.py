@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from dashboard.domain.follow_up import FollowUp
-from dashboard.domain.other_rules import words_of
+from dashboard.domain.node_rules import words_of
 from dashboard.domain.printing import moment
 from dashboard.domain.reason import Reason, ReasonKind
 

@@ -12,7 +12,7 @@ from enum import StrEnum
 from typing import Final
 
 from dashboard.domain.module_limits import ModuleLimits
-from dashboard.domain.other_rules import Rule, rule_of, words_of
+from dashboard.domain.node_rules import NodeRule, rule_of, words_of
 
 _OVER_LIMIT: Final = re.compile(
     r"Transaction (?:0x[0-9a-fA-F]{64} )?line count for module (\w{1,64})=(\d{1,20})"
@@ -57,7 +57,7 @@ class Reason:
     limit: int | None = None
     is_cached: bool = False
     limit_from: str | None = None
-    rule: Rule | None = None
+    rule: NodeRule | None = None
 
 
 def parse_reason(text: str, limits: ModuleLimits | None = None) -> Reason:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Final
 
-from dashboard.domain.other_rules import Rule, beginnings_of
+from dashboard.domain.node_rules import NodeRule, beginnings_of
 from dashboard.domain.reason import Reason, ReasonKind, explain
 from dashboard.domain.reason_names import KIND_NAMES
 
@@ -80,7 +80,7 @@ def _line_limit_forms() -> Iterator[ReasonForm]:
 
 
 def _rule_forms() -> Iterator[ReasonForm]:
-    for rule in Rule:
+    for rule in NodeRule:
         told = _told(Reason(ReasonKind.OTHER_RULE, "", rule=rule))
         yield ReasonForm(ReasonKind.OTHER_RULE, told, beginnings=beginnings_of(rule))
 

@@ -113,7 +113,7 @@ def track_lists(text: str, now: datetime, most: int | None) -> Iterator[TrackLis
     A hash that stood in an earlier part is a repeated one.
     """
     seen: set[TxHash] = set()
-    read = _read(_lines(text.removeprefix("\ufeff")), now)
+    read = _read_items(_lines(text.removeprefix("\ufeff")), now)
     part = list(islice(read, most))
     yield _listed(part, seen)
     while part and (part := list(islice(read, most))):
@@ -150,7 +150,7 @@ def _lines(text: str) -> Iterator[str]:
 _Numbered: TypeAlias = tuple[int, str]
 
 
-def _read(lines: Iterator[str], now: datetime) -> Iterator[_Read]:
+def _read_items(lines: Iterator[str], now: datetime) -> Iterator[_Read]:
     numbered = enumerate(lines, start=1)
     above = list(islice(numbered, _LINES_TO_HEADER))
     place = _place_of_header([line for _, line in above])

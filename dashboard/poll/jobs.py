@@ -37,7 +37,7 @@ from dashboard.upstream.meter import Meter
 _log = get_logger("lease")
 
 
-class Delivery(Protocol):
+class DeliveryJob(Protocol):
     """Delivers what is pending; both methods block, and raise StoreError."""
 
     def run(self, holder_token: int, may_send: Callable[[], bool], /) -> bool:
@@ -101,7 +101,7 @@ class Watcher:
     store: Store
     lease: Lease
     networks: Sequence[WatchedNetwork]
-    delivery: Delivery
+    delivery: DeliveryJob
     periods: Periods
     cadence: CadencePolicy
     clocks: Clocks

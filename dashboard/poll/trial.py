@@ -18,11 +18,11 @@ from dashboard.upstream.exclusion import ExclusionClient
 from dashboard.upstream.node import NodeClient
 from dashboard.wire.node import BlockHeader
 
-NOBODYS: Final = (TxHash(bytes(31) + b"\x01"), TxHash(bytes(31) + b"\x02"))
+UNUSED_HASHES: Final = (TxHash(bytes(31) + b"\x01"), TxHash(bytes(31) + b"\x02"))
 """Hashes that no transaction has."""
 
 
-class Outcome(StrEnum):
+class TrialOutcome(StrEnum):
     """What came of a question; ABSENT is a convenience that the endpoint does not offer."""
 
     GOOD = "ok"
@@ -31,12 +31,12 @@ class Outcome(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class TrialResult:
     """One question to one endpoint, what came of it in words, and how long that took."""
 
     endpoint: str
     question: str
-    outcome: Outcome
+    outcome: TrialOutcome
     found: str
     took: timedelta
 
@@ -49,16 +49,16 @@ class Trial:
 
     async def exclusion(
         self, client: ExclusionClient, other: ExclusionClient, transport: str
-    ) -> AsyncIterator[Finding]:
+    ) -> AsyncIterator[TrialResult]:
         """Try one hash, then two in a batch, then one over the `other` `transport`."""
-        single = await self._one_hash(client, "one hash", Outcome.FAILED)
+        single = await self._one_hash(client, "one hash", TrialOutcome.FAILED)
         yield single
-        if single.outcome is not Outcome.GOOD:
+        if single.outcome is not TrialOutcome.GOOD:
             return
         yield await self._ask("exclusion", "batch of two hashes", lambda: _batch(client))
-        yield await self._one_hash(other, f"one hash over {transport}", Outcome.ABSENT)
+        yield await self._one_hash(other, f"one hash over {transport}", TrialOutcome.ABSENT)
 
-    async def gas(self, asker: GasAsker) -> AsyncIterator[Finding]:
+    async def gas(self, asker: GasAsker) -> AsyncIterator[TrialResult]:
         """Try the four operations."""
         for operation, ask in (
             (Operation.SUGGESTED_GAS_FEES, lambda: _suggested(asker)),
@@ -68,86 +68,94 @@ class Trial:
         ):
             yield await self._ask("gas", operation, ask)
 
-    async def node(self, client: NodeClient, network_id: NetworkId) -> AsyncIterator[Finding]:
+    async def node(self, client: NodeClient, network_id: NetworkId) -> AsyncIterator[TrialResult]:
         """Try what is asked of nodes: the network, its newest block, fees, receipts, a batch."""
         identity = await self._ask("node", "eth_chainId", lambda: _network(client, network_id))
         yield identity
-        if identity.outcome is not Outcome.GOOD:
+        if identity.outcome is not TrialOutcome.GOOD:
             return
         now = self.clocks.now()
         yield await self._ask("node", "eth_getBlockByNumber", lambda: _head(client, now))
         yield await self._ask("node", "eth_feeHistory", lambda: _fee_history(client))
         yield await self._ask("node", "eth_getTransactionReceipt", lambda: _receipt(client))
         yield await self._ask(
-            "node", "batch of two receipts", lambda: _receipts(client), Outcome.ABSENT
+            "node", "batch of two receipts", lambda: _receipts(client), TrialOutcome.ABSENT
         )
 
-    async def _one_hash(self, client: ExclusionClient, question: str, worst: Outcome) -> Finding:
+    async def _one_hash(
+        self, client: ExclusionClient, question: str, worst: TrialOutcome
+    ) -> TrialResult:
         return await self._ask("exclusion", question, lambda: _single(client), worst)
 
     async def _ask(
         self,
         endpoint: str,
         question: str,
-        ask: Callable[[], Awaitable[tuple[Outcome, str]]],
-        worst: Outcome = Outcome.FAILED,
-    ) -> Finding:
+        ask: Callable[[], Awaitable[tuple[TrialOutcome, str]]],
+        worst: TrialOutcome = TrialOutcome.FAILED,
+    ) -> TrialResult:
         started = self.clocks.elapsed()
         try:
             outcome, found = await ask()
         except UpstreamError as error:
             outcome, found = worst, str(error)
-        return Finding(endpoint, question, outcome, found, self.clocks.elapsed() - started)
+        return TrialResult(endpoint, question, outcome, found, self.clocks.elapsed() - started)
 
 
-async def _single(client: ExclusionClient) -> tuple[Outcome, str]:
-    [answer] = await client.ask(NOBODYS[:1])
+async def _single(client: ExclusionClient) -> tuple[TrialOutcome, str]:
+    [answer] = await client.ask(UNUSED_HASHES[:1])
     if answer.failure is not None:
         raise UpstreamError(answer.failure.message)
-    return Outcome.GOOD, "answered"
+    return TrialOutcome.GOOD, "answered"
 
 
-async def _batch(client: ExclusionClient) -> tuple[Outcome, str]:
-    answers = await client.ask(NOBODYS)
-    if client.batch_size < len(NOBODYS):
-        return Outcome.ABSENT, "refused; hashes are asked one by one"
+async def _batch(client: ExclusionClient) -> tuple[TrialOutcome, str]:
+    answers = await client.ask(UNUSED_HASHES)
+    if client.batch_size < len(UNUSED_HASHES):
+        return TrialOutcome.ABSENT, "refused; hashes are asked one by one"
     failures = [answer.failure for answer in answers if answer.failure is not None]
     if failures:
         raise UpstreamError(failures[0].message)
-    return Outcome.GOOD, "accepted"
+    return TrialOutcome.GOOD, "accepted"
 
 
-async def _suggested(asker: GasAsker) -> tuple[Outcome, str]:
+async def _suggested(asker: GasAsker) -> tuple[TrialOutcome, str]:
     fees = await asker.suggested_gas_fees()
-    return Outcome.GOOD, f"base fee {_in_words(fees.estimated_base_fee)}"
+    return TrialOutcome.GOOD, f"base fee {_in_words(fees.estimated_base_fee)}"
 
 
-async def _history(asker: GasAsker) -> tuple[Outcome, str]:
-    return Outcome.GOOD, f"{len(await asker.base_fee_history())} blocks"
+async def _history(asker: GasAsker) -> tuple[TrialOutcome, str]:
+    return TrialOutcome.GOOD, f"{len(await asker.base_fee_history())} blocks"
 
 
-async def _mark(ask: Callable[[], Awaitable[Wei]]) -> tuple[Outcome, str]:
-    return Outcome.GOOD, _in_words(await ask())
+async def _mark(ask: Callable[[], Awaitable[Wei]]) -> tuple[TrialOutcome, str]:
+    return TrialOutcome.GOOD, _in_words(await ask())
 
 
-async def _network(client: NodeClient, network_id: NetworkId) -> tuple[Outcome, str]:
+async def _network(client: NodeClient, network_id: NetworkId) -> tuple[TrialOutcome, str]:
     await client.check_network(network_id)
-    return Outcome.GOOD, f"network {network_id}"
+    return TrialOutcome.GOOD, f"network {network_id}"
 
 
-async def _head(client: NodeClient, now: datetime) -> tuple[Outcome, str]:
+async def _head(client: NodeClient, now: datetime) -> tuple[TrialOutcome, str]:
     head = await _newest(client)
-    return Outcome.GOOD, f"block {head.number}, {span(max(timedelta(), now - head.timestamp))} old"
+    return (
+        TrialOutcome.GOOD,
+        f"block {head.number}, {span(max(timedelta(), now - head.timestamp))} old",
+    )
 
 
-async def _fee_history(client: NodeClient) -> tuple[Outcome, str]:
+async def _fee_history(client: NodeClient) -> tuple[TrialOutcome, str]:
     head = await _newest(client)
     history = await client.fee_history(min(5, head.number + 1), head.number, (10, 50))
     if history is None:
-        return Outcome.ABSENT, "refused; base fees come from block headers, without priority fees"
+        return (
+            TrialOutcome.ABSENT,
+            "refused; base fees come from block headers, without priority fees",
+        )
     if not history.reward:
-        return Outcome.ABSENT, "answered without rewards, so priority fees are the floors"
-    return Outcome.GOOD, f"{len(history.gas_used_ratio)} blocks with rewards"
+        return TrialOutcome.ABSENT, "answered without rewards, so priority fees are the floors"
+    return TrialOutcome.GOOD, f"{len(history.gas_used_ratio)} blocks with rewards"
 
 
 async def _newest(client: NodeClient) -> BlockHeader:
@@ -157,14 +165,14 @@ async def _newest(client: NodeClient) -> BlockHeader:
     return head
 
 
-async def _receipt(client: NodeClient) -> tuple[Outcome, str]:
-    await client.receipt(NOBODYS[0])
-    return Outcome.GOOD, "answered"
+async def _receipt(client: NodeClient) -> tuple[TrialOutcome, str]:
+    await client.receipt(UNUSED_HASHES[0])
+    return TrialOutcome.GOOD, "answered"
 
 
-async def _receipts(client: NodeClient) -> tuple[Outcome, str]:
-    await client.receipts(NOBODYS)
-    return Outcome.GOOD, "accepted"
+async def _receipts(client: NodeClient) -> tuple[TrialOutcome, str]:
+    await client.receipts(UNUSED_HASHES)
+    return TrialOutcome.GOOD, "accepted"
 
 
 def _in_words(wei: Wei) -> str:

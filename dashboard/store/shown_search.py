@@ -27,47 +27,49 @@ from dashboard.store.engine.expressions import holds_text
 from dashboard.store.schema import rejections, tracked_hashes, tracked_labels
 
 
-def is_found(text: str) -> ColumnElement[bool]:
+def matches_search(text: str) -> ColumnElement[bool]:
     """Demand that pages show the words at a rejection, in any order, or the text in its label."""
     hashes = bare_beginning(text)
     column = rejections.c.tx_hash
-    by_name = false() if hashes is None else is_named(hashes)
-    return or_(tells_words(text), column.in_(hashes_labelled_with(text)), by_name)
+    by_name = false() if hashes is None else rejection_in_range(hashes)
+    return or_(shows_words(text), column.in_(hashes_with_label_containing(text)), by_name)
 
 
-def tells_words(text: str) -> ColumnElement[bool]:
-    """Demand that each word stands in the stage or the reason, as sent or as pages tell it."""
+def shows_words(text: str) -> ColumnElement[bool]:
+    """Demand that each word stands in the stage or the reason, as sent or as pages show it."""
     words = words_of_search(text)
-    return and_(*(or_(*_tells(word)) for word in words)) if words else false()
+    return and_(*(or_(*_shows_word(word)) for word in words)) if words else false()
 
 
-def is_named(hashes: HashRange) -> ColumnElement[bool]:
+def rejection_in_range(hashes: HashRange) -> ColumnElement[bool]:
     """Demand of a rejection that its hash or its sender begins, and ends, as a range says."""
-    return or_(is_among(rejections.c.tx_hash, hashes), _is_sent(hashes))
+    return or_(hash_in_range(rejections.c.tx_hash, hashes), _sender_in_range(hashes))
 
 
-def is_named_or_sent(column: ColumnElement[TxHash], hashes: HashRange) -> ColumnElement[bool]:
+def hash_or_sender_in_range(
+    column: ColumnElement[TxHash], hashes: HashRange
+) -> ColumnElement[bool]:
     """Demand that a hash lies in a range, or that a rejection of it names a sender that does."""
     if hashes.senders is None:
-        return is_among(column, hashes)
-    sent = select(rejections.c.tx_hash).where(_is_sent(hashes))
-    return or_(is_among(column, hashes), column.in_(sent))
+        return hash_in_range(column, hashes)
+    sent = select(rejections.c.tx_hash).where(_sender_in_range(hashes))
+    return or_(hash_in_range(column, hashes), column.in_(sent))
 
 
-def _is_sent(hashes: HashRange) -> ColumnElement[bool]:
+def _sender_in_range(hashes: HashRange) -> ColumnElement[bool]:
     if hashes.senders is None:
         return false()
     among = rejections.c.sender.between(*hashes.senders)
-    return _ends(among, rejections.c.sender, Address.LENGTH, hashes.end)
+    return _ends_with(among, rejections.c.sender, Address.LENGTH, hashes.end)
 
 
-def is_among(column: ColumnElement[TxHash], hashes: HashRange) -> ColumnElement[bool]:
+def hash_in_range(column: ColumnElement[TxHash], hashes: HashRange) -> ColumnElement[bool]:
     """Demand that a hash lies in a range and ends as that says."""
     among = column.between(hashes.lowest, hashes.highest)
-    return _ends(among, column, TxHash.LENGTH, hashes.end)
+    return _ends_with(among, column, TxHash.LENGTH, hashes.end)
 
 
-def _ends(
+def _ends_with(
     among: ColumnElement[bool], column: ColumnElement[Any], length: int, end: bytes
 ) -> ColumnElement[bool]:
     if not end:
@@ -76,7 +78,7 @@ def _ends(
     return and_(among, type_coerce(octets, LargeBinary) == end)
 
 
-def hashes_labelled_with(text: str) -> Select[Any]:
+def hashes_with_label_containing(text: str) -> Select[Any]:
     """Select the tracked hashes in whose label the text stands."""
     label = tracked_labels.c.label
     labels = select(label).where(label.icontains(text, autoescape=True))
@@ -86,16 +88,16 @@ def hashes_labelled_with(text: str) -> Select[Any]:
     )
 
 
-def _tells(word: str) -> Iterator[ColumnElement[bool]]:
+def _shows_word(word: str) -> Iterator[ColumnElement[bool]]:
     column = rejections.c
     stages = [stage for stage in RejectionStage if word in stage.lower()]
     if stages:
         yield column.tx_rejection_stage.in_(stages)
-    yield from map(_is_of, forms_shown_with(word))
+    yield from map(_has_form, forms_shown_with(word))
     yield holds_text(column.reason_message, word)
 
 
-def _is_of(form: ReasonForm) -> ColumnElement[bool]:
+def _has_form(form: ReasonForm) -> ColumnElement[bool]:
     column = rejections.c
     of_form = [column.reason_kind == form.kind]
     of_form.append(column.module.is_not(None) if form.has_module else column.module.is_(None))

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from dashboard.poll.clocks import Clocks
 from dashboard.poll.cost import Cost, calls_per_transaction, gas_calls_per_day
 from dashboard.poll.intervals import CadencePolicy
-from dashboard.poll.trial import Finding, Trial
+from dashboard.poll.trial import Trial, TrialResult
 from dashboard.settings import Settings
 from dashboard.wiring.clients import Clients, open_clients
 from dashboard.wiring.clock import elapsed, utc_now
@@ -20,7 +20,7 @@ class TriedNetwork:
     """A network with what its endpoints answered; `cost` is None where nobody counts calls."""
 
     network: Network
-    findings: tuple[Finding, ...]
+    findings: tuple[TrialResult, ...]
     cost: Cost | None
 
 
@@ -50,7 +50,7 @@ def cost_of(network: Network, settings: Settings) -> Cost | None:
     )
 
 
-async def _findings(network: Network, clients: Clients) -> AsyncIterator[Finding]:
+async def _findings(network: Network, clients: Clients) -> AsyncIterator[TrialResult]:
     trial = Trial(Clocks(utc_now, elapsed))
     exclusion = clients.exclusion(network)
     if exclusion is not None:

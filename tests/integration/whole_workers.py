@@ -19,7 +19,7 @@ from dashboard.alert.template_loader import load_templates
 from dashboard.poll.clocks import Clocks
 from dashboard.poll.gas import GasPeriods
 from dashboard.poll.intervals import CadencePolicy
-from dashboard.poll.jobs import Delivery, Periods, WatchedNetwork, Watcher
+from dashboard.poll.jobs import DeliveryJob, Periods, WatchedNetwork, Watcher
 from dashboard.poll.lease import Lease
 from dashboard.poll.watch import run_watch
 from dashboard.store.engine.engine import Store
@@ -49,7 +49,7 @@ def a_notifier(store: Store, sending: Sending) -> Notifier:
 
 
 def a_watcher(
-    store: Store, delivery: Delivery, *networks: WatchedNetwork, name: str = "worker 1"
+    store: Store, delivery: DeliveryJob, *networks: WatchedNetwork, name: str = "worker 1"
 ) -> Watcher:
     """Return a worker of these networks."""
     return Watcher(

@@ -19,10 +19,10 @@ from dashboard.domain.search import bare_beginning
 from dashboard.store.alerts.notifications import notification_of, select_notifications
 from dashboard.store.schema import conditions, notifications, rejections, transitions
 from dashboard.store.shown_search import (
-    hashes_labelled_with,
-    is_among,
-    is_named_or_sent,
-    tells_words,
+    hash_in_range,
+    hash_or_sender_in_range,
+    hashes_with_label_containing,
+    shows_words,
 )
 
 _IDENTITY: Final = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
@@ -80,9 +80,9 @@ def _conditions(
         if value is not None:
             yield column == value
     if wanted.tx_hashes is not None:
-        yield _is_about(is_among(conditions.c.tx_hash, wanted.tx_hashes))
+        yield _is_about(hash_in_range(conditions.c.tx_hash, wanted.tx_hashes))
     if wanted.beginning is not None:
-        yield _is_about(is_named_or_sent(conditions.c.tx_hash, wanted.beginning))
+        yield _is_about(hash_or_sender_in_range(conditions.c.tx_hash, wanted.beginning))
     if wanted.search:
         yield or_(_is_to(connection, wanted.search), *_is_found(wanted.search))
     if wanted.since is not None:
@@ -105,10 +105,10 @@ def _is_found(text: str) -> Iterator[ColumnElement[bool]]:
     yield notifications.c.outcome.icontains(text, autoescape=True)
     hashes = bare_beginning(text)
     if hashes is not None:
-        yield _is_about(is_named_or_sent(conditions.c.tx_hash, hashes))
-    yield _is_about(conditions.c.tx_hash.in_(hashes_labelled_with(text)))
+        yield _is_about(hash_or_sender_in_range(conditions.c.tx_hash, hashes))
+    yield _is_about(conditions.c.tx_hash.in_(hashes_with_label_containing(text)))
     of_rejection = rejections.c.rejection_id == transitions.c.rejection_id
-    yield exists().where(of_rejection, tells_words(text)).correlate(transitions)
+    yield exists().where(of_rejection, shows_words(text)).correlate(transitions)
 
 
 def _is_about(of_condition: ColumnElement[bool]) -> ColumnElement[bool]:

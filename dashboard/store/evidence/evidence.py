@@ -25,9 +25,9 @@ from dashboard.store.tracking.follow_ups import follow_ups_among
 def read_evidence(
     connection: Connection, network_id: NetworkId | None, tx_hash: TxHash
 ) -> list[Evidence]:
-    """Return what is held about a hash on one network, or on all: one for each that knows it.
+    """Return the evidence about a hash on one network, or on each network that has some.
 
-    A network that never watched it, was never asked and holds no record is left out.
+    A network where it is not tracked, was never asked about and has no rejection is left out.
     """
     held = read_evidence_of_many(connection, [tx_hash])[tx_hash]
     return [each for each in held if network_id in {None, each.network_id}]
@@ -36,7 +36,7 @@ def read_evidence(
 def read_evidence_of_many(
     connection: Connection, hashes: Sequence[TxHash]
 ) -> dict[TxHash, list[Evidence]]:
-    """Return what is held about each of these hashes on all networks, in order of their ids."""
+    """Return the evidence about each of these hashes on all networks, in order of their ids."""
     ends, stored = follow_ups_among(connection, hashes), versions_among(connection, hashes)
     query = select(tracked_hashes).where(tracked_hashes.c.tx_hash.in_(hashes))
     tracked = {row.tx_hash: row for row in connection.execute(query)}
@@ -49,10 +49,10 @@ def read_evidence_of_many(
         watched[row.cohort_id][row.network_id] = row
     found = {}
     for tx_hash in ends:
-        wish = tracked.get(tx_hash)
-        rows = asked[tx_hash] | ({} if wish is None else watched[wish.cohort_id])
+        own = tracked.get(tx_hash)
+        rows = asked[tx_hash] | ({} if own is None else watched[own.cohort_id])
         held = _by_network(stored[tx_hash])
-        known = Evidence(NetworkId(0), tx_hash, (), None if wish is None else wish.attempted_at)
+        known = Evidence(NetworkId(0), tx_hash, (), None if own is None else own.attempted_at)
         found[tx_hash] = [
             _evidence(
                 replace(

@@ -1,4 +1,4 @@
-"""Save rejections, so that the cohorts of tracked hashes know in the same transaction."""
+"""Save rejections, and mark the cohorts of tracked hashes in the same transaction."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from dashboard.store.tracking.cohorts import mark_rejected
 def save_polled(
     connection: Connection, network_id: NetworkId, record: RejectedTransaction, now: datetime
 ) -> int:
-    """Keep a version that upstream showed; return its id, the same for the same version."""
+    """Save a version that a poll answered; return its id, the same for the same version."""
     mark_rejected(connection, network_id, [record.tx_hash])
     return save.save_polled(connection, network_id, record, now)
 
@@ -34,7 +34,7 @@ def save_report(
     now: datetime,
     source: RejectionSource = RejectionSource.REPORTED,
 ) -> SaveStatus:
-    """Keep one report as `save_reports` keeps many."""
+    """Save one report as `save_reports` saves many."""
     (status,) = save_reports(connection, [LocatedReport(report, network_id)], now, source)
     return status
 
@@ -45,7 +45,7 @@ def save_reports(
     now: datetime,
     source: RejectionSource = RejectionSource.REPORTED,
 ) -> list[SaveStatus]:
-    """Keep what nodes report, in this order; the same reason for the same hash changes nothing.
+    """Save what nodes report, in this order; the same reason for the same hash changes nothing.
 
     A version that was polled before it was reported is marked as reported.
     """

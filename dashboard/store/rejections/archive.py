@@ -1,4 +1,4 @@
-"""The archive that is served: rejections in their order of arrival, which no later one disturbs."""
+"""The served archive: rejections in order of arrival, which later arrivals leave as it is."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from dashboard.store.schema.rejections import stored_rejection
 
 @dataclass(frozen=True, slots=True)
 class PageRequest:
-    """Which part is wanted: at most `limit` rejections beyond the place `after`.
+    """The page that is wanted: at most `limit` rejections beyond the one with the id `after`.
 
-    A place is the number of an arrival; numbers count up and are given in the order in which
-    rejections are committed. Without `after`, a page begins at the newest or oldest one.
+    Ids count up in the order in which rejections are committed. Without `after`, a page begins at
+    the newest or oldest rejection.
     """
 
     limit: int
@@ -38,8 +38,8 @@ def archive_page(
 ) -> list[ArchivedRejection]:
     """Return rejections of `networks` that fit, in the order of their arrival or against it.
 
-    Who asks for a sender or a module is answered from that index, network by network; all else
-    is found by walking along the arrivals.
+    A sender or a module is found by its index, network by network; all else by scanning in order
+    of arrival.
     """
     if wanted.sender is None and wanted.module is None:
         return _found(connection, wanted, (may_be_seen(networks),), part)
@@ -54,7 +54,7 @@ def archive_page(
 
 
 def all_arrivals(connection: Connection, after: int, limit: int) -> list[ArchivedRejection]:
-    """Return the rejections of all networks beyond the place `after`, oldest first."""
+    """Return the rejections of all networks beyond the id `after`, oldest first."""
     return _found(
         connection, RejectionFilter(), (), PageRequest(limit, after, is_newest_first=False)
     )
@@ -75,7 +75,7 @@ def archived_versions(
 
 
 def last_rejection_id(connection: Connection) -> int:
-    """Return the place of the newest arrival, 0 where nothing arrived yet."""
+    """Return the id of the newest rejection, 0 where there is none."""
     return connection.scalar(select(func.max(rejections.c.rejection_id))) or 0
 
 
@@ -94,7 +94,7 @@ def _found(
 
 
 def _reach(wanted: RejectionFilter) -> Iterator[ColumnElement[bool]]:
-    """Bound the places by the times of arrival, which come nearly but not quite in that order."""
+    """Bound the ids by the times of arrival, which have nearly but not quite the same order."""
     column = rejections.c
     times = RejectionFilter(since=wanted.since, until=wanted.until)
     if wanted.since is not None:

@@ -11,7 +11,7 @@ _HOUR: Final = 3_600_000
 
 
 class CounterStep(IntEnum):
-    """How long the steps of a tally are; they begin at whole multiples of that since 1970."""
+    """How long a counter counts; steps begin at whole multiples of their length since 1970."""
 
     EVER = 0
     FOUR_WEEKS = 1
@@ -20,7 +20,7 @@ class CounterStep(IntEnum):
     HOUR = 4
 
     def beginning(self, milliseconds: int) -> int:
-        """Return where the step that holds a moment begins; all time begins at 0."""
+        """Return the beginning of the step that holds a moment; that of all time is 0."""
         return 0 if self is CounterStep.EVER else milliseconds - milliseconds % STEP_LENGTHS[self]
 
 
@@ -35,7 +35,7 @@ STEP_LENGTHS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class CountedRange:
-    """A stretch of time from `begin` to before `end`, both in milliseconds; None is without end.
+    """A range of time from `begin` to before `end`, both in milliseconds; None is without end.
 
     It is counted by the steps of `level`, or one by one where that is None.
     """
@@ -46,10 +46,9 @@ class CountedRange:
 
 
 def ranges_of(begin: int | None, end: int | None, step: int | None = None) -> list[CountedRange]:
-    """Return parts that cover the time from `begin` to before `end`, each moment once; never none.
+    """Return ranges that cover the time from `begin` to before `end` without overlap, at least one.
 
-    None of their steps lies across the border of two steps of `step` milliseconds. Without
-    `step`, the time is one whole.
+    No counted step crosses a multiple of `step` milliseconds, where a step is given.
     """
     if step is None and begin is None and end is None:
         return [CountedRange(CounterStep.EVER, None, None)]

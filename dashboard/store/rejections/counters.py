@@ -43,7 +43,7 @@ from dashboard.store.schema import (
 from dashboard.store.schema.columns import milliseconds_of, moment_of
 
 OTHERS: Final = "*"
-"""Stands for modules that are not tallied by name; no module is called so."""
+"""Stands for modules without counters of their own; no module is called so."""
 
 Key: TypeAlias = tuple[Any, ...]
 """The values of a table's primary key, the beginning of the step in milliseconds."""
@@ -52,7 +52,7 @@ _SHARED: Final = tuple(column.name for column in rejection_counters.primary_key)
 
 
 def counter_keys(row: Mapping[str, Any], named: set[str]) -> Iterator[Key]:
-    """Yield the keys of the tallies that count a row of `rejections`; `named` have a name there."""
+    """Yield the keys of the counters of a row of `rejections`; `named` modules have their own."""
     module = row["module"]
     called = "" if module is None else module if module in named else OTHERS
     arrived = milliseconds_of(row["first_seen_at"])
@@ -62,12 +62,12 @@ def counter_keys(row: Mapping[str, Any], named: set[str]) -> Iterator[Key]:
 
 
 def add_counts(connection: Connection, table: Table, counts: Mapping[Key, int]) -> None:
-    """Add counts to the tallies with these keys."""
+    """Add to the counters with these keys."""
     add_up(connection, table, [_row(table, key, many) for key, many in counts.items()])
 
 
 def subtract_counts(connection: Connection, table: Table, counts: Mapping[Key, int]) -> None:
-    """Take counts from the tallies with these keys; what counts nothing any more goes."""
+    """Subtract from the counters with these keys, and delete those that reach zero."""
     if not counts:
         return
     taken = [_row(table, key, -many) for key, many in counts.items()]
@@ -79,9 +79,9 @@ def subtract_counts(connection: Connection, table: Table, counts: Mapping[Key, i
 
 
 def build_counters(connection: Connection, table: Table, *which: ColumnElement[bool]) -> None:
-    """Insert the tallies of all rejections that are meant, which have none yet.
+    """Insert the counters of the rejections that fit `which`; there must be none of them yet.
 
-    Where the table tells senders apart, `which` speaks of them alone.
+    In the table of senders, `which` may only name senders.
     """
     column = rejections.c
     own = [column.sender] if "sender" in table.c else []
@@ -97,9 +97,10 @@ def build_counters(connection: Connection, table: Table, *which: ColumnElement[b
 def recomputed_counters(
     table: Table, level: CounterStep, *which: ColumnElement[bool]
 ) -> Select[Any]:
-    """Select the tallies of a level as what they are made of says, with all columns in their order.
+    """Select the counters of a level as computed from their source, with all columns in order.
 
-    That is `rejections` for hours, else the tallies of the next finer level; `which` speaks of it.
+    The source is `rejections` for hours, else the counters of the next finer level; `which` is a
+    condition on it.
     """
     own = [rejections.c.sender] if "sender" in table.c else []
     return _hours(own, which) if level is CounterStep.HOUR else _from_finer(table, level, which)
@@ -153,22 +154,22 @@ def _of_level(level: CounterStep, own: int, groups: Select[Any]) -> Select[Any]:
 
 
 MOST_MODULES: Final = 1000
-"""Modules that are tallied by name. A name once tallied stays; what is beyond goes under `OTHERS`:
-a node that makes names up must not make as many tallies as it makes rejections."""
+"""Modules with counters of their own. Once a module has them, it keeps them; the rest is counted
+as `OTHERS`: a node that makes names up must not create as many counters as rejections."""
 
 
 def count_inserted(
     connection: Connection, rows: Sequence[Mapping[str, Any]], most_modules: int = MOST_MODULES
 ) -> None:
     """Count rows of `rejections` that this transaction has inserted."""
-    named = _admitted(connection, [row["module"] for row in rows], most_modules)
+    named = _add_module_names(connection, [row["module"] for row in rows], most_modules)
     counts = Counter(key for row in rows for key in counter_keys(row, named))
     add_counts(connection, rejection_counters, counts)
     count_inserted_senders(connection, rows, named)
 
 
 def count_deleted(connection: Connection, rejection_ids: Sequence[int]) -> None:
-    """Take rejections out of the tallies; to be called before this transaction deletes them."""
+    """Subtract rejections, before this transaction deletes them."""
     column = rejections.c
     query = select(
         column.network_id,
@@ -179,7 +180,7 @@ def count_deleted(connection: Connection, rejection_ids: Sequence[int]) -> None:
         column.first_seen_at,
     ).where(column.rejection_id.in_(rejection_ids))
     rows = [row._asdict() for row in connection.execute(query)]
-    named = _known(connection, {row["module"] for row in rows})
+    named = _named_among(connection, {row["module"] for row in rows})
     counts = Counter(key for row in rows for key in counter_keys(row, named))
     subtract_counts(connection, rejection_counters, counts)
     count_deleted_senders(connection, rows, named)
@@ -198,25 +199,25 @@ def rebuild_counters(connection: Connection, most_modules: int = MOST_MODULES) -
 
 
 def is_counted_by_name(connection: Connection, module: str) -> bool:
-    """Whether all rejections that name this module are tallied under its name."""
-    return bool(_known(connection, {module}))
+    """Whether this module has counters of its own."""
+    return bool(_named_among(connection, {module}))
 
 
-def _admitted(connection: Connection, modules: Sequence[str | None], most: int) -> set[str]:
-    """Return those of the modules that are tallied by name, after taking new ones up."""
+def _add_module_names(connection: Connection, modules: Sequence[str | None], most: int) -> set[str]:
+    """Return those of the modules that have counters of their own, after adding new ones."""
     wanted = [module for module in dict.fromkeys(modules) if module is not None]
-    known = _known(connection, wanted)
+    known = _named_among(connection, wanted)
     new = [module for module in wanted if module not in known]
     if not new:
         return known
     count = connection.scalar(select(func.count()).select_from(rejection_modules)) or 0
-    taken_up = new[: max(0, most - count)]
-    if taken_up:
-        connection.execute(insert(rejection_modules), [{"module": each} for each in taken_up])
-    return {*known, *taken_up}
+    added = new[: max(0, most - count)]
+    if added:
+        connection.execute(insert(rejection_modules), [{"module": each} for each in added])
+    return {*known, *added}
 
 
-def _known(connection: Connection, modules: Iterable[str | None]) -> set[str]:
+def _named_among(connection: Connection, modules: Iterable[str | None]) -> set[str]:
     wanted = [module for module in modules if module is not None]
     if not wanted:
         return set()
@@ -225,7 +226,7 @@ def _known(connection: Connection, modules: Iterable[str | None]) -> set[str]:
 
 
 MANY: Final = 500
-"""Rejections from which on a sender is tallied: so many are counted one by one in milliseconds."""
+"""Rejections from which on a sender has counters: fewer are counted by index in milliseconds."""
 
 _Rows = Sequence[Mapping[str, Any]]
 
@@ -233,63 +234,63 @@ _Rows = Sequence[Mapping[str, Any]]
 def count_inserted_senders(connection: Connection, rows: _Rows, named: set[str]) -> None:
     """Count rows of `rejections` that this transaction has inserted, by their senders."""
     counts = Counter(row["sender"] for row in rows)
-    _add(connection, counts)
+    _add_to_senders(connection, counts)
     column = rejection_senders.c
-    tallied, new = set(), []
+    counted, new = set(), []
     for some in portions(sorted(counts)):
         many = select(column.sender, column.has_counters)
         many = many.where(column.sender.in_(some), column.many >= MANY)
         for sender, has_counters in connection.execute(many):
             if has_counters:
-                tallied.add(sender)
+                counted.add(sender)
             else:
                 new.append(sender)
-    add_counts(connection, sender_counters, Counter(_keys(rows, named, tallied)))
+    add_counts(connection, sender_counters, Counter(_sender_keys(rows, named, counted)))
     for some in portions(new):
-        taken_up = update(rejection_senders).where(column.sender.in_(some))
-        connection.execute(taken_up.values(has_counters=True))
+        added = update(rejection_senders).where(column.sender.in_(some))
+        connection.execute(added.values(has_counters=True))
         build_counters(connection, sender_counters, rejections.c.sender.in_(some))
 
 
 def count_deleted_senders(connection: Connection, rows: _Rows, named: set[str]) -> None:
-    """Take rows out again that this transaction is about to delete."""
+    """Subtract rows that this transaction is about to delete, by their senders."""
     counts = Counter(row["sender"] for row in rows)
     column = rejection_senders.c
     for some in portions(sorted(counts)):
         of_some = select(column.sender).where(column.sender.in_(some), column.has_counters)
-        tallied = set(connection.scalars(of_some))
-        subtract_counts(connection, sender_counters, Counter(_keys(rows, named, tallied)))
-        _add(connection, {sender: -counts[sender] for sender in some})
+        counted = set(connection.scalars(of_some))
+        subtract_counts(connection, sender_counters, Counter(_sender_keys(rows, named, counted)))
+        _add_to_senders(connection, {sender: -counts[sender] for sender in some})
         gone = column.sender.in_(some) & (column.many <= 0)
         connection.execute(delete(rejection_senders).where(gone))
 
 
 def rebuild_senders(connection: Connection) -> None:
-    """Count all senders anew."""
+    """Count the rejections of all senders again."""
     connection.execute(delete(rejection_senders))
     connection.execute(delete(sender_counters))
     sender, many = rejections.c.sender, func.count()
     counted = select(sender, many, many >= MANY).group_by(sender)
     names = ["sender", "many", "has_counters"]
     connection.execute(insert(rejection_senders).from_select(names, counted))
-    tallied = select(rejection_senders.c.sender).where(rejection_senders.c.has_counters)
-    build_counters(connection, sender_counters, sender.in_(tallied))
+    counted_senders = select(rejection_senders.c.sender).where(rejection_senders.c.has_counters)
+    build_counters(connection, sender_counters, sender.in_(counted_senders))
 
 
 def has_sender_counters(connection: Connection, sender: Address) -> bool:
-    """Whether the rejections of this sender have tallies."""
+    """Whether this sender has counters."""
     column = rejection_senders.c
     query = select(true()).where(column.sender == sender, column.has_counters)
     return connection.execute(query).first() is not None
 
 
-def _keys(rows: _Rows, named: set[str], senders: set[Address]) -> Iterator[Key]:
+def _sender_keys(rows: _Rows, named: set[str], senders: set[Address]) -> Iterator[Key]:
     for row in rows:
         if row["sender"] in senders:
             for key in counter_keys(row, named):
                 yield row["sender"], *key
 
 
-def _add(connection: Connection, counts: Mapping[Address, int]) -> None:
+def _add_to_senders(connection: Connection, counts: Mapping[Address, int]) -> None:
     rows = [{"sender": sender, "many": many} for sender, many in counts.items()]
     add_up(connection, rejection_senders, rows)

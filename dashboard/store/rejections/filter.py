@@ -13,14 +13,14 @@ from dashboard.domain.quantity import NetworkId
 from dashboard.domain.rejection_filter import RejectionFilter
 from dashboard.store.engine.expressions import by_row, holds_text
 from dashboard.store.schema import rejections, tracked_hashes
-from dashboard.store.shown_search import is_among, is_found, is_named
+from dashboard.store.shown_search import hash_in_range, matches_search, rejection_in_range
 
 
 def latest_first(wanted: RejectionFilter, *columns: ColumnElement[Any]) -> Select[Any]:
     """Select columns of the rejections that fit, the latest arrival first."""
     arrived = rejections.c.first_seen_at
     place = rejections.c.rejection_id.desc()
-    if _is_pointed(wanted):
+    if _selects_few(wanted):
         order = (by_row(arrived).desc(), place)
         return select(*columns).where(*conditions_of(wanted)).order_by(*order)
     query = select(*columns).order_by(arrived.desc(), place)
@@ -30,14 +30,14 @@ def latest_first(wanted: RejectionFilter, *columns: ColumnElement[Any]) -> Selec
     return query.where(*conditions_of(replace(wanted, network_id=None)), of_network)
 
 
-def _is_pointed(wanted: RejectionFilter) -> bool:
-    """Whether a filter leads to few rows, whenever they arrived."""
+def _selects_few(wanted: RejectionFilter) -> bool:
+    """Whether few rows fit the filter, so that the index of times must not be used."""
     named = (wanted.tx_hash, wanted.tx_hashes, wanted.beginning)
     return any(each is not None for each in named) or bool(wanted.label)
 
 
 def conditions_of(wanted: RejectionFilter) -> Iterator[ColumnElement[bool]]:
-    """Yield what rows of the table must fulfil."""
+    """Yield the conditions on rows of `rejections`."""
     column = rejections.c
     of_network = column.network_id
     for of_row, value in (
@@ -53,18 +53,18 @@ def conditions_of(wanted: RejectionFilter) -> Iterator[ColumnElement[bool]]:
     if wanted.module == "":
         yield column.module.is_(None)
     if wanted.label:
-        yield column.tx_hash.in_(hashes_labelled(wanted.label))
+        yield column.tx_hash.in_(hashes_with_label(wanted.label))
     if wanted.text:
         yield holds_text(column.reason_message, wanted.text)
     if wanted.search:
-        yield is_found(wanted.search)
+        yield matches_search(wanted.search)
     if wanted.network_ids is not None:
         yield column.network_id.in_(wanted.network_ids)
     if wanted.tx_hashes is not None:
-        yield is_among(column.tx_hash, wanted.tx_hashes)
+        yield hash_in_range(column.tx_hash, wanted.tx_hashes)
     if wanted.beginning is not None:
-        yield is_named(wanted.beginning)
-    arrived = by_row(column.first_seen_at) if _is_pointed(wanted) else column.first_seen_at
+        yield rejection_in_range(wanted.beginning)
+    arrived = by_row(column.first_seen_at) if _selects_few(wanted) else column.first_seen_at
     yield from _between(arrived, wanted.since, wanted.until)
     yield from _between(column.timestamp, wanted.claimed_since, wanted.claimed_until)
 
@@ -78,7 +78,7 @@ def _between(
         yield column <= until
 
 
-def hashes_labelled(label: str) -> Select[Any]:
+def hashes_with_label(label: str) -> Select[Any]:
     """Select the hashes that carry exactly this label, which is not empty."""
     column = tracked_hashes.c
     return select(column.tx_hash).where(column.label == label, column.label != literal_column("''"))

@@ -1,4 +1,4 @@
-"""Which hashes have rejections on record, known in memory: most questions are about others.
+"""Which hashes have rejections, held in memory: most look-ups ask about others.
 
 Of each hash only the first four bytes are held, 65 bytes of memory with all that a set needs.
 Two hashes that begin alike, one in 4,000 questions at 1 M rejections, cost a look into the
@@ -14,18 +14,18 @@ from dashboard.store.engine.engine import Store
 from dashboard.store.rejections.lookup import RejectionReader
 
 _CATCHING_UP: Final = 2_000
-"""Rejections that one look takes in: a millisecond, for which all other callers wait."""
+"""Rejections that are added at once: a millisecond, for which all other callers wait."""
 
 
 class ArrivalSource(Protocol):
-    """Tells which rejections came after one that is known; `RejectionReader` is the one in use."""
+    """Reads the rejections after one that is known; `RejectionReader` is the one in use."""
 
     def arrivals(self, after: int, limit: int) -> list[tuple[int, bytes]]:
         """Return id and hash of at most `limit` of them; raises StoreError."""
 
 
 NewArrivals: TypeAlias = list[tuple[int, bytes]] | None
-"""Id and hash of what came since the last look; None: nothing was known before it."""
+"""Id and hash of what arrived since the last check; None: nothing was loaded before it."""
 
 
 class LoadedHeads(NamedTuple):
@@ -49,7 +49,7 @@ class KnownHashes:
     """Knows nothing until `adopt`; then it is asked for by `is_current` before each use."""
 
     def __init__(self, arrivals: ArrivalSource, at_once: int = _CATCHING_UP) -> None:
-        """Hear of new rejections from `arrivals`, of at most so many at once."""
+        """Read new rejections from `arrivals`, at most so many at once."""
         self._at_once = at_once
         self._arrivals = arrivals
         self._heads: set[int] = set()
@@ -68,7 +68,7 @@ class KnownHashes:
         self._heads, self._newest = loaded
 
     def is_current(self) -> bool:
-        """Take in what was committed before this call; whether that was possible.
+        """Add what was committed before this call; whether that was possible.
 
         Only then, and only for questions that had come before this call, absence here means
         absence from the store. Raises StoreError.
@@ -76,12 +76,12 @@ class KnownHashes:
         return self.take_in(self.look())
 
     def look(self) -> NewArrivals:
-        """Ask what arrived, in whichever thread; raises StoreError."""
+        """Read what arrived, in any thread; raises StoreError."""
         newest = self._newest
         return None if newest is None else self._arrivals.arrivals(newest, self._at_once)
 
     def take_in(self, arrived: NewArrivals) -> bool:
-        """Take in what a look found, one look after the other; whether it found all there is."""
+        """Add what `look` found, one after the other; whether that was all there is."""
         if arrived is None:
             return False
         if not arrived:

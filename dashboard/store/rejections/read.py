@@ -51,7 +51,7 @@ def queryable_record(
 def queryable_version(
     connection: Connection, network_ids: Sequence[NetworkId], tx_hash: TxHash, now: datetime
 ) -> StoredRejection | None:
-    """Return the same record as it stands in the archive."""
+    """Return the same record with when and how it arrived."""
     row = connection.execute(_visible(network_ids, tx_hash, now)).mappings().one_or_none()
     return None if row is None else stored_rejection(row)
 

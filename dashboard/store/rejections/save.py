@@ -36,15 +36,15 @@ from dashboard.store.schema import (
 from dashboard.store.schema.columns import milliseconds_of
 
 SEEN_TO_THE: Final = timedelta(hours=1)
-"""A poll that shows what is known writes nothing more often: `seen_again_at` is that exact."""
+"""A poll that answers a known version updates `seen_again_at` at most this often."""
 
 
 def save_polled(
     connection: Connection, network_id: NetworkId, record: RejectedTransaction, now: datetime
 ) -> int:
-    """Keep a version that upstream showed; return its id, the same for the same version.
+    """Save a version that a poll answered; return its id, the same for the same version.
 
-    One that is there already is marked as seen again, at most once in `SEEN_TO_THE`.
+    One that is stored already is marked as seen again, at most once in `SEEN_TO_THE`.
     """
     column = rejections.c
     row = row_of_record(record, network_id, now) | {"source": RejectionSource.POLLED}
@@ -91,7 +91,10 @@ def _is_version(
 
 
 def version_digest(record: RejectedTransaction) -> bytes:
-    """Digest what a reader is shown: the block number only from the sequencer."""
+    """Digest what readers see: two records with the same digest are one version.
+
+    Only the sequencer shows a block number.
+    """
     is_block_shown = record.tx_rejection_stage is RejectionStage.SEQUENCER
     shown = (
         record.sender.hex(),
@@ -121,13 +124,13 @@ class LocatedReport(NamedTuple):
 
 
 class SavedReports(NamedTuple):
-    """What became of each report, and the hashes of the versions that are new."""
+    """The status of each report, and the hashes of the versions that are new."""
 
     statuses: list[SaveStatus]
     new: list[HashOnNetwork]
 
     def new_hashes(self) -> dict[NetworkId, list[TxHash]]:
-        """Return the same hashes by network."""
+        """Return the hashes of new versions by network."""
         of_network: dict[NetworkId, list[TxHash]] = {}
         for tx_hash, network_id in self.new:
             of_network.setdefault(network_id, []).append(tx_hash)
@@ -140,7 +143,7 @@ def save_reports(
     now: datetime,
     source: RejectionSource = RejectionSource.REPORTED,
 ) -> SavedReports:
-    """Keep what nodes report, in this order; the same reason for the same hash changes nothing.
+    """Save what nodes report, in this order; the same reason for the same hash changes nothing.
 
     A version that was polled before it was reported is marked as reported.
     """
@@ -163,7 +166,7 @@ def save_reports(
 
 
 def watched_among(connection: Connection, places: Iterable[HashOnNetwork]) -> list[HashOnNetwork]:
-    """Return those hashes on networks where somebody asked us to watch them."""
+    """Return those hashes that are tracked on their network."""
     wanted = set(places)
     query = (
         select(tracked_hashes.c.tx_hash, watched_cohorts.c.network_id)
@@ -178,7 +181,7 @@ _REPORTED = ("reported_at", "reported_reason_digest", "overflows")
 
 @dataclass
 class _Group:
-    """What is on record of the hashes of a group, and what the group adds to it.
+    """What is stored of the hashes of some reports, and what these add to it.
 
     `reported` holds hash, network and reason of every report, `versions` the id of each version
     that was only polled, None of the others.
@@ -207,7 +210,7 @@ class _Group:
         return group
 
     def sort_in(self, row: dict[str, Any]) -> SaveStatus:
-        """Decide what becomes of a row, given those before it."""
+        """Decide whether a row is new, given the rows before it, and note what to write."""
         place = row["tx_hash"], row["network_id"]
         reason = *place, row["reported_reason_digest"]
         version = *place, row["version_digest"]

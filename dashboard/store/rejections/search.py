@@ -30,7 +30,7 @@ def search(
 
 
 def first_arrival(connection: Connection, network_id: NetworkId) -> datetime | None:
-    """Return when the first rejection of a network arrived that is still held."""
+    """Return when the oldest stored rejection of a network arrived."""
     column = rejections.c.first_seen_at
     query = select(column).where(rejections.c.network_id == network_id).order_by(column).limit(1)
     found: datetime | None = connection.scalar(query)
@@ -38,7 +38,7 @@ def first_arrival(connection: Connection, network_id: NetworkId) -> datetime | N
 
 
 _MOST_SKIPPED: Final = 500
-"""So many rows are skipped one by one."""
+"""Rows that are skipped one by one; beyond, counters find the page."""
 
 _STEPS: Final = (timedelta(days=7), timedelta(days=1), timedelta(hours=1))
 _MILLISECOND: Final = timedelta(milliseconds=1)
@@ -47,11 +47,11 @@ _MILLISECOND: Final = timedelta(milliseconds=1)
 def search_page(
     connection: Connection, wanted: RejectionFilter, limit: int, skipped: int
 ) -> list[StoredRejection]:
-    """Return what `search` returns, as quickly however many are skipped."""
+    """Return what `search` returns, fast for late pages too: counters say where they begin."""
     since = wanted.since
     if skipped > _MOST_SKIPPED and has_counters(connection, wanted):
         for step in _STEPS:
-            found = _step_with(connection, wanted, skipped, step)
+            found = _find_step(connection, wanted, skipped, step)
             if found is None:
                 return []
             wanted, passed = found
@@ -59,10 +59,10 @@ def search_page(
     return search(connection, replace(wanted, since=since), limit, skipped)
 
 
-def _step_with(
+def _find_step(
     connection: Connection, wanted: RejectionFilter, skipped: int, step: timedelta
 ) -> tuple[RejectionFilter, int] | None:
-    """Narrow to the step with the first row that is not skipped; tell how many come before it.
+    """Narrow the filter to the step with the first row of the page; return how many come before.
 
     None where all are skipped.
     """

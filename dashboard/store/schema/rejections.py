@@ -95,7 +95,7 @@ signed_transactions = Table(
 def _counter_columns() -> list[Column[Any]]:
     """Return the columns of a counter.
 
-    `level` says how long a step is, by a number of `counter_levels`. An empty `module` stands
+    `level` is the number of a `counter_steps.CounterStep`. An empty `module` stands
     for reasons that name none.
     """
     return [

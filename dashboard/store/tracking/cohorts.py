@@ -1,7 +1,7 @@
-"""Cohorts: tracked hashes of which all the same is known, and how some part from the others.
+"""Cohorts: tracked hashes that share the results of all polls, until some are split off.
 
-A hash has no rows of its own for what came of asking: its cohort has one for each network. Where
-something else comes of asking about some of a cohort, they leave for a new one.
+A hash has no rows of its own for the results of polls: its cohort has one for each network. Where
+some hashes of a cohort get another result, they move to a new cohort, and none ever joins one.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ class Cohort:
 
 
 def watched_after(connection: Connection, network_id: NetworkId, after: int) -> list[WatchedCohort]:
-    """Return what a network is to be asked about in cohorts after that id, the oldest first."""
+    """Return the cohorts that are watched on a network, beyond the id `after`, oldest first."""
     column = watched_cohorts.c
     query = (
         select(*column["born_at", "last_asked_at", "failure_kind", "is_rejected"])
@@ -105,7 +105,7 @@ def watched_after(connection: Connection, network_id: NetworkId, after: int) -> 
 def read_cohorts(
     connection: Connection, network_id: NetworkId, cohort_ids: Sequence[int]
 ) -> list[Cohort]:
-    """Return those of the cohorts that still have hashes to ask the network about."""
+    """Read the hashes of cohorts, without those that are not watched on the network any more."""
     watched: dict[int, bool] = {}
     hashes: defaultdict[int, list[TxHash]] = defaultdict(list)
     column = watched_cohorts.c
@@ -124,7 +124,7 @@ def read_cohorts(
 def insert_cohort(
     connection: Connection, tracked_at: datetime, size: int, watched: Iterable[Mapping[str, Any]]
 ) -> int:
-    """Make a cohort that is watched as these rows say, before its hashes are inserted."""
+    """Insert a cohort, watched as these rows say; its hashes are inserted after it."""
     row = insert(cohorts).values(tracked_at=tracked_at, size=size)
     cohort_id: int = connection.execute(row.returning(cohorts.c.cohort_id)).scalar_one()
     watch_on_networks(connection, cohort_id, watched)
@@ -134,16 +134,16 @@ def insert_cohort(
 def watch_on_networks(
     connection: Connection, cohort_id: int, watched: Iterable[Mapping[str, Any]]
 ) -> None:
-    """Watch a cohort that nobody else knows yet on further networks."""
+    """Watch a cohort of this transaction on further networks."""
     begins = {"cohort_id": cohort_id, "watch_id": cohort_id, "is_rejected": False}
     if rows := [begins | dict(each) for each in watched]:
         connection.execute(insert(watched_cohorts), rows)
 
 
 def split_cohort(connection: Connection, cohort_id: int, hashes: Sequence[TxHash]) -> int | None:
-    """Let hashes leave a cohort for a new one of which the same is known; return its id.
+    """Move hashes from a cohort to a new one with the same results; return its id.
 
-    Those that are elsewhere already stay there; None where that is all of them.
+    Those that have left the cohort already stay where they are; None where all have.
     """
     shared = cohorts.c["tracked_at", "is_rejected"]
     old = select(literal(0), *shared).where(cohorts.c.cohort_id == cohort_id)
@@ -167,7 +167,7 @@ def split_cohort(connection: Connection, cohort_id: int, hashes: Sequence[TxHash
 
 
 def resize_cohort(connection: Connection, cohort_id: int, hashes: int) -> None:
-    """Count the hashes of a cohort after some came or went; an empty one ends."""
+    """Update the size of a cohort after hashes were added or removed; delete an empty one."""
     of_cohort = cohorts.c.cohort_id == cohort_id
     counted = update(cohorts).where(of_cohort).values(size=cohorts.c.size + hashes)
     if connection.execute(counted.returning(cohorts.c.size)).scalar_one() == 0:
@@ -177,7 +177,7 @@ def resize_cohort(connection: Connection, cohort_id: int, hashes: int) -> None:
 
 
 def restart_watch(connection: Connection, tx_hash: TxHash, attempted_at: datetime | None) -> int:
-    """Let pollers take a hash up again, with another age; return its new cohort."""
+    """Give a hash a new cohort, so that polls load it again, with another age; return its id."""
     of_hash = select(tracked_hashes.c.cohort_id).where(tracked_hashes.c.tx_hash == tx_hash)
     cohort_id = split_cohort(connection, connection.scalars(of_hash).one(), [tx_hash])
     assert cohort_id is not None  # noqa: S101 - the hash was just found there
@@ -192,15 +192,15 @@ def restart_watch(connection: Connection, tx_hash: TxHash, attempted_at: datetim
 
 
 def mark_rejected(connection: Connection, network_id: NetworkId, hashes: Sequence[TxHash]) -> None:
-    """Note that records of the network are held now of those of the hashes that are tracked.
+    """Mark those of the hashes that are tracked: the store has rejections of them on this network.
 
-    Their cohorts know it, also where they are not watched on the network.
+    Their cohorts are marked also where they are not watched on the network.
     """
     column, watched = tracked_hashes.c, watched_cohorts.c
     is_watch = and_(watched.cohort_id == cohorts.c.cohort_id, watched.network_id == network_id)
     is_unknown = or_(cohorts.c.is_rejected.is_(False), watched.is_rejected.is_(False))
     found: defaultdict[tuple[int, int], list[TxHash]] = defaultdict(list)
-    # Each once: whether they are a whole cohort is told by their number.
+    # Each once: their number says whether they are a whole cohort.
     for some in portions(sorted(set(hashes))):
         query = (
             select(column.tx_hash, cohorts.c.cohort_id, cohorts.c.size)
@@ -221,5 +221,5 @@ def mark_rejected(connection: Connection, network_id: NetworkId, hashes: Sequenc
 
 
 def age_starts_at(attempted_at: datetime | None, watched_at: datetime) -> datetime:
-    """Return when the age begins by which the cadence counts; an attempt is never in the future."""
+    """Return when the age begins from which intervals follow; never in the future."""
     return watched_at if attempted_at is None else min(attempted_at, watched_at)

@@ -1,4 +1,4 @@
-"""Follow-ups: what is held of each transaction's end, and which are still open."""
+"""Follow-ups: what nodes said of the inclusion of each transaction, and which are still open."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def open_follow_ups(
 ) -> list[OpenFollowUp]:
     """Return what is tracked on a network under a larger watch id than `after`.
 
-    A hash keeps its watch id when its cohort parts.
+    A hash keeps its watch id when its cohort is split.
     """
     watched, tx_hash = watched_cohorts.c, tracked_hashes.c.tx_hash
     of_watch = and_(follow_ups.c.tx_hash == tx_hash, follow_ups.c.network_id == watched.network_id)
@@ -60,7 +60,7 @@ def inclusion_questions(
 ) -> list[InclusionQuestion]:
     """Return what to ask of each hash, in order, with sender and nonce where a record names them.
 
-    All records of a hash name the same: the signature says it.
+    All rejections of a hash name the same ones, which follow from its signature.
     """
     known: dict[TxHash, tuple[Any, ...]] = {}
     for some in portions(hashes):
@@ -77,14 +77,14 @@ def record_inclusion_answers(
     asked_at: datetime,
     answers: Iterable[tuple[InclusionQuestion, InclusionAnswer]],
 ) -> dict[TxHash, FollowUp]:
-    """Write down what a node said; return what is now held of each hash that was answered."""
-    told = list(answers)
-    held = _held(connection, network_id, [question.tx_hash for question, _ in told])
+    """Record what a node said; return what is now known of each hash that was answered."""
+    pairs = list(answers)
+    held = _stored_follow_ups(connection, network_id, [question.tx_hash for question, _ in pairs])
     concluded = {
         answer.tx_hash: conclude_follow_up(
             held.get(answer.tx_hash), answer, question.nonce, asked_at
         )
-        for question, answer in told
+        for question, answer in pairs
         if answer.failure is None
     }
     asked = {"network_id": network_id, "last_asked_at": asked_at}
@@ -93,7 +93,7 @@ def record_inclusion_answers(
         asked
         | {"tx_hash": answer.tx_hash, "failing_since": asked_at}
         | {"failure_kind": answer.failure.kind, "failure_message": answer.failure.message}
-        for _, answer in told
+        for _, answer in pairs
         if answer.failure is not None
     ]
     put(connection, follow_ups, failed, keep=frozenset({"failing_since"}))
@@ -108,7 +108,7 @@ def follow_ups_of(connection: Connection, tx_hash: TxHash) -> dict[NetworkId, Fo
 def follow_ups_among(
     connection: Connection, hashes: Sequence[TxHash]
 ) -> dict[TxHash, dict[NetworkId, FollowUp]]:
-    """Return the same of each of these hashes."""
+    """Return what nodes said of each of these hashes, by network."""
     found: dict[TxHash, dict[NetworkId, FollowUp]] = {each: {} for each in hashes}
     query = select(follow_ups).where(follow_ups.c.tx_hash.in_(hashes))
     for row in connection.execute(query.where(follow_ups.c.answered_at.is_not(None))):
@@ -116,7 +116,7 @@ def follow_ups_among(
     return found
 
 
-def _held(
+def _stored_follow_ups(
     connection: Connection, network_id: NetworkId, hashes: Sequence[TxHash]
 ) -> dict[TxHash, FollowUp]:
     held: dict[TxHash, FollowUp] = {}

@@ -1,4 +1,4 @@
-"""Look-ups of many transactions, kept so that a link to them can be passed on."""
+"""Look-ups of many transactions, saved so that a link to them can be passed on."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ _LEAST: Final = 4_096
 def save_lookup(
     connection: Connection, hashes: Sequence[TxHash], now: datetime, most: int = LARGEST_TOTAL
 ) -> str:
-    """Keep the hashes in their order; return their id, which is the same for the same hashes.
+    """Save the hashes in their order; return their id, which is the same for the same hashes.
 
-    Where all would take more than `most` bytes, those go that were looked up longest ago.
+    Beyond `most` bytes in all, those that were looked up longest ago are deleted.
     """
     octets = b"".join(hashes)
     lookup_id = sha256(octets).hexdigest()[:32]
@@ -55,7 +55,7 @@ def _make_room(connection: Connection, kept: str, most: int) -> None:
 
 
 def saved_lookup(connection: Connection, lookup_id: str) -> tuple[TxHash, ...] | None:
-    """Return the hashes, or None where nothing is kept under the id, or not any more."""
+    """Return the hashes, or None where nothing is saved under the id, or not any more."""
     column = saved_lookups.c
     octets = connection.scalar(select(column.hashes).where(column.lookup_id == lookup_id))
     if octets is None:
@@ -65,7 +65,7 @@ def saved_lookup(connection: Connection, lookup_id: str) -> tuple[TxHash, ...] |
 
 
 def purge_saved_lookups(store: Store, before: datetime, pace: Pace) -> Iterator[int]:
-    """Forget those that were looked up last before then."""
+    """Delete those that were looked up last before then."""
     column = saved_lookups.c
     oldest = select(column.lookup_id).where(column.asked_at < before).order_by(column.asked_at)
     forgotten = 1

@@ -1,4 +1,4 @@
-"""Watched senders: addresses of which people want to hear every rejection that nodes report."""
+"""Watched senders: addresses whose reported rejections people are notified of."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ class WatchedSender:
 
 
 def watch_sender(connection: Connection, wish: WatchedSender) -> bool:
-    """Track what is reported of an address from now on; False where that is done already.
+    """Track the reported transactions of an address from now on; False where it is watched already.
 
-    What was reported before stays as it is. A label takes the place of the one that is there.
+    Earlier reports stay as they are. A label replaces the one that is there.
     """
     common = {"sender": wish.sender, "watched_at": wish.watched_at, "label": wish.label}
     rows = [common | {"network_id": network_id} for network_id in wish.network_ids]
@@ -42,7 +42,7 @@ def watch_sender(connection: Connection, wish: WatchedSender) -> bool:
 
 
 def unwatch_sender(connection: Connection, sender: Address) -> bool:
-    """Watch an address no more; False where nobody did. What is tracked stays tracked."""
+    """Stop watching an address; False where it is not watched. What is tracked stays tracked."""
     of_sender = delete(watched_senders).where(watched_senders.c.sender == sender)
     return connection.execute(of_sender).rowcount > 0
 

@@ -38,12 +38,12 @@ from dashboard.store.tracking.poll_results import adopt_earlier_results, keep_re
 _COLUMNS: Final = ("tx_hash", "cohort_id", "attempted_at", "label", "note")
 _HASH: Final = attrgetter("tx_hash")
 _FINEST_SHARE: Final = 6
-"""Ages are shared that differ by less than a 2^-6th: a tick asks no earlier for it."""
+"""Ages that differ by less than a 2^-6th share a cohort: that changes no tick."""
 
 
 @dataclass(frozen=True, slots=True)
 class TrackRequest:
-    """A wish to watch a hash on some networks; `attempted_at` is when it was sent, if known."""
+    """A request to watch a hash on some networks; `attempted_at` is when it was sent, if known."""
 
     tx_hash: TxHash
     network_ids: tuple[NetworkId, ...]
@@ -53,7 +53,7 @@ class TrackRequest:
 
 
 class TrackResult(Enum):
-    """What became of a wish. FILLED_IN: the hash is known, and a remark or its time was not."""
+    """The result of a request. FILLED_IN: the hash was tracked, and a missing remark was added."""
 
     NEW = auto()
     FILLED_IN = auto()
@@ -72,7 +72,7 @@ class TrackedTransaction:
     note: str
 
 
-Known: TypeAlias = Mapping[TxHash, tuple[Row[Any], tuple[NetworkId, ...]]]
+_Known: TypeAlias = Mapping[TxHash, tuple[Row[Any], tuple[NetworkId, ...]]]
 """Rows of tracked hashes, each with the networks on which it is watched."""
 
 
@@ -84,47 +84,47 @@ def track(connection: Connection, request: TrackRequest, now: datetime) -> bool:
 def track_all(
     connection: Connection, requests: Sequence[TrackRequest], now: datetime
 ) -> list[TrackResult]:
-    """Watch hashes on the networks asked for; say of each in turn what became of it.
+    """Track hashes on the networks asked for; return the result of each request.
 
-    Of a hash that is tracked already, only what was unknown is filled in; it counts as new where
-    a network is. The same wishes again change nothing.
+    For a hash that is tracked already, only what is missing is filled in; the result is NEW where
+    a network is added. Repeating a request changes nothing.
     """
-    known = _known(connection, {each.tx_hash for each in requests})
+    known = _tracked_rows(connection, {each.tx_hash for each in requests})
     first: dict[TxHash, TrackRequest] = {}
     for each in requests:
         if each.tx_hash not in known:
             first.setdefault(each.tx_hash, each)
     _insert(connection, first.values(), now)
-    became = []
+    results = []
     for each in requests:
         if first.get(each.tx_hash) is each:
-            became.append(TrackResult.NEW)
-        elif each.tx_hash in known and not _adds(each, *known[each.tx_hash]):
-            became.append(TrackResult.KNOWN)
+            results.append(TrackResult.NEW)
+        elif each.tx_hash in known and not _adds_something(each, *known[each.tx_hash]):
+            results.append(TrackResult.KNOWN)
         else:
-            became.append(_repeat(connection, each, now))
-    return became
+            results.append(_track_again(connection, each, now))
+    return results
 
 
 def is_tracked(connection: Connection, tx_hash: TxHash) -> bool:
-    """Whether somebody asked us to watch the hash."""
+    """Whether the hash is tracked."""
     query = select(tracked_hashes.c.tracked_id).where(tracked_hashes.c.tx_hash == tx_hash)
     return connection.execute(query).first() is not None
 
 
 def tracked_among(connection: Connection, hashes: Sequence[TxHash]) -> set[TxHash]:
-    """Return those of the hashes that somebody asked us to watch."""
+    """Return those of the hashes that are tracked."""
     column = tracked_hashes.c.tx_hash
     return set(connection.scalars(select(column).where(column.in_(hashes))))
 
 
 def newest_tracked(connection: Connection, limit: int) -> list[TrackedTransaction]:
-    """Return what is tracked, the latest first."""
+    """Return tracked transactions, the latest first."""
     return read_tracked(connection, select_tracked().limit(limit))
 
 
 def select_tracked() -> Select[Any]:
-    """Select what is tracked, the latest first, for `read_tracked`."""
+    """Select tracked transactions, the latest first, for `read_tracked`."""
     query = select(tracked_hashes, cohorts.c.tracked_at).join(cohorts)
     return query.order_by(tracked_hashes.c.tracked_id.desc())
 
@@ -159,8 +159,8 @@ def _networks_of(
     return {cohort_id: tuple(sorted(network_ids)) for cohort_id, network_ids in found.items()}
 
 
-def _known(connection: Connection, hashes: Collection[TxHash]) -> Known:
-    """Look hashes up in their order, which spares the index most of its reads."""
+def _tracked_rows(connection: Connection, hashes: Collection[TxHash]) -> _Known:
+    """Read the rows of hashes; sorting them spares the index most of its reads."""
     rows: list[Row[Any]] = []
     for some in portions(sorted(hashes)):
         query = select(tracked_hashes).where(tracked_hashes.c.tx_hash.in_(some))
@@ -170,10 +170,10 @@ def _known(connection: Connection, hashes: Collection[TxHash]) -> Known:
 
 
 def _insert(connection: Connection, requests: Collection[TrackRequest], now: datetime) -> None:
-    """Insert hashes that nobody tracks, in cohorts of one age."""
+    """Insert hashes that are not tracked yet, in cohorts of one age."""
     cohort_ids: list[int] = []
     rows: list[tuple[Any, ...]] = []
-    for network_ids, alike in _of_one_age(requests, now):
+    for network_ids, alike in _by_networks_and_age(requests, now):
         for some in portions(alike, LARGEST_COHORT):
             born_at = max(age_starts_at(each.attempted_at, now) for each in some)
             watched = _watched(network_ids, born_at, now)
@@ -193,13 +193,13 @@ def _insert(connection: Connection, requests: Collection[TrackRequest], now: dat
     adopt_earlier_results(connection, cohort_ids)
 
 
-def _of_one_age(
+def _by_networks_and_age(
     requests: Iterable[TrackRequest], now: datetime
 ) -> Iterable[tuple[Sequence[NetworkId], Sequence[TrackRequest]]]:
-    """Sort wishes by their networks, by ages that are as good as the same, and by their hashes.
+    """Group requests by networks and nearly equal ages, sorted by hash.
 
-    Hashes that come in their order spare the index of a large store most of its reads and writes;
-    what is listed with the latest first is in their order then, too.
+    Sorted hashes spare the index of a large store most of its reads and writes, and make lists of
+    the latest first sorted too.
     """
     alike: defaultdict[tuple[tuple[NetworkId, ...], tuple[int, int]], list[TrackRequest]]
     alike = defaultdict(list)
@@ -216,25 +216,27 @@ def _shared_age(attempted_at: datetime | None, now: datetime) -> tuple[int, int]
     return coarse, age >> coarse
 
 
-def _adds(request: TrackRequest, row: Row[Any], network_ids: Collection[NetworkId]) -> bool:
-    return bool(_unknown(request, row)) or not set(request.network_ids).issubset(network_ids)
+def _adds_something(
+    request: TrackRequest, row: Row[Any], network_ids: Collection[NetworkId]
+) -> bool:
+    return bool(_missing_values(request, row)) or not set(request.network_ids).issubset(network_ids)
 
 
-def _unknown(request: TrackRequest, row: Row[Any]) -> dict[str, Any]:
-    """Return what the wish knows and the row does not."""
-    wish = {
+def _missing_values(request: TrackRequest, row: Row[Any]) -> dict[str, Any]:
+    """Return the values of the request that the row lacks."""
+    wanted = {
         "attempted_at": request.attempted_at,
         "label": request.label,
         "note": request.note,
     }
     held = row._mapping  # noqa: SLF001 - the public name of a row's columns
-    return {name: value for name, value in wish.items() if value and not held[name]}
+    return {name: value for name, value in wanted.items() if value and not held[name]}
 
 
-def _repeat(connection: Connection, request: TrackRequest, now: datetime) -> TrackResult:
-    """Fill in what was unknown, and watch on further networks."""
-    row, network_ids = _known(connection, [request.tx_hash])[request.tx_hash]
-    if filled := _unknown(request, row):
+def _track_again(connection: Connection, request: TrackRequest, now: datetime) -> TrackResult:
+    """Fill in what is missing, and watch on further networks."""
+    row, network_ids = _tracked_rows(connection, [request.tx_hash])[request.tx_hash]
+    if filled := _missing_values(request, row):
         of_row = update(tracked_hashes).where(tracked_hashes.c.tracked_id == row.tracked_id)
         connection.execute(of_row.values(**filled))
         count_labels(connection, [filled.get("label", "")])
@@ -267,10 +269,10 @@ class Remarks:
 
 
 def edit_tracked(connection: Connection, tx_hash: TxHash, remarks: Remarks) -> bool:
-    """Write other remarks; False where the hash is not tracked any more.
+    """Replace the remarks; False where the hash is not tracked any more.
 
-    Another time of the attempt is another schedule: the hash gets a cohort of its own, which the
-    poller takes up, also where it was done with the hash.
+    Another time of the attempt means another schedule: the hash gets a new cohort, which the poll
+    loads, even if it had asked its last question about the hash.
     """
     of_hash = tracked_hashes.c.tx_hash == tx_hash
     before = connection.execute(select(tracked_hashes).where(of_hash)).one_or_none()
@@ -289,9 +291,9 @@ def edit_tracked(connection: Connection, tx_hash: TxHash, remarks: Remarks) -> b
 
 
 def untrack(connection: Connection, tx_hash: TxHash) -> bool:
-    """Watch a hash on no network any more; False where nobody did.
+    """Stop tracking a hash; False where it is not tracked.
 
-    What was seen of it and what was told stays.
+    Its rejections, results and notifications stay.
     """
     leaving = delete(tracked_hashes).where(tracked_hashes.c.tx_hash == tx_hash)
     left = leaving.returning(*tracked_hashes.c["cohort_id", "label"])
@@ -307,7 +309,7 @@ def untrack(connection: Connection, tx_hash: TxHash) -> bool:
 def count_labels(
     connection: Connection, come: Iterable[str] = (), gone: Iterable[str] = ()
 ) -> None:
-    """Count hashes that get a label, and those that lose it."""
+    """Update how many hashes have each label."""
     counts = Counter(come)
     counts.subtract(gone)
     changed = {label: many for label, many in counts.items() if label and many}

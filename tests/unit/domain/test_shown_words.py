@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dashboard.domain.other_rules import Rule, beginnings_of, words_of
+from dashboard.domain.node_rules import NodeRule, beginnings_of, words_of
 from dashboard.domain.reason import ReasonKind
 from dashboard.domain.reason_names import KIND_NAMES
 from dashboard.domain.shown_words import forms_shown_with, words_of_search
@@ -40,8 +40,8 @@ def test_kind_is_found_by_the_words_of_its_page(kind: ReasonKind, word: str) -> 
     assert kind in {form.kind for form in forms_shown_with(word)}
 
 
-@pytest.mark.parametrize("rule", Rule)
-def test_rule_is_found_by_what_it_means(rule: Rule) -> None:
+@pytest.mark.parametrize("rule", NodeRule)
+def test_rule_is_found_by_what_it_means(rule: NodeRule) -> None:
     [form] = (
         each
         for each in forms_shown_with(words_of(rule).means.split(",")[0].lower())

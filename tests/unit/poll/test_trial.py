@@ -10,7 +10,7 @@ import pytest
 from dashboard.domain.observation import Operation
 from dashboard.domain.quantity import NetworkId
 from dashboard.errors import UpstreamRefused, UpstreamUnavailable
-from dashboard.poll.trial import Finding, Outcome, Trial
+from dashboard.poll.trial import Trial, TrialOutcome, TrialResult
 from dashboard.upstream.exclusion import ExclusionClient
 from dashboard.upstream.node import NodeClient
 from tests.fake_clock import FakeClock
@@ -40,38 +40,38 @@ def down(_: list[Call]) -> Any:  # noqa: ANN401 - an error
     return UpstreamUnavailable("devnet test endpoint: no answer")
 
 
-async def outcomes(findings: AsyncIterator[Finding]) -> dict[str, Outcome]:
+async def outcomes(findings: AsyncIterator[TrialResult]) -> dict[str, TrialOutcome]:
     return {finding.question: finding.outcome async for finding in findings}
 
 
-def exclusion(answer: Answer, other: Answer = taking_batches) -> AsyncIterator[Finding]:
+def exclusion(answer: Answer, other: Answer = taking_batches) -> AsyncIterator[TrialResult]:
     clients = [ExclusionClient(ScriptedAsker(each), "linea") for each in (answer, other)]
     return TRIAL.exclusion(clients[0], clients[1], "WebSocket")
 
 
-def node(chain: FakeChain, network_id: NetworkId = DEVNET) -> AsyncIterator[Finding]:
+def node(chain: FakeChain, network_id: NetworkId = DEVNET) -> AsyncIterator[TrialResult]:
     return TRIAL.node(NodeClient(ScriptedAsker(chain.answer)), network_id)
 
 
 async def test_exclusion_endpoint_that_can_everything_is_good_throughout() -> None:
     assert await outcomes(exclusion(taking_batches)) == {
-        "one hash": Outcome.GOOD,
-        "batch of two hashes": Outcome.GOOD,
-        "one hash over WebSocket": Outcome.GOOD,
+        "one hash": TrialOutcome.GOOD,
+        "batch of two hashes": TrialOutcome.GOOD,
+        "one hash over WebSocket": TrialOutcome.GOOD,
     }
 
 
 async def test_missing_batches_and_websocket_are_no_failure() -> None:
     found = await outcomes(exclusion(refusing_batches, other=down))
 
-    assert found["batch of two hashes"] is Outcome.ABSENT
-    assert found["one hash over WebSocket"] is Outcome.ABSENT
+    assert found["batch of two hashes"] is TrialOutcome.ABSENT
+    assert found["one hash over WebSocket"] is TrialOutcome.ABSENT
 
 
 async def test_silent_exclusion_endpoint_is_asked_once_and_told() -> None:
     [finding] = [each async for each in exclusion(down)]
 
-    assert finding.outcome is Outcome.FAILED
+    assert finding.outcome is TrialOutcome.FAILED
     assert finding.found == "devnet test endpoint: no answer"
 
 
@@ -85,7 +85,7 @@ async def test_endpoint_that_breaks_at_the_batch_has_failed_there() -> None:
     def breaking(calls: list[Call]) -> Any:  # noqa: ANN401 - one reply or an error
         return result(calls[0], None) if len(calls) == 1 else UpstreamUnavailable("broke")
 
-    assert (await outcomes(exclusion(breaking)))["batch of two hashes"] is Outcome.FAILED
+    assert (await outcomes(exclusion(breaking)))["batch of two hashes"] is TrialOutcome.FAILED
 
 
 async def test_each_gas_operation_is_told_apart() -> None:
@@ -96,23 +96,23 @@ async def test_each_gas_operation_is_told_apart() -> None:
 
     assert findings["suggestedGasFees"].found == "base fee 10.000 gwei"
     assert findings["baseFeeHistory"].found == "3 blocks"
-    assert findings["baseFeePercentile"].outcome is Outcome.GOOD
-    assert findings["busyThreshold"].outcome is Outcome.FAILED
+    assert findings["baseFeePercentile"].outcome is TrialOutcome.GOOD
+    assert findings["busyThreshold"].outcome is TrialOutcome.FAILED
 
 
 async def test_node_of_another_network_is_told_and_asked_no_more() -> None:
     [finding] = [each async for each in node(a_chain(5), NetworkId(1))]
 
-    assert finding.outcome is Outcome.FAILED
+    assert finding.outcome is TrialOutcome.FAILED
     assert "it follows network 424242, not 1" in finding.found
 
 
 async def test_node_without_fee_history_can_be_used_all_the_same() -> None:
     found = await outcomes(node(a_chain(5, knows_history=False)))
 
-    assert found["eth_chainId"] is Outcome.GOOD
-    assert found["eth_getBlockByNumber"] is Outcome.GOOD
-    assert found["eth_feeHistory"] is Outcome.ABSENT
+    assert found["eth_chainId"] is TrialOutcome.GOOD
+    assert found["eth_getBlockByNumber"] is TrialOutcome.GOOD
+    assert found["eth_feeHistory"] is TrialOutcome.ABSENT
 
 
 async def test_node_without_rewards_is_said_to_tell_no_priority_fees() -> None:
@@ -129,14 +129,14 @@ async def test_node_that_knows_receipts_and_batches_is_good_throughout() -> None
 
     found = await outcomes(TRIAL.node(NodeClient(ScriptedAsker(answer)), DEVNET))
 
-    assert set(found.values()) == {Outcome.GOOD}
+    assert set(found.values()) == {TrialOutcome.GOOD}
 
 
 async def test_node_without_any_block_has_failed_there() -> None:
     found = await outcomes(node(FakeChain()))
 
-    assert found["eth_getBlockByNumber"] is Outcome.FAILED
+    assert found["eth_getBlockByNumber"] is TrialOutcome.FAILED
 
 
 async def test_node_that_knows_no_receipts_has_failed_there() -> None:
-    assert (await outcomes(node(a_chain(5))))["eth_getTransactionReceipt"] is Outcome.FAILED
+    assert (await outcomes(node(a_chain(5))))["eth_getTransactionReceipt"] is TrialOutcome.FAILED

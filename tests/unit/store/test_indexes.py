@@ -66,7 +66,7 @@ from dashboard.store.rejections.counts import (
     count_rejections,
     rank_senders,
 )
-from dashboard.store.rejections.filter import hashes_labelled
+from dashboard.store.rejections.filter import hashes_with_label
 from dashboard.store.rejections.read import newest, queryable_record, versions
 from dashboard.store.rejections.save import watched_among
 from dashboard.store.rejections.search import first_arrival, search
@@ -152,7 +152,7 @@ READS: dict[str, Read] = {
     "watches": lambda it: watched_after(it, A_NETWORK, 0),
     "cohorts_of": lambda it: read_cohorts(it, A_NETWORK, [1, 2]),
     "watched_among": lambda it: watched_among(it, [(a_hash(), A_NETWORK)]),
-    "hashes_labelled": lambda it: it.scalars(hashes_labelled("Case 17")).all(),
+    "hashes_labelled": lambda it: it.scalars(hashes_with_label("Case 17")).all(),
     "exclusion_answered_at": lambda it: exclusion_answered_at(it, A_NETWORK),
     "condition": lambda it: current_state(it, Subject.transaction(A_NETWORK, a_hash())),
     "held": lambda it: current_condition(it, Subject(SubjectKind.BUSYNESS, A_NETWORK)),

@@ -12,7 +12,7 @@ from dashboard.store.engine.engine import Store
 from dashboard.store.evidence.evidence import read_evidence
 from dashboard.store.evidence.record_answers import record_lookup
 from dashboard.store.evidence.save_rejections import save_polled
-from dashboard.store.rejections.filter import hashes_labelled
+from dashboard.store.rejections.filter import hashes_with_label
 from dashboard.store.schema import tracked_labels
 from dashboard.store.tracking.cohorts import mark_rejected, read_cohorts, watched_after
 from dashboard.store.tracking.search import (
@@ -147,8 +147,8 @@ def test_hash_that_is_tracked_anew_keeps_what_was_seen_of_it(store: Store) -> No
 
 def test_labelled_hashes_are_those_with_exactly_the_label(store: Store) -> None:
     with store.read() as connection:
-        assert connection.scalars(hashes_labelled("Case 17")).all() == [a_hash(1)]
-        assert connection.scalars(hashes_labelled("Case")).all() == []
+        assert connection.scalars(hashes_with_label("Case 17")).all() == [a_hash(1)]
+        assert connection.scalars(hashes_with_label("Case")).all() == []
 
 
 def hashes_asked(connection: Connection, network_id: NetworkId) -> set[TxHash]:
