@@ -12,9 +12,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.processes import PROJECT, shared_launcher
 from tests.waiting import eventually
-
-PROJECT = Path(__file__).parents[1]
 
 
 def free_ports(count: int) -> list[int]:
@@ -59,7 +58,7 @@ class Installation:
     def run(self, *arguments: str, given: str = "") -> subprocess.CompletedProcess[str]:
         """Run one `linewatch` command to its end, with `given` on its standard input."""
         return subprocess.run(
-            command(*arguments),
+            [shared_launcher().client, *arguments],
             env=self.environment(),
             input=given,
             capture_output=True,

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from dashboard.store.schema.revisions import REVISION
-from tests.installation import PROJECT
+from tests.processes import PROJECT
 
 NEXT_REVISION: Final = "99.0.0"
 

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import httpx
 
-from tests.installation import PROJECT, free_ports
+from tests.installation import free_ports
+from tests.processes import PROJECT
 from tests.waiting import eventually
 
 

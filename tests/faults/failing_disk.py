@@ -11,11 +11,11 @@ from typing import Final
 
 from tests.faults.controlled_disk import ControlledDisk
 from tests.faults.full_disk import check_reading, check_refusals
-from tests.faults.processes import launching
 from tests.faults.reporters import Harvest, Reports, reporting
 from tests.faults.rows import Play, Row
 from tests.faults.serve_processes import House
 from tests.faults.worker_process import pause
+from tests.processes import launching
 from tests.waiting import eventually
 
 BROKEN: Final = (errno.EIO, errno.EROFS, errno.ENOSPC)

@@ -13,9 +13,9 @@ from tests.faults.controlled_disk import ControlledDisk
 from tests.faults.delivery_promises import check_told
 from tests.faults.failing_disk import break_disk
 from tests.faults.killed_worker import check_life
-from tests.faults.processes import Process, Surroundings, launching
 from tests.faults.rows import Chance, Play, Row
 from tests.faults.worker_process import RECIPIENTS, Workplace, pause, workplace
+from tests.processes import Process, Surroundings, launching
 from tests.waiting import eventually
 
 _BREAKS: Final = 5

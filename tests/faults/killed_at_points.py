@@ -13,9 +13,9 @@ from tests.databases import new_store
 from tests.faults.delivery_promises import check_told
 from tests.faults.kill_points import points_of
 from tests.faults.killed_worker import check_life
-from tests.faults.processes import Launcher, launching
 from tests.faults.rows import Chance, Play, Row
 from tests.faults.worker_process import RECIPIENTS, Workplace, workplace
+from tests.processes import Launcher, launching
 
 _POINTS: Final = (
     *points_of(

@@ -29,9 +29,9 @@ from dashboard.store.maintenance.migrate import migrate
 from dashboard.store.schema import REVISION, fee_rollups
 from dashboard.store.tracking.search import TrackedFilter, count_tracked
 from tests.faults.delivery_promises import check_whole
-from tests.faults.processes import Launcher, Process, Surroundings, last_lines, launching
 from tests.faults.rows import Chance, Play, Row
 from tests.installation import new_installation
+from tests.processes import Launcher, Process, Surroundings, last_lines, launching
 
 _LINES: Final = 10_000
 _AT_ONCE: Final = 5_000

@@ -11,11 +11,11 @@ from pathlib import Path
 from random import Random
 from typing import TypeAlias
 
-from tests.faults.processes import Launcher, launching
 from tests.faults.reporters import Handed, Reports, reporting
 from tests.faults.rows import Play, Row
 from tests.faults.serve_processes import House, records_of
 from tests.faults.stored_reports import check_store
+from tests.processes import Launcher, launching
 
 _LONGEST_LIFE = 0.25
 _RUNS_OF_A_STORE = 25

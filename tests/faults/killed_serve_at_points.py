@@ -10,11 +10,11 @@ from random import Random
 from typing import Final
 
 from tests.faults.kill_points import points_of
-from tests.faults.processes import launching
 from tests.faults.reporters import Handed, Reports, reporting
 from tests.faults.rows import Chance, Play, Row
 from tests.faults.serve_processes import House
 from tests.faults.stored_reports import check_store
+from tests.processes import launching
 
 _FIRST_YES: Final = "yes"
 _POINTS: Final = (*points_of("a rejection"), _FIRST_YES, *points_of("counts of keys"))

@@ -17,11 +17,11 @@ from tests.faults.controlled_disk import ControlledDisk
 from tests.faults.delivery_promises import check_told, told
 from tests.faults.killed_worker import check_life
 from tests.faults.postgresql_server import OwnPostgreSQL
-from tests.faults.processes import Process, launching
 from tests.faults.reporters import Handed, Reports, reporting
 from tests.faults.rows import Play, Row
 from tests.faults.serve_processes import House, Server
 from tests.faults.worker_process import RECIPIENTS, Workplace, pause, workplace
+from tests.processes import Process, launching
 from tests.waiting import eventually
 
 

@@ -21,12 +21,12 @@ from dashboard.store.tracking.transactions import TrackRequest, track
 from dashboard.wiring.clock import utc_now
 from tests.builders import A_NETWORK
 from tests.faults.delivery_promises import check_whole, told
-from tests.faults.processes import Launcher, Process, Surroundings, launching
 from tests.faults.reporters import ACKNOWLEDGED, Handed, a_handed
 from tests.faults.rows import Chance, Play, Row
 from tests.faults.serve_processes import SAVE, a_call, connected, post
 from tests.faults.worker_process import pause
 from tests.installation import Installation, new_installation
+from tests.processes import Launcher, Process, Surroundings, launching
 from tests.waiting import eventually
 
 _LIVES: Final = 2

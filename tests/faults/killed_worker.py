@@ -14,10 +14,10 @@ from typing import Final
 from tests.builders import A_NETWORK
 from tests.databases import new_store
 from tests.faults.delivery_promises import check_taken, check_ticks, check_told, check_whole
-from tests.faults.processes import Launcher, Process, launching
 from tests.faults.rollup_checks import check_rollups
 from tests.faults.rows import Chance, Play, Row
 from tests.faults.worker_process import RECIPIENTS, Workplace, pause, workplace
+from tests.processes import Launcher, Process, launching
 
 _KILLS: Final = 10
 _SIDES: Final = 2

@@ -20,7 +20,7 @@ from typing import Final, Self, TypeAlias
 
 from tests.faults.registry import ROWS
 from tests.faults.rows import Failure, Row, play_row
-from tests.installation import PROJECT
+from tests.processes import PROJECT
 
 Outcome: TypeAlias = tuple[int, Failure | None]
 

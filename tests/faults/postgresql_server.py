@@ -18,7 +18,7 @@ from psycopg import sql
 
 from dashboard.store.maintenance.migrate import migrate
 from tests.faults.controlled_disk import ControlledDisk
-from tests.faults.processes import Launcher, Process, Surroundings
+from tests.processes import Launcher, Process, Surroundings
 from tests.waiting import eventually
 
 _OURS: Final = "SELECT pid FROM pg_stat_activity WHERE application_name = 'linewatch'"

@@ -31,7 +31,7 @@ from tests.databases import new_store
 from tests.delivery_checks import notifications
 from tests.faults.mailing_worker import deliver
 from tests.faults.rows import Chance, Play, Row
-from tests.installation import PROJECT
+from tests.processes import PROJECT
 
 _AGAIN: Final = 10**6
 """Added to the number of a change that is seen anew: the worker draws other ids each time."""

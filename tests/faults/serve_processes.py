@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from dashboard.store.maintenance.migrate import migrate
-from tests.faults.processes import Launcher, Process, Surroundings, last_lines, launching
 from tests.installation import free_ports, new_installation
+from tests.processes import Launcher, Process, Surroundings, last_lines, launching
 from tests.waiting import eventually
 
 KEY: Final = "dev"

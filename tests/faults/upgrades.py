@@ -21,10 +21,10 @@ from dashboard.store.rejections.save import version_digest
 from dashboard.store.schema.columns import milliseconds_of
 from dashboard.store.schema.revisions import REVISIONS
 from tests.builders import A_MOMENT, A_NETWORK, a_hash, a_record, an_address, an_id
-from tests.faults.processes import Launcher, Surroundings, launching
 from tests.faults.rows import Chance, Play, Row
 from tests.installation import new_installation
 from tests.next_release import NEXT_REVISION, make_next_release
+from tests.processes import Launcher, Surroundings, launching
 
 _MANY: Final = 3_000
 _LONGEST: Final = 0.6

@@ -22,9 +22,9 @@ from tests.builders import A_NETWORK, a_record
 from tests.faults.counting_mail_server import Post
 from tests.faults.delivery_promises import Told, told
 from tests.faults.hosted_apis import Hosted, hosting, nothing
-from tests.faults.processes import Launcher, Process, Surroundings
 from tests.installation import new_installation
 from tests.mail_server import mail_server
+from tests.processes import Launcher, Process, Surroundings
 from tests.waiting import eventually
 
 RECIPIENTS: Final = (

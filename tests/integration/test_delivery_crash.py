@@ -22,8 +22,8 @@ from dashboard.store.engine.lease_clock import BootMoment, boot_clock
 from dashboard.store.maintenance.migrate import migrate
 from dashboard.wiring.clock import elapsed
 from tests.delivery_checks import notifications, reject, take_worker_lease
-from tests.installation import PROJECT
 from tests.killed_delivery import POINTS, utc_now
+from tests.processes import PROJECT
 from tests.recording_channel import ONCALL, SENDER, message_about
 
 PATIENT = DeliveryPolicy(patience=timedelta(seconds=30))

@@ -5,16 +5,15 @@ from __future__ import annotations
 import json
 import re
 import subprocess
-import sys
 from collections.abc import Iterator
-from pathlib import Path
 
 import httpx
 import pytest
 
 from tests.builders import a_hash, an_address
-from tests.installation import PROJECT, Installation, command, new_installation
+from tests.installation import Installation, command, new_installation
 from tests.integration.seeded_installation import tell_story
+from tests.processes import PROJECT, shared_launcher
 from tests.waiting import eventually
 
 pytestmark = pytest.mark.timeout(300)
@@ -38,7 +37,7 @@ def installation(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installat
     installation = new_installation(
         folder / "home",
         HASH=str(a_hash(1)),
-        PATH=f"{Path(sys.executable).parent}:/usr/local/bin:/usr/bin:/bin",
+        PATH=f"{shared_launcher().client.parent}:/usr/local/bin:/usr/bin:/bin",
     )
     tell_story(installation)
     (folder / "hashes.txt").write_text(f"{a_hash(2)}\n{a_hash(3)}\n", encoding="utf-8")

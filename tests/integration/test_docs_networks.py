@@ -14,7 +14,8 @@ from dashboard.settings.load import read_configuration
 from dashboard.wiring.endpoint_trial import cost_of
 from dashboard.wiring.networks import networks_of
 from tests.anvil import CHAIN_ID, running_anvil
-from tests.installation import PROJECT, Installation, command, new_installation
+from tests.installation import Installation, command, new_installation
+from tests.processes import PROJECT
 from tests.waiting import eventually
 
 pytestmark = pytest.mark.timeout(180)

@@ -13,7 +13,7 @@ from prometheus_client import CollectorRegistry, generate_latest
 from dashboard.serve.counters import Counters
 from dashboard.serve.monitoring.metrics import MetricsCollector
 from dashboard.serve.transport.connection_limits import ConnectionLimiter, ConnectionLimits
-from tests.installation import PROJECT
+from tests.processes import PROJECT
 
 PAGE = (PROJECT / "docs/serve.md").read_text(encoding="utf-8")
 LIMITS = re.findall(r"^\| `(\w+)` \| `(\w+)` \|", PAGE, re.MULTILINE)

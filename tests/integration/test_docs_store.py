@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,8 +14,9 @@ from dashboard.store.engine.engine import open_store
 from tests.builders import a_hash
 from tests.databases import DATABASES
 from tests.delivery_checks import make_pending, states
-from tests.installation import PROJECT, Installation, new_installation
+from tests.installation import Installation, new_installation
 from tests.postgresql import empty_database
+from tests.processes import PROJECT, shared_launcher
 
 pytestmark = pytest.mark.timeout(300)
 
@@ -39,7 +39,7 @@ class Desk:
         self.installation = installation
         self.url = url
         self.environment = installation.environment() | {
-            "PATH": f"{Path(sys.executable).parent}:/usr/local/bin:/usr/bin:/bin"
+            "PATH": f"{shared_launcher().client.parent}:/usr/local/bin:/usr/bin:/bin"
         }
 
     def type(self, *lines: str) -> str:

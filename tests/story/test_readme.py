@@ -13,7 +13,8 @@ import pytest
 
 from dashboard.settings import load_settings
 from dashboard.wiring.networks import networks_of
-from tests.installation import PROJECT, Installation, command, new_installation
+from tests.installation import Installation, command, new_installation
+from tests.processes import PROJECT
 from tests.waiting import eventually
 
 pytestmark = [pytest.mark.timeout(120), pytest.mark.xdist_group("story")]

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from dashboard.wiring.networks import fee_policy, networks_of
-from tests.installation import PROJECT
+from tests.processes import PROJECT
 from tests.unit.settings.configuration_files import loaded
 
 PAGE = (PROJECT / "docs" / "gas.md").read_text(encoding="utf-8")

@@ -20,7 +20,7 @@ from dashboard.store.monitoring.sizes import room
 from dashboard.store.rejections.read import newest
 from tests.builders import A_MOMENT, A_NETWORK, a_hash, a_report, seconds
 from tests.full_disk import disk_that_takes_nothing
-from tests.installation import PROJECT
+from tests.processes import PROJECT
 from tests.unit.store.old_rows import DAY, forget, see_fees
 
 ALONE = """

@@ -32,8 +32,8 @@ from dashboard.store.maintenance.verify import verify
 from dashboard.store.rejections.read import newest
 from dashboard.store.schema import audit_log, outbox, rejections
 from tests.builders import A_MOMENT, a_hash, an_id
-from tests.installation import PROJECT
 from tests.postgresql import empty_database
+from tests.processes import PROJECT
 from tests.unit.store.fake_machine import Machine
 from tests.unit.store.filled_store import content_of, keep_report, live_in
 from tests.unit.store.pending_notifications import claim_due, take_lease

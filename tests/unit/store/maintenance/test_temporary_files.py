@@ -15,7 +15,7 @@ import pytest
 from dashboard.store.engine.engine import Store
 from dashboard.store.maintenance.backup import back_up
 from dashboard.store.maintenance.temporary_files import clear_dead, unfinished_beside
-from tests.installation import PROJECT
+from tests.processes import PROJECT
 
 WRITER = """
 import sys, threading

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import json
 import os
 import signal
@@ -9,14 +10,17 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from queue import SimpleQueue
+from tempfile import TemporaryDirectory
 from typing import IO, Any
 
-from tests.installation import PROJECT
+from tests.launcher import CLIENT
 
+PROJECT = Path(__file__).parents[1]
 _BEYOND_ALL = 60.0
 
 
@@ -63,8 +67,9 @@ class Process:
 class Launcher:
     """Starts processes one after the other; used by many threads."""
 
-    def __init__(self, given: IO[bytes], told: IO[bytes]) -> None:
-        """Talk over these pipes."""
+    def __init__(self, given: IO[bytes], told: IO[bytes], client: Path) -> None:
+        """Talk over these pipes; `client` is a program that is `linewatch` for everybody else."""
+        self.client = client
         self._given = given
         self._told = told
         self._lock = threading.Lock()
@@ -72,8 +77,10 @@ class Launcher:
         self._started: SimpleQueue[Process] = SimpleQueue()
         self._processes: dict[int, Process] = {}
         self._logs: SimpleQueue[Path] = SimpleQueue()
+        self._is_ready = threading.Event()
         self._listener = threading.Thread(target=self._listen, daemon=True)
         self._listener.start()
+        assert self._is_ready.wait(_BEYOND_ALL), "the launcher does not start"
 
     def linewatch(self, arguments: Sequence[str], surroundings: Surroundings) -> Process:
         """Start `linewatch` with these arguments."""
@@ -94,6 +101,10 @@ class Launcher:
         self._given.close()
         self._listener.join()
 
+    def running(self) -> list[Process]:
+        """Return what was started and has not ended."""
+        return list(self._processes.values())
+
     def _start(self, what: dict[str, Any], surroundings: Surroundings) -> Process:
         how = {"variables": dict(surroundings.variables), "log": str(surroundings.log)}
         with self._starting:
@@ -104,7 +115,9 @@ class Launcher:
     def _listen(self) -> None:
         for line in self._told:
             news = json.loads(line)
-            if "started" in news:
+            if "ready" in news:
+                self._is_ready.set()
+            elif "started" in news:
                 process = Process(self, news["started"], self._logs.get())
                 self._processes[process.pid] = process
                 self._started.put(process)
@@ -114,19 +127,50 @@ class Launcher:
                 process.ended.set()
 
 
+@cache
+def shared_launcher() -> Launcher:
+    """Return the launcher of this process, which imports Linewatch once for all its tests."""
+    held = ExitStack()
+    atexit.register(held.close)
+    return held.enter_context(_launcher_of(PROJECT))
+
+
 @contextmanager
 def launching(project: Path = PROJECT) -> Iterator[Launcher]:
-    """Yield a launcher of the code in a folder; everything that it started ends with it."""
-    with subprocess.Popen(
-        [sys.executable, "-m", "tests.faults.launcher"],
-        env=os.environ | {"PYTHONUNBUFFERED": "1"},
-        cwd=project,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-    ) as process:
+    """Yield a launcher of the code in a folder; what it started meanwhile is killed at the end."""
+    if project != PROJECT:
+        with _launcher_of(project) as launcher:
+            yield launcher
+        return
+    launcher = shared_launcher()
+    before = launcher.running()
+    try:
+        yield launcher
+    finally:
+        for process in launcher.running():
+            if process not in before:
+                process.kill()
+
+
+@contextmanager
+def _launcher_of(project: Path) -> Iterator[Launcher]:
+    with (
+        TemporaryDirectory(prefix="launcher-") as folder,
+        subprocess.Popen(
+            [sys.executable, "-m", "tests.launcher", f"{folder}/door"],
+            env=os.environ | {"PYTHONUNBUFFERED": "1"},
+            cwd=project,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+        ) as process,
+    ):
         assert process.stdin is not None
         assert process.stdout is not None
-        launcher = Launcher(process.stdin, process.stdout)
+        client = Path(folder, "linewatch")
+        # Neither site-packages nor the guard: the launcher has them.
+        client.write_text(f"#!{sys.executable} -IS\nDOOR = {folder + '/door'!r}\n{CLIENT}")
+        client.chmod(0o755)
+        launcher = Launcher(process.stdin, process.stdout, client)
         try:
             yield launcher
         finally:
