@@ -158,7 +158,7 @@ def encode_busy_threshold(base_fee: Wei) -> bytes:
     return msgspec.json.encode(_ThresholdJson(format_gwei(base_fee)))
 
 
-class _ErrorJson(msgspec.Struct, rename="camel"):
+class _GasErrorJson(msgspec.Struct, rename="camel"):
     status_code: int
     message: str
 
@@ -179,7 +179,7 @@ _ANY_ERROR: Final[msgspec.json.Decoder[_AnyErrorJson | str | None]] = msgspec.js
 
 def encode_error(status: int, message: str) -> bytes:
     """Write an error as the gas API does: ``{"statusCode": N, "message": "…"}``."""
-    return msgspec.json.encode(_ErrorJson(status, message))
+    return msgspec.json.encode(_GasErrorJson(status, message))
 
 
 def decode_error(body: bytes) -> str | None:
