@@ -59,7 +59,7 @@ def answer_body(methods: Methods, body: bytes) -> bytes | None:
 
 def _answer(methods: Methods, item: jsonrpc.Request | ErrorReply) -> bytes | None:
     if isinstance(item, ErrorReply):
-        return jsonrpc.error_reply(item.id, item.fault)
+        return jsonrpc.error_reply(item.id, item.error)
     outcome = _outcome(methods, item)
     if item.id is UNSET:
         return None

@@ -100,8 +100,8 @@ class ExclusionClient:
             raise unreadable(self.endpoint, error) from None
 
     def _saved(self, reply: RpcReply, request_id: int, tx_hash: TxHash) -> SaveStatus:
-        if reply.fault is not None:
-            raise rpc_error(self.endpoint.name, reply.fault.code)
+        if reply.error is not None:
+            raise rpc_error(self.endpoint.name, reply.error.code)
         status, saved_hash = decode_saved(reply.result or b"")
         if reply.id != request_id or saved_hash != tx_hash:
             raise UpstreamUnreadable(f"{self.endpoint.name}: answered another report")
@@ -164,7 +164,7 @@ class ExclusionClient:
         """Raise where one reply stands for a whole batch, or where a fault names no question."""
         if len(replies) > 1:
             return
-        fault = replies[0].fault if replies and (asked > 1 or replies[0].id is None) else None
+        fault = replies[0].error if replies and (asked > 1 or replies[0].id is None) else None
         error = None if fault is None else rpc_error(self.endpoint.name, fault.code)
         if error is not None and (asked == 1 or isinstance(error, UpstreamThrottled)):
             raise error

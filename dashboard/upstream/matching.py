@@ -50,8 +50,8 @@ class Batch:
         name = self.endpoint.name
         if reply is None:
             raise UpstreamUnreadable(f"{name}: the reply for this hash is missing")
-        if reply.fault is not None or reply.result is None:
-            raise rpc_error(name, 0 if reply.fault is None else reply.fault.code)
+        if reply.error is not None or reply.result is None:
+            raise rpc_error(name, 0 if reply.error is None else reply.error.code)
         return self._decoded(reply.result)
 
     def _decoded(self, result: Raw) -> RejectedTransaction | None:
@@ -62,7 +62,7 @@ class Batch:
 
     def _is_in_order(self, replies: Sequence[RpcReply], answers: Iterable[ExclusionAnswer]) -> bool:
         asked = range(self.first_id, self.first_id + len(self.hashes))
-        ids = [reply.id for reply in replies if reply.id is not None or reply.fault is None]
+        ids = [reply.id for reply in replies if reply.id is not None or reply.error is None]
         return (
             len(ids) == len(set(ids))
             and all(isinstance(each, int) and each in asked for each in ids)

@@ -72,9 +72,9 @@ class NodeClient:
         """
         params = [hex(block_count), hex(newest), list(percentiles)]
         reply = await self._ask("eth_feeHistory", params, body_limit(block_count))
-        if reply.fault is None:
+        if reply.error is None:
             return self._result(reply, decode_fee_history)
-        error = rpc_error(self.endpoint.name, reply.fault.code)
+        error = rpc_error(self.endpoint.name, reply.error.code)
         if isinstance(error, UpstreamThrottled):
             raise error
         return None
@@ -119,7 +119,7 @@ class NodeClient:
         self.endpoint.note(method, 1)
         body = await self._asker.post_json(encode_call(method, params, request_id), limit)
         reply = self._read(decode_reply, body)
-        if reply.id != request_id and reply.fault is None:
+        if reply.id != request_id and reply.error is None:
             raise UpstreamUnreadable(f"{self.endpoint.name}: answered another question")
         return reply
 
@@ -159,8 +159,8 @@ class NodeClient:
         return self._result(reply, decode)
 
     def _result(self, reply: RpcReply, decode: Callable[[Raw], Answer]) -> Answer:
-        if reply.fault is not None:
-            raise rpc_error(self.endpoint.name, reply.fault.code)
+        if reply.error is not None:
+            raise rpc_error(self.endpoint.name, reply.error.code)
         if reply.result is None:
             raise UpstreamUnreadable(f"{self.endpoint.name}: answered without a result")
         return self._read(decode, reply.result)

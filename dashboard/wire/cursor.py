@@ -16,7 +16,7 @@ _LARGEST_PLACE: Final = 2**63 - 1
 
 
 def encode_cursor(place: int, installation: UUID) -> str:
-    """Write a place; the first bytes of the installation's id stand before it."""
+    """Write a place, after the first bytes of the installation's id."""
     return urlsafe_b64encode(installation.bytes[:_OWNER] + place.to_bytes(8, "big")).decode()
 
 

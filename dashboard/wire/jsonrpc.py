@@ -33,7 +33,7 @@ class ErrorReply:
     """The reply where no request could be read."""
 
     id: RequestId
-    fault: RpcError
+    error: RpcError
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +73,8 @@ def parse_message(body: bytes, batch_limit: int | None = None) -> RpcMessage:
         return _refused(RpcError.parse_error())
 
 
-def _refused(fault: RpcError) -> RpcMessage:
-    return RpcMessage([ErrorReply(NULL_ID, fault)], is_batch=False)
+def _refused(error: RpcError) -> RpcMessage:
+    return RpcMessage([ErrorReply(NULL_ID, error)], is_batch=False)
 
 
 def _batch(texts: list[Raw], limit: int | None) -> RpcMessage:
@@ -133,12 +133,12 @@ def result_reply(request_id: RequestId, result: object) -> bytes:
     return b'{"jsonrpc":"2.0","id":%b,"result":%b}' % (bytes(request_id), _json(result))
 
 
-def error_reply(request_id: RequestId, fault: RpcError) -> bytes:
+def error_reply(request_id: RequestId, error: RpcError) -> bytes:
     """Write an error reply."""
-    error: dict[str, object] = {"code": fault.code, "message": fault.message}
-    if fault.data is not UNSET:
-        error["data"] = fault.data
-    return b'{"jsonrpc":"2.0","id":%b,"error":%b}' % (bytes(request_id), _json(error))
+    members: dict[str, object] = {"code": error.code, "message": error.message}
+    if error.data is not UNSET:
+        members["data"] = error.data
+    return b'{"jsonrpc":"2.0","id":%b,"error":%b}' % (bytes(request_id), _json(members))
 
 
 def batch_reply(replies: Sequence[bytes]) -> bytes:

@@ -17,14 +17,14 @@ from dashboard.wire.jsonrpc_errors import RpcError
 
 @dataclass(frozen=True, slots=True)
 class RpcReply:
-    """One answer to a call of ours: exactly one of `result` (JSON text, may be null) and `fault`.
+    """One answer to a call of ours: exactly one of `result` (JSON text, may be null) and `error`.
 
     `id` is None where the sender gave none, or one that is no text or integer.
     """
 
     id: int | str | None
     result: Raw | None
-    fault: RpcError | None
+    error: RpcError | None
 
 
 class _ErrorJson(msgspec.Struct):

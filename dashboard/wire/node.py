@@ -124,7 +124,7 @@ class FeeHistory:
 
     `base_fee_per_gas` has N+1 entries, the last for the block to come; for no blocks it may
     be empty. `reward` has one row per block, all of one width, or is None where it was not
-    asked or the node left it out.
+    requested or the node omitted it.
     """
 
     oldest_block: int

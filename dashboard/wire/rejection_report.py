@@ -41,7 +41,7 @@ _DECIMAL: Final = re.compile(r"\d{1,19}", re.ASCII)
 
 
 def encode_report(report: RejectionReport) -> dict[str, object]:
-    """Build the one param of the call, ready for JSON; it may also stand in a list."""
+    """Build the one param of the call, ready for JSON; it may also be in a list."""
     block = {} if report.block_number is None else {"blockNumber": report.block_number}
     return {
         "txRejectionStage": str(report.tx_rejection_stage),

@@ -239,7 +239,7 @@ class Dispatcher:
         """Answer items of one method; the name of malformed ones is None."""
         if name is None:
             self._counters.count_calls(UNSERVED, len(items), len(items))
-            return [error_reply(it.id, it.fault) for it in items if isinstance(it, ErrorReply)]
+            return [error_reply(it.id, it.error) for it in items if isinstance(it, ErrorReply)]
         requests = [item for item in items if isinstance(item, Request)]
         results = await self._results(name, [request.params for request in requests], context)
         errors = sum(isinstance(result, RpcError) for result in results)

@@ -38,7 +38,7 @@ past may be a million rows."""
 _LARGEST_BACKLOG: Final = 100_000
 """Bytes of past rejections in memory for one subscription while its client's queue is full."""
 
-News: TypeAlias = Sequence[tuple[ArchivedRejection, bytes]]
+EncodedArrivals: TypeAlias = Sequence[tuple[ArchivedRejection, bytes]]
 
 _log = get_logger(__name__)
 
@@ -57,7 +57,7 @@ class Feed:
         self._place = 0
         self._live: dict[Subscription, None] = {}
         self._catching_up: dict[Subscription, asyncio.Task[None]] = {}
-        self._has_news = asyncio.Event()
+        self._has_arrivals = asyncio.Event()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._live_thread = CapacityLimiter(1)
         self._catch_up_threads = CapacityLimiter(_CATCH_UP_THREADS)
@@ -66,7 +66,7 @@ class Feed:
         """Push at once what was saved; may be called by any thread."""
         if self._live and self._loop is not None:
             with contextlib.suppress(RuntimeError):  # the loop has ended
-                self._loop.call_soon_threadsafe(self._has_news.set)
+                self._loop.call_soon_threadsafe(self._has_arrivals.set)
 
     def join(self, subscription: Subscription) -> None:
         """Begin to push what came after the place of a subscription."""
@@ -87,8 +87,8 @@ class Feed:
         while True:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(PERIOD.total_seconds() if self._live else None):
-                    await self._has_news.wait()
-            self._has_news.clear()
+                    await self._has_arrivals.wait()
+            self._has_arrivals.clear()
             try:
                 await self._push_new()
                 is_failing = False
@@ -101,8 +101,8 @@ class Feed:
     async def _push_new(self) -> None:
         while self._live:
             place = self._place
-            news = await to_thread.run_sync(self._read, place, limiter=self._live_thread)
-            for archived, item in news:
+            arrivals = await to_thread.run_sync(self._read, place, limiter=self._live_thread)
+            for archived, item in arrivals:
                 if self._place != place:
                     break  # all have left, and another began at another place
                 place = self._place = archived.rejection.rejection_id
@@ -111,13 +111,13 @@ class Feed:
                 await asyncio.sleep(0)
             for subscription in self._live:
                 subscription.push_missed()
-            if not news and self._place == place:
+            if not arrivals and self._place == place:
                 return
 
     async def _catch_up(self, subscription: Subscription) -> None:
         while True:
             try:
-                news, end, is_whole = await to_thread.run_sync(
+                arrivals, end, is_whole = await to_thread.run_sync(
                     self._read_for,
                     subscription.wanted,
                     subscription.place,
@@ -126,7 +126,7 @@ class Feed:
             except StoreError:
                 await asyncio.sleep(PERIOD.total_seconds())
                 continue
-            for archived, item in news:
+            for archived, item in arrivals:
                 await subscription.push_when_ready(archived, item)
             subscription.place = max(subscription.place, end)
             if is_whole and (not self._live or subscription.place >= self._place):
@@ -142,15 +142,15 @@ class Feed:
         if not self._live:
             self._place = subscription.place
         self._live[subscription] = None
-        self._has_news.set()
+        self._has_arrivals.set()
 
-    def _read(self, place: int) -> News:
+    def _read(self, place: int) -> EncodedArrivals:
         with self._store.read() as connection:
             installation = installation_id(connection)
             found = all_arrivals(connection, place, _AT_ONCE)
         return _encode(found, installation)
 
-    def _read_for(self, wanted: RejectionFilter, place: int) -> tuple[News, int, bool]:
+    def _read_for(self, wanted: RejectionFilter, place: int) -> tuple[EncodedArrivals, int, bool]:
         """Return matches after `place`, the place they reach, and whether that is all."""
         networks = wanted.network_ids or frozenset()
         part = PageRequest(_AT_ONCE, place, is_newest_first=False)
@@ -158,14 +158,14 @@ class Feed:
             installation = installation_id(connection)
             found = archive_page(connection, replace(wanted, network_ids=None), networks, part)
             end = last_rejection_id(connection)
-        news = _encode(found, installation, _LARGEST_BACKLOG)
-        is_whole = len(news) == len(found) < _AT_ONCE
-        return news, end if is_whole else news[-1][0].rejection.rejection_id, is_whole
+        arrivals = _encode(found, installation, _LARGEST_BACKLOG)
+        is_whole = len(arrivals) == len(found) < _AT_ONCE
+        return arrivals, end if is_whole else arrivals[-1][0].rejection.rejection_id, is_whole
 
 
 def _encode(
     found: Sequence[ArchivedRejection], installation: UUID, most: int = LARGEST_ANSWER
-) -> News:
+) -> EncodedArrivals:
     """Encode rejections once for all subscriptions, about `most` bytes of them."""
     items = within_bounds((encode_rejection(each, installation) for each in found), most)
     return list(zip(found, items, strict=False))

@@ -85,7 +85,7 @@ class BoundedHttpConnection(HttpToolsProtocol):
         self._unparsed = b""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        super().connection_made(transport)  # type: ignore[arg-type]  # asyncio hands in a Transport
+        super().connection_made(transport)  # type: ignore[arg-type]  # asyncio passes a Transport
         self.flow = _SequentialFlow(self.transport, self.pipeline)
 
     def connection_lost(self, exc: Exception | None) -> None:

@@ -104,7 +104,7 @@ class LimitedWebSocketConnection(BoundedWebSocketConnection):
 
     def data_received(self, data: bytes) -> None:
         self._store_freshness.expire()
-        if not self.handshake_initiated:  # uvicorn hands in the request, whole
+        if not self.handshake_initiated:  # uvicorn passes the complete request
             super().data_received(data)
             return
         read, self._partial_header = self._partial_header + data, b""

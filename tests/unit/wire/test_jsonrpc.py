@@ -47,7 +47,7 @@ def refusal(body: bytes) -> RpcError:
     item = only_item(body)
     assert isinstance(item, ErrorReply)
     assert item.id == NULL_ID
-    return item.fault
+    return item.error
 
 
 def test_request_is_read_with_its_members() -> None:
@@ -198,7 +198,7 @@ def test_batch_item_that_is_malformed_fails_alone_under_the_id_null() -> None:
     kinds = [type(item) for item in message.items]
     assert kinds == [Request, ErrorReply, ErrorReply, ErrorReply]
     errors = [item for item in message.items if isinstance(item, ErrorReply)]
-    assert {(bytes(item.id), item.fault.code) for item in errors} == {(b"null", -32600)}
+    assert {(bytes(item.id), item.error.code) for item in errors} == {(b"null", -32600)}
 
 
 def test_batch_at_its_limit_is_read() -> None:

@@ -114,7 +114,7 @@ def test_replies_to_a_batch_are_read_in_their_order() -> None:
     replies = decode_replies(recording("exclusion_batch_response"))
 
     assert [reply.id for reply in replies] == [1, 2, 3]
-    assert [reply.fault is None for reply in replies] == [True, False, True]
+    assert [reply.error is None for reply in replies] == [True, False, True]
 
 
 @pytest.mark.parametrize("body", [b' {"id":4,"result":1}', b'[{"id":4,"result":1}]'])
@@ -140,7 +140,7 @@ def test_any_bytes_are_replies_or_a_wire_error(body: bytes) -> None:
         replies = decode_replies(body)
     except WireError:
         replies = []
-    assert all(reply.result is None or reply.fault is None for reply in replies)
+    assert all(reply.result is None or reply.error is None for reply in replies)
 
 
 @given(st.integers(0, 2**70), st.text(), st.lists(st.integers(0, 9)))

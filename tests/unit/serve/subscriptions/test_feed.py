@@ -16,7 +16,7 @@ from dashboard.domain.rejection_filter import RejectionFilter
 from dashboard.domain.secret import Secret
 from dashboard.serve.counters import Counters
 from dashboard.serve.keys.key_ring import ApiKey
-from dashboard.serve.subscriptions.feed import Feed, News
+from dashboard.serve.subscriptions.feed import EncodedArrivals, Feed
 from dashboard.serve.subscriptions.subscription import Subscription
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store
@@ -55,7 +55,7 @@ class BusyFeed(Feed):
 
     may_search = threading.Event()
 
-    def _read_for(self, wanted: RejectionFilter, place: int) -> tuple[News, int, bool]:
+    def _read_for(self, wanted: RejectionFilter, place: int) -> tuple[EncodedArrivals, int, bool]:
         """Search when that is allowed."""
         self.may_search.wait(timeout=20)
         return super()._read_for(wanted, place)
