@@ -38,8 +38,8 @@ _REMEMBERED: Final = (
 def advise(reason: Reason, nonce: int, end: FollowUp | None = None) -> tuple[str, ...]:
     """Return the next steps in order, each one a sentence or two without foreign text.
 
-    `end` is what the network's node last said, where it has one and was asked by now: it tells
-    whether the nonce is stuck, or waits behind others. Without it nobody knows, and this says so.
+    `end` is the last answer of the network's node, if there is one: it shows whether the nonce is
+    stuck or waits behind others. Without it the steps say that this is unknown.
     """
     return (_first_step(reason), _nonce_step(nonce, end), _NOT_FINAL)
 

@@ -1,4 +1,4 @@
-"""What people and commands did to an installation, as its audit log tells it."""
+"""The audit log: what people and commands did to an installation."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from enum import StrEnum
 from typing import TypeAlias
 
 Detail: TypeAlias = str | int | float | bool | Sequence[str] | Sequence[int] | None
-"""What a detail may be; a secret is none of these, so that none is ever written."""
+"""The types of a detail; a Secret is none of them, so that none is ever written."""
 
 
 class Action(StrEnum):
-    """What is done and worth remembering; FORGET is the log's own end, KEEP how long all stays."""
+    """What is logged. FORGET: old entries were purged. KEEP: the retention was changed."""
 
     CREATE_KEY = "create-key"
     LIMIT_KEY = "limit-key"
@@ -47,7 +47,7 @@ class Actor:
 
 @dataclass(frozen=True, slots=True)
 class AuditEntry:
-    """One act: who did what to what; `actor`, `subject` and texts in `details` are foreign."""
+    """One entry: who did what to what; `actor`, `subject` and texts in `details` are foreign."""
 
     at: datetime
     actor: str

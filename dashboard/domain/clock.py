@@ -1,4 +1,4 @@
-"""Time as an argument: whoever needs the time of day is handed a clock."""
+"""The clock as an argument: code that needs the time of day gets a Clock."""
 
 from collections.abc import Callable
 from datetime import datetime

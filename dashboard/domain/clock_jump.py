@@ -1,4 +1,4 @@
-"""A clock that leapt ahead: what is old by it alone must not be forgotten."""
+"""A clock that jumped ahead: what is old only by that clock must not be purged."""
 
 from __future__ import annotations
 
@@ -9,25 +9,25 @@ from itertools import pairwise
 from typing import Final
 
 FURTHEST: Final = timedelta(days=3)
-"""How far the clock may be ahead of when the store was measured last, which is done daily."""
+"""How far the clock may be ahead of the last measurement of the store, which is made daily."""
 
 CONFIRMED_BY: Final = 4
-"""Measurements, each of a day of its own, after which a leap is believed: a machine was off."""
+"""Daily measurements after which a jump is accepted: the machine was switched off."""
 
 
 @dataclass(frozen=True, slots=True)
 class ClockJump:
-    """The clock went from `before` to `after` at once, and nobody knows yet whether time did."""
+    """The clock went from `before` to `after` at once; whether time passed is not known yet."""
 
     before: datetime
     after: datetime
 
 
 def unconfirmed_jump(measured: Sequence[datetime], now: datetime) -> ClockJump | None:
-    """Return the first leap that is not believed yet, None where `now` may be trusted.
+    """Return the first jump that is not accepted yet, None where `now` may be trusted.
 
-    `measured` are times at which the store was measured, one a day; those after `now` tell
-    nothing, since then the clock was ahead and was set right.
+    `measured` are times at which the store was measured, one a day; those after `now` are
+    ignored: the clock was ahead then and was corrected.
     """
     earlier = sorted(moment for moment in measured if moment <= now)[-CONFIRMED_BY:]
     for before, after in pairwise([*earlier, now]):

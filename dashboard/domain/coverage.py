@@ -25,7 +25,7 @@ class GapCause(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """A time in which something of a network was not seen; one without an end lasts.
+    """A time in which a network was not watched; without an end it is open.
 
     `reason` is the failure in words, safe to show; empty where no worker asked.
     """
@@ -44,9 +44,9 @@ class Gap:
 
 @dataclass(frozen=True, slots=True)
 class Covered:
-    """What is held of one part of a network: watched from `since` to `until` without a pause.
+    """Fees or rejections of a network were watched from `since` to `until` without a gap.
 
-    `silence` is the open gap, if nobody answers now.
+    `silence` is the open gap, if the upstream does not answer now.
     """
 
     network_id: NetworkId
@@ -58,7 +58,7 @@ class Covered:
 
 @dataclass(frozen=True, slots=True)
 class CoverageChange:
-    """What is held after a look, and the gaps that ended by it."""
+    """The coverage after a poll, and the gaps that ended with it."""
 
     covered: Covered
     ended: tuple[Gap, ...] = ()

@@ -1,4 +1,4 @@
-"""Credits: what upstream counts for the calls that are made."""
+"""Credits: what the upstream charges for calls."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """Calls, and the credits that they cost together; none where nobody counts."""
+    """Calls, and the credits that they cost together; none where calls are free."""
 
     calls: int = 0
     credits: int = 0

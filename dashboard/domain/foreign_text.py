@@ -1,4 +1,4 @@
-"""Foreign text made honest: what could hide or disguise something shows as codes."""
+"""Foreign text made safe to show: unseen characters are shown as codes."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ _UNSEEN: Final = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
 def visible(text: str, limit: int = 2000) -> str:
     r"""Show control, bidirectional and other unseen characters as codes such as ``\u202e``.
 
-    The result is one line of at most `limit` characters of the text. It is still foreign: what
-    it is put into must escape it.
+    The result is one line of at most `limit` characters of the text. It must still be escaped for
+    the format that it is put into.
     """
     shown = text[:limit]
-    if not shown.isprintable():  # far quicker to tell than to spell
+    if not shown.isprintable():  # much faster than looking at each character
         shown = "".join(_visible_character(character) for character in shown)
     return shown if len(text) <= limit else f"{shown}…"
 

@@ -12,8 +12,8 @@ from dashboard.domain.quantity import NetworkId
 class ModuleLimits:
     """One table of limits as it stood at one time.
 
-    Limits change with each release of the nodes, so whoever quotes one quotes `name` and
-    `version` as well. `network_ids` are the networks that this table is for by itself.
+    Limits change with each release of the nodes, so a limit is shown with `name` and
+    `version`. `network_ids` are the networks that use this table by default.
     """
 
     name: str
@@ -24,7 +24,7 @@ class ModuleLimits:
 
     @property
     def title(self) -> str:
-        """Name the table as people see it."""
+        """Return the name and version of the table."""
         return f"{self.name}, {self.version}" if self.version else self.name
 
     def limit_of(self, module: str) -> int | None:

@@ -1,4 +1,4 @@
-"""Texts of rules other than line limits: nodes tell them to senders, and seldom to a record.
+"""Texts of rules other than line limits, which nodes send to senders and rarely put into a record.
 
 The forms come from the plugin source of the nodes (Linea Besu sequencer plugin): validators of
 the transaction pool, and results of building a block.

@@ -13,14 +13,14 @@ from dashboard.domain.exclusion import StoredRejection
 
 @dataclass(frozen=True, slots=True)
 class Recipient:
-    """Somebody to tell: an address that the channel of that name understands."""
+    """Who is notified: an address of the channel of that name."""
 
     channel: str
     address: str
 
 
 class NotificationState(StrEnum):
-    """What became of a notification. DEAD: refused for good or deferred for too long; it is kept.
+    """Where a notification stands. DEAD: refused for good or deferred for too long; it is kept.
 
     HELD: pending in a backup that was restored, so it may have been sent; it waits for a person.
     """
@@ -35,10 +35,10 @@ class NotificationState(StrEnum):
 class Notification:
     """What one recipient is to get because of one transition.
 
-    `message_id` is fixed for good, so that a repeat is recognised. `attempts` counts finished
-    tries of its own. `claimed_by` is the fencing token under which it was claimed last. `outcome`
-    is the channel's last word: its answer when sent, else the error. `incident` is what it belongs
-    to, and `in_reply_to` the message that opened it, where this one did not.
+    `message_id` never changes, so that a repeated message is recognised. `attempts` counts finished
+    attempts. `claimed_by` is the fencing token of the last claim. `outcome` is the channel's last
+    answer, or the error. `incident` is the incident that it belongs to, and `in_reply_to` the
+    Message-ID that opened it, where this one did not.
     """
 
     notification_id: UUID
@@ -58,7 +58,7 @@ class Notification:
 
 
 class DeliveryResult(StrEnum):
-    """What became of one attempt."""
+    """The result of one delivery attempt."""
 
     SENT = "sent"
     DEFERRED = "deferred"
@@ -67,7 +67,7 @@ class DeliveryResult(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class DeliveryAttempt:
-    """One attempt to hand a notification over; `outcome` is the channel's answer, or the error."""
+    """One attempt to deliver a notification; `outcome` is the channel's answer, or the error."""
 
     attempted_at: datetime
     result: DeliveryResult

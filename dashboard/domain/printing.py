@@ -59,7 +59,7 @@ def fee(wei: Wei) -> tuple[str, str]:
 def compared(first: Wei, second: Wei) -> tuple[str, str, str]:
     """Print two fees in one unit, as two numbers and the unit, with few digits.
 
-    Fees that differ are printed with so many that one sees it.
+    Fees that differ get enough digits to show the difference.
     """
     wei_per_unit, name = unit_of(max(first, second))
     digits = _FEW_DIGITS

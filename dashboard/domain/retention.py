@@ -1,4 +1,4 @@
-"""How long each kind of data is kept, and before when it may therefore be forgotten."""
+"""How long each kind of data is kept, and from that the time before which it is purged."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _DAY: Final = timedelta(days=1)
 
 @dataclass(frozen=True, slots=True)
 class Retention:
-    """How long is kept: None is for ever.
+    """How long each kind is kept: None is forever.
 
-    `fees` are those seen, `fee_minutes` what is rolled up of them by the minute; hours and days
-    stay for good. `untracked_answers` are about hashes that nobody tracks, `saved_lookups` what a
-    link to many hashes names, `credits` are calls and what they cost, `coverage_gaps` the times
-    in which a network was not watched.
+    `fees` are single values, `fee_minutes` roll-ups by the minute; those by hour and day are kept
+    forever. `untracked_answers` are about hashes that are not tracked, `saved_lookups` the hashes
+    behind a link, `credits` the calls and their costs, `coverage_gaps` the times in which a
+    network was not watched.
     """
 
     fees: timedelta | None = timedelta(days=14)
@@ -35,11 +35,11 @@ class Retention:
     coverage_gaps: timedelta | None = None
 
     def before(self, now: datetime) -> Before:
-        """Return before when each kind may be forgotten at this time.
+        """Return the time before which each kind is purged now.
 
-        Fees go by whole minutes and minutes by whole hours, so that no roll-up is made of a
-        part, and credits by the hours in which they are counted; the audit log goes by whole
-        days, since each time is on record itself.
+        Fees go by whole minutes and minutes by whole hours, so that no roll-up covers
+        a part, and credits by the hours in which they are counted; the audit log goes by whole
+        days, since each purge is logged itself.
         """
         return Before(
             fees=_whole(_since(self.fees, now), _MINUTE),
@@ -61,7 +61,7 @@ class Retention:
 
 @dataclass(frozen=True, slots=True)
 class Before:
-    """Before when each kind may be forgotten; None: never."""
+    """The time before which each kind is purged; None: never."""
 
     fees: datetime | None = None
     fee_minutes: datetime | None = None

@@ -8,7 +8,7 @@ MASK: Final = "•••"
 
 
 class Secret:
-    """Text that never shows: `str`, `repr` and `format` give a mask, `reveal` the text itself."""
+    """Text that is never printed: `str`, `repr` and `format` give a mask, `reveal` the text."""
 
     __slots__ = ("_text",)
 
@@ -38,5 +38,5 @@ class Secret:
         return hash(self._text)
 
     def __reduce__(self) -> str:
-        msg = "a Secret is not pickled: it would be written out in the clear"
+        msg = "a Secret is not pickled: it would be written in clear text"
         raise TypeError(msg)

@@ -1,7 +1,7 @@
-"""The words in which pages tell a reason, so that people find what they read there.
+"""The words that pages show for a reason, so that a search finds what people read there.
 
-Stored is the reason as it was sent. What is told of it follows from its form: so a word that only
-pages use stands for the forms that they tell with it.
+The store holds the reason as it was sent, and pages derive their sentence from its form. So a word
+that only pages use is looked up as the forms whose sentence contains it.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _NO_LINE: Final = " above the limit 0"
 
 @dataclass(frozen=True, slots=True)
 class ReasonForm:
-    """Reasons that pages tell alike: `words` are those of the page, in lower case.
+    """Reasons that pages show with the same sentence: `words` are those, in lower case.
 
     A reason is of the form that has this kind and names a module as `has_module` says, begins
     with one of `beginnings`, if there are any, and ends with `ending` or, where that `is_barred`,
@@ -53,7 +53,7 @@ def words_of_search(text: str) -> tuple[str, ...]:
 
 
 def forms_shown_with(word: str) -> tuple[ReasonForm, ...]:
-    """Return the forms of reasons that pages tell with this word, or a part of a word."""
+    """Return the forms of reasons whose sentence contains this word, or part of a word."""
     return tuple(form for form in _forms() if word in form.words)
 
 
@@ -68,32 +68,32 @@ def _forms() -> tuple[ReasonForm, ...]:
 
 def _line_limit_forms() -> Iterator[ReasonForm]:
     over = ReasonKind.OVER_LIMIT
-    yield ReasonForm(over, _told(Reason(over, "")))
-    counted = _told(Reason(over, "", "", 1, 1))
-    unprovable = _told(Reason(over, "", "", 1, 0))
+    yield ReasonForm(over, _page_words(Reason(over, "")))
+    counted = _page_words(Reason(over, "", "", 1, 1))
+    unprovable = _page_words(Reason(over, "", "", 1, 0))
     yield ReasonForm(over, counted, True, _COUNTED, _NO_LINE, is_barred=True)  # noqa: FBT003 - the record's own order
     yield ReasonForm(over, unprovable, True, _COUNTED, _NO_LINE)  # noqa: FBT003 - the record's own order
-    # Limits come from the network's table here, so any of the sentences may be told.
+    # Limits come from the network's table here, so any of the sentences may be shown.
     limited, unlimited = Reason(over, "", "", limit=1), Reason(over, "", "")
-    told = f"{_told(limited)} {_told(unlimited)} {unprovable}"
+    told = f"{_page_words(limited)} {_page_words(unlimited)} {unprovable}"
     yield ReasonForm(over, told, True, _UNCOUNTED)  # noqa: FBT003 - the record's own order
 
 
 def _rule_forms() -> Iterator[ReasonForm]:
     for rule in NodeRule:
-        told = _told(Reason(ReasonKind.OTHER_RULE, "", rule=rule))
+        told = _page_words(Reason(ReasonKind.OTHER_RULE, "", rule=rule))
         yield ReasonForm(ReasonKind.OTHER_RULE, told, beginnings=beginnings_of(rule))
 
 
 def _other_forms() -> Iterator[ReasonForm]:
     undefined = Reason(ReasonKind.MODULE_UNDEFINED, "", "")
-    yield ReasonForm(undefined.kind, _told(undefined), has_module=True)
+    yield ReasonForm(undefined.kind, _page_words(undefined), has_module=True)
     for kind in (ReasonKind.INVALID_COUNT, ReasonKind.UNPARSED):
-        yield ReasonForm(kind, _told(Reason(kind, "")))
+        yield ReasonForm(kind, _page_words(Reason(kind, "")))
 
 
-def _told(reason: Reason) -> str:
-    """Return all the words of ours that pages tell a reason in, without its own."""
+def _page_words(reason: Reason) -> str:
+    """Return the words that pages add to a reason, without those of the reason itself."""
     name = KIND_NAMES.get(reason.kind, "") if reason.module is None else "module"
     quoted = "reason not known to linewatch" if reason.kind is ReasonKind.UNPARSED else ""
     ours = re.sub(r"[\d,.;:()]+", " ", explain(reason))

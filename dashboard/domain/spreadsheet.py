@@ -30,7 +30,7 @@ def read_spreadsheet(octets: bytes) -> str:
 
 
 def _encoding(octets: bytes) -> str:
-    """Tell UTF-16 by its mark, or by the zero beside a first character that is ASCII."""
+    """Detect UTF-16 by its mark, or by the zero beside a first ASCII character."""
     if octets[:2] in {BOM_UTF16_LE, BOM_UTF16_BE}:
         return "utf-16"
     if octets[:2].count(0) == 1:
@@ -41,7 +41,7 @@ def _encoding(octets: bytes) -> str:
 def cell(text: str) -> str:
     """Make foreign text a cell that stays text: an apostrophe in front of what could compute.
 
-    Unseen characters, line ends included, show as codes; a reader takes the apostrophe away.
+    Unseen characters, line ends included, show as codes; a spreadsheet hides the apostrophe.
     """
     shown = visible(text, _LONGEST_CELL)
     return f"'{shown}" if _FORMULA.match(shown) else shown

@@ -1,4 +1,4 @@
-"""How large each kind of data is, how fast it grows, and how long the disk suffices."""
+"""How large each kind of data is, how fast it grows, and when the disk will be full."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from enum import StrEnum
 from typing import Final
 
 SHORTEST_GROWTH: Final = timedelta(hours=20)
-"""What grew within less time says nothing of a day."""
+"""Growth over less time says nothing about a day."""
 
 _DAY: Final = timedelta(days=1)
 
 
 class StoreKind(StrEnum):
-    """The kinds of data that people ask the size of."""
+    """The kinds of data whose size is shown."""
 
     FEES = "fees"
     FEE_ROLLUPS = "fee roll-ups"
@@ -32,7 +32,7 @@ class StoreKind(StrEnum):
 class KindSize:
     """One kind as it was measured; bytes are those on disk, indexes included.
 
-    `is_estimated`: the database does not tell bytes by table. `growth` is bytes a day, None
+    `is_estimated`: the database does not report bytes by table. `growth` is bytes a day, None
     while too little time has passed to know.
     """
 
@@ -59,13 +59,13 @@ class StoreSize:
 
     @property
     def growth(self) -> float | None:
-        """Bytes a day, None while that is not known; below zero where more is forgotten."""
+        """Bytes a day, None while that is not known; below zero where more is purged."""
         known = [each.growth for each in self.kinds if each.growth is not None]
         return sum(known) if known else None
 
     @property
     def full_in(self) -> timedelta | None:
-        """When there is no room any more, None where it does not grow or nobody knows."""
+        """When the disk is full, None where it does not grow or that is unknown."""
         if self.free_on_disk is None or self.growth is None or self.growth <= 0:
             return None
         days = (self.free_on_disk + self.free_inside) / self.growth

@@ -83,20 +83,20 @@ class GasQuestion:
     node: Ask | None
     slack: timedelta = timedelta(0)
     due: timedelta = timedelta.min
-    rests_until: timedelta | None = None
+    paused_until: timedelta | None = None
     silence: Failure | None = None
 
     async def ask(self, started: timedelta) -> GasAnswer:
         """Ask once, at this time of the clock that only goes on."""
         if self.api is None:
             return await self._ask_node(GasSource.NODE, started)
-        if self.rests_until is not None and started < self.rests_until:
+        if self.paused_until is not None and started < self.paused_until:
             return await self._ask_node(GasSource.NODE_INSTEAD, started)
         try:
             value = await self._ask_api(self.api)
         except UpstreamError as error:
             return await self._without_api(error, started)
-        self.rests_until = self.silence = None
+        self.paused_until = self.silence = None
         self.due = started + self.period
         return GasAnswer(self.operation, value)
 
@@ -107,10 +107,10 @@ class GasQuestion:
         if self.node is None:
             self.due = max(self.due, until + self.slack)
         else:
-            self.rests_until = max(self.rests_until or until, until)
+            self.paused_until = max(self.paused_until or until, until)
 
     async def _ask_api(self, api: Ask) -> Any:  # noqa: ANN401 - each operation has its own answer
-        if self.rests_until is None:
+        if self.paused_until is None:
             return await api()
         longest = min(self.period / 2, _LONGEST_TRIAL)
         try:
@@ -126,7 +126,7 @@ class GasQuestion:
             self.due = started + _patience(self.period, failure) + self.slack
             return GasAnswer(self.operation, failure=failure)
         self.silence = failure
-        self.rests_until = started + max(RETRY_AFTER, longest_wish([failure]))
+        self.paused_until = started + max(RETRY_AFTER, longest_wish([failure]))
         answer = await self._ask_node(GasSource.NODE_INSTEAD, started)
         return replace(answer, failure=answer.failure or failure)
 

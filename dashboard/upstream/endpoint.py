@@ -1,4 +1,4 @@
-"""Where a question goes, how long it may take, and what an error may say about it."""
+"""An address that is asked, its time-out, and what errors may say about it."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from dashboard.domain.secret import MASK, Secret
 from dashboard.upstream.meter import Note, note_nothing
 
 BODY_ALLOWANCE: Final = 64 * 1024
-"""Bytes an answer may always have."""
+"""Bytes that every answer may have."""
 
 ITEM_ALLOWANCE: Final = 8 * 1024
-"""Bytes an answer may have on top for each item that was asked for."""
+"""Further bytes for each item that was asked for."""
 
 _SHORTEST_SECRET: Final = 6
 
@@ -31,10 +31,9 @@ class Endpoint:
 
     `name` is the network's name and the role ("devnet node"): all that errors and logs say.
     `url` is a secret, since addresses hold API keys. `timeout` bounds one attempt as a whole,
-    from the connection to the last byte, so that a slow drip ends too. `note` is told of each
-    question that is put, batches by their questions; one that is put again since nobody answered
-    is not told again. `key_advice` is what helps where a key is missing or wrong,
-    `forbidden_advice` where it is not said what may not be asked.
+    from the connection to the last byte, so that a slow answer ends too. `note` counts each
+    question, batches by their questions; a retry is not counted again. `key_advice` is what helps
+    where a key is missing or wrong, `forbidden_advice` where it is not said what may not be asked.
     """
 
     name: str

@@ -1,7 +1,7 @@
-"""What a refusal means: HTTP status codes and JSON-RPC error codes as leaves of UpstreamError.
+"""Upstream errors: HTTP status codes and JSON-RPC error codes as kinds of UpstreamError.
 
-The texts are ours alone. What an upstream writes beside its code may quote the key or the
-address that was used, so none of it is repeated.
+The texts are ours alone. The text of an upstream may quote the key or the address, so it
+is not repeated.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from dashboard.errors import (
 from dashboard.upstream.endpoint import Endpoint, mask
 
 LONGEST_RETRY_AFTER: Final = timedelta(hours=24)
-"""No upstream is left alone for longer than until its next daily quota."""
+"""The longest `Retry-After` that is obeyed: until the next daily quota."""
 
 _REMEDIES: Final[Mapping[int, str]] = {
     HTTPStatus.BAD_REQUEST: "it does not support this network or this question",
@@ -46,9 +46,9 @@ def http_error(endpoint: Endpoint, status: int, headers: Mapping[str, str]) -> U
     """Return the error for an answer whose status is not 2xx; header names are lower case."""
     name = endpoint.name
     if status == HTTPStatus.TOO_MANY_REQUESTS:
-        wish = retry_after(headers)
-        pause = f", and wanted no question for {span(wish)}" if wish else ""
-        return UpstreamThrottled(f"{name}: asked too often (HTTP 429){pause}", wish)
+        wait_asked = retry_after(headers)
+        pause = f", and wanted no question for {span(wait_asked)}" if wait_asked else ""
+        return UpstreamThrottled(f"{name}: asked too often (HTTP 429){pause}", wait_asked)
     if status >= HTTPStatus.INTERNAL_SERVER_ERROR or status == HTTPStatus.REQUEST_TIMEOUT:
         return UpstreamUnavailable(f"{name}: the server failed (HTTP {status})")
     if status >= HTTPStatus.BAD_REQUEST:
@@ -68,11 +68,11 @@ def http_error(endpoint: Endpoint, status: int, headers: Mapping[str, str]) -> U
 
 def retry_after(headers: Mapping[str, str]) -> timedelta | None:
     """Read `Retry-After`: seconds, or a date compared with the server's own `Date`."""
-    wish = headers.get("retry-after", "").strip()
-    if wish.isascii() and wish.isdigit():
-        return min(timedelta(seconds=int(wish[:9])), LONGEST_RETRY_AFTER)
+    wait_asked = headers.get("retry-after", "").strip()
+    if wait_asked.isascii() and wait_asked.isdigit():
+        return min(timedelta(seconds=int(wait_asked[:9])), LONGEST_RETRY_AFTER)
     try:
-        wait = parsedate_to_datetime(wish) - parsedate_to_datetime(headers.get("date", ""))
+        wait = parsedate_to_datetime(wait_asked) - parsedate_to_datetime(headers.get("date", ""))
     except (ValueError, TypeError):
         return None
     return min(max(wait, timedelta(0)), LONGEST_RETRY_AFTER)
@@ -99,7 +99,7 @@ def unreadable(endpoint: Endpoint, error: WireError, secrets: Iterable[str] = ()
 
 
 def is_untrusted(error: BaseException) -> bool:
-    """Tell whether a certificate that cannot be verified stands behind an error."""
+    """Whether an error was caused by a certificate that cannot be verified."""
     return any(isinstance(each, ssl.SSLCertVerificationError) for each in _causes(error))
 
 
@@ -117,9 +117,9 @@ def _causes(error: BaseException | None) -> Iterator[BaseException]:
 
 
 def failure_of(error: UpstreamError) -> Failure:
-    """Return the value that stands for an error where one hash's trouble must not stop others."""
-    wish = error.retry_after if isinstance(error, UpstreamThrottled) else None
-    return Failure(_kind(error), str(error), wish)
+    """Return an error as a value, where the failure of one hash must not stop others."""
+    wait_asked = error.retry_after if isinstance(error, UpstreamThrottled) else None
+    return Failure(_kind(error), str(error), wait_asked)
 
 
 def _kind(error: UpstreamError) -> FailureKind:

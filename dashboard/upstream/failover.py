@@ -1,4 +1,4 @@
-"""Follow a chain through several nodes: the first that is well is asked, the others stand by."""
+"""Follow a chain through several nodes: the first healthy one is asked, the others are standbys."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ _WORST_LAST: Final = (NodeState.LAGGING, NodeState.DISAGREEING, NodeState.FAILIN
 
 
 class FailoverFollower:
-    """Keeps one chain, whichever of its nodes tells it; `refresh` asks, `snapshot` answers.
+    """Keeps one chain, whichever node serves it; `refresh` asks, `snapshot` answers.
 
-    What is held survives a change of node: the next one's chain is compared with it block hash
-    by block hash, as after a reorganisation. While another node is well, none can take blocks
-    away that nothing replaces; only where all of them do, or are silent for long, is that believed.
+    The blocks stay when the node changes: the chain of the next one is compared with them hash by
+    hash, as after a reorganisation. While another node is healthy, no node can remove blocks
+    without replacing them; that is accepted only where all do, or are silent for long.
     """
 
     def __init__(
@@ -50,7 +50,7 @@ class FailoverFollower:
         self.node_statuses = tuple(NodeStatus(node) for node in nodes)
         self.changes = 0
         self._current = self.node_statuses[0]
-        self._looked_at = elapsed()
+        self._checked_at = elapsed()
 
     @property
     def current(self) -> NodeStatus:
@@ -95,29 +95,29 @@ class FailoverFollower:
         """Ask the best node what is new, the next one where it fails; raises UpstreamError."""
         async with self._one_at_a_time:
             await self._refresh()
-            if self._elapsed() - self._looked_at >= self._policy.look_period:
-                self._looked_at = self._elapsed()
-                await self._look_around()
+            if self._elapsed() - self._checked_at >= self._policy.check_period:
+                self._checked_at = self._elapsed()
+                await self._check_standbys()
 
     async def _refresh(self) -> None:
         is_alone = len(self.node_statuses) == 1
         errors = await self._try(self._candidates(), may_forget=is_alone)
         forgetful = [each for each, error in errors if isinstance(error, UpstreamForgetful)]
-        if forgetful and not self._might_know_better(forgetful):
+        if forgetful and not self._may_be_contradicted(forgetful):
             errors = await self._try(forgetful[:1], may_forget=True)
         if errors:
             raise _all_of([error for _, error in errors])
 
-    def _might_know_better(self, forgetful: Sequence[NodeStatus]) -> bool:
-        """Whether another node is merely away for a moment: what it told is not given up yet."""
-        believed = self._elapsed() - self._policy.silence_believed
+    def _may_be_contradicted(self, forgetful: Sequence[NodeStatus]) -> bool:
+        """Whether another node failed only just now: its blocks are not removed yet."""
+        believed = self._elapsed() - self._policy.outage_believed_after
         others = [each for each in self.node_statuses if each not in forgetful]
         return any(each.state is not NodeState.FAILING or each.since > believed for each in others)
 
     def _candidates(self) -> list[NodeStatus]:
-        """Return whom to ask, best first: who rests only where nobody else is left."""
+        """Return the nodes to ask, best first; paused ones only where no other is left."""
         now = self._elapsed()
-        awake = [each for each in self.node_statuses if each.rests_until <= now]
+        awake = [each for each in self.node_statuses if each.paused_until <= now]
         willing = [each for each in self.node_statuses if not each.is_throttled]
         some = awake or willing or list(self.node_statuses)
         return sorted(some, key=lambda each: (each is not self._current, each.state in _WORST_LAST))
@@ -153,23 +153,23 @@ class FailoverFollower:
                 before.becomes(NodeState.READY, self._elapsed())
         standing.becomes(NodeState.IN_USE, self._elapsed())
 
-    async def _look_around(self) -> None:
-        """Look at those that stand by; go back to a preferred one, or leave one that lags."""
+    async def _check_standbys(self) -> None:
+        """Check the standbys; return to a preferred node, or leave one that lags."""
         now = self._elapsed()
         others = [each for each in self.node_statuses if each is not self._current]
-        awake = [each for each in others if each.rests_until <= now]
-        await asyncio.gather(*(self._look_at(standing) for standing in awake))
+        awake = [each for each in others if each.paused_until <= now]
+        await asyncio.gather(*(self._check(standing) for standing in awake))
         best = next((each for each in self.node_statuses if self._is_better(each)), None)
         if best is not None:
             await self._try([best], may_forget=False)
 
-    async def _look_at(self, standing: NodeStatus) -> None:
+    async def _check(self, standing: NodeStatus) -> None:
         try:
-            async with asyncio.timeout(self._policy.look_patience.total_seconds()):
+            async with asyncio.timeout(self._policy.check_timeout.total_seconds()):
                 head = await standing.newest(self._network_id)
                 is_same = head is not None and await self._follower.continues(standing.node, head)
         except TimeoutError:
-            seconds = self._policy.look_patience.total_seconds()
+            seconds = self._policy.check_timeout.total_seconds()
             said = f"{standing.name}: no answer within {seconds:g} s"
             standing.fails(UpstreamUnavailable(said), self._elapsed(), self._policy)
         except UpstreamError as error:
@@ -188,21 +188,21 @@ class FailoverFollower:
             standing.becomes(NodeState.LAGGING, now, said)
         else:
             standing.becomes(NodeState.READY, now)
-            standing.good_looks += 1
+            standing.good_checks += 1
 
     def _is_better(self, standing: NodeStatus) -> bool:
-        """Whether a node that was just looked at is to be asked instead of the current one."""
+        """Whether a node that was just checked is to be used instead of the current one."""
         held = self._follower.head
         if standing.state is not NodeState.READY or standing.head is None or held is None:
             return False
         if standing.head.number - held.number >= self._policy.lag_blocks:
             return True
         is_preferred = self.node_statuses.index(standing) < self.node_statuses.index(self._current)
-        return is_preferred and standing.good_looks >= self._policy.good_looks
+        return is_preferred and standing.good_checks >= self._policy.good_checks
 
 
 def _all_of(errors: Sequence[UpstreamError]) -> UpstreamError:
-    """Return one error for all: of a kind that asks for no more patience than needed."""
+    """Return one error for all; throttled only where all are, for the shortest wait."""
     if len(errors) == 1:
         return errors[0]
     waits = [each.retry_after for each in errors if isinstance(each, UpstreamThrottled)]

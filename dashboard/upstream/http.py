@@ -1,4 +1,4 @@
-"""HTTP: one bounded question, one bounded answer, every failure as an UpstreamError."""
+"""HTTP: one request, one answer of limited size and time, each failure as an UpstreamError."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ from dashboard.upstream.request_retry import RetryPolicy, with_retries
 _CONNECTIONS: Final = 10
 
 HttpClient: TypeAlias = httpx.AsyncClient
-"""What all HTTP questions of a process share."""
+"""The one client of a process."""
 
 
 def open_client(trust: ssl.SSLContext | None = None) -> HttpClient:
     """Return the one client of a process; close it with `aclose`.
 
-    `trust` is which certificates are believed, by default those that the system trusts.
+    `trust` says which certificates are trusted, by default those that the system trusts.
 
-    Proxies and `.netrc` of the environment are not used: a question goes to the configured
+    Proxies and `.netrc` of the environment are not used: a request goes to the configured
     address with the configured credentials. httpx would log that address, so it is silenced.
     """
-    for chatty in ("httpx", "httpcore"):
-        logging.getLogger(chatty).setLevel(logging.WARNING)
+    for library in ("httpx", "httpcore"):
+        logging.getLogger(library).setLevel(logging.WARNING)
     return httpx.AsyncClient(
-        verify=trust or ssl.create_default_context(),  # httpx would ask a list of its own (certifi)
+        verify=trust or ssl.create_default_context(),  # httpx would use its own list (certifi)
         follow_redirects=False,
         limits=httpx.Limits(max_connections=_CONNECTIONS, max_keepalive_connections=_CONNECTIONS),
         trust_env=False,
@@ -42,8 +42,8 @@ def open_client(trust: ssl.SSLContext | None = None) -> HttpClient:
 class HttpAsker:
     """Asks one endpoint over a shared client.
 
-    Redirects are not followed and compressed answers are refused, since either would lead
-    around a limit: the address that was configured, the bytes that are allowed.
+    Redirects are not followed and compressed answers are refused, since either would evade
+    a limit: the configured address, or the allowed bytes.
     """
 
     def __init__(self, client: httpx.AsyncClient, endpoint: Endpoint, policy: RetryPolicy) -> None:
@@ -78,7 +78,7 @@ class HttpAsker:
             raise _unusable_address(self.endpoint) from None
 
     def _library_timeout(self) -> httpx.Timeout:
-        """Leave all waiting to the attempt's own bound, but for the opening of a connection.
+        """Leave time-outs to the attempt as a whole, except for opening a connection.
 
         httpcore does not close a socket whose TLS handshake is cancelled from outside.
         """
@@ -91,7 +91,7 @@ class HttpAsker:
         return await with_retries(once, self._policy, self.endpoint.name)
 
     async def _attempt(self, request: httpx.Request, limit: int) -> bytes:
-        """Errors are raised `from None`: what httpx says may quote the address."""
+        """Errors are raised `from None`: the text of httpx may quote the address."""
         name, seconds = self.endpoint.name, self.endpoint.timeout.total_seconds()
         try:
             async with asyncio.timeout(seconds):

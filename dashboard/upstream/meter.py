@@ -1,4 +1,4 @@
-"""Counts what is asked of a network until somebody writes it down."""
+"""Counts the calls to a network until they are stored."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def note_nothing(_operation: str, _calls: int) -> None:
 
 
 class Meter:
-    """The calls of one network that are not written down yet; used by many threads."""
+    """The calls of one network that are not stored yet; used by many threads."""
 
     def __init__(self) -> None:
         """Begin with none."""
@@ -27,12 +27,12 @@ class Meter:
         self._spent: dict[str, Spent] = {}
 
     def note_at(self, credits_per_call: int) -> Note:
-        """Return what counts calls that cost so much each."""
+        """Return a counter of calls that cost so much each."""
         return partial(self._note, credits_per_call)
 
     @contextmanager
     def handed_over(self) -> Iterator[Mapping[str, Spent]]:
-        """Yield what was spent by operation; it is counted again unless this ends well."""
+        """Yield what was spent by operation; it is counted again if the block fails."""
         with self._lock:
             taken, self._spent = self._spent, {}
         try:

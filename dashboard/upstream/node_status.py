@@ -1,4 +1,4 @@
-"""How each of a network's nodes stands: in use, ready, behind, or why it is not asked."""
+"""The status of each node of a network: in use, ready, lagging, or why it is not asked."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from dashboard.wire.node import BlockHeader
 _log = get_logger(__name__)
 
 _FORGIVEN_AFTER: Final = timedelta(minutes=10)
-"""A node that served so long without trouble is trusted as at first."""
+"""After so long without a failure, the waits after failures start over."""
 
 
 class NodeState(StrEnum):
-    """What a node is good for; the last three are not asked for fees while another is."""
+    """The last three are not asked for fees while another node can be."""
 
     IN_USE = "in use"
     READY = "ready"
@@ -35,27 +35,27 @@ class NodeState(StrEnum):
 class FailoverPolicy:
     """When another node is asked instead.
 
-    A node is behind when its newest block is `lag_blocks` below another's. Those that stand by
-    are looked at every `look_period`, each look lasts `look_patience` at most. One that failed
-    is left alone for `first_rest`, twice as long each time up to `longest_rest`, and a
-    preferred one is asked again after `good_looks` in a row. One that failed for as long as
-    `silence_believed` is no longer waited for where all others say that blocks are gone.
+    A node is behind when its newest block is `lag_blocks` below another's. Standbys are
+    checked every `check_period`, each check takes `check_timeout` at most. One that failed is not
+    asked for `first_pause`, twice as long each time up to `longest_pause`, and a preferred one is
+    used again after `good_checks` in a row. One that failed for `outage_believed_after` is no
+    longer waited for where all others say that blocks are gone.
     """
 
     lag_blocks: int = 3
-    look_period: timedelta = timedelta(seconds=10)
-    look_patience: timedelta = timedelta(seconds=2)
-    first_rest: timedelta = timedelta(seconds=5)
-    longest_rest: timedelta = timedelta(minutes=5)
-    good_looks: int = 3
-    silence_believed: timedelta = timedelta(minutes=1)
+    check_period: timedelta = timedelta(seconds=10)
+    check_timeout: timedelta = timedelta(seconds=2)
+    first_pause: timedelta = timedelta(seconds=5)
+    longest_pause: timedelta = timedelta(minutes=5)
+    good_checks: int = 3
+    outage_believed_after: timedelta = timedelta(minutes=1)
 
 
 @dataclass(slots=True)
 class NodeStatus:
-    """One node, what was last seen of it, and when it may be asked again.
+    """One node, its last answer, and when it may be asked again.
 
-    `since` and `rests_until` are times of the clock that only goes on.
+    `since` and `paused_until` are times of the monotonic clock.
     """
 
     node: NodeClient
@@ -63,10 +63,10 @@ class NodeStatus:
     why: str = ""
     since: timedelta = field(default_factory=timedelta)
     head: BlockHeader | None = None
-    good_looks: int = 0
+    good_checks: int = 0
     is_throttled: bool = False
-    rests_until: timedelta = timedelta.min
-    _next_rest: timedelta | None = None
+    paused_until: timedelta = timedelta.min
+    _next_pause: timedelta | None = None
     _is_network_checked: bool = False
 
     @property
@@ -82,31 +82,31 @@ class NodeStatus:
         return await self.node.block("latest")
 
     def becomes(self, state: NodeState, now: timedelta, why: str = "") -> None:
-        """Note a change of state, and say it once."""
+        """Change the state, and log it once."""
         if state is self.state:
             return
         if why:
             _log.warning("A node is not asked now", node=self.name, state=state, why=why)
         elif self.why:
-            _log.info("A node is well again", node=self.name, was=self.state)
+            _log.info("A node is healthy again", node=self.name, was=self.state)
         self.state, self.why, self.since = state, why, now
         if state is not NodeState.IN_USE:
-            self.good_looks = 0
+            self.good_checks = 0
 
     def fails(self, error: UpstreamError, now: timedelta, policy: FailoverPolicy) -> None:
-        """Leave the node alone, longer after each failure, or as long as it wishes."""
+        """Pause the node, longer after each failure, or for its `Retry-After`."""
         was_well_for = now - self.since if self.state is NodeState.IN_USE else timedelta(0)
-        rest = self._next_rest or policy.first_rest
+        rest = self._next_pause or policy.first_pause
         if was_well_for > _FORGIVEN_AFTER:
-            rest = policy.first_rest
-        self._next_rest = min(2 * rest, policy.longest_rest)
+            rest = policy.first_pause
+        self._next_pause = min(2 * rest, policy.longest_pause)
         self.is_throttled = isinstance(error, UpstreamThrottled)
         if isinstance(error, UpstreamThrottled) and error.retry_after is not None:
             rest = max(rest, error.retry_after)
-        self.rests_until = now + rest
-        self.good_looks, self._is_network_checked = 0, False
+        self.paused_until = now + rest
+        self.good_checks, self._is_network_checked = 0, False
         self.becomes(NodeState.FAILING, now, str(error))
 
 
 Elapsed = Callable[[], timedelta]
-"""The time of a clock that only goes on."""
+"""The time of a monotonic clock."""

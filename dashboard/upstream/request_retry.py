@@ -1,4 +1,4 @@
-"""Ask again when nobody answered: a few times, ever later, within one deadline."""
+"""Retry a request that got no answer: a few times, with growing waits, within one deadline."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Answer = TypeVar("Answer")
 
 @dataclass(frozen=True, slots=True)
 class RetryPolicy:
-    """How stubbornly a question is repeated after UpstreamUnavailable, and after nothing else.
+    """How a request is retried after UpstreamUnavailable, and after no other error.
 
     `deadline` bounds all attempts and waits together. Each wait is twice the one before, plus
     a random share of `jitter`, so that clients that failed together do not return together.

@@ -1,4 +1,4 @@
-"""WebSocket: one persistent connection, one question at a time, every failure an UpstreamError."""
+"""WebSocket: one persistent connection, one request at a time, each failure as an UpstreamError."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from dashboard.upstream.errors import http_error, is_untrusted, untrusted
 from dashboard.upstream.request_retry import RetryPolicy, with_retries
 
 MOST_ITEMS: Final = 1000
-"""For how many answered items one message may have room, whatever is asked."""
+"""The items for which one answer may have room."""
 
 _TOO_BIG: Final = 1009
 
 
 class WebSocketAsker:
-    """Asks one endpoint over one connection, opened at the first question and again after trouble.
+    """Asks one endpoint over one connection, opened at the first request and again after a failure.
 
     After any failure the connection is dropped: a late answer can never be taken for the
     answer to the next question.
@@ -37,7 +37,7 @@ class WebSocketAsker:
     def __init__(
         self, endpoint: Endpoint, policy: RetryPolicy, trust: ssl.SSLContext | None = None
     ) -> None:
-        """Connect to nothing yet; `trust` is whom to believe, by default whom the system does."""
+        """Connect to nothing yet; `trust` says which certificates are trusted."""
         self.endpoint = endpoint
         self._policy = policy
         is_secure = endpoint.url.reveal().startswith("wss://")
@@ -71,7 +71,7 @@ class WebSocketAsker:
                 message = f"{self.endpoint.name}: no answer within {seconds:g} s"
                 raise UpstreamUnavailable(message) from None
             if isinstance(error, OSError | WebSocketException | ValueError):
-                raise _understood(self.endpoint, error) from None
+                raise _translated(self.endpoint, error) from None
             raise
         if len(answer) > limit:
             self._drop()
@@ -80,7 +80,7 @@ class WebSocketAsker:
 
     async def _exchange(self, body: bytes) -> bytes:
         connection = await self._connected()
-        await _forget_unasked(connection)
+        await _discard_unrequested(connection)
         await connection.send(body, text=True)
         return await connection.recv(decode=False)
 
@@ -113,8 +113,8 @@ class _Connect(connect):
         return exc
 
 
-async def _forget_unasked(connection: ClientConnection) -> None:
-    """Read away what arrived before the question: it cannot be its answer."""
+async def _discard_unrequested(connection: ClientConnection) -> None:
+    """Discard what arrived before the request: it cannot be its answer."""
     try:
         while True:
             async with asyncio.timeout(0):
@@ -123,7 +123,7 @@ async def _forget_unasked(connection: ClientConnection) -> None:
         return
 
 
-def _understood(
+def _translated(
     endpoint: Endpoint, error: OSError | WebSocketException | ValueError
 ) -> UpstreamError:
     """Return our error for one of the library's, whose text may quote the address."""

@@ -7,7 +7,7 @@ import pwd
 
 
 def os_user() -> str:
-    """Return the name under which the system knows who runs this process, or their number."""
+    """Return the name of the user who runs this process, or their number."""
     number = os.getuid()
     try:
         return pwd.getpwuid(number).pw_name

@@ -40,7 +40,7 @@ _WEBSOCKET: Final = ("wss://", "ws://")
 
 @asynccontextmanager
 async def open_clients(settings: Settings, attempts: int = 3) -> AsyncIterator[Clients]:
-    """Yield what makes the clients of all networks, with the HTTP client of the process."""
+    """Yield the clients of all networks, over the one HTTP client of the process."""
     trust = tls_context(settings.tls)
     async with open_client(trust) as http:
         yield Clients(http, settings.poll, attempts, trust)
@@ -50,8 +50,8 @@ async def open_clients(settings: Settings, attempts: int = 3) -> AsyncIterator[C
 class Clients:
     """Makes the clients of networks over one shared HTTP client; `attempts` at each question.
 
-    `trust` is whose certificates are believed over WebSocket. All clients of a network count what
-    they ask in its one meter.
+    `trust` says which certificates are trusted over WebSocket. All clients of a network count
+    their calls in its one meter.
     """
 
     http: HttpClient
@@ -93,7 +93,7 @@ class Clients:
     def nodes(self, network: Network) -> tuple[NodeClient, ...]:
         """Return the clients of the network's nodes, the preferred one first."""
         settings = network.endpoints.all_nodes
-        note = self.meters[network.network_id].note_at(0)  # what a node counts, nobody knows
+        note = self.meters[network.network_id].note_at(0)  # the cost of calls to a node is unknown
         return tuple(
             NodeClient(self._asker(f"{network.title} node{place}", each, note))
             for place, each in zip(_places(len(settings)), settings, strict=True)
@@ -104,12 +104,12 @@ class Clients:
         return self.meters[network.network_id].note_at(0 if is_own else CREDITS_PER_CALL)
 
     def inclusion(self, network: Network) -> InclusionAsker | None:
-        """Return what asks the network's nodes what became of transactions, if there are any."""
+        """Return the client that asks the network's nodes for receipts, if there are nodes."""
         clients = [InclusionClient(node, network.network_id) for node in self.nodes(network)]
         return None if not clients else FirstThatAnswers(clients)
 
     def follower(self, network: Network, fees: FeeSettings) -> FailoverFollower | None:
-        """Return what reads the fees of the network from its nodes, if there are any."""
+        """Return the follower that reads fees from the nodes of the network, if there are any."""
         impatient = self if len(network.endpoints.all_nodes) == 1 else replace(self, attempts=1)
         nodes = impatient.nodes(network)
         if not nodes:
@@ -138,7 +138,7 @@ class Clients:
 
 
 def _places(count: int) -> list[str]:
-    """Return what tells nodes apart in messages; a lone one needs nothing."""
+    """Return what distinguishes nodes in error messages; a single one needs nothing."""
     return [""] if count == 1 else [f" {place}" for place in range(1, count + 1)]
 
 
@@ -158,7 +158,7 @@ def rpc_address(settings: EndpointSettings) -> Secret:
 
 
 def key_advice(settings: EndpointSettings) -> str:
-    """Say what helps where the key is refused, which many servers say of a wrong address too."""
+    """Return the remedy where the key is refused, as many servers do for a wrong address too."""
     base = settings.url.reveal().rstrip("/")
     folder = _folder(base)
     if settings.key is None:
@@ -173,9 +173,9 @@ def key_advice(settings: EndpointSettings) -> str:
 
 
 def forbidden_advice(settings: EndpointSettings) -> str:
-    """Say what helps where a question is forbidden.
+    """Return the remedy where a request is forbidden.
 
-    Servers of WebSockets say that of every path that they do not have, so of a wrong address too.
+    WebSocket servers forbid every path that they do not have, so also a wrong address.
     """
     if settings.key is None:
         return "check the address; no key stands beside it, and one inside it may not ask this"

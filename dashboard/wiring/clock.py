@@ -17,5 +17,5 @@ def utc_now() -> datetime:
 
 
 def elapsed() -> timedelta:
-    """Return a time that goes on while the machine sleeps, and through every set of its clock."""
+    """Return the time since boot, which also counts while the machine sleeps and never jumps."""
     return timedelta(microseconds=boot_clock().nanoseconds // 1000)

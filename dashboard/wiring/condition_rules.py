@@ -1,4 +1,4 @@
-"""How long trouble is seen before it holds, for the worker that concludes and pages that tell."""
+"""The rules of conditions from [alerts], for the worker that decides and the pages that show."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from dashboard.wiring.networks import Network, gas_periods, networks_of, sees_al
 
 @dataclass(frozen=True, slots=True)
 class TriedNetwork:
-    """A network with what its endpoints answered; `cost` is None where nobody counts calls."""
+    """A network with the answers of its endpoints; `cost` is None where calls are free."""
 
     network: Network
     findings: tuple[TrialResult, ...]
@@ -25,7 +25,7 @@ class TriedNetwork:
 
 
 async def try_networks(settings: Settings, only: int | None = None) -> list[TriedNetwork]:
-    """Ask each endpoint of each network once, or of the one with this id, without patience."""
+    """Ask each endpoint of each network once, or of the one with this id, without retries."""
     async with open_clients(settings, attempts=1) as clients:
         return [
             TriedNetwork(
@@ -39,7 +39,7 @@ async def try_networks(settings: Settings, only: int | None = None) -> list[Trie
 
 
 def cost_of(network: Network, settings: Settings) -> Cost | None:
-    """Return the calls at the present cadence; None where our own serve answers them."""
+    """Return the calls that polling takes; None where our own serve answers them."""
     endpoints = network.endpoints
     if sees_all_reports(network, settings) or (endpoints.gas is endpoints.exclusion is None):
         return None

@@ -1,4 +1,4 @@
-"""Run one ASGI app until it is told to stop."""
+"""Run one ASGI app until it is asked to stop."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class _Server(uvicorn.Server):
 
 
 async def run_http(config: uvicorn.Config, stop: asyncio.Event, port_variable: str) -> None:
-    """Serve until `stop`, then let requests under way finish.
+    """Serve until `stop`, then let running requests finish.
 
     RoleError where the port cannot be used, or where the app could not start or ended by itself.
     """

@@ -1,4 +1,4 @@
-"""Which installation a state folder belongs to: a file in it holds the id that its store has."""
+"""Which installation a state folder belongs to: a file in it holds the id of its store."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ def own_id(settings: Settings) -> UUID | None:
 
 
 def belong_to(settings: Settings, installation_id: UUID) -> bool:
-    """Let this state folder belong to an installation; False where it takes no file.
+    """Make this state folder belong to an installation; False where no file can be written.
 
-    It is written aside and then named, so that nobody reads half an id.
+    The file is written beside and then renamed, so that nobody reads half an id.
     """
     path = settings.home / FILE
     unfinished = Path(f"{path}.{uuid4().hex[:8]}")

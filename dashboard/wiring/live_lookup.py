@@ -1,4 +1,4 @@
-"""The live question of the pages: asked on a loop of its own, answered within the deadline."""
+"""The live look-up of the pages: on an event loop of its own, within a deadline."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from dashboard.wiring.networks import Network
 def live_lookup(
     settings: Settings, store: Store, networks: tuple[Network, ...]
 ) -> Iterator[LookUp | None]:
-    """Yield what a page calls, from any thread; None where no network can be asked."""
+    """Yield the function that pages call, from any thread; None where no network can be asked."""
     with (
         start_blocking_portal() as portal,
         portal.wrap_async_context_manager(open_clients(settings)) as clients,

@@ -1,4 +1,4 @@
-"""What people do to the store of an installation: back it up, verify, restore and move it."""
+"""Maintenance of the store of an installation: back up, verify, restore, move, join."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from dashboard.store.maintenance.backup_file import address_of
 from dashboard.wiring.installation import belong_to, own_id
 
 _LOOK: Final = timedelta(seconds=0.5)
-"""How long a role reads pages before it begins: 250 MB of them, and no more of a store of 10 GB."""
+"""How long a role checks pages before it begins: 250 MB of them, also of a store of 10 GB."""
 
 _log = get_logger(__name__)
 

@@ -1,4 +1,4 @@
-"""The worker role: poll every network, conclude, and hand over what is pending."""
+"""The worker role: poll every network, detect changes, and deliver notifications."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from dashboard.wiring.store import open_role_store
 
 MAIL = "mail"
 NOBODY = "oncall@localhost"
-"""Who gets the mails of an installation that names no recipient: files in its Maildir."""
+"""The recipient of an installation that names none: its mails are files in its Maildir."""
 
 
 async def run_worker(settings: Settings, stop: asyncio.Event) -> None:
@@ -103,7 +103,7 @@ def _notifier(settings: Settings, store: Store, networks: tuple[Network, ...]) -
 
 
 def mail_channel(settings: Settings) -> Channel:
-    """Return the way mails go: the SMTP server, or files where none is configured."""
+    """Return the channel for mail: the SMTP server, or files where none is configured."""
     mail = settings.mail
     if not mail.smtp_host:
         return MaildirChannel(settings.home / "mail", mail.sender)
@@ -124,7 +124,7 @@ def _smtp_server(mail: MailSettings, trust: ssl.SSLContext) -> SmtpServer:
 
 
 def _name_of_this_machine() -> str:
-    """Return its name without asking any other, which may block; "localhost" where it has none."""
+    """Return the name of this machine without a DNS query, which may block."""
     name = socket.gethostname()
     return name if is_ehlo_name(name) else "localhost"
 

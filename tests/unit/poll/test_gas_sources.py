@@ -199,7 +199,7 @@ async def test_gas_api_that_hangs_cannot_hold_up_the_node_for_long(
     poll = a_poll(store, fake_clock, api, node)
     question = next(each for each in poll.questions if each.operation is SUGGESTED)
     question.period = timedelta(milliseconds=20)
-    question.rests_until = timedelta(0)
+    question.paused_until = timedelta(0)
 
     answer = await question.ask(fake_clock.elapsed())
 
