@@ -23,6 +23,7 @@ _COMMANDS: Final = {
     "join": "store",
     "backup": "store",
     "verify": "store",
+    "rebuild": "store",
     "restore": "restore",
     "release": "restore",
     "move": "restore",

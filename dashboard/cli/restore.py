@@ -47,7 +47,7 @@ def restore(*, file: Path, force: bool, as_json: bool) -> None:
                 "rows": {**done.rows},
                 "held": done.held,
                 "aside": done.aside,
-                "mended": {**done.mended},
+                "rebuilt": [*done.rebuilt],
             }
         )
         return
@@ -55,8 +55,8 @@ def restore(*, file: Path, force: bool, as_json: bool) -> None:
     say(f"The store holds what {file} held, verified; {many:,} rows with this in the audit log.")
     if done.aside is not None:
         say(f"What was there before is in {done.aside}.")
-    for name, many in done.mended.items():
-        say(f"{many:,} {name} were wrong in it and are made anew.")
+    for name in done.rebuilt:
+        say(f"The {name} were wrong in it and are rebuilt.")
     say(f"{done.held:,} notifications that were pending are held: `linewatch release` sends them.")
 
 

@@ -1,4 +1,4 @@
-"""`linewatch migrate`, `join`, `backup` and `verify`: commands that look after the store."""
+"""Commands that look after the store: `migrate`, `join`, `backup`, `verify` and `rebuild`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dashboard.cli import options
 from dashboard.cli.output import FAILED, Json, print_json, print_table, say, warn
 from dashboard.logs import configure_logs
 from dashboard.settings import Settings, load_settings
-from dashboard.wiring.maintenance import back_up_store, join_installation, verify_it
+from dashboard.wiring.maintenance import back_up_store, join_installation, rebuild_store, verify_it
 from dashboard.wiring.migration import migrate_store
 
 _FILE = click.Path(path_type=Path)
@@ -76,19 +76,18 @@ def backup(*, file: Path, force: bool, keep: int | None, as_json: bool) -> None:
 
 @click.command()
 @click.argument("file", type=_FILE, required=False)
-@click.option("--mend", "mends", is_flag=True, help="Make anew what follows from other data.")
 @options.as_json
-def verify(*, file: Path | None, mends: bool, as_json: bool) -> None:
+def verify(*, file: Path | None, as_json: bool) -> None:
     """Verify that the store, or the backup FILE, is whole; status 1 and the remedy where not.
 
-    Pages and indexes, references between rows, what must hold beyond them, what is counted and
-    rolled up against what it is made of, and every rejection against the digest that it was kept
-    with. Everybody may go on using the store meanwhile, also while it is mended.
+    Pages and indexes, the form of each value, references between rows, what must hold beyond
+    them, what is derived against what it is derived from, and every rejection against the
+    digest that it was saved with. Nothing is changed, and everything may go on meanwhile.
     """
-    found = verify_it(settings_of_command(), file, mends=mends, tell=_progress)
+    found = verify_it(settings_of_command(), file, tell=_progress)
     if as_json:
         trouble: list[Json] = [
-            {"what": each.what, "remedy": each.remedy, "isMendable": each.is_mendable}
+            {"what": each.what, "remedy": each.remedy, "isRebuildable": each.is_rebuildable}
             for each in found.findings
         ]
         print_json(
@@ -96,13 +95,10 @@ def verify(*, file: Path | None, mends: bool, as_json: bool) -> None:
                 "store": found.name,
                 "isWhole": not trouble,
                 "findings": trouble,
-                "mended": {**found.mended},
                 "rows": {**found.rows},
             }
         )
         sys.exit(FAILED if trouble else 0)
-    for name, many in found.mended.items():
-        say(f"{many:,} {name} were made anew.")
     if found.findings:
         for each in found.findings:
             warn(f"{found.name}: {each.what}: {each.remedy}")
@@ -110,6 +106,27 @@ def verify(*, file: Path | None, mends: bool, as_json: bool) -> None:
     say(f"{found.name} is whole.")
     rows = [(name, f"{many:,}") for name, many in found.rows.items() if many]
     print_table(("TABLE", "ROWS"), rows)
+
+
+@click.command()
+@options.as_json
+def rebuild(*, as_json: bool) -> None:
+    """Rebuild what the store derives from other data, where it is wrong.
+
+    Counters, sizes of cohorts and what they know of records, and roll-ups of fees. Everything may
+    go on meanwhile; a command that was killed leaves each of them as it was or rebuilt. Roll-ups
+    of values that were purged stay as they are: `linewatch verify` says what is wrong of them.
+    """
+    done = rebuild_store(settings_of_command(), tell=_progress)
+    if as_json:
+        print_json({"rebuilt": [*done.names], "left": done.left})
+        return
+    for name in done.names:
+        say(f"The {name} were wrong and are rebuilt.")
+    if not done.names:
+        say("Nothing that can be rebuilt is wrong.")
+    if done.left:
+        say(f"{done.left:,} that are wrong stay as they are: `linewatch verify` says why.")
 
 
 def _progress(what: str) -> None:

@@ -28,7 +28,7 @@ class Action(StrEnum):
     MIGRATE = "migrate"
     BACKUP = "backup"
     RESTORE = "restore"
-    MEND = "mend"
+    REBUILD = "rebuild"
     MOVE = "move"
     JOIN = "join"
     RELEASE = "release"

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -21,7 +21,7 @@ from dashboard.store.maintenance.backup import back_up
 from dashboard.store.maintenance.backup_file import reading
 from dashboard.store.maintenance.finding import Finding
 from dashboard.store.maintenance.move import Moved, give_up, move
-from dashboard.store.maintenance.rebuild import Tell, be_silent, mend
+from dashboard.store.maintenance.rebuild import Rebuilt, Tell, be_silent, rebuild
 from dashboard.store.maintenance.restore import Restored, restore
 from dashboard.store.maintenance.verify import count_rows, verify
 from dashboard.wiring.actor import os_user
@@ -49,12 +49,11 @@ class Kept:
 
 @dataclass(frozen=True, slots=True)
 class Verified:
-    """What was looked at, what is wrong with it, the rows of each table, and what was mended."""
+    """What was looked at, what is wrong with it, and the rows of each table where nothing is."""
 
     name: str
     findings: Sequence[Finding]
     rows: dict[str, int]
-    mended: Mapping[str, int]
 
 
 def back_up_store(settings: Settings, path: Path, *, keep: int | None, overwrites: bool) -> Kept:
@@ -87,22 +86,19 @@ def _note_backup(store: Store, by: Actor, details: dict[str, Detail]) -> str:
     return ""
 
 
-def verify_it(
-    settings: Settings, path: Path | None, *, mends: bool = False, tell: Tell = be_silent
-) -> Verified:
-    """Verify the running store, or the backup at `path`; `tell` hears what is looked at now.
-
-    What is derived from other data and wrong is made anew before, where it `mends`.
-    """
+def verify_it(settings: Settings, path: Path | None, *, tell: Tell = be_silent) -> Verified:
+    """Verify the running store, or the backup at `path`; `tell` hears what is looked at now."""
     if path is not None:
-        if mends:
-            raise InputError(f"{path} is a backup and stays as it is: restore it, which mends it")
         with reading(path) as connection:
             return _verified(f"The backup {path}", connection, tell)
+    with closing(open_checked_store(settings)) as store, store.read() as connection:
+        return _verified(store.name, connection, tell)
+
+
+def rebuild_store(settings: Settings, tell: Tell = be_silent) -> Rebuilt:
+    """Rebuild what is wrong of the data that the store derives from other data."""
     with closing(open_checked_store(settings)) as store:
-        mended = mend(store, _actor(), tell) if mends else {}
-        with store.read() as connection:
-            return replace(_verified(store.name, connection, tell), mended=mended)
+        return rebuild(store, _actor(), tell)
 
 
 def restore_store(settings: Settings, path: Path, *, is_forced: bool) -> Restored:
@@ -174,7 +170,7 @@ def join_installation(settings: Settings, *, leaves_another: bool) -> str:
 
 def _verified(name: str, connection: Connection, tell: Tell) -> Verified:
     findings = tuple(verify(connection, tell=tell))
-    return Verified(name, findings, {} if findings else count_rows(connection), {})
+    return Verified(name, findings, {} if findings else count_rows(connection))
 
 
 def _delete_all_but(keep: int, folder: Path) -> tuple[Path, ...]:

@@ -32,6 +32,7 @@ CASES: Final = {
     "pages": "pages",
     "opening": "opening",
     "restore": "restores",
+    "rebuild": "rebuilds",
     "retention": "retention",
 }
 """Each case with the module of `tests.bench.cases` that holds it."""

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from dashboard.store.engine.engine import open_store
+from dashboard.store.maintenance.derived_rollups import wrong_rollups
 from dashboard.store.maintenance.migrate import migrate
 from dashboard.store.maintenance.verify import verify
-from dashboard.store.maintenance.verify_fees import wrong_rollups
 from tests.bench.__main__ import CASES
 from tests.bench.archive import made_archive
 from tests.bench.expected_replies import NETWORK, joined, reply
@@ -92,6 +92,13 @@ def test_bench_of_a_restore_drill_measures_both_databases(tmp_path: Path) -> Non
     printed = _bench(tmp_path, "restore")
 
     for measured in ("SQLite restored", "PostgreSQL restored", "PostgreSQL backed up"):
+        assert f"| {measured} |" in printed
+
+
+def test_bench_of_rebuilding_loses_and_rebuilds_all_that_is_derived(tmp_path: Path) -> None:
+    printed = _bench(tmp_path, "rebuild", "--days", "20")
+
+    for measured in ("verified", "rebuilt, nothing wrong", "rebuilt, everything lost"):
         assert f"| {measured} |" in printed
 
 

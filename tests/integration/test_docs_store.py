@@ -103,4 +103,4 @@ def test_store_moves_to_a_server_as_the_page_says(desk: Desk) -> None:
 def test_page_has_every_command_that_looks_after_the_store() -> None:
     named = set(re.findall(r"linewatch ([a-z-]+)", PAGE))
 
-    assert named >= {"migrate", "join", "backup", "verify", "restore", "release", "move"}
+    assert named >= {"migrate", "join", "backup", "verify", "rebuild", "restore", "release", "move"}

@@ -191,24 +191,33 @@ class RollupArrays:
         odd: Integers = self.begins[wrong]
         return odd
 
-    def unlike(self, parts: RollupArrays | None, *, keeps_all: bool) -> Integers:
-        """Return when those begin, or should, that may say something else than their parts do.
-
-        Those without any part are told where the parts `keeps_all`.
-        """
-        if parts is None:
-            return self.begins if keeps_all else self.begins[:0]
-        made = parts.rolled_up(self._level)
-        lacking = np.setdiff1d(made.begins, self.begins)
-        mine, theirs = np.isin(self.begins, made.begins), np.isin(made.begins, self.begins)
-        differs = np.zeros(int(mine.sum()), bool)
-        for name in ("first", "last", "lowest", "highest", "totals", "seen", "estimated"):
-            differs |= getattr(self, name)[mine] != getattr(made, name)[theirs]
-        for name in ("last_fee", "gap"):
-            differs |= getattr(self, name)[mine] != getattr(made, name)[theirs]
-        differs |= self.histograms.differ(made.histograms, mine, theirs)
-        alone = self.begins[~mine] if keeps_all else self.begins[:0]
-        return np.concatenate([lacking, self.begins[mine][differs], alone])
+    def rows(self, network_id: int, series: int) -> list[Row]:
+        """Return each as a row with all columns; every histogram has to count something."""
+        counted = self.histograms.added_up().columns()
+        median, p90 = (
+            np.clip(counted.quantile(percent), self.lowest, self.highest) for percent in _PERCENTS
+        )
+        return list(
+            zip(
+                repeat(network_id),
+                repeat(int(series)),
+                repeat(int(self._level)),
+                self.begins.tolist(),
+                self.first.tolist(),
+                self.last.tolist(),
+                self.lowest.tolist(),
+                self.highest.tolist(),
+                [total.to_bytes((total.bit_length() + 7) // 8, "big") for total in self.totals],
+                self.seen.tolist(),
+                self.estimated.tolist(),
+                median.tolist(),
+                p90.tolist(),
+                self.last_fee.tolist(),
+                self.gap.tolist(),
+                counted.encode(),
+                strict=False,
+            )
+        )
 
     def rolled_up(self, level: RollupLevel) -> Self:
         """Roll up to a longer level, but for percentiles."""
@@ -282,31 +291,18 @@ class Histograms:
         sums: Integers = _summed(self.owners, self.counts, many)
         return sums
 
+    def columns(self) -> HistogramColumns:
+        """Return those of owners that count something; each part is there once."""
+        starts = np.flatnonzero(np.diff(self.owners, prepend=-1))
+        return HistogramColumns(starts, self.parts, self.counts)
+
     def quantile(self, percent: int, many: int) -> Integers:
         """Return the percentile of each of so many owners, 0 of those that count nothing."""
         found = np.zeros(many, np.int64)
         if len(self.owners):
-            starts = np.flatnonzero(np.diff(self.owners, prepend=-1))
-            told = HistogramColumns(starts, self.parts, self.counts)
-            found[self.owners[starts]] = told.quantile(percent)
+            counted = self.columns()
+            found[self.owners[counted.starts]] = counted.quantile(percent)
         return found
-
-    def differ(self, other: Histograms, mine: Any, theirs: Any) -> Any:  # noqa: ANN401 - arrays of bool
-        """Return of each chosen owner whether the other's chosen one counts something else."""
-        here, there = self._keyed(mine), other._keyed(theirs)
-        keys = np.concatenate([here[0], there[0]])
-        uniques, place = np.unique(keys, return_inverse=True)
-        left = _summed(place, np.concatenate([here[1], -there[1]]), len(uniques))
-        differs = np.zeros(int(mine.sum()), bool)
-        differs[uniques[left != 0] >> _PART_BITS] = True
-        return differs
-
-    def _keyed(self, chosen: Any) -> tuple[Integers, Integers]:  # noqa: ANN401 - an array of bool
-        """Return a number for each owner and part, among those chosen, and what is counted."""
-        number = np.cumsum(chosen) - 1
-        is_chosen = chosen[self.owners]
-        owners = number[self.owners[is_chosen]]
-        return owners << _PART_BITS | self.parts[is_chosen], self.counts[is_chosen]
 
 
 def _summed(places: Integers, numbers: Integers, many: int) -> Integers:

@@ -12,14 +12,8 @@ from sqlalchemy import Connection, Table, delete, func, literal, select, text
 
 from dashboard.errors import StoreError
 from dashboard.store.maintenance.deferred_indexes import indexes_made_last
-from dashboard.store.maintenance.raw_rows import (
-    Row,
-    count_on_after,
-    counted_column,
-    last_number,
-    read_table,
-    write_table,
-)
+from dashboard.store.maintenance.raw_rows import Row, read_table, write_table
+from dashboard.store.maintenance.sequences import count_on_after, counted_column, last_number
 from dashboard.store.schema import installation, metadata
 
 _MODULUS: Final = 1 << 64

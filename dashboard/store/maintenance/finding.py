@@ -7,35 +7,35 @@ from itertools import islice
 from typing import Final, NamedTuple
 
 RESTORE: Final = "restore a backup from before: `linewatch restore FILE`"
-MEND: Final = "run `linewatch verify --mend`, which makes it anew of what it is made of"
+REBUILD: Final = "run `linewatch rebuild`, which computes it again from what it is derived from"
 
-_NAMED: Final = 10
+_LISTED: Final = 10
 
 
 class Finding(NamedTuple):
     """Something that is not as it must be, and what helps.
 
-    `is_mendable`: it follows from what the store holds, and can be made anew of that.
+    `is_rebuildable`: it is derived from other data that the store holds.
     """
 
     what: str
     remedy: str
-    is_mendable: bool = False
+    is_rebuildable: bool = False
 
 
-def mendable(what: str) -> Finding:
-    """Return what can be made anew."""
-    return Finding(what, MEND, is_mendable=True)
+def rebuildable(what: str) -> Finding:
+    """Return what can be computed again."""
+    return Finding(what, REBUILD, is_rebuildable=True)
 
 
-def named(found: Iterable[Finding], more: str) -> Iterator[Finding]:
-    """Tell the first of what was found one by one, and how many `more` there are."""
+def first_of(found: Iterable[Finding], more: str) -> Iterator[Finding]:
+    """Yield the first findings one by one, then how many `more` there are."""
     rest = iter(found)
-    yield from islice(rest, _NAMED)
+    yield from islice(rest, _LISTED)
     left = {True: 0, False: 0}
     for each in rest:
-        left[each.is_mendable] += 1
-    for is_mendable, many in left.items():
+        left[each.is_rebuildable] += 1
+    for is_rebuildable, many in left.items():
         if many:
             what = f"{many:,} more {more}"
-            yield mendable(what) if is_mendable else Finding(what, RESTORE)
+            yield rebuildable(what) if is_rebuildable else Finding(what, RESTORE)

@@ -1,35 +1,76 @@
-"""Mend what a store derives from other data of its own, while everybody goes on using it."""
+"""Rebuild what a store derives from other data of its own, while everybody goes on using it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Final, TypeAlias
+from collections.abc import Callable, Iterator, Sequence
+from typing import Final, NamedTuple, TypeAlias
 
-from sqlalchemy import Connection
+from sqlalchemy import Connection, Table
 
-from dashboard.domain.audit import Actor
+from dashboard.domain.audit import Action, Actor
+from dashboard.store.access.audit_log import note_action
 from dashboard.store.engine.engine import Store
-from dashboard.store.maintenance.finding import Finding
-from dashboard.store.maintenance.rebuilder import Mender
-from dashboard.store.maintenance.verify_cohorts import mend_cohorts, wrong_cohorts
-from dashboard.store.maintenance.verify_counters import mend_tallies, wrong_tallies
-from dashboard.store.maintenance.verify_counters_of_ids import mend_numbers, wrong_numbers
-from dashboard.store.maintenance.verify_fees import mend_rollups, wrong_rollups
-from dashboard.store.maintenance.verify_senders import mend_senders, wrong_senders
-from dashboard.store.maintenance.verify_values import mend_values, wrong_values
+from dashboard.store.maintenance.derived_cohorts import rebuild_cohorts, wrong_cohorts
+from dashboard.store.maintenance.derived_counters import (
+    rebuild_labels,
+    wrong_counters,
+    wrong_labels,
+)
+from dashboard.store.maintenance.derived_rollups import (
+    days_with_fees,
+    rebuild_days,
+    wrong_in_days,
+    wrong_rollups,
+)
+from dashboard.store.maintenance.finding import Finding, rebuildable
+from dashboard.store.maintenance.sequences import count_on, numbers_given_again
+from dashboard.store.maintenance.unreadable_values import unreadable_values
+from dashboard.store.rejections.counters import rebuild_counters
+from dashboard.store.schema import (
+    rejection_counters,
+    rejection_modules,
+    rejection_senders,
+    sender_counters,
+    tracked_labels,
+)
 
-Look: TypeAlias = Callable[[Connection], Iterator[Finding]]
 Tell: TypeAlias = Callable[[str], None]
 """Hears what is looked at now."""
 
-_VALUES: Final = "values that cannot be read"
-_DERIVED: Final[dict[str, tuple[Look, Callable[[Mender], int]]]] = {
-    "numbers that rows are given": (wrong_numbers, mend_numbers),
-    "tallies of rejections": (wrong_tallies, mend_tallies),
-    "counts of senders and labels": (wrong_senders, mend_senders),
-    "cohorts of tracked hashes": (wrong_cohorts, mend_cohorts),
-    "roll-ups of fees": (wrong_rollups, mend_rollups),
-}
+_VALUES: Final = "the form of values"
+_ROLLUPS: Final = "roll-ups of fees"
+
+
+class _Derived(NamedTuple):
+    """Data that one transaction rebuilds; `tables` hold nothing else and are replaced whole."""
+
+    name: str
+    tables: Sequence[Table]
+    find_wrong: Callable[[Connection], Iterator[Finding]]
+    rebuild: Callable[[Connection], None]
+
+
+_DERIVED: Final = (
+    _Derived("numbers of new rows", (), numbers_given_again, count_on),
+    _Derived(
+        "counters of rejections",
+        (rejection_modules, rejection_counters, rejection_senders, sender_counters),
+        wrong_counters,
+        rebuild_counters,
+    ),
+    _Derived("counters of labels", (tracked_labels,), wrong_labels, rebuild_labels),
+    _Derived("cohorts of tracked hashes", (), wrong_cohorts, rebuild_cohorts),
+)
+
+
+_REPLACED: Final = frozenset(table for each in _DERIVED for table in each.tables)
+
+
+class Rebuilt(NamedTuple):
+    """What was wrong and is rebuilt, and how much is wrong that cannot be computed again."""
+
+    names: list[str]
+    left: int
 
 
 def be_silent(_what: str) -> None:
@@ -37,34 +78,64 @@ def be_silent(_what: str) -> None:
 
 
 def unreadable(connection: Connection, tell: Tell = be_silent) -> Iterator[Finding]:
-    """Tell what values cannot be read; while there are such, look at nothing made of values."""
+    """Yield which values cannot be read; what is made of values is not looked at then."""
     tell(_VALUES)
-    yield from wrong_values(connection)
+    for table, finding in unreadable_values(connection):
+        yield rebuildable(finding.what) if table in _REPLACED else finding
 
 
 def wrong_derived(connection: Connection, tell: Tell = be_silent) -> Iterator[Finding]:
-    """Tell what does not say what it is derived from."""
-    for name, (look, _) in _DERIVED.items():
-        tell(name)
-        yield from look(connection)
+    """Yield what does not say what it is derived from."""
+    for each in _DERIVED:
+        tell(each.name)
+        yield from each.find_wrong(connection)
+    tell(_ROLLUPS)
+    yield from wrong_rollups(connection)
 
 
-def mend(store: Store, by: Actor, tell: Tell = be_silent) -> dict[str, int]:
-    """Make anew what can be; return how many rows, or steps, of each kind that were.
+def rebuild(store: Store, by: Actor, tell: Tell = be_silent) -> Rebuilt:
+    """Rebuild what is wrong; what is right is not written, so the same again changes nothing.
 
-    Nothing is open in between, and each transaction looks again before it writes, so that
-    everybody may go on using the store. The same again finds nothing left. Where values that
-    cannot be made anew cannot be read either, nothing that rests on them is mended.
+    Each kind is replaced in one transaction, roll-ups some days at a time: a process that is
+    killed leaves the old or the new. Where values that are not derived cannot be read, nothing is
+    rebuilt, since it would rest on them. Each transaction is on record and awaits the disk, since
+    the numbers that it gives to cohorts must not be given again.
     """
-    mender, mended = Mender(store, by), {}
     tell(_VALUES)
-    if many := mend_values(mender):
-        mended[_VALUES] = many
-    with mender.looking() as connection:
-        if any(wrong_values(connection)):
-            return mended
-    for name, (_, make_anew) in _DERIVED.items():
-        tell(name)
-        if many := make_anew(mender):
-            mended[name] = many
-    return mended
+    with store.read() as connection:
+        unread = [table for table, _ in unreadable_values(connection)]
+    if left := sum(table not in _REPLACED for table in unread):
+        return Rebuilt([], left)
+    names = []
+    for each in _DERIVED:
+        tell(each.name)
+        with store.read() as connection:
+            is_wrong = not set(unread).isdisjoint(each.tables) or any(each.find_wrong(connection))
+        if is_wrong:
+            with store.write() as connection:
+                each.rebuild(connection)
+                note_action(connection, by.at, by.name, Action.REBUILD, each.name, {})
+            names.append(each.name)
+    tell(_ROLLUPS)
+    written, left = _rebuild_rollups(store, by)
+    return Rebuilt([*names, _ROLLUPS] if written else names, left)
+
+
+def _rebuild_rollups(store: Store, by: Actor) -> tuple[int, int]:
+    """Return how many roll-ups are written, and how many wrong ones cannot be computed.
+
+    Some days are compared while others may write, and again by the transaction that writes.
+    """
+    with store.read() as connection:
+        all_days = list(days_with_fees(connection))
+    written = left = 0
+    for days in all_days:
+        with store.read() as connection:
+            wrong = wrong_in_days(connection, days)
+        left += sum(each.row is None for each in wrong)
+        if any(each.row is not None for each in wrong):
+            with store.write() as connection:
+                rows = rebuild_days(connection, days)
+                note_action(connection, by.at, by.name, Action.REBUILD, _ROLLUPS, {"rows": rows})
+            written += rows
+    return written, left

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,8 +25,8 @@ from dashboard.store.engine.sqlite import SqliteFile
 from dashboard.store.maintenance.atomic_replace import put_in_place
 from dashboard.store.maintenance.backup_file import address_of, reading
 from dashboard.store.maintenance.migrate import migrate
-from dashboard.store.maintenance.raw_rows import count_on_after, last_number
-from dashboard.store.maintenance.rebuild import mend, unreadable, wrong_derived
+from dashboard.store.maintenance.rebuild import rebuild, unreadable, wrong_derived
+from dashboard.store.maintenance.sequences import count_on_after, last_number
 from dashboard.store.maintenance.temporary_files import unfinished_beside
 from dashboard.store.maintenance.verify import Finding, broken_pages, count_rows, verify
 from dashboard.store.schema import installation, leases, outbox, rejections
@@ -42,15 +42,15 @@ _JUMPING: Final = (rejections, outbox)
 class Restored:
     """What was restored: whose, how many rows of each table, and where the former store is.
 
-    `held` notifications wait until a person decides whether they are sent. `mended` is what was
-    wrong of the data that is derived from others, and was made anew.
+    `held` notifications wait until a person decides whether they are sent. `rebuilt` names the
+    derived data that was wrong in the backup.
     """
 
     installation_id: UUID
     rows: dict[str, int]
     held: int
     aside: str | None
-    mended: dict[str, int]
+    rebuilt: Sequence[str]
 
 
 def restore(
@@ -78,11 +78,11 @@ def restore(
         migrate(address_of(copy), by=by)
         held, owner = _set_right(copy, path, by, expected)
         _refuse(_verified(copy), path)
-        mended = _mended(copy, path, by)
+        rebuilt = _rebuilt(copy, path, by)
         rows = _counted(copy)
         force_to_disk(copy)
         aside = put_in_place(copy, database, by.at)
-    return Restored(owner, rows, held, aside, mended)
+    return Restored(owner, rows, held, aside, rebuilt)
 
 
 def _refuse_moved(database: Database) -> None:
@@ -151,18 +151,18 @@ def _verified(copy: Path) -> Iterator[Finding]:
         yield from verify(connection, is_quick=True)
 
 
-def _mended(copy: Path, path: Path, by: Actor) -> dict[str, int]:
-    """Make anew what is derived and wrong; return how many of each kind that were."""
+def _rebuilt(copy: Path, path: Path, by: Actor) -> list[str]:
+    """Rebuild what is derived and wrong; return its names."""
     with reading(copy) as connection:
         found = list(unreadable(connection)) or list(wrong_derived(connection))
-    _refuse((each for each in found if not each.is_mendable), path)
+    _refuse((each for each in found if not each.is_rebuildable), path)
     if not found:
-        return {}
+        return []
     with open_store(address_of(copy)) as store:
-        mended = mend(store, by)
+        rebuilt = rebuild(store, by).names
     with database_at(address_of(copy)).alone():  # so that nothing stays in a log
         pass
-    return mended
+    return rebuilt
 
 
 def _counted(copy: Path) -> dict[str, int]:

@@ -9,8 +9,8 @@ from sqlalchemy import Connection, func, select, text
 from sqlalchemy.exc import DBAPIError
 
 from dashboard.store.maintenance.finding import RESTORE, Finding
-from dashboard.store.maintenance.invariants import broken_rules, changed_rejections
 from dashboard.store.maintenance.rebuild import Tell, be_silent, unreadable, wrong_derived
+from dashboard.store.maintenance.rules import broken_rules, changed_rejections
 from dashboard.store.schema import metadata
 
 __all__ = ["Finding", "broken_pages", "count_rows", "verify"]

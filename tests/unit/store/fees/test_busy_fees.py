@@ -14,7 +14,7 @@ from dashboard.store.fees.import_history import import_gas_history
 from dashboard.store.fees.series import ChartRange, fee_steps
 from dashboard.store.fees.stored_fees import SeriesKey, fee_values
 from dashboard.store.gas import save_gas
-from dashboard.store.maintenance.verify_fees import wrong_rollups
+from dashboard.store.maintenance.derived_rollups import wrong_rollups
 from dashboard.store.retention.apply import keep_house
 from dashboard.store.schema import fee_rollups
 from dashboard.store.schema.columns import milliseconds_of

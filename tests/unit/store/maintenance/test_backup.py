@@ -15,7 +15,7 @@ from dashboard.store.engine.engine import Store, open_store
 from dashboard.store.maintenance.backup import back_up
 from dashboard.store.maintenance.backup_file import reading
 from dashboard.store.maintenance.migrate import migrate
-from dashboard.store.maintenance.raw_rows import last_number
+from dashboard.store.maintenance.sequences import last_number
 from dashboard.store.schema import outbox, rejections
 from tests.builders import a_hash
 from tests.full_disk import disk_that_takes_nothing

@@ -24,10 +24,10 @@ from dashboard.store.engine.database import database_at
 from dashboard.store.engine.engine import Store, open_store
 from dashboard.store.engine.move_progress import MoveMark, mark_of, set_mark
 from dashboard.store.maintenance.backup import back_up
-from dashboard.store.maintenance.invariants import changed_rejections
 from dashboard.store.maintenance.move import give_up, move
-from dashboard.store.maintenance.raw_rows import last_number
 from dashboard.store.maintenance.restore import restore
+from dashboard.store.maintenance.rules import changed_rejections
+from dashboard.store.maintenance.sequences import last_number
 from dashboard.store.maintenance.verify import verify
 from dashboard.store.rejections.read import newest
 from dashboard.store.schema import audit_log, outbox, rejections

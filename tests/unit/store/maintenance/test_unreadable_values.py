@@ -1,4 +1,4 @@
-"""Values that have not the form of their column are told, and counted anew where they can be."""
+"""Values that have not the form of their column are told, and rebuilt where they can be."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from dashboard.errors import StoreError
 from dashboard.store.engine.engine import Store, open_store
 from dashboard.store.evidence.save_rejections import save_polled
 from dashboard.store.maintenance.backup import back_up
-from dashboard.store.maintenance.rebuild import mend
+from dashboard.store.maintenance.rebuild import rebuild
 from dashboard.store.maintenance.restore import restore
 from dashboard.store.maintenance.verify import verify
 from dashboard.store.tracking.transactions import TrackRequest, track_all
 from tests.builders import A_MOMENT, A_NETWORK, a_hash, a_record
 from tests.unit.store.filled_store import live_in
-from tests.unit.store.test_verify_derived import derived, see_fees, spoil
+from tests.unit.store.maintenance.test_rebuild import derived, see_fees, spoil
 
 BY = Actor("operator", A_MOMENT)
 OF_ANY = {
@@ -57,10 +57,10 @@ def lived(store: Store) -> Store:
 
 
 def told_of(store: Store) -> list[tuple[str, bool]]:
-    """Return the column that each finding names, and whether it is mended."""
+    """Return the column that each finding names, and whether it can be rebuilt."""
     with store.read() as connection:
         found = list(verify(connection))
-    return [(each.what.split()[3], each.is_mendable) for each in found]
+    return [(each.what.split()[3], each.is_rebuildable) for each in found]
 
 
 def test_values_as_the_store_writes_them_have_the_form_of_their_columns(lived: Store) -> None:
@@ -68,17 +68,17 @@ def test_values_as_the_store_writes_them_have_the_form_of_their_columns(lived: S
 
 
 @pytest.mark.parametrize("place", OF_ANY)
-def test_value_that_cannot_be_read_is_told_and_left(lived: Store, place: str) -> None:
+def test_value_that_cannot_be_read_is_named_and_left(lived: Store, place: str) -> None:
     spoil(lived, OF_ANY[place])
 
-    assert mend(lived, BY) == {}
+    assert rebuild(lived, BY).names == []
     assert told_of(lived) == [(place, False)]
 
 
 def test_rejection_at_a_stage_that_nobody_knows_is_told(lived: Store) -> None:
     spoil(lived, "UPDATE rejections SET tx_rejection_stage = 'NOWHERE'")
 
-    mend(lived, BY)
+    rebuild(lived, BY)
 
     with lived.read() as connection:
         (found,) = verify(connection)
@@ -87,27 +87,27 @@ def test_rejection_at_a_stage_that_nobody_knows_is_told(lived: Store) -> None:
 
 @pytest.mark.parametrize("database", ["sqlite"])
 @pytest.mark.parametrize("place", OF_SQLITE)
-def test_value_that_only_sqlite_takes_is_told_and_left(lived: Store, place: str) -> None:
+def test_value_that_only_sqlite_takes_is_named_and_left(lived: Store, place: str) -> None:
     spoil(lived, OF_SQLITE[place])
 
-    assert mend(lived, BY) == {}
+    assert rebuild(lived, BY).names == []
     assert told_of(lived) == [(place, False)]
 
 
 @pytest.mark.parametrize("database", ["sqlite"])
 @pytest.mark.parametrize("place", COUNTED)
-def test_count_that_cannot_be_read_is_told_and_made_anew(lived: Store, place: str) -> None:
+def test_count_that_cannot_be_read_is_named_and_rebuilt(lived: Store, place: str) -> None:
     before = derived(lived)
     spoil(lived, COUNTED[place])
 
     assert told_of(lived) == [(place, True)]
-    assert mend(lived, BY)
+    assert rebuild(lived, BY).names
     assert told_of(lived) == []
     assert derived(lived) == before
 
 
 @pytest.mark.parametrize("database", ["sqlite"])
-def test_restore_counts_anew_what_cannot_be_read(lived: Store, url: str, tmp_path: Path) -> None:
+def test_restore_rebuilds_unreadable_counters(lived: Store, url: str, tmp_path: Path) -> None:
     before = derived(lived)
     spoil(lived, *COUNTED.values())
     backup = back_up(lived, tmp_path / "backup.sqlite").path

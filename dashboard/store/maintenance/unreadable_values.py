@@ -1,11 +1,11 @@
 """Whether values have the form of their column: SQLite takes any in any, and no page shows it.
 
-Whoever reads such a value fails on it, so it is looked for before anything that is made of values.
+Reading such a value fails, so it is looked for before anything that is made of values.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any, Final
 
@@ -25,7 +25,6 @@ from sqlalchemy import (
     Uuid,
     and_,
     case,
-    delete,
     func,
     or_,
     select,
@@ -34,20 +33,12 @@ from sqlalchemy import (
 from sqlalchemy.types import TypeEngine
 
 from dashboard.domain.quantity import Address, TxHash
-from dashboard.store.maintenance.finding import RESTORE, Finding, mendable
-from dashboard.store.maintenance.rebuilder import Mender
+from dashboard.store.maintenance.finding import RESTORE, Finding
 from dashboard.store.schema import (
     fee_rollups,
     metadata,
-    rejection_counters,
-    rejection_senders,
-    sender_counters,
-    tracked_labels,
 )
 from dashboard.store.schema.columns import Account, Exact, Hash, Moment, milliseconds_of
-
-_COUNTED: Final = (rejection_counters, rejection_senders, sender_counters, tracked_labels)
-"""What can be counted anew, whatever is lost of it."""
 
 _FIRST: Final = milliseconds_of(datetime(1, 1, 1, tzinfo=UTC))
 _AFTER_LAST: Final = milliseconds_of(datetime(9999, 12, 31, tzinfo=UTC))
@@ -61,27 +52,12 @@ _KEPT_AS: Final[tuple[tuple[type[Any] | tuple[type[Any], ...], tuple[str, ...]],
 """What SQLite's typeof says of the values of a column."""
 
 
-def wrong_values(connection: Connection) -> Iterator[Finding]:
-    """Tell which columns hold what cannot be read; on PostgreSQL few can."""
+def unreadable_values(connection: Connection) -> Iterator[tuple[Table, Finding]]:
+    """Yield which columns hold what cannot be read, with their table; on PostgreSQL few can."""
     for table in metadata.sorted_tables:
         for name, many in _wrong_in(connection, table).items():
             what = f"{many:,} values of {table.name}.{name} have not the form of that column"
-            yield mendable(what) if table in _COUNTED else Finding(what, RESTORE)
-
-
-def mend_values(mender: Mender) -> int:
-    """Delete rows of counts that cannot be read, so that they are counted anew; return how many."""
-    with mender.looking() as connection:
-        found = [each for each in _COUNTED if _wrong_in(connection, each)]
-    return mender.mend("values", found, _delete_unreadable)
-
-
-def _delete_unreadable(connection: Connection, tables: Sequence[Table]) -> int:
-    name = connection.dialect.name
-    return sum(
-        connection.execute(delete(each).where(or_(*_wrong_ones(each, name).values()))).rowcount
-        for each in tables
-    )
+            yield table, Finding(what, RESTORE)
 
 
 def _wrong_in(connection: Connection, table: Table) -> dict[str, int]:

@@ -1,4 +1,4 @@
-"""What the store derives from its own data is verified against that, and made anew of it."""
+"""What the store derives from its own data is verified against that, and rebuilt from it."""
 
 from __future__ import annotations
 
@@ -18,11 +18,10 @@ from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store
 from dashboard.store.evidence.save_rejections import save_polled
 from dashboard.store.gas import save_gas
-from dashboard.store.maintenance.rebuild import mend, wrong_derived
+from dashboard.store.maintenance.rebuild import Rebuilt, rebuild, wrong_derived
 from dashboard.store.maintenance.verify import verify
-from dashboard.store.rejections.counters import build_counters
 from dashboard.store.retention.apply import keep_house
-from dashboard.store.schema import sender_counters, tracked_hashes
+from dashboard.store.schema import tracked_hashes
 from dashboard.store.tracking.transactions import TrackRequest, track_all
 from tests.builders import (
     A_MOMENT,
@@ -37,6 +36,7 @@ from tests.builders import (
 from tests.unit.store.filled_store import content_of, live_in
 
 BY = Actor("operator", A_MOMENT)
+DAYS_OF_FEES = 15
 
 
 def found_in(store: Store) -> list[str]:
@@ -99,25 +99,30 @@ def lived(store: Store) -> Store:
         for number in range(2):
             at = A_MOMENT + timedelta(days=20 * number)
             save_polled(connection, A_NETWORK, a_record(tx_hash=a_hash(100 + number)), at)
-        connection.execute(text("UPDATE rejection_senders SET has_counters = true"))
-        build_counters(connection, sender_counters)
     return store
 
 
 COUNTED = {"rejection_counters", "rejection_modules", "rejection_senders", "sender_counters"}
 COUNTED |= {"tracked_labels", "fee_rollups"}
 SPOILT = {
-    "tally of an hour": (
+    "counter of an hour": (
         "UPDATE rejection_counters SET many = many + 3 WHERE level = 4",
-        r"the tally of the hour from 20.* on says 1?\d rejections of network \d+ at ",
+        r"the counter of the hour from 20.* on says 1?\d rejections of network \d+ at ",
     ),
-    "tally of all time": (
+    "counter of all time": (
         "UPDATE rejection_counters SET many = 1 WHERE level = 0",
-        r"the tally of all time says 1 .* and \d+ are counted",
+        r"the counter of all time says 1 .* and \d+ are stored",
     ),
-    "modules": ("DELETE FROM rejection_modules", "modules are not tallied by name, such as "),
+    "modules": ("DELETE FROM rejection_modules", "modules are not counted by name, such as "),
     "senders": ("UPDATE rejection_senders SET many = 8", "rejections of 0x.* are counted wrong"),
-    "tallied sender": ("DELETE FROM sender_counters WHERE level = 3", "rejections of 0x"),
+    "sender without counters": (
+        "UPDATE rejection_senders SET has_counters = true",
+        "rejections of 0x",
+    ),
+    "counters of a sender": (
+        "INSERT INTO sender_counters SELECT sender, 4, 0, '', '', '', 1, 1 FROM rejection_senders",
+        "rejections of 0x",
+    ),
     "labels": ("DELETE FROM tracked_labels", "hashes labelled .* are counted wrong"),
     "size of a cohort": (
         "UPDATE cohorts SET size = 77 WHERE size = 4",
@@ -125,7 +130,7 @@ SPOILT = {
     ),
     "records that nobody holds": (
         "UPDATE watched_cohorts SET is_rejected = true",
-        r"network \d+ says of 0x\w+ that a record is held, and none is",
+        r"says of 0x\w+ that a record of the network \d+ is held, and none is",
     ),
     "known records": ("UPDATE cohorts SET is_rejected = true", "of any network is held, and none"),
     "unknown records": (
@@ -134,7 +139,7 @@ SPOILT = {
     ),
     "records that are held": (
         "UPDATE watched_cohorts SET is_rejected = false",
-        r"network \d+ says of 0x\w+ that no record is held, and one is",
+        r"says of 0x\w+ that no record of the network \d+ is held, and one is",
     ),
     "sum of a minute": (
         "UPDATE fee_rollups SET total = histogram WHERE level = 1",
@@ -174,37 +179,38 @@ def test_store_in_which_everything_happened_is_whole(lived: Store) -> None:
 
 
 @pytest.mark.parametrize("what", SPOILT)
-def test_derived_data_that_is_wrong_is_named_and_made_anew(lived: Store, what: str) -> None:
+def test_derived_data_that_is_wrong_is_named_and_rebuilt(lived: Store, what: str) -> None:
     before, (statement, complaint) = derived(lived), SPOILT[what]
     spoil(lived, statement)
 
     with lived.read() as connection:
         found = list(wrong_derived(connection))
-    assert [each for each in found if each.is_mendable] == found
+    assert [each for each in found if each.is_rebuildable] == found
     assert any(re.search(complaint, each.what) for each in found), found
 
-    assert sum(mend(lived, BY).values()) > 0
+    assert rebuild(lived, BY).names
     assert found_in(lived) == []
     assert derived(lived) == before
 
 
-def test_mending_is_on_record_and_done_once(lived: Store) -> None:
+def test_rebuilding_is_on_record_and_done_once(lived: Store) -> None:
     spoil(lived, "UPDATE cohorts SET size = 77", "DELETE FROM rejection_counters")
+    spoil(lived, "DELETE FROM fee_rollups WHERE level = 3")
+    names = {"counters of rejections", "cohorts of tracked hashes", "roll-ups of fees"}
 
-    first, second = mend(lived, BY), mend(lived, BY)
+    first = rebuild(lived, BY)
+    before = content_of(lived)
+    second = rebuild(lived, BY)
 
-    assert set(first) == {"tallies of rejections", "cohorts of tracked hashes"}
-    assert second == {}
+    assert (set(first.names), first.left) == (names, 0)
+    assert second == Rebuilt([], 0)
+    assert content_of(lived) == before
     with lived.read() as connection:
-        entries = audit_entries(connection, AuditFilter(Action.MEND))
-    assert {(each.actor, each.subject) for each in entries} == {
-        ("operator", "tallies"),
-        ("operator", "cohorts"),
-    }
-    assert all(each.details["mended"] for each in entries)
+        entries = audit_entries(connection, AuditFilter(Action.REBUILD))
+    assert {(each.actor, each.subject) for each in entries} == {("operator", it) for it in names}
 
 
-def test_cohort_without_hashes_is_found_and_ended(lived: Store) -> None:
+def test_cohort_without_hashes_is_found_and_deleted(lived: Store) -> None:
     spoil(
         lived,
         "INSERT INTO cohorts (cohort_id, tracked_at, size) VALUES (99, 0, 5)",
@@ -213,11 +219,11 @@ def test_cohort_without_hashes_is_found_and_ended(lived: Store) -> None:
     )
 
     assert found_in(lived)[-1] == "the cohort 99 says that it has 5 hashes, and 0 are stored"
-    mend(lived, BY)
+    rebuild(lived, BY)
     assert found_in(lived) == []
 
 
-def test_hours_that_are_lost_cannot_be_made_anew_without_minutes(lived: Store) -> None:
+def test_hours_that_are_lost_cannot_be_rebuilt_without_minutes(lived: Store) -> None:
     spoil(lived, "DELETE FROM fee_rollups WHERE level <> 3")
     spoil(lived, "DELETE FROM suggested_gas_fees", "DELETE FROM estimated_base_fees")
     spoil(lived, "DELETE FROM fee_marks")
@@ -225,7 +231,8 @@ def test_hours_that_are_lost_cannot_be_made_anew_without_minutes(lived: Store) -
     with lived.read() as connection:
         found = list(wrong_derived(connection))
 
-    assert {each.is_mendable for each in found} == {False}
+    assert {each.is_rebuildable for each in found} == {False}
+    assert rebuild(lived, BY) == Rebuilt([], DAYS_OF_FEES)
     assert "hours of it are not there" in found[0].what
     assert "linewatch restore FILE" in found[0].remedy
 
@@ -233,7 +240,7 @@ def test_hours_that_are_lost_cannot_be_made_anew_without_minutes(lived: Store) -
 @pytest.mark.parametrize(
     "kept", [Before(fees=A_MOMENT + seconds(120)), Before(fees=A_MOMENT + timedelta(days=9))]
 )
-def test_forgotten_fees_are_no_damage(lived: Store, kept: Before) -> None:
+def test_purged_fees_are_no_damage(lived: Store, kept: Before) -> None:
     forget(lived, kept)
     assert found_in(lived) == []
 
@@ -244,7 +251,7 @@ def test_forgotten_fees_are_no_damage(lived: Store, kept: Before) -> None:
     assert found_in(lived) == []
 
 
-def test_forgotten_minutes_are_no_damage_and_late_values_neither(lived: Store) -> None:
+def test_purged_minutes_are_no_damage_and_late_values_neither(lived: Store) -> None:
     before = A_MOMENT + timedelta(hours=3)
     forget(lived, Before(fees=before, fee_minutes=before))
     with lived.write() as connection:
@@ -262,14 +269,14 @@ def test_forgotten_minutes_are_no_damage_and_late_values_neither(lived: Store) -
         "UPDATE fee_rollups SET first_at = first_at - 60000",
     ],
 )
-def test_roll_up_whose_values_are_forgotten_has_to_agree_with_itself(
+def test_roll_up_whose_values_are_purged_has_to_agree_with_itself(
     lived: Store, statement: str
 ) -> None:
     forget(lived, Before(fees=A_MOMENT + timedelta(days=9)))
     spoil(lived, statement)
 
     with lived.read() as connection:
-        assert any(not each.is_mendable for each in wrong_derived(connection))
+        assert any(not each.is_rebuildable for each in wrong_derived(connection))
 
 
 def test_minute_that_lost_its_percentiles_finds_them_in_its_histogram(lived: Store) -> None:
@@ -278,7 +285,7 @@ def test_minute_that_lost_its_percentiles_finds_them_in_its_histogram(lived: Sto
     spoil(lived, "UPDATE fee_rollups SET p90 = 0, median = 1 WHERE level = 1")
 
     assert "its percentiles are not those of its histogram" in found_in(lived)[0]
-    mend(lived, BY)
+    rebuild(lived, BY)
     assert derived(lived) == before
 
 
@@ -292,9 +299,9 @@ def test_many_findings_of_one_kind_are_told_in_few_lines(lived: Store) -> None:
 
 
 @pytest.mark.parametrize("database", ["postgresql"])
-def test_number_that_would_be_given_again_is_found_and_mended(lived: Store) -> None:
+def test_number_that_would_be_given_again_is_found_and_rebuilt(lived: Store) -> None:
     spoil(lived, "SELECT setval(pg_get_serial_sequence('rejections', 'rejection_id'), 2)")
 
     assert "rejections would go on counting after 2, and has rows up to" in found_in(lived)[0]
-    assert mend(lived, BY) == {"numbers that rows are given": 1}
+    assert rebuild(lived, BY) == Rebuilt(["numbers of new rows"], 0)
     assert found_in(lived) == []

@@ -1,18 +1,15 @@
-"""Damage that no program of ours does: mending goes on around it, and says what it leaves."""
+"""Damage that no program of ours does: rebuilding goes on around it, and says what it leaves."""
 
 from __future__ import annotations
 
 import pytest
-from sqlalchemy import text
 
 from dashboard.domain.audit import Actor
-from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store
 from dashboard.store.evidence.save_rejections import save_polled
-from dashboard.store.maintenance.rebuild import mend, wrong_derived
-from dashboard.store.maintenance.rebuilder import Mender
+from dashboard.store.maintenance.rebuild import rebuild, wrong_derived
 from tests.builders import A_MOMENT, A_NETWORK, a_hash, a_record, seconds
-from tests.unit.store.test_verify_derived import derived, found_in, see_fees, spoil
+from tests.unit.store.maintenance.test_rebuild import derived, found_in, see_fees, spoil
 
 BY = Actor("operator", A_MOMENT)
 MOVED = "UPDATE rejection_counters SET begins_at = begins_at + 1800001 WHERE level = {}"
@@ -32,18 +29,18 @@ def lived(store: Store) -> Store:
 
 
 @pytest.mark.parametrize("level", [0, 1, 2, 3, 4])
-def test_tallies_whose_time_is_damaged_are_counted_anew(lived: Store, level: int) -> None:
+def test_counters_whose_time_is_damaged_are_rebuilt(lived: Store, level: int) -> None:
     before = derived(lived)
     spoil(lived, MOVED.format(level))
 
-    mend(lived, BY)
+    rebuild(lived, BY)
 
     assert found_in(lived) == []
     assert derived(lived) == before
 
 
 @pytest.mark.parametrize("level", [1, 2])
-def test_day_without_a_roll_up_that_can_be_read_is_told_and_left(lived: Store, level: int) -> None:
+def test_day_without_a_roll_up_that_can_be_read_is_named_and_left(lived: Store, level: int) -> None:
     spoil(
         lived,
         "DELETE FROM suggested_gas_fees",
@@ -52,21 +49,9 @@ def test_day_without_a_roll_up_that_can_be_read_is_told_and_left(lived: Store, l
         "UPDATE fee_rollups SET histogram = total",
     )
 
-    mend(lived, BY)
+    rebuild(lived, BY)
 
     with lived.read() as connection:
         found = list(wrong_derived(connection))
     assert found
-    assert not any(each.is_mendable for each in found)
-
-
-def test_what_is_mended_is_on_disk_before_it_is_told(store: Store, database: str) -> None:
-    ask = text("PRAGMA synchronous" if database == "sqlite" else "SHOW synchronous_commit")
-    told: list[object] = []
-
-    def act(connection: Connection, _: object) -> int:
-        told.append(connection.scalar(ask))
-        return 1
-
-    assert Mender(store, BY).mend("tallies", ["all"], act) == 1
-    assert told == [2 if database == "sqlite" else "on"]
+    assert not any(each.is_rebuildable for each in found)

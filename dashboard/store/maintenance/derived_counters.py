@@ -1,0 +1,152 @@
+"""Counters of rejections, senders and labels, compared with the rows that they count."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from sqlalchemy import (
+    BigInteger,
+    Connection,
+    Row,
+    Select,
+    delete,
+    exists,
+    func,
+    insert,
+    literal,
+    select,
+    type_coerce,
+    union_all,
+)
+
+from dashboard.domain.quantity import Address
+from dashboard.store.maintenance.finding import Finding, first_of, rebuildable
+from dashboard.store.rejections.counter_steps import CounterStep
+from dashboard.store.rejections.counters import MANY, MOST_MODULES, OTHERS, recomputed_counters
+from dashboard.store.schema import (
+    rejection_counters,
+    rejection_modules,
+    rejection_senders,
+    rejections,
+    sender_counters,
+    tracked_hashes,
+    tracked_labels,
+)
+from dashboard.store.schema.columns import moment_of
+
+_NONE: Final = literal(0, BigInteger)
+_FINEST_FIRST: Final = sorted(CounterStep, reverse=True)
+_STEPS: Final = {
+    CounterStep.EVER: "all time",
+    CounterStep.FOUR_WEEKS: "the four weeks",
+    CounterStep.WEEK: "the week",
+    CounterStep.DAY: "the day",
+    CounterStep.HOUR: "the hour",
+}
+
+
+def wrong_counters(connection: Connection) -> Iterator[Finding]:
+    """Yield which counters of rejections are wrong; a million rejections take some seconds.
+
+    Hours are compared with the rejections, all else with what is one step finer.
+    """
+    if modules := _lacking_modules(connection):
+        names = ", ".join(modules[:5])
+        yield rebuildable(f"{len(modules):,} modules are not counted by name, such as {names}")
+    wrong = (
+        _wrong_counter(step, row)
+        for step in _FINEST_FIRST
+        for row in connection.execute(
+            _differing(
+                select(rejection_counters).where(rejection_counters.c.level == int(step)),
+                recomputed_counters(rejection_counters, step),
+            )
+        )
+    )
+    yield from first_of(wrong, "counters of rejections that do not say what is stored")
+    senders = (
+        rebuildable(f"the rejections of {each} are counted wrong")
+        for each in _wrong_senders(connection)
+    )
+    yield from first_of(senders, "senders whose rejections are counted wrong")
+
+
+def wrong_labels(connection: Connection) -> Iterator[Finding]:
+    """Yield which labels are counted wrong."""
+    held = select(tracked_labels.c.label, tracked_labels.c.many)
+    labels = sorted(connection.scalars(_differing(held, _counted_labels())))
+    wrong = (rebuildable(f"the hashes labelled {each!r} are counted wrong") for each in labels)
+    yield from first_of(wrong, "labels whose hashes are counted wrong")
+
+
+def rebuild_labels(connection: Connection) -> None:
+    """Count the hashes of all labels again."""
+    connection.execute(delete(tracked_labels))
+    connection.execute(insert(tracked_labels).from_select(["label", "many"], _counted_labels()))
+
+
+def _counted_labels() -> Select[Any]:
+    label = tracked_hashes.c.label
+    return select(label, func.count().label("many")).where(label != "").group_by(label)
+
+
+def _lacking_modules(connection: Connection) -> list[str]:
+    """Return modules that should be counted by name since there is room, the commonest first."""
+    held = connection.scalar(select(func.count()).select_from(rejection_modules)) or 0
+    module = rejections.c.module
+    is_held = exists().where(rejection_modules.c.module == module)
+    query = select(module).where(module.is_not(None), ~is_held).group_by(module)
+    commonest = query.order_by(func.count().desc(), module)
+    return list(connection.scalars(commonest.limit(max(0, MOST_MODULES - held))))
+
+
+def _wrong_senders(connection: Connection) -> list[Address]:
+    column, sender = rejection_senders.c, rejections.c.sender
+    counted = select(sender, func.count().label("many")).group_by(sender)
+    found = set(connection.scalars(_differing(select(column.sender, column.many), counted)))
+    with_counters = select(column.sender).where(column.has_counters)
+    for step in _FINEST_FIRST:
+        which = [sender.in_(with_counters)] if step is CounterStep.HOUR else []
+        held = select(sender_counters).where(sender_counters.c.level == int(step))
+        recomputed = recomputed_counters(sender_counters, step, *which)
+        found.update(connection.scalars(_differing(held, recomputed)))
+    without = select(column.sender).where(column.many >= MANY, column.has_counters.is_(False))
+    found.update(connection.scalars(without))
+    return sorted(found)
+
+
+def _differing(held: Select[Any], recomputed: Select[Any]) -> Select[Any]:
+    """Select the keys for which the two say different numbers, with what is `kept` and `counted`.
+
+    Both have the same columns, the last of which is the number; a key that one of them lacks is
+    zero there. Keys are called as in `held` and typed as in `recomputed`.
+    """
+    *keys, kept = held.subquery().c
+    *groups, counted = recomputed.subquery().c
+    names = [key.name for key in keys]
+    ours = [
+        type_coerce(key, group.type).label(key.name)
+        for key, group in zip(keys, groups, strict=True)
+    ]
+    theirs = [group.label(name) for group, name in zip(groups, names, strict=True)]
+    both = union_all(
+        select(*ours, kept.label("kept"), _NONE.label("counted")),
+        select(*theirs, _NONE, counted),
+    ).subquery()
+    *places, one, other = both.c
+    sums = func.sum(one), func.sum(other)
+    said = select(*places, sums[0].label("kept"), sums[1].label("counted"))
+    return said.group_by(*places).having(sums[0] != sums[1])
+
+
+def _wrong_counter(step: CounterStep, row: Row[Any]) -> Finding:
+    when = _STEPS[step]
+    if step is not CounterStep.EVER:
+        when += f" from {moment_of(int(row.begins_at)):%Y-%m-%d %H:%M} on"
+    module = {"": "no module", OTHERS: "any other module"}.get(row.module, row.module)
+    what = f"rejections of network {row.network_id} at {row.tx_rejection_stage}"
+    return rebuildable(
+        f"the counter of {when} says {int(row.kept):,} {what}, {row.reason_kind} naming {module}, "
+        f"and {int(row.counted):,} are stored"
+    )
