@@ -63,6 +63,7 @@ def run(scene: Scene) -> Result:
         promises=[
             Promise("rebuild", f"{what}, {about}", LONGEST, each.wall, "s", is_floor=False)
             for what, each in taken.items()
+            if what.startswith("rebuilt")
         ],
         heads=("what", "seconds", "CPU seconds"),
         lines=[_line(what, each) for what, each in taken.items()],
