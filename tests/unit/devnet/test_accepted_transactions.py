@@ -1,4 +1,4 @@
-"""Accepted transactions: what was answered for is there after any end, and only that."""
+"""Accepted transactions: what was acknowledged is there after any end, and only that."""
 
 from __future__ import annotations
 

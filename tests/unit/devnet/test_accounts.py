@@ -1,4 +1,4 @@
-"""Simulated senders: their signatures are what any wallet would make with their keys."""
+"""Simulated accounts: their signatures are those of any wallet with their keys."""
 
 from __future__ import annotations
 

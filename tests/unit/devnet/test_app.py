@@ -1,4 +1,4 @@
-"""Devnet's door: POST to the root, bounded bodies, and callers who leave early."""
+"""Devnet over HTTP: POST to the root, bounded bodies, and clients that leave early."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The chain: told from its genesis alone, by the rule of EIP-1559, with visible ups and downs."""
+"""The chain: computed from its genesis alone, by EIP-1559, with visible ups and downs."""
 
 from __future__ import annotations
 

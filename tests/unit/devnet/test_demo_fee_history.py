@@ -1,4 +1,4 @@
-"""The made-up past of fees: the same each time, whole days apart from single looks, labelled."""
+"""The demo history of fees: reproducible, labelled, days and observations without overlap."""
 
 from __future__ import annotations
 

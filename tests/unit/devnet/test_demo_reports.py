@@ -1,4 +1,4 @@
-"""Made-up reports: the same each time, within their time, signed for the simulated network."""
+"""Demo reports: reproducible, within their time, signed for the simulated network."""
 
 from __future__ import annotations
 

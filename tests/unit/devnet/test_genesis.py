@@ -1,4 +1,4 @@
-"""The stored genesis: written once, kept for good, and told apart from what is damaged."""
+"""The stored genesis: written once, kept, and damaged ones are refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The node's methods: blocks, fees, transactions, and how wrong questions are answered."""
+"""The node's methods: blocks, fees, transactions, and answers to wrong params."""
 
 from __future__ import annotations
 

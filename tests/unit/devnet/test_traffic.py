@@ -1,4 +1,4 @@
-"""Traffic: every text form and stage, told alike at any time, with a rejection soon after start."""
+"""Traffic: every reason and stage, reproducible, with a rejection soon after the start."""
 
 from __future__ import annotations
 

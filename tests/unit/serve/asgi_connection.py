@@ -1,4 +1,4 @@
-"""An ASGI server's part, played by hand: what it says to an app, and what it hears."""
+"""A connection played by a test in place of an ASGI server."""
 
 from __future__ import annotations
 

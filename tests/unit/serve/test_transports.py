@@ -1,4 +1,4 @@
-"""Both transports on servers that behave otherwise than ours: sizes, departures, old handshakes."""
+"""Both transports on servers other than ours: sizes, clients that leave, old handshakes."""
 
 from __future__ import annotations
 

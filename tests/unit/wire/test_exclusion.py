@@ -1,4 +1,4 @@
-"""Exclusion records and the questions for them: recorded forms, round trips, hostile input."""
+"""Exclusion records and their params: recorded forms, round trips, hostile input."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""JSON-RPC as the one who answers: what is a request, what is refused, and how replies look."""
+"""JSON-RPC for servers: what is a request, what is refused, and the form of replies."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""JSON-RPC as the one who asks: what is sent, and what is taken for an answer."""
+"""JSON-RPC for clients: what is sent, and what is accepted as a reply."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Faults that callers are told: what they mean to a program, and what they never give away."""
+"""Error objects: what they say to a program, and what they never reveal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Questions to the archive are read strictly, and what is wrong is told with its remedy."""
+"""Params of queries are read strictly, and errors name the remedy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reports from nodes: recorded forms, round trips, and the exact words of every refusal."""
+"""Reports of nodes: recorded forms, round trips, and the exact text of every refusal."""
 
 from __future__ import annotations
 

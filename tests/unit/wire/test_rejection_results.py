@@ -1,4 +1,4 @@
-"""Answers from the archive tell all that is known, in the forms of the record."""
+"""Results of queries have all that is known, in the form of the record."""
 
 from __future__ import annotations
 

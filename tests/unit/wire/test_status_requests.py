@@ -1,4 +1,4 @@
-"""Usual lookups: read at once, and read as the general way reads them."""
+"""Status requests of the usual shape are read at once, as the general codec reads them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Moments of the exclusion API: which texts are one, and how one is printed."""
+"""Timestamps of the exclusion API: which texts are one, and how one is written."""
 
 from __future__ import annotations
 

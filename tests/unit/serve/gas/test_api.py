@@ -1,4 +1,4 @@
-"""The gas API: which address of a network is answered what, in the documented forms."""
+"""The gas API: replies and errors of each path, in the documented forms."""
 
 from __future__ import annotations
 

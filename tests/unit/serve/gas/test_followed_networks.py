@@ -1,4 +1,4 @@
-"""Following: replies are kept ready, and one network's trouble is its own."""
+"""Followed networks: replies are kept ready, and a failing node affects its own network alone."""
 
 from __future__ import annotations
 

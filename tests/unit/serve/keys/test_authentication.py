@@ -1,4 +1,4 @@
-"""Wrong keys from one address are bounded, and nobody who was let in pays for them."""
+"""Authentication: wrong keys of one address are limited, and accepted keys go on working."""
 
 from __future__ import annotations
 

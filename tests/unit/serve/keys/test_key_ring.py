@@ -1,4 +1,4 @@
-"""Keys: who is let in by what they present, and what is kept of it."""
+"""Keys: which are accepted, and that only digests are held."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Keys of the store reach a running ring, and what was done with them reaches the store."""
+"""Keys of the store reach a running key ring, and their uses reach the store."""
 
 from __future__ import annotations
 

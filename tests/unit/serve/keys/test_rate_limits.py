@@ -1,4 +1,4 @@
-"""The key limiter: rates are kept exactly, rights are asked, and everything is counted once."""
+"""The key limiter: rates are exact, rights are checked, and each call is counted once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The access log: one line for a request, by names and never by its path."""
+"""The access log: one line for a request, with its route and never its path."""
 
 from __future__ import annotations
 

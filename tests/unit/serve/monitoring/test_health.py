@@ -1,4 +1,4 @@
-"""Readiness: what is wrong with a store or a node is said, and what is idle goes on serving."""
+"""Readiness: what is wrong with the store or a node is reported; an idle chain stays ready."""
 
 from __future__ import annotations
 

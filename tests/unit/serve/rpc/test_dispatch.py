@@ -1,4 +1,4 @@
-"""JSON-RPC: what a message is answered, whatever transport it came by."""
+"""Dispatch: what a message is answered, over either transport."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""JSON-RPC: kinds of methods, and what a key may call how often."""
+"""Dispatch: kinds of methods, and the limits of keys."""
 
 from __future__ import annotations
 

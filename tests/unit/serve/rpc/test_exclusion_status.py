@@ -1,4 +1,4 @@
-"""Quick answers: the same to the byte as the general ones, and never older than their question."""
+"""Fast status answers: equal to the general ones, to the byte, and never stale."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Group commit: who is gathered, who fails with whom, and what a caller who left changes."""
+"""Group commit: which items share a transaction, which fail together, and callers that leave."""
 
 from __future__ import annotations
 

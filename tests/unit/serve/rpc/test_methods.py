@@ -1,4 +1,4 @@
-"""The exclusion methods: where a report belongs, and what of a group is acknowledged."""
+"""The exclusion methods: the network of a report, and the outcomes of a group."""
 
 from __future__ import annotations
 

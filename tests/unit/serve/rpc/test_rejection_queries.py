@@ -1,4 +1,4 @@
-"""The archive's methods bound what one batch takes of the server."""
+"""Queries of rejections bound what one batch costs the server."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The feed tells every subscription all that arrives after its place, whoever comes or goes."""
+"""The feed pushes to each subscription what arrives after its place, whichever others join."""
 
 from __future__ import annotations
 

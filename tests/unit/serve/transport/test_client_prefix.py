@@ -1,4 +1,4 @@
-"""Addresses that one client has, and those that two have."""
+"""Addresses that belong to one client, and those of two."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Frames are taken as websockets' own parser takes them, and written as it writes them."""
+"""Frames are read as websockets' own parser reads them, and written as it writes them."""
 
 from __future__ import annotations
 

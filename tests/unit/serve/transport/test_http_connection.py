@@ -1,4 +1,4 @@
-"""A connection keeps little: what is sent ahead waits unparsed, and only what left is progress."""
+"""HTTP connections hold little: requests sent ahead wait unparsed, and only reading is progress."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A WebSocket hears what uvicorn's own would hear, however the bytes are cut, and says it alike."""
+"""WebSockets: the app receives and sends the same as with uvicorn's own, however bytes are cut."""
 
 from __future__ import annotations
 

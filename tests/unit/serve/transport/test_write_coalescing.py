@@ -1,4 +1,4 @@
-"""The cork changes how many writes there are, and neither what is written nor its order."""
+"""Write coalescing changes the number of writes, neither their content nor their order."""
 
 from __future__ import annotations
 
