@@ -16,7 +16,7 @@ from dashboard.poll.clocks import Clocks
 from dashboard.store.access.audit_log import last_details, note_action
 from dashboard.store.engine.engine import Store
 from dashboard.store.monitoring.sizes import clock_jump, last_measured, measure, note_size
-from dashboard.store.retention.apply import Step, keep_house
+from dashboard.store.retention.apply import Step, apply_retention
 
 Rest = Callable[[float], Awaitable[object]]
 
@@ -64,7 +64,7 @@ class Housekeeping:
     def _step(self) -> Step | None:
         if self._round is None:
             self._begin_round()
-            self._round = keep_house(self._store, self._retention.before(self._trusted_now()))
+            self._round = apply_retention(self._store, self._retention.before(self._trusted_now()))
         try:
             return next(self._round, None)
         except BaseException:

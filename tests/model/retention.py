@@ -16,7 +16,7 @@ from tests.model.rejections import Archive
 from tests.model.tracking import Tracking
 
 
-def forget_notifications(
+def purge_notifications(
     archive: Archive, tracking: Tracking, alerting: Alerting, before: datetime
 ) -> None:
     """Forget what was told before, with its messages and every attempt to hand them over."""
@@ -40,7 +40,7 @@ def forget_notifications(
     alerting.tries = [each for each in alerting.tries if each[0] in alerting.messages]
 
 
-def forget_rejections(
+def purge_rejections(
     archive: Archive, tracking: Tracking, alerting: Alerting, before: datetime
 ) -> None:
     """Forget versions of what nobody tracks, and with them the conditions that rest on them."""

@@ -12,13 +12,13 @@ from hypothesis.stateful import precondition, rule
 from dashboard.domain.quantity import NetworkId
 from dashboard.domain.retention import Before, Retention
 from dashboard.store.engine.batching import Pace
-from dashboard.store.retention.apply import keep_house
+from dashboard.store.retention.apply import apply_retention
 from tests.model.machine import ALL, Memory, Part
 from tests.model.retention import (
     forget_answers,
     forget_ends,
-    forget_notifications,
-    forget_rejections,
+    purge_notifications,
+    purge_rejections,
 )
 from tests.model.rules_of_alerting import TellingMachine
 from tests.model.world import networks
@@ -93,7 +93,7 @@ class ForgettingMachine(TellingMachine):
         self.is_sound = False
         before = kept.before(self.now)
         unhurried = Pace(lambda: 0.0, _MANY)
-        taken = list(islice(keep_house(self.lives.store, before, unhurried), steps))
+        taken = list(islice(apply_retention(self.lives.store, before, unhurried), steps))
         if len(taken) < steps:
             self._forget(self.held, before, _ORDER)
         else:
@@ -111,9 +111,9 @@ class ForgettingMachine(TellingMachine):
         """Forget likewise, as far as the steps came."""
         archive, tracking, alerting = held.archive, held.tracking, held.alerting
         if before.notifications is not None and "notifications" in kinds:
-            forget_notifications(archive, tracking, alerting, before.notifications)
+            purge_notifications(archive, tracking, alerting, before.notifications)
         if before.rejections is not None and "rejections" in kinds:
-            forget_rejections(archive, tracking, alerting, before.rejections)
+            purge_rejections(archive, tracking, alerting, before.rejections)
         if before.untracked_answers is not None and "answers" in kinds:
             forget_answers(tracking, before.untracked_answers)
         if before.untracked_answers is not None and "follow-ups" in kinds:

@@ -49,7 +49,7 @@ def _replace_file(finished: Path, database: SqliteFile, at: datetime) -> str | N
         return None
     aside = path.with_name(f"{path.name}.before-{at:%Y%m%dT%H%M%SZ}")
     try:
-        with _nobody_else(database):
+        with _exclusive_access(database):
             # A second name, so that no moment is without a store.
             aside.hardlink_to(path)
             _move_log(path, aside)
@@ -63,7 +63,7 @@ def _replace_file(finished: Path, database: SqliteFile, at: datetime) -> str | N
 
 
 @contextmanager
-def _nobody_else(database: SqliteFile) -> Iterator[None]:
+def _exclusive_access(database: SqliteFile) -> Iterator[None]:
     """Keep everybody out of the file, be it as damaged as it may."""
     with ExitStack() as held:
         try:
@@ -72,12 +72,12 @@ def _nobody_else(database: SqliteFile) -> Iterator[None]:
         except StoreUnavailable:
             raise
         except StoreError:
-            held.enter_context(_locked(database))
+            held.enter_context(_file_lock(database))
         yield
 
 
 @contextmanager
-def _locked(database: SqliteFile) -> Iterator[None]:
+def _file_lock(database: SqliteFile) -> Iterator[None]:
     """Take SQLite's lock ourselves, since SQLite does not touch what it cannot read."""
     with database.path.open("r+b") as file:
         try:

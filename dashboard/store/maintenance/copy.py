@@ -26,7 +26,7 @@ _LARGE: Final = 10_000
 
 
 @dataclass(slots=True)
-class Tally:
+class _Checksum:
     """How many rows went by, and a sum over what they say, whatever their order."""
 
     rows: int = 0
@@ -61,7 +61,7 @@ def copy_store(source: Connection, target: Connection, large: int = _LARGE) -> d
 
 
 def _copy_table(source: Connection, target: Connection, table: Table) -> int:
-    there, here = Tally(), Tally()
+    there, here = _Checksum(), _Checksum()
     write_table(target, table, there.watch(read_table(source, table)))
     for _ in here.watch(read_table(target, table)):
         pass

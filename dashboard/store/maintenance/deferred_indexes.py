@@ -40,7 +40,7 @@ WHERE contype IN ('p', 'u') AND conrelid::regclass = ANY(%(tables)s::regclass[])
 """
 
 
-class _Made(NamedTuple):
+class _IndexStatements(NamedTuple):
     """How an index, or what rests on one, goes and comes."""
 
     drop: str
@@ -61,11 +61,11 @@ def indexes_made_last(connection: Connection, tables: Sequence[Table]) -> Iterat
         connection.exec_driver_sql(each.make)
 
 
-def _of_tables(connection: Connection, names: Sequence[str]) -> list[_Made]:
+def _of_tables(connection: Connection, names: Sequence[str]) -> list[_IndexStatements]:
     """Return all of it in the order in which it can go."""
     if connection.dialect.name == "postgresql":
         connection.exec_driver_sql(_MEMORY)
         found = connection.exec_driver_sql(_POSTGRESQL, {"tables": list(names)})
     else:
         found = connection.exec_driver_sql(_SQLITE, (json.dumps(names),))
-    return [_Made(*row) for row in found]
+    return [_IndexStatements(*row) for row in found]

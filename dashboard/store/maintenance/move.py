@@ -55,10 +55,10 @@ def move(source_url: str, target_url: str, by: Actor, expected: UUID | None = No
     mark = _begin(source, target, expected)
     if mark.state is MoveState.LEAVES:
         try:
-            _carry(source, target, mark, by)
+            _copy_and_mark(source, target, mark, by)
         except BaseException:
             with suppress(LinewatchError):
-                _take_back(source, mark)
+                _undo_mark(source, mark)
             raise
     return Moved(target.name, _finish(source, target))
 
@@ -66,7 +66,7 @@ def move(source_url: str, target_url: str, by: Actor, expected: UUID | None = No
 def give_up(source_url: str, by: Actor, expected: UUID | None = None) -> str:
     """Stay with a store whose move did not come to its end; return where it was to go."""
     source = database_at(source_url)
-    with _alone(source) as connection:
+    with _exclusive_store(source) as connection:
         if expected is not None:
             refuse_foreign(connection, source.name, expected)
         mark = mark_of(connection)
@@ -81,7 +81,7 @@ def give_up(source_url: str, by: Actor, expected: UUID | None = None) -> str:
 def _begin(source: Database, target: Database, expected: UUID | None) -> MoveMark:
     """Let the source say that it leaves, unless it does; return what it says."""
     place = _place(target)
-    with _alone(source) as connection:
+    with _exclusive_store(source) as connection:
         if expected is not None:
             refuse_foreign(connection, source.name, expected)
         mark = mark_of(connection)
@@ -89,7 +89,7 @@ def _begin(source: Database, target: Database, expected: UUID | None) -> MoveMar
             refuse_moving(connection, source.name)
         if mark is not None and mark.state is MoveState.GONE:
             return mark
-        found = _arrived(target)
+        found = _mark_of_copy(target)
         if mark is None:
             mark = MoveMark.of_new_move(place)
         if found is not None and found.move_id != mark.move_id:
@@ -98,14 +98,14 @@ def _begin(source: Database, target: Database, expected: UUID | None) -> MoveMar
     return mark
 
 
-def _carry(source: Database, target: Database, mark: MoveMark, by: Actor) -> None:
+def _copy_and_mark(source: Database, target: Database, mark: MoveMark, by: Actor) -> None:
     """Copy all, then let the source say that it is gone."""
-    with _alone(source) as reading_it:
+    with _exclusive_store(source) as reading_it:
         if mark_of(reading_it) != mark:  # nobody held the source since it was set
             refuse_moving(reading_it, source.name)
             raise InputError(f"{source.name} stays: this move was given up meanwhile")
-        if _arrived(target) is None:
-            with store_errors(target), _made_empty(target) as writing:
+        if _mark_of_copy(target) is None:
+            with store_errors(target), _new_store(target) as writing:
                 copy_store(reading_it, writing)
                 set_mark(writing, mark.of_copy(_place(source)))
                 came_from = {"from": _place(source)}
@@ -114,16 +114,16 @@ def _carry(source: Database, target: Database, mark: MoveMark, by: Actor) -> Non
         note_action(reading_it, by.at, by.name, Action.MOVE, "store", {"to": mark.place})
 
 
-def _take_back(source: Database, mark: MoveMark) -> None:
+def _undo_mark(source: Database, mark: MoveMark) -> None:
     """Stay where all is after a move that failed; a copy that is there is never one to work on."""
-    with _alone(source) as connection:
+    with _exclusive_store(source) as connection:
         if mark_of(connection) == mark:
             set_mark(connection, None)
 
 
 def _finish(source: Database, target: Database) -> dict[str, int]:
     """Let the copy be a store, which the source is no more; return the rows that it holds."""
-    with _alone(target) as connection:
+    with _exclusive_store(target) as connection:
         mark = mark_of(connection)
         if mark is None or (mark.state, mark.place) != (MoveState.ARRIVES, _place(source)):
             raise ForeignStore(
@@ -134,7 +134,7 @@ def _finish(source: Database, target: Database) -> dict[str, int]:
 
 
 @contextmanager
-def _alone(database: Database) -> Iterator[Connection]:
+def _exclusive_store(database: Database) -> Iterator[Connection]:
     """Open a transaction on a store of our schema that nobody else uses."""
     if not database.exists():
         raise SchemaMismatch(f"{database.name} does not exist: nothing is there to move")
@@ -149,7 +149,7 @@ def _alone(database: Database) -> Iterator[Connection]:
         yield connection
 
 
-def _arrived(target: Database) -> MoveMark | None:
+def _mark_of_copy(target: Database) -> MoveMark | None:
     """Return what a copy in the target says of itself, None where the target is empty.
 
     InputError where it holds anything else.
@@ -176,7 +176,7 @@ def _arrived(target: Database) -> MoveMark | None:
 
 
 @contextmanager
-def _made_empty(target: Database) -> Iterator[Connection]:
+def _new_store(target: Database) -> Iterator[Connection]:
     """Yield a transaction on a new store without content; it is there only if all goes well."""
     if isinstance(target, SqliteFile):
         with finished_as(target.path) as unfinished:

@@ -76,10 +76,10 @@ def restore(
     beside = database.path.parent if isinstance(database, SqliteFile) else folder
     with _copied(path, beside) as copy:
         migrate(address_of(copy), by=by)
-        held, owner = _set_right(copy, path, by, expected)
+        held, owner = _prepare_copy(copy, path, by, expected)
         _refuse(_verified(copy), path)
         rebuilt = _rebuilt(copy, path, by)
-        rows = _counted(copy)
+        rows = _row_counts(copy)
         force_to_disk(copy)
         aside = put_in_place(copy, database, by.at)
     return Restored(owner, rows, held, aside, rebuilt)
@@ -118,7 +118,7 @@ def _copied(path: Path, folder: Path) -> Iterator[Path]:
         ) from error
 
 
-def _set_right(copy: Path, path: Path, by: Actor, expected: UUID | None) -> tuple[int, UUID]:
+def _prepare_copy(copy: Path, path: Path, by: Actor, expected: UUID | None) -> tuple[int, UUID]:
     """Make a copy fit to go on from; return how many notifications are held, and whose it is."""
     database = database_at(address_of(copy))
     with store_errors(database), database.alone() as connection:
@@ -128,7 +128,7 @@ def _set_right(copy: Path, path: Path, by: Actor, expected: UUID | None) -> tupl
                 f"{path} is a backup of the installation {owner}, and this one is {expected}: "
                 "with --force this installation becomes that one"
             )
-        held = hold_pending(connection) + _untold(connection)
+        held = hold_pending(connection) + _count_unexpanded(connection)
         jump = installation.c.last_token + GAP
         values = {"restored_at": by.at, "moved_to": None, "last_token": jump}
         connection.execute(update(installation).values(**values))
@@ -140,7 +140,7 @@ def _set_right(copy: Path, path: Path, by: Actor, expected: UUID | None) -> tupl
     return held, owner
 
 
-def _untold(connection: Connection) -> int:
+def _count_unexpanded(connection: Connection) -> int:
     """Count what will be held as soon as a worker finds out who is to be told."""
     query = select(func.count()).select_from(outbox).where(outbox.c.expanded_at.is_(None))
     return connection.scalar(query) or 0
@@ -165,7 +165,7 @@ def _rebuilt(copy: Path, path: Path, by: Actor) -> list[str]:
     return rebuilt
 
 
-def _counted(copy: Path) -> dict[str, int]:
+def _row_counts(copy: Path) -> dict[str, int]:
     with reading(copy) as connection:
         return count_rows(connection)
 

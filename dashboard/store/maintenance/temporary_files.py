@@ -31,7 +31,7 @@ def unfinished_beside(path: Path, kind: str = "unfinished") -> Iterator[Path]:
     The `kind` is unfinished, part or restoring. What dead ones left in that folder is cleared away.
     OSError where the folder takes no file.
     """
-    clear_dead(path.parent)
+    delete_abandoned(path.parent)
     ours = path.with_name(f".{path.name}.{uuid4().hex[:8]}.{kind}")
     lock = ours.with_name(ours.name + _LOCK)
     descriptor = os.open(lock, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _OWNER_ONLY)
@@ -40,7 +40,7 @@ def unfinished_beside(path: Path, kind: str = "unfinished") -> Iterator[Path]:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         yield ours
     finally:
-        _clear_away(ours)
+        _delete_with_logs(ours)
         lock.unlink(missing_ok=True)
         os.close(descriptor)
 
@@ -53,26 +53,26 @@ def is_of_database(path: Path) -> bool:
     )
 
 
-def clear_dead(folder: Path) -> None:
+def delete_abandoned(folder: Path) -> None:
     """Delete what those left in a folder who were killed; what others write on is left alone."""
     with suppress(OSError):  # whoever is to write there will say what is wrong with the folder
         for lock in folder.iterdir():
             if _OURS.fullmatch(lock.name):
                 with suppress(OSError):
-                    _clear_if_dead(lock)
+                    _delete_if_abandoned(lock)
 
 
-def _clear_if_dead(lock: Path) -> None:
+def _delete_if_abandoned(lock: Path) -> None:
     descriptor = os.open(lock, os.O_WRONLY | os.O_NOFOLLOW | os.O_NONBLOCK)  # a pipe would wait
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        _clear_away(lock.with_name(lock.name.removesuffix(_LOCK)))
+        _delete_with_logs(lock.with_name(lock.name.removesuffix(_LOCK)))
         lock.unlink()
     finally:
         os.close(descriptor)
 
 
-def _clear_away(path: Path) -> None:
+def _delete_with_logs(path: Path) -> None:
     """Delete a file that was not finished, with what SQLite put beside it."""
     for end in ("", *_BESIDE):
         path.with_name(path.name + end).unlink(missing_ok=True)

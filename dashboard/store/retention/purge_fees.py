@@ -1,4 +1,4 @@
-"""Fees are forgotten network by network, the oldest first: raw ones, then minutes of roll-ups."""
+"""Fees are deleted network by network, the oldest first: raw ones, then minutes of roll-ups."""
 
 from __future__ import annotations
 
@@ -22,33 +22,33 @@ from dashboard.store.schema.columns import milliseconds_of
 _RAW: Final = (suggested_gas_fees, estimated_base_fees, fee_marks)
 
 
-def forget_fees(store: Store, before: datetime, pace: Pace) -> Iterator[int]:
+def purge_fees(store: Store, before: datetime, pace: Pace) -> Iterator[int]:
     """Forget what was seen of fees before a whole minute; its roll-ups stay."""
     for table in _RAW:
         for places in _series_of(store, table):
-            yield from _forget(store, table, places, before, pace)
+            yield from _purge(store, table, places, before, pace)
 
 
-def forget_fee_minutes(store: Store, before: datetime, pace: Pace) -> Iterator[int]:
+def purge_fee_minutes(store: Store, before: datetime, pace: Pace) -> Iterator[int]:
     """Forget roll-ups of minutes before a whole hour; those of hours and days stay for good."""
     for places in _series_of(store, fee_rollups):
         if places[-1] == RollupLevel.MINUTE:
-            yield from _forget(store, fee_rollups, places, milliseconds_of(before), pace)
+            yield from _purge(store, fee_rollups, places, milliseconds_of(before), pace)
 
 
-def _forget(
+def _purge(
     store: Store, table: Table, places: Sequence[Any], before: datetime | int, pace: Pace
 ) -> Iterator[int]:
     *within, dated = table.primary_key
     mine = [column == place for column, place in zip(within, places, strict=True)]
     old = select(dated).where(*mine, dated < before).order_by(dated)
-    forgotten = 1
-    while forgotten:
+    deleted = 1
+    while deleted:
         with pace.writing(store) as connection:
             nth = connection.scalar(old.offset(pace.rows - 1).limit(1))
             last = dated < before if nth is None else dated <= nth
-            forgotten = connection.execute(delete(table).where(*mine, last)).rowcount
-        yield forgotten
+            deleted = connection.execute(delete(table).where(*mine, last)).rowcount
+        yield deleted
 
 
 def _series_of(store: Store, table: Table) -> list[Sequence[Any]]:

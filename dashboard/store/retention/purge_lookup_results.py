@@ -1,4 +1,4 @@
-"""What networks and nodes said of hashes that nobody tracks any more is forgotten."""
+"""What networks and nodes said of hashes that nobody tracks any more is deleted."""
 
 from __future__ import annotations
 
@@ -23,27 +23,27 @@ _USES_STAY: Final = timedelta(days=400)
 """How long the counts of a key stay that stands neither in the store nor, it seems, in settings."""
 
 
-def forget_checks(store: Store, before: datetime, pace: Pace) -> Iterator[int]:
+def purge_untracked_lookups(store: Store, before: datetime, pace: Pace) -> Iterator[int]:
     """Forget what came of asking about hashes that nobody tracks, and nobody asked about since."""
-    return _forget(store, checks, before, pace, lambda _, found: found)
+    return _purge(store, checks, before, pace, lambda _, found: found)
 
 
-def forget_follow_ups(store: Store, before: datetime, pace: Pace) -> Iterator[int]:
+def purge_follow_ups(store: Store, before: datetime, pace: Pace) -> Iterator[int]:
     """Forget likewise what nodes said, except of hashes with a rejection on record."""
-    return _forget(store, follow_ups, before, pace, _without_rejection)
+    return _purge(store, follow_ups, before, pace, _without_rejection)
 
 
-def forget_key_uses(store: Store, before: datetime, pace: Pace) -> Iterator[int]:
+def purge_key_uses(store: Store, before: datetime, pace: Pace) -> Iterator[int]:
     """Forget the counts of keys that are gone: not in the store, and not used for a year."""
     known = select(api_key_credentials.c.key_digest)
     column = api_key_uses.c
     gone = and_(column.last_used_at < before - _USES_STAY, column.key_digest.not_in(known))
     with pace.writing(store) as connection:
-        forgotten = connection.execute(delete(api_key_uses).where(gone)).rowcount
-    yield forgotten
+        deleted = connection.execute(delete(api_key_uses).where(gone)).rowcount
+    yield deleted
 
 
-def _forget(
+def _purge(
     store: Store,
     table: Table,
     before: datetime,
@@ -58,7 +58,7 @@ def _forget(
         table.c.last_asked_at < before,
     )
 
-    def forget(connection: Connection, some: Sequence[Row[Any]]) -> int:
+    def purge(connection: Connection, some: Sequence[Row[Any]]) -> int:
         tracked = set(watched_among(connection, [tuple(row) for row in some]))
         free = [row for row in some if tuple(row) not in tracked]
         gone = [{"one": row.tx_hash, "other": row.network_id} for row in choose(connection, free)]
@@ -68,7 +68,7 @@ def _forget(
 
     while found := _old(store, table, before, place):
         place = tuple(found[-1])
-        yield from pace.in_steps(store, found, forget)
+        yield from pace.in_steps(store, found, purge)
 
 
 def _old(

@@ -1,4 +1,4 @@
-"""What watching cost and when it stood still is forgotten, the oldest first."""
+"""What watching cost and when it stood still is deleted, the oldest first."""
 
 from __future__ import annotations
 
@@ -13,30 +13,30 @@ from dashboard.store.engine.engine import Store
 from dashboard.store.schema import coverage_gaps, credit_ledger
 
 
-def forget_credits(store: Store, before: datetime, pace: Pace) -> Iterator[int]:
+def purge_credits(store: Store, before: datetime, pace: Pace) -> Iterator[int]:
     """Forget what was spent in hours that began before."""
     hour = credit_ledger.c.hour
-    return _forget(store, hour, hour < before, pace)
+    return _purge(store, hour, hour < before, pace)
 
 
-def forget_coverage_gaps(store: Store, before: datetime, pace: Pace) -> Iterator[int]:
+def purge_coverage_gaps(store: Store, before: datetime, pace: Pace) -> Iterator[int]:
     """Forget gaps that ended before; one that lasts stays, however long ago it began."""
     column = coverage_gaps.c
     is_over = and_(column.begins_at < before, column.ends_at < before)
-    return _forget(store, column.begins_at, is_over, pace)
+    return _purge(store, column.begins_at, is_over, pace)
 
 
-def _forget(
+def _purge(
     store: Store, began: Column[Any], is_old: ColumnElement[bool], pace: Pace
 ) -> Iterator[int]:
     table = began.table
     keys = tuple(table.primary_key)
     oldest = select(*keys).where(is_old).order_by(began)
-    forgotten = 1
-    while forgotten:
+    deleted = 1
+    while deleted:
         with pace.writing(store) as connection:
             found = [tuple(row) for row in connection.execute(oldest.limit(pace.rows))]
             if found:
                 connection.execute(delete(table).where(tuple_(*keys).in_(found)))
-        forgotten = len(found)
-        yield forgotten
+        deleted = len(found)
+        yield deleted

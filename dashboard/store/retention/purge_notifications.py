@@ -1,4 +1,4 @@
-"""What was told long ago is forgotten: changes whose incident is over, with their notifications."""
+"""What was told long ago is deleted: changes whose incident is over, with their notifications."""
 
 from __future__ import annotations
 
@@ -28,22 +28,22 @@ OPEN_STATES: Final = (NotificationState.PENDING.value, NotificationState.HELD.va
 """What is pending, and what waits for a person after a restore, may still be handed over."""
 
 
-def forget_notifications(store: Store, before: datetime, pace: Pace) -> Iterator[int]:
+def purge_notifications(store: Store, before: datetime, pace: Pace) -> Iterator[int]:
     """Forget changes from before, with their notifications and every attempt to hand those over.
 
     What lasts still keeps its changes, and so does a transaction that is tracked or was seen
     rejected since, lest it be notified again. What is pending stays, however old.
     """
     after = 0
-    while found := _told(store, after):
+    while found := _expanded_changes(store, after):
         after = found[-1].outbox_id
         old = [row for row in found if row.at < before]
         if not old:
             return
-        yield from pace.in_steps(store, old, partial(_forget, before=before))
+        yield from pace.in_steps(store, old, partial(_purge, before=before))
 
 
-def _told(store: Store, after: int) -> Sequence[Any]:
+def _expanded_changes(store: Store, after: int) -> Sequence[Any]:
     """Return changes in the order in which they were to be told, which is nearly that of time."""
     seen = func.coalesce(rejections.c.seen_again_at, rejections.c.first_seen_at).label("seen")
     query = (
@@ -63,10 +63,10 @@ def _told(store: Store, after: int) -> Sequence[Any]:
         return connection.execute(query).all()
 
 
-def _forget(connection: Connection, found: Sequence[Any], before: datetime) -> int:
+def _purge(connection: Connection, found: Sequence[Any], before: datetime) -> int:
     ids = {row.transition_id for row in found if row.seen is None or row.seen < before}
     ids -= _of_tracked(connection, found)
-    ids -= _lasting(connection, found)
+    ids -= _of_open_incidents(connection, found)
     is_open = notifications.c.state.in_(OPEN_STATES)
     pending = select(notifications.c.transition_id).where(
         notifications.c.transition_id.in_(ids), is_open
@@ -91,7 +91,7 @@ def _of_tracked(connection: Connection, found: Sequence[Any]) -> set[UUID]:
     return {transition_id for transition_id, place in places.items() if place in tracked}
 
 
-def _lasting(connection: Connection, found: Sequence[Any]) -> set[UUID]:
+def _of_open_incidents(connection: Connection, found: Sequence[Any]) -> set[UUID]:
     """Return the changes of incidents of networks that are open; a rejection never closes."""
     of_networks = [row for row in found if row.kind != SubjectKind.TRANSACTION]
     column = conditions.c.incident_id

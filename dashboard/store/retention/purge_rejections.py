@@ -1,4 +1,4 @@
-"""Rejections are forgotten with what rests on them alone, once nobody is owed news of them."""
+"""Rejections are deleted with what rests on them alone, once nobody is owed news of them."""
 
 from __future__ import annotations
 
@@ -30,18 +30,18 @@ AND NOT EXISTS (
 """
 """Those that are not seen again, nor tracked, and of which nobody is still to be told."""
 
-_FORGET_WHAT_REFERS: Final = (
+_DELETE_REFERRING: Final = (
     "DELETE FROM conditions WHERE rejection_id IN {}",
     "UPDATE transitions SET rejection_id = NULL WHERE rejection_id IN {}",
     "DELETE FROM rejections WHERE rejection_id IN {}",
 )
-_FORGET_SIGNED: Final = (
+_DELETE_SIGNED: Final = (
     "DELETE FROM signed_transactions WHERE tx_hash IN {} AND NOT EXISTS "
     "(SELECT 1 FROM rejections WHERE tx_hash = signed_transactions.tx_hash)"
 )
 
 
-def forget_rejections(store: Store, before: datetime, pace: Pace) -> Iterator[int]:
+def purge_rejections(store: Store, before: datetime, pace: Pace) -> Iterator[int]:
     """Forget versions that arrived before, and were seen last before.
 
     What is tracked keeps its versions, of all networks, and so does what somebody is still to be
@@ -51,7 +51,7 @@ def forget_rejections(store: Store, before: datetime, pace: Pace) -> Iterator[in
     after: Row[Any] | None = None
     while found := _old(store, before, after):
         after = found[-1]
-        yield from pace.in_steps(store, found, partial(_forget, before=before))
+        yield from pace.in_steps(store, found, partial(_purge, before=before))
 
 
 def _old(store: Store, before: datetime, after: Row[Any] | None) -> Sequence[Any]:
@@ -59,7 +59,7 @@ def _old(store: Store, before: datetime, after: Row[Any] | None) -> Sequence[Any
     order = (column.first_seen_at, column.rejection_id)
     query = (
         select(*order, column.tx_hash, column.network_id)
-        .where(column.first_seen_at < before, _is_seen_no_more(before))
+        .where(column.first_seen_at < before, _was_last_seen_before(before))
         .where(*beyond(order, None if after is None else tuple(after)[:2]))
         .order_by(*order)
         .limit(PORTION)
@@ -68,12 +68,12 @@ def _old(store: Store, before: datetime, after: Row[Any] | None) -> Sequence[Any
         return connection.execute(query).all()
 
 
-def _is_seen_no_more(before: datetime) -> ColumnElement[bool]:
+def _was_last_seen_before(before: datetime) -> ColumnElement[bool]:
     column = rejections.c.seen_again_at
     return or_(column.is_(None), column < before)
 
 
-def _forget(connection: Connection, found: Sequence[Any], before: datetime) -> int:
+def _purge(connection: Connection, found: Sequence[Any], before: datetime) -> int:
     """Forget those that are still free to go: since they were found, time has passed."""
     ids = [row.rejection_id for row in found]
     values = [*ids, milliseconds_of(before), *OPEN_STATES]
@@ -83,7 +83,7 @@ def _forget(connection: Connection, found: Sequence[Any], before: datetime) -> i
     ids = [rejection_id for rejection_id, _ in free]
     hashes = [tx_hash for _, tx_hash in free]
     count_deleted(connection, ids)
-    for statement in _FORGET_WHAT_REFERS:
+    for statement in _DELETE_REFERRING:
         write_rows(connection, statement.format(one_of(ids)), [tuple(ids)])
-    write_rows(connection, _FORGET_SIGNED.format(one_of(hashes)), [tuple(hashes)])
+    write_rows(connection, _DELETE_SIGNED.format(one_of(hashes)), [tuple(hashes)])
     return len(ids)

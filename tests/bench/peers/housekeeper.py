@@ -16,7 +16,7 @@ from pathlib import Path
 from dashboard.domain.retention import Before
 from dashboard.store.engine.batching import Pace
 from dashboard.store.engine.engine import open_store
-from dashboard.store.retention.apply import keep_house
+from dashboard.store.retention.apply import apply_retention
 
 RESTS = 3
 """Times as long as a step took it is followed by rest, as in the worker."""
@@ -41,7 +41,7 @@ def forget(url: str, before: datetime, told: Path) -> None:
     watch, pause = Watch(), threading.Event()
     with open_store(url) as store, told.open("w", encoding="utf-8", buffering=1) as lines:
         began = time.perf_counter()
-        for step in keep_house(store, Before(fees=before, rejections=before), Pace(watch)):
+        for step in apply_retention(store, Before(fees=before, rejections=before), Pace(watch)):
             lines.write(json.dumps([step.kind, step.rows, step.took, watch.spent]) + "\n")
             pause.wait(RESTS * (time.perf_counter() - began))
             began = time.perf_counter()

@@ -23,7 +23,7 @@ from dashboard.store.engine.engine import Store
 from dashboard.store.evidence.save_rejections import save_report
 from dashboard.store.gas import save_gas
 from dashboard.store.rejections.read import versions
-from dashboard.store.retention.apply import keep_house
+from dashboard.store.retention.apply import apply_retention
 from dashboard.store.schema import metadata
 from tests.builders import (
     A_NETWORK,
@@ -42,7 +42,7 @@ def forget(store: Store, rows: int = 100, **before: datetime) -> dict[str, int]:
     """Forget all that is older, in steps of so many rows; return how many of each kind."""
     forgotten: Counter[str] = Counter()
     ticks = (number * LONGEST_STEP / 2 for number in count_up())
-    for step in keep_house(store, Before(**before), Pace(lambda: next(ticks), rows)):
+    for step in apply_retention(store, Before(**before), Pace(lambda: next(ticks), rows)):
         assert step.rows <= rows
         forgotten[step.kind] += step.rows
     return dict(+forgotten)

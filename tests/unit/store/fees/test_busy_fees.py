@@ -15,7 +15,7 @@ from dashboard.store.fees.series import ChartRange, fee_steps
 from dashboard.store.fees.stored_fees import SeriesKey, fee_values
 from dashboard.store.gas import save_gas
 from dashboard.store.maintenance.derived_rollups import wrong_rollups
-from dashboard.store.retention.apply import keep_house
+from dashboard.store.retention.apply import apply_retention
 from dashboard.store.schema import fee_rollups
 from dashboard.store.schema.columns import milliseconds_of
 from tests.builders import A_MOMENT, A_NETWORK, seconds, suggested_gas_fees
@@ -127,7 +127,7 @@ def test_busy_time_that_is_counted_wrong_is_found(store: Store) -> None:
 def test_threshold_that_is_kept_no_longer_still_judges(store: Store) -> None:
     with store.write() as connection:
         save_gas(connection, seen(0, 5, 10))
-    for _ in keep_house(store, Before(fees=A_MOMENT + seconds(60))):
+    for _ in apply_retention(store, Before(fees=A_MOMENT + seconds(60))):
         pass
     with store.write() as connection:
         save_gas(connection, seen(120, 15))

@@ -20,7 +20,7 @@ from dashboard.store.evidence.save_rejections import save_polled
 from dashboard.store.gas import save_gas
 from dashboard.store.maintenance.rebuild import Rebuilt, rebuild, wrong_derived
 from dashboard.store.maintenance.verify import verify
-from dashboard.store.retention.apply import keep_house
+from dashboard.store.retention.apply import apply_retention
 from dashboard.store.schema import tracked_hashes
 from dashboard.store.tracking.transactions import TrackRequest, track_all
 from tests.builders import (
@@ -55,7 +55,7 @@ def spoil(store: Store, *statements: str) -> None:
 
 def forget(store: Store, before: Before) -> None:
     """Forget as a worker does."""
-    deque(keep_house(store, before), maxlen=0)
+    deque(apply_retention(store, before), maxlen=0)
 
 
 def derived(store: Store) -> dict[str, list[tuple[object, ...]]]:

@@ -14,7 +14,7 @@ import pytest
 
 from dashboard.store.engine.engine import Store
 from dashboard.store.maintenance.backup import back_up
-from dashboard.store.maintenance.temporary_files import clear_dead, unfinished_beside
+from dashboard.store.maintenance.temporary_files import delete_abandoned, unfinished_beside
 from tests.processes import PROJECT
 
 WRITER = """
@@ -89,6 +89,6 @@ def test_pipe_that_is_named_like_a_lock_makes_nobody_wait(tmp_path: Path) -> Non
     pipe = tmp_path / ".first.sqlite.0123abcd.unfinished.lock"
     os.mkfifo(pipe)
 
-    clear_dead(tmp_path)
+    delete_abandoned(tmp_path)
 
     assert hidden(tmp_path) == [pipe.name]

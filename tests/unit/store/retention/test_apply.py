@@ -19,7 +19,7 @@ from dashboard.store.rejections.counts import count_rejections
 from dashboard.store.rejections.known_hashes import KnownHashes, head_of, load_heads
 from dashboard.store.rejections.lookup import RejectionReader
 from dashboard.store.rejections.read import queryable_record, versions
-from dashboard.store.retention.apply import keep_house
+from dashboard.store.retention.apply import apply_retention
 from dashboard.store.schema import fee_rollups
 from dashboard.store.schema.columns import milliseconds_of, moment_of
 from dashboard.store.tracking.transactions import TrackRequest, track
@@ -135,7 +135,7 @@ def test_rejection_that_is_seen_again_while_others_are_forgotten_stays(store: St
     for number in (1, 2):
         reject(store, number, A_MOMENT - DAY)
 
-    steps = keep_house(store, Before(rejections=A_MOMENT), Pace(lambda: 0.0, 1))
+    steps = apply_retention(store, Before(rejections=A_MOMENT), Pace(lambda: 0.0, 1))
     next(steps)
     with store.write() as connection:
         save_polled(connection, A_NETWORK, a_record(tx_hash=a_hash(2)), A_MOMENT)
