@@ -31,11 +31,20 @@ def set_schema(url: str, revision: str) -> None:
     engine.dispose()
 
 
-def _sqlite(folder: Path) -> Iterator[str]:
-    file = folder / "linewatch.db"
+def new_sqlite_store(file: Path) -> str:
+    """Make a new store in a file; return its address."""
+    return put_file(file, _migrated_file())
+
+
+def put_file(file: Path, content: bytes) -> str:
+    """Put a store where nobody else may read it; return its address."""
     file.touch(mode=0o600)
-    file.write_bytes(_migrated_file())
-    yield f"sqlite:///{file}"
+    file.write_bytes(content)
+    return f"sqlite:///{file}"
+
+
+def _sqlite(folder: Path) -> Iterator[str]:
+    yield new_sqlite_store(folder / "linewatch.db")
 
 
 @cache

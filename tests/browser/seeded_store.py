@@ -6,7 +6,9 @@ import math
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Final
 
 from dashboard.domain.coverage import CoverageChange, Covered, Watched
@@ -27,10 +29,10 @@ from dashboard.store.engine.engine import Store, open_store
 from dashboard.store.evidence.record_answers import record_lookup
 from dashboard.store.evidence.save_rejections import save_polled
 from dashboard.store.gas import save_gas
-from dashboard.store.maintenance.migrate import migrate
 from dashboard.store.monitoring.coverage import keep_coverage
 from dashboard.store.tracking.follow_ups import record_inclusion_answers
 from dashboard.store.tracking.transactions import TrackRequest, track
+from tests.databases import new_sqlite_store, put_file
 
 SIMULATED: Final = NetworkProfile(
     NetworkId(424242),
@@ -41,6 +43,7 @@ SIMULATED: Final = NetworkProfile(
     gas_source="this installation's own serve",
     sees_all_reports=True,
 )
+
 SILENT: Final = NetworkProfile(
     NetworkId(59144),
     "Linea",
@@ -77,9 +80,20 @@ def tx_hash(number: int) -> TxHash:
 
 def seed(folder: Path, now: datetime) -> Store:
     """Make a store in the folder and fill it with what was seen until now."""
-    url = f"sqlite:///{folder / 'linewatch.sqlite'}"
-    migrate(url)
-    store = open_store(url)
+    return open_store(put_file(folder / "linewatch.sqlite", _seeded_file(now)))
+
+
+@cache
+def _seeded_file(now: datetime) -> bytes:
+    """Fill a store once for all tests of a process."""
+    with TemporaryDirectory() as folder:
+        file = Path(folder) / "linewatch.sqlite"
+        with open_store(new_sqlite_store(file)) as store:
+            _fill(store, now)
+        return file.read_bytes()
+
+
+def _fill(store: Store, now: datetime) -> None:
     with store.write() as connection:
         _watch(connection, now)
         for observation in _observations(now):
@@ -102,7 +116,6 @@ def seed(folder: Path, now: datetime) -> Store:
         _answer(connection, SIMULATED.network_id, tx_hash(9), now)
         for ago in (20, 5):
             _follow_up(connection, now - timedelta(minutes=ago))
-    return store
 
 
 def _watch(connection: Connection, now: datetime) -> None:

@@ -22,7 +22,7 @@ from dashboard.serve.dependencies import ServeDependencies, ServedNetwork, Serve
 from dashboard.serve.keys.key_ring import ApiKey, KeyRing
 from dashboard.serve.server import server_config
 from dashboard.store.engine.engine import Store, open_store
-from dashboard.store.maintenance.migrate import migrate
+from tests.databases import new_sqlite_store
 from tests.unit.serve.scripted_follower import ScriptedFollower
 from tests.waiting import eventually, eventually_async
 
@@ -49,8 +49,7 @@ def utc_now() -> datetime:
 @contextmanager
 def a_store(folder: Path) -> Iterator[Store]:
     """Yield a new store in a file of `folder`."""
-    url = f"sqlite:///{folder / 'linewatch.db'}"
-    migrate(url)
+    url = new_sqlite_store(folder / "linewatch.db")
     store = open_store(url)
     try:
         yield store

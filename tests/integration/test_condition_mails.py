@@ -34,8 +34,8 @@ from dashboard.poll.jobs import Periods, WatchedNetwork, Watcher
 from dashboard.poll.lease import Lease
 from dashboard.poll.watch import run_watch
 from dashboard.store.engine.engine import Store, open_store
-from dashboard.store.maintenance.migrate import migrate
 from tests.builders import A_NETWORK, GWEI, suggested_gas_fees
+from tests.databases import new_sqlite_store
 from tests.recording_channel import ONCALL, SENDER
 from tests.scripted_upstreams import ScriptedGas
 from tests.waiting import eventually_async
@@ -77,8 +77,7 @@ class MovingGas(ScriptedGas):
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[Store]:
-    url = f"sqlite:///{tmp_path}/linewatch.db"
-    migrate(url)
+    url = new_sqlite_store(tmp_path / "linewatch.db")
     with open_store(url) as opened:
         yield opened
 

@@ -19,8 +19,8 @@ from dashboard.alert.notify import Notifier
 from dashboard.domain.notification import NotificationState
 from dashboard.store.engine.engine import Store, open_store
 from dashboard.store.engine.lease_clock import BootMoment, boot_clock
-from dashboard.store.maintenance.migrate import migrate
 from dashboard.wiring.clock import elapsed
+from tests.databases import new_sqlite_store
 from tests.delivery_checks import notifications, reject, take_worker_lease
 from tests.killed_delivery import POINTS, utc_now
 from tests.processes import PROJECT
@@ -49,8 +49,7 @@ def deliver_all(store: Store, maildir: Path) -> None:
 
 @pytest.mark.parametrize("point", POINTS)
 def test_notification_survives_a_worker_that_is_killed(tmp_path: Path, point: str) -> None:
-    url = f"sqlite:///{tmp_path}/linewatch.db"
-    migrate(url)
+    url = new_sqlite_store(tmp_path / "linewatch.db")
     with open_store(url, an_hour_later) as store:
         reject(store)
         die_at(point, url, tmp_path / "mail")

@@ -21,8 +21,8 @@ from dashboard.alert.notify import Notifier
 from dashboard.domain.notification import NotificationState, Recipient
 from dashboard.errors import DeliveryBlocked
 from dashboard.store.engine.engine import Store, open_store
-from dashboard.store.maintenance.migrate import migrate
 from dashboard.wiring.clock import elapsed, utc_now
+from tests.databases import new_sqlite_store
 from tests.delivery_checks import make_pending, notifications, reject, states, take_worker_lease
 from tests.fake_clock import FakeClock
 from tests.mail_server import (
@@ -45,8 +45,7 @@ AMPLE = timedelta(seconds=20)
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[Store]:
-    url = f"sqlite:///{tmp_path}/linewatch.db"
-    migrate(url)
+    url = new_sqlite_store(tmp_path / "linewatch.db")
     with open_store(url) as opened:
         yield opened
 

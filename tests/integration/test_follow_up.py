@@ -32,7 +32,6 @@ from dashboard.poll.receipt_schedule import ReceiptSchedule
 from dashboard.store.engine.engine import Store, open_store
 from dashboard.store.evidence.evidence import read_evidence
 from dashboard.store.evidence.save_rejections import save_polled, save_report
-from dashboard.store.maintenance.migrate import migrate
 from dashboard.store.tracking.transactions import TrackRequest, track
 from dashboard.upstream.endpoint import Endpoint
 from dashboard.upstream.http import HttpAsker, open_client
@@ -41,6 +40,7 @@ from dashboard.upstream.node import NodeClient
 from dashboard.upstream.request_retry import RetryPolicy
 from tests.anvil import CHAIN_ID, Anvil, running_anvil
 from tests.builders import a_record, seconds
+from tests.databases import new_sqlite_store
 from tests.fake_clock import FakeClock
 from tests.unit.devnet.small_devnet import Devnet, HandClock
 
@@ -57,8 +57,7 @@ PLAYED: Final = 17 * REJECTION_SECONDS
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[Store]:
-    url = f"sqlite:///{tmp_path}/linewatch.db"
-    migrate(url)
+    url = new_sqlite_store(tmp_path / "linewatch.db")
     with open_store(url) as opened:
         yield opened
 

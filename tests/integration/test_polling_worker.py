@@ -22,9 +22,9 @@ from dashboard.store.alerts.notifications import recent_notifications
 from dashboard.store.engine.engine import Store, open_store
 from dashboard.store.engine.leases import Holder, acquire, holder, release
 from dashboard.store.gas import latest_gas
-from dashboard.store.maintenance.migrate import migrate
 from dashboard.store.tracking.transactions import TrackRequest, track
 from tests.builders import A_NETWORK, ANOTHER_NETWORK, a_hash, a_record
+from tests.databases import new_sqlite_store
 from tests.delivery_checks import reject
 from tests.flaky_store import FlakyStore
 from tests.integration.whole_workers import (
@@ -45,8 +45,7 @@ pytestmark = pytest.mark.anyio
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[Store]:
-    url = f"sqlite:///{tmp_path}/linewatch.db"
-    migrate(url)
+    url = new_sqlite_store(tmp_path / "linewatch.db")
     with open_store(url) as opened:
         yield opened
 

@@ -17,10 +17,10 @@ from dashboard.store.access.audit_log import AuditFilter, audit_entries
 from dashboard.store.alerts.alert_status import NotificationCounts, notification_counts
 from dashboard.store.alerts.conditions import record_transition, set_turning_since
 from dashboard.store.engine.engine import Store, open_store
-from dashboard.store.maintenance.migrate import migrate
 from tests.browser.seeded_notifications import OPS, seed_post
 from tests.browser.seeded_store import SILENT, SIMULATED, seed, tx_hash
 from tests.builders import an_id
+from tests.databases import new_sqlite_store
 from tests.unit.show.page_runs import visit, words_of
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
@@ -41,8 +41,7 @@ def queries(store: Store) -> PageQueries:
 
 @pytest.fixture
 def empty_store(tmp_path: Path) -> Iterator[Store]:
-    url = f"sqlite:///{tmp_path / 'empty.sqlite'}"
-    migrate(url)
+    url = new_sqlite_store(tmp_path / "empty.sqlite")
     with open_store(url) as opened:
         yield opened
 

@@ -21,10 +21,10 @@ from dashboard.show.queries.rejections import PERIODS, Period, RejectionListQuer
 from dashboard.show.views.rejections import headline
 from dashboard.store.engine.engine import Store, open_store
 from dashboard.store.evidence.save_rejections import save_polled
-from dashboard.store.maintenance.migrate import migrate
 from dashboard.store.monitoring.coverage import covered, keep_coverage
 from tests.browser.seeded_store import HOSTILE, SILENT, SIMULATED, seed, tx_hash
 from tests.builders import A_NETWORK, a_hash, a_record, an_address
+from tests.databases import new_sqlite_store
 from tests.unit.show.page_runs import UnreadableStore, visit, words_of
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
@@ -226,8 +226,7 @@ def test_senders_are_ranked_and_lead_to_their_rejections(
 @contextmanager
 def empty_store(folder: Path, held: Covered) -> Iterator[Store]:
     """Open a store that holds only until when a network was watched."""
-    url = f"sqlite:///{folder / 'empty.sqlite'}"
-    migrate(url)
+    url = new_sqlite_store(folder / "empty.sqlite")
     with open_store(url) as opened:
         with opened.write() as connection:
             keep_coverage(connection, None, CoverageChange(held))

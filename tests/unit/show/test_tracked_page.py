@@ -11,10 +11,10 @@ from streamlit.testing.v1 import AppTest
 
 from dashboard.show.queries.page_queries import PageQueries
 from dashboard.store.engine.engine import Store, open_store
-from dashboard.store.maintenance.migrate import migrate
 from dashboard.store.tracking.transactions import Remarks, TrackRequest, newest_tracked, track
 from tests.browser.seeded_store import HOSTILE, SILENT, SIMULATED, seed, tx_hash
 from tests.builders import a_hash, an_address
+from tests.databases import new_sqlite_store
 from tests.unit.show.page_runs import visit, words_of
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
@@ -28,8 +28,7 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 @pytest.fixture
 def empty_store(tmp_path: Path) -> Iterator[Store]:
-    url = f"sqlite:///{tmp_path / 'empty.sqlite'}"
-    migrate(url)
+    url = new_sqlite_store(tmp_path / "empty.sqlite")
     with open_store(url) as opened:
         yield opened
 

@@ -12,9 +12,9 @@ import pytest
 from dashboard.show.queries.page_queries import PageQueries
 from dashboard.store.engine.engine import Store, open_store
 from dashboard.store.evidence.save_rejections import save_polled
-from dashboard.store.maintenance.migrate import migrate
 from tests.browser.seeded_store import SILENT, SIMULATED
 from tests.builders import a_hash, a_record
+from tests.databases import new_sqlite_store
 from tests.unit.show.page_runs import visit, words_of
 
 NOW: Final = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
@@ -23,8 +23,7 @@ HEADING: Final = "Reasons that Linewatch does not know"
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[Store]:
-    url = f"sqlite:///{tmp_path / 'linewatch.sqlite'}"
-    migrate(url)
+    url = new_sqlite_store(tmp_path / "linewatch.sqlite")
     with open_store(url) as opened:
         yield opened
 

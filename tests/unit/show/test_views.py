@@ -16,9 +16,9 @@ from dashboard.show.queries.page_queries import PageQueries
 from dashboard.store.engine.engine import Store, open_store
 from dashboard.store.evidence.save_rejections import save_polled
 from dashboard.store.gas import save_gas
-from dashboard.store.maintenance.migrate import migrate
 from tests.browser.seeded_store import FLAT, SILENT, SIMULATED, seed, tx_hash
 from tests.builders import a_record
+from tests.databases import new_sqlite_store
 from tests.unit.show.page_runs import open_page, words_of
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
@@ -39,8 +39,7 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 @pytest.fixture
 def empty_store(tmp_path: Path) -> Iterator[Store]:
-    url = f"sqlite:///{tmp_path / 'empty.sqlite'}"
-    migrate(url)
+    url = new_sqlite_store(tmp_path / "empty.sqlite")
     with open_store(url) as opened:
         yield opened
 

@@ -27,10 +27,10 @@ from dashboard.serve.rpc.exclusion_status import StatusReader, load_known_hashes
 from dashboard.serve.rpc.methods import exclusion_methods
 from dashboard.store.engine.engine import Store, open_store
 from dashboard.store.evidence.save_rejections import save_polled
-from dashboard.store.maintenance.migrate import migrate
 from dashboard.wire.exclusion import SAVE_REJECTED
 from dashboard.wire.status_requests import StatusRequest
 from tests.builders import A_MOMENT, A_NETWORK, ANOTHER_NETWORK, a_hash, a_record
+from tests.databases import new_sqlite_store
 from tests.integration.running_server import (
     a_call,
     a_report_of,
@@ -54,8 +54,7 @@ ALIKE = a_hash(1 << 224 | 2)
 @pytest.fixture(scope="module", name="store")
 def seeded_store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
     """Yield a store with records of both networks, old ones and many versions of one hash."""
-    url = f"sqlite:///{tmp_path_factory.mktemp('quick')}/linewatch.db"
-    migrate(url)
+    url = new_sqlite_store(tmp_path_factory.mktemp("quick") / "linewatch.db")
     with open_store(url) as store:
         one, other, old, aged, both, much = HASHES
         keep(store, A_NETWORK, one)
