@@ -100,7 +100,7 @@ def test_node_of_the_page_is_checked_and_tried(tmp_path: Path) -> None:
 
 def test_serve_of_the_page_runs_and_answers_everything_it_names(tmp_path: Path) -> None:
     serve = section("Your own serve")
-    others = [section("Try what you configured"), section("See what holds")]
+    others = [section("Try what you configured"), section("See the configuration in force")]
     todo = [words for text in (serve, *others) for words in commands(text)]
     [up] = [words for words in todo if words[1] == "up"]
     with running_anvil() as node:
@@ -126,7 +126,7 @@ def answers(address: str) -> bool:
 def test_mistake_of_the_page_reads_as_it_does_there(tmp_path: Path) -> None:
     [example] = [
         line
-        for _, block in BLOCK.findall(section("See what holds"))
+        for _, block in BLOCK.findall(section("See the configuration in force"))
         for line in block.splitlines()
         if "did you mean" in line
     ]
@@ -147,7 +147,7 @@ def test_every_command_of_the_page_is_run_here() -> None:
         "Your own node",
         "Your own serve",
         "Try what you configured",
-        "See what holds",
+        "See the configuration in force",
     )
 
     run = [words for heading in headings for words in commands(section(heading))]
