@@ -1,1 +1,1 @@
-"""Ask upstream on a cadence that spends calls where news is likely."""
+"""Ask upstream, more often where a new answer is likely, and record the answers."""

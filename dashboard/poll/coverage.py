@@ -66,7 +66,7 @@ def _failure_of(
     failures: dict[Operation, StandingFailure],
     now: datetime,
 ) -> StandingFailure | None:
-    """Return why nothing is seen now; fees that the node tells instead are seen."""
+    """Return why nothing is seen now; fees that the node answers instead count as seen."""
     if watched is Watched.REJECTIONS:
         return failures.get(Operation.EXCLUSION_STATUS)
     failure = failures.get(Operation.SUGGESTED_GAS_FEES)

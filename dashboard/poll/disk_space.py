@@ -32,7 +32,7 @@ class DiskSpace:
         object.__setattr__(self, "set_clock", SetClock(self.clocks))
 
     def look(self, term: Term) -> None:
-        """Conclude whether space is low; nothing where the database does not tell."""
+        """Conclude whether space is low; nothing where the database does not say."""
         self.set_clock.look()
         with self.store.write() as connection:
             term.check(connection)

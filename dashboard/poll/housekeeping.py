@@ -22,7 +22,7 @@ Rest = Callable[[float], Awaitable[object]]
 
 ROUND_EVERY: Final = timedelta(hours=1)
 _AT_A_TIME: Final = timedelta(seconds=5)
-"""How long one run works: the worker ends within seconds of being told to."""
+"""How long one run works, so that the worker stops within seconds."""
 
 _RESTS: Final = 3
 """Times as long as it took a step is followed by rest, the way into the file included."""
@@ -68,7 +68,7 @@ class Housekeeping:
         try:
             return next(self._round, None)
         except BaseException:
-            self._round = None  # an iterator that raised is spent: begin anew
+            self._round = None  # an iterator that raised is spent: start again
             raise
 
     def _trusted_now(self) -> datetime:
@@ -86,13 +86,13 @@ class Housekeeping:
         return leap.before
 
     def _begin_round(self) -> None:
-        """Write down how long everything is kept, where that is news."""
-        told: Mapping[str, str] = self._retention.in_words()
+        """Note how long everything is kept in the audit log, where that has changed."""
+        kept: Mapping[str, str] = self._retention.in_words()
         with self._store.read() as connection:
-            if last_details(connection, Action.KEEP) == told:
+            if last_details(connection, Action.KEEP) == kept:
                 return
         with self._store.write() as connection:
-            note_action(connection, self._clocks.now(), "worker", Action.KEEP, "store", told)
+            note_action(connection, self._clocks.now(), "worker", Action.KEEP, "store", kept)
 
     def _measure(self) -> None:
         """Measure the store once a day."""
@@ -112,4 +112,4 @@ class Housekeeping:
         if forgotten:
             _log.info("forgot what was old", **forgotten)
         self._forgotten.clear()
-        await run_sync(self._measure)  # last: where it fails, nothing is gone through anew
+        await run_sync(self._measure)  # last: where it fails, no purge is repeated

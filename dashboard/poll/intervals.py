@@ -1,8 +1,8 @@
 """When to ask about a transaction again: often while it is young, ever less as it ages.
 
-The chance of news falls with age, roughly as a power of it. Calls spent in proportion to the
-square root of that chance find the news soonest for their number, which gives intervals that
-grow as a power of the age: half its 0.75th power is some 222 questions in seven days.
+The chance of a new record falls with age, roughly as a power of it. Calls in proportion to the
+square root of that chance find records soonest for their number, which gives intervals that grow
+as a power of the age: half its 0.75th power is some 222 questions in seven days.
 """
 
 from __future__ import annotations

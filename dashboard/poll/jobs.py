@@ -69,7 +69,7 @@ class WatchedNetwork:
 
     @property
     def has_gas(self) -> bool:
-        """Whether anybody tells its fees."""
+        """Whether anything answers for its fees."""
         return self.gas is not None or self.gas_from_node is not None
 
     @property
@@ -95,7 +95,7 @@ class Periods:
 class Watcher:
     """All that a worker works with; `new_id` gives ids that nobody else has.
 
-    With less than `low_space` bytes free on the disk of the store, people are told.
+    With less than `low_space` bytes free on the disk of the store, people are notified.
     """
 
     store: Store

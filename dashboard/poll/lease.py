@@ -18,9 +18,9 @@ class LeaseLost(LinewatchError):
 
 @dataclass(slots=True)
 class Term:
-    """A time in office, told from all others by its fencing token; it is over at `ends_at`.
+    """The time for which a worker has the lease, with its fencing token; it ends at `ends_at`.
 
-    That is counted from before the store was asked, so that it is never over for the store first.
+    That is counted from before the store was asked, so the store never ends it first.
     """
 
     name: str

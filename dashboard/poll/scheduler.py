@@ -134,7 +134,7 @@ def _now() -> datetime:
 
 
 def _quiet_logger() -> logging.Logger:
-    """Return a logger that tells nothing: a job that is still running is no news every second."""
+    """Return a logger that logs nothing: a job that still runs need not be logged every second."""
     logger = logging.getLogger("linewatch.scheduler")
     logger.setLevel(logging.CRITICAL)
     return logger

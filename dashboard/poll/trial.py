@@ -1,4 +1,4 @@
-"""Try the endpoints of a network: ask each question once and say what came of it."""
+"""Try the endpoints of a network: ask each question once and report the results."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ UNUSED_HASHES: Final = (TxHash(bytes(31) + b"\x01"), TxHash(bytes(31) + b"\x02")
 
 
 class TrialOutcome(StrEnum):
-    """What came of a question; ABSENT is a convenience that the endpoint does not offer."""
+    """The result of a question; ABSENT: an optional feature that the endpoint does not offer."""
 
     GOOD = "ok"
     ABSENT = "absent"
@@ -32,7 +32,7 @@ class TrialOutcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class TrialResult:
-    """One question to one endpoint, what came of it in words, and how long that took."""
+    """One question to one endpoint, its result in words, and how long that took."""
 
     endpoint: str
     question: str

@@ -15,7 +15,7 @@ from dashboard.poll.lease import Lease, Term
 from dashboard.poll.scheduler import Scheduler
 
 GRACE: Final = timedelta(seconds=4)
-"""How long a job that is under way may take when the worker is told to stop."""
+"""How long a running job may take when the worker is asked to stop."""
 
 _log = get_logger("watch")
 
@@ -34,7 +34,7 @@ async def run_watch(watcher: Watcher, stop: asyncio.Event) -> None:
 
 
 async def _stand_by(watcher: Watcher, stop: asyncio.Event) -> Term | None:
-    """Return the term that begins when the lease is free; None once told to stop."""
+    """Return the term that begins when the lease is free; None once asked to stop."""
     announced: str | None = None
     while not stop.is_set():
         try:

@@ -1,13 +1,15 @@
-"""The exclusion API: ask for many hashes at once, hand in a report."""
+"""The exclusion API: ask about many hashes in batches, match the replies, hand in a report."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from dashboard.domain.exclusion import RejectionReport, SaveStatus
+from msgspec import Raw
+
+from dashboard.domain.exclusion import RejectedTransaction, RejectionReport, SaveStatus
 from dashboard.domain.observation import ExclusionAnswer, FailureKind
 from dashboard.domain.quantity import TxHash
 from dashboard.errors import (
@@ -17,10 +19,15 @@ from dashboard.errors import (
     UpstreamUnreadable,
     WireError,
 )
-from dashboard.upstream.endpoint import Asker, body_limit
-from dashboard.upstream.errors import rpc_error, unreadable
-from dashboard.upstream.matching import Batch, unanswered
-from dashboard.wire.exclusion import GET_STATUS, SAVE_REJECTED, decode_saved, method_name
+from dashboard.upstream.endpoint import Asker, Endpoint, body_limit
+from dashboard.upstream.errors import failure_of, rpc_error, unreadable
+from dashboard.wire.exclusion import (
+    GET_STATUS,
+    SAVE_REJECTED,
+    decode_record,
+    decode_saved,
+    method_name,
+)
 from dashboard.wire.jsonrpc_client import (
     RpcReply,
     decode_replies,
@@ -90,7 +97,7 @@ class ExclusionClient:
         return answers
 
     async def report(self, report: RejectionReport) -> SaveStatus:
-        """Hand in a report; raises UpstreamError unless the endpoint says what became of it."""
+        """Hand in a report; raises UpstreamError unless the endpoint says whether it was saved."""
         request_id = self._take_ids(1)
         body = encode_call(self._save_rejected, [encode_report(report)], request_id)
         answer = await self._asker.post_json(body, body_limit(1))
@@ -178,3 +185,77 @@ class ExclusionClient:
 
 def _is_throttled(answer: ExclusionAnswer) -> bool:
     return answer.failure is not None and answer.failure.kind is FailureKind.THROTTLED
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Hashes that were asked together: the first under `first_id`, each next under the next id."""
+
+    endpoint: Endpoint
+    first_id: int
+    hashes: Sequence[TxHash]
+
+    def match(self, replies: Sequence[RpcReply]) -> list[ExclusionAnswer]:
+        """Return one answer for each hash, in order; trouble with one becomes its failure.
+
+        A record names its own hash and so proves that it is in its place. A null names nothing:
+        it is believed only where every reply carries an id that was asked, once, and every
+        record stands under the hash that it names. Otherwise replies may have been swapped.
+        """
+        by_id = {reply.id: reply for reply in replies}
+        answers = [
+            self._answer(tx_hash, by_id.get(self.first_id + place))
+            for place, tx_hash in enumerate(self.hashes)
+        ]
+        return answers if self._is_in_order(replies, answers) else self._without_nulls(answers)
+
+    def _answer(self, tx_hash: TxHash, reply: RpcReply | None) -> ExclusionAnswer:
+        """Read one reply; whether its record is another hash's is judged over the whole batch."""
+        try:
+            return ExclusionAnswer(tx_hash, self._record(reply))
+        except UpstreamError as error:
+            return ExclusionAnswer(tx_hash, failure=failure_of(error))
+
+    def _record(self, reply: RpcReply | None) -> RejectedTransaction | None:
+        name = self.endpoint.name
+        if reply is None:
+            raise UpstreamUnreadable(f"{name}: the reply for this hash is missing")
+        if reply.error is not None or reply.result is None:
+            raise rpc_error(name, 0 if reply.error is None else reply.error.code)
+        return self._decoded(reply.result)
+
+    def _decoded(self, result: Raw) -> RejectedTransaction | None:
+        try:
+            return decode_record(result)
+        except WireError as error:
+            raise unreadable(self.endpoint, error) from None
+
+    def _is_in_order(self, replies: Sequence[RpcReply], answers: Iterable[ExclusionAnswer]) -> bool:
+        asked = range(self.first_id, self.first_id + len(self.hashes))
+        ids = [reply.id for reply in replies if reply.id is not None or reply.error is None]
+        return (
+            len(ids) == len(set(ids))
+            and all(isinstance(each, int) and each in asked for each in ids)
+            and all(_is_in_place(answer) for answer in answers)
+        )
+
+    def _without_nulls(self, answers: Iterable[ExclusionAnswer]) -> list[ExclusionAnswer]:
+        """Keep the records that prove their place and the failures; duplicates fail both ways."""
+        mixed_up = UpstreamUnreadable(f"{self.endpoint.name}: mixed up its replies")
+        failure = failure_of(mixed_up)
+        return [
+            answer
+            if answer.failure or (answer.record and _is_in_place(answer))
+            else ExclusionAnswer(answer.tx_hash, failure=failure)
+            for answer in answers
+        ]
+
+
+def _is_in_place(answer: ExclusionAnswer) -> bool:
+    return answer.record is None or answer.record.tx_hash == answer.tx_hash
+
+
+def unanswered(hashes: Iterable[TxHash], error: UpstreamError) -> list[ExclusionAnswer]:
+    """Return the same failure for each hash."""
+    failure = failure_of(error)
+    return [ExclusionAnswer(tx_hash, failure=failure) for tx_hash in hashes]

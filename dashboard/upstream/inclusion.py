@@ -1,4 +1,4 @@
-"""Ask one node what became of transactions: receipts, and nonces where senders are known."""
+"""Ask a node about the inclusion of transactions: receipts, and nonces of known senders."""
 
 from __future__ import annotations
 
