@@ -34,7 +34,7 @@ class Failure:
     retry_after: timedelta | None = field(default=None, compare=False)
 
 
-def longest_wish(failures: Iterable[Failure]) -> timedelta:
+def longest_retry_after(failures: Iterable[Failure]) -> timedelta:
     """Return for how long an upstream is to be left alone that failed in these ways."""
     wishes = (each.retry_after for each in failures if each.retry_after is not None)
     return max(wishes, default=timedelta())

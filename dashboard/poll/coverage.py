@@ -13,7 +13,7 @@ from dashboard.domain.quantity import NetworkId
 from dashboard.poll.clocks import Clocks
 from dashboard.store.engine.connection import Connection
 from dashboard.store.fees.stored_fees import fees_answered_at
-from dashboard.store.monitoring.coverage import covered, keep_coverage
+from dashboard.store.monitoring.coverage import covered, save_coverage
 from dashboard.store.monitoring.upstream_failures import StandingFailure, failing
 
 
@@ -46,7 +46,7 @@ class CoverageWatch:
                 if before is None
                 else conclude_coverage(before, look)
             )
-            keep_coverage(connection, before, change)
+            save_coverage(connection, before, change)
         return elapsed
 
     def kept(self, looked_at: timedelta) -> None:

@@ -12,7 +12,13 @@ import anyio
 from anyio.to_thread import run_sync
 
 from dashboard.domain.gas import SuggestedGasFees
-from dashboard.domain.observation import Failure, GasObservation, GasSource, Operation, longest_wish
+from dashboard.domain.observation import (
+    Failure,
+    GasObservation,
+    GasSource,
+    Operation,
+    longest_retry_after,
+)
 from dashboard.domain.quantity import NetworkId, Wei
 from dashboard.errors import UpstreamError, UpstreamUnavailable
 from dashboard.logs import get_logger
@@ -21,7 +27,7 @@ from dashboard.poll.conditions import Conditions
 from dashboard.poll.lease import Term
 from dashboard.store.engine.engine import Store
 from dashboard.store.gas import save_gas
-from dashboard.store.monitoring.credits import note_spent
+from dashboard.store.monitoring.credits import record_credits
 from dashboard.upstream.errors import failure_of
 from dashboard.upstream.meter import Meter
 
@@ -100,7 +106,7 @@ class GasQuestion:
         self.due = started + self.period
         return GasAnswer(self.operation, value)
 
-    def leave_api_alone(self, until: timedelta) -> None:
+    def pause_api(self, until: timedelta) -> None:
         """Ask the gas API nothing before, since it told another question to wait."""
         if self.api is None:
             return
@@ -126,7 +132,7 @@ class GasQuestion:
             self.due = started + _patience(self.period, failure) + self.slack
             return GasAnswer(self.operation, failure=failure)
         self.silence = failure
-        self.paused_until = started + max(RETRY_AFTER, longest_wish([failure]))
+        self.paused_until = started + max(RETRY_AFTER, longest_retry_after([failure]))
         answer = await self._ask_node(GasSource.NODE_INSTEAD, started)
         return replace(answer, failure=answer.failure or failure)
 
@@ -151,7 +157,7 @@ def _both(of_api: Failure | None, of_node: Failure) -> Failure:
 
 def _patience(period: timedelta, failure: Failure) -> timedelta:
     """Return how long to leave an upstream alone that failed, where nobody answers instead."""
-    wish = longest_wish([failure])
+    wish = longest_retry_after([failure])
     return max(wish, period) if wish else min(period, RETRY_AFTER)
 
 
@@ -198,7 +204,7 @@ class GasArchive:
             self.store.write() as connection,
         ):
             self.term.check(connection)
-            note_spent(connection, self.network_id, asked_at, spent)
+            record_credits(connection, self.network_id, asked_at, spent)
             before = self.conditions.read_gas(connection, asked_at)
             saved = save_gas(connection, observation, self.block_time)
             recent_fees.note(saved)
@@ -241,10 +247,10 @@ class GasPoll:
         async with anyio.create_task_group() as tasks:
             for question in due:
                 tasks.start_soon(_ask, question, started, answers)
-        wish = longest_wish(each.failure for each in answers if each.failure is not None)
+        wish = longest_retry_after(each.failure for each in answers if each.failure is not None)
         if wish:
             for question in self.questions:
-                question.leave_api_alone(started + wish)
+                question.pause_api(started + wish)
         observation = _observation(self._archive.network_id, asked_at, answers)
         await run_sync(partial(self._archive.save, observation))
 

@@ -15,7 +15,7 @@ from dashboard.logs import get_logger
 from dashboard.poll.clocks import Clocks
 from dashboard.store.access.audit_log import last_details, note_action
 from dashboard.store.engine.engine import Store
-from dashboard.store.monitoring.sizes import clock_jump, last_measured, measure, note_size
+from dashboard.store.monitoring.sizes import clock_jump, last_measured, measure, record_size
 from dashboard.store.retention.apply import Step, apply_retention
 
 Rest = Callable[[float], Awaitable[object]]
@@ -103,7 +103,7 @@ class Housekeeping:
                 return
             measured = measure(connection, now)
         with self._store.write() as connection:
-            note_size(connection, measured)
+            record_size(connection, measured)
 
     async def _end_round(self) -> None:
         self._round = None

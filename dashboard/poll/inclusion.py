@@ -20,7 +20,7 @@ from dashboard.poll.intervals import CadencePolicy
 from dashboard.poll.network_store import NetworkStore
 from dashboard.poll.poll_loop import PollLoop, PollRules
 from dashboard.poll.receipt_schedule import ReceiptSchedule, ScheduledHash, ScheduledHashes
-from dashboard.store.monitoring.upstream_failures import note_answer, note_failure
+from dashboard.store.monitoring.upstream_failures import record_answer, record_failure
 from dashboard.store.tracking.follow_ups import (
     OpenFollowUp,
     inclusion_questions,
@@ -103,9 +103,9 @@ class InclusionPoll(
         failures = [answer.failure for answer in answers if answer.failure is not None]
         with self.store.write(asked_at) as connection:
             if len(failures) < len(answers):
-                note_answer(connection, network_id, operation, asked_at)
+                record_answer(connection, network_id, operation, asked_at)
             else:
-                note_failure(connection, network_id, asked_at, (operation, failures[0]))
+                record_failure(connection, network_id, asked_at, (operation, failures[0]))
             pairs = zip(questions, answers, strict=True)
             return record_inclusion_answers(connection, network_id, asked_at, pairs)
 

@@ -23,7 +23,7 @@ from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store
 from dashboard.store.evidence.record_answers import AnswersNotSaved, UnsavedAnswers, record_lookup
 from dashboard.store.evidence.save_rejections import save_polled
-from dashboard.store.monitoring.credits import note_spent
+from dashboard.store.monitoring.credits import record_credits
 from dashboard.store.tracking.follow_ups import inclusion_questions, record_inclusion_answers
 from dashboard.store.tracking.transactions import is_tracked
 from dashboard.upstream.meter import Meter
@@ -139,7 +139,7 @@ class LiveLookup:
         """Write, together with what asking cost."""
         meter = self.meters.get(network_id) or Meter()
         with meter.handed_over() as spent, self.store.write() as connection:
-            note_spent(connection, network_id, asked_at, spent)
+            record_credits(connection, network_id, asked_at, spent)
             yield connection
 
 

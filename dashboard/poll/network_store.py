@@ -11,7 +11,7 @@ from dashboard.domain.quantity import NetworkId
 from dashboard.poll.lease import Term
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store
-from dashboard.store.monitoring.credits import note_spent
+from dashboard.store.monitoring.credits import record_credits
 from dashboard.upstream.meter import Meter
 
 
@@ -36,5 +36,5 @@ class NetworkStore:
         """
         with self.meter.handed_over() as spent, self.store.write() as connection:
             self.term.check(connection)
-            note_spent(connection, self.network_id, asked_at, spent)
+            record_credits(connection, self.network_id, asked_at, spent)
             yield connection

@@ -11,7 +11,7 @@ from typing import ClassVar, Generic, Protocol, TypeVar
 
 from anyio.to_thread import run_sync
 
-from dashboard.domain.observation import Failure, longest_wish
+from dashboard.domain.observation import Failure, longest_retry_after
 from dashboard.logs import get_logger
 from dashboard.poll.clocks import Clocks
 from dashboard.poll.network_store import NetworkStore
@@ -116,7 +116,7 @@ class PollLoop(ABC, Generic[DueT, QuestionT, AnswerT, RecordedT]):
         rules = self.rules
         pause = min(max(self._pause * 2, rules.shortest_pause), rules.longest_pause)
         self._pause = pause if is_silent else timedelta()
-        self._paused_until = self.clocks.elapsed() + max(self._pause, longest_wish(failures))
+        self._paused_until = self.clocks.elapsed() + max(self._pause, longest_retry_after(failures))
 
     def _log_failures(self, asked: int, failures: Sequence[Failure]) -> None:
         _log.warning(

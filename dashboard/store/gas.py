@@ -17,12 +17,12 @@ from dashboard.store.fees.save import save_fees, suggested_fees_of_row
 from dashboard.store.monitoring.upstream_failures import (
     StandingFailure,
     failing,
-    note_answer,
-    note_failure,
+    record_answer,
+    record_failure,
 )
 from dashboard.store.schema import (
     base_fee_histories,
-    fee_marks,
+    fee_percentiles,
     suggested_gas_fees,
 )
 
@@ -64,9 +64,9 @@ def save_gas(
     saved = save_fees(connection, observation, block_time)
     for operation in _answered(observation):
         if observation.source_of(operation) is not GasSource.NODE_INSTEAD:
-            note_answer(connection, network_id, operation, asked_at)
+            record_answer(connection, network_id, operation, asked_at)
     for failed in observation.failures:
-        note_failure(connection, network_id, asked_at, failed)
+        record_failure(connection, network_id, asked_at, failed)
     return saved
 
 
@@ -93,8 +93,8 @@ def latest_percentile(
     connection: Connection, network_id: NetworkId, operation: Operation, now: datetime
 ) -> Dated[Wei] | None:
     """Return the last `baseFeePercentile` or `busyThreshold` until now."""
-    query = _until(fee_marks, network_id, now).where(fee_marks.c.operation == operation)
-    row = connection.execute(query.order_by(fee_marks.c.asked_at.desc()).limit(1)).first()
+    query = _until(fee_percentiles, network_id, now).where(fee_percentiles.c.operation == operation)
+    row = connection.execute(query.order_by(fee_percentiles.c.asked_at.desc()).limit(1)).first()
     return None if row is None else Dated(row.fee, row.asked_at, GasSource(row.source))
 
 

@@ -29,7 +29,7 @@ _EVER: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
-class LastTry:
+class LastAttempt:
     """The last finished attempt to hand a notification over; `outcome` is the channel's word."""
 
     attempted_at: datetime
@@ -46,7 +46,7 @@ class MailState:
 
     standing: NotificationCounts
     untold: int = 0
-    last_try: LastTry | None = None
+    last_try: LastAttempt | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,12 +97,12 @@ def receipts_answered_at(connection: Connection, network_id: NetworkId) -> datet
     return answered_at(connection, network_id, Operation.TRANSACTION_RECEIPT)
 
 
-def _last_try(connection: Connection) -> LastTry | None:
+def _last_try(connection: Connection) -> LastAttempt | None:
     query = select(deliveries).order_by(deliveries.c.delivery_id.desc()).limit(1)
     row = connection.execute(query).one_or_none()
     if row is None:
         return None
-    return LastTry(row.attempted_at, DeliveryResult(row.result), row.outcome)
+    return LastAttempt(row.attempted_at, DeliveryResult(row.result), row.outcome)
 
 
 def _count(connection: Connection, query: Select[int]) -> int:

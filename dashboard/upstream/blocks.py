@@ -17,8 +17,8 @@ from dashboard.errors import (
     UpstreamUnreadable,
 )
 from dashboard.logs import get_logger
-from dashboard.upstream.chain import HeldChain
-from dashboard.upstream.fork import forgetful, newest_shared
+from dashboard.upstream.chain import ChainWindow
+from dashboard.upstream.fork import blocks_taken_away, newest_shared_block
 from dashboard.upstream.node import NodeClient
 from dashboard.upstream.ranges import HISTORY_BLOCKS, FeeRange, read_range
 from dashboard.wire.node import BlockHeader
@@ -79,7 +79,7 @@ class ChainFollower:
         self._clock = clock
         self._one_at_a_time = asyncio.Lock()
         self._is_network_checked = False
-        self._held: HeldChain | None = None
+        self._held: ChainWindow | None = None
         self._read_at: datetime | None = None
         self._snapshot: ChainFees | None = None
         self._times_shorter = 0
@@ -135,7 +135,7 @@ class ChainFollower:
         held = self._held
         if held is None or head.number < held.known_numbers[0]:
             return True  # nothing is known by which it could be told
-        return await newest_shared(node, held, head) >= 0
+        return await newest_shared_block(node, held, head) >= 0
 
     def snapshot(self) -> ChainFees:
         """Return what the held blocks say; UpstreamUnavailable while there are none."""
@@ -145,7 +145,7 @@ class ChainFollower:
             self._snapshot = self._compute(self._held, self._read_at)
         return self._snapshot
 
-    def _compute(self, held: HeldChain, read_at: datetime) -> ChainFees:
+    def _compute(self, held: ChainWindow, read_at: datetime) -> ChainFees:
         fees = self._policy.fees
         return ChainFees(
             network_id=self._network_id,
@@ -185,15 +185,15 @@ class ChainFollower:
 
     def _begin(self, head: BlockHeader, newest: FeeRange) -> None:
         self._older_fail_since, self._has_no_older = None, False
-        self._believe(HeldChain(head, newest, self._policy.fees, self._policy.window_blocks))
+        self._believe(ChainWindow(head, newest, self._policy.fees, self._policy.window_blocks))
 
-    async def _advance(self, held: HeldChain, head: BlockHeader, *, may_forget: bool) -> None:
-        shared = await newest_shared(self._node, held, head)
+    async def _advance(self, held: ChainWindow, head: BlockHeader, *, may_forget: bool) -> None:
+        shared = await newest_shared_block(self._node, held, head)
         if shared == head.number and self._times_shorter + 1 < self._policy.patience:
             self._times_shorter += 1
             return
         if (shared == head.number or shared < held.oldest) and not may_forget:
-            raise forgetful(self._node, held, head, shared)
+            raise blocks_taken_away(self._node, held, head, shared)
         first = self._first_to_read(held, head, shared)
         if shared == head.number or first <= held.oldest:
             await self._check_again()
@@ -203,7 +203,7 @@ class ChainFollower:
         else:
             await self._extend(held, head, first)
 
-    def _first_to_read(self, held: HeldChain, head: BlockHeader, shared: int) -> int:
+    def _first_to_read(self, held: ChainWindow, head: BlockHeader, shared: int) -> int:
         """Return the first block to read: the first new one, mostly.
 
         Where blocks were replaced by fewer, some whose rewards are forgotten count again.
@@ -213,7 +213,7 @@ class ChainFollower:
             return min(shared + 1, rewarded)
         return shared + 1
 
-    async def _extend(self, held: HeldChain, head: BlockHeader, first: int) -> None:
+    async def _extend(self, held: ChainWindow, head: BlockHeader, first: int) -> None:
         newer = await self._read(first, head)
         if newer.blocks[0].number != first:
             self._begin(head, newer)
@@ -244,7 +244,7 @@ class ChainFollower:
         older = await read_range(self._node, first, rewarded - 1)
         return FeeRange(older.blocks + newest.blocks, newest.next_base_fee)
 
-    def _believe(self, held: HeldChain) -> None:
+    def _believe(self, held: ChainWindow) -> None:
         self._held, self._read_at, self._snapshot = held, self._clock(), None
         self._times_shorter = 0
 

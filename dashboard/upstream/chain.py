@@ -15,7 +15,7 @@ from dashboard.wire.node import BlockHeader
 _CHECKPOINTS: Final = 256
 
 
-class HeldChain:
+class ChainWindow:
     """Consecutive blocks up to `head`: base fees of the whole window, rewards of the newest."""
 
     def __init__(

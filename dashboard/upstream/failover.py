@@ -102,16 +102,16 @@ class FailoverFollower:
     async def _refresh(self) -> None:
         is_alone = len(self.node_statuses) == 1
         errors = await self._try(self._candidates(), may_forget=is_alone)
-        forgetful = [each for each, error in errors if isinstance(error, UpstreamForgetful)]
-        if forgetful and not self._may_be_contradicted(forgetful):
-            errors = await self._try(forgetful[:1], may_forget=True)
+        gone_back = [each for each, error in errors if isinstance(error, UpstreamForgetful)]
+        if gone_back and not self._may_be_contradicted(gone_back):
+            errors = await self._try(gone_back[:1], may_forget=True)
         if errors:
             raise _all_of([error for _, error in errors])
 
-    def _may_be_contradicted(self, forgetful: Sequence[NodeStatus]) -> bool:
+    def _may_be_contradicted(self, gone_back: Sequence[NodeStatus]) -> bool:
         """Whether another node failed only just now: its blocks are not removed yet."""
         believed = self._elapsed() - self._policy.outage_believed_after
-        others = [each for each in self.node_statuses if each not in forgetful]
+        others = [each for each in self.node_statuses if each not in gone_back]
         return any(each.state is not NodeState.FAILING or each.since > believed for each in others)
 
     def _candidates(self) -> list[NodeStatus]:

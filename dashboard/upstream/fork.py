@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dashboard.errors import UpstreamForgetful, UpstreamUnavailable
-from dashboard.upstream.chain import HeldChain
+from dashboard.upstream.chain import ChainWindow
 from dashboard.upstream.node import NodeClient
 from dashboard.wire.node import BlockHeader
 
 
-async def newest_shared(node: NodeClient, held: HeldChain, head: BlockHeader) -> int:
+async def newest_shared_block(node: NodeClient, held: ChainWindow, head: BlockHeader) -> int:
     """Return the newest block known to be both in what is held and below (or at) `head`.
 
     -1 where none is. The parent of the head tells it mostly; otherwise the node is asked
@@ -36,8 +36,8 @@ async def newest_shared(node: NodeClient, held: HeldChain, head: BlockHeader) ->
     return shared
 
 
-def forgetful(
-    node: NodeClient, held: HeldChain, head: BlockHeader, shared: int
+def blocks_taken_away(
+    node: NodeClient, held: ChainWindow, head: BlockHeader, shared: int
 ) -> UpstreamForgetful:
     """Return the error for a head that takes away blocks which nothing replaces."""
     name, number = node.endpoint.name, held.head.number

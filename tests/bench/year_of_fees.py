@@ -17,7 +17,7 @@ from dashboard.store.engine.connection import Connection
 from dashboard.store.fees.import_history import import_fee_years
 from dashboard.store.fees.rollup_arrays import Integers
 from dashboard.store.fees.save import row_of_suggested_fees
-from dashboard.store.schema import fee_marks, suggested_gas_fees
+from dashboard.store.schema import fee_percentiles, suggested_gas_fees
 from dashboard.store.schema.columns import milliseconds_of, moment_of
 from tests.bench.archive import insert_rows
 
@@ -61,7 +61,7 @@ def keep_year_of_fees(
     ):
         marks = _pairs(marked, levels + above, raw_since)
         rows = (_mark(network_id, operation, *each) for each in marks)
-        insert_all(connection, fee_marks, rows)
+        insert_all(connection, fee_percentiles, rows)
 
 
 def _fees_at(at: Integers) -> Integers:

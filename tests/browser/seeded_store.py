@@ -29,7 +29,7 @@ from dashboard.store.engine.engine import Store, open_store
 from dashboard.store.evidence.record_answers import record_lookup
 from dashboard.store.evidence.save_rejections import save_polled
 from dashboard.store.gas import save_gas
-from dashboard.store.monitoring.coverage import keep_coverage
+from dashboard.store.monitoring.coverage import save_coverage
 from dashboard.store.tracking.follow_ups import record_inclusion_answers
 from dashboard.store.tracking.transactions import TrackRequest, track
 from tests.databases import new_sqlite_store, put_file
@@ -123,7 +123,7 @@ def _watch(connection: Connection, now: datetime) -> None:
     since, until = now - timedelta(days=60), now + timedelta(days=1)
     for card in (SIMULATED, SILENT, FLAT):
         held = Covered(card.network_id, Watched.REJECTIONS, since, until)
-        keep_coverage(connection, None, CoverageChange(held))
+        save_coverage(connection, None, CoverageChange(held))
 
 
 def _follow_up(connection: Connection, at: datetime) -> None:

@@ -18,7 +18,7 @@ from dashboard.show.web.headers import StrictHeaders
 from dashboard.show.web.site_map import SiteMap
 from dashboard.store.engine.engine import Store
 from dashboard.store.evidence.record_answers import record_lookup
-from dashboard.store.monitoring.sizes import measure, note_size
+from dashboard.store.monitoring.sizes import measure, record_size
 from tests.browser.seeded_notifications import seed_post
 from tests.browser.seeded_store import FLAT, SILENT, SIMULATED, seed, utc_now
 
@@ -45,8 +45,8 @@ def _measure(store: Store) -> None:
         smaller = tuple(replace(each, bytes=each.bytes // 3) for each in now.kinds)
         for days in (10, 8, 6, 4, 2):
             then = now.measured_at - timedelta(days=days)
-            note_size(connection, replace(now, measured_at=then, kinds=smaller))
-        note_size(connection, now)
+            record_size(connection, replace(now, measured_at=then, kinds=smaller))
+        record_size(connection, now)
 
 
 def _answer_null(store: Store, hashes: tuple[TxHash, ...]) -> None:

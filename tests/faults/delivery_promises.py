@@ -19,7 +19,7 @@ from dashboard.store.engine.engine import Store
 from dashboard.store.schema import (
     conditions,
     deliveries,
-    fee_marks,
+    fee_percentiles,
     notifications,
     outbox,
     rejections,
@@ -140,7 +140,7 @@ def check_ticks(store: Store) -> None:
         fees = set(connection.scalars(select(suggested_gas_fees.c.asked_at)))
         marks: dict[datetime, set[str]] = {}
         for at, operation in _pairs(
-            connection, select(fee_marks.c.asked_at, fee_marks.c.operation)
+            connection, select(fee_percentiles.c.asked_at, fee_percentiles.c.operation)
         ):
             marks.setdefault(at, set()).add(operation)
         half = [at for at, operations in marks.items() if operations != _MARKS or at not in fees]

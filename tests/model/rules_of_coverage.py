@@ -15,7 +15,7 @@ from dashboard.domain.quantity import NetworkId
 from dashboard.poll.clocks import Clocks
 from dashboard.poll.coverage import CoverageWatch
 from dashboard.store.engine.connection import Connection
-from dashboard.store.monitoring.upstream_failures import note_answer, note_failure
+from dashboard.store.monitoring.upstream_failures import record_answer, record_failure
 from tests.builders import A_MOMENT
 from tests.model.coverage import Silence
 from tests.model.fees import newest
@@ -87,9 +87,9 @@ class WatchingMachine(StoreMachine):
 
         def act(connection: Connection) -> None:
             if failure is None:
-                note_answer(connection, network_id, operation, at)
+                record_answer(connection, network_id, operation, at)
             else:
-                note_failure(connection, network_id, at, (operation, failure))
+                record_failure(connection, network_id, at, (operation, failure))
 
         def expect(held: Memory, _: object) -> None:
             if failure is None:

@@ -15,8 +15,8 @@ from dashboard.domain.follow_up import Inclusion, InclusionAnswer, InclusionQues
 from dashboard.domain.observation import Failure, Operation
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.store.engine.connection import Connection
-from dashboard.store.monitoring.credits import note_spent
-from dashboard.store.monitoring.upstream_failures import note_answer, note_failure
+from dashboard.store.monitoring.credits import record_credits
+from dashboard.store.monitoring.upstream_failures import record_answer, record_failure
 from dashboard.store.tracking.follow_ups import (
     inclusion_questions,
     open_follow_ups,
@@ -106,11 +106,11 @@ class FollowingMachine(StoreMachine):
         spent = {OPERATIONS[1]: Spent(len(told), 3 * len(told))}
 
         def act(connection: Connection) -> object:
-            note_spent(connection, network_id, at, spent)
+            record_credits(connection, network_id, at, spent)
             if is_polled and silence is not None and is_silent:
-                note_failure(connection, network_id, at, (_OPERATION, silence))
+                record_failure(connection, network_id, at, (_OPERATION, silence))
             elif is_polled:
-                note_answer(connection, network_id, _OPERATION, at)
+                record_answer(connection, network_id, _OPERATION, at)
             return record_inclusion_answers(connection, network_id, at, told)
 
         def expect(held: Memory, kept: object) -> None:

@@ -15,7 +15,7 @@ from dashboard.domain.credit import Spent
 from dashboard.domain.quantity import NetworkId
 from dashboard.errors import StoreError
 from dashboard.store.access.audit_log import note_action
-from dashboard.store.monitoring.credits import note_spent
+from dashboard.store.monitoring.credits import record_credits
 from dashboard.store.schema import audit_log, installation
 from tests.model.audit_log import ACTIONS
 from tests.model.machine import Part, StoreMachine
@@ -45,7 +45,7 @@ class NotingMachine(StoreMachine):
     ) -> None:
         at = self.now - late
         self.change(
-            lambda connection: note_spent(connection, network_id, at, spent),
+            lambda connection: record_credits(connection, network_id, at, spent),
             lambda held, _: held.ledger.note(network_id, at, spent),
             Part.CREDITS,
         )

@@ -11,7 +11,7 @@ from hypothesis.stateful import precondition, rule
 
 from dashboard.domain.quantity import NetworkId
 from dashboard.domain.retention import Before, Retention
-from dashboard.store.engine.batching import Pace
+from dashboard.store.engine.batching import AdaptiveBatches
 from dashboard.store.retention.apply import apply_retention
 from tests.model.machine import ALL, Memory, Part
 from tests.model.retention import (
@@ -92,7 +92,7 @@ class ForgettingMachine(TellingMachine):
     def house_is_kept(self, kept: Retention, steps: int) -> None:
         self.is_sound = False
         before = kept.before(self.now)
-        unhurried = Pace(lambda: 0.0, _MANY)
+        unhurried = AdaptiveBatches(lambda: 0.0, _MANY)
         taken = list(islice(apply_retention(self.lives.store, before, unhurried), steps))
         if len(taken) < steps:
             self._forget(self.held, before, _ORDER)

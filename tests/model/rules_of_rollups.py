@@ -12,7 +12,7 @@ from hypothesis.stateful import precondition, rule
 from dashboard.domain.observation import GasSource, Operation
 from dashboard.domain.quantity import NetworkId
 from dashboard.domain.retention import Before, Retention
-from dashboard.store.engine.batching import Pace
+from dashboard.store.engine.batching import AdaptiveBatches
 from dashboard.store.retention.apply import apply_retention
 from tests.model.machine import ALL, Part
 from tests.model.rules_of_saving import KeepingMachine, gas_seen
@@ -48,7 +48,9 @@ class RollingUpMachine(KeepingMachine):
         self.is_sound = False
         before = Retention(fees=kept).before(self.now).fees
         assert before is not None
-        for _ in apply_retention(self.lives.store, Before(fees=before), Pace(lambda: 0.0, _FEW)):
+        for _ in apply_retention(
+            self.lives.store, Before(fees=before), AdaptiveBatches(lambda: 0.0, _FEW)
+        ):
             pass
         self.held.fees.forget(before)
         if is_killed:

@@ -12,7 +12,7 @@ from sqlalchemy import Connection, Row, or_, select, update
 
 from dashboard.domain.api_key import KeyLimits
 from dashboard.domain.quantity import NetworkId
-from dashboard.store.engine.upsert import add_up, insert_new
+from dashboard.store.engine.upsert import insert_new, upsert_sums
 from dashboard.store.schema import api_key_credentials, api_key_uses, api_keys, installation
 
 
@@ -129,7 +129,7 @@ def add_uses(connection: Connection, uses: Mapping[bytes, KeyUse]) -> None:
         }
         for digest, use in uses.items()
     ]
-    add_up(connection, api_key_uses, rows, latest="last_used_at")
+    upsert_sums(connection, api_key_uses, rows, latest="last_used_at")
 
 
 def key_uses(connection: Connection) -> dict[bytes, KeyUse]:

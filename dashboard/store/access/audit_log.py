@@ -73,7 +73,7 @@ def last_details(
     return None if found is None else found.details or {}
 
 
-def let_go_before(connection: Connection, moment: datetime) -> bool:
+def allow_purge_before(connection: Connection, moment: datetime) -> bool:
     """Allow that what is older be forgotten, for good; False where that was allowed before.
 
     The database writes that down in the log itself.
@@ -84,8 +84,8 @@ def let_go_before(connection: Connection, moment: datetime) -> bool:
     return connection.execute(allowed).rowcount == 1
 
 
-def forget_let_go(connection: Connection, limit: int) -> int:
-    """Forget at most so many rows, of those that `let_go_before` allowed; return how many."""
+def purge_allowed(connection: Connection, limit: int) -> int:
+    """Forget at most so many rows, of those that `allow_purge_before` allowed; return how many."""
     column = audit_log.c
     allowed = select(installation.c.audit_log_kept_since).scalar_subquery()
     old = select(column.audit_id).where(column.at < allowed).order_by(column.at).limit(limit)

@@ -26,7 +26,7 @@ PORTION: Final = 500
 """Rows that one look into an index finds; looking makes nobody wait."""
 
 
-class Pace:
+class AdaptiveBatches:
     """Finds how many rows a step may take on this machine; `elapsed` gives seconds.
 
     One for each kind: a fee goes many times faster than a rejection. Steps await no disk, unless
@@ -47,9 +47,9 @@ class Pace:
         self._rows_at_first = rows
         self._awaits_disk = awaits_disk
 
-    def anew(self) -> Pace:
+    def anew(self) -> AdaptiveBatches:
         """Return one that knows nothing yet."""
-        return Pace(self._elapsed, self._rows_at_first, awaits_disk=self._awaits_disk)
+        return AdaptiveBatches(self._elapsed, self._rows_at_first, awaits_disk=self._awaits_disk)
 
     @contextmanager
     def writing(self, store: Store) -> Iterator[Connection]:
@@ -57,13 +57,13 @@ class Pace:
 
         What goes into the file after its end is no part of it: by then others write.
         """
-        with store.write() if self._awaits_disk else store.write_idly() as connection:
+        with store.write() if self._awaits_disk else store.write_unsynced() as connection:
             began = self._elapsed()
             yield connection
             self.took = self._elapsed() - began
         self.rows = next_rows(self.rows, self.took)
 
-    def in_steps(
+    def in_batches(
         self, store: Store, found: Sequence[T], act: Callable[[Connection, Sequence[T]], int]
     ) -> Iterator[int]:
         """Act on what was found, on so many rows in each transaction; yield what it returns."""
@@ -90,7 +90,7 @@ def portions(values: Sequence[T], size: int = _AT_ONCE) -> Iterator[Sequence[T]]
     return (values[start : start + size] for start in range(0, len(values), size))
 
 
-def beyond(
+def after_row(
     order: Sequence[ColumnElement[Any]], last: Sequence[Any] | None
 ) -> Iterator[ColumnElement[bool]]:
     """Demand what comes after the row that was seen last, in an order of some columns.

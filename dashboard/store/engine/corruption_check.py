@@ -20,7 +20,7 @@ DAMAGED: Final = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
 _CONDITION: Final = re.compile(r"\sWHERE\s(.*)$", re.IGNORECASE | re.DOTALL)
 
 
-def damage_of(connection: sqlite3.Connection, longest: timedelta) -> str | None:
+def find_corruption(connection: sqlite3.Connection, longest: timedelta) -> str | None:
     """Read the schema and the way into every table and index, then pages for at most `longest`.
 
     Returns what is wrong in a few words, None where nothing shows. sqlite3.Error where the file

@@ -44,7 +44,7 @@ class Database(Protocol):
     def identity(self) -> object:
         """Return what changes when another store is put into this one's place."""
 
-    def look_over(self, connection: Connection, longest: timedelta) -> None:
+    def check_corruption(self, connection: Connection, longest: timedelta) -> None:
         """Raise StoreError, naming the way out, for damage that shows at once or in `longest`."""
 
     def prepare(self) -> None:
@@ -71,7 +71,7 @@ class Database(Protocol):
     def checkpoint(self, connection: Connection) -> None:
         """Bring what was written to its final place, where the database puts that off."""
 
-    def let_ask_singly(self, connection: Any) -> None:  # noqa: ANN401 - the driver's own
+    def use_autocommit(self, connection: Any) -> None:  # noqa: ANN401 - the driver's own
         """Let each statement of a driver's connection see all that was committed before it.
 
         It does not wait for others.
@@ -80,7 +80,7 @@ class Database(Protocol):
     def now(self, connection: Connection) -> BootMoment:
         """Return the time by which leases run out, the same for every process."""
 
-    def check_room(self, connection: Connection) -> None:
+    def check_space(self, connection: Connection) -> None:
         """Raise StoreUnavailable where it shows without saving that nothing can be saved now."""
 
     def size(self, connection: Connection) -> int:

@@ -49,7 +49,7 @@ def make_file(path: Path) -> None:
     force_to_disk(led_to.parent)
 
 
-def take_room(folder: Path) -> None:
+def probe_space(folder: Path) -> None:
     """Write a little into a file without a name, which is gone at once; OSError without room."""
     with tempfile.TemporaryFile(dir=folder) as file:
         file.write(bytes(_SOME_ROOM))
@@ -58,7 +58,7 @@ def take_room(folder: Path) -> None:
 def is_full(folder: Path) -> bool:
     """Whether the disk of a folder has too little room for a few reports, for us at least."""
     try:
-        take_room(folder)
+        probe_space(folder)
     except OSError as error:
         return error.errno in _NO_ROOM
     return False

@@ -66,7 +66,7 @@ def write_rows(connection: Connection, statement: str, rows: Sequence[Row]) -> N
         connection.exec_driver_sql(_marked(connection, statement), list(rows))
 
 
-def one_of(values: Collection[Any]) -> str:
+def placeholders(values: Collection[Any]) -> str:
     """Return the list of marks that stands after IN for so many values."""
     return f"({', '.join('?' * len(values))})"
 

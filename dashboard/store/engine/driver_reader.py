@@ -58,7 +58,7 @@ class DriverReader:
                 stays.close()
             connection: Any = pooled.driver_connection
             pooled.detach()
-            self._database.let_ask_singly(connection)
+            self._database.use_autocommit(connection)
         except self._database.driver_error as error:
             raise self._lost(error) from error
         self._cursor = connection.cursor()

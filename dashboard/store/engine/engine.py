@@ -16,7 +16,7 @@ from dashboard.store.engine.database import PATIENCE, Database, database_at
 from dashboard.store.engine.driver_reader import DriverReader
 from dashboard.store.engine.errors import store_errors
 from dashboard.store.engine.lease_clock import BootClock, BootMoment
-from dashboard.store.engine.move_progress import refuse_moving
+from dashboard.store.engine.move_progress import refuse_moved_store
 from dashboard.store.schema import REVISION, installation
 from dashboard.store.schema.revisions import refuse_unknown_schema
 
@@ -66,12 +66,12 @@ class Store:
         Where the last transaction that wrote failed, only another one tells: see `prove_writing`.
         """
         with self.read() as connection:
-            self._database.check_room(connection)
+            self._database.check_space(connection)
         if self._has_failed:
             prove_writing(self)
 
     @contextmanager
-    def write_idly(self) -> Iterator[Connection]:
+    def write_unsynced(self) -> Iterator[Connection]:
         """Open a transaction like `write`, for what may as well be done again, such as forgetting.
 
         It lets the others write as soon as it ends and awaits no disk: a power cut may undo it,
@@ -148,9 +148,9 @@ def check_store(store: Store, look: timedelta) -> None:
     `look` is how long damage is looked for that does not show at once.
     """
     with store.read() as connection:
-        database_of(connection).look_over(connection, look)
+        database_of(connection).check_corruption(connection, look)
         check_schema(connection)
-        refuse_moving(connection, store.name)
+        refuse_moved_store(connection, store.name)
 
 
 def check_schema(connection: Connection) -> None:

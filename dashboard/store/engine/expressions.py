@@ -38,7 +38,7 @@ def holds_text(column: ColumnElement[str], text: str) -> ColumnElement[bool]:
     return _AsciiLower(column).contains(lowered, autoescape=True)
 
 
-def by_row(column: ColumnElement[Any]) -> ColumnElement[Any]:
+def without_index(column: ColumnElement[Any]) -> ColumnElement[Any]:
     """Return a column's value as the planner finds no index for it: each row is looked at.
 
     Without statistics it would rather sort all rows of a network, or walk along all arrivals,

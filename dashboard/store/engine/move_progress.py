@@ -30,7 +30,7 @@ _UNDER_WAY: Final = re.compile(
 )
 
 
-class MoveMark(NamedTuple):
+class MoveProgress(NamedTuple):
     """What a store says of its move: from or to which `place`, and which move it is."""
 
     state: MoveState
@@ -38,30 +38,30 @@ class MoveMark(NamedTuple):
     move_id: UUID | None
 
     @classmethod
-    def of_new_move(cls, place: str) -> MoveMark:
+    def of_new_move(cls, place: str) -> MoveProgress:
         """Begin to leave for a place."""
         return cls(MoveState.LEAVES, place, uuid4())
 
-    def at_its_end(self) -> MoveMark:
+    def at_its_end(self) -> MoveProgress:
         """Return what the store says when all is in the other place."""
-        return MoveMark(MoveState.GONE, self.place, None)
+        return MoveProgress(MoveState.GONE, self.place, None)
 
-    def of_copy(self, source: str) -> MoveMark:
+    def of_copy(self, source: str) -> MoveProgress:
         """Return what the copy says while the store that it comes from is not gone."""
-        return MoveMark(MoveState.ARRIVES, source, self.move_id)
+        return MoveProgress(MoveState.ARRIVES, source, self.move_id)
 
 
-def mark_of(connection: Connection) -> MoveMark | None:
+def move_progress(connection: Connection) -> MoveProgress | None:
     """Return what the store says of its move, None where there is none."""
     told: str | None = connection.scalar(select(installation.c.moved_to))
     if told is None:
         return None
     if match := _UNDER_WAY.fullmatch(told):
-        return MoveMark(MoveState(match[1]), match[3], UUID(match[2]))
-    return MoveMark(MoveState.GONE, told, None)
+        return MoveProgress(MoveState(match[1]), match[3], UUID(match[2]))
+    return MoveProgress(MoveState.GONE, told, None)
 
 
-def set_mark(connection: Connection, mark: MoveMark | None) -> None:
+def record_move_progress(connection: Connection, mark: MoveProgress | None) -> None:
     """Let the store say something else of its move."""
     told = None
     if mark is not None:
@@ -73,9 +73,9 @@ def set_mark(connection: Connection, mark: MoveMark | None) -> None:
     connection.execute(update(installation).values(moved_to=told))
 
 
-def refuse_moving(connection: Connection, name: str) -> None:
+def refuse_moved_store(connection: Connection, name: str) -> None:
     """Raise ForeignStore, naming the remedy, where a store moves or was moved."""
-    mark = mark_of(connection)
+    mark = move_progress(connection)
     if mark is None:
         return
     match mark.state:

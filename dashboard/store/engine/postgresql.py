@@ -96,7 +96,7 @@ class PostgresqlServer:
         """Leave it to the lock: nobody connects while another store is put in place."""
         return None
 
-    def look_over(self, connection: Connection, longest: timedelta) -> None:
+    def check_corruption(self, connection: Connection, longest: timedelta) -> None:
         """Leave damage to the server, which has checksums and logs of its own."""
 
     def prepare(self) -> None:
@@ -149,7 +149,7 @@ class PostgresqlServer:
     def checkpoint(self, connection: Connection) -> None:
         """Leave it to the server."""
 
-    def let_ask_singly(self, connection: psycopg.Connection) -> None:
+    def use_autocommit(self, connection: psycopg.Connection) -> None:
         """Leave no transaction open between questions."""
         connection.rollback()
         connection.autocommit = True
@@ -159,7 +159,7 @@ class PostgresqlServer:
         query = text("SELECT (extract(epoch FROM clock_timestamp()) * 1000000000)::bigint")
         return BootMoment(_CLOCK, connection.execute(query).scalar_one())
 
-    def check_room(self, connection: Connection) -> None:
+    def check_space(self, connection: Connection) -> None:
         """Ask whether the server only follows another; its disk shows in what it refuses."""
         if connection.execute(text("SELECT pg_is_in_recovery()")).scalar_one():
             remedy = _REMEDIES["25006"]

@@ -16,8 +16,8 @@ from sqlalchemy.pool import NullPool
 
 from dashboard.errors import StoreError, StoreUnavailable
 from dashboard.store.engine.connection import DATABASE, in_use
-from dashboard.store.engine.corruption_check import DAMAGED, PRIMARY, damage_of
-from dashboard.store.engine.disk import FULL, is_full, make_file, make_folder, take_room
+from dashboard.store.engine.corruption_check import DAMAGED, PRIMARY, find_corruption
+from dashboard.store.engine.disk import FULL, is_full, make_file, make_folder, probe_space
 from dashboard.store.engine.lease_clock import BootMoment, boot_clock
 
 _ANY_PAGE: Final = "PRAGMA user_version"
@@ -208,11 +208,11 @@ class SqliteFile:
         found = self.path.stat()
         return found.st_dev, found.st_ino
 
-    def look_over(self, connection: Connection, longest: timedelta) -> None:
+    def check_corruption(self, connection: Connection, longest: timedelta) -> None:
         """Find damage that shows at once, and what a read of at most `longest` shows."""
         driver: Any = connection.connection.driver_connection
         try:
-            damage = damage_of(driver, longest)
+            damage = find_corruption(driver, longest)
         except sqlite3.Error as error:
             raise self.unavailable(error) or StoreError(
                 f"{self.name} cannot be read ({error})"
@@ -307,7 +307,7 @@ class SqliteFile:
             driver.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
         driver.execute(f"PRAGMA busy_timeout = {_READERS_PATIENCE * 1000:.0f}")
 
-    def let_ask_singly(self, connection: sqlite3.Connection) -> None:
+    def use_autocommit(self, connection: sqlite3.Connection) -> None:
         """Do so: `isolation_level` is None already."""
         connection.execute("PRAGMA busy_timeout = 0")
 
@@ -315,10 +315,10 @@ class SqliteFile:
         """Return the time of this machine, since all processes of the store run on it."""
         return boot_clock()
 
-    def check_room(self, connection: Connection) -> None:  # noqa: ARG002 - its disk says enough
+    def check_space(self, connection: Connection) -> None:  # noqa: ARG002 - its disk says enough
         """Take some room beside the file and give it back."""
         try:
-            take_room(self.path.parent)
+            probe_space(self.path.parent)
         except OSError as error:
             trouble = f" ({error.strerror}): look after its disk"
             if is_full(self.path.parent):

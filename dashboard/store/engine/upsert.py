@@ -47,7 +47,7 @@ def put(
     connection.execute(insert.on_conflict_do_update(index_elements=keys, set_=changed), rows)
 
 
-def add_up(
+def upsert_sums(
     connection: Connection,
     table: Table,
     rows: Sequence[Mapping[str, Any]],

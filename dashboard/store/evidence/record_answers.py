@@ -13,7 +13,7 @@ from dashboard.domain.observation import ExclusionAnswer, Operation
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.errors import StoreError, StoreUnavailable
 from dashboard.store.engine.batching import portions
-from dashboard.store.monitoring.upstream_failures import note_answer, note_failure
+from dashboard.store.monitoring.upstream_failures import record_answer, record_failure
 from dashboard.store.schema import cohorts, tracked_hashes, watched_cohorts
 from dashboard.store.tracking.cohorts import Cohort, PollResult
 from dashboard.store.tracking.poll_results import record_poll_results, record_untracked_results
@@ -110,6 +110,6 @@ def _note_network(
     operation = Operation.EXCLUSION_STATUS
     failures = [answer.failure for answer in answers if answer.failure is not None]
     if len(failures) < len(answers):
-        note_answer(connection, network_id, operation, asked_at)
+        record_answer(connection, network_id, operation, asked_at)
     elif failures:
-        note_failure(connection, network_id, asked_at, (operation, failures[0]))
+        record_failure(connection, network_id, asked_at, (operation, failures[0]))

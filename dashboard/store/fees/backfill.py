@@ -49,7 +49,7 @@ class BaseFeeHistory(NamedTuple):
     observed: Wei | None = None
 
 
-class Timed(NamedTuple):
+class DatedFee(NamedTuple):
     """A base fee, and when it was seen or probably held."""
 
     at: datetime
@@ -65,17 +65,19 @@ def backfill(
     again. Thresholds must be kept already. Return what was kept, for roll-ups.
     """
     answer = answer._replace(asked_at=_as_stored(answer.asked_at))
-    earlier = _earlier(connection, network_id)
-    told = list(_told(answer, earlier, block_time))
+    earlier = _previous_history(connection, network_id)
+    told = list(_dated_fees(answer, earlier, block_time))
     if not told:
         return {}
     since = told[0].at - _leeway(answer.asked_at - told[0].at, block_time)
     if earlier is not None and earlier.asked_at < told[0].at:
         since = max(since, earlier.asked_at + _MILLISECOND)  # none of these blocks was there then
-    seen = _seen(connection, network_id, since, answer.asked_at)
+    seen = _known_fees(connection, network_id, since, answer.asked_at)
     if answer.observed is not None:
-        seen.append(Timed(answer.asked_at, answer.observed))
-    placed = dict(_apart(unseen(told, seen, block_time), {each.at for each in seen}))
+        seen.append(DatedFee(answer.asked_at, answer.observed))
+    placed = dict(
+        _at_distinct_times(unobserved(told, seen, block_time), {each.at for each in seen})
+    )
     base_fees = [(milliseconds_of(at), base_fee) for at, base_fee in placed.items()]
     judged = busy_flags(connection, network_id, base_fees)
     rows = [
@@ -91,15 +93,15 @@ def backfill(
     }
 
 
-def _earlier(connection: Connection, network_id: NetworkId) -> BaseFeeHistory | None:
+def _previous_history(connection: Connection, network_id: NetworkId) -> BaseFeeHistory | None:
     query = select(base_fee_histories.c.base_fees, base_fee_histories.c.asked_at)
     row = connection.execute(query.where(base_fee_histories.c.network_id == network_id)).first()
     return None if row is None else BaseFeeHistory(row.base_fees, row.asked_at)
 
 
-def _told(
+def _dated_fees(
     answer: BaseFeeHistory, earlier: BaseFeeHistory | None, block_time: timedelta
-) -> Iterator[Timed]:
+) -> Iterator[DatedFee]:
     """Yield the base fees that may be placed, oldest first, and their times.
 
     Where the answer fits onto the earlier one in one way, they are those of the blocks that came
@@ -112,27 +114,29 @@ def _told(
         elapsed = asked_at - earlier.asked_at
         found = fits(earlier.base_fees, fees)
         if len(found) > 1 or not all(fit.is_certain for fit in found):
-            yield from _agreed(found, asked_at, elapsed, block_time)
+            yield from _agreed_fees(found, asked_at, elapsed, block_time)
             return
         for fit in found:
             fees = fit.base_fees[len(fees) - fit.most :]
             block_time = min(_SLOWEST * block_time, elapsed / max(1, fit.most))
     for age in range(len(fees) - 1, -1, -1):
-        yield Timed(_as_stored(asked_at - age * block_time), fees[len(fees) - 1 - age])
+        yield DatedFee(_as_stored(asked_at - age * block_time), fees[len(fees) - 1 - age])
 
 
-def _agreed(
+def _agreed_fees(
     found: Sequence[Fit], asked_at: datetime, elapsed: timedelta, block_time: timedelta
-) -> Iterator[Timed]:
+) -> Iterator[DatedFee]:
     """Yield a base fee for each block time since the earlier answer in which all ways agree."""
     blocks = min(max((fit.most for fit in found), default=0), elapsed // block_time)
     for age in range(blocks - 1, -1, -1):
-        fees = {fit.common_fee(*_ages(fit, age, elapsed, block_time)) for fit in found}
+        fees = {fit.common_fee(*_possible_ages(fit, age, elapsed, block_time)) for fit in found}
         if len(fees) == 1 and (base_fee := fees.pop()) is not None:
-            yield Timed(_as_stored(asked_at - age * block_time), base_fee)
+            yield DatedFee(_as_stored(asked_at - age * block_time), base_fee)
 
 
-def _ages(fit: Fit, age: int, elapsed: timedelta, block_time: timedelta) -> tuple[int, int]:
+def _possible_ages(
+    fit: Fit, age: int, elapsed: timedelta, block_time: timedelta
+) -> tuple[int, int]:
     """Return which blocks, by age, may have been the newest one so many block times ago.
 
     With few new blocks it is the last one from before them, with many they came faster.
@@ -141,7 +145,9 @@ def _ages(fit: Fit, age: int, elapsed: timedelta, block_time: timedelta) -> tupl
     return min(age, fit.fewest), min(max(age, fastest), fit.most)
 
 
-def unseen(told: Sequence[Timed], seen: Sequence[Timed], block_time: timedelta) -> Iterator[Timed]:
+def unobserved(
+    told: Sequence[DatedFee], seen: Sequence[DatedFee], block_time: timedelta
+) -> Iterator[DatedFee]:
     """Yield what was told and not seen; both are in order of time.
 
     What was seen is that block of its fee whose time is nearest, and not newer than the block that
@@ -168,24 +174,24 @@ def _leeway(age: timedelta, block_time: timedelta) -> timedelta:
     return _BLOCKS_OFF * block_time + max(age, timedelta()) / _DRIFT
 
 
-def _apart(values: Iterable[Timed], taken: set[datetime]) -> Iterator[Timed]:
+def _at_distinct_times(values: Iterable[DatedFee], taken: set[datetime]) -> Iterator[DatedFee]:
     """Yield each value at a time of its own: a moment earlier where another one has it."""
     for at, base_fee in values:
         own = at
         while own in taken:
             own -= _MILLISECOND
         taken.add(own)
-        yield Timed(own, base_fee)
+        yield DatedFee(own, base_fee)
 
 
-def _seen(
+def _known_fees(
     connection: Connection, network_id: NetworkId, since: datetime, until: datetime
-) -> list[Timed]:
+) -> list[DatedFee]:
     """Return the base fees that are known between two times, oldest first."""
-    found: list[Timed] = []
+    found: list[DatedFee] = []
     for at, base_fee in _KNOWN:
         query = select(at, base_fee).where(at.table.c.network_id == network_id)
-        found += map(Timed._make, connection.execute(query.where(at.between(since, until))))
+        found += map(DatedFee._make, connection.execute(query.where(at.between(since, until))))
     return sorted(found)
 
 

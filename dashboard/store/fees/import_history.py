@@ -17,7 +17,7 @@ from dashboard.store.engine.driver import insert_many
 from dashboard.store.engine.leases import next_token
 from dashboard.store.fees.busyness import busy_flags
 from dashboard.store.fees.rollup_arrays import FeeArrays, Integers
-from dashboard.store.fees.rollups import begins_between, update_rollups
+from dashboard.store.fees.rollups import rollup_begins_between, update_rollups
 from dashboard.store.fees.save import (
     percentile_rows,
     rolled_up_of,
@@ -26,7 +26,7 @@ from dashboard.store.fees.save import (
 from dashboard.store.fees.stored_fees import PERCENTILES, SeriesKey
 from dashboard.store.schema import (
     estimated_base_fees,
-    fee_marks,
+    fee_percentiles,
     fee_rollups,
     rejections,
     suggested_gas_fees,
@@ -51,17 +51,17 @@ def import_gas_history(connection: Connection, observations: Sequence[GasObserva
         for operation, series in PERCENTILES.items():
             rows = [row for of_operation, row in marks if of_operation is operation]
             of_mark = SeriesKey(network_id, series)
-            for at, row in _insert_unknown(connection, of_mark, fee_marks, rows).items():
+            for at, row in _insert_missing(connection, of_mark, fee_percentiles, rows).items():
                 saved[series].append(SavedFee(TimedFee(at, row["fee"])))
-        fees = _beside_estimates(connection, network_id, of_network)
+        fees = _rows_without_estimates(connection, network_id, of_network)
         of_medium = SeriesKey(network_id, FeeSeries.MEDIUM_MAX_PRIORITY_FEE)
-        for at, row in _insert_unknown(connection, of_medium, suggested_gas_fees, fees).items():
+        for at, row in _insert_missing(connection, of_medium, suggested_gas_fees, fees).items():
             for series, fee in rolled_up_of(row):
                 saved[series].append(SavedFee(TimedFee(at, fee)))
         update_rollups(connection, network_id, saved)
 
 
-def _beside_estimates(
+def _rows_without_estimates(
     connection: Connection, network_id: NetworkId, observations: Sequence[GasObservation]
 ) -> list[dict[str, Any]]:
     """Return the rows, judged, of suggested fees of whose time no base fee was estimated."""
@@ -81,7 +81,7 @@ def _beside_estimates(
     return rows
 
 
-def _insert_unknown(
+def _insert_missing(
     connection: Connection, of: SeriesKey, table: Table, rows: Sequence[dict[str, Any]]
 ) -> dict[int, dict[str, Any]]:
     """Insert those rows, all of one series, of whose time nothing is known; return them."""
@@ -97,14 +97,14 @@ def _insert_unknown(
     query = select(asked_at).where(*alike, asked_at.between(since, until))
     known = set(map(milliseconds_of, connection.scalars(query)))
     by_time = {milliseconds_of(row["asked_at"]): row for row in reversed(rows)}
-    forgotten = _forgotten(connection, of, by_time, known)
+    forgotten = _purged_times(connection, of, by_time, known)
     unknown = {at: by_time[at] for at in sorted(by_time.keys() - known - forgotten)}
     if unknown:
         connection.execute(insert(table), list(unknown.values()))
     return unknown
 
 
-def _forgotten(
+def _purged_times(
     connection: Connection, of: SeriesKey, times: Collection[int], known: Iterable[int]
 ) -> set[int]:
     """Return those of the times that lie in a minute or hour of which only roll-ups are kept."""
@@ -113,7 +113,7 @@ def _forgotten(
         RollupLevel.HOUR.begin_of(max(times)) + RollupLevel.HOUR.length,
     )
     minutes, hours = (
-        set(begins_between(connection, of, level, since, until))
+        set(rollup_begins_between(connection, of, level, since, until))
         for level in (RollupLevel.MINUTE, RollupLevel.HOUR)
     )
     hours -= {RollupLevel.HOUR.begin_of(minute) for minute in minutes}
@@ -159,20 +159,20 @@ def import_fee_years(
     if len(at) != len(fees) or (np.diff(at) <= 0).any() or (fees < 0).any():
         raise ValueError("a history has as many fees as times, which ascend, and none below zero")
     of = SeriesKey(network_id, series)
-    for begin, end in _unknown(connection, of, at):
+    for begin, end in _missing_days(connection, of, at):
         arrays = FeeArrays(at[begin:end], fees[begin:end])
         for level in RollupLevel:
             insert_many(connection, fee_rollups, arrays.rows(network_id, series, level))
 
 
-def _unknown(connection: Connection, of: SeriesKey, at: Integers) -> Iterator[tuple[int, int]]:
+def _missing_days(connection: Connection, of: SeriesKey, at: Integers) -> Iterator[tuple[int, int]]:
     """Yield where in `at` stretches of days begin and end that are unknown, few days at a time."""
     if not len(at):
         return
     begins = at - at % RollupLevel.DAY.length
     starts = np.flatnonzero(np.diff(begins, prepend=begins[0] - 1))
     days = begins[starts]
-    known = begins_between(connection, of, RollupLevel.DAY, int(days[0]), int(days[-1]) + 1)
+    known = rollup_begins_between(connection, of, RollupLevel.DAY, int(days[0]), int(days[-1]) + 1)
     is_known = np.isin(days, known)
     cuts = np.flatnonzero(np.diff(is_known, prepend=not is_known[0]))
     for first, last in zip(cuts, [*cuts[1:], len(days)], strict=True):

@@ -105,7 +105,7 @@ class RollingFees:
             return
         try:
             for fee, replaced in saved:
-                _take_in(self._held, fee, replaced)
+                _apply(self._held, fee, replaced)
         except ValueError:
             self.forget()
 
@@ -125,7 +125,7 @@ class RollingFees:
         return _Held(last_token, horizon, ranked, tuple(parts))
 
 
-def _take_in(held: _Held, value: TimedFee, replaced: TimedFee | None) -> None:
+def _apply(held: _Held, value: TimedFee, replaced: TimedFee | None) -> None:
     """Do so; ValueError where others may have changed what is stored around it."""
     if value.at > held.horizon:
         return

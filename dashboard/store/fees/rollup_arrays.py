@@ -112,17 +112,19 @@ class HistogramColumns:
         octets = np.zeros(begins[-1], np.uint8)
         octets[begins[:-1]] = widths
         place = np.arange(len(self.parts)) - np.repeat(self.starts, lengths)
-        _lay(octets, np.repeat(begins[:-1] + 1, lengths) + 2 * place, self.parts, 2)
+        _write_numbers(octets, np.repeat(begins[:-1] + 1, lengths) + 2 * place, self.parts, 2)
         counts_at = np.repeat(begins[:-1] + 1 + 2 * lengths, lengths)
         width = np.repeat(widths, lengths)
         for each in (1, 2, 4):
             here = width == each
-            _lay(octets, (counts_at + each * place)[here], self.counts[here], each)
+            _write_numbers(octets, (counts_at + each * place)[here], self.counts[here], each)
         whole = octets.tobytes()
         return [whole[begin:end] for begin, end in pairwise(begins.tolist())]
 
 
-def _lay(octets: npt.NDArray[np.uint8], places: Integers, numbers: Integers, width: int) -> None:
+def _write_numbers(
+    octets: npt.NDArray[np.uint8], places: Integers, numbers: Integers, width: int
+) -> None:
     """Write numbers at places, in so many bytes each, the least significant one first."""
     for octet in range(width):
         octets[places + octet] = numbers >> 8 * octet & 0xFF
@@ -174,7 +176,7 @@ class RollupArrays:
         self.last_fee, self.gap = (_integers(columns[each]) for each in (13, 14))
         self.histograms = Histograms.decode(columns[15])
 
-    def odd(self) -> Integers:
+    def inconsistent(self) -> Integers:
         """Return when those begin that contradict themselves."""
         lasts_to = self.begins + self._level.length
         wrong = (self.begins % self._level.length != 0) | (self.seen < 1) | (self.gap < 0)
@@ -188,12 +190,12 @@ class RollupArrays:
         for percent, told in ((50, self.median), (90, self.p90)):
             quantile = counted.quantile(percent, len(self.begins))
             wrong |= np.clip(quantile, self.lowest, self.highest) != told
-        odd: Integers = self.begins[wrong]
-        return odd
+        begins: Integers = self.begins[wrong]
+        return begins
 
     def rows(self, network_id: int, series: int) -> list[Row]:
         """Return each as a row with all columns; every histogram has to count something."""
-        counted = self.histograms.added_up().columns()
+        counted = self.histograms.merged().columns()
         median, p90 = (
             np.clip(counted.quantile(percent), self.lowest, self.highest) for percent in _PERCENTS
         )
@@ -237,7 +239,7 @@ class RollupArrays:
         between[starts] = 0
         made.gap = np.maximum.reduceat(np.maximum(self.gap, between), starts)
         stretch = np.repeat(np.arange(len(starts)), np.diff(starts, append=len(begins)))
-        made.histograms = self.histograms.owned_by(stretch)
+        made.histograms = self.histograms.regrouped(stretch)
         return made
 
 
@@ -273,11 +275,11 @@ class Histograms:
         is_counted = (counts > 0) & (parts >> _PART_BITS == 0)  # no fee is larger
         return cls(owners[is_counted], parts[is_counted], counts[is_counted])
 
-    def owned_by(self, owner_of: Integers) -> Histograms:
+    def regrouped(self, owner_of: Integers) -> Histograms:
         """Give each to another owner; those of one are added up where they are compared."""
         return Histograms(owner_of[self.owners], self.parts, self.counts)
 
-    def added_up(self) -> Histograms:
+    def merged(self) -> Histograms:
         """Put those of one owner together, each part once."""
         keys = self.owners << _PART_BITS | self.parts
         order = np.argsort(keys, kind="stable")

@@ -111,10 +111,10 @@ def _fees_of_minutes(
 
 def write_rollups(connection: Connection, of: SeriesKey, rolled_up: Iterable[RolledUp]) -> None:
     """Write roll-ups, each in the place of the one that covers the same time."""
-    write_rows_of_rollups(connection, (row_of(of, each) for each in rolled_up))
+    write_rollup_rows(connection, (row_of(of, each) for each in rolled_up))
 
 
-def write_rows_of_rollups(connection: Connection, rows: Iterable[Row]) -> None:
+def write_rollup_rows(connection: Connection, rows: Iterable[Row]) -> None:
     """Write rows with all columns, each in the place of the one that covers the same time."""
     write_rows(connection, _PUT, list(rows))
 
@@ -143,7 +143,7 @@ def first_begin_after(
     return None
 
 
-def begins_between(
+def rollup_begins_between(
     connection: Connection, of: SeriesKey, level: RollupLevel, since: int, until: int
 ) -> list[int]:
     """Return when roll-ups begin that begin at or after `since` and before `until`."""
@@ -175,7 +175,7 @@ def parts_between(
     return _select(connection, f"SELECT {_PART} {_BETWEEN}", of, level, (since, until))
 
 
-def lasts_between(
+def last_fees_between(
     connection: Connection, of: SeriesKey, level: RollupLevel, since: int, until: int
 ) -> list[Row]:
     """Return time and fee of the last value of each roll-up, oldest first."""

@@ -19,7 +19,7 @@ from dashboard.store.fees.backfill import ESTIMATED, BaseFeeHistory, backfill
 from dashboard.store.fees.busyness import busy_flags
 from dashboard.store.fees.rollups import update_rollups
 from dashboard.store.fees.stored_fees import PERCENTILES
-from dashboard.store.schema import base_fee_histories, fee_marks, suggested_gas_fees
+from dashboard.store.schema import base_fee_histories, fee_percentiles, suggested_gas_fees
 from dashboard.store.schema.columns import milliseconds_of
 
 _SUGGESTED: Final = (
@@ -67,7 +67,7 @@ def _save_percentiles(
 ) -> Iterator[tuple[FeeSeries, SavedFee]]:
     at = milliseconds_of(observation.asked_at)
     for operation, row in percentile_rows(observation):
-        is_saved, before = _insert_or_replace(connection, fee_marks, row)
+        is_saved, before = _insert_or_replace(connection, fee_percentiles, row)
         if is_saved:
             replaced = None if before is None else TimedFee(at, before["fee"])
             yield PERCENTILES[operation], SavedFee(TimedFee(at, row["fee"]), replaced)

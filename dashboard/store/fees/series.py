@@ -24,7 +24,7 @@ from dashboard.store.fees.rollups import (
     first_at,
     first_begin,
     last_before,
-    lasts_between,
+    last_fees_between,
     part_of,
     parts_between,
     rollups_between,
@@ -77,12 +77,12 @@ def fee_steps(
             return FeeSteps.of(summary_of(FeeRollup.of_all(some)) for _, some in steps)
         level = coarsen(window, RollupLevel.MINUTE)
     length = whole_steps(level, length)
-    opened = partial(_inside, connection, of, level, window)
+    opened = partial(_part_within, connection, of, level, window)
     if level.length == length:
         found = summaries_between(connection, of, level, level.begin_of(window.since), window.until)
-        return FeeSteps.of(_within(found, window, summary_of, opened))
+        return FeeSteps.of(_rows_within(found, window, summary_of, opened))
     found = parts_between(connection, of, level, level.begin_of(window.since), window.until)
-    return merge_steps(list(_within(found, window, part_of, opened)), length)
+    return merge_steps(list(_rows_within(found, window, part_of, opened)), length)
 
 
 def percentile_steps(
@@ -105,7 +105,7 @@ def percentile_steps(
             level = coarsen(window, RollupLevel.MINUTE)
     if level is not None:
         length = whole_steps(level, length)
-        marks = _lasts_in(connection, of, level, window)
+        marks = _last_fees(connection, of, level, window)
     last_of_each = {mark[0] // length: mark for mark in marks}
     before = _last_before(connection, of, window.since)
     return FeePercentiles.of([*([] if before is None else [before]), *last_of_each.values()])
@@ -122,7 +122,7 @@ def _last_before(connection: Connection, of: SeriesKey, at: int) -> TimedFee | N
     return max((each for each in found if each is not None), default=None)
 
 
-def _within(
+def _rows_within(
     rows: Iterable[Row],
     window: SeriesWindow,
     laid_out: Callable[[FeeRollup], Row],
@@ -136,26 +136,26 @@ def _within(
             yield laid_out(inside)
 
 
-def _lasts_in(
+def _last_fees(
     connection: Connection, of: SeriesKey, level: RollupLevel, window: SeriesWindow
 ) -> list[Row]:
     """Return the last value in each roll-up of a stretch; only one that its end cuts is opened."""
-    found = lasts_between(connection, of, level, level.begin_of(window.since), window.until)
+    found = last_fees_between(connection, of, level, level.begin_of(window.since), window.until)
     lasts = [mark for mark in found if mark[0] >= window.since]
     if lasts and lasts[-1][0] >= window.until:
-        inside = _inside(connection, of, level, window, lasts.pop()[0])
+        inside = _part_within(connection, of, level, window, lasts.pop()[0])
         if inside is not None:
             lasts.append((inside.last_at, inside.last))
     return lasts
 
 
-def _inside(
+def _part_within(
     connection: Connection, of: SeriesKey, level: RollupLevel, window: SeriesWindow, at: int
 ) -> FeeRollup | None:
     """Open the roll-up of a time, and return what of it was seen in a stretch, None for nothing."""
     begins_at = level.begin_of(at)
     [whole] = rollups_between(connection, of, level, begins_at, begins_at + 1).values()
-    return cut(connection, of, level, (begins_at, whole), window)
+    return clip(connection, of, level, (begins_at, whole), window)
 
 
 class SeriesWindow(NamedTuple):
@@ -164,11 +164,11 @@ class SeriesWindow(NamedTuple):
     since: int
     until: int
 
-    def holds(self, rollup: FeeRollup) -> bool:
+    def covers(self, rollup: FeeRollup) -> bool:
         """Whether all that was rolled up was seen in it."""
         return self.since <= rollup.first_at and rollup.last_at < self.until
 
-    def meets(self, rollup: FeeRollup) -> bool:
+    def overlaps(self, rollup: FeeRollup) -> bool:
         """Whether some of what was rolled up may have been seen in it."""
         return self.since <= rollup.last_at and rollup.first_at < self.until
 
@@ -217,7 +217,7 @@ def coarsen(window: SeriesWindow, level: RollupLevel) -> RollupLevel:
     return next(few, RollupLevel.DAY)
 
 
-def cut(
+def clip(
     connection: Connection,
     of: SeriesKey,
     level: RollupLevel,
@@ -230,19 +230,19 @@ def cut(
     the roll-up stays whole.
     """
     begins_at, rollup = rollup_at
-    if window.holds(rollup) or not window.meets(rollup):
-        return rollup if window.holds(rollup) else None
+    if window.covers(rollup) or not window.overlaps(rollup):
+        return rollup if window.covers(rollup) else None
     end, parts = begins_at + level.length, list[FeeRollup]()
     if level is RollupLevel.MINUTE:
         values = fee_values(connection, of, begins_at, end)
         parts = [FeeRollup.of(each) for each in values]
         if len(parts) != rollup.seen:
             return rollup
-        parts = [each for each in parts if window.holds(each)]
+        parts = [each for each in parts if window.covers(each)]
     else:
         finer = rollups_between(connection, of, _FINER[level], begins_at, end)
         if sum(each.seen for each in finer.values()) != rollup.seen:
             return rollup
-        found = (cut(connection, of, _FINER[level], each, window) for each in finer.items())
+        found = (clip(connection, of, _FINER[level], each, window) for each in finer.items())
         parts = [each for each in found if each is not None]
     return FeeRollup.of_parts(parts) if parts else None

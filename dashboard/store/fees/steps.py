@@ -150,7 +150,7 @@ def merge_steps(parts: Sequence[Row], length: int) -> FeeSteps:
     lowest = np.minimum.reduceat(integers(low), starts)
     highest = np.maximum.reduceat(integers(high), starts)
     step_of = np.repeat(np.arange(len(starts)), ends - starts)
-    counted = Histograms.decode(histograms).owned_by(step_of).added_up()
+    counted = Histograms.decode(histograms).regrouped(step_of).merged()
     medians, p90s = (
         np.clip(counted.quantile(each, len(starts)), lowest, highest) for each in (50, 90)
     )

@@ -15,7 +15,7 @@ from dashboard.domain.fee_rollup import FeeSeries, TimedFee
 from dashboard.domain.observation import GasSource, Operation
 from dashboard.domain.quantity import NetworkId
 from dashboard.store.engine.driver import read_rows
-from dashboard.store.schema import fee_marks, suggested_gas_fees
+from dashboard.store.schema import fee_percentiles, suggested_gas_fees
 from dashboard.store.schema.columns import milliseconds_of
 
 _SEEN: Final = (
@@ -26,8 +26,8 @@ _ESTIMATED: Final = (
     "SELECT at, {}, -1 FROM estimated_base_fees WHERE network_id = ? AND at >= ? AND at < ?"
 )
 _IS_JUDGED: Final = " AND is_busy IS NOT NULL"
-_MARKS: Final = (
-    "SELECT asked_at AS at, fee, 0 AS is_estimated FROM fee_marks "
+_PERCENTILES: Final = (
+    "SELECT asked_at AS at, fee, 0 AS is_estimated FROM fee_percentiles "
     "WHERE network_id = ? AND operation = '{}' AND asked_at >= ? AND asked_at < ?"
 )
 PERCENTILES: Final = {
@@ -47,29 +47,30 @@ _PARTS: Final = {
         _SEEN.format("is_busy") + _IS_JUDGED,
         _ESTIMATED.format("is_busy") + _IS_JUDGED,
     ),
-    **{series: (_MARKS.format(operation),) for series, operation in _OPERATIONS.items()},
+    **{series: (_PERCENTILES.format(operation),) for series, operation in _OPERATIONS.items()},
 }
 _QUERIES: Final = {
     series: f"{' UNION ALL '.join(parts)} ORDER BY at, is_estimated LIMIT ?"
     for series, parts in _PARTS.items()
 }
 _LAST: Final = (
-    "SELECT asked_at, fee FROM fee_marks WHERE network_id = ? AND operation = ? AND asked_at < ? "
+    "SELECT asked_at, fee FROM fee_percentiles "
+    "WHERE network_id = ? AND operation = ? AND asked_at < ? "
     "ORDER BY asked_at DESC LIMIT 1"
 )
 _FIRST_SEEN: Final = (
     "SELECT min(asked_at) FROM suggested_gas_fees WHERE network_id = ? AND asked_at >= ?"
 )
 _FIRST_ESTIMATED: Final = "SELECT min(at) FROM estimated_base_fees WHERE network_id = ? AND at >= ?"
-_FIRST_MARK: Final = (
-    "SELECT min(asked_at) FROM fee_marks "
+_FIRST_PERCENTILE: Final = (
+    "SELECT min(asked_at) FROM fee_percentiles "
     "WHERE network_id = ? AND operation = '{}' AND asked_at >= ?"
 )
 _FIRSTS: Final = {
     FeeSeries.ESTIMATED_BASE_FEE: (_FIRST_SEEN, _FIRST_ESTIMATED),
     FeeSeries.MEDIUM_MAX_PRIORITY_FEE: (_FIRST_SEEN,),
     FeeSeries.IS_BUSY: (_FIRST_SEEN, _FIRST_ESTIMATED),
-    **{series: (_FIRST_MARK.format(operation),) for series, operation in _OPERATIONS.items()},
+    **{series: (_FIRST_PERCENTILE.format(operation),) for series, operation in _OPERATIONS.items()},
 }
 _ALL: Final = 2**62
 
@@ -151,11 +152,11 @@ def percentile_answered_by_api_at(
 
     What is dated after `now` is passed over here as well.
     """
-    marks = fee_marks.c
+    marks = fee_percentiles.c
     found = (
         _newest(
             connection,
-            _marks(network_id, operation).where(
+            _percentile_times(network_id, operation).where(
                 marks.source != GasSource.NODE_INSTEAD, marks.asked_at <= now
             ),
         )
@@ -164,9 +165,9 @@ def percentile_answered_by_api_at(
     return max((each for each in found if each is not None), default=None)
 
 
-def _marks(network_id: NetworkId, operation: Operation) -> Select[Any]:
-    return select(fee_marks.c.asked_at).where(
-        fee_marks.c.network_id == network_id, fee_marks.c.operation == operation
+def _percentile_times(network_id: NetworkId, operation: Operation) -> Select[Any]:
+    return select(fee_percentiles.c.asked_at).where(
+        fee_percentiles.c.network_id == network_id, fee_percentiles.c.operation == operation
     )
 
 

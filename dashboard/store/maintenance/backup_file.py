@@ -39,7 +39,7 @@ def reading(path: Path) -> Iterator[Connection]:
     database = _Backup(URL.create("sqlite", database=str(path)))
     try:
         with store_errors(database), engine.connect() as connection:
-            database.look_over(connection, timedelta(0))
+            database.check_corruption(connection, timedelta(0))
             _refuse_what_we_do_not_know(connection, path)
             yield connection.execution_options(**{DATABASE: database})
     finally:

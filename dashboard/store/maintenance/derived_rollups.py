@@ -23,7 +23,7 @@ from dashboard.store.fees.rollups import (
     rollup_of_whole,
     row_of,
     rows_between,
-    write_rows_of_rollups,
+    write_rollup_rows,
 )
 from dashboard.store.fees.stored_fees import SeriesKey, fee_values, first_value_at
 from dashboard.store.maintenance.finding import RESTORE, Finding, first_of, rebuildable
@@ -34,7 +34,7 @@ _DAYS_AT_ONCE: Final = 4
 _DAY: Final = RollupLevel.DAY.length
 _NETWORKS: Final = tuple(
     f"SELECT min(network_id) FROM {table} WHERE network_id > ?"  # noqa: S608 - names of ours
-    for table in ("fee_rollups", "suggested_gas_fees", "estimated_base_fees", "fee_marks")
+    for table in ("fee_rollups", "suggested_gas_fees", "estimated_base_fees", "fee_percentiles")
 )
 _BEFORE_ALL: Final = -(2**63)
 _NAMES: Final = [column.name for column in fee_rollups.columns]
@@ -84,7 +84,7 @@ def days_with_fees(connection: Connection) -> Iterator[Days]:
 def rebuild_days(connection: Connection, days: Days) -> int:
     """Write the roll-ups of some days that are wrong and can be computed; return how many."""
     rows = [each.row for each in wrong_in_days(connection, days) if each.row is not None]
-    write_rows_of_rollups(connection, rows)
+    write_rollup_rows(connection, rows)
     return len(rows)
 
 
@@ -145,7 +145,7 @@ def _compared(
         computed = {row[_BEGIN]: row for row in made.rows(of.network_id, of.series)}
     suspected = {begin for begin, row in computed.items() if stored.get(begin) != row}
     if arrays is not None:
-        suspected.update(arrays.odd().tolist())
+        suspected.update(arrays.inconsistent().tolist())
     if level is RollupLevel.DAY:
         suspected.update(stored.keys() - computed.keys())
     found = (

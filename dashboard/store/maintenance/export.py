@@ -21,7 +21,7 @@ from dashboard.store.schema import (
     credit_ledger,
     deliveries,
     estimated_base_fees,
-    fee_marks,
+    fee_percentiles,
     fee_rollups,
     notifications,
     rejections,
@@ -41,7 +41,7 @@ class ExportKind(StrEnum):
     """What can be exported."""
 
     FEES = "fees"
-    FEE_MARKS = "fee-marks"
+    FEE_PERCENTILES = "fee-percentiles"
     ESTIMATED_BASE_FEES = "estimated-base-fees"
     FEE_ROLLUPS = "fee-rollups"
     REJECTIONS = "rejections"
@@ -207,7 +207,7 @@ def _notifications() -> Source:
 
 _SOURCES: Final[dict[ExportKind, Callable[[], Source]]] = {
     ExportKind.FEES: lambda: _plain(suggested_gas_fees, "asked_at"),
-    ExportKind.FEE_MARKS: lambda: _plain(fee_marks, "asked_at"),
+    ExportKind.FEE_PERCENTILES: lambda: _plain(fee_percentiles, "asked_at"),
     ExportKind.ESTIMATED_BASE_FEES: lambda: _plain(estimated_base_fees, "at"),
     ExportKind.FEE_ROLLUPS: _fee_rollups,
     ExportKind.REJECTIONS: _rejections,

@@ -17,11 +17,11 @@ from dashboard.store.engine.database import Database, database_at
 from dashboard.store.engine.engine import refuse_foreign, stored_revision
 from dashboard.store.engine.errors import store_errors
 from dashboard.store.engine.move_progress import (
-    MoveMark,
+    MoveProgress,
     MoveState,
-    mark_of,
-    refuse_moving,
-    set_mark,
+    move_progress,
+    record_move_progress,
+    refuse_moved_store,
 )
 from dashboard.store.engine.sqlite import SqliteFile
 from dashboard.store.maintenance.backup import finished_as
@@ -69,56 +69,56 @@ def give_up(source_url: str, by: Actor, expected: UUID | None = None) -> str:
     with _exclusive_store(source) as connection:
         if expected is not None:
             refuse_foreign(connection, source.name, expected)
-        mark = mark_of(connection)
+        mark = move_progress(connection)
         if mark is None or mark.state is not MoveState.LEAVES:
-            refuse_moving(connection, source.name)
+            refuse_moved_store(connection, source.name)
             raise InputError(f"{source.name} is not being moved: there is nothing to give up")
-        set_mark(connection, None)
+        record_move_progress(connection, None)
         note_action(connection, by.at, by.name, Action.MOVE, "store", {"given up": mark.place})
     return mark.place
 
 
-def _begin(source: Database, target: Database, expected: UUID | None) -> MoveMark:
+def _begin(source: Database, target: Database, expected: UUID | None) -> MoveProgress:
     """Let the source say that it leaves, unless it does; return what it says."""
     place = _place(target)
     with _exclusive_store(source) as connection:
         if expected is not None:
             refuse_foreign(connection, source.name, expected)
-        mark = mark_of(connection)
+        mark = move_progress(connection)
         if mark is not None and (mark.place != place or mark.state is MoveState.ARRIVES):
-            refuse_moving(connection, source.name)
+            refuse_moved_store(connection, source.name)
         if mark is not None and mark.state is MoveState.GONE:
             return mark
         found = _mark_of_copy(target)
         if mark is None:
-            mark = MoveMark.of_new_move(place)
+            mark = MoveProgress.of_new_move(place)
         if found is not None and found.move_id != mark.move_id:
             raise InputError(f"{target.name} holds what an earlier move left: {_EMPTY}")
-        set_mark(connection, mark)
+        record_move_progress(connection, mark)
     return mark
 
 
-def _copy_and_mark(source: Database, target: Database, mark: MoveMark, by: Actor) -> None:
+def _copy_and_mark(source: Database, target: Database, mark: MoveProgress, by: Actor) -> None:
     """Copy all, then let the source say that it is gone."""
     with _exclusive_store(source) as reading_it:
         if mark_of(reading_it) != mark:  # nobody held the source since it was set
-            refuse_moving(reading_it, source.name)
+            refuse_moved_store(reading_it, source.name)
             raise InputError(f"{source.name} stays: this move was given up meanwhile")
         if _mark_of_copy(target) is None:
             with store_errors(target), _new_store(target) as writing:
                 copy_store(reading_it, writing)
-                set_mark(writing, mark.of_copy(_place(source)))
+                record_move_progress(writing, mark.of_copy(_place(source)))
                 came_from = {"from": _place(source)}
                 note_action(writing, by.at, by.name, Action.MOVE, "store", came_from)
-        set_mark(reading_it, mark.at_its_end())
+        record_move_progress(reading_it, mark.at_its_end())
         note_action(reading_it, by.at, by.name, Action.MOVE, "store", {"to": mark.place})
 
 
-def _undo_mark(source: Database, mark: MoveMark) -> None:
+def _undo_mark(source: Database, mark: MoveProgress) -> None:
     """Stay where all is after a move that failed; a copy that is there is never one to work on."""
     with _exclusive_store(source) as connection:
         if mark_of(connection) == mark:
-            set_mark(connection, None)
+            record_move_progress(connection, None)
 
 
 def _finish(source: Database, target: Database) -> dict[str, int]:
@@ -129,7 +129,7 @@ def _finish(source: Database, target: Database) -> dict[str, int]:
             raise ForeignStore(
                 f"{source.name} was moved to {_place(target)} before: nothing is left to move"
             )
-        set_mark(connection, None)
+        record_move_progress(connection, None)
         return count_rows(connection)
 
 
@@ -149,7 +149,7 @@ def _exclusive_store(database: Database) -> Iterator[Connection]:
         yield connection
 
 
-def _mark_of_copy(target: Database) -> MoveMark | None:
+def _mark_of_copy(target: Database) -> MoveProgress | None:
     """Return what a copy in the target says of itself, None where the target is empty.
 
     InputError where it holds anything else.
@@ -160,7 +160,7 @@ def _mark_of_copy(target: Database) -> MoveMark | None:
         refusal = InputError(f"{target.name} is there already: name a file that is not there yet")
         try:
             with reading(target.path) as connection:
-                mark = mark_of(connection)
+                mark = move_progress(connection)
         except StoreError as error:
             raise refusal from error
     else:
@@ -169,7 +169,7 @@ def _mark_of_copy(target: Database) -> MoveMark | None:
             if not tables:
                 return None
             refusal = InputError(f"{target.name} holds tables already: name an empty database")
-            mark = mark_of(connection) if "installation" in tables else None
+            mark = move_progress(connection) if "installation" in tables else None
     if mark is None or mark.state is not MoveState.ARRIVES:
         raise refusal
     return mark

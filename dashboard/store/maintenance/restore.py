@@ -20,7 +20,7 @@ from dashboard.store.engine.database import Database, database_at
 from dashboard.store.engine.disk import force_to_disk
 from dashboard.store.engine.engine import installation_id, open_store
 from dashboard.store.engine.errors import store_errors
-from dashboard.store.engine.move_progress import MoveState, mark_of
+from dashboard.store.engine.move_progress import MoveState, move_progress
 from dashboard.store.engine.sqlite import SqliteFile
 from dashboard.store.maintenance.atomic_replace import put_in_place
 from dashboard.store.maintenance.backup_file import address_of, reading
@@ -89,7 +89,7 @@ def _refuse_moved(database: Database) -> None:
     """Refuse the place of a store that lives on elsewhere; one that says nothing lets itself go."""
     try:
         with store_errors(database), database.alone() as connection:
-            mark = mark_of(connection)
+            mark = move_progress(connection)
     except StoreUnavailable:
         raise
     except StoreError:

@@ -45,7 +45,7 @@ def watched_from(
     return {row.network_id: row.began_at for row in connection.execute(query)}
 
 
-def keep_coverage(connection: Connection, before: Covered | None, change: CoverageChange) -> None:
+def save_coverage(connection: Connection, before: Covered | None, change: CoverageChange) -> None:
     """Write down what a look changed, `before` being what was held until then."""
     after = change.covered
     ended, opened = list(change.ended), after.silence

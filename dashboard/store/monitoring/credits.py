@@ -10,7 +10,7 @@ from sqlalchemy import Connection, func, select
 
 from dashboard.domain.credit import Spent
 from dashboard.domain.quantity import NetworkId
-from dashboard.store.engine.upsert import add_up
+from dashboard.store.engine.upsert import upsert_sums
 from dashboard.store.schema import credit_ledger
 
 
@@ -23,7 +23,7 @@ class LedgerLine:
     spent: Spent
 
 
-def note_spent(
+def record_credits(
     connection: Connection, network_id: NetworkId, at: datetime, spent: Mapping[str, Spent]
 ) -> None:
     """Add calls by operation to the hour in which they were made."""
@@ -38,7 +38,7 @@ def note_spent(
         }
         for operation, each in spent.items()
     ]
-    add_up(connection, credit_ledger, rows)
+    upsert_sums(connection, credit_ledger, rows)
 
 
 def spent_since(connection: Connection, since: datetime) -> list[LedgerLine]:

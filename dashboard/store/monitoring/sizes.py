@@ -20,7 +20,7 @@ _LOOKED_BACK: Final = timedelta(days=30)
 """Growth is that of a month: what began since shows, and a busy day does not rule."""
 
 _TABLES: Final = {
-    StoreKind.FEES: {"suggested_gas_fees", "estimated_base_fees", "fee_marks"}
+    StoreKind.FEES: {"suggested_gas_fees", "estimated_base_fees", "fee_percentiles"}
     | {"base_fee_histories"},
     StoreKind.FEE_ROLLUPS: {"fee_rollups"},
     StoreKind.REJECTIONS: {"rejections", "signed_transactions", "rejection_counters"}
@@ -98,7 +98,7 @@ def clock_jump(connection: Connection, now: datetime) -> ClockJump | None:
     return unconfirmed_jump(connection.scalars(query).all(), now)
 
 
-def note_size(connection: Connection, measured: StoreSize) -> None:
+def record_size(connection: Connection, measured: StoreSize) -> None:
     """Keep a measurement as the one of its day; what a clock measured that was ahead is gone."""
     at = measured.measured_at
     day = at.replace(hour=0, minute=0, second=0, microsecond=0)

@@ -23,7 +23,7 @@ class StandingFailure:
     failure: Failure
 
 
-def note_failure(
+def record_failure(
     connection: Connection,
     network_id: NetworkId,
     asked_at: datetime,
@@ -42,7 +42,7 @@ def note_failure(
     put(connection, standing_failures, [row], keep=frozenset({"failing_since"}))
 
 
-def note_answer(
+def record_answer(
     connection: Connection, network_id: NetworkId, operation: Operation, asked_at: datetime
 ) -> None:
     """Remember that a question was answered."""

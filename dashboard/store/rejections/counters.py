@@ -31,7 +31,7 @@ from sqlalchemy import (
 
 from dashboard.domain.quantity import Address
 from dashboard.store.engine.batching import portions
-from dashboard.store.engine.upsert import add_up
+from dashboard.store.engine.upsert import upsert_sums
 from dashboard.store.rejections.counter_steps import STEP_LENGTHS, CounterStep
 from dashboard.store.schema import (
     rejection_counters,
@@ -63,7 +63,7 @@ def counter_keys(row: Mapping[str, Any], named: set[str]) -> Iterator[Key]:
 
 def add_counts(connection: Connection, table: Table, counts: Mapping[Key, int]) -> None:
     """Add to the counters with these keys."""
-    add_up(connection, table, [_row(table, key, many) for key, many in counts.items()])
+    upsert_sums(connection, table, [_row(table, key, many) for key, many in counts.items()])
 
 
 def subtract_counts(connection: Connection, table: Table, counts: Mapping[Key, int]) -> None:
@@ -71,7 +71,7 @@ def subtract_counts(connection: Connection, table: Table, counts: Mapping[Key, i
     if not counts:
         return
     taken = [_row(table, key, -many) for key, many in counts.items()]
-    add_up(connection, table, taken)
+    upsert_sums(connection, table, taken)
     names = [column.name for column in table.primary_key]
     of_key = (table.c[name] == bindparam(f"of_{name}") for name in names)
     empty = delete(table).where(table.c.many == 0, *of_key)
@@ -293,4 +293,4 @@ def _sender_keys(rows: _Rows, named: set[str], senders: set[Address]) -> Iterato
 
 def _add_to_senders(connection: Connection, counts: Mapping[Address, int]) -> None:
     rows = [{"sender": sender, "many": many} for sender, many in counts.items()]
-    add_up(connection, rejection_senders, rows)
+    upsert_sums(connection, rejection_senders, rows)

@@ -11,7 +11,7 @@ from sqlalchemy import ColumnElement, Select, literal_column, select
 
 from dashboard.domain.quantity import NetworkId
 from dashboard.domain.rejection_filter import RejectionFilter
-from dashboard.store.engine.expressions import by_row, holds_text
+from dashboard.store.engine.expressions import holds_text, without_index
 from dashboard.store.schema import rejections, tracked_hashes
 from dashboard.store.shown_search import hash_in_range, matches_search, rejection_in_range
 
@@ -21,12 +21,12 @@ def latest_first(wanted: RejectionFilter, *columns: ColumnElement[Any]) -> Selec
     arrived = rejections.c.first_seen_at
     place = rejections.c.rejection_id.desc()
     if _selects_few(wanted):
-        order = (by_row(arrived).desc(), place)
+        order = (without_index(arrived).desc(), place)
         return select(*columns).where(*conditions_of(wanted)).order_by(*order)
     query = select(*columns).order_by(arrived.desc(), place)
     if wanted.network_id is None or (wanted.module is None and wanted.sender is None):
         return query.where(*conditions_of(wanted))
-    of_network = by_row(rejections.c.network_id) == wanted.network_id
+    of_network = without_index(rejections.c.network_id) == wanted.network_id
     return query.where(*conditions_of(replace(wanted, network_id=None)), of_network)
 
 
@@ -41,7 +41,7 @@ def conditions_of(wanted: RejectionFilter) -> Iterator[ColumnElement[bool]]:
     column = rejections.c
     of_network = column.network_id
     for of_row, value in (
-        (of_network if wanted.beginning is None else by_row(of_network), wanted.network_id),
+        (of_network if wanted.beginning is None else without_index(of_network), wanted.network_id),
         (column.tx_rejection_stage, wanted.tx_rejection_stage),
         (column.module, wanted.module or None),
         (column.reason_kind, wanted.reason_kind),
@@ -64,7 +64,7 @@ def conditions_of(wanted: RejectionFilter) -> Iterator[ColumnElement[bool]]:
         yield hash_in_range(column.tx_hash, wanted.tx_hashes)
     if wanted.beginning is not None:
         yield rejection_in_range(wanted.beginning)
-    arrived = by_row(column.first_seen_at) if _selects_few(wanted) else column.first_seen_at
+    arrived = without_index(column.first_seen_at) if _selects_few(wanted) else column.first_seen_at
     yield from _between(arrived, wanted.since, wanted.until)
     yield from _between(column.timestamp, wanted.claimed_since, wanted.claimed_until)
 
@@ -89,4 +89,4 @@ def may_be_seen(networks: frozenset[NetworkId]) -> ColumnElement[bool]:
 
     The plus keeps the planner from gathering every row of a network by index, to sort them.
     """
-    return by_row(rejections.c.network_id).in_(networks)
+    return without_index(rejections.c.network_id).in_(networks)

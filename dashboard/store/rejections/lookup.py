@@ -97,8 +97,8 @@ class RejectionReader:
             found = ((each, self.visible(networks, each, now)) for each in hashes)
             return {tx_hash: record for tx_hash, record in found if record is not None}
         since, limit = milliseconds_of(now - QUERYABLE_WINDOW), _MOST_VERSIONS * len(hashes)
-        one_of = [bytes(tx_hash) for tx_hash in set(hashes)]
-        rows = self._reader.rows(_VERSIONS_OF_MANY, (one_of, since, _LEAD, since, limit))
+        wanted = [bytes(tx_hash) for tx_hash in set(hashes)]
+        rows = self._reader.rows(_VERSIONS_OF_MANY, (wanted, since, _LEAD, since, limit))
         if len(rows) == limit:
             raise TooManyVersions
         last: dict[TxHash, tuple[Any, ...]] = {}

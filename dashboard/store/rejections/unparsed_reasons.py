@@ -9,7 +9,7 @@ from typing import Final
 from sqlalchemy import Connection, func, literal_column, select
 
 from dashboard.domain.quantity import NetworkId
-from dashboard.store.engine.expressions import by_row
+from dashboard.store.engine.expressions import without_index
 from dashboard.store.schema import rejections
 from dashboard.store.schema.columns import Moment
 
@@ -39,7 +39,7 @@ def unparsed_reasons(
         .limit(LATEST_READ)
     )
     if network_id is not None:
-        latest = latest.where(by_row(rejections.c.network_id) == network_id)
+        latest = latest.where(without_index(rejections.c.network_id) == network_id)
     column, count = latest.subquery().c, func.count()
     first, last = (pick(column.first_seen_at, type_=Moment) for pick in (func.min, func.max))
     query = (

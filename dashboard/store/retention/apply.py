@@ -7,8 +7,8 @@ from datetime import datetime
 from typing import NamedTuple
 
 from dashboard.domain.retention import Before
-from dashboard.store.access.audit_log import forget_let_go, let_go_before
-from dashboard.store.engine.batching import Pace
+from dashboard.store.access.audit_log import allow_purge_before, purge_allowed
+from dashboard.store.engine.batching import AdaptiveBatches
 from dashboard.store.engine.engine import Store
 from dashboard.store.retention.purge_fees import purge_fee_minutes, purge_fees
 from dashboard.store.retention.purge_lookup_results import (
@@ -30,12 +30,14 @@ class Step(NamedTuple):
     took: float
 
 
-def apply_retention(store: Store, before: Before, pace: Pace | None = None) -> Iterator[Step]:
+def apply_retention(
+    store: Store, before: Before, pace: AdaptiveBatches | None = None
+) -> Iterator[Step]:
     """Forget what is older than it is kept, one transaction for each step that is asked for.
 
     Nothing is open between two steps: whoever takes them pauses as long as others need.
     """
-    steps = Pace() if pace is None else pace
+    steps = AdaptiveBatches() if pace is None else pace
     for kind, purge, moment in (
         ("fees", purge_fees, before.fees),
         ("fee minutes", purge_fee_minutes, before.fee_minutes),
@@ -55,11 +57,11 @@ def apply_retention(store: Store, before: Before, pace: Pace | None = None) -> I
                 yield Step(kind, rows, own.took)
 
 
-def _purge_audit_log(store: Store, before: datetime, pace: Pace) -> Iterator[int]:
+def _purge_audit_log(store: Store, before: datetime, pace: AdaptiveBatches) -> Iterator[int]:
     with pace.writing(store) as connection:
-        let_go_before(connection, before)
+        allow_purge_before(connection, before)
     deleted = 1
     while deleted:
         with pace.writing(store) as connection:
-            deleted = forget_let_go(connection, pace.rows)
+            deleted = purge_allowed(connection, pace.rows)
         yield deleted

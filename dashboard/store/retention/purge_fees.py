@@ -9,27 +9,27 @@ from typing import Any, Final
 from sqlalchemy import Column, Connection, Table, delete, select
 
 from dashboard.domain.fee_rollup import RollupLevel
-from dashboard.store.engine.batching import Pace, beyond
+from dashboard.store.engine.batching import AdaptiveBatches, after_row
 from dashboard.store.engine.engine import Store
 from dashboard.store.schema import (
     estimated_base_fees,
-    fee_marks,
+    fee_percentiles,
     fee_rollups,
     suggested_gas_fees,
 )
 from dashboard.store.schema.columns import milliseconds_of
 
-_RAW: Final = (suggested_gas_fees, estimated_base_fees, fee_marks)
+_RAW: Final = (suggested_gas_fees, estimated_base_fees, fee_percentiles)
 
 
-def purge_fees(store: Store, before: datetime, pace: Pace) -> Iterator[int]:
+def purge_fees(store: Store, before: datetime, pace: AdaptiveBatches) -> Iterator[int]:
     """Forget what was seen of fees before a whole minute; its roll-ups stay."""
     for table in _RAW:
         for places in _series_of(store, table):
             yield from _purge(store, table, places, before, pace)
 
 
-def purge_fee_minutes(store: Store, before: datetime, pace: Pace) -> Iterator[int]:
+def purge_fee_minutes(store: Store, before: datetime, pace: AdaptiveBatches) -> Iterator[int]:
     """Forget roll-ups of minutes before a whole hour; those of hours and days stay for good."""
     for places in _series_of(store, fee_rollups):
         if places[-1] == RollupLevel.MINUTE:
@@ -37,7 +37,7 @@ def purge_fee_minutes(store: Store, before: datetime, pace: Pace) -> Iterator[in
 
 
 def _purge(
-    store: Store, table: Table, places: Sequence[Any], before: datetime | int, pace: Pace
+    store: Store, table: Table, places: Sequence[Any], before: datetime | int, pace: AdaptiveBatches
 ) -> Iterator[int]:
     *within, dated = table.primary_key
     mine = [column == place for column, place in zip(within, places, strict=True)]
@@ -68,6 +68,6 @@ def _following(
     connection: Connection, within: Sequence[Column[Any]], found: Sequence[Sequence[Any]]
 ) -> Sequence[Any] | None:
     last = found[-1] if found else None
-    query = select(*within).where(*beyond(within, last)).order_by(*within).limit(1)
+    query = select(*within).where(*after_row(within, last)).order_by(*within).limit(1)
     row = connection.execute(query).one_or_none()
     return None if row is None else tuple(row)

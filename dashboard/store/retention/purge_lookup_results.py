@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from sqlalchemy import Connection, Row, Table, and_, bindparam, delete, select
 
-from dashboard.store.engine.batching import PORTION, Pace, beyond
+from dashboard.store.engine.batching import PORTION, AdaptiveBatches, after_row
 from dashboard.store.engine.engine import Store
 from dashboard.store.rejections.save import watched_among
 from dashboard.store.schema import (
@@ -23,17 +23,17 @@ _USES_STAY: Final = timedelta(days=400)
 """How long the counts of a key stay that stands neither in the store nor, it seems, in settings."""
 
 
-def purge_untracked_lookups(store: Store, before: datetime, pace: Pace) -> Iterator[int]:
+def purge_untracked_lookups(store: Store, before: datetime, pace: AdaptiveBatches) -> Iterator[int]:
     """Forget what came of asking about hashes that nobody tracks, and nobody asked about since."""
     return _purge(store, checks, before, pace, lambda _, found: found)
 
 
-def purge_follow_ups(store: Store, before: datetime, pace: Pace) -> Iterator[int]:
+def purge_follow_ups(store: Store, before: datetime, pace: AdaptiveBatches) -> Iterator[int]:
     """Forget likewise what nodes said, except of hashes with a rejection on record."""
     return _purge(store, follow_ups, before, pace, _without_rejection)
 
 
-def purge_key_uses(store: Store, before: datetime, pace: Pace) -> Iterator[int]:
+def purge_key_uses(store: Store, before: datetime, pace: AdaptiveBatches) -> Iterator[int]:
     """Forget the counts of keys that are gone: not in the store, and not used for a year."""
     known = select(api_key_credentials.c.key_digest)
     column = api_key_uses.c
@@ -47,7 +47,7 @@ def _purge(
     store: Store,
     table: Table,
     before: datetime,
-    pace: Pace,
+    pace: AdaptiveBatches,
     choose: Callable[[Connection, Sequence[Row[Any]]], Sequence[Row[Any]]],
 ) -> Iterator[int]:
     """Walk along the hashes; `choose` says in the writing transaction which may go."""
@@ -68,7 +68,7 @@ def _purge(
 
     while found := _old(store, table, before, place):
         place = tuple(found[-1])
-        yield from pace.in_steps(store, found, purge)
+        yield from pace.in_batches(store, found, purge)
 
 
 def _old(
@@ -77,7 +77,7 @@ def _old(
     order = tuple(table.c["tx_hash", "network_id"])
     query = (
         select(*order)
-        .where(table.c.last_asked_at < before, *beyond(order, after))
+        .where(table.c.last_asked_at < before, *after_row(order, after))
         .order_by(*order)
         .limit(PORTION)
     )

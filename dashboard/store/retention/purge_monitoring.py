@@ -8,18 +8,18 @@ from typing import Any
 
 from sqlalchemy import Column, ColumnElement, and_, delete, select, tuple_
 
-from dashboard.store.engine.batching import Pace
+from dashboard.store.engine.batching import AdaptiveBatches
 from dashboard.store.engine.engine import Store
 from dashboard.store.schema import coverage_gaps, credit_ledger
 
 
-def purge_credits(store: Store, before: datetime, pace: Pace) -> Iterator[int]:
+def purge_credits(store: Store, before: datetime, pace: AdaptiveBatches) -> Iterator[int]:
     """Forget what was spent in hours that began before."""
     hour = credit_ledger.c.hour
     return _purge(store, hour, hour < before, pace)
 
 
-def purge_coverage_gaps(store: Store, before: datetime, pace: Pace) -> Iterator[int]:
+def purge_coverage_gaps(store: Store, before: datetime, pace: AdaptiveBatches) -> Iterator[int]:
     """Forget gaps that ended before; one that lasts stays, however long ago it began."""
     column = coverage_gaps.c
     is_over = and_(column.begins_at < before, column.ends_at < before)
@@ -27,7 +27,7 @@ def purge_coverage_gaps(store: Store, before: datetime, pace: Pace) -> Iterator[
 
 
 def _purge(
-    store: Store, began: Column[Any], is_old: ColumnElement[bool], pace: Pace
+    store: Store, began: Column[Any], is_old: ColumnElement[bool], pace: AdaptiveBatches
 ) -> Iterator[int]:
     table = began.table
     keys = tuple(table.primary_key)

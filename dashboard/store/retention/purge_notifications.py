@@ -12,7 +12,7 @@ from sqlalchemy import Connection, delete, func, select
 
 from dashboard.domain.condition import SubjectKind
 from dashboard.domain.notification import NotificationState
-from dashboard.store.engine.batching import PORTION, Pace
+from dashboard.store.engine.batching import PORTION, AdaptiveBatches
 from dashboard.store.engine.engine import Store
 from dashboard.store.rejections.save import watched_among
 from dashboard.store.schema import (
@@ -28,7 +28,7 @@ OPEN_STATES: Final = (NotificationState.PENDING.value, NotificationState.HELD.va
 """What is pending, and what waits for a person after a restore, may still be handed over."""
 
 
-def purge_notifications(store: Store, before: datetime, pace: Pace) -> Iterator[int]:
+def purge_notifications(store: Store, before: datetime, pace: AdaptiveBatches) -> Iterator[int]:
     """Forget changes from before, with their notifications and every attempt to hand those over.
 
     What lasts still keeps its changes, and so does a transaction that is tracked or was seen
@@ -40,7 +40,7 @@ def purge_notifications(store: Store, before: datetime, pace: Pace) -> Iterator[
         old = [row for row in found if row.at < before]
         if not old:
             return
-        yield from pace.in_steps(store, old, partial(_purge, before=before))
+        yield from pace.in_batches(store, old, partial(_purge, before=before))
 
 
 def _expanded_changes(store: Store, after: int) -> Sequence[Any]:

@@ -9,8 +9,8 @@ from typing import Any, Final
 
 from sqlalchemy import ColumnElement, Connection, Row, or_, select
 
-from dashboard.store.engine.batching import PORTION, Pace, beyond
-from dashboard.store.engine.driver import one_of, read_rows, write_rows
+from dashboard.store.engine.batching import PORTION, AdaptiveBatches
+from dashboard.store.engine.driver import placeholders, read_rows, write_rows
 from dashboard.store.engine.engine import Store
 from dashboard.store.rejections.counters import count_deleted
 from dashboard.store.retention.purge_notifications import OPEN_STATES
@@ -41,7 +41,7 @@ _DELETE_SIGNED: Final = (
 )
 
 
-def purge_rejections(store: Store, before: datetime, pace: Pace) -> Iterator[int]:
+def purge_rejections(store: Store, before: datetime, pace: AdaptiveBatches) -> Iterator[int]:
     """Forget versions that arrived before, and were seen last before.
 
     What is tracked keeps its versions, of all networks, and so does what somebody is still to be
@@ -51,7 +51,7 @@ def purge_rejections(store: Store, before: datetime, pace: Pace) -> Iterator[int
     after: Row[Any] | None = None
     while found := _old(store, before, after):
         after = found[-1]
-        yield from pace.in_steps(store, found, partial(_purge, before=before))
+        yield from pace.in_batches(store, found, partial(_purge, before=before))
 
 
 def _old(store: Store, before: datetime, after: Row[Any] | None) -> Sequence[Any]:
@@ -77,7 +77,7 @@ def _purge(connection: Connection, found: Sequence[Any], before: datetime) -> in
     """Forget those that are still free to go: since they were found, time has passed."""
     ids = [row.rejection_id for row in found]
     values = [*ids, milliseconds_of(before), *OPEN_STATES]
-    free = read_rows(connection, _FREE.format(one_of(ids), one_of(OPEN_STATES)), values)
+    free = read_rows(connection, _FREE.format(placeholders(ids), placeholders(OPEN_STATES)), values)
     if not free:
         return 0
     ids = [rejection_id for rejection_id, _ in free]

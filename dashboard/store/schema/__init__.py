@@ -8,7 +8,7 @@ from dashboard.store.schema.base import metadata
 from dashboard.store.schema.fees import (
     base_fee_histories,
     estimated_base_fees,
-    fee_marks,
+    fee_percentiles,
     fee_rollups,
     suggested_gas_fees,
 )
@@ -56,7 +56,7 @@ __all__ = [
     "credit_ledger",
     "deliveries",
     "estimated_base_fees",
-    "fee_marks",
+    "fee_percentiles",
     "fee_rollups",
     "follow_ups",
     "installation",

@@ -87,8 +87,8 @@ base_fee_histories = Table(
 )
 
 # baseFeePercentile and busyThreshold.
-fee_marks = Table(
-    "fee_marks",
+fee_percentiles = Table(
+    "fee_percentiles",
     metadata,
     key("network_id", Network),
     key("operation", String(40)),

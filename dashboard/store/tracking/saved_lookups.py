@@ -10,7 +10,7 @@ from typing import Final
 from sqlalchemy import Connection, case, delete, func, select
 
 from dashboard.domain.quantity import TxHash
-from dashboard.store.engine.batching import Pace, portions
+from dashboard.store.engine.batching import AdaptiveBatches, portions
 from dashboard.store.engine.engine import Store
 from dashboard.store.engine.upsert import put
 from dashboard.store.schema import saved_lookups
@@ -64,7 +64,7 @@ def saved_lookup(connection: Connection, lookup_id: str) -> tuple[TxHash, ...] |
     return tuple(TxHash(octets[begin : begin + length]) for begin in range(0, len(octets), length))
 
 
-def purge_saved_lookups(store: Store, before: datetime, pace: Pace) -> Iterator[int]:
+def purge_saved_lookups(store: Store, before: datetime, pace: AdaptiveBatches) -> Iterator[int]:
     """Delete those that were looked up last before then."""
     column = saved_lookups.c
     oldest = select(column.lookup_id).where(column.asked_at < before).order_by(column.asked_at)

@@ -29,7 +29,7 @@ from sqlalchemy import (
 from dashboard.domain.quantity import NetworkId
 from dashboard.domain.rejection_filter import HashRange
 from dashboard.domain.search import bare_beginning
-from dashboard.store.engine.expressions import by_row
+from dashboard.store.engine.expressions import without_index
 from dashboard.store.schema import (
     cohorts,
     rejections,
@@ -116,7 +116,7 @@ def _page_of_ids(
         if len(oldest) == some:
             return oldest
     found = _select_fitting(connection, wanted).subquery().c.tracked_id
-    query = select(found).order_by(by_row(found).desc())
+    query = select(found).order_by(without_index(found).desc())
     return list(connection.scalars(query.limit(some).offset(skipped)))
 
 
@@ -168,7 +168,7 @@ def _select_fitting(connection: Connection, wanted: TrackedFilter) -> SelectBase
         of_cohort = count_tracked(connection, replace(wanted, text=""))
         if of_cohort <= _count_containing(connection, wanted.text):
             return select(place).where(*conditions, *_contains_text(wanted))
-        conditions = (by_row(column.cohort_id).in_(fitting),)
+        conditions = (without_index(column.cohort_id).in_(fitting),)
     by_label = select(place).where(
         column.label.in_(_labels_containing(wanted.text)), column.label != _NONE
     )

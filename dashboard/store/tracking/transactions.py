@@ -22,7 +22,7 @@ from sqlalchemy import (
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.store.engine.batching import portions
 from dashboard.store.engine.driver import insert_many
-from dashboard.store.engine.upsert import add_up
+from dashboard.store.engine.upsert import upsert_sums
 from dashboard.store.schema import cohorts, tracked_hashes, tracked_labels, watched_cohorts
 from dashboard.store.schema.columns import escape, milliseconds_of
 from dashboard.store.tracking.cohorts import (
@@ -314,6 +314,6 @@ def count_labels(
     counts.subtract(gone)
     changed = {label: many for label, many in counts.items() if label and many}
     rows = [{"label": label, "many": many} for label, many in changed.items()]
-    add_up(connection, tracked_labels, rows)
+    upsert_sums(connection, tracked_labels, rows)
     if any(many < 0 for many in changed.values()):
         connection.execute(delete(tracked_labels).where(tracked_labels.c.many == 0))

@@ -12,7 +12,7 @@ from dashboard.domain.observation import (
     GasObservation,
     GasSource,
     Operation,
-    longest_wish,
+    longest_retry_after,
 )
 from tests.builders import A_MOMENT, A_NETWORK
 
@@ -46,5 +46,5 @@ def test_longest_of_the_pauses_that_an_upstream_asks_for_is_kept() -> None:
     waits = (None, timedelta(seconds=30), timedelta(minutes=2))
     failures = [Failure(FailureKind.THROTTLED, "", wait) for wait in waits]
 
-    assert longest_wish(failures) == timedelta(minutes=2)
-    assert longest_wish(failures[:1]) == timedelta()
+    assert longest_retry_after(failures) == timedelta(minutes=2)
+    assert longest_retry_after(failures[:1]) == timedelta()

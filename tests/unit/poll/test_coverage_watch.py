@@ -18,7 +18,7 @@ from dashboard.store.engine.leases import release
 from dashboard.store.gas import save_gas
 from dashboard.store.monitoring.coverage import gaps
 from dashboard.store.monitoring.credits import spent_since
-from dashboard.store.monitoring.upstream_failures import note_answer, note_failure
+from dashboard.store.monitoring.upstream_failures import record_answer, record_failure
 from dashboard.upstream.meter import Meter
 from tests.builders import A_MOMENT, A_NETWORK, a_hash, an_id, seconds, suggested_gas_fees
 from tests.fake_clock import FakeClock
@@ -45,7 +45,7 @@ def look_for(store: Store, coverage: CoverageWatch, time: FakeClock, minutes: in
 
 def fail(store: Store, time: FakeClock, operation: Operation) -> None:
     with store.write() as connection:
-        note_failure(connection, A_NETWORK, time.now(), (operation, SILENCE))
+        record_failure(connection, A_NETWORK, time.now(), (operation, SILENCE))
 
 
 def missed(store: Store) -> list[Gap]:
@@ -93,7 +93,7 @@ def test_upstream_that_answers_nothing_makes_a_gap_until_it_does(
         look_for(store, coverage, fake_clock, 1)
     [lasting] = missed(store)
     with store.write() as connection:
-        note_answer(connection, A_NETWORK, Operation.EXCLUSION_STATUS, fake_clock.now())
+        record_answer(connection, A_NETWORK, Operation.EXCLUSION_STATUS, fake_clock.now())
     look_for(store, coverage, fake_clock, 1)
 
     assert (lasting.watched, lasting.begins_at, lasting.ends_at, lasting.reason) == (

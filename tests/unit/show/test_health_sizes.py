@@ -18,7 +18,7 @@ from dashboard.store.alerts.alert_status import NotificationCounts
 from dashboard.store.engine.engine import Store
 from dashboard.store.engine.leases import Holder
 from dashboard.store.health import MailState, StoreState
-from dashboard.store.monitoring.sizes import note_size
+from dashboard.store.monitoring.sizes import record_size
 from tests.browser.seeded_store import SILENT, SIMULATED, seed
 from tests.unit.show.page_runs import visit, words_of
 
@@ -43,8 +43,8 @@ def a_size(days_ago: int, octets: int) -> StoreSize:
 
 def test_page_shows_what_takes_the_room(store: Store) -> None:
     with store.write() as connection:
-        note_size(connection, a_size(10, 100_000_000))
-        note_size(connection, a_size(0, 120_000_000))
+        record_size(connection, a_size(10, 100_000_000))
+        record_size(connection, a_size(0, 120_000_000))
 
     words = words_of(visit("health", PageQueries(store, (SIMULATED, SILENT), None, lambda: NOW)))
 
@@ -103,7 +103,7 @@ def test_clock_that_leapt_ahead_needs_a_look_and_says_what_follows() -> None:
 
 def test_clock_ahead_of_what_is_stored_shows_on_the_page(store: Store) -> None:
     with store.write() as connection:
-        note_size(connection, replace(a_size(40, 1), kinds=(KindSize(StoreKind.OTHER, 0, 1),)))
+        record_size(connection, replace(a_size(40, 1), kinds=(KindSize(StoreKind.OTHER, 0, 1),)))
 
     words = words_of(visit("health", PageQueries(store, (SIMULATED, SILENT), None, lambda: NOW)))
 

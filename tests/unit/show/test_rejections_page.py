@@ -21,7 +21,7 @@ from dashboard.show.queries.rejections import PERIODS, Period, RejectionListQuer
 from dashboard.show.views.rejections import headline
 from dashboard.store.engine.engine import Store, open_store
 from dashboard.store.evidence.save_rejections import save_polled
-from dashboard.store.monitoring.coverage import covered, keep_coverage
+from dashboard.store.monitoring.coverage import covered, save_coverage
 from tests.browser.seeded_store import HOSTILE, SILENT, SIMULATED, seed, tx_hash
 from tests.builders import A_NETWORK, a_hash, a_record, an_address
 from tests.databases import new_sqlite_store
@@ -138,7 +138,7 @@ def test_gap_of_the_last_day_is_not_compared_and_hatched(store: Store) -> None:
     )
     with store.write() as connection:
         held, *_ = covered(connection, [SIMULATED.network_id])
-        keep_coverage(connection, held, CoverageChange(held, (missed,)))
+        save_coverage(connection, held, CoverageChange(held, (missed,)))
 
     words = words_of(visit("rejections", PageQueries(store, (SIMULATED,), None, lambda: NOW)))
 
@@ -229,5 +229,5 @@ def empty_store(folder: Path, held: Covered) -> Iterator[Store]:
     url = new_sqlite_store(folder / "empty.sqlite")
     with open_store(url) as opened:
         with opened.write() as connection:
-            keep_coverage(connection, None, CoverageChange(held))
+            save_coverage(connection, None, CoverageChange(held))
         yield opened

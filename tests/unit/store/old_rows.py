@@ -17,7 +17,7 @@ from dashboard.store.alerts.claims import mark_sent
 from dashboard.store.alerts.conditions import record_transition
 from dashboard.store.alerts.notifications import notification_id_of
 from dashboard.store.alerts.outbox import expand, pending_expansion
-from dashboard.store.engine.batching import LONGEST_STEP, Pace
+from dashboard.store.engine.batching import LONGEST_STEP, AdaptiveBatches
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store
 from dashboard.store.evidence.save_rejections import save_report
@@ -42,7 +42,9 @@ def forget(store: Store, rows: int = 100, **before: datetime) -> dict[str, int]:
     """Forget all that is older, in steps of so many rows; return how many of each kind."""
     forgotten: Counter[str] = Counter()
     ticks = (number * LONGEST_STEP / 2 for number in count_up())
-    for step in apply_retention(store, Before(**before), Pace(lambda: next(ticks), rows)):
+    for step in apply_retention(
+        store, Before(**before), AdaptiveBatches(lambda: next(ticks), rows)
+    ):
         assert step.rows <= rows
         forgotten[step.kind] += step.rows
     return dict(+forgotten)

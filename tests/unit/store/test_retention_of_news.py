@@ -22,8 +22,8 @@ from dashboard.store.engine.engine import Store
 from dashboard.store.evidence.evidence import read_evidence
 from dashboard.store.evidence.record_answers import record_lookup
 from dashboard.store.evidence.save_rejections import save_polled
-from dashboard.store.monitoring.coverage import gaps, keep_coverage
-from dashboard.store.monitoring.credits import note_spent, spent_since
+from dashboard.store.monitoring.coverage import gaps, save_coverage
+from dashboard.store.monitoring.credits import record_credits, spent_since
 from dashboard.store.rejections.read import versions
 from dashboard.store.schema import notifications
 from dashboard.store.tracking.follow_ups import record_inclusion_answers
@@ -172,7 +172,7 @@ def test_credits_are_forgotten_hour_by_hour(store: Store) -> None:
     spent = {"suggestedGasFees": Spent(2, 160), "getTransactionExclusionStatusV1": Spent(1, 80)}
     with store.write() as connection:
         for hours in (-3, -2, 0):
-            note_spent(connection, A_NETWORK, A_MOMENT + hours * HOUR, spent)
+            record_credits(connection, A_NETWORK, A_MOMENT + hours * HOUR, spent)
 
     assert forget(store, 3, credits=A_MOMENT) == {"credits": 4}
 
@@ -224,7 +224,7 @@ def test_gaps_are_forgotten_once_they_are_long_over(store: Store) -> None:
     lasting, ended_late = a_gap(4, None), a_gap(5, A_MOMENT)
     held = Covered(A_NETWORK, Watched.FEES, A_MOMENT, A_MOMENT, lasting)
     with store.write() as connection:
-        keep_coverage(connection, None, CoverageChange(held, (*over, ended_late)))
+        save_coverage(connection, None, CoverageChange(held, (*over, ended_late)))
 
     assert forget(store, 2, coverage_gaps=A_MOMENT) == {"coverage gaps": 3}
 

@@ -125,7 +125,7 @@ def _create_fees() -> None:
         "base_fee_histories", *key(network_id=big), *needed(asked_at=big, base_fees=sa.JSON())
     )
     op.create_table(
-        "fee_marks",
+        "fee_percentiles",
         *key(network_id=big, operation=word_40, asked_at=big),
         *needed(fee=big),
         preset("source", word_20, "gas API"),

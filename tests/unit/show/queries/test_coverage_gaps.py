@@ -15,8 +15,8 @@ from dashboard.show.queries.coverage_gaps import gaps_until
 from dashboard.show.queries.health import Spending, spending, spending_in_words
 from dashboard.show.queries.page_queries import PageQueries
 from dashboard.store.engine.engine import Store
-from dashboard.store.monitoring.coverage import keep_coverage
-from dashboard.store.monitoring.credits import note_spent
+from dashboard.store.monitoring.coverage import save_coverage
+from dashboard.store.monitoring.credits import record_credits
 from tests.browser.seeded_store import HOSTILE, SILENT, SIMULATED, seed
 from tests.unit.show.page_runs import visit, words_of
 
@@ -40,7 +40,7 @@ def cover_until(store: Store, until: datetime, *ended: Gap, silence: Gap | None 
     """Leave the store as a worker does whose last look was then."""
     held = Covered(NETWORK, Watched.FEES, NOW - 9 * HOUR, until, silence)
     with store.write() as connection:
-        keep_coverage(connection, None, CoverageChange(held, ended))
+        save_coverage(connection, None, CoverageChange(held, ended))
 
 
 def a_gap(begins_at: datetime, ends_at: datetime | None, cause: GapCause, reason: str = "") -> Gap:
@@ -97,7 +97,7 @@ def test_spending_is_told_of_today_and_of_this_month(store: Store, queries: Page
     with store.write() as connection:
         for days in (0, 1, 25):
             at = NOW - timedelta(days=days)
-            note_spent(connection, NETWORK, at, {"busyThreshold": Spent(1000, 80_000)})
+            record_credits(connection, NETWORK, at, {"busyThreshold": Spent(1000, 80_000)})
 
     assert (
         "Asked today: 1,000 calls, 80,000 credits; this month: 2,000 calls, 160,000 credits."

@@ -12,11 +12,11 @@ from dashboard.domain.secret import Secret
 from dashboard.errors import StoreError
 from dashboard.store.access.audit_log import (
     AuditFilter,
+    allow_purge_before,
     audit_entries,
-    forget_let_go,
     last_details,
-    let_go_before,
     note_action,
+    purge_allowed,
 )
 from dashboard.store.engine.engine import Store
 from tests.builders import A_MOMENT, seconds
@@ -138,10 +138,10 @@ def test_housekeeping_forgets_what_was_let_go_and_that_is_on_record(store: Store
         note(store, number)
 
     with store.write() as connection:
-        assert forget_let_go(connection, 10) == 0
-        assert let_go_before(connection, A_MOMENT + seconds(2))
-        assert not let_go_before(connection, A_MOMENT + seconds(2))
-        assert [forget_let_go(connection, 1) for _ in range(3)] == [1, 1, 0]
+        assert purge_allowed(connection, 10) == 0
+        assert allow_purge_before(connection, A_MOMENT + seconds(2))
+        assert not allow_purge_before(connection, A_MOMENT + seconds(2))
+        assert [purge_allowed(connection, 1) for _ in range(3)] == [1, 1, 0]
 
     assert sorted(subjects(store)) == ["audit log", "subject 2", "subject 3"]
     with store.read() as connection:
@@ -154,8 +154,8 @@ def test_moment_before_which_the_log_may_go_never_goes_back(
     store: Store, url: str, back: str
 ) -> None:
     with store.write() as connection:
-        let_go_before(connection, A_MOMENT)
-        assert not let_go_before(connection, A_MOMENT - timedelta(days=1))
+        allow_purge_before(connection, A_MOMENT)
+        assert not allow_purge_before(connection, A_MOMENT - timedelta(days=1))
 
     with pytest.raises(Exception, match="never goes back"):
         by_hand(url, f"UPDATE installation SET audit_log_kept_since = {back}")  # noqa: S608 - two words of ours

@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import Column, Select, select
 
 from dashboard.domain.fee_rollup import RollupLevel
-from dashboard.store.engine.batching import beyond
+from dashboard.store.engine.batching import after_row
 from dashboard.store.engine.engine import Store
 from dashboard.store.schema import checks, fee_rollups, follow_ups, rejections
 from tests.builders import A_MOMENT, A_NETWORK, a_hash
@@ -36,7 +36,7 @@ ENTRIES = {
 
 def walk(order: Sequence[Column[Any]], last: Sequence[Any] | None) -> Select[Any]:
     """Return the look that goes on after a row."""
-    return select(*order).where(*beyond(order, last)).order_by(*order).limit(2)
+    return select(*order).where(*after_row(order, last)).order_by(*order).limit(2)
 
 
 @pytest.mark.parametrize("name", WALKS)

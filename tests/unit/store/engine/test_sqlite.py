@@ -59,7 +59,7 @@ def test_writer_is_durable_and_keeps_references(store: Store, setting: str, valu
 
 def test_who_forgets_awaits_no_disk_and_keeps_references(store: Store) -> None:
     settings = ("synchronous", "journal_mode", "foreign_keys")
-    with store.write_idly() as connection:
+    with store.write_unsynced() as connection:
         found = [connection.scalar(text(f"PRAGMA {setting}")) for setting in settings]
 
     assert found == [1, "wal", 1]

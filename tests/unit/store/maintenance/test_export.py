@@ -118,7 +118,7 @@ def test_notification_is_exported_with_what_it_tells(full_store: Store) -> None:
 
 
 def test_marks_roll_ups_and_acts_are_exported(full_store: Store) -> None:
-    marks = exported(full_store, Wanted(ExportKind.FEE_MARKS))
+    marks = exported(full_store, Wanted(ExportKind.FEE_PERCENTILES))
     [act] = exported(full_store, Wanted(ExportKind.AUDIT))
 
     assert {row["operation"] for row in marks} == {Operation.BUSY_THRESHOLD}

@@ -22,7 +22,7 @@ from dashboard.errors import (
 from dashboard.store.access.audit_log import AuditFilter, audit_entries
 from dashboard.store.engine.database import database_at
 from dashboard.store.engine.engine import Store, open_store
-from dashboard.store.engine.move_progress import MoveMark, mark_of, set_mark
+from dashboard.store.engine.move_progress import MoveProgress, move_progress, record_move_progress
 from dashboard.store.maintenance.backup import back_up
 from dashboard.store.maintenance.move import give_up, move
 from dashboard.store.maintenance.restore import restore
@@ -255,9 +255,9 @@ def test_move_of_another_installation_is_not_given_up(
 
 
 def test_mark_of_a_move_is_read_as_it_was_set(store: Store) -> None:
-    mark = MoveMark.of_new_move("a\nfolder/linewatch.sqlite")
+    mark = MoveProgress.of_new_move("a\nfolder/linewatch.sqlite")
 
     with store.write() as connection:
-        set_mark(connection, mark)
-        assert mark_of(connection) == mark
-        set_mark(connection, None)
+        record_move_progress(connection, mark)
+        assert move_progress(connection) == mark
+        record_move_progress(connection, None)

@@ -226,7 +226,7 @@ def test_cohort_without_hashes_is_found_and_deleted(lived: Store) -> None:
 def test_hours_that_are_lost_cannot_be_rebuilt_without_minutes(lived: Store) -> None:
     spoil(lived, "DELETE FROM fee_rollups WHERE level <> 3")
     spoil(lived, "DELETE FROM suggested_gas_fees", "DELETE FROM estimated_base_fees")
-    spoil(lived, "DELETE FROM fee_marks")
+    spoil(lived, "DELETE FROM fee_percentiles")
 
     with lived.read() as connection:
         found = list(wrong_derived(connection))

@@ -44,7 +44,7 @@ def test_day_without_a_roll_up_that_can_be_read_is_named_and_left(lived: Store, 
     spoil(
         lived,
         "DELETE FROM suggested_gas_fees",
-        "DELETE FROM fee_marks",
+        "DELETE FROM fee_percentiles",
         ALONE.format(level),
         "UPDATE fee_rollups SET histogram = total",
     )

@@ -12,7 +12,7 @@ from dashboard.store.monitoring.coverage import (
     PRECISION,
     covered,
     gaps,
-    keep_coverage,
+    save_coverage,
     watched_from,
 )
 from tests.builders import A_MOMENT, A_NETWORK, ANOTHER_NETWORK, seconds
@@ -28,7 +28,7 @@ SILENCE = Gap(
 def keep(store: Store, before: Covered | None, change: CoverageChange) -> Covered:
     """Write a change down and return what is held then."""
     with store.write() as connection:
-        keep_coverage(connection, before, change)
+        save_coverage(connection, before, change)
         [held] = covered(connection, [A_NETWORK])
         return held
 
@@ -51,7 +51,7 @@ def test_parts_and_networks_are_covered_each_for_itself(store: Store) -> None:
     ]
     with store.write() as connection:
         for each in (silent, *others):
-            keep_coverage(connection, None, CoverageChange(each))
+            save_coverage(connection, None, CoverageChange(each))
         found = covered(connection, [A_NETWORK, ANOTHER_NETWORK])
         assert covered(connection, [ANOTHER_NETWORK]) == [others[1]]
 

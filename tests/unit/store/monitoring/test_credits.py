@@ -6,7 +6,7 @@ from datetime import timedelta
 
 from dashboard.domain.credit import Spent
 from dashboard.store.engine.engine import Store
-from dashboard.store.monitoring.credits import LedgerLine, note_spent, spent_since
+from dashboard.store.monitoring.credits import LedgerLine, record_credits, spent_since
 from tests.builders import A_MOMENT, A_NETWORK, ANOTHER_NETWORK, seconds
 
 FEES = {"suggestedGasFees": Spent(1, 80)}
@@ -15,9 +15,9 @@ STATUS = {"getTransactionExclusionStatusV1": Spent(30, 2400), "eth_getBlockByNum
 
 def test_calls_of_an_hour_are_added_up(store: Store) -> None:
     with store.write() as connection:
-        note_spent(connection, A_NETWORK, A_MOMENT, FEES)
-        note_spent(connection, A_NETWORK, A_MOMENT + seconds(3599), FEES)
-        note_spent(connection, A_NETWORK, A_MOMENT, {})
+        record_credits(connection, A_NETWORK, A_MOMENT, FEES)
+        record_credits(connection, A_NETWORK, A_MOMENT + seconds(3599), FEES)
+        record_credits(connection, A_NETWORK, A_MOMENT, {})
 
     with store.read() as connection:
         found = spent_since(connection, A_MOMENT)
@@ -26,8 +26,8 @@ def test_calls_of_an_hour_are_added_up(store: Store) -> None:
 
 def test_spending_is_told_by_network_and_operation_the_dearest_first(store: Store) -> None:
     with store.write() as connection:
-        note_spent(connection, A_NETWORK, A_MOMENT, FEES)
-        note_spent(connection, ANOTHER_NETWORK, A_MOMENT, STATUS)
+        record_credits(connection, A_NETWORK, A_MOMENT, FEES)
+        record_credits(connection, ANOTHER_NETWORK, A_MOMENT, STATUS)
 
     with store.read() as connection:
         found = [
@@ -38,7 +38,7 @@ def test_spending_is_told_by_network_and_operation_the_dearest_first(store: Stor
 
 def test_spending_before_a_time_is_left_out(store: Store) -> None:
     with store.write() as connection:
-        note_spent(connection, A_NETWORK, A_MOMENT - timedelta(hours=1), FEES)
+        record_credits(connection, A_NETWORK, A_MOMENT - timedelta(hours=1), FEES)
 
     with store.read() as connection:
         assert spent_since(connection, A_MOMENT) == []

@@ -12,7 +12,7 @@ from dashboard.store.monitoring.sizes import (
     estimated_sizes,
     last_measured,
     measure,
-    note_size,
+    record_size,
     table_sizes,
 )
 from tests.builders import A_MOMENT
@@ -77,7 +77,7 @@ def test_measurement_is_kept_once_a_day_and_read_back(store: Store) -> None:
     with store.write() as connection:
         assert last_measured(connection) is None
         for size in (a_size(0, 1000), a_size(0.1, 2000)):
-            note_size(connection, size)
+            record_size(connection, size)
         last = last_measured(connection)
 
     assert last is not None
@@ -88,7 +88,7 @@ def test_measurement_is_kept_once_a_day_and_read_back(store: Store) -> None:
 def test_growth_is_that_of_a_month(store: Store) -> None:
     with store.write() as connection:
         for days, octets in ((0, 999_999), (70, 1000), (80, 5000), (100, 4000)):
-            note_size(connection, a_size(days, octets))
+            record_size(connection, a_size(days, octets))
         last = last_measured(connection)
 
     assert last is not None

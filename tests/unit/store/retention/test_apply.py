@@ -11,7 +11,7 @@ from dashboard.domain.rejection_filter import RejectionFilter
 from dashboard.domain.retention import Before
 from dashboard.store.alerts.conditions import current_state, record_transition
 from dashboard.store.alerts.notifications import recent_notifications
-from dashboard.store.engine.batching import LONGEST_STEP, Pace, next_rows
+from dashboard.store.engine.batching import LONGEST_STEP, AdaptiveBatches, next_rows
 from dashboard.store.engine.engine import Store
 from dashboard.store.evidence.save_rejections import save_polled, save_report
 from dashboard.store.fees.stored_fees import base_fees
@@ -135,7 +135,7 @@ def test_rejection_that_is_seen_again_while_others_are_forgotten_stays(store: St
     for number in (1, 2):
         reject(store, number, A_MOMENT - DAY)
 
-    steps = apply_retention(store, Before(rejections=A_MOMENT), Pace(lambda: 0.0, 1))
+    steps = apply_retention(store, Before(rejections=A_MOMENT), AdaptiveBatches(lambda: 0.0, 1))
     next(steps)
     with store.write() as connection:
         save_polled(connection, A_NETWORK, a_record(tx_hash=a_hash(2)), A_MOMENT)
