@@ -9,8 +9,8 @@ from typing import Final
 from dashboard.detect.conditions import Conclusions, Reading
 from dashboard.domain.condition import State, SubjectKind
 from dashboard.domain.fee_percentiles import RankedFees
+from dashboard.domain.gas import GasSource
 from dashboard.domain.grounds import FeeGrounds, Signal
-from dashboard.domain.observation import GasSource
 from dashboard.domain.quantity import Wei
 
 SMALLEST_FLAT_WINDOW: Final = 20

@@ -21,8 +21,8 @@ from dashboard.devnet.networks import DEVNET, SimulatedNetwork
 from dashboard.domain.fee_percentiles import FeeWindow
 from dashboard.domain.fee_rollup import FeeSeries
 from dashboard.domain.fees import FeePolicy, suggest
-from dashboard.domain.gas import BlockFees
-from dashboard.domain.observation import GasObservation, GasSource, Operation
+from dashboard.domain.gas import BlockFees, GasObservation, GasSource
+from dashboard.domain.observation import Operation
 from dashboard.domain.quantity import Wei
 
 YEAR: Final = timedelta(days=365)

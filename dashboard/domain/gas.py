@@ -1,11 +1,14 @@
-"""What the gas API says of a network's fees, in wei and exact durations."""
+"""A network's fees, in wei and exact durations: as answered, and as one poll saw them."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from datetime import timedelta
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from enum import StrEnum
 
-from dashboard.domain.quantity import Wei
+from dashboard.domain.observation import Failure, Operation
+from dashboard.domain.quantity import NetworkId, Wei
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,3 +56,50 @@ class BlockFees:
     base_fee_per_gas: Wei
     gas_used_ratio: float
     rewards: tuple[Wei, ...] = ()
+
+
+class GasSource(StrEnum):
+    """Who answered for a fee.
+
+    NODE_INSTEAD: the node, since the gas API of the network did not answer. DEMO_HISTORY: nobody,
+    it was made up for trying the pages.
+    """
+
+    GAS_API = "gas API"
+    NODE = "node"
+    NODE_INSTEAD = "node instead"
+    DEMO_HISTORY = "demo history"
+
+    def is_better_than(self, other: GasSource) -> bool:
+        """Whether its answer replaces one of the other source for the same moment."""
+        return _TRUST[self] > _TRUST[other]
+
+
+_TRUST = {
+    GasSource.GAS_API: 2,
+    GasSource.NODE: 2,
+    GasSource.NODE_INSTEAD: 1,
+    GasSource.DEMO_HISTORY: 0,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class GasObservation:
+    """What one gas poll saw; a field is None where that operation was not asked or failed.
+
+    `sources` names who answered; where it names nobody, the gas API did. An operation that the
+    node answered instead may stand among the `failures` too, with why the gas API did not.
+    """
+
+    network_id: NetworkId
+    asked_at: datetime
+    suggested_gas_fees: SuggestedGasFees | None = None
+    base_fee_history: tuple[Wei, ...] | None = None
+    base_fee_percentile: Wei | None = None
+    busy_threshold: Wei | None = None
+    failures: tuple[tuple[Operation, Failure], ...] = ()
+    sources: Mapping[Operation, GasSource] = field(default_factory=dict)
+
+    def source_of(self, operation: Operation) -> GasSource:
+        """Return who answered an operation."""
+        return self.sources.get(operation, GasSource.GAS_API)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import timedelta
 from enum import StrEnum
 
 from dashboard.domain.exclusion import RejectedTransaction
-from dashboard.domain.gas import SuggestedGasFees
-from dashboard.domain.quantity import NetworkId, TxHash, Wei
+from dashboard.domain.quantity import TxHash
 
 
 class FailureKind(StrEnum):
@@ -49,53 +48,6 @@ class Operation(StrEnum):
     BUSY_THRESHOLD = "busyThreshold"
     EXCLUSION_STATUS = "getTransactionExclusionStatusV1"
     TRANSACTION_RECEIPT = "eth_getTransactionReceipt"
-
-
-class GasSource(StrEnum):
-    """Who told a fee.
-
-    NODE_INSTEAD: the node, since the gas API of the network did not answer. DEMO_HISTORY: nobody,
-    it was made up for trying the pages.
-    """
-
-    GAS_API = "gas API"
-    NODE = "node"
-    NODE_INSTEAD = "node instead"
-    DEMO_HISTORY = "demo history"
-
-    def is_better_than(self, other: GasSource) -> bool:
-        """Whether what this one tells of a moment takes the place of what the other one told."""
-        return _TRUST[self] > _TRUST[other]
-
-
-_TRUST = {
-    GasSource.GAS_API: 2,
-    GasSource.NODE: 2,
-    GasSource.NODE_INSTEAD: 1,
-    GasSource.DEMO_HISTORY: 0,
-}
-
-
-@dataclass(frozen=True, slots=True)
-class GasObservation:
-    """What one gas poll saw; a field is None where that operation was not asked or failed.
-
-    `sources` tells who answered; what it does not name, the gas API did. An operation that the
-    node answered instead may stand among the `failures` too, with why the gas API did not.
-    """
-
-    network_id: NetworkId
-    asked_at: datetime
-    suggested_gas_fees: SuggestedGasFees | None = None
-    base_fee_history: tuple[Wei, ...] | None = None
-    base_fee_percentile: Wei | None = None
-    busy_threshold: Wei | None = None
-    failures: tuple[tuple[Operation, Failure], ...] = ()
-    sources: Mapping[Operation, GasSource] = field(default_factory=dict)
-
-    def source_of(self, operation: Operation) -> GasSource:
-        """Return who answered an operation."""
-        return self.sources.get(operation, GasSource.GAS_API)
 
 
 @dataclass(frozen=True, slots=True)

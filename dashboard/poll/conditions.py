@@ -29,9 +29,9 @@ from dashboard.detect.silence import (
 )
 from dashboard.domain.condition import Condition, Subject, SubjectKind
 from dashboard.domain.fee_percentiles import RankedFees
-from dashboard.domain.gas import SuggestedGasFees
+from dashboard.domain.gas import GasObservation, SuggestedGasFees
 from dashboard.domain.grounds import FeeGrounds
-from dashboard.domain.observation import GasObservation, Operation
+from dashboard.domain.observation import Operation
 from dashboard.domain.quantity import NetworkId
 from dashboard.poll.clocks import Clocks, SetClock
 from dashboard.store.alerts.conditions import (

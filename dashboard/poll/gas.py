@@ -11,14 +11,8 @@ from typing import Any, Final, Protocol
 import anyio
 from anyio.to_thread import run_sync
 
-from dashboard.domain.gas import SuggestedGasFees
-from dashboard.domain.observation import (
-    Failure,
-    GasObservation,
-    GasSource,
-    Operation,
-    longest_retry_after,
-)
+from dashboard.domain.gas import GasObservation, GasSource, SuggestedGasFees
+from dashboard.domain.observation import Failure, Operation, longest_retry_after
 from dashboard.domain.quantity import NetworkId, Wei
 from dashboard.errors import UpstreamError, UpstreamUnavailable
 from dashboard.logs import get_logger

@@ -10,8 +10,8 @@ from typing import Any, Generic, TypeVar
 from sqlalchemy import Connection, Select, Table, select
 
 from dashboard.domain.fee_rollup import SavedFees
-from dashboard.domain.gas import SuggestedGasFees
-from dashboard.domain.observation import GasObservation, GasSource, Operation
+from dashboard.domain.gas import GasObservation, GasSource, SuggestedGasFees
+from dashboard.domain.observation import Operation
 from dashboard.domain.quantity import NetworkId, Wei
 from dashboard.store.fees.save import save_fees, suggested_fees_of_row
 from dashboard.store.monitoring.upstream_failures import (

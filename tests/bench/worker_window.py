@@ -15,7 +15,7 @@ from sqlalchemy import insert
 
 from dashboard.domain.fee_percentiles import RankedFees
 from dashboard.domain.fee_rollup import FeeSeries
-from dashboard.domain.observation import GasObservation
+from dashboard.domain.gas import GasObservation
 from dashboard.domain.quantity import Wei
 from dashboard.store.engine.engine import Store, open_store
 from dashboard.store.fees.recent_fees import RollingFees

@@ -14,14 +14,8 @@ from typing import Final
 from dashboard.domain.coverage import CoverageChange, Covered, Watched
 from dashboard.domain.exclusion import RejectedTransaction, RejectionStage
 from dashboard.domain.follow_up import Inclusion, InclusionAnswer, InclusionQuestion
-from dashboard.domain.gas import FeeSuggestion, SuggestedGasFees
-from dashboard.domain.observation import (
-    ExclusionAnswer,
-    Failure,
-    FailureKind,
-    GasObservation,
-    Operation,
-)
+from dashboard.domain.gas import FeeSuggestion, GasObservation, SuggestedGasFees
+from dashboard.domain.observation import ExclusionAnswer, Failure, FailureKind, Operation
 from dashboard.domain.quantity import Address, NetworkId, TxHash, Wei
 from dashboard.show.queries.network_status import NetworkProfile
 from dashboard.store.engine.connection import Connection

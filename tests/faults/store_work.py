@@ -9,8 +9,9 @@ from typing import Final, TypeAlias
 
 from dashboard.domain.api_key import KeyLimits
 from dashboard.domain.condition import State, Subject, Transition
+from dashboard.domain.gas import GasObservation
 from dashboard.domain.notification import Recipient
-from dashboard.domain.observation import ExclusionAnswer, Failure, FailureKind, GasObservation
+from dashboard.domain.observation import ExclusionAnswer, Failure, FailureKind
 from dashboard.domain.quantity import TxHash, Wei
 from dashboard.store.access.api_keys import Credential, create_key, revoke_key
 from dashboard.store.alerts.claims import mark_sent, reschedule

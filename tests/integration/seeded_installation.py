@@ -9,8 +9,9 @@ from typing import Final
 
 from dashboard.domain.condition import State, Subject, SubjectKind
 from dashboard.domain.exclusion import RejectionStage
+from dashboard.domain.gas import GasObservation
 from dashboard.domain.notification import Recipient
-from dashboard.domain.observation import ExclusionAnswer, GasObservation
+from dashboard.domain.observation import ExclusionAnswer
 from dashboard.domain.quantity import Wei
 from dashboard.store.alerts.claims import mark_sent
 from dashboard.store.alerts.conditions import record_transition

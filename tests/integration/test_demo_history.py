@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from dashboard.domain.observation import GasSource
+from dashboard.domain.gas import GasSource
 from dashboard.domain.rejection_filter import RejectionFilter
 from dashboard.errors import InputError
 from dashboard.settings import Settings, load_settings

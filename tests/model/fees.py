@@ -9,8 +9,8 @@ from typing import Any, Final, TypeAlias
 
 from dashboard.domain.alignment import SMALLEST_OVERLAP
 from dashboard.domain.fee_rollup import FeeSeries
-from dashboard.domain.gas import SuggestedGasFees
-from dashboard.domain.observation import GasObservation, GasSource, Operation
+from dashboard.domain.gas import GasObservation, GasSource, SuggestedGasFees
+from dashboard.domain.observation import Operation
 from dashboard.domain.quantity import NetworkId, Wei
 from dashboard.store.gas import Dated
 from tests.model.tracking import Silences

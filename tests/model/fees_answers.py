@@ -8,7 +8,8 @@ from operator import attrgetter
 from typing import Final
 
 from dashboard.domain.fee_rollup import FeeSeries
-from dashboard.domain.observation import GasSource, Operation
+from dashboard.domain.gas import GasSource
+from dashboard.domain.observation import Operation
 from dashboard.domain.quantity import NetworkId
 from dashboard.store.engine.connection import Connection
 from dashboard.store.fees.recent_fees import RollingFees

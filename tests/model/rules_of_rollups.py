@@ -9,7 +9,8 @@ from typing import Any, Final
 from hypothesis import strategies as st
 from hypothesis.stateful import precondition, rule
 
-from dashboard.domain.observation import GasSource, Operation
+from dashboard.domain.gas import GasSource
+from dashboard.domain.observation import Operation
 from dashboard.domain.quantity import NetworkId
 from dashboard.domain.retention import Before, Retention
 from dashboard.store.engine.batching import AdaptiveBatches

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import rule
 
 from dashboard.domain.api_key import KeyLimits
-from dashboard.domain.observation import Failure, GasObservation, GasSource, Operation
+from dashboard.domain.gas import GasObservation, GasSource
+from dashboard.domain.observation import Failure, Operation
 from dashboard.domain.quantity import Address, NetworkId, Wei
 from dashboard.store.access.api_keys import (
     Credential,

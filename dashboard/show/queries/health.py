@@ -10,7 +10,8 @@ from typing import Final
 
 from dashboard.domain.coverage import Gap
 from dashboard.domain.credit import Spent
-from dashboard.domain.observation import FailureKind, GasSource, Operation
+from dashboard.domain.gas import GasSource
+from dashboard.domain.observation import FailureKind, Operation
 from dashboard.domain.printing import size, span
 from dashboard.domain.quantity import NetworkId
 from dashboard.domain.store_size import StoreSize

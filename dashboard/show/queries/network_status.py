@@ -19,10 +19,10 @@ from dashboard.detect.busyness import (
 from dashboard.detect.conditions import ConditionRules
 from dashboard.domain.condition import Condition, State, Subject, SubjectKind
 from dashboard.domain.fee_percentiles import RankedFees
-from dashboard.domain.gas import SuggestedGasFees
+from dashboard.domain.gas import GasSource, SuggestedGasFees
 from dashboard.domain.grounds import FeeGrounds, Signal
 from dashboard.domain.module_limits import ModuleLimits
-from dashboard.domain.observation import GasSource, Operation
+from dashboard.domain.observation import Operation
 from dashboard.domain.quantity import NetworkId, Wei
 from dashboard.show.text import age, fee, moment_near, period, sentence, since_when
 from dashboard.store.alerts.conditions import current_condition as held_condition

@@ -1,9 +1,9 @@
-"""Backfill: base fees of the blocks that no poll saw, at the time they probably had.
+"""Backfill: which base fees of a history no poll saw, and the time they probably had.
 
-A poll sees one block, while others come and go; `baseFeeHistory` tells of each. It names neither
+A poll sees one block, while others come and go; `baseFeeHistory` has each. It names neither
 blocks nor times, so the times are counted back from the answer. Two answers in a row are aligned,
 so that each block gives one value at most; those that polls saw are found among them by fee, time
-and order, and are not told again. Where two answers fit in several ways, as on a flat chain, a time
+and order, and are left out. Where two answers fit in several ways, as on a flat chain, a time
 has a value only where it has the same one in all of them.
 """
 
@@ -17,15 +17,9 @@ from typing import Final, NamedTuple
 from sqlalchemy import Connection, select
 
 from dashboard.domain.alignment import Fit, fits
-from dashboard.domain.fee_rollup import FeeSeries, SavedFee, TimedFee
 from dashboard.domain.quantity import NetworkId, Wei
-from dashboard.store.engine.upsert import insert_all_new
-from dashboard.store.fees.busyness import busy_flags
 from dashboard.store.schema import base_fee_histories, estimated_base_fees, suggested_gas_fees
 from dashboard.store.schema.columns import milliseconds_of, moment_of
-
-ESTIMATED: Final = (FeeSeries.ESTIMATED_BASE_FEE, FeeSeries.IS_BUSY)
-"""What is rolled up of an estimated base fee."""
 
 _BLOCKS_OFF: Final = 2
 _DRIFT: Final = 4
@@ -56,41 +50,26 @@ class DatedFee(NamedTuple):
     base_fee: Wei
 
 
-def backfill(
-    connection: Connection, network_id: NetworkId, answer: BaseFeeHistory, block_time: timedelta
-) -> dict[FeeSeries, list[SavedFee]]:
-    """Keep the base fees of those blocks of a history that nobody saw.
+def unseen_base_fees(
+    connection: Connection, network_id: NetworkId, history: BaseFeeHistory, block_time: timedelta
+) -> dict[datetime, Wei]:
+    """Return the base fees of those blocks of a history that nobody saw, by their probable time.
 
-    `base_fee_histories` still holds the answer before this one: what that told too is not told
-    again. Thresholds must be kept already. Return what was kept, for roll-ups.
+    `base_fee_histories` still holds the history before this one: its blocks are left out.
     """
-    answer = answer._replace(asked_at=_as_stored(answer.asked_at))
+    history = history._replace(asked_at=_as_stored(history.asked_at))
     earlier = _previous_history(connection, network_id)
-    told = list(_dated_fees(answer, earlier, block_time))
-    if not told:
+    dated = list(_dated_fees(history, earlier, block_time))
+    if not dated:
         return {}
-    since = told[0].at - _leeway(answer.asked_at - told[0].at, block_time)
-    if earlier is not None and earlier.asked_at < told[0].at:
+    since = dated[0].at - _leeway(history.asked_at - dated[0].at, block_time)
+    if earlier is not None and earlier.asked_at < dated[0].at:
         since = max(since, earlier.asked_at + _MILLISECOND)  # none of these blocks was there then
-    seen = _known_fees(connection, network_id, since, answer.asked_at)
-    if answer.observed is not None:
-        seen.append(DatedFee(answer.asked_at, answer.observed))
-    placed = dict(
-        _at_distinct_times(unobserved(told, seen, block_time), {each.at for each in seen})
-    )
-    base_fees = [(milliseconds_of(at), base_fee) for at, base_fee in placed.items()]
-    judged = busy_flags(connection, network_id, base_fees)
-    rows = [
-        {"network_id": network_id, "at": at, "base_fee": placed[at], "is_busy": is_busy}
-        for at, is_busy in zip(placed, judged, strict=True)
-    ]
-    insert_all_new(connection, estimated_base_fees, rows)
-    kept = zip(base_fees, judged, strict=True)
-    busy = [(at, Wei(is_busy)) for (at, _), is_busy in kept if is_busy is not None]
-    return {
-        series: [SavedFee(TimedFee(at, value, is_estimated=True)) for at, value in values]
-        for series, values in zip(ESTIMATED, (base_fees, busy), strict=True)
-    }
+    seen = _known_fees(connection, network_id, since, history.asked_at)
+    if history.observed is not None:
+        seen.append(DatedFee(history.asked_at, history.observed))
+    taken = {each.at for each in seen}
+    return dict(_at_distinct_times(unobserved(dated, seen, block_time), taken))
 
 
 def _previous_history(connection: Connection, network_id: NetworkId) -> BaseFeeHistory | None:

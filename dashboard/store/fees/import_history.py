@@ -11,14 +11,14 @@ import numpy as np
 from sqlalchemy import Connection, Table, func, insert, or_, select
 
 from dashboard.domain.fee_rollup import MINUTE, FeeSeries, RollupLevel, SavedFee, TimedFee
-from dashboard.domain.observation import GasObservation, GasSource
+from dashboard.domain.gas import GasObservation, GasSource
 from dashboard.domain.quantity import NetworkId
 from dashboard.store.engine.driver import insert_many
 from dashboard.store.engine.leases import next_token
-from dashboard.store.fees.busyness import busy_flags
 from dashboard.store.fees.rollup_arrays import FeeArrays, Integers
 from dashboard.store.fees.rollups import rollup_begins_between, update_rollups
 from dashboard.store.fees.save import (
+    busy_flags,
     percentile_rows,
     rolled_up_of,
     suggested_row,

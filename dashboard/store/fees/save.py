@@ -2,24 +2,34 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
-from datetime import timedelta
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime, timedelta
 from typing import Any, Final
 
 from sqlalchemy import Connection, RowMapping, Table, select
 
 from dashboard.domain.fee_rollup import FeeSeries, SavedFee, SavedFees, TimedFee
-from dashboard.domain.gas import FeeSuggestion, SuggestedGasFees
-from dashboard.domain.observation import GasObservation, GasSource, Operation
+from dashboard.domain.gas import FeeSuggestion, GasObservation, GasSource, SuggestedGasFees
+from dashboard.domain.observation import Operation
 from dashboard.domain.quantity import NetworkId, Wei
 from dashboard.store.engine.driver import read_rows
-from dashboard.store.engine.upsert import insert_new, put
-from dashboard.store.fees.backfill import ESTIMATED, BaseFeeHistory, backfill
-from dashboard.store.fees.busyness import busy_flags
-from dashboard.store.fees.rollups import update_rollups
-from dashboard.store.fees.stored_fees import PERCENTILES
-from dashboard.store.schema import base_fee_histories, fee_percentiles, suggested_gas_fees
+from dashboard.store.engine.upsert import insert_all_new, insert_new, put
+from dashboard.store.fees.backfill import BaseFeeHistory, unseen_base_fees
+from dashboard.store.fees.rollups import last_before, update_rollups
+from dashboard.store.fees.stored_fees import (
+    PERCENTILES,
+    SeriesKey,
+    fee_values,
+    last_percentile_before,
+)
+from dashboard.store.schema import (
+    base_fee_histories,
+    estimated_base_fees,
+    fee_percentiles,
+    suggested_gas_fees,
+)
 from dashboard.store.schema.columns import milliseconds_of
 
 _SUGGESTED: Final = (
@@ -28,6 +38,9 @@ _SUGGESTED: Final = (
     FeeSeries.IS_BUSY,
 )
 """What is rolled up of `suggestedGasFees`; each stands in the column of its name."""
+
+_ESTIMATED: Final = (FeeSeries.ESTIMATED_BASE_FEE, FeeSeries.IS_BUSY)
+"""What is rolled up of an estimated base fee."""
 
 _DELETE_ESTIMATE: Final = (
     "DELETE FROM estimated_base_fees WHERE network_id = ? AND at = ? RETURNING base_fee, is_busy"
@@ -83,10 +96,30 @@ def _save_history(
     if block_time is not None:
         observed = None if fees is None else fees.estimated_base_fee
         history = BaseFeeHistory(base_fees, asked_at, observed)
-        saved = backfill(connection, network_id, history, block_time)
+        unseen = unseen_base_fees(connection, network_id, history, block_time)
+        saved = _save_estimates(connection, network_id, unseen)
     row = {"network_id": network_id, "asked_at": asked_at, "base_fees": list(base_fees)}
     put(connection, base_fee_histories, [row])
     return saved
+
+
+def _save_estimates(
+    connection: Connection, network_id: NetworkId, estimates: Mapping[datetime, Wei]
+) -> dict[FeeSeries, list[SavedFee]]:
+    """Save base fees at times that are only probable."""
+    base_fees = [(milliseconds_of(at), fee) for at, fee in estimates.items()]
+    flags = busy_flags(connection, network_id, base_fees)
+    rows = [
+        {"network_id": network_id, "at": at, "base_fee": fee, "is_busy": is_busy}
+        for (at, fee), is_busy in zip(estimates.items(), flags, strict=True)
+    ]
+    insert_all_new(connection, estimated_base_fees, rows)
+    timed = zip(base_fees, flags, strict=True)
+    busy = [(at, Wei(is_busy)) for (at, _), is_busy in timed if is_busy is not None]
+    return {
+        series: [SavedFee(TimedFee(at, fee, is_estimated=True)) for at, fee in fees]
+        for series, fees in zip(_ESTIMATED, (base_fees, busy), strict=True)
+    }
 
 
 def _save_suggested_fees(
@@ -169,10 +202,41 @@ def _delete_estimate(
     for values in read_rows(connection, _DELETE_ESTIMATE, (network_id, at)):
         return {
             series: TimedFee(at, value, is_estimated=True)
-            for series, value in zip(ESTIMATED, values, strict=True)
+            for series, value in zip(_ESTIMATED, values, strict=True)
             if value is not None
         }
     return {}
+
+
+def busy_flags(
+    connection: Connection, network_id: NetworkId, base_fees: Sequence[tuple[int, Wei]]
+) -> list[int | None]:
+    """Return 1 for each base fee above its threshold and 0 for the others, by time (milliseconds).
+
+    The threshold is the last one at or before it, which must be stored already; None where none
+    is known.
+    """
+    if not base_fees:
+        return []
+    of = SeriesKey(network_id, FeeSeries.BUSY_THRESHOLD)
+    times = [at for at, _ in base_fees]
+    first, last = min(times) + 1, max(times) + 1
+    thresholds = [] if first == last else fee_values(connection, of, first, last)
+    before = _last_before(connection, of, first)
+    if before is not None:
+        thresholds.insert(0, before)
+    since = [each.at for each in thresholds]
+    places = (bisect_right(since, at) - 1 for at in times)
+    return [
+        int(fee > thresholds[place].fee) if place >= 0 else None
+        for place, (_, fee) in zip(places, base_fees, strict=True)
+    ]
+
+
+def _last_before(connection: Connection, of: SeriesKey, at: int) -> TimedFee | None:
+    """Return the last threshold from before a time; roll-ups know those that are kept no longer."""
+    found = last_percentile_before(connection, of, at)
+    return last_before(connection, of, at) if found is None else found
 
 
 def row_of_suggested_fees(fees: SuggestedGasFees) -> dict[str, Any]:

@@ -12,7 +12,8 @@ from sqlalchemy import Connection, Select, select
 
 from dashboard.domain.fee_percentiles import RankedFees
 from dashboard.domain.fee_rollup import FeeSeries, TimedFee
-from dashboard.domain.observation import GasSource, Operation
+from dashboard.domain.gas import GasSource
+from dashboard.domain.observation import Operation
 from dashboard.domain.quantity import NetworkId
 from dashboard.store.engine.driver import read_rows
 from dashboard.store.schema import fee_percentiles, suggested_gas_fees

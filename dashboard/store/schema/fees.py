@@ -16,7 +16,7 @@ from sqlalchemy import (
     Table,
 )
 
-from dashboard.domain.observation import GasSource
+from dashboard.domain.gas import GasSource
 from dashboard.store.schema.base import key, metadata, needed
 from dashboard.store.schema.columns import Duration, Exact, ForeignText, Moment, Network, WeiAmount
 

@@ -15,7 +15,8 @@ from dashboard.devnet.demo_fee_history import DemoFeeHistory, FeesOfDays
 from dashboard.devnet.networks import CALM, DEVNET, FLAT, SIMULATED, SimulatedNetwork
 from dashboard.domain.fee_percentiles import FeeWindow
 from dashboard.domain.fee_rollup import FeeSeries
-from dashboard.domain.observation import GasSource, Operation
+from dashboard.domain.gas import GasSource
+from dashboard.domain.observation import Operation
 from dashboard.domain.quantity import Wei
 from tests.builders import A_MOMENT
 

@@ -6,14 +6,8 @@ from datetime import timedelta
 from itertools import combinations
 
 from dashboard.domain.credit import Spent
-from dashboard.domain.observation import (
-    Failure,
-    FailureKind,
-    GasObservation,
-    GasSource,
-    Operation,
-    longest_retry_after,
-)
+from dashboard.domain.gas import GasObservation, GasSource
+from dashboard.domain.observation import Failure, FailureKind, Operation, longest_retry_after
 from tests.builders import A_MOMENT, A_NETWORK
 
 

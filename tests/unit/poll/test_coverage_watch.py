@@ -8,7 +8,8 @@ import pytest
 
 from dashboard.domain.coverage import Gap, GapCause, Watched
 from dashboard.domain.credit import Spent
-from dashboard.domain.observation import GasObservation, GasSource, Operation
+from dashboard.domain.gas import GasObservation, GasSource
+from dashboard.domain.observation import Operation
 from dashboard.poll.coverage import CoverageWatch
 from dashboard.poll.gas import GasArchive
 from dashboard.poll.lease import LeaseLost

@@ -7,8 +7,8 @@ from datetime import timedelta
 import anyio
 import pytest
 
-from dashboard.domain.gas import SuggestedGasFees
-from dashboard.domain.observation import GasSource, Operation
+from dashboard.domain.gas import GasSource, SuggestedGasFees
+from dashboard.domain.observation import Operation
 from dashboard.domain.quantity import Wei
 from dashboard.errors import UpstreamThrottled, UpstreamUnavailable
 from dashboard.poll.gas import GasArchive, GasAsker, GasPeriods, GasPoll

@@ -9,7 +9,7 @@ from sqlalchemy import text
 
 from dashboard.domain.audit import Action
 from dashboard.domain.clock_jump import CONFIRMED_BY
-from dashboard.domain.observation import GasObservation
+from dashboard.domain.gas import GasObservation
 from dashboard.domain.retention import Retention
 from dashboard.errors import StoreError
 from dashboard.poll.clocks import Clocks

@@ -7,7 +7,7 @@ from datetime import timedelta
 import numpy as np
 import numpy.typing as npt
 
-from dashboard.domain.observation import GasObservation
+from dashboard.domain.gas import GasObservation
 from dashboard.domain.quantity import Wei
 from dashboard.show.charts.fee_story import busy_in_words
 from dashboard.show.queries.context import QueryContext

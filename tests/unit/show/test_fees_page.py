@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from dashboard.domain.observation import GasObservation
+from dashboard.domain.gas import GasObservation
 from dashboard.domain.quantity import NetworkId, Wei
 from dashboard.show.queries.page_queries import PageQueries
 from dashboard.store.engine.engine import Store

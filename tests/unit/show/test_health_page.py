@@ -9,14 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from dashboard.domain.gas import GasObservation, GasSource
 from dashboard.domain.notification import Recipient
-from dashboard.domain.observation import (
-    Failure,
-    FailureKind,
-    GasObservation,
-    GasSource,
-    Operation,
-)
+from dashboard.domain.observation import Failure, FailureKind, Operation
 from dashboard.domain.quantity import NetworkId, Wei
 from dashboard.show.parts.health_cards import network_part
 from dashboard.show.queries.health import (

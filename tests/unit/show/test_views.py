@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from dashboard.domain.observation import Failure, FailureKind, GasObservation, Operation
+from dashboard.domain.gas import GasObservation
+from dashboard.domain.observation import Failure, FailureKind, Operation
 from dashboard.domain.quantity import NetworkId
 from dashboard.show.queries.network_status import NetworkProfile
 from dashboard.show.queries.page_queries import PageQueries

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Any, Final
 
-from dashboard.domain.observation import GasObservation
+from dashboard.domain.gas import GasObservation
 from dashboard.domain.quantity import TxHash
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store

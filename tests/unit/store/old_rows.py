@@ -9,8 +9,8 @@ from itertools import count as count_up
 from sqlalchemy import func, select
 
 from dashboard.domain.fee_rollup import RollupLevel
+from dashboard.domain.gas import GasObservation
 from dashboard.domain.notification import Recipient
-from dashboard.domain.observation import GasObservation
 from dashboard.domain.quantity import Wei
 from dashboard.domain.retention import Before
 from dashboard.store.alerts.claims import mark_sent

@@ -6,7 +6,8 @@ from datetime import timedelta
 from typing import Any
 
 from dashboard.domain.fee_rollup import TimedFee
-from dashboard.domain.observation import Failure, FailureKind, GasObservation, Operation
+from dashboard.domain.gas import GasObservation
+from dashboard.domain.observation import Failure, FailureKind, Operation
 from dashboard.domain.quantity import LARGEST_FEE, Wei
 from dashboard.store.engine.engine import Store
 from dashboard.store.fees.stored_fees import (

@@ -8,7 +8,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from dashboard.domain.condition import Condition, State
-from dashboard.domain.observation import Failure, FailureKind, GasSource, Operation
+from dashboard.domain.gas import GasSource
+from dashboard.domain.observation import Failure, FailureKind, Operation
 from dashboard.domain.quantity import NetworkId, Wei
 from dashboard.show.queries.network_status import (
     Activity,

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from dashboard.domain.observation import GasObservation
+from dashboard.domain.gas import GasObservation
 from dashboard.domain.quantity import Wei
 from dashboard.store.engine.engine import Store
 from dashboard.store.fees.stored_fees import base_fees

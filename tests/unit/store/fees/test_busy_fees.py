@@ -5,7 +5,8 @@ from __future__ import annotations
 from sqlalchemy import update
 
 from dashboard.domain.fee_rollup import FeeSeries, RollupLevel, TimedFee
-from dashboard.domain.observation import GasObservation, GasSource, Operation
+from dashboard.domain.gas import GasObservation, GasSource
+from dashboard.domain.observation import Operation
 from dashboard.domain.quantity import Wei
 from dashboard.domain.retention import Before
 from dashboard.store.engine.connection import Connection

@@ -6,7 +6,8 @@ from datetime import datetime
 
 import pytest
 
-from dashboard.domain.observation import GasObservation, GasSource, Operation
+from dashboard.domain.gas import GasObservation, GasSource
+from dashboard.domain.observation import Operation
 from dashboard.domain.quantity import Wei
 from dashboard.store.engine.engine import Store
 from dashboard.store.evidence.save_rejections import save_polled

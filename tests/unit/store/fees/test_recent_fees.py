@@ -12,7 +12,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import Table, delete, select
 
-from dashboard.domain.observation import GasObservation, GasSource, Operation
+from dashboard.domain.gas import GasObservation, GasSource
+from dashboard.domain.observation import Operation
 from dashboard.domain.quantity import Wei
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store

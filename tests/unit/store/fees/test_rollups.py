@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from sqlalchemy import delete
 
 from dashboard.domain.fee_rollup import MINUTE, FeeRollup, FeeSeries, RollupLevel, TimedFee, roll_up
-from dashboard.domain.observation import GasObservation, GasSource, Operation
+from dashboard.domain.gas import GasObservation, GasSource
+from dashboard.domain.observation import Operation
 from dashboard.domain.quantity import LARGEST_FEE, NetworkId, Wei
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store

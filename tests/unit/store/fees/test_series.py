@@ -5,7 +5,8 @@ from __future__ import annotations
 from datetime import timedelta
 
 from dashboard.domain.fee_rollup import FeeSeries
-from dashboard.domain.observation import GasObservation, Operation
+from dashboard.domain.gas import GasObservation
+from dashboard.domain.observation import Operation
 from dashboard.domain.quantity import LARGEST_FEE, Wei
 from dashboard.store.engine.engine import Store
 from dashboard.store.fees.series import (

@@ -11,7 +11,8 @@ import pytest
 from dashboard.domain.audit import Action
 from dashboard.domain.condition import State
 from dashboard.domain.exclusion import ModuleOverflow
-from dashboard.domain.observation import ExclusionAnswer, GasObservation, Operation
+from dashboard.domain.gas import GasObservation
+from dashboard.domain.observation import ExclusionAnswer, Operation
 from dashboard.domain.quantity import Wei
 from dashboard.errors import InputError
 from dashboard.store.access.audit_log import note_action
