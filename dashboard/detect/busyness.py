@@ -73,7 +73,7 @@ def _measure_base_fee(readings: BaseFeeReadings) -> FeeGrounds | None:
 
 
 def is_busyness_known(conclusions: Conclusions, source: GasSource) -> bool:
-    """Whether fees from a source are enough to go by: neither stale, nor the source silent.
+    """Whether fees from a source are enough to conclude from: neither stale, nor the source silent.
 
     The node that answers instead of a gas API makes up for its silence.
     """

@@ -29,8 +29,8 @@ class Look:
 def conclude_coverage(before: Covered, look: Look) -> CoverageChange:
     """Return what a look changes.
 
-    Only at a worker's first look does the time of day tell for how long nobody looked; one that
-    was set back tells nothing, so no gap is made up.
+    Only at a worker's first look does the time of day show for how long nobody looked; one that
+    was set back shows nothing, so no gap is invented.
     """
     missed = _missed(before, look)
     if missed is None:

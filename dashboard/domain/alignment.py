@@ -1,8 +1,8 @@
 """Alignment: which values of a base fee history are new, since it names no blocks.
 
 Two answers of `baseFeeHistory` that follow each other overlap: the end of the earlier one is the
-beginning of the later one. How long the overlap is tells how many blocks came between. A chain
-whose fee repeats itself fits in many ways; then only what all of them tell is known.
+beginning of the later one. The length of the overlap gives how many blocks came between. A chain
+whose fee repeats itself fits in many ways; then only what all of them agree on is known.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Fit:
 
     @property
     def is_certain(self) -> bool:
-        """Whether it tells how many blocks came."""
+        """Whether it is known how many blocks came."""
         return self.fewest == self.most
 
     def common_fee(self, newest: int, oldest: int) -> Wei | None:

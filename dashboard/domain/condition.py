@@ -51,7 +51,7 @@ class State(StrEnum):
     UNREPORTED: asked at least once, no record seen; only older stores held that of a hash.
     REJECTED: a record was seen. BUSY: the fee was above its threshold for long enough. STALE: a
     fee is older than two of its own poll periods. SILENT: an API answers nothing, or a source of
-    fees tells none, whatever else it answers. The others are their opposites, as far as is known.
+    fees has none, whatever else it answers. The others are their opposites, as far as is known.
     LOW_ON_SPACE: the disk of the store has too little room.
     """
 

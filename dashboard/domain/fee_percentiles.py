@@ -95,7 +95,7 @@ class FeeWindow:
         return tuple(islice(self._in_order, max(0, len(self) - count), None))
 
     def append(self, base_fee: Wei) -> None:
-        """Add the base fee of the next block; a full window forgets its oldest."""
+        """Add the base fee of the next block; a full window drops its oldest."""
         if len(self) == self.capacity:
             self._ranked.remove(self._in_order.popleft())
         self._in_order.append(base_fee)
@@ -164,7 +164,7 @@ class TimedFees:
         """Hold one more, unless it is too old.
 
         ValueError where it would be the oldest of several, or one of its time is held. So the
-        oldest that is held always tells whether somebody forgot what was older than some time.
+        oldest that is held always shows whether somebody deleted what was older than some time.
         """
         if value.at < self.since:
             return

@@ -262,7 +262,7 @@ def _count(rollups: Iterable[FeeRollup]) -> int:
 
 
 def roll_up(values: Iterable[TimedFee]) -> Iterator[RolledUp]:
-    """Roll a whole series up, oldest first, at every level; each is told as soon as it is whole."""
+    """Roll a whole series up, oldest first, at every level; each is yielded once it is whole."""
     open_ones: dict[RollupLevel, RolledUp] = {}
     for value in values:
         for level in RollupLevel:

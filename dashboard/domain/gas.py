@@ -45,7 +45,7 @@ class SuggestedGasFees:
 
 @dataclass(frozen=True, slots=True)
 class BlockFees:
-    """What one block tells about fees.
+    """What one block says about fees.
 
     `base_fee_per_gas` is the block's own. `gas_used` and `gas_limit` are units of gas.
     `rewards` are priority fees in wei at the percentiles that were asked, ascending; empty

@@ -59,7 +59,7 @@ def ask_of(asker: GasAsker, operation: Operation) -> Ask:
 
 @dataclass(frozen=True, slots=True)
 class GasAnswer:
-    """What came of one question: a value and who told it, why not, or both."""
+    """The result of one question: a value and who answered, why nobody did, or both."""
 
     operation: Operation
     value: Any = None
@@ -87,7 +87,7 @@ class GasQuestion:
     silence: Failure | None = None
 
     async def ask(self, started: timedelta) -> GasAnswer:
-        """Ask once, at this time of the clock that only goes on."""
+        """Ask once, at this elapsed time."""
         if self.api is None:
             return await self._ask_node(GasSource.NODE, started)
         if self.paused_until is not None and started < self.paused_until:
@@ -101,7 +101,7 @@ class GasQuestion:
         return GasAnswer(self.operation, value)
 
     def pause_api(self, until: timedelta) -> None:
-        """Ask the gas API nothing before, since it told another question to wait."""
+        """Ask the gas API nothing until then, since it made another question wait."""
         if self.api is None:
             return
         if self.node is None:
@@ -150,7 +150,7 @@ def _both(of_api: Failure | None, of_node: Failure) -> Failure:
 
 
 def _patience(period: timedelta, failure: Failure) -> timedelta:
-    """Return how long to leave an upstream alone that failed, where nobody answers instead."""
+    """Return how long not to ask an upstream that failed, where no other answers instead."""
     wish = longest_retry_after([failure])
     return max(wish, period) if wish else min(period, RETRY_AFTER)
 

@@ -15,7 +15,7 @@ from dashboard.poll.clocks import Clocks
 from dashboard.upstream.blocks import ChainFees
 
 _ONE_LOOK: Final = timedelta(milliseconds=500)
-"""How long one look at the node counts for whoever else asks."""
+"""How long one look at the node serves other callers as well."""
 
 _LONGEST_LOAD: Final = timedelta(seconds=8)
 """How long a question waits for the whole window; then it fails, and is put again."""
@@ -44,7 +44,7 @@ class GasFromNode:
     def __init__(
         self, follower: ChainReader, clocks: Clocks, stalled_after: timedelta | None = None
     ) -> None:
-        """Ask the node nothing before somebody asks here."""
+        """Ask the node nothing before a caller asks here."""
         self._follower = follower
         self._clocks = clocks
         self._stalled_after = stalled_after

@@ -63,8 +63,8 @@ class Trial:
         for operation, ask in (
             (Operation.SUGGESTED_GAS_FEES, lambda: _suggested(asker)),
             (Operation.BASE_FEE_HISTORY, lambda: _history(asker)),
-            (Operation.BASE_FEE_PERCENTILE, lambda: _mark(asker.base_fee_percentile)),
-            (Operation.BUSY_THRESHOLD, lambda: _mark(asker.busy_threshold)),
+            (Operation.BASE_FEE_PERCENTILE, lambda: _percentile(asker.base_fee_percentile)),
+            (Operation.BUSY_THRESHOLD, lambda: _percentile(asker.busy_threshold)),
         ):
             yield await self._ask("gas", operation, ask)
 
@@ -128,7 +128,7 @@ async def _history(asker: GasAsker) -> tuple[TrialOutcome, str]:
     return TrialOutcome.GOOD, f"{len(await asker.base_fee_history())} blocks"
 
 
-async def _mark(ask: Callable[[], Awaitable[Wei]]) -> tuple[TrialOutcome, str]:
+async def _percentile(ask: Callable[[], Awaitable[Wei]]) -> tuple[TrialOutcome, str]:
     return TrialOutcome.GOOD, _in_words(await ask())
 
 

@@ -54,8 +54,8 @@ class StoreState:
     """How large the store is, which schema it has, and what it holds.
 
     `measured` is by kinds, at most a day old; None where no worker measured it yet. While there
-    is a `clock_jump`, nothing is forgotten that became old by it. `free_on_disk` is now, in bytes;
-    None where the database does not tell.
+    is a `clock_jump`, nothing is purged that became old by it. `free_on_disk` is now, in bytes;
+    None where the database does not know.
     """
 
     size: int
@@ -93,7 +93,7 @@ def exclusion_answered_at(connection: Connection, network_id: NetworkId) -> date
 
 
 def receipts_answered_at(connection: Connection, network_id: NetworkId) -> datetime | None:
-    """Return when the node of a network last told what became of transactions."""
+    """Return when the node of a network last answered what became of transactions."""
     return answered_at(connection, network_id, Operation.TRANSACTION_RECEIPT)
 
 

@@ -49,7 +49,7 @@ class ChainFees:
     """The four gas operations of one network at one block.
 
     `base_fee_history` is oldest first. `read_at` is when the node last said that `head` is its
-    newest block; it tells nothing of how old that block is.
+    newest block; it says nothing of how old that block is.
     """
 
     network_id: NetworkId
@@ -65,7 +65,7 @@ class ChainFollower:
     """Keeps the newest blocks of one node's chain; `refresh` asks, `snapshot` answers from memory.
 
     The newest blocks are loaded first; older ones follow with each refresh. Until the window
-    `is_complete` a snapshot rests on a part of it, which nobody may be told. Blocks that the
+    `is_complete` a snapshot rests on a part of it, which must not be served. Blocks that the
     chain replaced are replaced here.
     """
 
@@ -134,7 +134,7 @@ class ChainFollower:
         """Whether the chain of a node with this head shares a block with what is held."""
         held = self._held
         if held is None or head.number < held.known_numbers[0]:
-            return True  # nothing is known by which it could be told
+            return True  # nothing is known to compare it with
         return await newest_shared_block(node, held, head) >= 0
 
     def snapshot(self) -> ChainFees:
@@ -206,7 +206,7 @@ class ChainFollower:
     def _first_to_read(self, held: ChainWindow, head: BlockHeader, shared: int) -> int:
         """Return the first block to read: the first new one, mostly.
 
-        Where blocks were replaced by fewer, some whose rewards are forgotten count again.
+        Where blocks were replaced by fewer, some whose rewards were dropped count again.
         """
         rewarded = max(0, head.number - self._policy.fees.historical_blocks + 1)
         if shared < held.head.number and held.oldest_rewarded > rewarded:
@@ -266,7 +266,7 @@ class ChainFollower:
             self._older_fail_since = None
 
     def _note_no_older(self, error: UpstreamError) -> None:
-        """Do without the older blocks of a node that has failed to tell them for long."""
+        """Do without the older blocks of a node that has failed to return them for long."""
         if self._has_no_older:
             return
         now, endpoint = self._clock(), self._node.endpoint.name

@@ -11,7 +11,7 @@ from dashboard.wire.node import BlockHeader
 async def newest_shared_block(node: NodeClient, held: ChainWindow, head: BlockHeader) -> int:
     """Return the newest block known to be both in what is held and below (or at) `head`.
 
-    -1 where none is. The parent of the head tells it mostly; otherwise the node is asked
+    -1 where none is. The parent of the head mostly shows it; otherwise the node is asked
     for some of the blocks whose hashes are known: all below a shared one are shared.
     """
     if held.is_known(head.number, head.hash):

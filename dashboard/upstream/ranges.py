@@ -24,7 +24,7 @@ HEADER_BLOCKS: Final = 100
 
 @dataclass(frozen=True, slots=True)
 class FeeRange:
-    """Consecutive blocks, oldest first, and the base fee after the last one where it was told."""
+    """Consecutive blocks, oldest first, and the base fee after the last one where it is known."""
 
     blocks: tuple[BlockFees, ...]
     next_base_fee: Wei | None = None

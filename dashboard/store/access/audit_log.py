@@ -74,7 +74,7 @@ def last_details(
 
 
 def allow_purge_before(connection: Connection, moment: datetime) -> bool:
-    """Allow that what is older be forgotten, for good; False where that was allowed before.
+    """Allow a purge of what is older, for good; False where that was allowed before.
 
     The database writes that down in the log itself.
     """

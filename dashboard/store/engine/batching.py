@@ -23,7 +23,7 @@ _FIRST: Final = 20
 
 _AT_ONCE: Final = 500
 PORTION: Final = 500
-"""Rows that one look into an index finds; looking makes nobody wait."""
+"""Rows that one look into an index finds; looking makes no writer wait."""
 
 
 class AdaptiveBatches:
@@ -47,13 +47,13 @@ class AdaptiveBatches:
         self._rows_at_first = rows
         self._awaits_disk = awaits_disk
 
-    def anew(self) -> AdaptiveBatches:
-        """Return one that knows nothing yet."""
+    def restarted(self) -> AdaptiveBatches:
+        """Return one that has measured nothing yet."""
         return AdaptiveBatches(self._elapsed, self._rows_at_first, awaits_disk=self._awaits_disk)
 
     @contextmanager
     def writing(self, store: Store) -> Iterator[Connection]:
-        """Open a transaction that writes; afterwards `took` and `rows` are known anew.
+        """Open a transaction that writes; afterwards `took` and `rows` are updated.
 
         What goes into the file after its end is no part of it: by then others write.
         """

@@ -11,7 +11,7 @@ from dashboard.errors import StoreUnavailable
 __all__ = ["DATABASE", "Connection", "in_use"]
 
 DATABASE: Final = "linewatch_database"
-"""The option of a connection that tells in which `Database` it is."""
+"""The option of a connection that holds the `Database` it is in."""
 
 
 def in_use(name: str) -> StoreUnavailable:

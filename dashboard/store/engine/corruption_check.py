@@ -1,6 +1,6 @@
-"""Whether a SQLite file can be a whole store: told within a second, however large it is.
+"""Whether a SQLite file can be a whole store: found within a second, however large it is.
 
-Only SQLite looks at the file. A process that opens and closes it itself lets go of all locks that
+Only SQLite looks at the file. A process that opens and closes it itself releases all locks that
 its own connections hold (https://www.sqlite.org/howtocorrupt.html, 2.2).
 """
 

@@ -29,7 +29,7 @@ class Database(Protocol):
     `is_near`: small questions take microseconds, not the time to a server and back.
 
     Both kinds let one transaction write at a time and show readers one moment. So the numbers
-    that rows are given count up in the order in which transactions end, and whoever reads "all
+    that rows are given count up in the order in which transactions end, and a reader of "all
     after the last one I saw" misses none.
     """
 
@@ -91,7 +91,7 @@ class Database(Protocol):
 
 
 def database_at(text: str) -> Database:
-    """Read a store's address; StoreError tells what is wrong, without the address itself."""
+    """Read a store's address; StoreError says what is wrong, without the address itself."""
     try:
         url = make_url(text)
     except (ArgumentError, ValueError):  # which may name half of a password

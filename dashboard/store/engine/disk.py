@@ -1,4 +1,4 @@
-"""Files and folders that are on disk before anything goes on, and open to nobody else."""
+"""Files and folders that are on disk before work continues, and closed to other users."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Final
 _OWNER_ONLY: Final = 0o600
 _OWNERS_FOLDER: Final = 0o700
 FULL: Final = "its disk is full: free some space there"
-"""What to say of a place for which `is_full` tells the truth."""
+"""What to say of a folder for which `is_full` is true."""
 
 _NO_ROOM: Final = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 _SOME_ROOM: Final = 65_536
@@ -39,7 +39,7 @@ def make_file(path: Path) -> None:
     """Make an empty file, closed to other users, where there is none; what is there stays as it is.
 
     What SQLite puts beside a file is as closed as that. A file that is there is not even opened: to
-    close it again would let go of the locks that SQLite holds on it for this process.
+    close it again would release the locks that SQLite holds on it for this process.
     """
     led_to = path.resolve()
     try:

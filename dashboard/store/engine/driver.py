@@ -67,7 +67,7 @@ def write_rows(connection: Connection, statement: str, rows: Sequence[Row]) -> N
 
 
 def placeholders(values: Collection[Any]) -> str:
-    """Return the list of marks that stands after IN for so many values."""
+    """Return the list of parameters that stands after IN for so many values."""
     return f"({', '.join('?' * len(values))})"
 
 
@@ -91,10 +91,10 @@ def insert_many(
         kinds = [_sent_as(table.columns[name]) for name in chosen]
         _copy(connection, f"COPY {table.name} ({columns}) FROM STDIN", kinds, rows)
     elif rows:
-        marks = ", ".join("?" * len(chosen))
+        parameters = ", ".join("?" * len(chosen))
         if len(rows) >= _MANY:
             connection.exec_driver_sql(_ROOM)
-        insert = f"INSERT INTO {table.name} ({columns}) VALUES ({marks})"  # noqa: S608 - names of ours
+        insert = f"INSERT INTO {table.name} ({columns}) VALUES ({parameters})"  # noqa: S608 - names of ours
         connection.exec_driver_sql(insert, list(rows))
 
 

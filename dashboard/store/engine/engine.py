@@ -63,7 +63,7 @@ class Store:
     def check_writing(self) -> None:
         """Raise StoreError where nothing could be saved now; saves nothing to find out.
 
-        Where the last transaction that wrote failed, only another one tells: see `prove_writing`.
+        Where the last write failed, only another one shows it: see `prove_writing`.
         """
         with self.read() as connection:
             self._database.check_space(connection)
@@ -87,7 +87,7 @@ class Store:
         return reader
 
     def checkpoint(self) -> None:
-        """Keep what is written from piling up beside its final place; waits for nobody."""
+        """Keep writes from piling up beside their final place, without waiting for others."""
         with store_errors(self._database), self._reader.connect() as connection:
             self._database.checkpoint(connection)
 
@@ -115,7 +115,7 @@ def open_store(
     """Open a store that `migrate` has made; SchemaMismatch where it has another schema.
 
     `clock` is the time by which leases run out, unless it is the database's own. A writer waits
-    for the others for `patience` before StoreUnavailable. Damage that shows at once is told as
+    for the others for `patience` before StoreUnavailable. Damage that shows at once is raised as
     StoreError; `look` is how long more of it is looked for. ForeignStore where all was moved.
     """
     database = database_at(url)

@@ -25,7 +25,7 @@ BootClock: TypeAlias = Callable[[], BootMoment]
 
 
 def boot_clock() -> BootMoment:
-    """Read the machine's own clock, which goes on while the machine sleeps.
+    """Read the machine's own clock, which keeps running while the machine sleeps.
 
     Where the system has no boot id (macOS), the clock alone must do.
     """

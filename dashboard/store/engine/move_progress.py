@@ -1,7 +1,7 @@
-"""How far a move is: a mark in each of both stores, so that at most one of them takes workers.
+"""How far a move is: noted in each of both stores, so that at most one of them takes workers.
 
 The store that is left says where it goes before anything is copied. The copy says that it is none
-yet until the store that was left says that all is gone. A move that was killed goes on by these.
+yet until the store that was left says that all is gone. A killed move continues from these.
 """
 
 from __future__ import annotations
@@ -53,42 +53,42 @@ class MoveProgress(NamedTuple):
 
 def move_progress(connection: Connection) -> MoveProgress | None:
     """Return what the store says of its move, None where there is none."""
-    told: str | None = connection.scalar(select(installation.c.moved_to))
-    if told is None:
+    stored: str | None = connection.scalar(select(installation.c.moved_to))
+    if stored is None:
         return None
-    if match := _UNDER_WAY.fullmatch(told):
+    if match := _UNDER_WAY.fullmatch(stored):
         return MoveProgress(MoveState(match[1]), match[3], UUID(match[2]))
-    return MoveProgress(MoveState.GONE, told, None)
+    return MoveProgress(MoveState.GONE, stored, None)
 
 
-def record_move_progress(connection: Connection, mark: MoveProgress | None) -> None:
+def record_move_progress(connection: Connection, progress: MoveProgress | None) -> None:
     """Let the store say something else of its move."""
-    told = None
-    if mark is not None:
-        told = (
-            mark.place
-            if mark.state is MoveState.GONE
-            else f"{mark.state} {mark.move_id} {mark.place}"
+    stored = None
+    if progress is not None:
+        stored = (
+            progress.place
+            if progress.state is MoveState.GONE
+            else f"{progress.state} {progress.move_id} {progress.place}"
         )
-    connection.execute(update(installation).values(moved_to=told))
+    connection.execute(update(installation).values(moved_to=stored))
 
 
 def refuse_moved_store(connection: Connection, name: str) -> None:
     """Raise ForeignStore, naming the remedy, where a store moves or was moved."""
-    mark = move_progress(connection)
-    if mark is None:
+    progress = move_progress(connection)
+    if progress is None:
         return
-    match mark.state:
+    match progress.state:
         case MoveState.GONE:
-            said = f"was moved to {mark.place}: set store.url, or LINEWATCH_STORE_URL, to that"
+            said = f"was moved to {progress.place}: set store.url, or LINEWATCH_STORE_URL, to that"
         case MoveState.LEAVES:
             said = (
-                f"is being moved to {mark.place}, which did not come to its end: run the same "
+                f"is being moved to {progress.place}, which did not come to its end: run the same "
                 "`linewatch move --to` again, or `linewatch move --give-up` to stay here"
             )
         case _:
             said = (
-                f"is the copy of a move from {mark.place} that did not come to its end: run "
+                f"is the copy of a move from {progress.place} that did not come to its end: run "
                 "`linewatch move --to` again there, with this as its target"
             )
     raise ForeignStore(f"{name} {said}")

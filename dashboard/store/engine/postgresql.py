@@ -25,7 +25,7 @@ WRITING_LOCK: Final = 0x6C696E6577617463
 """The advisory lock of the one who writes: "linewatc" in ASCII."""
 
 USING_LOCK: Final = WRITING_LOCK + 1
-"""Each connection shares this one as long as it lasts, so that somebody can be alone."""
+"""Each connection shares this one as long as it lasts, so that one can have the store alone."""
 
 _LONGEST_READ: Final = timedelta(minutes=2)
 _LONGEST_PAUSE: Final = timedelta(seconds=15)
@@ -93,14 +93,14 @@ class PostgresqlServer:
         return True
 
     def identity(self) -> object:
-        """Leave it to the lock: nobody connects while another store is put in place."""
+        """Leave it to the lock: no process connects while another store is put in place."""
         return None
 
     def check_corruption(self, connection: Connection, longest: timedelta) -> None:
         """Leave damage to the server, which has checksums and logs of its own."""
 
     def prepare(self) -> None:
-        """Need nothing: whoever runs the server creates the database."""
+        """Need nothing: the administrator of the server creates the database."""
 
     def create(self) -> None:
         """Need nothing, for the same reason."""

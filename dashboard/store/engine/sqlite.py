@@ -25,17 +25,17 @@ _IS_ALONE: Final = "is alone"
 
 _LOOK_AGAIN: Final = 0.001
 """Seconds between two tries of a waiting writer. SQLite's own wait sleeps up to 0.1 s at a time,
-and so misses most of the moments in which a busy process lets go of the lock."""
+and so misses most of the moments in which a busy process releases the lock."""
 
 _LARGEST_LOG: Final = 64 * 1024 * 1024
 """Bytes that an empty log keeps on disk after it was larger."""
 
 _PAGES_IN_LOG: Final = 4000
 """How many pages the log holds before who saves moves them into the file, and waits for the disk.
-Who forgets does so much earlier, and the worker every few seconds, so that this is seldom."""
+The purge does so much earlier, and the worker every few seconds, so that this is seldom."""
 
 _PAGES_OF_IDLER: Final = 100
-"""The same for who forgets. Its pages lie all over the file, and while they go to the disk, saves
+"""The same for the purge. Its pages lie all over the file, and while they go to the disk, saves
 wait for the disk as well: measured on a busy machine with a million rejections, 99 of 100 saves
 took 1.3 times as long as without it, and 1.6 times with SQLite's own 1,000 pages."""
 
@@ -88,7 +88,7 @@ def let_read(engine: Engine) -> None:
 
 
 def connect_to_read(connect: Callable[[], Any]) -> tuple[Any, bool]:
-    """Connect so that the file can be read; tell whether this keeps others out until it is closed.
+    """Connect so that the file can be read; return whether others are kept out until it is closed.
 
     Raises the driver's error where neither way works.
     """
@@ -278,7 +278,7 @@ class SqliteFile:
 
     @contextmanager
     def alone(self) -> Iterator[Connection]:
-        """Keep everybody else out; whoever has the file open holds a lock that stands in the way.
+        """Keep all others out; a process that has the file open holds a lock that prevents this.
 
         Afterwards all that was written is in the file itself, none of it in a log.
         """

@@ -64,7 +64,7 @@ def unseen_base_fees(
         return {}
     since = dated[0].at - _leeway(history.asked_at - dated[0].at, block_time)
     if earlier is not None and earlier.asked_at < dated[0].at:
-        since = max(since, earlier.asked_at + _MILLISECOND)  # none of these blocks was there then
+        since = max(since, earlier.asked_at + _MILLISECOND)  # none of these blocks existed then
     seen = _known_fees(connection, network_id, since, history.asked_at)
     if history.observed is not None:
         seen.append(DatedFee(history.asked_at, history.observed))
@@ -85,7 +85,7 @@ def _dated_fees(
 
     Where the answer fits onto the earlier one in one way, they are those of the blocks that came
     since, at times since. Where it does not fit, they are all, the oldest first as the gas API
-    tells them.
+    sends them.
     """
     fees, asked_at, _ = answer
     found: list[Fit] = []
@@ -125,27 +125,27 @@ def _possible_ages(
 
 
 def unobserved(
-    told: Sequence[DatedFee], seen: Sequence[DatedFee], block_time: timedelta
+    dated: Sequence[DatedFee], seen: Sequence[DatedFee], block_time: timedelta
 ) -> Iterator[DatedFee]:
-    """Yield what was told and not seen; both are in order of time.
+    """Yield the fees of a history that were not seen; both are in order of time.
 
     What was seen is that block of its fee whose time is nearest, and not newer than the block that
     was seen next.
     """
-    times = [each.at for each in told]
-    is_seen, newest = [False] * len(told), len(told)
+    times = [each.at for each in dated]
+    is_seen, newest = [False] * len(dated), len(dated)
     for at, base_fee in reversed(seen):
         leeway = _leeway(times[-1] - at, block_time)
         places = range(bisect_left(times, at - leeway), bisect_right(times, at + leeway))
         alike = [
             place
             for place in places[: max(0, newest + 1 - places.start)]
-            if told[place].base_fee == base_fee
+            if dated[place].base_fee == base_fee
         ]
         if alike:
             newest = min(alike, key=lambda place: abs(times[place] - at))
             is_seen[newest] = True
-    yield from (each for each, was_seen in zip(told, is_seen, strict=True) if not was_seen)
+    yield from (each for each, was_seen in zip(dated, is_seen, strict=True) if not was_seen)
 
 
 def _leeway(age: timedelta, block_time: timedelta) -> timedelta:

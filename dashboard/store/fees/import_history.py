@@ -38,18 +38,18 @@ _DAYS_AT_ONCE: Final = 16
 
 
 def import_gas_history(connection: Connection, observations: Sequence[GasObservation]) -> None:
-    """Keep suggested fees, percentiles and thresholds; what is known already stays as it is.
+    """Save suggested fees, percentiles and thresholds; what is known already does not change.
 
     A minute is known as well of which only the roll-up is kept. Unlike what a poll saw just now
-    they say nothing of who answers at present. A worker that holds fees in memory reads them anew.
+    they say nothing of who answers at present. A worker that holds fees in memory reads them again.
     """
     next_token(connection)
     for network_id in sorted({each.network_id for each in observations}):
         of_network = [each for each in observations if each.network_id == network_id]
         saved = defaultdict[FeeSeries, list[SavedFee]](list)
-        marks = [mark for each in of_network for mark in percentile_rows(each)]
+        percentiles = [found for each in of_network for found in percentile_rows(each)]
         for operation, series in PERCENTILES.items():
-            rows = [row for of_operation, row in marks if of_operation is operation]
+            rows = [row for of_operation, row in percentiles if of_operation is operation]
             of_mark = SeriesKey(network_id, series)
             for at, row in _insert_missing(connection, of_mark, fee_percentiles, rows).items():
                 saved[series].append(SavedFee(TimedFee(at, row["fee"])))
@@ -97,8 +97,8 @@ def _insert_missing(
     query = select(asked_at).where(*alike, asked_at.between(since, until))
     known = set(map(milliseconds_of, connection.scalars(query)))
     by_time = {milliseconds_of(row["asked_at"]): row for row in reversed(rows)}
-    forgotten = _purged_times(connection, of, by_time, known)
-    unknown = {at: by_time[at] for at in sorted(by_time.keys() - known - forgotten)}
+    purged = _purged_times(connection, of, by_time, known)
+    unknown = {at: by_time[at] for at in sorted(by_time.keys() - known - purged)}
     if unknown:
         connection.execute(insert(table), list(unknown.values()))
     return unknown
@@ -126,7 +126,7 @@ def _purged_times(
 
 
 def first_observed_at(connection: Connection, network_id: NetworkId) -> datetime | None:
-    """Return when fees of a network were told first, those that were made up left out."""
+    """Return when fees of a network were first answered, leaving out those of a demo history."""
     seen = suggested_gas_fees.c
     query = select(func.min(seen.asked_at)).where(
         seen.network_id == network_id, seen.source != GasSource.DEMO_HISTORY
@@ -153,7 +153,7 @@ def import_fee_years(
 ) -> None:
     """Roll up whole days of fees (wei) by time (milliseconds since the epoch, ascending).
 
-    A day of which anything is known stays as it is, so the same days again change nothing.
+    A day of which anything is known does not change, so the same days again change nothing.
     ValueError where times do not ascend or a fee is negative.
     """
     if len(at) != len(fees) or (np.diff(at) <= 0).any() or (fees < 0).any():

@@ -1,12 +1,12 @@
-"""Rolling fees: the newest fees of a network, kept sorted in memory and equal to what is stored.
+"""Recent fees: the newest fees of a network, kept sorted in memory and equal to what is stored.
 
-Read once, they are brought on by what each transaction saves. One statement, which reads four
-numbers off the ends of indexes, tells whether anybody else has changed what is stored; then they
-are read anew. Of those who change it,
+Read once, they are updated with what each transaction saves. One statement, which reads four
+numbers off the ends of indexes, shows whether anybody else has changed what is stored; then they
+are read again. Of those who change it,
 
 - another worker has been given a lease, and has counted `last_token` on by that;
 - a history that is put in counts it on as well, and so does a restored backup;
-- retention forgets the oldest first, so the oldest one is not the same any more.
+- retention deletes the oldest first, so the oldest one is not the same any more.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from dashboard.store.engine.driver import read_rows
 from dashboard.store.schema.columns import milliseconds_of
 
 _FAR: Final = 10
-"""A window that moves by more than this part of its length is read anew: that costs less."""
+"""A window that moves by more than this part of its length is read again: that costs less."""
 
 
 class _FeeColumn(NamedTuple):
@@ -84,7 +84,7 @@ class RollingFees:
         """Return what is stored from `length` before `now` to now, both included.
 
         In a transaction that writes: what it saved before this must have been noted. The fees
-        are as told until the next call.
+        are valid until the next call.
         """
         until = milliseconds_of(now)
         since = until - self._length
@@ -107,9 +107,9 @@ class RollingFees:
             for fee, replaced in saved:
                 _apply(self._held, fee, replaced)
         except ValueError:
-            self.forget()
+            self.reset()
 
-    def forget(self) -> None:
+    def reset(self) -> None:
         """Hold nothing, so that the next reading is of what is stored."""
         self._held = None
 
@@ -164,8 +164,8 @@ class RecentFees:
             try:
                 yield
             except BaseException:
-                self._base_fees.forget()
-                self._priority_fees.forget()
+                self._base_fees.reset()
+                self._priority_fees.reset()
                 raise
 
     def note(self, saved: SavedFees) -> None:

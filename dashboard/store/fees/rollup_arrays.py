@@ -75,7 +75,7 @@ class FeeArrays:
 
     def _gaps(self, starts: Integers) -> Integers:
         silences = np.diff(self._at, prepend=0)
-        silences[starts] = 0  # what was before them is none of theirs
+        silences[starts] = 0  # what was before them does not count
         gaps: Integers = np.maximum.reduceat(silences, starts)
         return gaps
 
@@ -96,7 +96,7 @@ class HistogramColumns:
     counts: Integers
 
     def quantile(self, percent: int) -> Integers:
-        """Return the nearest-rank percentile of each, as FeeHistogram tells it."""
+        """Return the nearest-rank percentile of each, as FeeHistogram does."""
         passed = np.cumsum(self.counts)
         before = np.append(0, passed)[self.starts]
         totals = np.add.reduceat(self.counts, self.starts)
@@ -145,7 +145,7 @@ def _count(parts: Integers, starts: Integers) -> HistogramColumns:
 
 
 def _parts(fees: Integers) -> Integers:
-    """Return what `part_of` tells of each."""
+    """Return `part_of` each."""
     bits = np.frexp(fees.astype(np.float64))[1].astype(np.int64)
     bits -= fees >> np.maximum(bits - 1, 0) == 0  # a float may round up to the next power of two
     shifts = np.maximum(0, bits - PARTS_BITS - 1)
@@ -153,7 +153,7 @@ def _parts(fees: Integers) -> Integers:
 
 
 def _middles(parts: Integers) -> Integers:
-    """Return what `middle_of` tells of each."""
+    """Return `middle_of` each."""
     shifts = np.maximum(0, (parts >> PARTS_BITS) - 1)
     lowest = (parts - shifts * PARTS) << shifts
     middles: Integers = lowest + (np.left_shift(1, shifts) >> 1)
@@ -187,9 +187,9 @@ class RollupArrays:
         wrong |= (self.totals < self.lowest * seen) | (self.totals > self.highest * seen)
         counted = self.histograms
         wrong |= counted.sums(len(self.begins)) != self.seen
-        for percent, told in ((50, self.median), (90, self.p90)):
+        for percent, stored in ((50, self.median), (90, self.p90)):
             quantile = counted.quantile(percent, len(self.begins))
-            wrong |= np.clip(quantile, self.lowest, self.highest) != told
+            wrong |= np.clip(quantile, self.lowest, self.highest) != stored
         begins: Integers = self.begins[wrong]
         return begins
 

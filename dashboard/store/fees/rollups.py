@@ -164,7 +164,7 @@ def newest_rollups(connection: Connection, of: SeriesKey) -> dict[RollupLevel, R
 def summaries_between(
     connection: Connection, of: SeriesKey, level: RollupLevel, since: int, until: int
 ) -> list[Row]:
-    """Return what each roll-up tells without its histogram, as `summary_of` does, oldest first."""
+    """Return the columns of `summary_of`, oldest first: what charts need, without histograms."""
     return _select(connection, f"SELECT {_SUMMARY} {_BETWEEN}", of, level, (since, until))
 
 
@@ -183,7 +183,7 @@ def last_fees_between(
 
 
 def last_before(connection: Connection, of: SeriesKey, at: int) -> TimedFee | None:
-    """Return the last value that a roll-up tells which ended before a time."""
+    """Return the last value of the roll-ups that ended before a time."""
     network_id, series = of.network_id, int(of.series)
     values = [each for level in RollupLevel for each in (network_id, series, int(level), at, at)]
     rows = read_rows(connection, _LAST_BEFORE, values)
@@ -205,7 +205,7 @@ def first_begin(connection: Connection, of: SeriesKey, level: RollupLevel) -> in
 
 
 def summary_of(rollup: FeeRollup) -> Row:
-    """Lay out what a roll-up tells without its histogram, as the store keeps it."""
+    """Return the stored columns of a roll-up but its last value and its histogram."""
     return (
         rollup.first_at,
         rollup.last_at,
@@ -220,7 +220,7 @@ def summary_of(rollup: FeeRollup) -> Row:
 
 
 def part_of(rollup: FeeRollup) -> Row:
-    """Lay out what a roll-up tells but for its percentiles, its histogram last."""
+    """Return the same without percentiles, and with the histogram at the end."""
     *facts, _, _, gap = summary_of(rollup)
     return (*facts, gap, rollup.histogram.encode())
 

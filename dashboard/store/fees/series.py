@@ -1,8 +1,8 @@
 """Series of fees for charts: any stretch of time, read in a bounded number of rows.
 
 Steps of less than a minute are made of single values, longer ones of roll-ups of minutes, hours
-or days; a stretch that has too many of them is told in longer steps than were asked for. Where
-the stretch begins or ends within a roll-up, what lies inside is told by finer ones, as far as
+or days; a stretch that has too many of them gets longer steps than were asked for. Where
+the stretch begins or ends within a roll-up, what lies inside is read from finer ones, as far as
 these are kept. The newest roll-ups are never behind: they are saved together with the values.
 """
 
@@ -98,15 +98,15 @@ def percentile_steps(
         between.length,
     )
     level = level_for(connection, of, window, length)
-    marks: Sequence[Row] = ()
+    fees: Sequence[Row] = ()
     if level is None:
-        marks = fee_values(connection, of, *window, limit=MOST_ROWS + 1)
-        if len(marks) > MOST_ROWS:
+        fees = fee_values(connection, of, *window, limit=MOST_ROWS + 1)
+        if len(fees) > MOST_ROWS:
             level = coarsen(window, RollupLevel.MINUTE)
     if level is not None:
         length = whole_steps(level, length)
-        marks = _last_fees(connection, of, level, window)
-    last_of_each = {mark[0] // length: mark for mark in marks}
+        fees = _last_fees(connection, of, level, window)
+    last_of_each = {fee[0] // length: fee for fee in fees}
     before = _last_before(connection, of, window.since)
     return FeePercentiles.of([*([] if before is None else [before]), *last_of_each.values()])
 
@@ -128,7 +128,7 @@ def _rows_within(
     laid_out: Callable[[FeeRollup], Row],
     opened: Callable[[int], FeeRollup | None],
 ) -> Iterator[Row]:
-    """Yield what roll-ups tell of a stretch; only those that its ends cut are opened."""
+    """Yield the roll-ups of a stretch; only those that its ends cut are opened."""
     for row in rows:
         if window.since <= row[0] and row[1] < window.until:
             yield row
@@ -141,7 +141,7 @@ def _last_fees(
 ) -> list[Row]:
     """Return the last value in each roll-up of a stretch; only one that its end cuts is opened."""
     found = last_fees_between(connection, of, level, level.begin_of(window.since), window.until)
-    lasts = [mark for mark in found if mark[0] >= window.since]
+    lasts = [fee for fee in found if fee[0] >= window.since]
     if lasts and lasts[-1][0] >= window.until:
         inside = _part_within(connection, of, level, window, lasts.pop()[0])
         if inside is not None:
@@ -226,7 +226,7 @@ def clip(
 ) -> FeeRollup | None:
     """Return what of a roll-up was seen in a stretch, None for nothing.
 
-    It is told by finer ones and, in the end, by single values. Where these are kept no longer,
+    It is read from finer ones and, in the end, from single values. Where these are kept no longer,
     the roll-up stays whole.
     """
     begins_at, rollup = rollup_at

@@ -104,15 +104,15 @@ class FeePercentiles:
     fees: Integers
 
     @classmethod
-    def of(cls, marks: Iterable[Row]) -> Self:
-        """Take the times and fees with which marks begin."""
-        columns: list[Any] = list(zip(*marks, strict=False)) or [(), ()]
+    def of(cls, percentiles: Iterable[Row]) -> Self:
+        """Take rows that begin with a time and a fee."""
+        columns: list[Any] = list(zip(*percentiles, strict=False)) or [(), ()]
         return cls(integers(columns[0]), integers(columns[1]))
 
     def at(self, moments: Integers) -> Integers | None:
         """Return the one that held at each moment, None where none was ever seen.
 
-        The first also holds before itself: a mark is asked for a moment after the fee that it
+        The first also holds before itself: a percentile is asked for a moment after the fee that it
         belongs to, and far more seldom.
         """
         if not len(self.fees):

@@ -137,7 +137,7 @@ def priority_fee_window(
 def fees_answered_at(
     connection: Connection, network_id: NetworkId, now: datetime
 ) -> datetime | None:
-    """Return when suggested fees were told last, by whomever.
+    """Return when suggested fees were answered last, by any source.
 
     What is dated after `now` is passed over: it was stored by a clock that was ahead.
     """
@@ -149,16 +149,16 @@ def fees_answered_at(
 def percentile_answered_by_api_at(
     connection: Connection, network_id: NetworkId, now: datetime
 ) -> datetime | None:
-    """Return when one of the two was told last by who is asked first, not by a node instead.
+    """Return when one of the two was answered last by the preferred source, not by a node instead.
 
     What is dated after `now` is passed over here as well.
     """
-    marks = fee_percentiles.c
+    column = fee_percentiles.c
     found = (
         _newest(
             connection,
             _percentile_times(network_id, operation).where(
-                marks.source != GasSource.NODE_INSTEAD, marks.asked_at <= now
+                column.source != GasSource.NODE_INSTEAD, column.asked_at <= now
             ),
         )
         for operation in (Operation.BASE_FEE_PERCENTILE, Operation.BUSY_THRESHOLD)

@@ -10,7 +10,7 @@ import pytest
 from sqlalchemy import text
 
 from dashboard.domain.audit import Action, Actor
-from dashboard.domain.observation import GasObservation
+from dashboard.domain.gas import GasObservation
 from dashboard.domain.quantity import Wei
 from dashboard.domain.retention import Before
 from dashboard.store.access.audit_log import AuditFilter, audit_entries
