@@ -82,7 +82,7 @@ def _rows_without_estimates(
 
 
 def _insert_missing(
-    connection: Connection, of: SeriesKey, table: Table, rows: Sequence[dict[str, Any]]
+    connection: Connection, key: SeriesKey, table: Table, rows: Sequence[dict[str, Any]]
 ) -> dict[int, dict[str, Any]]:
     """Insert those rows, all of one series, of whose time nothing is known; return them."""
     if not rows:
@@ -97,7 +97,7 @@ def _insert_missing(
     query = select(asked_at).where(*alike, asked_at.between(since, until))
     known = set(map(milliseconds_of, connection.scalars(query)))
     by_time = {milliseconds_of(row["asked_at"]): row for row in reversed(rows)}
-    purged = _purged_times(connection, of, by_time, known)
+    purged = _purged_times(connection, key, by_time, known)
     unknown = {at: by_time[at] for at in sorted(by_time.keys() - known - purged)}
     if unknown:
         connection.execute(insert(table), list(unknown.values()))
@@ -105,7 +105,7 @@ def _insert_missing(
 
 
 def _purged_times(
-    connection: Connection, of: SeriesKey, times: Collection[int], known: Iterable[int]
+    connection: Connection, key: SeriesKey, times: Collection[int], known: Iterable[int]
 ) -> set[int]:
     """Return those of the times that lie in a minute or hour of which only roll-ups are kept."""
     since, until = (
@@ -113,7 +113,7 @@ def _purged_times(
         RollupLevel.HOUR.begin_of(max(times)) + RollupLevel.HOUR.length,
     )
     minutes, hours = (
-        set(rollup_begins_between(connection, of, level, since, until))
+        set(rollup_begins_between(connection, key, level, since, until))
         for level in (RollupLevel.MINUTE, RollupLevel.HOUR)
     )
     hours -= {RollupLevel.HOUR.begin_of(minute) for minute in minutes}
@@ -158,21 +158,23 @@ def import_fee_years(
     """
     if len(at) != len(fees) or (np.diff(at) <= 0).any() or (fees < 0).any():
         raise ValueError("a history has as many fees as times, which ascend, and none below zero")
-    of = SeriesKey(network_id, series)
-    for begin, end in _missing_days(connection, of, at):
+    key = SeriesKey(network_id, series)
+    for begin, end in _missing_days(connection, key, at):
         arrays = FeeArrays(at[begin:end], fees[begin:end])
         for level in RollupLevel:
             insert_many(connection, fee_rollups, arrays.rows(network_id, series, level))
 
 
-def _missing_days(connection: Connection, of: SeriesKey, at: Integers) -> Iterator[tuple[int, int]]:
+def _missing_days(
+    connection: Connection, key: SeriesKey, at: Integers
+) -> Iterator[tuple[int, int]]:
     """Yield where in `at` stretches of days begin and end that are unknown, few days at a time."""
     if not len(at):
         return
     begins = at - at % RollupLevel.DAY.length
     starts = np.flatnonzero(np.diff(begins, prepend=begins[0] - 1))
     days = begins[starts]
-    known = rollup_begins_between(connection, of, RollupLevel.DAY, int(days[0]), int(days[-1]) + 1)
+    known = rollup_begins_between(connection, key, RollupLevel.DAY, int(days[0]), int(days[-1]) + 1)
     is_known = np.isin(days, known)
     cuts = np.flatnonzero(np.diff(is_known, prepend=not is_known[0]))
     for first, last in zip(cuts, [*cuts[1:], len(days)], strict=True):

@@ -109,9 +109,9 @@ def _fees_of_minutes(
     return fee_values(connection, key, since, until)
 
 
-def write_rollups(connection: Connection, of: SeriesKey, rolled_up: Iterable[RolledUp]) -> None:
+def write_rollups(connection: Connection, key: SeriesKey, rolled_up: Iterable[RolledUp]) -> None:
     """Write roll-ups, each in the place of the one that covers the same time."""
-    write_rollup_rows(connection, (row_of(of, each) for each in rolled_up))
+    write_rollup_rows(connection, (row_of(key, each) for each in rolled_up))
 
 
 def write_rollup_rows(connection: Connection, rows: Iterable[Row]) -> None:
@@ -120,40 +120,40 @@ def write_rollup_rows(connection: Connection, rows: Iterable[Row]) -> None:
 
 
 def rollups_between(
-    connection: Connection, of: SeriesKey, level: RollupLevel, since: int, until: int
+    connection: Connection, key: SeriesKey, level: RollupLevel, since: int, until: int
 ) -> dict[int, FeeRollup]:
     """Return the roll-ups that begin at or after `since` and before `until`, oldest first."""
-    rows = _select(connection, f"SELECT {_WHOLE} {_BETWEEN}", of, level, (since, until))
+    rows = _select(connection, f"SELECT {_WHOLE} {_BETWEEN}", key, level, (since, until))
     return {row[1]: rollup_of(row) for row in rows}
 
 
 def rows_between(
-    connection: Connection, of: SeriesKey, level: RollupLevel, since: int, until: int
+    connection: Connection, key: SeriesKey, level: RollupLevel, since: int, until: int
 ) -> list[Row]:
     """Return the rows, with all columns, that begin from `since` to before `until`."""
-    return _select(connection, f"SELECT {_COLUMNS} {_BETWEEN}", of, level, (since, until))
+    return _select(connection, f"SELECT {_COLUMNS} {_BETWEEN}", key, level, (since, until))
 
 
 def first_begin_after(
-    connection: Connection, of: SeriesKey, level: RollupLevel, at: int
+    connection: Connection, key: SeriesKey, level: RollupLevel, at: int
 ) -> int | None:
     """Return when the first roll-up of a level begins that begins at or after a time."""
-    for (found,) in _select(connection, _BEGIN_AFTER, of, level, (at,)):
+    for (found,) in _select(connection, _BEGIN_AFTER, key, level, (at,)):
         return int(found)
     return None
 
 
 def rollup_begins_between(
-    connection: Connection, of: SeriesKey, level: RollupLevel, since: int, until: int
+    connection: Connection, key: SeriesKey, level: RollupLevel, since: int, until: int
 ) -> list[int]:
     """Return when roll-ups begin that begin at or after `since` and before `until`."""
-    rows = _select(connection, f"SELECT begins_at {_BETWEEN}", of, level, (since, until))
+    rows = _select(connection, f"SELECT begins_at {_BETWEEN}", key, level, (since, until))
     return [begins_at for (begins_at,) in rows]
 
 
-def newest_rollups(connection: Connection, of: SeriesKey) -> dict[RollupLevel, RolledUp]:
+def newest_rollups(connection: Connection, key: SeriesKey) -> dict[RollupLevel, RolledUp]:
     """Return the newest roll-up of each level that has one."""
-    network_id, series = of.network_id, int(of.series)
+    network_id, series = key.network_id, int(key.series)
     values = [each for level in RollupLevel for each in (network_id, series, int(level))]
     rows = read_rows(connection, _NEWEST, values)
     return {
@@ -162,44 +162,44 @@ def newest_rollups(connection: Connection, of: SeriesKey) -> dict[RollupLevel, R
 
 
 def summaries_between(
-    connection: Connection, of: SeriesKey, level: RollupLevel, since: int, until: int
+    connection: Connection, key: SeriesKey, level: RollupLevel, since: int, until: int
 ) -> list[Row]:
     """Return the columns of `summary_of`, oldest first: what charts need, without histograms."""
-    return _select(connection, f"SELECT {_SUMMARY} {_BETWEEN}", of, level, (since, until))
+    return _select(connection, f"SELECT {_SUMMARY} {_BETWEEN}", key, level, (since, until))
 
 
 def parts_between(
-    connection: Connection, of: SeriesKey, level: RollupLevel, since: int, until: int
+    connection: Connection, key: SeriesKey, level: RollupLevel, since: int, until: int
 ) -> list[Row]:
     """Return the same with the histogram instead of its percentiles, as `part_of` does."""
-    return _select(connection, f"SELECT {_PART} {_BETWEEN}", of, level, (since, until))
+    return _select(connection, f"SELECT {_PART} {_BETWEEN}", key, level, (since, until))
 
 
 def last_fees_between(
-    connection: Connection, of: SeriesKey, level: RollupLevel, since: int, until: int
+    connection: Connection, key: SeriesKey, level: RollupLevel, since: int, until: int
 ) -> list[Row]:
     """Return time and fee of the last value of each roll-up, oldest first."""
-    return _select(connection, f'SELECT last_at, "last" {_BETWEEN}', of, level, (since, until))
+    return _select(connection, f'SELECT last_at, "last" {_BETWEEN}', key, level, (since, until))
 
 
-def last_before(connection: Connection, of: SeriesKey, at: int) -> TimedFee | None:
+def last_before(connection: Connection, key: SeriesKey, at: int) -> TimedFee | None:
     """Return the last value of the roll-ups that ended before a time."""
-    network_id, series = of.network_id, int(of.series)
+    network_id, series = key.network_id, int(key.series)
     values = [each for level in RollupLevel for each in (network_id, series, int(level), at, at)]
     rows = read_rows(connection, _LAST_BEFORE, values)
     return max((TimedFee(last_at, fee) for last_at, fee in rows), default=None)
 
 
-def first_at(connection: Connection, of: SeriesKey) -> int | None:
+def first_at(connection: Connection, key: SeriesKey) -> int | None:
     """Return when the first value was of which a roll-up is kept."""
-    for (found,) in _select(connection, _FIRST, of, RollupLevel.DAY, ()):
+    for (found,) in _select(connection, _FIRST, key, RollupLevel.DAY, ()):
         return int(found)
     return None
 
 
-def first_begin(connection: Connection, of: SeriesKey, level: RollupLevel) -> int | None:
+def first_begin(connection: Connection, key: SeriesKey, level: RollupLevel) -> int | None:
     """Return when the oldest roll-up of a level begins."""
-    for (found,) in _select(connection, _FIRST_BEGIN, of, level, ()):
+    for (found,) in _select(connection, _FIRST_BEGIN, key, level, ()):
         return int(found)
     return None
 
@@ -225,12 +225,12 @@ def part_of(rollup: FeeRollup) -> Row:
     return (*facts, gap, rollup.histogram.encode())
 
 
-def row_of(of: SeriesKey, rolled_up: RolledUp) -> Row:
+def row_of(key: SeriesKey, rolled_up: RolledUp) -> Row:
     """Lay a roll-up out as a row with all columns."""
     level, begins_at, rollup = rolled_up
     *facts, gap = summary_of(rollup)
-    key = (of.network_id, int(of.series), int(level), begins_at)
-    return (*key, *facts, rollup.last, gap, rollup.histogram.encode())
+    keys = (key.network_id, int(key.series), int(level), begins_at)
+    return (*keys, *facts, rollup.last, gap, rollup.histogram.encode())
 
 
 def rollup_of(row: Row) -> FeeRollup:
@@ -266,6 +266,10 @@ def _octets_of(total: int) -> bytes:
 
 
 def _select(
-    connection: Connection, statement: str, of: SeriesKey, level: RollupLevel, span: tuple[Any, ...]
+    connection: Connection,
+    statement: str,
+    key: SeriesKey,
+    level: RollupLevel,
+    span: tuple[Any, ...],
 ) -> list[Row]:
-    return read_rows(connection, statement, (of.network_id, int(of.series), int(level), *span))
+    return read_rows(connection, statement, (key.network_id, int(key.series), int(level), *span))

@@ -218,11 +218,11 @@ def busy_flags(
     """
     if not base_fees:
         return []
-    of = SeriesKey(network_id, FeeSeries.BUSY_THRESHOLD)
+    key = SeriesKey(network_id, FeeSeries.BUSY_THRESHOLD)
     times = [at for at, _ in base_fees]
     first, last = min(times) + 1, max(times) + 1
-    thresholds = [] if first == last else fee_values(connection, of, first, last)
-    before = _last_before(connection, of, first)
+    thresholds = [] if first == last else fee_values(connection, key, first, last)
+    before = _last_before(connection, key, first)
     if before is not None:
         thresholds.insert(0, before)
     since = [each.at for each in thresholds]
@@ -233,10 +233,10 @@ def busy_flags(
     ]
 
 
-def _last_before(connection: Connection, of: SeriesKey, at: int) -> TimedFee | None:
+def _last_before(connection: Connection, key: SeriesKey, at: int) -> TimedFee | None:
     """Return the last threshold from before a time; roll-ups know those that are kept no longer."""
-    found = last_percentile_before(connection, of, at)
-    return last_before(connection, of, at) if found is None else found
+    found = last_percentile_before(connection, key, at)
+    return last_before(connection, key, at) if found is None else found
 
 
 def row_of_suggested_fees(fees: SuggestedGasFees) -> dict[str, Any]:

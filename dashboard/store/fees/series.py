@@ -68,20 +68,22 @@ def fee_steps(
     connection: Connection, network_id: NetworkId, series: FeeSeries, between: ChartRange
 ) -> FeeSteps:
     """Return what was seen of a fee, oldest first; steps in which nothing was seen are left out."""
-    of, window, length = SeriesKey(network_id, series), between.window, between.length
-    level = level_for(connection, of, window, length)
+    key, window, length = SeriesKey(network_id, series), between.window, between.length
+    level = level_for(connection, key, window, length)
     if level is None:
-        values = fee_values(connection, of, *window, limit=MOST_ROWS + 1)
+        values = fee_values(connection, key, *window, limit=MOST_ROWS + 1)
         if len(values) <= MOST_ROWS:  # else they come more often than once a second
             steps = groupby(values, lambda value: value.at // length)
             return FeeSteps.of(summary_of(FeeRollup.of_all(some)) for _, some in steps)
         level = coarsen(window, RollupLevel.MINUTE)
     length = whole_steps(level, length)
-    opened = partial(_part_within, connection, of, level, window)
+    opened = partial(_part_within, connection, key, level, window)
     if level.length == length:
-        found = summaries_between(connection, of, level, level.begin_of(window.since), window.until)
+        found = summaries_between(
+            connection, key, level, level.begin_of(window.since), window.until
+        )
         return FeeSteps.of(_rows_within(found, window, summary_of, opened))
-    found = parts_between(connection, of, level, level.begin_of(window.since), window.until)
+    found = parts_between(connection, key, level, level.begin_of(window.since), window.until)
     return merge_steps(list(_rows_within(found, window, part_of, opened)), length)
 
 
@@ -92,22 +94,22 @@ def percentile_steps(
 
     The first one may be older than the time asked for: it still held when that began.
     """
-    of, window, length = (
+    key, window, length = (
         SeriesKey(network_id, PERCENTILES[operation]),
         between.window,
         between.length,
     )
-    level = level_for(connection, of, window, length)
+    level = level_for(connection, key, window, length)
     fees: Sequence[Row] = ()
     if level is None:
-        fees = fee_values(connection, of, *window, limit=MOST_ROWS + 1)
+        fees = fee_values(connection, key, *window, limit=MOST_ROWS + 1)
         if len(fees) > MOST_ROWS:
             level = coarsen(window, RollupLevel.MINUTE)
     if level is not None:
         length = whole_steps(level, length)
-        fees = _last_fees(connection, of, level, window)
+        fees = _last_fees(connection, key, level, window)
     last_of_each = {fee[0] // length: fee for fee in fees}
-    before = _last_before(connection, of, window.since)
+    before = _last_before(connection, key, window.since)
     return FeePercentiles.of([*([] if before is None else [before]), *last_of_each.values()])
 
 
@@ -117,8 +119,8 @@ def first_seen_at(connection: Connection, network_id: NetworkId) -> datetime | N
     return None if found is None else moment_of(found)
 
 
-def _last_before(connection: Connection, of: SeriesKey, at: int) -> TimedFee | None:
-    found = (last_before(connection, of, at), last_percentile_before(connection, of, at))
+def _last_before(connection: Connection, key: SeriesKey, at: int) -> TimedFee | None:
+    found = (last_before(connection, key, at), last_percentile_before(connection, key, at))
     return max((each for each in found if each is not None), default=None)
 
 
@@ -137,25 +139,25 @@ def _rows_within(
 
 
 def _last_fees(
-    connection: Connection, of: SeriesKey, level: RollupLevel, window: SeriesWindow
+    connection: Connection, key: SeriesKey, level: RollupLevel, window: SeriesWindow
 ) -> list[Row]:
     """Return the last value in each roll-up of a stretch; only one that its end cuts is opened."""
-    found = last_fees_between(connection, of, level, level.begin_of(window.since), window.until)
+    found = last_fees_between(connection, key, level, level.begin_of(window.since), window.until)
     lasts = [fee for fee in found if fee[0] >= window.since]
     if lasts and lasts[-1][0] >= window.until:
-        inside = _part_within(connection, of, level, window, lasts.pop()[0])
+        inside = _part_within(connection, key, level, window, lasts.pop()[0])
         if inside is not None:
             lasts.append((inside.last_at, inside.last))
     return lasts
 
 
 def _part_within(
-    connection: Connection, of: SeriesKey, level: RollupLevel, window: SeriesWindow, at: int
+    connection: Connection, key: SeriesKey, level: RollupLevel, window: SeriesWindow, at: int
 ) -> FeeRollup | None:
     """Open the roll-up of a time, and return what of it was seen in a stretch, None for nothing."""
     begins_at = level.begin_of(at)
-    [whole] = rollups_between(connection, of, level, begins_at, begins_at + 1).values()
-    return clip(connection, of, level, (begins_at, whole), window)
+    [whole] = rollups_between(connection, key, level, begins_at, begins_at + 1).values()
+    return clip(connection, key, level, (begins_at, whole), window)
 
 
 class SeriesWindow(NamedTuple):
@@ -174,7 +176,7 @@ class SeriesWindow(NamedTuple):
 
 
 def level_for(
-    connection: Connection, of: SeriesKey, window: SeriesWindow, step: int
+    connection: Connection, key: SeriesKey, window: SeriesWindow, step: int
 ) -> RollupLevel | None:
     """Return the level that makes up steps with few rows, None where single values do.
 
@@ -184,14 +186,14 @@ def level_for(
     level = fitting_level(window, step)
     if level in {RollupLevel.HOUR, RollupLevel.DAY}:
         return level
-    since = max(window.since, first_at(connection, of) or 0)
+    since = max(window.since, first_at(connection, key) or 0)
     if level is None:
-        kept_since = first_value_at(connection, of)
+        kept_since = first_value_at(connection, key)
         if kept_since is not None and kept_since <= since:
             return None
         level = coarsen(window, RollupLevel.MINUTE)
     if level is RollupLevel.MINUTE:
-        minutes_since = first_begin(connection, of, RollupLevel.MINUTE)
+        minutes_since = first_begin(connection, key, RollupLevel.MINUTE)
         if minutes_since is None or RollupLevel.MINUTE.begin_of(since) < minutes_since:
             return coarsen(window, RollupLevel.HOUR)
     return level
@@ -219,7 +221,7 @@ def coarsen(window: SeriesWindow, level: RollupLevel) -> RollupLevel:
 
 def clip(
     connection: Connection,
-    of: SeriesKey,
+    key: SeriesKey,
     level: RollupLevel,
     rollup_at: tuple[int, FeeRollup],
     window: SeriesWindow,
@@ -234,15 +236,15 @@ def clip(
         return rollup if window.covers(rollup) else None
     end, parts = begins_at + level.length, list[FeeRollup]()
     if level is RollupLevel.MINUTE:
-        values = fee_values(connection, of, begins_at, end)
+        values = fee_values(connection, key, begins_at, end)
         parts = [FeeRollup.of(each) for each in values]
         if len(parts) != rollup.seen:
             return rollup
         parts = [each for each in parts if window.covers(each)]
     else:
-        finer = rollups_between(connection, of, _FINER[level], begins_at, end)
+        finer = rollups_between(connection, key, _FINER[level], begins_at, end)
         if sum(each.seen for each in finer.values()) != rollup.seen:
             return rollup
-        found = (clip(connection, of, _FINER[level], each, window) for each in finer.items())
+        found = (clip(connection, key, _FINER[level], each, window) for each in finer.items())
         parts = [each for each in found if each is not None]
     return FeeRollup.of_parts(parts) if parts else None

@@ -90,16 +90,16 @@ class SeriesKey(NamedTuple):
 
 
 def fee_values(
-    connection: Connection, of: SeriesKey, since: int, until: int, limit: int = _ALL
+    connection: Connection, key: SeriesKey, since: int, until: int, limit: int = _ALL
 ) -> list[TimedFee]:
     """Return what was seen from `since` to before `until` (milliseconds), oldest first.
 
     Of one moment, what is estimated comes first.
     """
-    values: list[Any] = [of.network_id, since, until] * len(_PARTS[of.series])
+    values: list[Any] = [key.network_id, since, until] * len(_PARTS[key.series])
     return [
         TimedFee(at, fee, is_estimated < 0)
-        for at, fee, is_estimated in read_rows(connection, _QUERIES[of.series], [*values, limit])
+        for at, fee, is_estimated in read_rows(connection, _QUERIES[key.series], [*values, limit])
     ]
 
 
@@ -111,18 +111,18 @@ def base_fees(
     return fee_values(connection, key, milliseconds_of(since), milliseconds_of(until) + 1)
 
 
-def last_percentile_before(connection: Connection, of: SeriesKey, at: int) -> TimedFee | None:
+def last_percentile_before(connection: Connection, key: SeriesKey, at: int) -> TimedFee | None:
     """Return the last percentile or threshold from before a time, as far as it is kept."""
-    values = (of.network_id, str(_OPERATIONS[of.series]), at)
+    values = (key.network_id, str(_OPERATIONS[key.series]), at)
     for asked_at, fee in read_rows(connection, _LAST, values):
         return TimedFee(asked_at, fee)
     return None
 
 
-def first_value_at(connection: Connection, of: SeriesKey, since: int = -_ALL) -> int | None:
+def first_value_at(connection: Connection, key: SeriesKey, since: int = -_ALL) -> int | None:
     """Return the time of the oldest single value that is kept from a time on."""
-    values = [of.network_id, since] * len(_FIRSTS[of.series])
-    found = read_rows(connection, " UNION ALL ".join(_FIRSTS[of.series]), values)
+    values = [key.network_id, since] * len(_FIRSTS[key.series])
+    found = read_rows(connection, " UNION ALL ".join(_FIRSTS[key.series]), values)
     return min((at for (at,) in found if at is not None), default=None)
 
 
