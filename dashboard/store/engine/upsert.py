@@ -25,7 +25,7 @@ def insert_all_new(connection: Connection, table: Table, rows: Sequence[Mapping[
         connection.execute(insert, rows)
 
 
-def put(
+def upsert(
     connection: Connection,
     table: Table,
     rows: Sequence[Mapping[str, Any]],

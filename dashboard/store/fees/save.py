@@ -15,7 +15,7 @@ from dashboard.domain.gas import FeeSuggestion, GasObservation, GasSource, Sugge
 from dashboard.domain.observation import Operation
 from dashboard.domain.quantity import NetworkId, Wei
 from dashboard.store.engine.driver import read_rows
-from dashboard.store.engine.upsert import insert_all_new, insert_new, put
+from dashboard.store.engine.upsert import insert_all_new, insert_new, upsert
 from dashboard.store.fees.backfill import BaseFeeHistory, unseen_base_fees
 from dashboard.store.fees.rollups import last_before, update_rollups
 from dashboard.store.fees.stored_fees import (
@@ -99,7 +99,7 @@ def _save_history(
         unseen = unseen_base_fees(connection, network_id, history, block_time)
         saved = _save_estimates(connection, network_id, unseen)
     row = {"network_id": network_id, "asked_at": asked_at, "base_fees": list(base_fees)}
-    put(connection, base_fee_histories, [row])
+    upsert(connection, base_fee_histories, [row])
     return saved
 
 
@@ -191,7 +191,7 @@ def _insert_or_replace(
     before = connection.execute(select(table).where(*same)).mappings().one()
     if not GasSource(row["source"]).is_better_than(GasSource(before["source"])):
         return False, before
-    put(connection, table, [row])
+    upsert(connection, table, [row])
     return True, before
 
 

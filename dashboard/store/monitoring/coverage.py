@@ -10,7 +10,7 @@ from sqlalchemy import Connection, Row, or_, select
 
 from dashboard.domain.coverage import CoverageChange, Covered, Gap, GapCause, Watched
 from dashboard.domain.quantity import NetworkId
-from dashboard.store.engine.upsert import put
+from dashboard.store.engine.upsert import upsert
 from dashboard.store.schema import coverage, coverage_gaps
 
 PRECISION: Final = timedelta(seconds=30)
@@ -51,7 +51,7 @@ def save_coverage(connection: Connection, before: Covered | None, change: Covera
     ended, opened = list(change.ended), after.silence
     if opened is not None and (before is None or opened != before.silence):
         ended.append(opened)
-    put(connection, coverage_gaps, [_row(each) for each in ended])
+    upsert(connection, coverage_gaps, [_row(each) for each in ended])
     is_fresh = before is not None and before.until <= after.until < before.until + PRECISION
     if ended or before is None or not is_fresh or after.since != before.since:
         _keep(connection, after)
@@ -84,7 +84,7 @@ def _keep(connection: Connection, held: Covered) -> None:
         "until": held.until,
         "began_at": held.since,
     }
-    put(connection, coverage, [row], keep=frozenset({"began_at"}))
+    upsert(connection, coverage, [row], keep=frozenset({"began_at"}))
 
 
 def _row(gap: Gap) -> dict[str, Any]:

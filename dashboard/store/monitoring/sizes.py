@@ -13,7 +13,7 @@ from sqlalchemy import Connection, Row, Table, delete, func, select
 
 from dashboard.domain.clock_jump import CONFIRMED_BY, ClockJump, unconfirmed_jump
 from dashboard.domain.store_size import KindSize, StoreKind, StoreSize, growth_of
-from dashboard.store.engine.upsert import put
+from dashboard.store.engine.upsert import upsert
 from dashboard.store.schema import metadata, store_growth
 
 _LOOKED_BACK: Final = timedelta(days=30)
@@ -104,7 +104,7 @@ def record_size(connection: Connection, measured: StoreSize) -> None:
     day = at.replace(hour=0, minute=0, second=0, microsecond=0)
     connection.execute(delete(store_growth).where(store_growth.c.day > day))
     common = {"day": day, "measured_at": at}
-    put(
+    upsert(
         connection,
         store_growth,
         [

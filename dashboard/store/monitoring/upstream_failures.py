@@ -9,7 +9,7 @@ from sqlalchemy import Connection, delete, select
 
 from dashboard.domain.observation import Failure, FailureKind, Operation
 from dashboard.domain.quantity import NetworkId
-from dashboard.store.engine.upsert import put
+from dashboard.store.engine.upsert import upsert
 from dashboard.store.schema import last_answers, standing_failures
 
 
@@ -39,7 +39,7 @@ def record_failure(
         "failure_kind": failure.kind,
         "failure_message": failure.message,
     }
-    put(connection, standing_failures, [row], keep=frozenset({"failing_since"}))
+    upsert(connection, standing_failures, [row], keep=frozenset({"failing_since"}))
 
 
 def record_answer(
@@ -47,7 +47,7 @@ def record_answer(
 ) -> None:
     """Remember that a question was answered."""
     row = {"network_id": network_id, "operation": operation, "answered_at": asked_at}
-    put(connection, last_answers, [row])
+    upsert(connection, last_answers, [row])
     answered = delete(standing_failures).where(
         standing_failures.c.network_id == network_id, standing_failures.c.operation == operation
     )

@@ -18,7 +18,7 @@ from dashboard.domain.follow_up import (
 )
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.store.engine.batching import portions
-from dashboard.store.engine.upsert import put
+from dashboard.store.engine.upsert import upsert
 from dashboard.store.schema import follow_ups, rejections, tracked_hashes, watched_cohorts
 
 
@@ -88,7 +88,7 @@ def record_inclusion_answers(
         if answer.failure is None
     }
     asked = {"network_id": network_id, "last_asked_at": asked_at}
-    put(connection, follow_ups, [asked | _row(*each) for each in concluded.items()])
+    upsert(connection, follow_ups, [asked | _row(*each) for each in concluded.items()])
     failed = [
         asked
         | {"tx_hash": answer.tx_hash, "failing_since": asked_at}
@@ -96,7 +96,7 @@ def record_inclusion_answers(
         for _, answer in pairs
         if answer.failure is not None
     ]
-    put(connection, follow_ups, failed, keep=frozenset({"failing_since"}))
+    upsert(connection, follow_ups, failed, keep=frozenset({"failing_since"}))
     return concluded
 
 

@@ -27,7 +27,7 @@ from sqlalchemy import (
 from dashboard.domain.observation import ExclusionAnswer, Failure
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.store.engine.batching import portions
-from dashboard.store.engine.upsert import put
+from dashboard.store.engine.upsert import upsert
 from dashboard.store.schema import checks, cohorts, rejections, tracked_hashes, watched_cohorts
 from dashboard.store.schema.columns import Hash, Moment
 from dashboard.store.schema.tracking import POLL_RESULT_COLUMNS
@@ -86,8 +86,8 @@ def record_untracked_results(
             answered.append(asked | at | _NO_FAILURE)
         else:
             failed.append(asked | {"failing_since": asked_at} | _failure_columns(answer.failure))
-    put(connection, checks, answered, keep=frozenset({"first_answered_at"}))
-    put(connection, checks, failed, keep=frozenset({"failing_since"}))
+    upsert(connection, checks, answered, keep=frozenset({"first_answered_at"}))
+    upsert(connection, checks, failed, keep=frozenset({"failing_since"}))
 
 
 def adopt_earlier_results(connection: Connection, cohort_ids: Sequence[int]) -> None:

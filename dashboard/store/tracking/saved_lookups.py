@@ -12,7 +12,7 @@ from sqlalchemy import Connection, case, delete, func, select
 from dashboard.domain.quantity import TxHash
 from dashboard.store.engine.batching import AdaptiveBatches, portions
 from dashboard.store.engine.engine import Store
-from dashboard.store.engine.upsert import put
+from dashboard.store.engine.upsert import upsert
 from dashboard.store.schema import saved_lookups
 
 LARGEST_TOTAL: Final = 500_000_000
@@ -31,7 +31,7 @@ def save_lookup(
     """
     octets = b"".join(hashes)
     lookup_id = sha256(octets).hexdigest()[:32]
-    put(connection, saved_lookups, [{"lookup_id": lookup_id, "hashes": octets, "asked_at": now}])
+    upsert(connection, saved_lookups, [{"lookup_id": lookup_id, "hashes": octets, "asked_at": now}])
     _make_room(connection, lookup_id, most)
     return lookup_id
 
