@@ -101,7 +101,7 @@ def _begin(source: Database, target: Database, expected: UUID | None) -> MovePro
 def _copy_and_mark(source: Database, target: Database, mark: MoveProgress, by: Actor) -> None:
     """Copy all, then let the source say that it is gone."""
     with _exclusive_store(source) as reading_it:
-        if mark_of(reading_it) != mark:  # nobody held the source since it was set
+        if move_progress(reading_it) != mark:  # nobody held the source since it was set
             refuse_moved_store(reading_it, source.name)
             raise InputError(f"{source.name} stays: this move was given up meanwhile")
         if _mark_of_copy(target) is None:
@@ -117,14 +117,14 @@ def _copy_and_mark(source: Database, target: Database, mark: MoveProgress, by: A
 def _undo_mark(source: Database, mark: MoveProgress) -> None:
     """Stay where all is after a move that failed; a copy that is there is never one to work on."""
     with _exclusive_store(source) as connection:
-        if mark_of(connection) == mark:
+        if move_progress(connection) == mark:
             record_move_progress(connection, None)
 
 
 def _finish(source: Database, target: Database) -> dict[str, int]:
     """Let the copy be a store, which the source is no more; return the rows that it holds."""
     with _exclusive_store(target) as connection:
-        mark = mark_of(connection)
+        mark = move_progress(connection)
         if mark is None or (mark.state, mark.place) != (MoveState.ARRIVES, _place(source)):
             raise ForeignStore(
                 f"{source.name} was moved to {_place(target)} before: nothing is left to move"

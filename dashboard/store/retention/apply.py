@@ -52,7 +52,7 @@ def apply_retention(
         ("coverage gaps", purge_coverage_gaps, before.coverage_gaps),
     ):
         if moment is not None:
-            own = steps.anew()
+            own = steps.restarted()
             for rows in purge(store, moment, own):
                 yield Step(kind, rows, own.took)
 

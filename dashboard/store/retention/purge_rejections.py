@@ -60,7 +60,7 @@ def _old(store: Store, before: datetime, after: Row[Any] | None) -> Sequence[Any
     query = (
         select(*order, column.tx_hash, column.network_id)
         .where(column.first_seen_at < before, _was_last_seen_before(before))
-        .where(*beyond(order, None if after is None else tuple(after)[:2]))
+        .where(*after_row(order, None if after is None else tuple(after)[:2]))
         .order_by(*order)
         .limit(PORTION)
     )
@@ -84,6 +84,6 @@ def _purge(connection: Connection, found: Sequence[Any], before: datetime) -> in
     hashes = [tx_hash for _, tx_hash in free]
     count_deleted(connection, ids)
     for statement in _DELETE_REFERRING:
-        write_rows(connection, statement.format(one_of(ids)), [tuple(ids)])
-    write_rows(connection, _DELETE_SIGNED.format(one_of(hashes)), [tuple(hashes)])
+        write_rows(connection, statement.format(placeholders(ids)), [tuple(ids)])
+    write_rows(connection, _DELETE_SIGNED.format(placeholders(hashes)), [tuple(hashes)])
     return len(ids)
