@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from sqlalchemy import ColumnElement, Connection, Row, or_, select
 
-from dashboard.store.engine.batching import PORTION, AdaptiveBatches
+from dashboard.store.engine.batching import PORTION, AdaptiveBatches, after_row
 from dashboard.store.engine.driver import placeholders, read_rows, write_rows
 from dashboard.store.engine.engine import Store
 from dashboard.store.rejections.counters import count_deleted
