@@ -19,9 +19,12 @@ from dashboard.cli.output import say
 from dashboard.errors import InputError, StoreUnavailable
 from dashboard.store.maintenance.export import ExportKind, Wanted
 from dashboard.store.maintenance.export import export as exported
-from dashboard.store.maintenance.export_csv import write_csv_rows
-from dashboard.store.maintenance.export_formats import Column, Field
-from dashboard.store.maintenance.export_parquet import write_parquet_rows
+from dashboard.store.maintenance.export_files import (
+    Column,
+    Field,
+    write_csv_rows,
+    write_parquet_rows,
+)
 from dashboard.store.maintenance.temporary_files import is_of_database, unfinished_beside
 
 _STANDARD_OUTPUT: Final = "-"

@@ -62,7 +62,7 @@ def backup(*, file: Path, force: bool, keep: int | None, as_json: bool) -> None:
     """
     made = back_up_store(settings_of_command(), file, keep=keep, overwrites=force)
     if made.unnoted:
-        warn(f"the audit log does not tell of this backup. {made.unnoted}")
+        warn(f"the audit log does not name this backup. {made.unnoted}")
     if as_json:
         deleted: list[Json] = [str(each) for each in made.deleted]
         print_json(
@@ -84,7 +84,7 @@ def verify(*, file: Path | None, as_json: bool) -> None:
     them, what is derived against what it is derived from, and every rejection against the
     digest that it was saved with. Nothing is changed, and everything may go on meanwhile.
     """
-    found = verify_it(settings_of_command(), file, tell=_progress)
+    found = verify_it(settings_of_command(), file, report=_progress)
     if as_json:
         trouble: list[Json] = [
             {"what": each.what, "remedy": each.remedy, "isRebuildable": each.is_rebuildable}
@@ -117,7 +117,7 @@ def rebuild(*, as_json: bool) -> None:
     go on meanwhile; a command that was killed leaves each of them as it was or rebuilt. Roll-ups
     of values that were purged stay as they are: `linewatch verify` says what is wrong of them.
     """
-    done = rebuild_store(settings_of_command(), tell=_progress)
+    done = rebuild_store(settings_of_command(), report=_progress)
     if as_json:
         print_json({"rebuilt": [*done.names], "left": done.left})
         return
@@ -130,7 +130,7 @@ def rebuild(*, as_json: bool) -> None:
 
 
 def _progress(what: str) -> None:
-    """Say what is looked at to whoever waits before a terminal."""
+    """Say what is looked at next, where a person waits before a terminal."""
     if sys.stderr.isatty():
         click.echo(f"Looking at {what} …", err=True)
 

@@ -21,7 +21,7 @@ from dashboard.store.maintenance.backup import back_up
 from dashboard.store.maintenance.backup_file import reading
 from dashboard.store.maintenance.finding import Finding
 from dashboard.store.maintenance.move import Moved, give_up, move
-from dashboard.store.maintenance.rebuild import Rebuilt, Tell, be_silent, rebuild
+from dashboard.store.maintenance.rebuild import Progress, Rebuilt, be_silent, rebuild
 from dashboard.store.maintenance.restore import Restored, restore
 from dashboard.store.maintenance.verify import count_rows, verify
 from dashboard.wiring.actor import os_user
@@ -86,19 +86,19 @@ def _note_backup(store: Store, by: Actor, details: dict[str, Detail]) -> str:
     return ""
 
 
-def verify_it(settings: Settings, path: Path | None, *, tell: Tell = be_silent) -> Verified:
-    """Verify the running store, or the backup at `path`; `tell` hears what is looked at now."""
+def verify_it(settings: Settings, path: Path | None, *, report: Progress = be_silent) -> Verified:
+    """Verify the running store, or the backup at `path`; `report` hears what comes next."""
     if path is not None:
         with reading(path) as connection:
-            return _verified(f"The backup {path}", connection, tell)
+            return _verified(f"The backup {path}", connection, report)
     with closing(open_checked_store(settings)) as store, store.read() as connection:
-        return _verified(store.name, connection, tell)
+        return _verified(store.name, connection, report)
 
 
-def rebuild_store(settings: Settings, tell: Tell = be_silent) -> Rebuilt:
+def rebuild_store(settings: Settings, report: Progress = be_silent) -> Rebuilt:
     """Rebuild what is wrong of the data that the store derives from other data."""
     with closing(open_checked_store(settings)) as store:
-        return rebuild(store, _actor(), tell)
+        return rebuild(store, _actor(), report)
 
 
 def restore_store(settings: Settings, path: Path, *, is_forced: bool) -> Restored:
@@ -168,8 +168,8 @@ def join_installation(settings: Settings, *, leaves_another: bool) -> str:
     return str(found)
 
 
-def _verified(name: str, connection: Connection, tell: Tell) -> Verified:
-    findings = tuple(verify(connection, tell=tell))
+def _verified(name: str, connection: Connection, report: Progress) -> Verified:
+    findings = tuple(verify(connection, report=report))
     return Verified(name, findings, {} if findings else count_rows(connection))
 
 

@@ -1,4 +1,4 @@
-"""Bring an installation's store to this version's schema; apart, since few processes do it."""
+"""Upgrade an installation's store to this version's schema; apart, since few processes do it."""
 
 from __future__ import annotations
 
@@ -31,19 +31,19 @@ class Migrated:
 def migrate_store(settings: Settings, *, copies_first: bool | None = None) -> Migrated:
     """Create the store, or bring it to our schema.
 
-    Whoever creates it or brings it on belongs to its installation. ForeignStore where it is not
-    of this one. `copies_first`: whether a SQLite file is copied before it is changed, if not as
-    the settings say.
+    The state folder of who creates or upgrades it belongs to its installation. ForeignStore where
+    it is not of this one. `copies_first`: whether a SQLite file is copied before it is changed,
+    if not as the settings say.
     """
     try:
         open_checked_store(settings).close()
     except SchemaMismatch:
         copies = settings.store.backup_before_upgrade if copies_first is None else copies_first
-        return _bring_on(settings, own_id(settings), copies_first=copies)
+        return _upgrade(settings, own_id(settings), copies_first=copies)
     return Migrated(REVISION)
 
 
-def _bring_on(settings: Settings, own: UUID | None, *, copies_first: bool) -> Migrated:
+def _upgrade(settings: Settings, own: UUID | None, *, copies_first: bool) -> Migrated:
     url = store_url(settings)
     copy = copy_before_upgrade(url) if copies_first else None
     schema = migrate(url, own, Actor(os_user(), utc_now()))

@@ -108,7 +108,7 @@ def _copy_pages(database: SqliteFile, path: Path) -> None:
 
 
 def _named(error: sqlite3.Error, database: Database, path: Path) -> StoreError:
-    """Tell damage of the store; all else that can go wrong is the place of the copy."""
+    """Name damage of the store; all else that can go wrong is the place of the copy."""
     found = translated(database, error)
     if isinstance(found, StoreUnavailable):
         return StoreUnavailable(

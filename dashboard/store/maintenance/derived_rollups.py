@@ -68,7 +68,7 @@ def wrong_rollups(connection: Connection) -> Iterator[Finding]:
         for days in days_with_fees(connection)
         for wrong in wrong_in_days(connection, days)
     )
-    yield from first_of(found, "roll-ups of fees that do not say what they are made of")
+    yield from first_of(found, "roll-ups of fees that differ from what they are made of")
 
 
 def days_with_fees(connection: Connection) -> Iterator[Days]:
@@ -179,7 +179,7 @@ def _without_purged(stored: Rows, wrong: Sequence[WrongRollup], hours: Rows) -> 
 def _judged(
     of: SeriesKey, level: RollupLevel, begins_at: int, rows: tuple[Row | None, Row | None]
 ) -> WrongRollup | None:
-    """Judge a row by what its parts come to; they are all of them where they are as many."""
+    """Judge a row by its parts, all of which are there if they hold as many values as it does."""
     held, made = rows
     if held is None:
         return WrongRollup(level, begins_at, "it is not there", made)

@@ -13,7 +13,7 @@ from sqlalchemy import ColumnElement, Connection, FromClause, Table, case, func,
 from dashboard.domain.exclusion import RejectionSource
 from dashboard.domain.quantity import NetworkId
 from dashboard.errors import InputError
-from dashboard.store.maintenance.export_formats import Column, Field, Form, field, moment_field
+from dashboard.store.maintenance.export_files import Column, Field, Form, field, moment_field
 from dashboard.store.schema import (
     audit_log,
     cohorts,

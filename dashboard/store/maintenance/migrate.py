@@ -24,8 +24,8 @@ def migrate(url: str, own_id: UUID | None = None, by: Actor | None = None) -> st
 
     Nothing changes where it has our schema already. A new store gets the installation id
     `own_id`, or one by chance; ForeignStore where one is there that has another. Processes that
-    migrate at once take turns. `by` is who does it, for the audit log of a store that is brought
-    on.
+    migrate at once take turns. `by` is who does it, for the audit log of a store that is
+    upgraded.
     """
     database = database_at(url)
     database.create()

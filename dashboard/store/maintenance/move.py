@@ -64,7 +64,7 @@ def move(source_url: str, target_url: str, by: Actor, expected: UUID | None = No
 
 
 def give_up(source_url: str, by: Actor, expected: UUID | None = None) -> str:
-    """Stay with a store whose move did not come to its end; return where it was to go."""
+    """Stay with a store whose move was not finished; return where it was to go."""
     source = database_at(source_url)
     with _exclusive_store(source) as connection:
         if expected is not None:

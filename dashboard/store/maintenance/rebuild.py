@@ -34,8 +34,8 @@ from dashboard.store.schema import (
     tracked_labels,
 )
 
-Tell: TypeAlias = Callable[[str], None]
-"""Hears what is looked at now."""
+Progress: TypeAlias = Callable[[str], None]
+"""Is called with the name of what is looked at next."""
 
 _VALUES: Final = "the form of values"
 _ROLLUPS: Final = "roll-ups of fees"
@@ -74,26 +74,26 @@ class Rebuilt(NamedTuple):
 
 
 def be_silent(_what: str) -> None:
-    """Tell nobody."""
+    """Report no progress."""
 
 
-def unreadable(connection: Connection, tell: Tell = be_silent) -> Iterator[Finding]:
+def unreadable(connection: Connection, report: Progress = be_silent) -> Iterator[Finding]:
     """Yield which values cannot be read; what is made of values is not looked at then."""
-    tell(_VALUES)
+    report(_VALUES)
     for table, finding in unreadable_values(connection):
         yield rebuildable(finding.what) if table in _REPLACED else finding
 
 
-def wrong_derived(connection: Connection, tell: Tell = be_silent) -> Iterator[Finding]:
+def wrong_derived(connection: Connection, report: Progress = be_silent) -> Iterator[Finding]:
     """Yield what does not say what it is derived from."""
     for each in _DERIVED:
-        tell(each.name)
+        report(each.name)
         yield from each.find_wrong(connection)
-    tell(_ROLLUPS)
+    report(_ROLLUPS)
     yield from wrong_rollups(connection)
 
 
-def rebuild(store: Store, by: Actor, tell: Tell = be_silent) -> Rebuilt:
+def rebuild(store: Store, by: Actor, report: Progress = be_silent) -> Rebuilt:
     """Rebuild what is wrong; what is right is not written, so the same again changes nothing.
 
     Each kind is replaced in one transaction, roll-ups some days at a time: a process that is
@@ -101,14 +101,14 @@ def rebuild(store: Store, by: Actor, tell: Tell = be_silent) -> Rebuilt:
     rebuilt, since it would rest on them. Each transaction is on record and awaits the disk, since
     the numbers that it gives to cohorts must not be given again.
     """
-    tell(_VALUES)
+    report(_VALUES)
     with store.read() as connection:
         unread = [table for table, _ in unreadable_values(connection)]
     if left := sum(table not in _REPLACED for table in unread):
         return Rebuilt([], left)
     names = []
     for each in _DERIVED:
-        tell(each.name)
+        report(each.name)
         with store.read() as connection:
             is_wrong = not set(unread).isdisjoint(each.tables) or any(each.find_wrong(connection))
         if is_wrong:
@@ -116,7 +116,7 @@ def rebuild(store: Store, by: Actor, tell: Tell = be_silent) -> Rebuilt:
                 each.rebuild(connection)
                 note_action(connection, by.at, by.name, Action.REBUILD, each.name, {})
             names.append(each.name)
-    tell(_ROLLUPS)
+    report(_ROLLUPS)
     written, left = _rebuild_rollups(store, by)
     return Rebuilt([*names, _ROLLUPS] if written else names, left)
 

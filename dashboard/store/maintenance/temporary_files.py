@@ -1,8 +1,8 @@
-"""Files that are not finished: hidden, and cleared away once whoever wrote them is dead.
+"""Unfinished files: hidden, and deleted once the process that wrote them has ended.
 
-Each has a lock beside it, in a file of its own: to close the file itself would let go of the locks
+Each has a lock beside it, in a file of its own: to close the file itself would release the locks
 that SQLite holds on it. A lock that can be had is nobody's any more, since the system frees those
-of whoever dies, be it by kill -9 or by a power cut.
+of a process that ends, be it by kill -9 or by a power cut.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ _OURS: Final = re.compile(r"\..+\.[0-9a-f]{8}\.(?:unfinished|part|restoring)\.lo
 def unfinished_beside(path: Path, kind: str = "unfinished") -> Iterator[Path]:
     """Yield the path for a file to write in the folder of `path`; it is gone afterwards.
 
-    The `kind` is unfinished, part or restoring. What dead ones left in that folder is cleared away.
-    OSError where the folder takes no file.
+    The `kind` is unfinished, part or restoring. What killed processes left in that folder is
+    deleted. OSError where the folder takes no file.
     """
     delete_abandoned(path.parent)
     ours = path.with_name(f".{path.name}.{uuid4().hex[:8]}.{kind}")
@@ -55,7 +55,7 @@ def is_of_database(path: Path) -> bool:
 
 def delete_abandoned(folder: Path) -> None:
     """Delete what those left in a folder who were killed; what others write on is left alone."""
-    with suppress(OSError):  # whoever is to write there will say what is wrong with the folder
+    with suppress(OSError):  # who writes there next will say what is wrong with the folder
         for lock in folder.iterdir():
             if _OURS.fullmatch(lock.name):
                 with suppress(OSError):

@@ -3,15 +3,40 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
+from typing import Any, Final, NamedTuple
 
-from sqlalchemy import Connection, func, select, text
+from sqlalchemy import (
+    Connection,
+    ForeignKeyConstraint,
+    Select,
+    Table,
+    and_,
+    exists,
+    func,
+    or_,
+    select,
+    text,
+)
 from sqlalchemy.exc import DBAPIError
 
+from dashboard.domain.notification import NotificationState
+from dashboard.domain.store_size import StoreKind
+from dashboard.store.maintenance.copy import read_table
 from dashboard.store.maintenance.finding import RESTORE, Finding
-from dashboard.store.maintenance.rebuild import Tell, be_silent, unreadable, wrong_derived
-from dashboard.store.maintenance.rules import broken_rules, changed_rejections
-from dashboard.store.schema import metadata
+from dashboard.store.maintenance.rebuild import Progress, be_silent, unreadable, wrong_derived
+from dashboard.store.rejections.lookup import record_of
+from dashboard.store.rejections.save import version_digest
+from dashboard.store.schema import (
+    installation,
+    leases,
+    metadata,
+    notifications,
+    outbox,
+    rejections,
+    signed_transactions,
+    store_growth,
+    transitions,
+)
 
 __all__ = ["Finding", "broken_pages", "count_rows", "verify"]
 
@@ -19,25 +44,25 @@ _MOST_COMPLAINTS: Final = 20
 
 
 def verify(
-    connection: Connection, *, is_quick: bool = False, tell: Tell = be_silent
+    connection: Connection, *, is_quick: bool = False, report: Progress = be_silent
 ) -> Iterator[Finding]:
-    """Tell what is wrong; what rests on broken pages, or on unreadable values, is not looked at.
+    """Yield what is wrong; what rests on broken pages, or on unreadable values, is not looked at.
 
     `is_quick` spares what takes longest: each index entry with its row, each value, what is derived
-    from other data, each rejection with its digest. `tell` hears what is looked at now.
+    from other data, each rejection with its digest. `report` is called with what is looked at next.
     """
-    tell("pages")
+    report("pages")
     broken = list(broken_pages(connection, is_quick=is_quick))
     if not broken and not is_quick:
-        broken = list(unreadable(connection, tell))
+        broken = list(unreadable(connection, report))
     yield from broken
     if broken:
         return
-    tell("references and rules")
+    report("references and rules")
     yield from broken_rules(connection)
     if not is_quick:
-        yield from wrong_derived(connection, tell)
-        tell("digests of rejections")
+        yield from wrong_derived(connection, report)
+        report("digests of rejections")
         yield from changed_rejections(connection)
 
 
@@ -50,12 +75,12 @@ def count_rows(connection: Connection) -> dict[str, int]:
 
 
 def broken_pages(connection: Connection, *, is_quick: bool) -> Iterator[Finding]:
-    """Tell what the database itself finds wrong."""
+    """Yield what the database itself finds wrong."""
     if connection.dialect.name == "sqlite":
         name = "quick_check" if is_quick else "integrity_check"
         check = text(f"PRAGMA {name}({_MOST_COMPLAINTS})")
-        told = (" ".join(str(each).split()) for each in connection.scalars(check))
-        complaints = [each for each in told if each != "ok"]
+        lines = (" ".join(str(each).split()) for each in connection.scalars(check))
+        complaints = [each for each in lines if each != "ok"]
         for each in complaints:
             yield Finding(f"its pages are damaged: {each}", RESTORE)
         return
@@ -79,3 +104,171 @@ def _broken_indexes(connection: Connection) -> Iterator[Finding]:
         except DBAPIError as error:
             remedy = "run REINDEX on it, then `linewatch verify` again"
             yield Finding(f"the index {name} is damaged: {str(error.orig).strip()}", remedy)
+
+
+class _Broken(NamedTuple):
+    """The rows of a table that break a rule."""
+
+    table: Table
+    conditions: tuple[Any, ...]
+
+    @property
+    def how_many(self) -> Select[Any]:
+        """How many there are."""
+        return select(func.count()).select_from(self.table).where(*self.conditions)
+
+    @property
+    def keys(self) -> Select[Any]:
+        """The keys of the first of them."""
+        query = select(*self.table.primary_key).where(*self.conditions)
+        return query.order_by(*self.table.primary_key).limit(_NAMED)
+
+
+class _Rule(NamedTuple):
+    """What breaks the rule; `what` says so after their number."""
+
+    what: str
+    remedy: str
+    wrong: _Broken
+
+
+def _none(table: Table, *conditions: Any) -> _Broken:  # noqa: ANN401 - as SQLAlchemy's where takes them
+    return _Broken(table, conditions)
+
+
+_NAMED: Final = 3
+"""Rows that are named of those that are wrong in the same way."""
+
+_LAST_TOKEN: Final = select(func.max(installation.c.last_token)).scalar_subquery()
+_IS_HANDED_IN: Final = exists().where(signed_transactions.c.tx_hash == rejections.c.tx_hash)
+
+_RULES: Final = (
+    _Rule(
+        "changes of a condition that are never notified: their outbox row is missing",
+        RESTORE,
+        _none(transitions, ~exists().where(outbox.c.transition_id == transitions.c.transition_id)),
+    ),
+    _Rule(
+        "notifications that no outbox row stands for",
+        RESTORE,
+        _none(
+            notifications, ~exists().where(outbox.c.transition_id == notifications.c.transition_id)
+        ),
+    ),
+    _Rule(
+        "notifications that are pending but have no time at which they are tried",
+        RESTORE,
+        _none(
+            notifications,
+            notifications.c.state == NotificationState.PENDING,
+            notifications.c.next_attempt_at.is_(None),
+        ),
+    ),
+    _Rule(
+        "notifications that are marked as sent without a time",
+        RESTORE,
+        _none(
+            notifications,
+            notifications.c.state == NotificationState.SENT,
+            notifications.c.sent_at.is_(None),
+        ),
+    ),
+    _Rule(
+        "notifications in a state that this version does not know",
+        "upgrade Linewatch",
+        _none(notifications, notifications.c.state.not_in([*NotificationState])),
+    ),
+    _Rule(
+        "leases with a token ahead of all that were given: an old worker might pass for a new one",
+        RESTORE,
+        _none(leases, leases.c.token > _LAST_TOKEN),
+    ),
+    _Rule(
+        "notifications claimed under a token ahead of all that were given",
+        RESTORE,
+        _none(notifications, notifications.c.claimed_by > _LAST_TOKEN),
+    ),
+    _Rule(
+        "measurements of a kind of data that this version does not know",
+        "upgrade Linewatch",
+        _none(store_growth, store_growth.c.kind.not_in([each.value for each in StoreKind])),
+    ),
+    _Rule(
+        "reports that are there in part: without the transaction, its reason or its overflows",
+        RESTORE,
+        _none(
+            rejections,
+            rejections.c.reported_at.is_not(None),
+            or_(
+                rejections.c.reported_reason_digest.is_(None),
+                rejections.c.overflows.is_(None),
+                ~_IS_HANDED_IN,
+            ),
+        ),
+    ),
+)
+
+
+def broken_rules(connection: Connection) -> Iterator[Finding]:
+    """Yield every rule that does not hold, with how many rows break it, and the first of them."""
+    owners = connection.scalar(_none(installation).how_many) or 0
+    if owners != 1:
+        yield Finding(f"the store has {owners} rows that say whose it is, not one", RESTORE)
+    for rule in _RULES:
+        yield from _findings_of(connection, rule)
+    for table in metadata.sorted_tables:
+        for key in table.foreign_key_constraints:
+            what = f"rows of {table.name} name a row of {key.referred_table.name} that is not there"
+            yield from _findings_of(connection, _Rule(what, RESTORE, _orphans(table, key)))
+
+
+def _findings_of(connection: Connection, rule: _Rule) -> Iterator[Finding]:
+    if many := connection.scalar(rule.wrong.how_many) or 0:
+        names = [column.name for column in rule.wrong.table.primary_key]
+        first = (
+            " ".join(f"{name} {value}" for name, value in zip(names, row, strict=True))
+            for row in connection.execute(rule.wrong.keys)
+        )
+        listed = "; ".join([*first, *(["…"] if many > _NAMED else [])])
+        yield Finding(f"{many:,} {rule.what} ({listed})", rule.remedy)
+
+
+def changed_rejections(connection: Connection) -> Iterator[Finding]:
+    """Compare every rejection with its digest, 100,000 a second, and yield how many differ."""
+    column = rejections.c
+    columns = (
+        column.network_id,
+        column.timestamp,
+        column.rejection_id,
+        column.tx_hash,
+        column.sender,
+        column.nonce,
+        column.tx_rejection_stage,
+        column.reason_message,
+        column.block_number,
+        column.version_digest,
+    )
+    changed = [
+        row[2]
+        for rows in read_table(connection, rejections, columns)
+        for row in rows
+        if row[-1] != _digest_of(row[:-1])
+    ]
+    if changed:
+        listed = ", ".join([*map(str, changed[:_NAMED]), *(["…"] if changed[_NAMED:] else [])])
+        what = f"{len(changed):,} rejections say something else than when they were saved"
+        yield Finding(f"{what} (rejection_id {listed})", RESTORE)
+
+
+def _digest_of(row: tuple[Any, ...]) -> bytes | None:
+    """Compute the digest of a row; None where it says what no rejection can."""
+    try:
+        return version_digest(record_of(row))
+    except ValueError:
+        return None
+
+
+def _orphans(table: Table, key: ForeignKeyConstraint) -> _Broken:
+    pairs = [(each.parent, each.column) for each in key.elements]
+    is_there = exists().where(*(here == there for here, there in pairs))
+    return _none(table, and_(*(here.is_not(None) for here, _ in pairs)), ~is_there)

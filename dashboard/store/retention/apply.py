@@ -1,4 +1,4 @@
-"""Retention: what is deleted in time, in steps so small that nobody waits for them."""
+"""Apply retention: what is old is deleted, in steps so small that nobody waits for them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from dashboard.store.tracking.saved_lookups import purge_saved_lookups
 
 
 class Step(NamedTuple):
-    """What one transaction forgot, and for how many seconds nobody else could write."""
+    """What one transaction deleted, and for how many seconds nobody else could write."""
 
     kind: str
     rows: int
@@ -33,9 +33,9 @@ class Step(NamedTuple):
 def apply_retention(
     store: Store, before: Before, pace: AdaptiveBatches | None = None
 ) -> Iterator[Step]:
-    """Forget what is older than it is kept, one transaction for each step that is asked for.
+    """Delete what is older than it is kept, one transaction for each step that is asked for.
 
-    Nothing is open between two steps: whoever takes them pauses as long as others need.
+    Nothing is open between two steps: the caller pauses as long as others need.
     """
     steps = AdaptiveBatches() if pace is None else pace
     for kind, purge, moment in (

@@ -23,14 +23,14 @@ _RAW: Final = (suggested_gas_fees, estimated_base_fees, fee_percentiles)
 
 
 def purge_fees(store: Store, before: datetime, pace: AdaptiveBatches) -> Iterator[int]:
-    """Forget what was seen of fees before a whole minute; its roll-ups stay."""
+    """Delete fees that were seen before a whole minute; its roll-ups stay."""
     for table in _RAW:
         for places in _series_of(store, table):
             yield from _purge(store, table, places, before, pace)
 
 
 def purge_fee_minutes(store: Store, before: datetime, pace: AdaptiveBatches) -> Iterator[int]:
-    """Forget roll-ups of minutes before a whole hour; those of hours and days stay for good."""
+    """Delete roll-ups of minutes before a whole hour; those of hours and days stay for good."""
     for places in _series_of(store, fee_rollups):
         if places[-1] == RollupLevel.MINUTE:
             yield from _purge(store, fee_rollups, places, milliseconds_of(before), pace)

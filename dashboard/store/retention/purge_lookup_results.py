@@ -1,4 +1,4 @@
-"""What networks and nodes said of hashes that nobody tracks any more is deleted."""
+"""Purge what networks and nodes answered about hashes that nobody tracks any more."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ _USES_STAY: Final = timedelta(days=400)
 
 
 def purge_untracked_lookups(store: Store, before: datetime, pace: AdaptiveBatches) -> Iterator[int]:
-    """Forget what came of asking about hashes that nobody tracks, and nobody asked about since."""
+    """Delete answers about hashes that nobody tracks, and that nobody looked up since."""
     return _purge(store, checks, before, pace, lambda _, found: found)
 
 
 def purge_follow_ups(store: Store, before: datetime, pace: AdaptiveBatches) -> Iterator[int]:
-    """Forget likewise what nodes said, except of hashes with a rejection on record."""
+    """Delete likewise what nodes answered, except about hashes with a rejection record."""
     return _purge(store, follow_ups, before, pace, _without_rejection)
 
 
 def purge_key_uses(store: Store, before: datetime, pace: AdaptiveBatches) -> Iterator[int]:
-    """Forget the counts of keys that are gone: not in the store, and not used for a year."""
+    """Delete the counts of keys that are gone: not in the store, and not used for a year."""
     known = select(api_key_credentials.c.key_digest)
     column = api_key_uses.c
     gone = and_(column.last_used_at < before - _USES_STAY, column.key_digest.not_in(known))

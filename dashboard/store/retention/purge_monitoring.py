@@ -1,4 +1,4 @@
-"""What watching cost and when it stood still is deleted, the oldest first."""
+"""Purge credits and coverage gaps, the oldest first."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from dashboard.store.schema import coverage_gaps, credit_ledger
 
 
 def purge_credits(store: Store, before: datetime, pace: AdaptiveBatches) -> Iterator[int]:
-    """Forget what was spent in hours that began before."""
+    """Delete what was spent in hours that began before."""
     hour = credit_ledger.c.hour
     return _purge(store, hour, hour < before, pace)
 
 
 def purge_coverage_gaps(store: Store, before: datetime, pace: AdaptiveBatches) -> Iterator[int]:
-    """Forget gaps that ended before; one that lasts stays, however long ago it began."""
+    """Delete gaps that ended before; one that lasts stays, however long ago it began."""
     column = coverage_gaps.c
     is_over = and_(column.begins_at < before, column.ends_at < before)
     return _purge(store, column.begins_at, is_over, pace)

@@ -1,4 +1,4 @@
-"""What was told long ago is deleted: changes whose incident is over, with their notifications."""
+"""Purge old changes whose incident is over, with their notifications and deliveries."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ OPEN_STATES: Final = (NotificationState.PENDING.value, NotificationState.HELD.va
 
 
 def purge_notifications(store: Store, before: datetime, pace: AdaptiveBatches) -> Iterator[int]:
-    """Forget changes from before, with their notifications and every attempt to hand those over.
+    """Delete changes from before, with their notifications and every attempt to deliver them.
 
     What lasts still keeps its changes, and so does a transaction that is tracked or was seen
     rejected since, lest it be notified again. What is pending stays, however old.
@@ -44,7 +44,7 @@ def purge_notifications(store: Store, before: datetime, pace: AdaptiveBatches) -
 
 
 def _expanded_changes(store: Store, after: int) -> Sequence[Any]:
-    """Return changes in the order in which they were to be told, which is nearly that of time."""
+    """Return changes in the order of the outbox, which is nearly that of time."""
     seen = func.coalesce(rejections.c.seen_again_at, rejections.c.first_seen_at).label("seen")
     query = (
         select(

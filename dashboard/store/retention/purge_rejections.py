@@ -1,4 +1,4 @@
-"""Rejections are deleted with what rests on them alone, once nobody is owed news of them."""
+"""Purge old rejections, with what rests on them alone, once no notification is pending."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ AND NOT EXISTS (
     SELECT 1 FROM transitions JOIN notifications USING (transition_id)
     WHERE rejection_id = rejections.rejection_id AND state IN {})
 """
-"""Those that are not seen again, nor tracked, and of which nobody is still to be told."""
+"""Those that are not seen again, nor tracked, and have no notification pending or held."""
 
 _DELETE_REFERRING: Final = (
     "DELETE FROM conditions WHERE rejection_id IN {}",
@@ -42,10 +42,10 @@ _DELETE_SIGNED: Final = (
 
 
 def purge_rejections(store: Store, before: datetime, pace: AdaptiveBatches) -> Iterator[int]:
-    """Forget versions that arrived before, and were seen last before.
+    """Delete versions that arrived before, and were seen last before.
 
-    What is tracked keeps its versions, of all networks, and so does what somebody is still to be
-    told. With a version goes the condition that it holds, and with the last of a hash the signed
+    What is tracked keeps its versions, of all networks, and so does what has a notification
+    pending. With a version goes the condition that it holds, and with the last of a hash the signed
     transaction; notifications about it stay, without what it said.
     """
     after: Row[Any] | None = None
@@ -74,7 +74,7 @@ def _was_last_seen_before(before: datetime) -> ColumnElement[bool]:
 
 
 def _purge(connection: Connection, found: Sequence[Any], before: datetime) -> int:
-    """Forget those that are still free to go: since they were found, time has passed."""
+    """Delete those that may still be deleted: since they were found, time has passed."""
     ids = [row.rejection_id for row in found]
     values = [*ids, milliseconds_of(before), *OPEN_STATES]
     free = read_rows(connection, _FREE.format(placeholders(ids), placeholders(OPEN_STATES)), values)

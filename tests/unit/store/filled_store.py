@@ -11,7 +11,7 @@ from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store
 from dashboard.store.evidence.save_rejections import save_report
 from dashboard.store.gas import save_gas
-from dashboard.store.maintenance.raw_rows import read_table
+from dashboard.store.maintenance.copy import read_table
 from dashboard.store.schema import metadata
 from dashboard.store.tracking.transactions import TrackRequest, track
 from tests.builders import (

@@ -20,9 +20,7 @@ from pyarrow import parquet
 from sqlalchemy import literal
 
 from dashboard.domain.foreign_text import visible
-from dashboard.store.maintenance.export_csv import write_csv_rows
-from dashboard.store.maintenance.export_formats import Field, Form
-from dashboard.store.maintenance.export_parquet import write_parquet_rows
+from dashboard.store.maintenance.export_files import Field, Form, write_csv_rows, write_parquet_rows
 from dashboard.store.schema.columns import escape, milliseconds_of
 
 

@@ -21,7 +21,7 @@ from dashboard.store.evidence.record_answers import record_lookup
 from dashboard.store.evidence.save_rejections import save_polled, save_report
 from dashboard.store.gas import save_gas
 from dashboard.store.maintenance.export import ExportKind, Wanted, export
-from dashboard.store.maintenance.export_csv import write_csv_rows
+from dashboard.store.maintenance.export_files import write_csv_rows
 from dashboard.store.tracking.transactions import TrackRequest, track
 from tests.builders import (
     A_MOMENT,

@@ -26,9 +26,8 @@ from dashboard.store.engine.move_progress import MoveProgress, move_progress, re
 from dashboard.store.maintenance.backup import back_up
 from dashboard.store.maintenance.move import give_up, move
 from dashboard.store.maintenance.restore import restore
-from dashboard.store.maintenance.rules import changed_rejections
 from dashboard.store.maintenance.sequences import last_number
-from dashboard.store.maintenance.verify import verify
+from dashboard.store.maintenance.verify import changed_rejections, verify
 from dashboard.store.rejections.read import newest
 from dashboard.store.schema import audit_log, outbox, rejections
 from tests.builders import A_MOMENT, a_hash, an_id

@@ -295,7 +295,7 @@ def test_many_findings_of_one_kind_are_told_in_few_lines(lived: Store) -> None:
     found = found_in(lived)
 
     assert len(found) < 30
-    assert re.match(r"\d+ more roll-ups of fees that do not say what they are made of", found[-1])
+    assert re.match(r"\d+ more roll-ups of fees that differ from what they are made of", found[-1])
 
 
 @pytest.mark.parametrize("database", ["postgresql"])

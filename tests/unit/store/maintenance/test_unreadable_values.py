@@ -82,7 +82,7 @@ def test_rejection_at_a_stage_that_nobody_knows_is_told(lived: Store) -> None:
 
     with lived.read() as connection:
         (found,) = verify(connection)
-    assert "rejections say something else than when they were kept" in found.what
+    assert "rejections say something else than when they were saved" in found.what
 
 
 @pytest.mark.parametrize("database", ["sqlite"])
