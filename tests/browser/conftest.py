@@ -16,7 +16,7 @@ expect.set_options(timeout=30_000)  # a busy machine may take that long to draw 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Serve the pages from a process of its own."""
-    with serving("site", tmp_path_factory.mktemp("site"), {}, 60) as address:
+    with serving("site_of_a_day", tmp_path_factory.mktemp("site"), {}, 60) as address:
         yield address
 
 

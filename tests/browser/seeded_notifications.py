@@ -25,7 +25,7 @@ MORE_TRACKED: Final = 40
 """Hashes that were never asked about, of which three have the label of one case."""
 
 
-def seed_post(store: Store, now: datetime) -> None:
+def seed_notifications(store: Store, now: datetime) -> None:
     """Tell of the first four rejections and of both networks, and track many hashes."""
     with store.write() as connection:
         for number in range(1, 5):

@@ -19,7 +19,7 @@ from dashboard.show.web.site_map import SiteMap
 from dashboard.store.engine.engine import Store
 from dashboard.store.evidence.record_answers import record_lookup
 from dashboard.store.monitoring.sizes import measure, record_size
-from tests.browser.seeded_notifications import seed_post
+from tests.browser.seeded_notifications import seed_notifications
 from tests.browser.seeded_store import FLAT, SILENT, SIMULATED, seed, utc_now
 
 SCRIPT = Path(page_queries.__file__).parents[1] / "main.py"
@@ -28,7 +28,7 @@ SCRIPT = Path(page_queries.__file__).parents[1] / "main.py"
 def build() -> st.App:
     """Seed a store in the folder that LINEWATCH_TEST_FOLDER names, and serve pages from it."""
     store = seed(Path(os.environ["LINEWATCH_TEST_FOLDER"]), utc_now())
-    seed_post(store, utc_now())
+    seed_notifications(store, utc_now())
     _measure(store)
     page_queries.register(
         PageQueries(

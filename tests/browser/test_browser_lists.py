@@ -162,7 +162,7 @@ def test_what_is_shown_can_be_searched(
 def test_opened_attempts_stay_open_while_the_page_refreshes(
     context: BrowserContext, site: str
 ) -> None:
-    page = visit(context, f"{site}/alerts?post=Given+up")
+    page = visit(context, f"{site}/alerts?post=Dead")
     page.get_by_text("1 attempt", exact=True).click()
     answer = page.locator("h1 + p")
     before = answer.inner_text()

@@ -22,7 +22,7 @@ OFFERED = [span for span in TIME_RANGES if span.length.days <= 30]
 def past(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Serve the pages over a week of three networks."""
     folder = tmp_path_factory.mktemp("past")
-    with serving("year_site", folder, {"LINEWATCH_TEST_DAYS": DAYS}, 200) as address:
+    with serving("site_of_a_year", folder, {"LINEWATCH_TEST_DAYS": DAYS}, 200) as address:
         yield address
 
 

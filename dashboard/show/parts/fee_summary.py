@@ -74,36 +74,36 @@ def _range(fees: SuggestedGasFees) -> str:
 def story_in_words(story: FeeStory, name: str, shown: TimeRange) -> Markup:
     """Say what the chart shows: extremes, busy share, gaps, and what is not exact."""
     sentences = [
-        *_values(story, name),
-        *_beginning(story),
+        *_extremes(story, name),
+        *_late_beginning(story),
         *_gaps(story),
-        *_blocks(story),
-        *_steps(story, shown),
-        *_estimates(story),
+        *_blocks_seen(story),
+        *_band_meaning(story, shown),
+        *_estimated_times(story),
     ]
     return element("p", " ".join(sentences), class_="lw-quiet")
 
 
 def caveats_in_words(story: FeeStory) -> str:
     """Say only what keeps the chart from being whole: a late beginning, and blocks not seen."""
-    return " ".join([*_beginning(story), *_blocks(story)])
+    return " ".join([*_late_beginning(story), *_blocks_seen(story)])
 
 
-def _beginning(story: FeeStory) -> list[str]:
+def _late_beginning(story: FeeStory) -> list[str]:
     if not story.begins_late:
         return []
     return [f"Nothing was seen before {story.steps[0].first_at:%d %b %Y %H:%M} UTC (hatched)."]
 
 
-def _values(story: FeeStory, name: str) -> list[str]:
+def _extremes(story: FeeStory, name: str) -> list[str]:
     lowest, highest = (" ".join(fee(edge)) for edge in (story.lowest, story.highest))
     if story.is_flat:
         return [f"{name}: {lowest} all the time."]
     said = [f"Lowest {lowest}, highest {highest}."]
-    return [*said, *_busy(story), *_unread(story)]
+    return [*said, *_busy_time(story), *_unreadable_threshold(story)]
 
 
-def _busy(story: FeeStory) -> list[str]:
+def _busy_time(story: FeeStory) -> list[str]:
     """Say how long it was busy, and what is shaded for that."""
     said = busy_in_words(story)
     if said is None:
@@ -116,7 +116,7 @@ def _busy(story: FeeStory) -> list[str]:
     return [said, "Shaded: busy time."]
 
 
-def _unread(story: FeeStory) -> list[str]:
+def _unreadable_threshold(story: FeeStory) -> list[str]:
     """Say between what the busy threshold moved, where it cannot be drawn."""
     level = story.threshold
     if level is None or story.can_be_read(level):
@@ -134,10 +134,10 @@ def _gaps(story: FeeStory) -> list[str]:
         longest = max(gaps, key=_length)
         many = f"{len(gaps)} gaps (hatched), the longest:" if gaps[1:] else "1 gap (hatched):"
         said = [f"{many} {_stretch(longest)}."]
-    return [*said, *_silences(story)]
+    return [*said, *_short_gaps(story)]
 
 
-def _blocks(story: FeeStory) -> list[str]:
+def _blocks_seen(story: FeeStory) -> list[str]:
     """Say how many of the blocks the extremes are of, where that is not all of them."""
     seen = story.block_share()
     if seen is None:
@@ -149,8 +149,8 @@ def _blocks(story: FeeStory) -> list[str]:
     return [f"{share(seen)} of the blocks were seen; the others may lie above or below."]
 
 
-def _silences(story: FeeStory) -> list[str]:
-    """Tell gaps that are too short for the chart, which does not know where in a step they lie."""
+def _short_gaps(story: FeeStory) -> list[str]:
+    """Report gaps too short for the chart, which does not know where in a step they lie."""
     inside = story.silences_inside()
     if not inside:
         return []
@@ -171,7 +171,7 @@ def _stretch(stretch: Stretch) -> str:
     return f"{span(_length(stretch))} from {stretch[0]:%d %b %H:%M} UTC"
 
 
-def _steps(story: FeeStory, shown: TimeRange) -> list[str]:
+def _band_meaning(story: FeeStory, shown: TimeRange) -> list[str]:
     if (story.steps.values == 1).all():
         return []
     step = span(shown.step)
@@ -184,7 +184,7 @@ def _steps(story: FeeStory, shown: TimeRange) -> list[str]:
     return [said]
 
 
-def _estimates(story: FeeStory) -> list[str]:
+def _estimated_times(story: FeeStory) -> list[str]:
     if not story.steps.estimated.any():
         return []
     return ["The times of blocks that no poll saw are estimated: the base fee history names none."]

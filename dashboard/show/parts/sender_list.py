@@ -57,12 +57,12 @@ def _row(queries: PageQueries, each: WatchedSender) -> None:
         key=f"sender-{each.sender}", horizontal=True, vertical_alignment="top", gap="small"
     ):
         with st.container(gap=None):
-            st.html(_words(queries, each))
+            st.html(_sender_markup(queries, each))
         if st.button("Remove", key=f"unwatch-{each.sender}", help="What is tracked stays tracked"):
             _change(lambda: queries.senders.unwatch(each.sender))
 
 
-def _words(queries: PageQueries, each: WatchedSender) -> Markup:
+def _sender_markup(queries: PageQueries, each: WatchedSender) -> Markup:
     networks = ", ".join(queries.network_name(network_id) for network_id in each.network_ids)
     label = element("b", visible(each.label, LONGEST_LABEL)) if each.label else Markup()
     since = element("span", f"on {networks}, since {age(each.watched_at, queries.now())}")

@@ -47,7 +47,7 @@ class LookupQueries:
         is_alone = not hashes and len(paste.wrong) == 1
         with self._context.store.read() as connection:
             for each in paste.wrong[:MOST_FOUND]:
-                known = _known(connection, each.text, is_alone=is_alone)
+                known = _matching_hashes(connection, each.text, is_alone=is_alone)
                 if len(known) == 1 or is_alone:
                     hashes += known
                 if len(known) > 1 and not is_alone:
@@ -60,7 +60,7 @@ class LookupQueries:
         return Paste(once, repeated, (*wrong, *paste.wrong[MOST_FOUND:]))
 
 
-def _known(connection: Connection, text: str, *, is_alone: bool) -> list[TxHash]:
+def _matching_hashes(connection: Connection, text: str, *, is_alone: bool) -> list[TxHash]:
     """Return the hashes that a text stands for, the latest first; words count where `is_alone`."""
     found = parse_search(text)
     hashes = found.tx_hashes or found.beginning or bare_beginning(text)

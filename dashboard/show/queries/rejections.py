@@ -173,7 +173,7 @@ class RejectionListQueries:
                 }
             )
             before = count_rejections(connection, earlier)
-            missed = unwatched(connection, self._asked(wanted), begins, now)
+            missed = unwatched(connection, self._counted_networks(wanted), begins, now)
         stages = Counter[RejectionStage]()
         for each in arrived:
             stages[each.tx_rejection_stage] += each.count
@@ -188,7 +188,7 @@ class RejectionListQueries:
             _watched(missed, begins, steps[0]),
         )
 
-    def _asked(self, wanted: RejectionFilter) -> list[NetworkId]:
+    def _counted_networks(self, wanted: RejectionFilter) -> list[NetworkId]:
         """Return the networks whose rejections are counted."""
         if wanted.network_id is not None:
             return [wanted.network_id]

@@ -34,7 +34,7 @@ def run(scene: Scene) -> Result:
     days = str(scene.days)
     with (
         TemporaryDirectory() as folder,
-        serving("year_site", Path(folder), {"LINEWATCH_TEST_DAYS": days}, 900) as address,
+        serving("site_of_a_year", Path(folder), {"LINEWATCH_TEST_DAYS": days}, 900) as address,
         running_browser() as browser,
     ):
         offered = _offered(scene.days)

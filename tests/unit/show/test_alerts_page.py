@@ -17,7 +17,7 @@ from dashboard.store.access.audit_log import AuditFilter, audit_entries
 from dashboard.store.alerts.alert_status import NotificationCounts, notification_counts
 from dashboard.store.alerts.conditions import record_transition, set_turning_since
 from dashboard.store.engine.engine import Store, open_store
-from tests.browser.seeded_notifications import OPS, seed_post
+from tests.browser.seeded_notifications import OPS, seed_notifications
 from tests.browser.seeded_store import SILENT, SIMULATED, seed, tx_hash
 from tests.builders import an_id
 from tests.databases import new_sqlite_store
@@ -30,7 +30,7 @@ MINUTE = timedelta(minutes=1)
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[Store]:
     with seed(tmp_path, NOW) as seeded:
-        seed_post(seeded, NOW)
+        seed_notifications(seeded, NOW)
         yield seeded
 
 
