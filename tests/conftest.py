@@ -21,8 +21,9 @@ settings.load_profile("linewatch")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Let a run choose the database of all tests that do not ask for both themselves."""
+    """Let a run choose the database of all tests that do not ask for both, or the whole matrix."""
     parser.addoption("--database", choices=DATABASES, default=DATABASES[0])
+    parser.addoption("--full", action="store_true", help="the whole matrix: make test-full")
 
 
 _LEFT: Final = pytest.StashKey[Path]()

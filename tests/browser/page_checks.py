@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, Literal, TypeAlias
 
-import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, expect
+from playwright.sync_api import BrowserContext, Page, expect
 
 from tests.chromium import SETTLED
 
-WIDTHS = pytest.mark.parametrize("width", [360, 768, 1280])
-SCHEMES = pytest.mark.parametrize("scheme", ["light", "dark"])
+Screen: TypeAlias = tuple[int, Literal["light", "dark"]]
+"""The width of a window, and the colours that its owner likes."""
+
 _TEXT_CUT_OR_OUTSIDE: Final = """
 () => [...document.querySelector('[data-testid="stMain"]')
     .querySelectorAll('p, dt, dd, h1, h2, span, li, a, td, th, button')]
@@ -35,10 +35,15 @@ _TRAPS: Final = (
 def visit(context: BrowserContext, address: str) -> Page:
     """Open a page and wait until it is whole."""
     page = context.new_page()
+    load(page, address)
+    return page
+
+
+def load(page: Page, address: str) -> None:
+    """Go to an address and wait until the page is whole."""
     page.goto(address)
     page.wait_for_selector(SETTLED)
     expect(page.locator("h1")).to_be_visible()
-    return page
 
 
 def expect_inert(page: Page) -> None:
@@ -65,15 +70,20 @@ def expect_strict(context: BrowserContext, site: str, address: str) -> None:
     assert [text for text in complaints if "Security Policy" in text] == []
 
 
-def expect_nothing_cut(browser: Browser, address: str, width: int, scheme: str) -> None:
+def expect_nothing_cut(context: BrowserContext, address: str, screen: Screen) -> None:
     """Open a page on a screen and check that no text is cut or runs off it."""
-    context = browser.new_context(
-        viewport={"width": width, "height": 900},
-        color_scheme="dark" if scheme == "dark" else "light",
-    )
-    page = visit(context, address)
+    page = on_screen(context, screen)
+    load(page, address)
 
     assert page.evaluate(_TEXT_CUT_OR_OUTSIDE) == []
     main = "document.querySelector('[data-testid=stMain]')"
     assert page.evaluate(f"{main}.scrollWidth <= {main}.clientWidth")
-    context.close()
+
+
+def on_screen(context: BrowserContext, screen: Screen) -> Page:
+    """Open an empty page on a screen."""
+    width, scheme = screen
+    page = context.new_page()
+    page.set_viewport_size({"width": width, "height": 900})
+    page.emulate_media(color_scheme=scheme)
+    return page

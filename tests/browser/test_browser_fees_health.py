@@ -6,9 +6,9 @@ import csv
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, expect
+from playwright.sync_api import BrowserContext, Page, expect
 
-from tests.browser.page_checks import SCHEMES, WIDTHS, expect_nothing_cut, expect_strict, visit
+from tests.browser.page_checks import Screen, expect_nothing_cut, expect_strict, visit
 
 ADDRESSES = ("/fees", "/fees?network=59144", "/fees?network=Devnet&as=Table", "/health")
 
@@ -118,15 +118,13 @@ def test_overview_leads_to_the_fees_and_the_health_of_a_network(
 
 @pytest.mark.parametrize("address", ADDRESSES)
 def test_page_neither_asks_another_host_nor_offends_its_policy(
-    context: BrowserContext, site: str, address: str
+    cold_context: BrowserContext, site: str, address: str
 ) -> None:
-    expect_strict(context, site, address)
+    expect_strict(cold_context, site, address)
 
 
-@WIDTHS
-@SCHEMES
 @pytest.mark.parametrize("address", ADDRESSES)
 def test_no_text_is_cut_or_runs_off_the_screen(
-    browser: Browser, site: str, address: str, width: int, scheme: str
+    context: BrowserContext, site: str, address: str, screen: Screen
 ) -> None:
-    expect_nothing_cut(browser, site + address, width, scheme)
+    expect_nothing_cut(context, site + address, screen)

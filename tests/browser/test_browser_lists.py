@@ -6,11 +6,10 @@ import csv
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, expect
+from playwright.sync_api import BrowserContext, Page, expect
 
 from tests.browser.page_checks import (
-    SCHEMES,
-    WIDTHS,
+    Screen,
     expect_inert,
     expect_nothing_cut,
     expect_strict,
@@ -174,9 +173,9 @@ def test_opened_attempts_stay_open_while_the_page_refreshes(
 
 @pytest.mark.parametrize("address", ADDRESSES)
 def test_page_neither_asks_another_host_nor_offends_its_policy(
-    context: BrowserContext, site: str, address: str
+    cold_context: BrowserContext, site: str, address: str
 ) -> None:
-    expect_strict(context, site, address)
+    expect_strict(cold_context, site, address)
 
 
 @pytest.mark.parametrize("address", ["/rejections", "/tracked", "/alerts"])
@@ -190,10 +189,8 @@ def test_hostile_text_is_shown_as_text_and_does_nothing(
     expect_inert(page)
 
 
-@WIDTHS
-@SCHEMES
 @pytest.mark.parametrize("address", ADDRESSES)
 def test_no_text_is_cut_or_runs_off_the_screen(
-    browser: Browser, site: str, address: str, width: int, scheme: str
+    context: BrowserContext, site: str, address: str, screen: Screen
 ) -> None:
-    expect_nothing_cut(browser, site + address, width, scheme)
+    expect_nothing_cut(context, site + address, screen)

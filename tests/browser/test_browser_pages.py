@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, expect
+from playwright.sync_api import BrowserContext, expect
 
 from dashboard.show.web.site_map import PAGES
 from tests.browser.page_checks import (
-    SCHEMES,
-    WIDTHS,
+    Screen,
     expect_inert,
     expect_nothing_cut,
     expect_strict,
@@ -100,9 +99,9 @@ def test_refresh_keeps_keyboard_focus_and_tells_new_ages(
 
 @pytest.mark.parametrize("address", ADDRESSES)
 def test_page_neither_asks_another_host_nor_offends_its_policy(
-    context: BrowserContext, site: str, address: str
+    cold_context: BrowserContext, site: str, address: str
 ) -> None:
-    expect_strict(context, site, address)
+    expect_strict(cold_context, site, address)
 
 
 @pytest.mark.parametrize("address", ["/", f"/lookup?tx={tx_hash(3)}"])
@@ -116,13 +115,11 @@ def test_hostile_reason_is_shown_as_text_and_does_nothing(
     expect_inert(page)
 
 
-@WIDTHS
-@SCHEMES
 @pytest.mark.parametrize("address", ADDRESSES)
 def test_no_text_is_cut_or_runs_off_the_screen(
-    browser: Browser, site: str, address: str, width: int, scheme: str
+    context: BrowserContext, site: str, address: str, screen: Screen
 ) -> None:
-    expect_nothing_cut(browser, site + address, width, scheme)
+    expect_nothing_cut(context, site + address, screen)
 
 
 def test_favicon_is_a_picture_of_ours(context: BrowserContext, site: str) -> None:
@@ -136,12 +133,14 @@ def test_favicon_is_a_picture_of_ours(context: BrowserContext, site: str) -> Non
 
 @pytest.mark.parametrize(("name", "title"), PAGES.items())
 def test_page_on_the_map_finds_its_server_without_a_wrong_question(
-    context: BrowserContext, site: str, name: str, title: str
+    cold_context: BrowserContext, site: str, name: str, title: str
 ) -> None:
     failed: list[str] = []
-    context.on("response", lambda reply: failed.append(reply.url) if reply.status >= 400 else None)
+    cold_context.on(
+        "response", lambda reply: failed.append(reply.url) if reply.status >= 400 else None
+    )
 
-    page = visit(context, f"{site}/{name}")
+    page = visit(cold_context, f"{site}/{name}")
 
     assert page.title() == f"{title} · Linewatch"
     assert failed == []

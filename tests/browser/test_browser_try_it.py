@@ -7,9 +7,9 @@ import re
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, Route, expect
+from playwright.sync_api import BrowserContext, Page, Route, expect
 
-from tests.browser.page_checks import SCHEMES, WIDTHS
+from tests.browser.page_checks import Screen, on_screen
 from tests.integration.running_server import (
     KEY,
     SECRET,
@@ -40,6 +40,12 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         serving(services_of(store)) as address,
     ):
         yield f"http://{address}"
+
+
+@pytest.fixture
+def context(cold_context: BrowserContext) -> BrowserContext:
+    """Return a visitor whose requests and storage are looked at."""
+    return cold_context
 
 
 def visit(context: BrowserContext, site: str, operation: str = "") -> Page:
@@ -215,21 +221,14 @@ def test_page_is_used_by_keyboard_alone(context: BrowserContext, site: str) -> N
     expect(page.locator("#ways input:checked")).to_be_focused()
 
 
-@WIDTHS
-@SCHEMES
-def test_nothing_is_cut_on_any_screen(browser: Browser, site: str, width: int, scheme: str) -> None:
-    context = browser.new_context(
-        viewport={"width": width, "height": 900},
-        color_scheme="dark" if scheme == "dark" else "light",
-    )
-    page = context.new_page()
+def test_nothing_is_cut_on_any_screen(context: BrowserContext, site: str, screen: Screen) -> None:
+    page = on_screen(context, screen)
     page.goto(f"{site}/#suggestedGasFees")
     expect(page.locator("h1")).to_have_text("suggestedGasFees")
     page.get_by_text("The request as it is sent").click()
 
     assert page.evaluate(_CUT) == []
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-    context.close()
 
 
 def test_documents_that_cannot_be_read_are_said(context: BrowserContext, site: str) -> None:
