@@ -12,6 +12,8 @@ USABLE := import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))
 PURE := dashboard/domain/*,dashboard/wire/*,dashboard/detect/*,dashboard/poll/intervals.py,dashboard/alert/compose.py,dashboard/alert/incident_text.py
 PURE_TESTS := tests/unit/domain tests/unit/wire tests/unit/detect tests/unit/poll/test_intervals.py tests/unit/alert/test_compose.py tests/unit/alert/test_incidents.py
 PYTEST := $(BIN)/python -m pytest --numprocesses 2 --dist loadgroup
+# These stand on a store without SQL of their own; the tests of the store itself run on both always.
+ON_A_STORE := tests/unit/alert tests/unit/poll tests/unit/serve
 
 LOCK := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 	--custom-compile-command "make lock" $(if $(UPGRADE),--upgrade)
@@ -19,11 +21,12 @@ LOCK := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --genera
 INSTALL = $(BIN)/uv pip install --quiet --compile-bytecode --python $(BIN)/python $(1) || $(BIN)/python -m pip install --quiet $(1)
 PROJECT := --no-deps --no-build-isolation --editable .
 
-.PHONY: help run test coverage check bench faults format lock clean
+.PHONY: help run test test-full coverage check bench faults format lock clean
 
 help:
 	@echo 'make run      install what running needs and start everything (the second time: at once)'
 	@echo 'make test     install what the tests need and run them all'
+	@echo 'make test-full everything on both databases and all screens, as before a release'
 	@echo 'make coverage run them all and tell which lines none of them reaches; takes 1.7 times as long'
 	@echo 'make check    formatter, linter, types, import contracts, tests: exactly what CI runs'
 	@echo 'make bench    measure speed for docs/benchmarks.md; ARGS="S6 --quick": a part, briefly, no page'
@@ -42,8 +45,13 @@ ifdef ARGS
 else
 	$(PYTEST) --cov --cov-report= --cov-fail-under=0 $(PURE_TESTS)
 	$(BIN)/coverage report --include '$(PURE)' --fail-under 100
-	$(PYTEST) $(addprefix --ignore=,$(PURE_TESTS))
+	$(PYTEST) $(FULL) $(addprefix --ignore=,$(PURE_TESTS))
 endif
+
+# On one machine before a release, and before the full runs of the faults.
+test-full: $(VENV)/dev.stamp
+	@$(MAKE) test FULL=--full
+	$(PYTEST) --database postgresql $(ON_A_STORE)
 
 coverage: $(VENV)/dev.stamp
 	$(BIN)/python -m tests.provision
@@ -61,6 +69,9 @@ bench: $(VENV)/dev.stamp
 	$(BIN)/python -m tests.bench $(or $(ARGS),--page docs/benchmarks.md)
 
 faults: $(VENV)/dev.stamp
+ifndef ARGS
+	@$(MAKE) test-full
+endif
 	$(BIN)/python -m tests.faults $(ARGS)
 
 format: $(VENV)/dev.stamp

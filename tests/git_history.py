@@ -6,7 +6,7 @@ import subprocess
 from pathlib import Path
 from typing import Final
 
-_ROOT: Final = Path(__file__).parents[2]
+_ROOT: Final = Path(__file__).parents[1]
 _BRANCH: Final = "main"
 """What is published; a commit elsewhere may be written anew at any time, and then names nothing."""
 

@@ -11,10 +11,11 @@ from typing import Final
 import click
 
 from tests.bench.expected_replies import midnight
-from tests.bench.page import written_page
+from tests.bench.page import PUBLISHED, written_page
 from tests.bench.processes import PROJECT, cores, pin_to
 from tests.bench.setup import Scene
 from tests.bench.table import Result, markdown, promise_table
+from tests.git_history import commit_of, is_in_history
 
 CASES: Final = {
     "S3": "checks",
@@ -68,6 +69,8 @@ def bench(  # noqa: PLR0913 - one parameter for each option
     page: Path | None,
 ) -> None:
     """Measure the cases called NAMES; all of them where none is named."""
+    if page is not None:
+        refuse_unpublished(page)
     begun = datetime.now(UTC)
     if quick:
         rounds, seconds = 3, 1.0
@@ -81,6 +84,16 @@ def bench(  # noqa: PLR0913 - one parameter for each option
         show(results[-1])
     if page is not None:
         page.write_text(written_page(results, begun, stored, rounds, seconds), encoding="utf-8")
+
+
+def refuse_unpublished(page: Path) -> None:
+    """Refuse to publish what was measured on code that nobody can look at."""
+    commit = commit_of(PUBLISHED)
+    if page.resolve() == PUBLISHED and not is_in_history(commit):
+        raise click.UsageError(
+            f"{commit} is not in the history of main: measure what is committed there, or name "
+            "cases, which writes no page"
+        )
 
 
 def show(result: Result) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import platform
 import sqlite3
-import subprocess
 from collections.abc import Sequence
 from datetime import datetime
 from importlib.metadata import version
@@ -14,6 +13,9 @@ from typing import Final
 
 from tests.bench.processes import PROJECT, cores
 from tests.bench.table import Result, markdown, promise_table
+from tests.git_history import NOT_THERE, commit_of, is_in_history
+
+PUBLISHED: Final = PROJECT / "docs" / "benchmarks.md"
 
 _PACKAGES: Final = (
     *("uvicorn", "httptools", "websockets", "starlette", "fastapi", "msgspec"),
@@ -111,19 +113,8 @@ def _place(begun: datetime) -> list[tuple[str, str]]:
 
 
 def _commit() -> str:
-    told = [_git("rev-parse", "--short", "HEAD"), _git("status", "--porcelain", "--", "dashboard")]
-    return told[0] + (" with changes" if told[1] else "")
-
-
-def _git(*arguments: str) -> str:
-    done = subprocess.run(
-        ["git", *arguments],  # noqa: S607 - whichever git the developer uses
-        cwd=PROJECT,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    return done.stdout.strip()
+    commit = commit_of(PUBLISHED)
+    return commit if is_in_history(commit) else f"{commit}, {NOT_THERE}"
 
 
 def _processor() -> str:
