@@ -9,7 +9,7 @@ LinewatchError
 │   ├── UpstreamThrottled     asked too fast (429): ask again after `retry_after`
 │   ├── UpstreamRefused       key, quota or address refused (400 to 404): a person must act
 │   └── UpstreamUnreadable    an answer that cannot be understood: treat as no answer
-│       └── UpstreamForgetful a chain without blocks that were there: believe it if all say so
+│       └── UpstreamRolledBack a chain without blocks that were there: believe it if all say so
 ├── StoreError                the store cannot do what was asked
 │   ├── StoreUnavailable      disk full, locked or unreachable: nothing was saved, try again
 │   ├── SchemaMismatch        the store was written by a newer Linewatch: upgrade the code
@@ -68,7 +68,7 @@ class UpstreamUnreadable(UpstreamError):
     """The answer is not what the contract says (HTML, broken JSON, wrong id, too large)."""
 
 
-class UpstreamForgetful(UpstreamUnreadable):
+class UpstreamRolledBack(UpstreamUnreadable):
     """A node's chain takes away blocks that nothing replaces; another node may still have them."""
 
 

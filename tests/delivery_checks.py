@@ -10,8 +10,8 @@ from dashboard.alert.deliver import DeliveryPolicy
 from dashboard.alert.notify import expand_outbox
 from dashboard.domain.condition import Transition
 from dashboard.domain.notification import Notification, NotificationState, Recipient
-from dashboard.store.alerts.claims import ClaimRequest, claim, pending_recipients
 from dashboard.store.alerts.conditions import record_transition
+from dashboard.store.alerts.notification_claims import ClaimRequest, claim, pending_recipients
 from dashboard.store.alerts.notifications import recent_notifications
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store

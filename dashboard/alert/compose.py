@@ -14,11 +14,12 @@ from dashboard.domain.advice import advise
 from dashboard.domain.condition import INSTALLATION, SubjectKind
 from dashboard.domain.exclusion import CLOCK_IS_WRONG, StoredRejection
 from dashboard.domain.foreign_text import visible
+from dashboard.domain.formatting import moment
 from dashboard.domain.module_limits import ModuleLimits
 from dashboard.domain.notification import Notification
-from dashboard.domain.printing import moment
 from dashboard.domain.quantity import NetworkId, TxHash
-from dashboard.domain.reason import Reason, ReasonKind, explain, overrun, parse_reason
+from dashboard.domain.reason_explanation import explain, overrun
+from dashboard.domain.reason_parser import Reason, ReasonKind, parse_reason
 
 _LONGEST_REASON: Final = 1100
 """Characters of a reason that are quoted; the exclusion API takes at most 1024."""

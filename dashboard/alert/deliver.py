@@ -18,8 +18,8 @@ from dashboard.alert.delivery_retry import Elapsed, RetryRule, RetryTimes
 from dashboard.alert.message import MaySend, always
 from dashboard.domain.clock import Clock
 from dashboard.domain.notification import DeliveryResult, Notification, Recipient
-from dashboard.store.alerts import claims
-from dashboard.store.alerts.claims import ClaimRequest
+from dashboard.store.alerts import notification_claims
+from dashboard.store.alerts.notification_claims import ClaimRequest
 from dashboard.store.engine.engine import Store
 
 _UNCONFIGURED: Final = "unconfigured"
@@ -93,7 +93,7 @@ class Deliverer:
         self._may_send = may_send
         results = self._record()
         with self._store.read() as connection:
-            self._to_claim = set(claims.pending_recipients(connection))
+            self._to_claim = set(notification_claims.pending_recipients(connection))
         deadline = time.monotonic() + self._policy.patience.total_seconds()
         while self._claim_and_start() and self._collect_until(deadline):
             results += self._record()
@@ -131,7 +131,7 @@ class Deliverer:
         if not wanted:
             return
         with self._store.write() as connection:
-            claimed = claims.claim(connection, self._token, wanted, self._clock())
+            claimed = notification_claims.claim(connection, self._token, wanted, self._clock())
         self._queue.add(claimed)
         found = Counter(notification.recipient for notification in claimed)
         self._to_claim -= {each.recipient for each in wanted if found[each.recipient] < each.limit}
@@ -171,7 +171,7 @@ class Deliverer:
         with self._store.write() as connection:
             results = [record(connection, finished, now, rule) for finished in self._unrecorded]
             for recipient in self._to_release:
-                claims.release_claims(connection, self._token, recipient)
+                notification_claims.release_claims(connection, self._token, recipient)
         for finished, result in zip(self._unrecorded, results, strict=True):
             log_failure(finished, result)
             self._claim_more(finished.notification.recipient)

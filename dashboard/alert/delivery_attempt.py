@@ -13,7 +13,7 @@ from dashboard.domain.foreign_text import visible
 from dashboard.domain.notification import DeliveryResult, Notification
 from dashboard.errors import DeliveryBlocked, DeliveryError, DeliveryRefused, DeliveryWithheld
 from dashboard.logs import get_logger
-from dashboard.store.alerts import claims
+from dashboard.store.alerts import notification_claims
 from dashboard.store.engine.connection import Connection
 
 Composer: TypeAlias = Callable[[Notification], Message]
@@ -93,12 +93,16 @@ def record(
     """Record an attempt; what was deferred for too long counts as refused."""
     notification = finished.notification
     if finished.result is DeliveryResult.SENT:
-        claims.mark_sent(connection, notification.notification_id, finished.answer, now)
+        notification_claims.mark_sent(
+            connection, notification.notification_id, finished.answer, now
+        )
         return DeliveryResult.SENT
     if finished.result is DeliveryResult.DEFERRED and not is_over(notification, now, rule):
-        claims.reschedule(connection, notification, finished.answer, now + finished.wait)
+        notification_claims.reschedule(
+            connection, notification, finished.answer, now + finished.wait
+        )
         return DeliveryResult.DEFERRED
-    claims.mark_dead(connection, notification, finished.answer, now)
+    notification_claims.mark_dead(connection, notification, finished.answer, now)
     return DeliveryResult.REFUSED
 
 

@@ -7,9 +7,9 @@ from typing import Final, TypeAlias
 
 from dashboard.domain.condition import Incident, State, SubjectKind, Transition
 from dashboard.domain.foreign_text import visible
+from dashboard.domain.formatting import compared, moment, period, size, span
 from dashboard.domain.grounds import AgeGrounds, FeeGrounds, Signal, SilenceGrounds, SpaceGrounds
 from dashboard.domain.observation import Operation
-from dashboard.domain.printing import compared, moment, period, size, span
 from dashboard.domain.quantity import format_gwei
 
 _MEASURES: Final = {

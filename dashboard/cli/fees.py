@@ -20,7 +20,7 @@ from dashboard.domain.gas import FeeSuggestion, SuggestedGasFees
 from dashboard.domain.quantity import Wei
 from dashboard.errors import InputError
 from dashboard.settings.values import parse_duration
-from dashboard.show.charts.fee_story import FeeStory, busy_in_words
+from dashboard.show.charts.fee_timeline import FeeTimeline, busy_in_words
 from dashboard.show.queries.fees import read_fee_story
 from dashboard.show.queries.network_status import (
     Activity,
@@ -210,7 +210,7 @@ def _level_form(level: FeeSuggestion) -> Json:
 
 
 def _print_series(
-    here: Installation, series: Sequence[tuple[NetworkProfile, FeeStory | None]], output: Output
+    here: Installation, series: Sequence[tuple[NetworkProfile, FeeTimeline | None]], output: Output
 ) -> None:
     if output is Output.JSON:
         print_json({"networks": [_series_form(profile, story) for profile, story in series]})
@@ -244,7 +244,7 @@ def _print_series(
             say(f"{here.label(profile.network_id)}: {said}")
 
 
-def _series_form(profile: NetworkProfile, story: FeeStory | None) -> Json:
+def _series_form(profile: NetworkProfile, story: FeeTimeline | None) -> Json:
     return {
         "networkId": profile.network_id,
         "network": profile.name,

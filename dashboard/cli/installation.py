@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from dashboard.cli.options import chosen_id
 from dashboard.domain.exclusion import StoredRejection
 from dashboard.domain.quantity import NetworkId
-from dashboard.domain.reason import Reason
+from dashboard.domain.reason_parser import Reason
 from dashboard.domain.rejection_filter import RejectionFilter
 from dashboard.domain.spreadsheet import read_spreadsheet
 from dashboard.errors import InputError

@@ -18,7 +18,7 @@ from dashboard.domain.paste import Paste, read_lookup
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.errors import InputError
 from dashboard.show.queries.customer_answer import customer_answer
-from dashboard.show.queries.lookup import LookupQueries, ask_in_portions
+from dashboard.show.queries.lookup_page import LookupQueries, ask_in_portions
 from dashboard.show.queries.transaction_summary import (
     NetworkFinding,
     TransactionSummary,

@@ -10,10 +10,10 @@ from typing import Any, Final, TypeVar, cast
 
 import click
 
-from dashboard.domain.attempt import parse_attempt
 from dashboard.domain.quantity import Address, NetworkId, shorten
 from dashboard.domain.rejection_filter import HashRange
 from dashboard.domain.search import bare_beginning, parse_search
+from dashboard.domain.submission_time import parse_attempt
 from dashboard.domain.track_list import LONGEST_LABEL, LONGEST_NOTE
 from dashboard.errors import InputError, WireError
 from dashboard.settings.values import parse_duration

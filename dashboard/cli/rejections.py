@@ -15,7 +15,8 @@ from dashboard.cli.listing import Listing, Output, output, print_list
 from dashboard.cli.output import FOUND, Json, instant
 from dashboard.domain.exclusion import RejectionStage, StoredRejection
 from dashboard.domain.quantity import Address
-from dashboard.domain.reason import Reason, ReasonKind, explain, overrun
+from dashboard.domain.reason_explanation import explain, overrun
+from dashboard.domain.reason_parser import Reason, ReasonKind
 from dashboard.domain.rejection_filter import HashRange, RejectionFilter
 from dashboard.domain.search import parse_search
 from dashboard.show.text import moment

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Final
 
 from dashboard.domain.follow_up import FollowUp
-from dashboard.domain.node_rules import words_of
-from dashboard.domain.printing import moment
-from dashboard.domain.reason import Reason, ReasonKind
+from dashboard.domain.formatting import moment
+from dashboard.domain.node_rule_messages import words_of
+from dashboard.domain.reason_parser import Reason, ReasonKind
 
 _UNKNOWN: Final = (
     "Which nonce the node expects next from this sender is not known here: ask a node "

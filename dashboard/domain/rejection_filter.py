@@ -9,7 +9,7 @@ from typing import Final, NamedTuple, Self
 
 from dashboard.domain.exclusion import RejectionStage, StoredRejection
 from dashboard.domain.quantity import Address, NetworkId, TxHash, shorten
-from dashboard.domain.reason import ReasonKind, parse_reason
+from dashboard.domain.reason_parser import ReasonKind, parse_reason
 from dashboard.errors import InputError
 
 _BEGINNING: Final = re.compile(

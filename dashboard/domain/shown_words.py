@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Final
 
-from dashboard.domain.node_rules import NodeRule, beginnings_of
-from dashboard.domain.reason import Reason, ReasonKind, explain
-from dashboard.domain.reason_names import KIND_NAMES
+from dashboard.domain.node_rule_messages import NodeRule, beginnings_of
+from dashboard.domain.reason_explanation import explain
+from dashboard.domain.reason_labels import KIND_NAMES
+from dashboard.domain.reason_parser import Reason, ReasonKind
 
 _MOST_WORDS: Final = 40
 _AROUND: Final = ".,;:()[]“”\"'…×?!"

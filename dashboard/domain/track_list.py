@@ -11,10 +11,10 @@ from datetime import datetime
 from itertools import chain, islice
 from typing import Final, TypeAlias
 
-from dashboard.domain.attempt import read_attempt
 from dashboard.domain.foreign_text import visible
 from dashboard.domain.paste import Paste, WrongText, read_paste
 from dashboard.domain.quantity import TxHash
+from dashboard.domain.submission_time import read_attempt
 
 _COLUMNS: Final = {
     "tx_hash": (

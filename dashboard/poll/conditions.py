@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from dashboard.detect.busyness import (
+from dashboard.detect.busy_reading import (
     FLAT_FOR,
     PRIORITY_WINDOW,
     BaseFeeReadings,
@@ -18,7 +18,7 @@ from dashboard.detect.busyness import (
     is_flat,
     measure_busyness,
 )
-from dashboard.detect.conditions import Conclusions, ConditionRules
+from dashboard.detect.condition_lifecycle import Conclusions, ConditionRules
 from dashboard.detect.silence import (
     STALE_AFTER_PERIODS,
     Answered,
@@ -40,7 +40,7 @@ from dashboard.store.alerts.conditions import (
     set_turning_since,
 )
 from dashboard.store.engine.connection import Connection
-from dashboard.store.fees.recent_fees import RecentFees
+from dashboard.store.fees.busy_window import BusyWindow
 from dashboard.store.fees.stored_fees import fees_answered_at, percentile_answered_by_api_at
 from dashboard.store.gas import latest_percentile
 from dashboard.store.monitoring.upstream_failures import failing
@@ -103,13 +103,13 @@ class Conditions:
     rules: ConditionRules
     clocks: Clocks
     new_id: Callable[[], UUID]
-    recent_fees: RecentFees = field(init=False)
+    recent_fees: BusyWindow = field(init=False)
     set_clock: SetClock = field(init=False)
     _stored: StoredConditions = field(init=False)
 
     def __post_init__(self) -> None:
         """Hold no fees yet."""
-        recent = RecentFees(self.network_id, base_fees=FLAT_FOR, priority_fees=PRIORITY_WINDOW)
+        recent = BusyWindow(self.network_id, base_fees=FLAT_FOR, priority_fees=PRIORITY_WINDOW)
         object.__setattr__(self, "recent_fees", recent)
         set_clock = SetClock(self.clocks)
         stored = StoredConditions(self.network_id, self.rules, self.new_id, set_clock)

@@ -17,9 +17,9 @@ from dashboard.domain.observation import ExclusionAnswer
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.poll.clocks import Clocks
 from dashboard.poll.conditions import Conditions
+from dashboard.poll.exclusion_schedule import RejectionSchedule, ScheduledCohort
 from dashboard.poll.network_store import NetworkStore
 from dashboard.poll.poll_loop import PollLoop, PollRules
-from dashboard.poll.rejection_schedule import RejectionSchedule, ScheduledCohort
 from dashboard.store.alerts.conditions import current_state, record_transition
 from dashboard.store.engine.connection import Connection
 from dashboard.store.evidence.record_answers import record_poll

@@ -7,12 +7,12 @@ from typing import Final, Protocol
 
 import anyio
 
+from dashboard.domain.formatting import span
 from dashboard.domain.gas import SuggestedGasFees
-from dashboard.domain.printing import span
 from dashboard.domain.quantity import Wei
 from dashboard.errors import UpstreamError, UpstreamUnavailable
 from dashboard.poll.clocks import Clocks
-from dashboard.upstream.blocks import ChainFees
+from dashboard.upstream.gas_oracle import ChainFees
 
 _ONE_LOOK: Final = timedelta(milliseconds=500)
 """How long one look at the node serves other callers as well."""

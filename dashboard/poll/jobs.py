@@ -12,7 +12,7 @@ from uuid import UUID
 import anyio
 from anyio.to_thread import run_sync
 
-from dashboard.detect.conditions import ConditionRules
+from dashboard.detect.condition_lifecycle import ConditionRules
 from dashboard.domain.coverage import Watched
 from dashboard.domain.quantity import NetworkId
 from dashboard.domain.retention import Retention
@@ -22,6 +22,7 @@ from dashboard.poll.conditions import Conditions
 from dashboard.poll.coverage import CoverageWatch
 from dashboard.poll.disk_space import DiskSpace
 from dashboard.poll.exclusion import ExclusionAsker, ExclusionPoll
+from dashboard.poll.exclusion_schedule import RejectionSchedule
 from dashboard.poll.gas import GasArchive, GasAsker, GasPeriods, GasPoll
 from dashboard.poll.housekeeping import Housekeeping
 from dashboard.poll.inclusion import FOLLOW_UP_CADENCE, InclusionAsker, InclusionPoll
@@ -29,7 +30,6 @@ from dashboard.poll.intervals import CadencePolicy
 from dashboard.poll.lease import Lease, LeaseLost, Term
 from dashboard.poll.network_store import NetworkStore
 from dashboard.poll.receipt_schedule import ReceiptSchedule
-from dashboard.poll.rejection_schedule import RejectionSchedule
 from dashboard.poll.scheduler import Job
 from dashboard.store.engine.engine import Store
 from dashboard.upstream.meter import Meter
@@ -92,7 +92,7 @@ class Periods:
 
 
 @dataclass(frozen=True, slots=True)
-class Watcher:
+class PollingWorker:
     """All that a worker works with; `new_id` gives ids that nobody else has.
 
     With less than `low_space` bytes free on the disk of the store, people are notified.
@@ -111,7 +111,7 @@ class Watcher:
     low_space: int = 0
 
 
-def jobs_of(watcher: Watcher, term: Term, over: asyncio.Event) -> list[Job]:
+def jobs_of(watcher: PollingWorker, term: Term, over: asyncio.Event) -> list[Job]:
     """Return the jobs of one term, with nothing left of an earlier one; `over` ends it."""
     disk = DiskSpace(
         watcher.store, watcher.low_space, watcher.rules, watcher.clocks, watcher.new_id
@@ -126,7 +126,7 @@ def jobs_of(watcher: Watcher, term: Term, over: asyncio.Event) -> list[Job]:
     ]
 
 
-def _polls(watcher: Watcher, term: Term, network: WatchedNetwork) -> Iterator[Job]:
+def _polls(watcher: PollingWorker, term: Term, network: WatchedNetwork) -> Iterator[Job]:
     network_id, clocks = network.network_id, watcher.clocks
     store = NetworkStore(watcher.store, network_id, term, network.meter)
     periods = network.gas_periods or watcher.periods.gas
@@ -155,7 +155,7 @@ def _polls(watcher: Watcher, term: Term, network: WatchedNetwork) -> Iterator[Jo
         yield Job(f"gas poll of {network_id}", periods.suggested_gas_fees, gas.tick)
 
 
-def _conditions(watcher: Watcher, network_id: NetworkId, periods: GasPeriods) -> Conditions:
+def _conditions(watcher: PollingWorker, network_id: NetworkId, periods: GasPeriods) -> Conditions:
     return Conditions(
         network_id,
         periods.suggested_gas_fees,
@@ -174,7 +174,9 @@ async def _renew(lease: Lease, term: Term, over: asyncio.Event) -> None:
         over.set()
 
 
-def _look_at(watcher: Watcher, term: Term, conditions: Conditions, coverage: CoverageWatch) -> None:
+def _look_at(
+    watcher: PollingWorker, term: Term, conditions: Conditions, coverage: CoverageWatch
+) -> None:
     """Detect what nobody answers, what became too old because nobody asked, and what is missed."""
     now = watcher.clocks.now()
     with watcher.store.write() as connection:
@@ -187,7 +189,7 @@ def _look_at(watcher: Watcher, term: Term, conditions: Conditions, coverage: Cov
     coverage.kept(looked_at)
 
 
-async def _deliver(watcher: Watcher, term: Term, over: asyncio.Event) -> None:
+async def _deliver(watcher: PollingWorker, term: Term, over: asyncio.Event) -> None:
     """Do one round after the other while answers are awaited: each is marked when it comes."""
     while await run_sync(watcher.delivery.run, term.token, term.lasts):
         if over.is_set():

@@ -8,8 +8,8 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Final
 
+from dashboard.domain.formatting import fee, span
 from dashboard.domain.observation import Operation
-from dashboard.domain.printing import fee, span
 from dashboard.domain.quantity import NetworkId, TxHash, Wei
 from dashboard.errors import UpstreamError
 from dashboard.poll.clocks import Clocks

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from contextvars import ContextVar
 from typing import Final, Literal
 
-from dashboard.serve.keys.rate_limits import CallCounts
+from dashboard.serve.keys.key_rate_limits import CallCounts
 from dashboard.serve.transport.connection_limits import ConnectionLimiter
 
 UNSERVED: Final = "unserved"

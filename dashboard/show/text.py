@@ -5,9 +5,9 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from typing import Final
 
-from dashboard.detect.conditions import HoldRule
+from dashboard.detect.condition_lifecycle import HoldPeriods
 from dashboard.domain.condition import Condition, State
-from dashboard.domain.printing import fee, moment, period, size, span, unit_of
+from dashboard.domain.formatting import fee, moment, period, size, span, unit_of
 from dashboard.domain.quantity import TxHash, Wei, format_gwei
 
 __all__ = [
@@ -72,7 +72,7 @@ _TURNING: Final = {
 """What is seen while a state is about to end, and what follows if that lasts."""
 
 
-def since_when(held: Condition, rule: HoldRule, now: datetime) -> str:
+def since_when(held: Condition, rule: HoldPeriods, now: datetime) -> str:
     """Say since when a condition holds; where it is about to end, also when that will be.
 
     `since 02:40:00 UTC; at or below the threshold for 3 min, over at 02:56:00 UTC if that lasts`

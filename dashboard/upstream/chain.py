@@ -9,7 +9,7 @@ from dashboard.domain.fee_percentiles import FeeWindow
 from dashboard.domain.fees import FeePolicy, next_base_fee, suggest
 from dashboard.domain.gas import BlockFees, SuggestedGasFees
 from dashboard.domain.quantity import Wei
-from dashboard.upstream.ranges import FeeRange
+from dashboard.upstream.fee_history import FeeRange
 from dashboard.wire.node import BlockHeader
 
 _CHECKPOINTS: Final = 256

@@ -13,8 +13,8 @@ from email.utils import parsedate_to_datetime
 from http import HTTPStatus
 from typing import Final
 
+from dashboard.domain.formatting import span
 from dashboard.domain.observation import Failure, FailureKind
-from dashboard.domain.printing import span
 from dashboard.errors import (
     UpstreamError,
     UpstreamRefused,

@@ -10,12 +10,12 @@ from typing import Final
 from dashboard.domain.quantity import NetworkId
 from dashboard.errors import (
     UpstreamError,
-    UpstreamForgetful,
+    UpstreamRolledBack,
     UpstreamThrottled,
     UpstreamUnavailable,
 )
 from dashboard.logs import get_logger
-from dashboard.upstream.blocks import ChainFees, ChainFollower
+from dashboard.upstream.gas_oracle import ChainFees, ChainFollower
 from dashboard.upstream.node import NodeClient
 from dashboard.upstream.node_status import Elapsed, FailoverPolicy, NodeState, NodeStatus
 from dashboard.wire.node import BlockHeader
@@ -101,10 +101,10 @@ class FailoverFollower:
 
     async def _refresh(self) -> None:
         is_alone = len(self.node_statuses) == 1
-        errors = await self._try(self._candidates(), may_forget=is_alone)
-        gone_back = [each for each, error in errors if isinstance(error, UpstreamForgetful)]
+        errors = await self._try(self._candidates(), may_roll_back=is_alone)
+        gone_back = [each for each, error in errors if isinstance(error, UpstreamRolledBack)]
         if gone_back and not self._may_be_contradicted(gone_back):
-            errors = await self._try(gone_back[:1], may_forget=True)
+            errors = await self._try(gone_back[:1], may_roll_back=True)
         if errors:
             raise _all_of([error for _, error in errors])
 
@@ -123,7 +123,7 @@ class FailoverFollower:
         return sorted(some, key=lambda each: (each is not self._current, each.state in _WORST_LAST))
 
     async def _try(
-        self, candidates: Sequence[NodeStatus], *, may_forget: bool
+        self, candidates: Sequence[NodeStatus], *, may_roll_back: bool
     ) -> list[tuple[NodeStatus, UpstreamError]]:
         """Ask one after the other until one answers; else return why none did."""
         errors: list[tuple[NodeStatus, UpstreamError]] = []
@@ -131,7 +131,7 @@ class FailoverFollower:
             if standing is not self._current or standing.state is not NodeState.IN_USE:
                 self._follower.turn_to(standing.node)
             try:
-                await self._follower.refresh(may_forget=may_forget)
+                await self._follower.refresh(may_roll_back=may_roll_back)
             except UpstreamError as error:
                 standing.fails(error, self._elapsed(), self._policy)
                 errors.append((standing, error))
@@ -161,7 +161,7 @@ class FailoverFollower:
         await asyncio.gather(*(self._check(standing) for standing in awake))
         best = next((each for each in self.node_statuses if self._is_better(each)), None)
         if best is not None:
-            await self._try([best], may_forget=False)
+            await self._try([best], may_roll_back=False)
 
     async def _check(self, standing: NodeStatus) -> None:
         try:

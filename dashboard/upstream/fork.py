@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dashboard.errors import UpstreamForgetful, UpstreamUnavailable
+from dashboard.errors import UpstreamRolledBack, UpstreamUnavailable
 from dashboard.upstream.chain import ChainWindow
 from dashboard.upstream.node import NodeClient
 from dashboard.wire.node import BlockHeader
@@ -38,11 +38,11 @@ async def newest_shared_block(node: NodeClient, held: ChainWindow, head: BlockHe
 
 def blocks_taken_away(
     node: NodeClient, held: ChainWindow, head: BlockHeader, shared: int
-) -> UpstreamForgetful:
+) -> UpstreamRolledBack:
     """Return the error for a head that takes away blocks which nothing replaces."""
     name, number = node.endpoint.name, held.head.number
     if shared == head.number:
-        return UpstreamForgetful(f"{name}: its chain went back from block {number} to {shared}")
-    return UpstreamForgetful(
+        return UpstreamRolledBack(f"{name}: its chain went back from block {number} to {shared}")
+    return UpstreamRolledBack(
         f"{name}: its block {head.number} shares no known block with the chain up to {number}"
     )

@@ -13,7 +13,7 @@ from typing import Any, Final, TypeVar
 
 from dashboard.domain.exclusion import RejectionStage
 from dashboard.domain.quantity import NetworkId, TxHash, shorten
-from dashboard.domain.reason import ReasonKind
+from dashboard.domain.reason_parser import ReasonKind
 from dashboard.domain.rejection_filter import HashRange, RejectionFilter
 from dashboard.errors import WireError
 from dashboard.wire.decoding import named

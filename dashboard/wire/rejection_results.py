@@ -11,7 +11,8 @@ import msgspec
 from msgspec import UNSET, Raw, UnsetType
 
 from dashboard.domain.exclusion import ArchivedRejection, RejectionStage, StoredRejection
-from dashboard.domain.reason import Reason, overrun, parse_reason
+from dashboard.domain.reason_explanation import overrun
+from dashboard.domain.reason_parser import Reason, parse_reason
 from dashboard.wire.cursor import encode_cursor
 from dashboard.wire.hexadecimal import LARGEST_NUMBER
 from dashboard.wire.timestamp import format_timestamp

@@ -20,11 +20,11 @@ from dashboard.settings import EndpointSettings, Settings
 from dashboard.settings.fees import FeeSettings
 from dashboard.settings.schema import PollSettings
 from dashboard.settings.tls import tls_context
-from dashboard.upstream.blocks import ChainFollower, FollowPolicy
 from dashboard.upstream.endpoint import Asker, Endpoint
 from dashboard.upstream.exclusion import ExclusionClient
 from dashboard.upstream.failover import FailoverFollower
 from dashboard.upstream.gas import BasicKey, Credentials, GasClient, PathKey
+from dashboard.upstream.gas_oracle import ChainFollower, FollowPolicy
 from dashboard.upstream.http import HttpAsker, HttpClient, open_client
 from dashboard.upstream.inclusion import FirstThatAnswers, InclusionClient
 from dashboard.upstream.meter import Meter, Note, note_nothing

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dashboard.detect.conditions import ConditionRules, HoldRule
+from dashboard.detect.condition_lifecycle import ConditionRules, HoldPeriods
 from dashboard.settings import Settings
 
 
@@ -10,7 +10,7 @@ def condition_rules(settings: Settings) -> ConditionRules:
     """Return the rules that the settings give."""
     alerts = settings.alerts
     return ConditionRules(
-        busy=HoldRule(alerts.busy_pending, alerts.busy_keep_firing),
-        silence=HoldRule(alerts.silence_pending, alerts.silence_keep_firing),
-        staleness=HoldRule(alerts.stale_pending),
+        busy=HoldPeriods(alerts.busy_pending, alerts.busy_keep_firing),
+        silence=HoldPeriods(alerts.silence_pending, alerts.silence_keep_firing),
+        staleness=HoldPeriods(alerts.stale_pending),
     )

@@ -11,7 +11,7 @@ from anyio.from_thread import start_blocking_portal
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.poll.lookup import LiveLookup
 from dashboard.settings import Settings
-from dashboard.show.queries.lookup import LookUp
+from dashboard.show.queries.lookup_page import LookUp
 from dashboard.store.engine.engine import Store
 from dashboard.wiring.clients import open_clients
 from dashboard.wiring.clock import utc_now

@@ -11,9 +11,9 @@ from starlette.types import ASGIApp
 
 from dashboard.serve.app import build_app
 from dashboard.serve.dependencies import ServeDependencies, ServedNetwork, ServeLimits
-from dashboard.serve.keys.authentication import AuthenticationThrottle
+from dashboard.serve.keys.authentication_throttle import AuthenticationThrottle
+from dashboard.serve.keys.key_rate_limits import KeyLimiter
 from dashboard.serve.keys.key_sync import KeySync
-from dashboard.serve.keys.rate_limits import KeyLimiter
 from dashboard.serve.server import server_config
 from dashboard.serve.transport.connection_limits import ConnectionLimits
 from dashboard.settings import Settings

@@ -23,9 +23,9 @@ from dashboard.poll.clocks import Clocks
 from dashboard.poll.gas import GasPeriods
 from dashboard.poll.gas_from_node import GasFromNode
 from dashboard.poll.intervals import CadencePolicy
-from dashboard.poll.jobs import Periods, WatchedNetwork, Watcher
+from dashboard.poll.jobs import Periods, PollingWorker, WatchedNetwork
 from dashboard.poll.lease import Lease
-from dashboard.poll.watch import run_watch
+from dashboard.poll.worker_loop import run_polling_worker
 from dashboard.settings import MailSettings, Settings
 from dashboard.settings.check import is_ehlo_name
 from dashboard.settings.tls import tls_context
@@ -48,7 +48,7 @@ async def run_worker(settings: Settings, stop: asyncio.Event) -> None:
     with closing(open_role_store(settings)) as store:
         async with open_clients(settings) as clients:
             watched = [_watched(network, clients, settings) for network in networks]
-            watcher = Watcher(
+            watcher = PollingWorker(
                 store=store,
                 lease=Lease(
                     store, WORKER_LEASE, _name_of_this_process(), settings.worker.lease, elapsed
@@ -63,7 +63,7 @@ async def run_worker(settings: Settings, stop: asyncio.Event) -> None:
                 retention=settings.store.retention,
                 low_space=settings.store.low_space,
             )
-            await run_watch(watcher, stop)
+            await run_polling_worker(watcher, stop)
 
 
 def _watched(network: Network, clients: Clients, settings: Settings) -> WatchedNetwork:

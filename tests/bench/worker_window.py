@@ -18,7 +18,7 @@ from dashboard.domain.fee_rollup import FeeSeries
 from dashboard.domain.gas import GasObservation
 from dashboard.domain.quantity import Wei
 from dashboard.store.engine.engine import Store, open_store
-from dashboard.store.fees.recent_fees import RollingFees
+from dashboard.store.fees.busy_window import RollingFees
 from dashboard.store.fees.save import suggested_row
 from dashboard.store.fees.stored_fees import priority_fee_window
 from dashboard.store.gas import save_gas

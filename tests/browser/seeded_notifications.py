@@ -8,8 +8,8 @@ from typing import Final
 from dashboard.domain.condition import State, Subject, SubjectKind, Transition
 from dashboard.domain.notification import Recipient
 from dashboard.domain.quantity import TxHash
-from dashboard.store.alerts.claims import mark_dead, mark_sent, reschedule
 from dashboard.store.alerts.conditions import record_transition
+from dashboard.store.alerts.notification_claims import mark_dead, mark_sent, reschedule
 from dashboard.store.alerts.outbox import expand, pending_expansion
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store

@@ -14,8 +14,8 @@ from dashboard.domain.notification import Recipient
 from dashboard.domain.observation import ExclusionAnswer, Failure, FailureKind
 from dashboard.domain.quantity import TxHash, Wei
 from dashboard.store.access.api_keys import Credential, create_key, revoke_key
-from dashboard.store.alerts.claims import mark_sent, reschedule
 from dashboard.store.alerts.conditions import current_state, record_transition
+from dashboard.store.alerts.notification_claims import mark_sent, reschedule
 from dashboard.store.alerts.outbox import expand, pending_expansion
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.leases import acquire

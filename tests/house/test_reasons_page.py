@@ -8,7 +8,7 @@ import tomllib
 import msgspec
 import pytest
 
-from dashboard.domain.reason import ReasonKind, parse_reason
+from dashboard.domain.reason_parser import ReasonKind, parse_reason
 from dashboard.settings import NetworkSettings
 from dashboard.settings.module_limits import table_names
 from tests.house.sources import ROOT

@@ -13,9 +13,9 @@ import httpx
 from dashboard.domain.quantity import NetworkId
 from dashboard.domain.secret import Secret
 from dashboard.serve.dependencies import ServedNetwork
-from dashboard.upstream.blocks import ChainFollower, FollowPolicy
 from dashboard.upstream.endpoint import Endpoint
 from dashboard.upstream.failover import FailoverFollower
+from dashboard.upstream.gas_oracle import ChainFollower, FollowPolicy
 from dashboard.upstream.http import HttpAsker, open_client
 from dashboard.upstream.node import NodeClient
 from dashboard.upstream.request_retry import RetryPolicy

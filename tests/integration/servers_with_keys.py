@@ -9,10 +9,10 @@ from datetime import timedelta
 from pathlib import Path
 
 from dashboard.domain.api_key import KeyLimits
-from dashboard.serve.keys.authentication import AuthenticationThrottle
+from dashboard.serve.keys.authentication_throttle import AuthenticationThrottle
+from dashboard.serve.keys.key_rate_limits import KeyLimiter
 from dashboard.serve.keys.key_ring import ApiKey, digest
 from dashboard.serve.keys.key_sync import ConfiguredKeys, KeySync
-from dashboard.serve.keys.rate_limits import KeyLimiter
 from dashboard.store.access.api_keys import Credential, create_key, revoke_key
 from dashboard.store.engine.engine import Store
 from dashboard.wire.exclusion import SAVE_REJECTED

@@ -22,7 +22,7 @@ from dashboard.alert.deliver import Deliverer
 from dashboard.alert.delivery_attempt import Sending
 from dashboard.alert.notify import Notifier
 from dashboard.alert.template_loader import load_templates
-from dashboard.detect.conditions import ConditionRules, HoldRule
+from dashboard.detect.condition_lifecycle import ConditionRules, HoldPeriods
 from dashboard.domain.gas import SuggestedGasFees
 from dashboard.domain.observation import Operation
 from dashboard.domain.quantity import Wei
@@ -30,9 +30,9 @@ from dashboard.errors import UpstreamUnavailable
 from dashboard.poll.clocks import Clocks
 from dashboard.poll.gas import GasPeriods
 from dashboard.poll.intervals import CadencePolicy
-from dashboard.poll.jobs import Periods, WatchedNetwork, Watcher
+from dashboard.poll.jobs import Periods, PollingWorker, WatchedNetwork
 from dashboard.poll.lease import Lease
-from dashboard.poll.watch import run_watch
+from dashboard.poll.worker_loop import run_polling_worker
 from dashboard.store.engine.engine import Store, open_store
 from tests.builders import A_NETWORK, GWEI, suggested_gas_fees
 from tests.databases import new_sqlite_store
@@ -51,9 +51,9 @@ PERIODS = Periods(
     delivery=SOON,
 )
 RULES = ConditionRules(
-    busy=HoldRule(SOON, SOON),
-    silence=HoldRule(timedelta(seconds=1), timedelta(seconds=1)),
-    staleness=HoldRule(timedelta(minutes=5)),
+    busy=HoldPeriods(SOON, SOON),
+    silence=HoldPeriods(timedelta(seconds=1), timedelta(seconds=1)),
+    staleness=HoldPeriods(timedelta(minutes=5)),
 )
 SILENCE = UpstreamUnavailable("devnet gas endpoint did not answer")
 
@@ -102,7 +102,7 @@ async def working(store: Store, folder: Path, upstream: ScriptedGas) -> AsyncIte
     deliverer = Deliverer(
         store, Sending(channels, lambda each: compose(each, templates)), CLOCKS.now, CLOCKS.elapsed
     )
-    watcher = Watcher(
+    watcher = PollingWorker(
         store=store,
         lease=Lease(store, "worker", str(uuid4()), timedelta(seconds=2), CLOCKS.elapsed),
         networks=[WatchedNetwork(A_NETWORK, gas=upstream)],
@@ -114,7 +114,7 @@ async def working(store: Store, folder: Path, upstream: ScriptedGas) -> AsyncIte
         rules=RULES,
     )
     stop = asyncio.Event()
-    worker = asyncio.create_task(run_watch(watcher, stop))
+    worker = asyncio.create_task(run_polling_worker(watcher, stop))
     try:
         yield
     finally:

@@ -18,8 +18,8 @@ from dashboard.domain.fee_percentiles import FeeWindow
 from dashboard.domain.fees import next_base_fee
 from dashboard.domain.quantity import NetworkId, TxHash, Wei
 from dashboard.domain.secret import Secret
-from dashboard.upstream.blocks import ChainFollower, FollowPolicy
 from dashboard.upstream.endpoint import Endpoint
+from dashboard.upstream.gas_oracle import ChainFollower, FollowPolicy
 from dashboard.upstream.http import HttpAsker, open_client
 from dashboard.upstream.node import NodeClient
 from dashboard.upstream.request_retry import RetryPolicy

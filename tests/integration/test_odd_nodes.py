@@ -18,7 +18,7 @@ from dashboard.errors import (
     UpstreamUnavailable,
     UpstreamUnreadable,
 )
-from dashboard.upstream.blocks import ChainFees
+from dashboard.upstream.gas_oracle import ChainFees
 from tests.integration.faulty_nodes import ABSENT, OddNode, Spoil, following, only, where
 from tests.integration.faulty_upstreams import Behaviour, replying, resetting, silent
 from tests.unit.upstream.chain_followers import GWEI, a_chain

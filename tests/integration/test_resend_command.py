@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from dashboard.store.alerts.claims import mark_dead
+from dashboard.store.alerts.notification_claims import mark_dead
 from tests.builders import A_MOMENT
 from tests.delivery_checks import claim_for_all, make_pending, take_worker_lease
 from tests.installation import Installation, new_installation

@@ -15,8 +15,8 @@ from dashboard.domain.gas import FeeSuggestion
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.secret import Secret
 from dashboard.errors import UpstreamRefused
-from dashboard.upstream.blocks import ChainFollower, FollowPolicy
 from dashboard.upstream.endpoint import Endpoint
+from dashboard.upstream.gas_oracle import ChainFollower, FollowPolicy
 from dashboard.upstream.http import HttpAsker, open_client
 from dashboard.upstream.node import NodeClient
 from dashboard.upstream.request_retry import RetryPolicy

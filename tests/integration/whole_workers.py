@@ -19,9 +19,9 @@ from dashboard.alert.template_loader import load_templates
 from dashboard.poll.clocks import Clocks
 from dashboard.poll.gas import GasPeriods
 from dashboard.poll.intervals import CadencePolicy
-from dashboard.poll.jobs import DeliveryJob, Periods, WatchedNetwork, Watcher
+from dashboard.poll.jobs import DeliveryJob, Periods, PollingWorker, WatchedNetwork
 from dashboard.poll.lease import Lease
-from dashboard.poll.watch import run_watch
+from dashboard.poll.worker_loop import run_polling_worker
 from dashboard.store.engine.engine import Store
 from tests.builders import A_NETWORK
 from tests.recording_channel import ONCALL, SENDER
@@ -50,9 +50,9 @@ def a_notifier(store: Store, sending: Sending) -> Notifier:
 
 def a_watcher(
     store: Store, delivery: DeliveryJob, *networks: WatchedNetwork, name: str = "worker 1"
-) -> Watcher:
+) -> PollingWorker:
     """Return a worker of these networks."""
-    return Watcher(
+    return PollingWorker(
         store=store,
         lease=Lease(store, "worker", name, timedelta(seconds=2), CLOCKS.elapsed),
         networks=networks,
@@ -65,10 +65,10 @@ def a_watcher(
 
 
 @asynccontextmanager
-async def working(watcher: Watcher) -> AsyncIterator[None]:
+async def working(watcher: PollingWorker) -> AsyncIterator[None]:
     """Run a worker, and stop it as a signal does."""
     stop = asyncio.Event()
-    worker = asyncio.create_task(run_watch(watcher, stop))
+    worker = asyncio.create_task(run_polling_worker(watcher, stop))
     try:
         yield
     finally:

@@ -12,7 +12,7 @@ from dashboard.domain.gas import GasSource
 from dashboard.domain.observation import Operation
 from dashboard.domain.quantity import NetworkId
 from dashboard.store.engine.connection import Connection
-from dashboard.store.fees.recent_fees import RollingFees
+from dashboard.store.fees.busy_window import RollingFees
 from dashboard.store.fees.series import (
     ChartRange,
     fee_steps,

@@ -14,7 +14,7 @@ from dashboard.domain.exclusion import (
     StoredRejection,
 )
 from dashboard.domain.quantity import TxHash
-from dashboard.domain.reason import ReasonKind, parse_reason
+from dashboard.domain.reason_parser import ReasonKind, parse_reason
 from dashboard.domain.rejection_filter import HashRange, RejectionFilter
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store

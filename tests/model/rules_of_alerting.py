@@ -12,7 +12,8 @@ from dashboard.domain.condition import State, Subject, SubjectKind, Transition
 from dashboard.domain.grounds import FeeGrounds, Signal
 from dashboard.domain.notification import DeliveryResult, Notification, Recipient
 from dashboard.domain.quantity import NetworkId, Wei
-from dashboard.store.alerts.claims import (
+from dashboard.store.alerts.conditions import record_transition, set_turning_since
+from dashboard.store.alerts.notification_claims import (
     ClaimRequest,
     claim,
     mark_dead,
@@ -20,7 +21,6 @@ from dashboard.store.alerts.claims import (
     release_claims,
     reschedule,
 )
-from dashboard.store.alerts.conditions import record_transition, set_turning_since
 from dashboard.store.alerts.outbox import expand, pending_expansion
 from dashboard.store.engine.leases import acquire, release, renew
 from tests.model.alerting import OPPOSITES, SUBJECTS

@@ -16,7 +16,7 @@ from dashboard.errors import UpstreamError, UpstreamThrottled
 from dashboard.logs import get_logger
 from dashboard.serve.dependencies import Follower
 from dashboard.serve.http_reply import HttpReply, json_reply
-from dashboard.upstream.blocks import ChainFees
+from dashboard.upstream.gas_oracle import ChainFees
 from dashboard.wire.gas import (
     encode_base_fee_history,
     encode_base_fee_percentile,

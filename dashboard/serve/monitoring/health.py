@@ -10,7 +10,7 @@ import anyio
 from anyio import to_thread
 from starlette.responses import JSONResponse, Response
 
-from dashboard.domain.printing import span
+from dashboard.domain.formatting import span
 from dashboard.domain.quantity import TxHash
 from dashboard.errors import StoreError
 from dashboard.serve.dependencies import ServeDependencies

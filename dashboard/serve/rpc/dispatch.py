@@ -12,8 +12,8 @@ from msgspec import UnsetType
 from dashboard.errors import StoreError
 from dashboard.logs import get_logger
 from dashboard.serve.counters import UNSERVED, Counters
+from dashboard.serve.keys.key_rate_limits import KeyLimiter
 from dashboard.serve.keys.key_ring import ApiKey
-from dashboard.serve.keys.rate_limits import KeyLimiter
 from dashboard.serve.subscriptions.subscription import Session
 from dashboard.wire.exclusion import GET_STATUS
 from dashboard.wire.jsonrpc import (

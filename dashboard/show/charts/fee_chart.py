@@ -13,7 +13,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from dashboard.show.charts.fee_story import Booleans, FeeStory
+from dashboard.show.charts.fee_timeline import Booleans, FeeTimeline
 from dashboard.show.charts.figure import (
     BUSY,
     GAP,
@@ -44,7 +44,7 @@ _COLOURS: Final = {
 _HATCHED: Final = {"shape": "/", "size": 7, "fgcolor": HATCH, "fgopacity": 1}
 
 
-def fee_drawing(story: FeeStory, since: datetime, network: str, of: str = "Base fee") -> Drawing:
+def fee_drawing(story: FeeTimeline, since: datetime, network: str, of: str = "Base fee") -> Drawing:
     """Draw a fee from `since` on, and describe it."""
     lowest, highest = (" ".join(fee(edge)) for edge in (story.lowest, story.highest))
     values = f"always {lowest}" if story.is_flat else f"between {lowest} and {highest}"
@@ -55,7 +55,7 @@ def fee_drawing(story: FeeStory, since: datetime, network: str, of: str = "Base 
     return Drawing(fee_figure(story, since), words)
 
 
-def fee_figure(story: FeeStory, since: datetime) -> DrawnFigure:
+def fee_figure(story: FeeTimeline, since: datetime) -> DrawnFigure:
     """Draw shades, bands, levels and line, in this order; the line lies on top.
 
     Times go out as typed milliseconds since 1970, fees as typed floats in the unit that fits.
@@ -82,7 +82,7 @@ def fee_figure(story: FeeStory, since: datetime) -> DrawnFigure:
     return DrawnFigure(traces, layout)
 
 
-def _line(story: FeeStory, wei_per_unit: int, unit: str) -> PlotlyJson:
+def _line(story: FeeTimeline, wei_per_unit: int, unit: str) -> PlotlyJson:
     """Draw each step's mean until the next step; a gap begins right after its last value."""
     times, rows = _points_and_holes(story)
     said = [f"%{{x|%d %b %Y %H:%M:%S}} UTC<br>%{{y:,.9~f}} {unit}"]
@@ -104,7 +104,7 @@ def _line(story: FeeStory, wei_per_unit: int, unit: str) -> PlotlyJson:
     return trace
 
 
-def _bands(story: FeeStory, wei_per_unit: int) -> Iterator[PlotlyJson]:
+def _bands(story: FeeTimeline, wei_per_unit: int) -> Iterator[PlotlyJson]:
     """Fill the area from lowest to highest, and from median to 90th percentile."""
     steps, (times, rows, is_back) = story.steps, _band_outline(story)
 
@@ -118,7 +118,7 @@ def _bands(story: FeeStory, wei_per_unit: int) -> Iterator[PlotlyJson]:
         yield band("median to 90th percentile", steps.medians, steps.p90s)
 
 
-def _band_outline(story: FeeStory) -> tuple[Floats, Integers, Booleans]:
+def _band_outline(story: FeeTimeline) -> tuple[Floats, Integers, Booleans]:
     """Return the outline of a band: each part between gaps forth and back, then a hole.
 
     Times, numbers of steps, and whether the outline goes back there.
@@ -132,7 +132,7 @@ def _band_outline(story: FeeStory) -> tuple[Floats, Integers, Booleans]:
     return times[places], rows[places], np.concatenate(is_back)
 
 
-def _points_and_holes(story: FeeStory) -> tuple[Floats, Integers]:
+def _points_and_holes(story: FeeTimeline) -> tuple[Floats, Integers]:
     """Return times and the number of the step at each; -1 for a hole, after a gap or the end."""
     breaks = ~story.is_followed
     breaks[-1] = True
@@ -158,7 +158,7 @@ def _shade(name: str, edges: Integers, top: float) -> Iterator[PlotlyJson]:
         yield _filled(name, x.ravel(), y)
 
 
-def _busy_shade(story: FeeStory, top: float) -> Iterator[PlotlyJson]:
+def _busy_shade(story: FeeTimeline, top: float) -> Iterator[PlotlyJson]:
     """Fill each step as high as the part of it that was busy: over the whole height for all.
 
     Parts are rounded to per cent, which is finer than a screen shows.
@@ -188,7 +188,7 @@ def _filled(name: str, x: Floats, y: Floats) -> PlotlyJson:
 
 
 def _level(
-    story: FeeStory, level: Integers | None, style: LevelStyle, wei_per_unit: int
+    story: FeeTimeline, level: Integers | None, style: LevelStyle, wei_per_unit: int
 ) -> PlotlyJson:
     """Draw a level as it was: where it changed, and to the end; one that is not known, as a hole.
 

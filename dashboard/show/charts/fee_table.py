@@ -11,7 +11,7 @@ import pandas as pd
 
 from dashboard.domain.quantity import NetworkId, Wei
 from dashboard.domain.spreadsheet import write_csv
-from dashboard.show.charts.fee_story import FeeStory
+from dashboard.show.charts.fee_timeline import FeeTimeline
 from dashboard.show.text import share, unit_of
 from dashboard.store.fees.rollup_arrays import Integers
 
@@ -33,7 +33,7 @@ CSV_COLUMNS: Final = (
 )
 
 
-def fee_table(story: FeeStory) -> pd.DataFrame:
+def fee_table(story: FeeTimeline) -> pd.DataFrame:
     """Lay the steps out for reading, newest first.
 
     DataFrame: index range, columns Time (UTC) [datetime], Mean, Lowest, Highest, Median, 90 % up
@@ -55,7 +55,7 @@ def fee_table(story: FeeStory) -> pd.DataFrame:
     return pd.DataFrame(columns).iloc[::-1].reset_index(drop=True)
 
 
-def fee_csv(story: FeeStory, network_id: NetworkId) -> str:
+def fee_csv(story: FeeTimeline, network_id: NetworkId) -> str:
     """Write the steps as CSV, oldest first: times in UTC, fees in whole wei."""
     return write_csv(
         CSV_COLUMNS,

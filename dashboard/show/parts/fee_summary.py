@@ -10,7 +10,7 @@ import streamlit as st
 from dashboard.domain.foreign_text import visible
 from dashboard.domain.gas import FeeSuggestion, SuggestedGasFees
 from dashboard.domain.quantity import Wei
-from dashboard.show.charts.fee_story import FeeStory, Stretch, busy_in_words
+from dashboard.show.charts.fee_timeline import FeeTimeline, Stretch, busy_in_words
 from dashboard.show.parts.markup import Markup, element, join
 from dashboard.show.queries.network_status import PolledValue
 from dashboard.show.text import age, exact_fee, fee, share, span
@@ -71,7 +71,7 @@ def _range(fees: SuggestedGasFees) -> str:
     return f"Recent blocks: {lowest} to {highest}."
 
 
-def story_in_words(story: FeeStory, name: str, shown: TimeRange) -> Markup:
+def story_in_words(story: FeeTimeline, name: str, shown: TimeRange) -> Markup:
     """Say what the chart shows: extremes, busy share, gaps, and what is not exact."""
     sentences = [
         *_extremes(story, name),
@@ -84,18 +84,18 @@ def story_in_words(story: FeeStory, name: str, shown: TimeRange) -> Markup:
     return element("p", " ".join(sentences), class_="lw-quiet")
 
 
-def caveats_in_words(story: FeeStory) -> str:
+def caveats_in_words(story: FeeTimeline) -> str:
     """Say only what keeps the chart from being whole: a late beginning, and blocks not seen."""
     return " ".join([*_late_beginning(story), *_blocks_seen(story)])
 
 
-def _late_beginning(story: FeeStory) -> list[str]:
+def _late_beginning(story: FeeTimeline) -> list[str]:
     if not story.begins_late:
         return []
     return [f"Nothing was seen before {story.steps[0].first_at:%d %b %Y %H:%M} UTC (hatched)."]
 
 
-def _extremes(story: FeeStory, name: str) -> list[str]:
+def _extremes(story: FeeTimeline, name: str) -> list[str]:
     lowest, highest = (" ".join(fee(edge)) for edge in (story.lowest, story.highest))
     if story.is_flat:
         return [f"{name}: {lowest} all the time."]
@@ -103,7 +103,7 @@ def _extremes(story: FeeStory, name: str) -> list[str]:
     return [*said, *_busy_time(story), *_unreadable_threshold(story)]
 
 
-def _busy_time(story: FeeStory) -> list[str]:
+def _busy_time(story: FeeTimeline) -> list[str]:
     """Say how long it was busy, and what is shaded for that."""
     said = busy_in_words(story)
     if said is None:
@@ -116,7 +116,7 @@ def _busy_time(story: FeeStory) -> list[str]:
     return [said, "Shaded: busy time."]
 
 
-def _unreadable_threshold(story: FeeStory) -> list[str]:
+def _unreadable_threshold(story: FeeTimeline) -> list[str]:
     """Say between what the busy threshold moved, where it cannot be drawn."""
     level = story.threshold
     if level is None or story.can_be_read(level):
@@ -125,7 +125,7 @@ def _unreadable_threshold(story: FeeStory) -> list[str]:
     return [f"The busy threshold moved between {lowest} and {highest}, too often to be drawn."]
 
 
-def _gaps(story: FeeStory) -> list[str]:
+def _gaps(story: FeeTimeline) -> list[str]:
     gaps = story.gaps()
     said = (
         [] if story.silences_inside() else ["No gaps since." if story.begins_late else "No gaps."]
@@ -137,7 +137,7 @@ def _gaps(story: FeeStory) -> list[str]:
     return [*said, *_short_gaps(story)]
 
 
-def _blocks_seen(story: FeeStory) -> list[str]:
+def _blocks_seen(story: FeeTimeline) -> list[str]:
     """Say how many of the blocks the extremes are of, where that is not all of them."""
     seen = story.block_share()
     if seen is None:
@@ -149,7 +149,7 @@ def _blocks_seen(story: FeeStory) -> list[str]:
     return [f"{share(seen)} of the blocks were seen; the others may lie above or below."]
 
 
-def _short_gaps(story: FeeStory) -> list[str]:
+def _short_gaps(story: FeeTimeline) -> list[str]:
     """Report gaps too short for the chart, which does not know where in a step they lie."""
     inside = story.silences_inside()
     if not inside:
@@ -171,7 +171,7 @@ def _stretch(stretch: Stretch) -> str:
     return f"{span(_length(stretch))} from {stretch[0]:%d %b %H:%M} UTC"
 
 
-def _band_meaning(story: FeeStory, shown: TimeRange) -> list[str]:
+def _band_meaning(story: FeeTimeline, shown: TimeRange) -> list[str]:
     if (story.steps.values == 1).all():
         return []
     step = span(shown.step)
@@ -184,7 +184,7 @@ def _band_meaning(story: FeeStory, shown: TimeRange) -> list[str]:
     return [said]
 
 
-def _estimated_times(story: FeeStory) -> list[str]:
+def _estimated_times(story: FeeTimeline) -> list[str]:
     if not story.steps.estimated.any():
         return []
     return ["The times of blocks that no poll saw are estimated: the base fee history names none."]

@@ -12,7 +12,7 @@ import streamlit as st
 from dashboard.domain.quantity import TxHash
 from dashboard.errors import StoreError
 from dashboard.show.parts.notices import notice
-from dashboard.show.queries.lookup import AT_ONCE
+from dashboard.show.queries.lookup_page import AT_ONCE
 from dashboard.show.queries.page_queries import PageQueries
 from dashboard.show.queries.transaction_summary import TransactionSummary, with_unsaved
 from dashboard.show.text import age, sentence

@@ -12,8 +12,8 @@ from dashboard.domain.condition import State, SubjectKind, Transition
 from dashboard.domain.foreign_text import visible
 from dashboard.domain.notification import DeliveryAttempt, Notification, NotificationState
 from dashboard.domain.quantity import NetworkId
-from dashboard.domain.reason import parse_reason
-from dashboard.domain.reason_names import name_of
+from dashboard.domain.reason_labels import name_of
+from dashboard.domain.reason_parser import parse_reason
 from dashboard.errors import StoreError
 from dashboard.show.parts.badges import badge
 from dashboard.show.parts.heading import section

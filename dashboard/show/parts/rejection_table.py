@@ -11,7 +11,8 @@ import streamlit as st
 
 from dashboard.domain.exclusion import CLOCK_IS_WRONG, StoredRejection
 from dashboard.domain.foreign_text import visible
-from dashboard.domain.reason import Reason, ReasonKind, explain, overrun
+from dashboard.domain.reason_explanation import explain, overrun
+from dashboard.domain.reason_parser import Reason, ReasonKind
 from dashboard.show.parts.badges import badge
 from dashboard.show.parts.markup import Markup, breakable, element, join
 from dashboard.show.parts.table import lookup_link, table

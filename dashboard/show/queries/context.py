@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from dashboard.detect.conditions import ConditionRules, HoldRule
+from dashboard.detect.condition_lifecycle import ConditionRules, HoldPeriods
 from dashboard.domain.audit import Action, Detail
 from dashboard.domain.clock import Clock
 from dashboard.domain.condition import INSTALLATION, Subject
 from dashboard.domain.exclusion import StoredRejection
 from dashboard.domain.quantity import NetworkId
-from dashboard.domain.reason import Reason, parse_reason
+from dashboard.domain.reason_parser import Reason, parse_reason
 from dashboard.show.queries.network_status import NetworkProfile
 from dashboard.store.access.audit_log import note_action
 from dashboard.store.engine.connection import Connection
@@ -65,7 +65,7 @@ class QueryContext:
             return titled.pop(), ""
         return network_id, text
 
-    def rule_of(self, subject: Subject) -> HoldRule:
+    def rule_of(self, subject: Subject) -> HoldPeriods:
         """Return how long a change of this condition is seen before it holds."""
         profile = self.profile(subject.network_id)
         rules = ConditionRules() if profile is None else profile.rules

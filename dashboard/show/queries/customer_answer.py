@@ -5,7 +5,8 @@ from __future__ import annotations
 from datetime import datetime
 
 from dashboard.domain.foreign_text import visible
-from dashboard.domain.reason import Reason, ReasonKind, explain
+from dashboard.domain.reason_explanation import explain
+from dashboard.domain.reason_parser import Reason, ReasonKind
 from dashboard.show.queries.transaction_summary import NetworkFinding, TransactionSummary
 from dashboard.show.text import moment
 

@@ -12,7 +12,7 @@ from dashboard.domain.fee_rollup import FeeSeries
 from dashboard.domain.gas import SuggestedGasFees
 from dashboard.domain.observation import Operation
 from dashboard.show.charts.fee_chart import fee_drawing
-from dashboard.show.charts.fee_story import BusyCounts, FeeStory, longest_usual_silence
+from dashboard.show.charts.fee_timeline import BusyCounts, FeeTimeline, longest_usual_silence
 from dashboard.show.charts.figure import Drawing
 from dashboard.show.queries.cache import TtlCache
 from dashboard.show.queries.context import QueryContext
@@ -44,7 +44,7 @@ class FeeView:
     """What a fee did during a time range, and the picture of it."""
 
     kind: FeeSeries
-    story: FeeStory
+    story: FeeTimeline
     drawing: Drawing
 
 
@@ -116,7 +116,7 @@ class FeeQueries:
 
 def read_fee_story(
     connection: Connection, figures: NetworkFigures, kind: FeeSeries, between: ChartRange
-) -> FeeStory | None:
+) -> FeeTimeline | None:
     """Read what a fee of a network did, None where none was seen.
 
     Busy time is counted by the base fee: where that never moves, it is not counted.
@@ -131,7 +131,7 @@ def read_fee_story(
         busy = BusyCounts.of(steps, counted)
     usual, threshold = _levels(connection, figures, between, steps.first_at)
     silence = longest_usual_silence(steps, profile.gas_period)
-    return FeeStory(
+    return FeeTimeline(
         steps,
         usual,
         threshold,

@@ -10,9 +10,9 @@ from typing import Final
 
 from dashboard.domain.coverage import Gap
 from dashboard.domain.credit import Spent
+from dashboard.domain.formatting import size, span
 from dashboard.domain.gas import GasSource
 from dashboard.domain.observation import FailureKind, Operation
-from dashboard.domain.printing import size, span
 from dashboard.domain.quantity import NetworkId
 from dashboard.domain.store_size import StoreSize
 from dashboard.show.queries.alerts import COUNTED

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Final, Generic, TypeVar
 
-from dashboard.detect.busyness import (
+from dashboard.detect.busy_reading import (
     FLAT_FOR,
     PRIORITY_WINDOW,
     BaseFeeReadings,
@@ -16,7 +16,7 @@ from dashboard.detect.busyness import (
     is_flat,
     measure_busyness,
 )
-from dashboard.detect.conditions import ConditionRules
+from dashboard.detect.condition_lifecycle import ConditionRules
 from dashboard.domain.condition import Condition, State, Subject, SubjectKind
 from dashboard.domain.fee_percentiles import RankedFees
 from dashboard.domain.gas import GasSource, SuggestedGasFees

@@ -19,7 +19,7 @@ from dashboard.show.queries.cache import TtlCache
 from dashboard.show.queries.context import QueryContext
 from dashboard.show.queries.fees import FeeQueries
 from dashboard.show.queries.health import HealthQueries
-from dashboard.show.queries.lookup import LookUp, LookupQueries, ask_in_portions
+from dashboard.show.queries.lookup_page import LookUp, LookupQueries, ask_in_portions
 from dashboard.show.queries.network_status import (
     NetworkFigures,
     NetworkProfile,

@@ -10,8 +10,8 @@ from typing import Final
 
 from dashboard.domain.exclusion import RejectionStage, StoredRejection
 from dashboard.domain.quantity import NetworkId
-from dashboard.domain.reason import explain
-from dashboard.domain.reason_names import Named
+from dashboard.domain.reason_explanation import explain
+from dashboard.domain.reason_labels import Named
 from dashboard.domain.rejection_filter import RejectionFilter
 from dashboard.domain.search import parse_search
 from dashboard.domain.spreadsheet import write_csv

@@ -11,7 +11,7 @@ from dashboard.domain.advice import advise
 from dashboard.domain.exclusion import StoredRejection
 from dashboard.domain.observation import ExclusionAnswer
 from dashboard.domain.quantity import NetworkId, TxHash
-from dashboard.domain.reason import Reason, parse_reason
+from dashboard.domain.reason_parser import Reason, parse_reason
 from dashboard.domain.verdict import Evidence, Verdict, VerdictKind, conclude
 from dashboard.show.queries.network_status import NetworkProfile
 from dashboard.store.engine.batching import portions

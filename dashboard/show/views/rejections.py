@@ -11,7 +11,7 @@ import streamlit as st
 
 from dashboard.domain.exclusion import RejectionStage
 from dashboard.domain.quantity import NetworkId
-from dashboard.domain.reason_names import KIND_NAMES, name_of
+from dashboard.domain.reason_labels import KIND_NAMES, name_of
 from dashboard.domain.rejection_filter import RejectionFilter
 from dashboard.show.parts.counts import Bar, bars, ranking
 from dashboard.show.parts.heading import heading, section

@@ -10,9 +10,9 @@ from sqlalchemy import Connection, case, func, or_, select
 from dashboard.domain.condition import Condition, State, Subject, SubjectKind
 from dashboard.domain.grounds import Grounds, SilenceGrounds
 from dashboard.domain.notification import NotificationState
-from dashboard.store.alerts.claims import IS_PENDING
 from dashboard.store.alerts.conditions import grounds_of_row
 from dashboard.store.alerts.held_notifications import count_held
+from dashboard.store.alerts.notification_claims import IS_PENDING
 from dashboard.store.schema import conditions, notifications, transitions
 
 

@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 
 from sqlalchemy import Connection, select
 
-from dashboard.domain.alignment import Fit, fits
+from dashboard.domain.history_overlap import HistoryOverlap, fits
 from dashboard.domain.quantity import NetworkId, Wei
 from dashboard.store.schema import base_fee_histories, estimated_base_fees, suggested_gas_fees
 from dashboard.store.schema.columns import milliseconds_of, moment_of
@@ -88,7 +88,7 @@ def _dated_fees(
     sends them.
     """
     fees, asked_at, _ = answer
-    found: list[Fit] = []
+    found: list[HistoryOverlap] = []
     if earlier is not None and earlier.asked_at < asked_at:
         elapsed = asked_at - earlier.asked_at
         found = fits(earlier.base_fees, fees)
@@ -103,7 +103,7 @@ def _dated_fees(
 
 
 def _agreed_fees(
-    found: Sequence[Fit], asked_at: datetime, elapsed: timedelta, block_time: timedelta
+    found: Sequence[HistoryOverlap], asked_at: datetime, elapsed: timedelta, block_time: timedelta
 ) -> Iterator[DatedFee]:
     """Yield a base fee for each block time since the earlier answer in which all ways agree."""
     blocks = min(max((fit.most for fit in found), default=0), elapsed // block_time)
@@ -114,7 +114,7 @@ def _agreed_fees(
 
 
 def _possible_ages(
-    fit: Fit, age: int, elapsed: timedelta, block_time: timedelta
+    fit: HistoryOverlap, age: int, elapsed: timedelta, block_time: timedelta
 ) -> tuple[int, int]:
     """Return which blocks, by age, may have been the newest one so many block times ago.
 

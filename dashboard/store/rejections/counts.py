@@ -29,7 +29,7 @@ from sqlalchemy import (
 
 from dashboard.domain.exclusion import RejectionStage
 from dashboard.domain.quantity import NetworkId
-from dashboard.domain.reason import ReasonKind
+from dashboard.domain.reason_parser import ReasonKind
 from dashboard.domain.rejection_filter import RejectionFilter
 from dashboard.store.rejections.counter_steps import (
     STEP_LENGTHS,

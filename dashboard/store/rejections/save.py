@@ -24,7 +24,7 @@ from dashboard.domain.exclusion import (
     SignedTransaction,
 )
 from dashboard.domain.quantity import NetworkId, TxHash
-from dashboard.domain.reason import parse_reason
+from dashboard.domain.reason_parser import parse_reason
 from dashboard.store.engine.upsert import insert_all_new, insert_new
 from dashboard.store.rejections.counters import count_inserted
 from dashboard.store.schema import (

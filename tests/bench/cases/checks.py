@@ -14,15 +14,15 @@ from uuid import uuid4
 
 import anyio
 
-from dashboard.detect.conditions import ConditionRules
+from dashboard.detect.condition_lifecycle import ConditionRules
 from dashboard.domain.observation import ExclusionAnswer
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.poll.conditions import Conditions
 from dashboard.poll.exclusion import ExclusionPoll
+from dashboard.poll.exclusion_schedule import RejectionSchedule
 from dashboard.poll.intervals import CadencePolicy
 from dashboard.poll.lease import Lease
 from dashboard.poll.network_store import NetworkStore
-from dashboard.poll.rejection_schedule import RejectionSchedule
 from dashboard.store.engine.engine import Store, open_store
 from dashboard.store.maintenance.migrate import migrate
 from tests.bench.expected_replies import NETWORK

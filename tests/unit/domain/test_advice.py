@@ -7,7 +7,7 @@ import pytest
 from dashboard.domain.advice import advise
 from dashboard.domain.follow_up import FollowUp
 from dashboard.domain.module_limits import ModuleLimits
-from dashboard.domain.reason import parse_reason
+from dashboard.domain.reason_parser import parse_reason
 from tests.builders import A_MOMENT
 
 MMU_OVER = "Transaction line count for module MMU=2163904 is above the limit 2097152"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dashboard.domain.exclusion import RejectionStage
-from dashboard.domain.reason import ReasonKind, parse_reason
+from dashboard.domain.reason_parser import ReasonKind, parse_reason
 from dashboard.domain.rejection_filter import HashRange, RejectionFilter
 from tests.builders import (
     A_MOMENT,

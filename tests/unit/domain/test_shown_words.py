@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from dashboard.domain.node_rules import NodeRule, beginnings_of, words_of
-from dashboard.domain.reason import ReasonKind
-from dashboard.domain.reason_names import KIND_NAMES
+from dashboard.domain.node_rule_messages import NodeRule, beginnings_of, words_of
+from dashboard.domain.reason_labels import KIND_NAMES
+from dashboard.domain.reason_parser import ReasonKind
 from dashboard.domain.shown_words import forms_shown_with, words_of_search
 
 

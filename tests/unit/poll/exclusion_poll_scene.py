@@ -10,10 +10,10 @@ from dashboard.domain.condition import State, Subject
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.verdict import Evidence
 from dashboard.poll.exclusion import ExclusionPoll
+from dashboard.poll.exclusion_schedule import RejectionSchedule
 from dashboard.poll.intervals import CadencePolicy
 from dashboard.poll.lease import Lease
 from dashboard.poll.network_store import NetworkStore
-from dashboard.poll.rejection_schedule import RejectionSchedule
 from dashboard.store.alerts.conditions import current_state
 from dashboard.store.alerts.outbox import pending_expansion
 from dashboard.store.engine.engine import Store

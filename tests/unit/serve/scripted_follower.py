@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from dashboard.domain.gas import FeeSuggestion, SuggestedGasFees
 from dashboard.domain.quantity import NetworkId, Wei
 from dashboard.errors import UpstreamUnavailable
-from dashboard.upstream.blocks import ChainFees
+from dashboard.upstream.gas_oracle import ChainFees
 from dashboard.upstream.node_status import NodeStatus
 from dashboard.wire.node import BlockHeader
 

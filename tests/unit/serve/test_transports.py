@@ -9,8 +9,8 @@ import pytest
 
 from dashboard.domain.secret import Secret
 from dashboard.serve.counters import Counters
+from dashboard.serve.keys.key_rate_limits import KeyLimiter
 from dashboard.serve.keys.key_ring import ApiKey, KeyRing
-from dashboard.serve.keys.rate_limits import KeyLimiter
 from dashboard.serve.rpc import websocket_endpoint
 from dashboard.serve.rpc.dispatch import Dispatcher
 from dashboard.serve.rpc.http_endpoint import HttpEndpoint

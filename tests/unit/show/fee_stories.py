@@ -10,7 +10,7 @@ import numpy as np
 
 from dashboard.domain.fee_percentiles import nearest_rank
 from dashboard.domain.quantity import Wei
-from dashboard.show.charts.fee_story import BusyCounts, FeeStory
+from dashboard.show.charts.fee_timeline import BusyCounts, FeeTimeline
 from dashboard.store.fees.steps import FeeStep, FeeSteps
 from dashboard.store.schema.columns import milliseconds_of
 from tests.builders import A_MOMENT, seconds
@@ -42,7 +42,7 @@ def a_step(
     return step._replace(**changes)
 
 
-def a_story(*fees: int | None, **changes: Any) -> FeeStory:  # noqa: ANN401 - any field
+def a_story(*fees: int | None, **changes: Any) -> FeeTimeline:  # noqa: ANN401 - any field
     """Return a story of one fee each step, None where nothing was seen, busy above ten."""
     seen = [a_step(number, each) for number, each in enumerate(fees) if each is not None]
     steps = in_columns(changes.pop("steps", seen))
@@ -56,7 +56,7 @@ def a_story(*fees: int | None, **changes: Any) -> FeeStory:  # noqa: ANN401 - an
         "until": A_MOMENT + (len(fees) or len(steps)) * STEP,
         "busy": BusyCounts(steps.values, np.where(steps.lowest > 10, steps.values, 0)),
     }
-    return FeeStory(**(fields | changes))
+    return FeeTimeline(**(fields | changes))
 
 
 def in_columns(steps: Sequence[FeeStep]) -> FeeSteps:

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from dashboard.domain.gas import GasObservation
 from dashboard.domain.quantity import Wei
-from dashboard.show.charts.fee_story import busy_in_words
+from dashboard.show.charts.fee_timeline import busy_in_words
 from dashboard.show.queries.context import QueryContext
 from dashboard.show.queries.fees import FeeQueries
 from dashboard.show.queries.network_status import NetworkFigures, NetworkProfile, conclude_status

@@ -26,8 +26,8 @@ from dashboard.show.queries.health import (
 from dashboard.show.queries.page_queries import PageQueries
 from dashboard.show.text import size
 from dashboard.store.alerts.alert_status import NotificationCounts
-from dashboard.store.alerts.claims import mark_dead, reschedule
 from dashboard.store.alerts.conditions import record_transition
+from dashboard.store.alerts.notification_claims import mark_dead, reschedule
 from dashboard.store.alerts.outbox import expand, pending_expansion
 from dashboard.store.engine.engine import Store
 from dashboard.store.engine.leases import Holder, acquire

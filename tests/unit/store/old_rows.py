@@ -13,8 +13,8 @@ from dashboard.domain.gas import GasObservation
 from dashboard.domain.notification import Recipient
 from dashboard.domain.quantity import Wei
 from dashboard.domain.retention import Before
-from dashboard.store.alerts.claims import mark_sent
 from dashboard.store.alerts.conditions import record_transition
+from dashboard.store.alerts.notification_claims import mark_sent
 from dashboard.store.alerts.notifications import notification_id_of
 from dashboard.store.alerts.outbox import expand, pending_expansion
 from dashboard.store.engine.batching import LONGEST_STEP, AdaptiveBatches

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dashboard.domain.notification import DeliveryResult, Recipient
 from dashboard.domain.observation import ExclusionAnswer, Failure, FailureKind
-from dashboard.store.alerts.claims import reschedule
 from dashboard.store.alerts.conditions import record_transition
+from dashboard.store.alerts.notification_claims import reschedule
 from dashboard.store.alerts.outbox import expand, pending_expansion
 from dashboard.store.engine.engine import Store
 from dashboard.store.engine.leases import Holder, acquire, holders

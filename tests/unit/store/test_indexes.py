@@ -20,8 +20,8 @@ from dashboard.domain.observation import ExclusionAnswer, Operation
 from dashboard.domain.rejection_filter import HashRange, RejectionFilter
 from dashboard.store.access.api_keys import find_key, keys_version
 from dashboard.store.alerts.alert_status import notification_counts, open_incidents
-from dashboard.store.alerts.claims import ClaimRequest, claim
 from dashboard.store.alerts.conditions import current_condition, current_state
+from dashboard.store.alerts.notification_claims import ClaimRequest, claim
 from dashboard.store.alerts.notification_search import (
     NotificationFilter,
     count_notifications,
@@ -33,7 +33,7 @@ from dashboard.store.engine.engine import Store
 from dashboard.store.engine.leases import holder
 from dashboard.store.evidence.evidence import read_evidence
 from dashboard.store.evidence.record_answers import record_lookup
-from dashboard.store.fees.recent_fees import RollingFees
+from dashboard.store.fees.busy_window import RollingFees
 from dashboard.store.fees.series import (
     ChartRange,
     fee_steps,

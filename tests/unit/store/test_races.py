@@ -8,8 +8,8 @@ from uuid import UUID
 import pytest
 
 from dashboard.domain.exclusion import SaveStatus
-from dashboard.store.alerts.claims import mark_sent
 from dashboard.store.alerts.conditions import record_transition
+from dashboard.store.alerts.notification_claims import mark_sent
 from dashboard.store.alerts.notifications import deliveries_of
 from dashboard.store.alerts.outbox import expand, pending_expansion
 from dashboard.store.engine.engine import Store, open_store

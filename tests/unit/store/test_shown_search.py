@@ -8,8 +8,8 @@ import pytest
 
 from dashboard.domain.exclusion import RejectionStage
 from dashboard.domain.quantity import Address, TxHash
-from dashboard.domain.reason import parse_reason
-from dashboard.domain.reason_names import name_of
+from dashboard.domain.reason_labels import name_of
+from dashboard.domain.reason_parser import parse_reason
 from dashboard.domain.rejection_filter import HashRange, RejectionFilter
 from dashboard.domain.search import parse_search
 from dashboard.show.parts.rejection_table import reason_words

@@ -7,8 +7,8 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from dashboard.domain.quantity import NetworkId
-from dashboard.upstream.blocks import ChainFollower, FollowPolicy
 from dashboard.upstream.failover import FailoverFollower
+from dashboard.upstream.gas_oracle import ChainFollower, FollowPolicy
 from dashboard.upstream.node import NodeClient
 from tests.unit.upstream.fake_chain import FakeChain
 from tests.unit.upstream.scripted_asker import Call, ScriptedAsker

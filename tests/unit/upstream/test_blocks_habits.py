@@ -13,7 +13,7 @@ from dashboard.errors import (
     UpstreamUnavailable,
     UpstreamUnreadable,
 )
-from dashboard.upstream.blocks import ChainFollower, FollowPolicy
+from dashboard.upstream.gas_oracle import ChainFollower, FollowPolicy
 from dashboard.upstream.node import NodeClient
 from tests.unit.upstream.chain_followers import (
     GWEI,

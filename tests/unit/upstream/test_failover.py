@@ -13,9 +13,9 @@ import pytest
 from dashboard.domain.quantity import NetworkId
 from dashboard.domain.secret import Secret
 from dashboard.errors import UpstreamRefused, UpstreamThrottled, UpstreamUnavailable
-from dashboard.upstream.blocks import ChainFollower, FollowPolicy
 from dashboard.upstream.endpoint import Endpoint
 from dashboard.upstream.failover import FailoverFollower
+from dashboard.upstream.gas_oracle import ChainFollower, FollowPolicy
 from dashboard.upstream.node import NodeClient
 from dashboard.upstream.node_status import NodeState
 from tests.fake_clock import FakeClock

@@ -10,7 +10,7 @@ from msgspec import UNSET
 
 from dashboard.domain.exclusion import RejectionStage
 from dashboard.domain.quantity import Address, NetworkId, TxHash
-from dashboard.domain.reason import ReasonKind
+from dashboard.domain.reason_parser import ReasonKind
 from dashboard.domain.rejection_filter import HashRange, RejectionFilter
 from dashboard.errors import WireError
 from dashboard.store.rejections.counts import Grouping

@@ -13,9 +13,9 @@ from structlog.testing import capture_logs
 from dashboard.domain.api_key import KeyLimits
 from dashboard.domain.secret import Secret
 from dashboard.errors import InputError, StoreUnavailable
+from dashboard.serve.keys.key_rate_limits import KeyLimiter
 from dashboard.serve.keys.key_ring import ApiKey, digest
 from dashboard.serve.keys.key_sync import ConfiguredKeys, KeySync
-from dashboard.serve.keys.rate_limits import KeyLimiter
 from dashboard.store.access.api_keys import (
     Credential,
     create_key,

@@ -10,8 +10,8 @@ import pytest
 
 from dashboard.domain.secret import Secret
 from dashboard.serve.counters import Counters
+from dashboard.serve.keys.key_rate_limits import KeyLimiter
 from dashboard.serve.keys.key_ring import ApiKey
-from dashboard.serve.keys.rate_limits import KeyLimiter
 from dashboard.serve.rpc.dispatch import (
     LARGEST_ANSWER,
     AnyMethod,

@@ -20,8 +20,8 @@ from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.secret import Secret
 from dashboard.serve.counters import Counters
 from dashboard.serve.dependencies import ServeDependencies, ServedNetwork
+from dashboard.serve.keys.key_rate_limits import KeyLimiter
 from dashboard.serve.keys.key_ring import ApiKey, KeyRing
-from dashboard.serve.keys.rate_limits import KeyLimiter
 from dashboard.serve.rpc.dispatch import Dispatcher
 from dashboard.serve.rpc.exclusion_status import StatusReader, load_known_hashes
 from dashboard.serve.rpc.methods import exclusion_methods

@@ -12,7 +12,7 @@ import plotly.graph_objects as go
 import pytest
 
 from dashboard.show.charts.fee_chart import fee_drawing, fee_figure
-from dashboard.show.charts.fee_story import BusyCounts, FeeStory
+from dashboard.show.charts.fee_timeline import BusyCounts, FeeTimeline
 from dashboard.show.time_ranges import TIME_RANGES, TimeRange
 from tests.builders import A_MOMENT, GWEI
 from tests.unit.show.fee_stories import STEP, a_step, a_story
@@ -27,14 +27,14 @@ def milliseconds(at: datetime) -> float:
     return at.timestamp() * 1000
 
 
-def sent(story: FeeStory) -> dict[str, Any]:
+def sent(story: FeeTimeline) -> dict[str, Any]:
     """Return the traces that go to the browser, by name, after Plotly has validated them."""
     figure = fee_figure(story, A_MOMENT).to_dict()
     go.Figure(figure)
     return {trace["name"]: trace for trace in figure["data"]}
 
 
-def long_story(span: TimeRange) -> FeeStory:
+def long_story(span: TimeRange) -> FeeTimeline:
     """Return a story of full length, no two of whose values are the same."""
     count = span.length // span.step + 1
     steps = [

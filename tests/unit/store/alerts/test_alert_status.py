@@ -11,8 +11,8 @@ from dashboard.store.alerts.alert_status import (
     notification_counts,
     open_incidents,
 )
-from dashboard.store.alerts.claims import mark_dead, mark_sent
 from dashboard.store.alerts.conditions import record_transition
+from dashboard.store.alerts.notification_claims import mark_dead, mark_sent
 from dashboard.store.alerts.notification_search import (
     NotificationFilter,
     count_notifications,

@@ -9,7 +9,6 @@ import pytest
 
 from dashboard.domain.condition import Subject, SubjectKind
 from dashboard.domain.notification import NotificationState
-from dashboard.store.alerts.claims import mark_dead, mark_sent
 from dashboard.store.alerts.conditions import record_transition
 from dashboard.store.alerts.held_notifications import (
     SETTLING,
@@ -19,6 +18,7 @@ from dashboard.store.alerts.held_notifications import (
     release_held,
     resend,
 )
+from dashboard.store.alerts.notification_claims import mark_dead, mark_sent
 from dashboard.store.alerts.notifications import recent_notifications
 from dashboard.store.alerts.outbox import expand, pending_expansion
 from dashboard.store.engine.engine import Store, open_store

@@ -7,7 +7,7 @@ import pytest
 from dashboard.domain.condition import State
 from dashboard.domain.notification import NotificationState
 from dashboard.domain.rejection_filter import HashRange
-from dashboard.store.alerts.claims import mark_sent
+from dashboard.store.alerts.notification_claims import mark_sent
 from dashboard.store.alerts.notification_search import NotificationFilter, search_notifications
 from dashboard.store.alerts.notifications import recent_notifications
 from dashboard.store.engine.engine import Store

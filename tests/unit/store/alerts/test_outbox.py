@@ -5,7 +5,12 @@ from __future__ import annotations
 from datetime import timedelta
 
 from dashboard.domain.notification import NotificationState, Recipient
-from dashboard.store.alerts.claims import mark_dead, mark_sent, release_claims, reschedule
+from dashboard.store.alerts.notification_claims import (
+    mark_dead,
+    mark_sent,
+    release_claims,
+    reschedule,
+)
 from dashboard.store.alerts.notifications import deliveries_of, recent_notifications
 from dashboard.store.alerts.outbox import expand, pending_expansion
 from dashboard.store.engine.engine import Store

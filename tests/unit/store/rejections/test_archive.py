@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from dashboard.domain.exclusion import RejectedTransaction, RejectionStage
 from dashboard.domain.quantity import NetworkId
-from dashboard.domain.reason import ReasonKind
+from dashboard.domain.reason_parser import ReasonKind
 from dashboard.domain.rejection_filter import HashRange, RejectionFilter
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from sqlalchemy import delete, select
 
 from dashboard.domain.exclusion import RejectionStage, StoredRejection
-from dashboard.domain.reason import ReasonKind, parse_reason
+from dashboard.domain.reason_parser import ReasonKind, parse_reason
 from dashboard.domain.rejection_filter import RejectionFilter
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store

@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 
 from dashboard.domain.exclusion import RejectionStage
-from dashboard.domain.reason import ReasonKind
+from dashboard.domain.reason_parser import ReasonKind
 from dashboard.domain.rejection_filter import RejectionFilter
 from dashboard.store.engine.engine import Store
 from dashboard.store.evidence.save_rejections import save_polled

@@ -8,8 +8,8 @@ from datetime import timedelta
 import pytest
 
 from dashboard.domain.observation import FailureKind
+from dashboard.poll.exclusion_schedule import RejectionSchedule, ScheduledCohort
 from dashboard.poll.intervals import CadencePolicy
-from dashboard.poll.rejection_schedule import RejectionSchedule, ScheduledCohort
 from dashboard.store.tracking.cohorts import PollResult
 from tests.builders import seconds
 

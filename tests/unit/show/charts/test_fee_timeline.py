@@ -7,7 +7,7 @@ from datetime import timedelta
 import numpy as np
 import pytest
 
-from dashboard.show.charts.fee_story import BusyCounts, busy_in_words, longest_usual_silence
+from dashboard.show.charts.fee_timeline import BusyCounts, busy_in_words, longest_usual_silence
 from dashboard.show.parts.fee_summary import story_in_words
 from dashboard.show.time_ranges import TIME_RANGES
 from tests.builders import A_MOMENT, seconds

@@ -23,27 +23,27 @@ _STATES: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class HoldRule:
+class HoldPeriods:
     """How long trouble must be seen before an incident opens, and its absence before it closes."""
 
     pending: timedelta
     keep_firing: timedelta = timedelta()
 
 
-_BUSY: Final = HoldRule(timedelta(minutes=1), timedelta(minutes=5))
-_SILENCE: Final = HoldRule(timedelta(minutes=2), timedelta(minutes=1))
-_STALENESS: Final = HoldRule(timedelta(minutes=5))
+_BUSY: Final = HoldPeriods(timedelta(minutes=1), timedelta(minutes=5))
+_SILENCE: Final = HoldPeriods(timedelta(minutes=2), timedelta(minutes=1))
+_STALENESS: Final = HoldPeriods(timedelta(minutes=5))
 
 
 @dataclass(frozen=True, slots=True)
 class ConditionRules:
     """How long each kind of trouble must last to open an incident, and be gone to close it."""
 
-    busy: HoldRule = _BUSY
-    silence: HoldRule = _SILENCE
-    staleness: HoldRule = _STALENESS
+    busy: HoldPeriods = _BUSY
+    silence: HoldPeriods = _SILENCE
+    staleness: HoldPeriods = _STALENESS
 
-    def of(self, kind: SubjectKind) -> HoldRule:
+    def of(self, kind: SubjectKind) -> HoldPeriods:
         """Return the rule of a kind of condition."""
         if kind is SubjectKind.BUSYNESS:
             return self.busy
@@ -77,7 +77,7 @@ def conclude(
     subject: Subject,
     before: Condition | None,
     reading: Reading | None,
-    rule: HoldRule,
+    rule: HoldPeriods,
     new_id: UUID,
 ) -> Conclusion:
     """Return what a reading changes; without one nothing changes, and waiting begins again.

@@ -10,14 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dashboard.detect.conditions import ConditionRules, HoldRule, Reading, conclude
+from dashboard.detect.condition_lifecycle import ConditionRules, HoldPeriods, Reading, conclude
 from dashboard.domain.condition import Condition, State, Subject, SubjectKind, Transition
 from dashboard.domain.grounds import FeeGrounds, Signal
 from dashboard.domain.quantity import Wei
 from tests.builders import A_MOMENT, A_NETWORK, an_id, seconds
 
 SUBJECT = Subject(SubjectKind.BUSYNESS, A_NETWORK)
-RULE = HoldRule(pending=seconds(60), keep_firing=seconds(300))
+RULE = HoldPeriods(pending=seconds(60), keep_firing=seconds(300))
 GROUNDS = FeeGrounds(Signal.BASE_FEE, Wei(8), Wei(7))
 CALM = Condition(State.CALM, A_MOMENT)
 BUSY = Condition(State.BUSY, A_MOMENT)

@@ -45,7 +45,7 @@ class BusyCounts(NamedTuple):
 
 
 @dataclass(frozen=True)  # without slots: what is computed is kept beside the fields
-class FeeStory:
+class FeeTimeline:
     """The steps of a fee until a moment, with the levels that held at each, None where unknown.
 
     A silence longer than `longest_step` is a gap; one longer than `longest_silence` is reported
@@ -190,7 +190,7 @@ class FeeStory:
         return np.append(self.steps.first_at[1:], milliseconds_of(self.until))
 
 
-def busy_in_words(story: FeeStory) -> str | None:
+def busy_in_words(story: FeeTimeline) -> str | None:
     """Say how long it was busy, None where no threshold is known."""
     if story.threshold is None:
         return None

@@ -10,7 +10,7 @@ from anyio.to_thread import run_sync
 
 from dashboard.errors import StoreError
 from dashboard.logs import get_logger
-from dashboard.poll.jobs import Watcher, jobs_of
+from dashboard.poll.jobs import PollingWorker, jobs_of
 from dashboard.poll.lease import Lease, Term
 from dashboard.poll.scheduler import Scheduler
 
@@ -20,7 +20,7 @@ GRACE: Final = timedelta(seconds=4)
 _log = get_logger("watch")
 
 
-async def run_watch(watcher: Watcher, stop: asyncio.Event) -> None:
+async def run_polling_worker(watcher: PollingWorker, stop: asyncio.Event) -> None:
     """Stand by until the lease is ours, work until it is lost, and so on until `stop`."""
     while (term := await _stand_by(watcher, stop)) is not None:
         _log.info("this worker is at work", token=term.token)
@@ -33,7 +33,7 @@ async def run_watch(watcher: Watcher, stop: asyncio.Event) -> None:
         await run_sync(_leave, watcher, term)
 
 
-async def _stand_by(watcher: Watcher, stop: asyncio.Event) -> Term | None:
+async def _stand_by(watcher: PollingWorker, stop: asyncio.Event) -> Term | None:
     """Return the term that begins when the lease is free; None once asked to stop."""
     announced: str | None = None
     while not stop.is_set():
@@ -63,7 +63,7 @@ def _announce(lease: Lease, announced: str | None) -> str | None:
     return holder or announced
 
 
-def _leave(watcher: Watcher, term: Term) -> None:
+def _leave(watcher: PollingWorker, term: Term) -> None:
     """Finish messages under way, then let a standby take over."""
     try:
         watcher.delivery.finish(GRACE / 2)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from dashboard.domain.reason import ReasonKind
-from dashboard.domain.reason_names import name_of
+from dashboard.domain.reason_labels import name_of
+from dashboard.domain.reason_parser import ReasonKind
 
 
 @pytest.mark.parametrize(

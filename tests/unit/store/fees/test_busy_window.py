@@ -18,8 +18,8 @@ from dashboard.domain.quantity import Wei
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store
 from dashboard.store.engine.leases import acquire, release
+from dashboard.store.fees.busy_window import BusyWindow
 from dashboard.store.fees.import_history import import_gas_history
-from dashboard.store.fees.recent_fees import RecentFees
 from dashboard.store.gas import save_gas
 from dashboard.store.schema import estimated_base_fees, suggested_gas_fees
 from tests.builders import A_MOMENT, A_NETWORK, a_suggestion, seconds
@@ -48,7 +48,7 @@ class Worker:
 
     def restart(self) -> None:
         """Hold nothing any more."""
-        self.recent = RecentFees(A_NETWORK, BASE_FEES, PRIORITY_FEES)
+        self.recent = BusyWindow(A_NETWORK, BASE_FEES, PRIORITY_FEES)
 
     def tick(self, seen: GasObservation, *, fails: bool = False) -> None:
         """Save what was seen in one transaction, as the poll does; hold what is then stored."""

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dashboard.domain.alignment import SMALLEST_OVERLAP, Fit, fits, overlaps
+from dashboard.domain.history_overlap import SMALLEST_OVERLAP, HistoryOverlap, fits, overlaps
 from dashboard.domain.quantity import Wei
 
 LONGEST = 18_000
@@ -26,7 +26,7 @@ CHAIN = fees(*(number * number % 101 for number in range(50)))
 def test_new_blocks_are_those_after_the_overlap(came: int) -> None:
     later = CHAIN[came : came + 15]
 
-    assert fits(CHAIN[:15], later) == [Fit(later, came, came)]
+    assert fits(CHAIN[:15], later) == [HistoryOverlap(later, came, came)]
 
 
 @pytest.mark.parametrize("came", [1, 7])
@@ -36,7 +36,7 @@ def test_order_is_found_the_same_way(came: int) -> None:
 
     [fit] = fits(newest_first[20:40], later)
 
-    assert fit == Fit(later[::-1], came, came)
+    assert fit == HistoryOverlap(later[::-1], came, came)
     assert fit.is_certain
 
 
@@ -46,7 +46,7 @@ def test_flat_chain_fits_in_many_ways_which_all_tell_the_same(count: int) -> Non
 
     found = fits(flat, flat)
 
-    assert found == [Fit(flat, 0, count - SMALLEST_OVERLAP)] * 2
+    assert found == [HistoryOverlap(flat, 0, count - SMALLEST_OVERLAP)] * 2
     assert not found[0].is_certain
     assert found[0].common_fee(0, count - SMALLEST_OVERLAP) == 7
 
@@ -54,7 +54,7 @@ def test_flat_chain_fits_in_many_ways_which_all_tell_the_same(count: int) -> Non
 def test_order_is_not_decided_where_both_fit_alike() -> None:
     earlier, later = fees(1, 2, 3, 4, 5, 6, 1, 2), fees(4, 5, 6, 1, 2, 3, 4, 5)
 
-    assert fits(earlier, later) == [Fit(later, 3, 3), Fit(later[::-1], 3, 3)]
+    assert fits(earlier, later) == [HistoryOverlap(later, 3, 3), HistoryOverlap(later[::-1], 3, 3)]
 
 
 def test_same_answer_again_tells_of_no_block_in_either_order() -> None:
@@ -95,7 +95,7 @@ def test_common_fee_is_the_only_one_of_its_blocks(told: list[Wei], one: int, oth
         return
     of_ages = {told[::-1][age] for age in range(newest, oldest + 1)}
 
-    assert Fit(told, 0, len(told)).common_fee(newest, oldest) == (
+    assert HistoryOverlap(told, 0, len(told)).common_fee(newest, oldest) == (
         min(of_ages) if len(of_ages) == 1 else None
     )
 
@@ -104,7 +104,7 @@ def test_longest_answer_of_a_flat_chain_is_read_in_no_time() -> None:
     flat = fees(7) * LONGEST
     began = time.process_time()
 
-    fit = Fit(flat, 0, LONGEST)
+    fit = HistoryOverlap(flat, 0, LONGEST)
     assert all(fit.common_fee(0, age) == 7 for age in range(LONGEST))
 
     assert time.process_time() - began < 1

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dashboard.domain.printing import compared, fee, moment, period, size, span, unit_of
+from dashboard.domain.formatting import compared, fee, moment, period, size, span, unit_of
 from dashboard.domain.quantity import LARGEST_FEE, Wei
 from tests.builders import A_MOMENT, GWEI
 

@@ -18,7 +18,7 @@ SMALLEST_OVERLAP: Final = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Fit:
+class HistoryOverlap:
     """How a later answer goes on from an earlier one, if both stand in one certain order.
 
     `base_fees` are those of the later one, the oldest first. Between `fewest` and `most` of them
@@ -53,7 +53,7 @@ class Fit:
         return self.base_fees[last - newest] if is_one_run else None
 
 
-def fits(earlier: Sequence[Wei], later: Sequence[Wei]) -> list[Fit]:
+def fits(earlier: Sequence[Wei], later: Sequence[Wei]) -> list[HistoryOverlap]:
     """Return how two answers fit, at most once for each order; empty where they do not.
 
     Both orders are tried, the oldest block first before the other one. It takes linear time.
@@ -64,7 +64,9 @@ def fits(earlier: Sequence[Wei], later: Sequence[Wei]) -> list[Fit]:
         (later[::-1], overlaps(later, earlier)),
     ):
         if lengths:
-            found.append(Fit(in_order, len(later) - lengths[0], len(later) - lengths[-1]))
+            found.append(
+                HistoryOverlap(in_order, len(later) - lengths[0], len(later) - lengths[-1])
+            )
     return found
 
 

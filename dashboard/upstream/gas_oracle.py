@@ -18,9 +18,9 @@ from dashboard.errors import (
 )
 from dashboard.logs import get_logger
 from dashboard.upstream.chain import ChainWindow
+from dashboard.upstream.fee_history import HISTORY_BLOCKS, FeeRange, read_range
 from dashboard.upstream.fork import blocks_taken_away, newest_shared_block
 from dashboard.upstream.node import NodeClient
-from dashboard.upstream.ranges import HISTORY_BLOCKS, FeeRange, read_range
 from dashboard.wire.node import BlockHeader
 
 _LOG: Final = get_logger(__name__)
@@ -117,16 +117,16 @@ class ChainFollower:
         self._node = node
         self._is_network_checked = False
 
-    async def refresh(self, *, may_forget: bool = True) -> None:
+    async def refresh(self, *, may_roll_back: bool = True) -> None:
         """Ask the node what is new, then load some of what is old; raises UpstreamError.
 
         What was held stays and is answered from where the node gives no answer, and with
-        `may_forget` off also where its chain would take away blocks that nothing replaces.
+        `may_roll_back` off also where its chain would take away blocks that nothing replaces.
         """
         async with self._one_at_a_time:
             await self._check_network()
             is_first = self._held is None
-            await self._follow(await self._newest(), may_forget=may_forget)
+            await self._follow(await self._newest(), may_roll_back=may_roll_back)
             if not is_first:
                 await self._load_older()
 
@@ -170,12 +170,12 @@ class ChainFollower:
             raise UpstreamUnreadable(f"{self._node.endpoint.name}: it has no newest block")
         return head
 
-    async def _follow(self, head: BlockHeader, *, may_forget: bool) -> None:
+    async def _follow(self, head: BlockHeader, *, may_roll_back: bool) -> None:
         held = self._held
         if held is None:
             await self._start(head)
         elif head.hash != held.head.hash:
-            await self._advance(held, head, may_forget=may_forget)
+            await self._advance(held, head, may_roll_back=may_roll_back)
         else:
             self._confirm()
 
@@ -187,12 +187,12 @@ class ChainFollower:
         self._older_fail_since, self._has_no_older = None, False
         self._believe(ChainWindow(head, newest, self._policy.fees, self._policy.window_blocks))
 
-    async def _advance(self, held: ChainWindow, head: BlockHeader, *, may_forget: bool) -> None:
+    async def _advance(self, held: ChainWindow, head: BlockHeader, *, may_roll_back: bool) -> None:
         shared = await newest_shared_block(self._node, held, head)
         if shared == head.number and self._times_shorter + 1 < self._policy.patience:
             self._times_shorter += 1
             return
-        if (shared == head.number or shared < held.oldest) and not may_forget:
+        if (shared == head.number or shared < held.oldest) and not may_roll_back:
             raise blocks_taken_away(self._node, held, head, shared)
         first = self._first_to_read(held, head, shared)
         if shared == head.number or first <= held.oldest:

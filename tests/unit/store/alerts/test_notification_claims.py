@@ -6,8 +6,14 @@ from collections.abc import Sequence
 
 from dashboard.domain.condition import State, Transition
 from dashboard.domain.notification import Recipient
-from dashboard.store.alerts.claims import ClaimRequest, claim, mark_sent, release_claims, reschedule
 from dashboard.store.alerts.conditions import record_transition
+from dashboard.store.alerts.notification_claims import (
+    ClaimRequest,
+    claim,
+    mark_sent,
+    release_claims,
+    reschedule,
+)
 from dashboard.store.alerts.outbox import expand, pending_expansion
 from dashboard.store.engine.engine import Store
 from dashboard.store.engine.leases import release

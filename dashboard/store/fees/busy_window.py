@@ -141,7 +141,7 @@ def _can_advance(held: _Held, since: int, until: int) -> bool:
     return 0 <= step <= (until - since) // _FAR and until <= held.horizon
 
 
-class RecentFees:
+class BusyWindow:
     """What a worker concludes busyness from: base fees and medium priority fees of a network.
 
     The window moves with each poll. What saves fees is enclosed in `transaction`.

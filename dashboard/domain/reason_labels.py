@@ -1,10 +1,10 @@
-"""Reasons in a word or two: the module that one names, or its kind."""
+"""Labels of reasons, in a word or two: the module that one names, or its kind."""
 
 from __future__ import annotations
 
 from typing import Final, TypeAlias
 
-from dashboard.domain.reason import ReasonKind
+from dashboard.domain.reason_parser import ReasonKind
 
 Named: TypeAlias = tuple[ReasonKind, str | None]
 """What a reason names: its kind, and the module where it tells one."""

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dashboard.domain.module_limits import ModuleLimits
-from dashboard.domain.reason import ReasonKind, explain, overrun, parse_reason
+from dashboard.domain.reason_explanation import explain, overrun
+from dashboard.domain.reason_parser import ReasonKind, parse_reason
 from tests.recorded import recorded
 
 HASH: Final = f"0x{'ab' * 32}"
