@@ -71,7 +71,7 @@ def test_length_of_time_goes_into_the_address(context: BrowserContext, site: str
     page.get_by_role("radio", name="10 min").click()
 
     expect(page.get_by_role("heading", name="Base fee, last 10 min")).to_be_visible()
-    assert "span=10" in page.url
+    assert "range=10" in page.url
 
 
 def test_flat_chain_is_said_to_be_one_and_told_by_priority_fees(

@@ -20,10 +20,10 @@ from tests.browser.seeded_store import tx_hash
 
 ADDRESSES = (
     "/rejections",
-    "/rejections?module=MISSING&text=nothing",
+    "/rejections?module=MISSING&search=nothing",
     "/tracked",
     "/alerts",
-    f"/alerts?about={tx_hash(4)}",
+    f"/alerts?alerts_search={tx_hash(4)}",
 )
 LIST = """tx_hash,attempted_at,label,note
 {first},2026-11-20T09:30:00Z,=1+1,Sent twice
@@ -50,7 +50,7 @@ def test_filters_of_rejections_go_into_the_address_and_come_back(
 
     shared = visit(context, page.url)
 
-    assert {"length=7+d", "module=HUB", "stage=RPC"} <= {*page.url.partition("?")[2].split("&")}
+    assert {"period=7+d", "module=HUB", "stage=RPC"} <= {*page.url.partition("?")[2].split("&")}
     expect(shared.locator("h1 + p")).to_contain_text("1 rejection in the last 7 days")
     expect(shared.locator(".st-key-card-rejections tbody tr")).to_have_count(1)
 
@@ -97,7 +97,7 @@ def test_csv_file_is_tracked_with_a_report_of_each_line(context: BrowserContext,
 
 
 def test_tracked_transaction_is_corrected_and_removed(context: BrowserContext, site: str) -> None:
-    page = visit(context, f"{site}/tracked?search={tx_hash(9)}")
+    page = visit(context, f"{site}/tracked?tracked_search={tx_hash(9)}")
     page.get_by_role("button", name="Edit").click()
     dialog = page.get_by_role("dialog")
     dialog.get_by_label("Label").fill("Case 77")
@@ -110,17 +110,17 @@ def test_tracked_transaction_is_corrected_and_removed(context: BrowserContext, s
     expect(page.get_by_text("Nothing fits these filters")).to_be_visible()
 
 
-def test_leaf_of_the_tracked_is_in_the_address_and_filters_lead_back(
+def test_page_of_the_tracked_is_in_the_address_and_filters_lead_back(
     context: BrowserContext, site: str
 ) -> None:
-    page = visit(context, f"{site}/tracked?tracked_leaf=3")
+    page = visit(context, f"{site}/tracked?tracked_page=3")
     rows = page.locator("[class*='st-key-tracked-0x']")
     expect(rows.last).to_be_visible()
 
     page.get_by_role("radio", name="Rejected").click()
 
     expect(rows).to_have_count(1)
-    assert "tracked_leaf" not in page.url
+    assert "tracked_page=" not in page.url
 
 
 def test_alerts_answer_whether_a_message_was_sent(context: BrowserContext, site: str) -> None:
@@ -161,7 +161,7 @@ def test_what_is_shown_can_be_searched(
 def test_opened_attempts_stay_open_while_the_page_refreshes(
     context: BrowserContext, site: str
 ) -> None:
-    page = visit(context, f"{site}/alerts?post=Dead")
+    page = visit(context, f"{site}/alerts?state=Dead")
     page.get_by_text("1 attempt", exact=True).click()
     answer = page.locator("h1 + p")
     before = answer.inner_text()

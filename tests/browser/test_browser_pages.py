@@ -158,16 +158,16 @@ def test_wrong_address_is_answered_in_words(context: BrowserContext, site: str) 
 
 
 def test_wrong_parameters_are_told_and_ignored(context: BrowserContext, site: str) -> None:
-    page = visit(context, f"{site}/fees?span=7d&<b>colour=red&network=nowhere&as=Table")
+    page = visit(context, f"{site}/fees?range=7d&<b>colour=red&network=nowhere&as=Table")
 
     told = page.locator("p", has_text="Part of the address was ignored:")
-    expect(told).to_contain_text("7d is no choice for span here")
+    expect(told).to_contain_text("7d is no choice for range here")
     expect(told).to_contain_text("<b>colour is no parameter of this page")
     expect(told).to_contain_text("nowhere is no choice for network here")
     expect(told).not_to_contain_text("Table")
 
 
 def test_right_parameters_are_not_told(context: BrowserContext, site: str) -> None:
-    page = visit(context, f"{site}/fees?span=1+h&network=Devnet&as=Chart")
+    page = visit(context, f"{site}/fees?range=1+h&network=Devnet&as=Chart")
 
     expect(page.get_by_text("Part of the address was ignored:")).to_have_count(0)

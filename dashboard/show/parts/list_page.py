@@ -1,4 +1,8 @@
-"""The skeleton of pages with a list: filters kept in the address, pages of rows, CSV."""
+"""The parts of a page with a list: filters kept in the address, pages of rows, a CSV file.
+
+Streamlit keeps a choice by its key when the visitor goes to another page. So two pages share a
+key, which is also the parameter of the address, only where they share the choice (`range`).
+"""
 
 from __future__ import annotations
 

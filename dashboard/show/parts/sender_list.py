@@ -46,9 +46,11 @@ def _watch(queries: PageQueries, text: str, label: str, network_ids: Sequence[Ne
     except StoreError as trouble:
         notice("bad", "Nobody was added.", f"{trouble} Try again in a moment.")
     else:
-        said = "is watched now" if is_new else "was watched already"
+        outcome = "is watched now" if is_new else "was watched already"
         notice(
-            "calm", f"{sender} {said}.", "What nodes report of it is tracked and notified by mail."
+            "calm",
+            f"{sender} {outcome}.",
+            "What nodes report of it is tracked and notified by mail.",
         )
 
 
@@ -82,15 +84,15 @@ def _change(change: Callable[[], bool]) -> None:
 _RANKING_COLUMNS: Final = ("Sender", "Rejections", "Share")
 
 
-def sender_ranking(counted: GroupCounts, length: str) -> Markup:
-    """Build the table; a sender leads to the same page with the same `length` of time."""
+def sender_ranking(counted: GroupCounts, period: str) -> Markup:
+    """Build the table; a sender leads to the same page with the same `period`."""
     rows = [
-        (_link(each.key, length), f"{each.count:,}", share(each.count / counted.total))
+        (_link(each.key, period), f"{each.count:,}", share(each.count / counted.total))
         for each in counted.groups
     ]
     return table(_RANKING_COLUMNS, rows, "Senders")
 
 
-def _link(sender: Address, length: str) -> Markup:
-    address = f"rejections?length={length.replace(' ', '+')}&text={sender}"
+def _link(sender: Address, period: str) -> Markup:
+    address = f"rejections?period={period.replace(' ', '+')}&search={sender}"
     return element("a", str(sender), href=address, target="_self", class_="lw-hash")

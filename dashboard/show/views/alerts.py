@@ -35,9 +35,9 @@ from dashboard.store.alerts.notification_search import NotificationFilter
 
 REFRESH: Final = timedelta(seconds=5)
 ROWS: Final = 20
-PAGE_NUMBER: Final = "alerts_leaf"
-STATE: Final = "post"
-ABOUT: Final = "about"
+PAGE_NUMBER: Final = "alerts_page"
+STATE: Final = "state"
+SEARCH: Final = "alerts_search"
 _ALL: Final = "All"
 _STATES: Final = {
     _ALL: None,
@@ -75,17 +75,17 @@ def _live() -> None:
 
 def headline(counts: NotificationCounts, now: datetime) -> str:
     """Say whether everything was sent, and if not, how many are pending, dead or held."""
-    said = []
+    sentences = []
     if counts.pending:
-        said.append(f"{_count(counts.pending)} pending.")
+        sentences.append(f"{_count(counts.pending)} pending.")
     if counts.dead:
-        said.append(f"{_count(counts.dead)} dead.")
+        sentences.append(f"{_count(counts.dead)} dead.")
     if counts.held:
-        said.append(
+        sentences.append(
             f"{_count(counts.held)} held since a backup was restored: `linewatch release` decides."
         )
-    if said:
-        return " ".join(said)
+    if sentences:
+        return " ".join(sentences)
     if counts.last_sent is None:
         return "There was nothing to send in the last 30 days."
     return f"No notification is pending; the last was sent {age(counts.last_sent, now)}."
@@ -149,7 +149,7 @@ def _notifications(queries: PageQueries, counts: NotificationCounts) -> None:
 def _filter(queries: PageQueries) -> NotificationFilter:
     with filter_bar():
         state = choice_filter("State", list(_STATES), STATE, _ALL)
-        text = search_filter(ABOUT, "Recipient, reason, hash, sender, label or network")
+        text = search_filter(SEARCH, "Recipient, reason, hash, sender, label or network")
     wanted = notification_filter(queries.context, chosen_network_id(queries.networks), text)
     return replace(wanted, state=_STATES[state])
 
@@ -181,6 +181,6 @@ def sent_answer(notifications: Sequence[Notification]) -> tuple[str, str, str]:
         ("busy", NotificationState.PENDING, "pending"),
     ):
         if states[state]:
-            said = f"{states[state]} of {len(notifications)} {word}."
-            return kind, said, f"Sent {sent or 'to nobody'}."
+            summary = f"{states[state]} of {len(notifications)} {word}."
+            return kind, summary, f"Sent {sent or 'to nobody'}."
     return "calm", "Yes, it was sent:", f"{sent}."

@@ -64,7 +64,7 @@ def _live() -> None:
 def _chosen_time_range(offered: tuple[TimeRange, ...]) -> TimeRange:
     by_name = {each.name: each for each in offered}
     usual = _DEFAULT if _DEFAULT in by_name else offered[-1].name
-    name = choice_filter("Time span", list(by_name), "span", usual, is_labelled=False, wraps=True)
+    name = choice_filter("Time range", list(by_name), "range", usual, is_labelled=False, wraps=True)
     return by_name[name]
 
 

@@ -97,5 +97,4 @@ def headline(problems: list[str]) -> str:
     """Say in one sentence whether all is well, or what needs a look."""
     if not problems:
         return "All is well."
-    said = "; ".join(problems)
-    return f"Needs a look: {said}."
+    return f"Needs a look: {'; '.join(problems)}."

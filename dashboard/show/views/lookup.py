@@ -87,10 +87,10 @@ def page() -> None:
         paste = _asked_for(queries)
         unusable_texts(paste)
         if paste.hashes and LookupAddress.current().lookup_id:
-            said = (
+            hint = (
                 f"To pass on all {transactions(len(paste.hashes))}, copy the address of this page."
             )
-            st.html(f'<p class="lw-quiet">{said}</p>')
+            st.html(f'<p class="lw-quiet">{hint}</p>')
     with answers:
         if paste.hashes:
             _ask_on_opening(queries, paste.hashes)
@@ -155,8 +155,8 @@ def _named_by(queries: PageQueries, address: LookupAddress) -> Paste:
         return read_paste("\n".join(address.hashes))
     hashes = queries.lookups.saved(address.lookup_id)
     if hashes is None:
-        said = "What it names is not kept any more, or it was cut. Paste the hashes again."
-        notice("bad", "This link leads to nothing.", said)
+        text = "What it names is not kept any more, or it was cut. Paste the hashes again."
+        notice("bad", "This link leads to nothing.", text)
         return _NOTHING
     return Paste(hashes, 0, ())
 

@@ -70,7 +70,7 @@ def _networks(queries: PageQueries, statuses: Sequence[NetworkStatus], now: date
         no_network()
         return
     name = choice_filter(
-        "Time span of the charts", list(SHORT_TIME_RANGES), "span", _USUAL, is_labelled=False
+        "Time range of the charts", list(SHORT_TIME_RANGES), "range", _USUAL, is_labelled=False
     )
     time_range = SHORT_TIME_RANGES[name]
     for status in statuses:

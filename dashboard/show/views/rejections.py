@@ -41,11 +41,11 @@ from dashboard.store.rejections.counts import LATEST_RANKED
 
 REFRESH: Final = timedelta(seconds=10)
 ROWS: Final = 25
-PAGE_NUMBER: Final = "leaf"
-LENGTH: Final = "length"
+PAGE_NUMBER: Final = "page"
+PERIOD: Final = "period"
 STAGE: Final = "stage"
 MODULE: Final = "module"
-TEXT: Final = "text"
+SEARCH: Final = "search"
 ANY: Final = "Any"
 USUAL_PERIOD: Final = "24 h"
 MOST_RANKED: Final = 10
@@ -71,7 +71,7 @@ def _live() -> None:
         network_id = chosen_network_id(queries.networks)
         head = st.container()
         with filter_bar():
-            period_name = choice_filter("Time", list(PERIODS), LENGTH, USUAL_PERIOD)
+            period_name = choice_filter("Time", list(PERIODS), PERIOD, USUAL_PERIOD)
             period = PERIODS[period_name]
             everything = queries.rejections.summary(RejectionFilter(network_id), period)
             wanted = _filter(queries, network_id, everything)
@@ -95,7 +95,7 @@ def _filter(
     stage = st.selectbox("Stage", stages, key=STAGE, bind="query-params", width=150)
     modules = _modules(everything)
     module = st.selectbox("Module", modules, key=MODULE, bind="query-params", width=260)
-    text = search_filter(TEXT, "Reason, stage, hash, sender, label, network")
+    text = search_filter(SEARCH, "Reason, stage, hash, sender, label, network")
     kind = next((kind for kind, words in KIND_NAMES.items() if words == module), None)
     return replace(
         rejection_filter(queries.context, network_id, text),
@@ -130,13 +130,13 @@ def headline(summary: RejectionSummary, period: Period) -> str:
 def _uncompared(summary: RejectionSummary, length: str) -> str:
     """Say how much was watched, since what was not cannot be compared."""
     now, earlier = summary.now, summary.earlier
-    said = ""
+    text = ""
     if not now.is_whole:
-        said = f", {span(now.watched) if now.watched else 'none'} of it watched"
+        text = f", {span(now.watched) if now.watched else 'none'} of it watched"
     if not earlier.watched:
-        return f"{said}. There is nothing to compare with: nobody watched the {length} before."
+        return f"{text}. There is nothing to compare with: nobody watched the {length} before."
     watched = "" if earlier.is_whole else f", of which {span(earlier.watched)} were watched"
-    return f"{said}; not compared with the {length} before{watched}."
+    return f"{text}; not compared with the {length} before{watched}."
 
 
 def _count(number: int) -> str:

@@ -30,9 +30,9 @@ from dashboard.store.tracking.search import RecordStatus, TrackedFilter
 
 REFRESH: Final = timedelta(seconds=10)
 ROWS: Final = 20
-PAGE_NUMBER: Final = "tracked_leaf"
-STANDING: Final = "standing"
-SEARCH: Final = "search"
+PAGE_NUMBER: Final = "tracked_page"
+RECORD: Final = "record"
+SEARCH: Final = "tracked_search"
 _ALL: Final = "All"
 _STATUSES: Final = {
     _ALL: None,
@@ -126,7 +126,7 @@ def _live() -> None:
 
 def _filter(queries: PageQueries, network_id: NetworkId | None) -> TrackedFilter:
     with filter_bar():
-        status = choice_filter("On record", list(_STATUSES), STANDING, _ALL)
+        status = choice_filter("On record", list(_STATUSES), RECORD, _ALL)
         text = search_filter(SEARCH, "Label, note, reason, hash, sender or network")
     wanted = tracked_filter(queries.context, network_id, text)
     return replace(wanted, standing=_STATUSES[status])

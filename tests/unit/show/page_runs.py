@@ -28,7 +28,7 @@ network_chooser(page_queries.current().networks)
 """
 
 
-def visit(page: str, queries: PageQueries, **address: str) -> AppTest:
+def visit(page: str, queries: PageQueries, /, **address: str) -> AppTest:
     """Open a page with these parameters in its address."""
     page_queries.register(queries)
     opened = AppTest.from_string(_SCRIPT.format(page=page), default_timeout=20)

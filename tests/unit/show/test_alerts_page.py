@@ -93,7 +93,7 @@ def test_silence_begins_for_alerts_when_health_says_it_began(
 
 
 def test_notification_says_to_whom_it_went_and_what_was_answered(queries: PageQueries) -> None:
-    words = words_of(visit("alerts", queries, about=str(tx_hash(1))))
+    words = words_of(visit("alerts", queries, alerts_search=str(tx_hash(1))))
 
     assert f"Yes, it was sent:</strong> to {OPS.address} at 2026-11-20 12:00:00 UTC." in words
     assert "250 2.0.0 Ok: queued as 4F1C2" in words
@@ -101,14 +101,14 @@ def test_notification_says_to_whom_it_went_and_what_was_answered(queries: PageQu
 
 
 def test_pending_notification_says_why(queries: PageQueries) -> None:
-    words = words_of(visit("alerts", queries, about=str(tx_hash(3))))
+    words = words_of(visit("alerts", queries, alerts_search=str(tx_hash(3))))
 
     assert "1 of 1 pending." in words
     assert "451 4.7.1 greylisted, try again later" in words
 
 
 def test_dead_notification_says_why_and_is_inert(queries: PageQueries) -> None:
-    words = words_of(visit("alerts", queries, post="Dead"))
+    words = words_of(visit("alerts", queries, state="Dead"))
 
     assert "550 5.1.1 no such user &lt;img" in words
     assert "<script" not in words
@@ -116,19 +116,19 @@ def test_dead_notification_says_why_and_is_inert(queries: PageQueries) -> None:
 
 
 def test_transaction_without_a_notification_says_why(queries: PageQueries) -> None:
-    tracked = words_of(visit("alerts", queries, about=str(tx_hash(9))))
-    unknown = words_of(visit("alerts", queries, about=str(tx_hash(99))))
+    tracked = words_of(visit("alerts", queries, alerts_search=str(tx_hash(9))))
+    unknown = words_of(visit("alerts", queries, alerts_search=str(tx_hash(99))))
 
     assert "a notification is sent when a rejection of it is seen" in tracked
     assert "It is not tracked, so nobody is notified of it." in unknown
 
 
 def test_notifications_are_found_by_recipient_network_and_sender(queries: PageQueries) -> None:
-    everyone = words_of(visit("alerts", queries, about="ON-CALL@mail"))
-    nobody = words_of(visit("alerts", queries, about="nobody@"))
+    everyone = words_of(visit("alerts", queries, alerts_search="ON-CALL@mail"))
+    nobody = words_of(visit("alerts", queries, alerts_search="nobody@"))
     linea = words_of(visit("alerts", queries, network="Linea"))
-    titled = words_of(visit("alerts", queries, about="linea"))
-    sent = words_of(visit("alerts", queries, about="0x" + "02" * 20))
+    titled = words_of(visit("alerts", queries, alerts_search="linea"))
+    sent = words_of(visit("alerts", queries, alerts_search="0x" + "02" * 20))
 
     assert everyone.count("Message-ID") == 6
     assert "No notification fits these filters" in nobody

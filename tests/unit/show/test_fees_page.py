@@ -81,7 +81,7 @@ def test_page_says_of_how_many_blocks_its_extremes_are(queries: PageQueries, sto
 
 
 def test_page_says_where_its_chart_begins_later_than_it_was_asked(queries: PageQueries) -> None:
-    words = words_of(visit("fees", queries, network="Linea", span="1 h"))
+    words = words_of(visit("fees", queries, network="Linea", range="1 h"))
 
     assert "Nothing was seen before 20 Nov 2026 11:39 UTC (hatched)." in words
 
@@ -129,7 +129,7 @@ def test_table_stands_in_for_the_chart(queries: PageQueries) -> None:
 def test_length_with_nothing_in_it_says_where_to_look(store: Store) -> None:
     later = PageQueries(store, (SILENT,), None, lambda: NOW + timedelta(hours=5))
 
-    words = words_of(visit("fees", later, span="10 min"))
+    words = words_of(visit("fees", later, range="10 min"))
 
     assert "No base fee seen in the last 10 min" in words
     assert "look at Health" in words

@@ -1,4 +1,4 @@
-"""The page Rejections: counts, filters in the address, leaves, and what it says when empty."""
+"""The page Rejections: counts, filters in the address, pages of rows, and the empty page."""
 
 from __future__ import annotations
 
@@ -73,19 +73,19 @@ def test_unknown_reason_is_quoted_counted_and_inert(queries: PageQueries) -> Non
         ({"module": "MISSING"}, "No rejection in"),
         ({"stage": "SEQUENCER"}, "3 rejections in"),
         ({"stage": "P2P", "module": "HUB"}, "No rejection in"),
-        ({"length": "1 h"}, "5 rejections in the last hour, 5 more"),
-        ({"text": str(tx_hash(2))}, "2 rejections in"),
-        ({"text": "0x" + "03" * 20}, "1 rejection in"),
-        ({"text": "0x" + "03" * 6}, "1 rejection in"),
-        ({"text": "devnet"}, "6 rejections in"),
-        ({"text": "Linea"}, "No rejection in"),
-        ({"text": "Linea", "network": "Devnet"}, "No rejection in"),
-        ({"text": "module hub"}, "1 rejection in"),
-        ({"text": "0x02020202…020202"}, "2 rejections in"),
-        ({"text": f"https://explorer.example/tx/{tx_hash(2)}"}, "2 rejections in"),
-        ({"text": "2,402 lines"}, "1 rejection in"),
-        ({"text": "unknown reason"}, "1 rejection in"),
-        ({"text": "1742"}, "2 rejections in"),
+        ({"period": "1 h"}, "5 rejections in the last hour, 5 more"),
+        ({"search": str(tx_hash(2))}, "2 rejections in"),
+        ({"search": "0x" + "03" * 20}, "1 rejection in"),
+        ({"search": "0x" + "03" * 6}, "1 rejection in"),
+        ({"search": "devnet"}, "6 rejections in"),
+        ({"search": "Linea"}, "No rejection in"),
+        ({"search": "Linea", "network": "Devnet"}, "No rejection in"),
+        ({"search": "module hub"}, "1 rejection in"),
+        ({"search": "0x02020202…020202"}, "2 rejections in"),
+        ({"search": f"https://explorer.example/tx/{tx_hash(2)}"}, "2 rejections in"),
+        ({"search": "2,402 lines"}, "1 rejection in"),
+        ({"search": "unknown reason"}, "1 rejection in"),
+        ({"search": "1742"}, "2 rejections in"),
         ({"network": "Linea"}, "No rejection in"),
         ({"module": "<script>"}, "6 rejections in"),
     ],
@@ -147,13 +147,13 @@ def test_gap_of_the_last_day_is_not_compared_and_hatched(store: Store) -> None:
     assert "not watched</span>" in words
 
 
-def test_long_list_has_leaves(store: Store) -> None:
+def test_long_list_has_pages(store: Store) -> None:
     with store.write() as connection:
         for number in range(60):
             save_polled(connection, A_NETWORK, a_record(tx_hash=a_hash(number)), NOW)
     queries = PageQueries(store, (SIMULATED,), None, lambda: NOW)
 
-    first, last = visit("rejections", queries), visit("rejections", queries, leaf="3")
+    first, last = visit("rejections", queries), visit("rejections", queries, page="3")
 
     assert words_of(first).count("lookup?tx=") == 25
     assert words_of(last).count("lookup?tx=") == 66 - 50
@@ -216,11 +216,11 @@ def test_senders_are_ranked_and_lead_to_their_rejections(
             )
             save_polled(connection, SIMULATED.network_id, record, NOW)
 
-    words = words_of(visit("rejections", queries, length="1 h"))
+    words = words_of(visit("rejections", queries, period="1 h"))
 
-    first, second = (words.index(f"text={an_address(sender)}") for sender in (7, 8))
+    first, second = (words.index(f"search={an_address(sender)}") for sender in (7, 8))
     assert first < second
-    assert f'href="rejections?length=1+h&amp;text={an_address(7)}"' in words
+    assert f'href="rejections?period=1+h&amp;search={an_address(7)}"' in words
 
 
 @contextmanager

@@ -112,15 +112,15 @@ def test_chosen_network_is_the_only_one_watched(store: Store, queries: PageQueri
 @pytest.mark.parametrize(
     ("address", "shown", "hidden"),
     [
-        ({"standing": "Rejected"}, tx_hash(2), tx_hash(9)),
-        ({"standing": "No record"}, tx_hash(9), tx_hash(2)),
-        ({"search": str(tx_hash(9))}, tx_hash(9), tx_hash(2)),
-        ({"search": "0x09090909…090909"}, tx_hash(9), tx_hash(2)),
-        ({"search": "09090909"}, tx_hash(9), tx_hash(2)),
-        ({"search": f"https://explorer.example/tx/{tx_hash(9)}"}, tx_hash(9), tx_hash(2)),
-        ({"search": "prover module HUB"}, tx_hash(2), tx_hash(9)),
-        ({"search": "0x" + "02" * 20}, tx_hash(2), tx_hash(9)),
-        ({"search": "DEVNET"}, tx_hash(9), tx_hash(10)),
+        ({"record": "Rejected"}, tx_hash(2), tx_hash(9)),
+        ({"record": "No record"}, tx_hash(9), tx_hash(2)),
+        ({"tracked_search": str(tx_hash(9))}, tx_hash(9), tx_hash(2)),
+        ({"tracked_search": "0x09090909…090909"}, tx_hash(9), tx_hash(2)),
+        ({"tracked_search": "09090909"}, tx_hash(9), tx_hash(2)),
+        ({"tracked_search": f"https://explorer.example/tx/{tx_hash(9)}"}, tx_hash(9), tx_hash(2)),
+        ({"tracked_search": "prover module HUB"}, tx_hash(2), tx_hash(9)),
+        ({"tracked_search": "0x" + "02" * 20}, tx_hash(2), tx_hash(9)),
+        ({"tracked_search": "DEVNET"}, tx_hash(9), tx_hash(10)),
     ],
 )
 def test_filters_of_the_address_are_kept(
@@ -134,18 +134,18 @@ def test_filters_of_the_address_are_kept(
 
 
 def test_filters_that_fit_nothing_say_so(queries: PageQueries) -> None:
-    words = words_of(visit("tracked", queries, standing="No answer"))
+    words = words_of(visit("tracked", queries, record="No answer"))
 
     assert "Nothing fits these filters" in words
 
 
-def test_many_have_leaves(store: Store, queries: PageQueries) -> None:
+def test_many_have_pages(store: Store, queries: PageQueries) -> None:
     with store.write() as connection:
         for number in range(40):
             request = TrackRequest(a_hash(number), (SIMULATED.network_id,), None, "")
             track(connection, request, NOW - timedelta(days=1))
 
-    last = visit("tracked", queries, tracked_leaf="3")
+    last = visit("tracked", queries, tracked_page="3")
 
     assert len([button for button in last.button if str(button.key).startswith("edit-")]) == 2
 

@@ -29,7 +29,7 @@ async def ask(path: str, method: str = "GET") -> httpx.Response:
 
 @pytest.mark.parametrize("name", [name for name in PAGES if name])
 async def test_page_below_the_root_knows_where_its_server_is(name: str) -> None:
-    response = await ask(f"/{name}?span=1+h")
+    response = await ask(f"/{name}?range=1+h")
 
     assert response.status_code == 200
     assert "BACKEND_BASE_URL" in response.text
