@@ -103,19 +103,19 @@ def _condition_facts(
 ) -> dict[str, object]:
     """Return the variables of the templates of a network's condition."""
     title = visible(network.title)
-    said = describe(notification.transition, notification.incident, title)
+    text = describe(notification.transition, notification.incident, title)
     simulated = " (simulated data)" if network.is_simulated else ""
     return {
-        "subject": f"[Linewatch] {said.headline}{simulated}",
+        "subject": f"[Linewatch] {text.headline}{simulated}",
         "network": title,
         "kicker": str(notification.transition.after),
-        "headline": said.headline,
-        "opening": said.opening,
-        "explanation": said.explanation,
-        "next_steps": said.next_steps,
-        "rows": said.rows,
-        "quote": said.quote,
-        "link": links.page(said.page, notification.transition.subject.network_id),
+        "headline": text.headline,
+        "opening": text.opening,
+        "explanation": text.explanation,
+        "next_steps": text.next_steps,
+        "rows": text.rows,
+        "quote": text.quote,
+        "link": links.page(text.page, notification.transition.subject.network_id),
         "changed_at": moment(notification.transition.at),
     }
 

@@ -1,4 +1,4 @@
-"""What a message says of an incident of a network: busy, stale or silent, and the end of that."""
+"""The text of a message about an incident of a network: busy, stale or silent, or its end."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ _MEASURES: Final = {
         "{}, the 90th percentile of the last day",
     ),
 }
-"""The fee that tells, what it is measured by in a few words, and in more."""
+"""The fee that decides, then its threshold, in short and in a sentence."""
 
 _MEANINGS: Final = {
     Signal.BASE_FEE: "A base fee is called busy when it is higher than nine in ten were lately.",
     Signal.PRIORITY_FEE: (
-        "The base fee never moves here, so the priority fee tells how busy the network is: it is "
+        "The base fee never moves here, so the priority fee shows how busy the network is: it is "
         "called busy when it is higher than nine in ten were within a day."
     ),
 }
 _WAIT: Final = (
-    "Put off what can wait: a message in this thread tells when it is calm again.",
+    "Put off what can wait: a message in this thread says when it is calm again.",
     "For what cannot wait, the page Fees says what is suggested now.",
 )
 _SILENT_FEES: Final = (
     "Where the network has a node, its fees come from there meanwhile. Otherwise what pages show "
-    "grows old and is marked so, and nobody is told whether the network is busy."
+    "grows old and is marked so, and nobody is notified when the network becomes busy."
 )
 _SILENT_REJECTIONS: Final = (
     "Until it answers, new rejections cannot be seen. None is missed if it answers again within "
@@ -49,7 +49,7 @@ _SOURCES: Final = {
 
 _SILENCES: Final = {
     SubjectKind.GAS_API: (
-        f"has told no fees since {{}}: {Operation.SUGGESTED_GAS_FEES} is not answered"
+        f"has given no fees since {{}}: {Operation.SUGGESTED_GAS_FEES} is not answered"
     ),
     SubjectKind.EXCLUSION_API: "has answered nothing since {}",
 }
@@ -57,23 +57,23 @@ _SILENCES: Final = {
 
 _ASK_ONCE: Final = (
     "Run `linewatch config try`: it asks each endpoint once and says what it found.",
-    "Linewatch goes on asking; a message in this thread tells when there is an answer.",
+    "Linewatch goes on asking; a message in this thread says when there is an answer.",
 )
 _STALE: Final = (
     "Older than two of its own poll periods, so it may be wrong by now. Until a fresh one comes, "
-    "nobody is told whether the network is busy."
+    "nobody is notified when the network becomes busy."
 )
 _LOOK_AFTER: Final = (
     "If Linewatch was stopped meanwhile, nothing needs to be done: it asks again by now.",
     "If it was not, the page Health says which question gets no answer, and why.",
 )
 _FULL: Final = (
-    "When it is full, nothing more is stored: reports of nodes are refused, and nobody is told of "
-    "anything, not even of that."
+    "When it is full, nothing more is stored: reports of nodes are refused, and nobody "
+    "is notified, not even of this."
 )
 _MAKE_ROOM: Final = (
     "Free some space there, or move the store to a larger disk.",
-    "Run `linewatch store`: it tells what takes the room; [store] says how long each is kept.",
+    "Run `linewatch store`: it shows what takes the room; [store] says how long each is kept.",
     "What is stored stays whole. `linewatch backup` onto another disk works meanwhile.",
 )
 _ENDS: Final = {State.ANSWERING: "answers again", State.FRESH: "are fresh again"}
@@ -84,7 +84,7 @@ Rows: TypeAlias = tuple[tuple[str, str], ...]
 
 @dataclass(frozen=True, slots=True)
 class IncidentText:
-    """What is said of a change of condition.
+    """The text about a change of a condition.
 
     `headline` is what changed in a few words, `opening` the same as a sentence. `page` is the
     one that shows more; `quote` is foreign text, made visible.
@@ -173,7 +173,7 @@ def _of_age(grounds: AgeGrounds, network: str) -> IncidentText:
     at = grounds.answered_at
     headline, answered, last = "fees are stale", "was never answered", "never"
     if at is not None:
-        headline = f"fees are stale, told last at {at:%H:%M} UTC"
+        headline = f"fees are stale, last seen at {at:%H:%M} UTC"
         answered, last = f"was answered last on {moment(at)}", moment(at)
     return IncidentText(
         headline=f"{network}: {headline}",

@@ -28,7 +28,7 @@ from dashboard.store.alerts.alert_status import OpenIncident
 @click.option(
     "--state",
     type=click.Choice([*NotificationState], case_sensitive=False),
-    help="pending: not sent yet; sent; dead: given up; held: since a restore.",
+    help="pending: not sent yet; sent; dead: undeliverable; held: since a restore.",
 )
 @click.option(
     "--tx",
@@ -157,8 +157,8 @@ def _open_form(here: Installation, incident: OpenIncident) -> Json:
     }
 
 
-def _form(here: Installation, posted: NotificationHistory) -> Json:
-    notification = posted.notification
+def _form(here: Installation, history: NotificationHistory) -> Json:
+    notification = history.notification
     subject = notification.transition.subject
     before = notification.transition.before
     return {
@@ -185,6 +185,6 @@ def _form(here: Installation, posted: NotificationHistory) -> Json:
                 "result": str(each.result),
                 "outcome": each.outcome,
             }
-            for each in posted.attempts
+            for each in history.attempts
         ],
     }

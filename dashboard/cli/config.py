@@ -39,7 +39,7 @@ def check(context: click.Context, *, as_json: bool) -> None:
     if as_json:
         print_json({"mistakes": [_mistake_json(each) for each in mistakes]})
     else:
-        _tell_mistakes(configuration, mistakes)
+        _print_mistakes(configuration, mistakes)
     if mistakes:
         context.exit(WRONG_INPUT)
 
@@ -73,7 +73,7 @@ def try_(context: click.Context, network: str | None, *, as_json: bool) -> None:
             }
         )
     else:
-        _tell_tried(tried)
+        _print_trials(tried)
     if any(finding.outcome is TrialOutcome.FAILED for each in tried for finding in each.findings):
         context.exit(FAILED)
 
@@ -84,7 +84,7 @@ def _only(text: str | None, settings: Settings) -> int | None:
     return None if profile is None else profile.network_id
 
 
-def _tell_mistakes(configuration: Configuration, mistakes: list[Mistake]) -> None:
+def _print_mistakes(configuration: Configuration, mistakes: list[Mistake]) -> None:
     for each in mistakes:
         say(str(each))
     if mistakes:
@@ -94,7 +94,7 @@ def _tell_mistakes(configuration: Configuration, mistakes: list[Mistake]) -> Non
     say(f"The configuration is good. Networks: {names or 'none'}.")
 
 
-def _tell_tried(tried: list[TriedNetwork]) -> None:
+def _print_trials(tried: list[TriedNetwork]) -> None:
     for each in tried:
         say(f"{each.network.title} ({each.network.network_id})")
         if each.findings:
@@ -132,13 +132,13 @@ def _cost_lines(tried: TriedNetwork) -> list[str]:
 
 
 def _mistake_json(mistake: Mistake) -> Json:
-    said: dict[str, Json] = {"setting": mistake.setting, "message": str(mistake)}
-    return said | _location_json(mistake.location)
+    fields: dict[str, Json] = {"setting": mistake.setting, "message": str(mistake)}
+    return fields | _location_json(mistake.location)
 
 
 def _setting_json(each: Effective) -> Json:
-    said: dict[str, Json] = {"setting": each.setting, "value": _plain(each.value)}
-    return said | _location_json(each.location)
+    fields: dict[str, Json] = {"setting": each.setting, "value": _plain(each.value)}
+    return fields | _location_json(each.location)
 
 
 def _location_json(location: SettingLocation | None) -> dict[str, Json]:

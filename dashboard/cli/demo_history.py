@@ -41,7 +41,7 @@ def demo_history(folder: Path | None, days: int, networks: int | None) -> None:
 
     Fees and rejections of the devnet, marked as simulated, end where its own begin. Two more
     networks without a chain can have one as well: a calm one that was not always watched, and
-    one whose base fee never moves. Nothing is tracked and nobody is told. Doing it again adds
+    one whose base fee never moves. Nothing is tracked and nobody is notified. Doing it again adds
     only what is new.
     """
     named = {} if folder is None else {"LINEWATCH_HOME": str(folder)}
@@ -53,5 +53,9 @@ def demo_history(folder: Path | None, days: int, networks: int | None) -> None:
     titles = ", ".join(each.title for each in filled.networks)
     say(f"{filled.store} now holds the simulated past of {titles}:")
     say(f"{filled.fees:,} fees, and {filled.rejections:,} new simulated rejections.")
-    said = " ".join(f"{name}={value}" for name, value in named.items())
-    say(f"Look at it with: {said} linewatch up" if said else "Look at it with: linewatch up")
+    variables = " ".join(f"{name}={value}" for name, value in named.items())
+    say(
+        f"Look at it with: {variables} linewatch up"
+        if variables
+        else "Look at it with: linewatch up"
+    )

@@ -111,7 +111,7 @@ def _refuse(path: Path, *, is_forced: bool) -> None:
 
 
 def _is_database(path: Path) -> bool:
-    """Look into it before the store is open: to close a file lets go of all locks on it."""
+    """Read its head before the store is open: closing a file releases all locks on it (POSIX)."""
     if not path.is_file():
         return False
     with path.open("rb") as file:

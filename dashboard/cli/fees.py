@@ -239,9 +239,9 @@ def _print_series(
         return
     print_table(_STEPS, rows)
     for profile, story in series:
-        said = None if story is None else busy_in_words(story)
-        if said is not None:
-            say(f"{here.label(profile.network_id)}: {said}")
+        busy_sentence = None if story is None else busy_in_words(story)
+        if busy_sentence is not None:
+            say(f"{here.label(profile.network_id)}: {busy_sentence}")
 
 
 def _series_form(profile: NetworkProfile, story: FeeTimeline | None) -> Json:

@@ -52,9 +52,9 @@ class Installation:
 
     def chosen_id(self, text: str | None) -> NetworkId | None:
         """Return the id of the network that a person named, configured or still in the store."""
-        return chosen_id(text, self.source.networks, self._is_held)
+        return chosen_id(text, self.source.networks, self._is_stored)
 
-    def _is_held(self, network_id: NetworkId) -> bool:
+    def _is_stored(self, network_id: NetworkId) -> bool:
         """Whether the store holds rejections, notifications, incidents or fees of a network."""
         with self.source.store.read() as connection:
             fees = latest_gas(connection, network_id, self.source.now())

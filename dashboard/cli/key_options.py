@@ -24,7 +24,7 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 @dataclass(frozen=True, slots=True)
 class GivenLimits:
-    """What the options said; None and the empty tuple where they said nothing."""
+    """The options as given; None and the empty tuple where an option was not given."""
 
     networks: tuple[str, ...]
     methods: tuple[str, ...]

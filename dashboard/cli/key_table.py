@@ -1,4 +1,4 @@
-"""How API keys are told: a row for people, fixed keys of JSON for programs, never the key."""
+"""How API keys are listed: a row for people, fixed keys of JSON for programs, never the key."""
 
 from __future__ import annotations
 
@@ -45,11 +45,11 @@ class ListedKey:
 
     @property
     def is_revoked(self) -> bool:
-        """Whether it opens nothing any more."""
+        """Whether no call is accepted with it any more."""
         return self.stored is not None and self.stored.revoked_at is not None
 
     def last_used_at(self) -> datetime | None:
-        """When it was last presented, as far as that was written down."""
+        """When it was last presented, as far as serve has saved it."""
         return max((use.last_used_at for use in self.uses), default=None)
 
 

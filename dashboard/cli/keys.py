@@ -293,7 +293,7 @@ class KeyAdministration:
             return found
         ever = all_keys(connection)
         if any(each.name == name for each in ever):
-            raise InputError(f"{name} was revoked before: `linewatch keys list` tells when")
+            raise InputError(f"{name} was revoked before: `linewatch keys list` shows when")
         near = difflib.get_close_matches(name, [each.name for each in ever], n=1)
         hint = f"did you mean {near[0]}?" if near else "`linewatch keys list` shows all"
         raise InputError(f"no key is called {shorten(name)}: {hint}")
@@ -301,7 +301,7 @@ class KeyAdministration:
     def note(
         self, connection: Connection, action: Action, name: str, details: Mapping[str, Detail]
     ) -> None:
-        """Write an act into the audit log."""
+        """Write an action into the audit log."""
         note_action(connection, utc_now(), os_user(), action, name, details)
 
     def refuse_configured(self, name: str, remedy: str) -> None:

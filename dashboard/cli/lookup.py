@@ -34,7 +34,7 @@ _SHOWN = 80
 @click.command()
 @click.argument("transactions", nargs=-1, metavar="HASH|LINK...")
 @options.network
-@click.option("--stored", is_flag=True, help="Ask nobody; tell what the store holds.")
+@click.option("--stored", is_flag=True, help="Ask no network; show what the store holds.")
 @options.exit_code
 @options.as_json
 def lookup(
@@ -101,9 +101,9 @@ def _network_id(here: Installation, text: str | None, *, stored: bool) -> Networ
 def _ask(
     here: Installation, hashes: tuple[TxHash, ...], network_id: NetworkId | None
 ) -> list[UnsavedAnswers]:
-    """Ask as the pages do, and store what is said; return what could not be stored.
+    """Ask as the pages do, and store the answers; return those that could not be stored.
 
-    A store that keeps nothing ends the asking after a portion, which would be lost as well.
+    Where the store takes nothing, no further portion is asked: its answers would be lost as well.
     """
     with live_lookup(here.settings, here.source.store, here.networks) as look_up:
         if look_up is None:

@@ -88,7 +88,7 @@ def main() -> None:
 
 
 def _drop_output() -> None:
-    """Give up what was not written, or the interpreter tries once more and complains."""
+    """Discard what was not written, or the interpreter tries once more and complains."""
     if isinstance(sys.stdout, TextIOWrapper):
         with open(os.devnull, "wb") as nowhere:  # noqa: PTH123 - a device, not a file
             os.dup2(nowhere.fileno(), sys.stdout.fileno())

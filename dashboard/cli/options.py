@@ -1,4 +1,4 @@
-"""Options that several commands share, read strictly and told in one line where they are wrong."""
+"""Options that several commands share, read strictly; a wrong value is one line of error."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Parsed(click.ParamType[object]):
 
 
 def moment(text: str, now: datetime) -> datetime:
-    """Read a time, or a length before `now`; a time without a zone is UTC."""
+    """Read a time, or how long before `now` it was; a time without a zone is UTC."""
     try:
         return now - parse_duration(text)
     except (ValueError, OverflowError):
@@ -79,7 +79,7 @@ def prover_module(text: str) -> str:
 
 
 def _at_most(most: int) -> Callable[[str], str]:
-    """Return what takes texts as long as a page does, and raises InputError for longer ones."""
+    """Return a parser of text up to the length that a page takes; InputError for a longer one."""
 
     def read(text: str) -> str:
         if len(text) > most:
@@ -149,15 +149,15 @@ def chosen(text: str | None, profiles: tuple[NetworkProfile, ...]) -> NetworkPro
 
 
 def chosen_id(
-    text: str | None, profiles: tuple[NetworkProfile, ...], is_held: Callable[[NetworkId], bool]
+    text: str | None, profiles: tuple[NetworkProfile, ...], is_stored: Callable[[NetworkId], bool]
 ) -> NetworkId | None:
     """Return the id of a network; one that left the configuration is named by its number.
 
-    `is_held` says whether the store still tells of such a one; InputError where it does not.
+    `is_stored` says whether the store still has data of it; InputError where it does not.
     """
     if text is not None and text.isascii() and text.isdecimal() and len(text) <= 18:  # noqa: PLR2004 - what the store's numbers hold
         network_id = NetworkId(int(text))
-        if network_id not in {profile.network_id for profile in profiles} and is_held(network_id):
+        if network_id not in {profile.network_id for profile in profiles} and is_stored(network_id):
             return network_id
     profile = chosen(text, profiles)
     return None if profile is None else profile.network_id

@@ -21,10 +21,10 @@ Json: TypeAlias = dict[str, "Json"] | list["Json"] | str | int | float | bool | 
 """What JSON can say."""
 
 FOUND: Final = 3
-"""The status of a command that was asked to tell by it that something was found."""
+"""The status with --exit-code where something was found."""
 
 WRONG_INPUT: Final = 2
-"""The status where something that a person gave could not be used."""
+"""The status where an argument, an option or a setting cannot be used."""
 
 FAILED: Final = 1
 """The status where what was asked for could not be done."""
@@ -55,19 +55,19 @@ def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
 
 def print_rows(rows: Sequence[Sequence[str]], widths: Sequence[int] = ()) -> Sequence[int]:
     """Print further rows of a table whose columns had these `widths`; return what they have."""
-    lines = [[visible(cell) for cell in row] for row in rows]
-    taken = [[_width(cell) for cell in line] for line in lines]
+    cells = [[visible(cell) for cell in row] for row in rows]
+    taken = [[_width(cell) for cell in line] for line in cells]
     needed = [max(column) for column in zip(*taken, strict=True)]
     widths = [max(pair) for pair in zip_longest(needed, widths, fillvalue=0)]
-    told = [
+    lines = [
         _GAP.join(
             cell + " " * (width - has)
             for cell, width, has in zip(line, widths, of_line, strict=True)
         ).rstrip()
-        for line, of_line in zip(lines, taken, strict=True)
+        for line, of_line in zip(cells, taken, strict=True)
     ]
-    if told:
-        click.echo("\n".join(told))  # at once: one by one takes as long as all else of it
+    if lines:
+        click.echo("\n".join(lines))  # one call: a call for each line doubles the time
     return widths
 
 

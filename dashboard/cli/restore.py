@@ -36,7 +36,7 @@ def restore(*, file: Path, force: bool, as_json: bool) -> None:
     """Put the backup FILE into the store's place; stop everything that runs before.
 
     The backup is verified first and brought to this version's schema. The store that was there is
-    put aside, never deleted. Nobody is told anything by that: what the backup holds as pending, and
+    put aside, never deleted. Nobody is notified by that: what the backup holds as pending, and
     what turns out to have happened before the restore, is held until `linewatch release`.
     """
     done = restore_store(settings_of_command(), file, is_forced=force)
@@ -61,8 +61,8 @@ def restore(*, file: Path, force: bool, as_json: bool) -> None:
 
 
 @click.command()
-@click.option("--drop", is_flag=True, help="Give them up instead; they stay on record as dead.")
-@click.option("--count", "counts", is_flag=True, help="Only tell how many there are.")
+@click.option("--drop", is_flag=True, help="Mark them dead instead; they stay on record.")
+@click.option("--count", "counts", is_flag=True, help="Only count them.")
 @options.as_json
 def release(*, drop: bool, counts: bool, as_json: bool) -> None:
     """Send the notifications that a restore holds, all of them.
@@ -71,11 +71,11 @@ def release(*, drop: bool, counts: bool, as_json: bool) -> None:
     store that was replaced.
     """
     settings = settings_of_command()
-    many = count_held(settings) if counts else release_held(settings, lets_go=drop)
+    many = count_held(settings) if counts else release_held(settings, drops=drop)
     if as_json:
         print_json({"notifications": many})
         return
-    became = "held" if counts else "given up" if drop else "pending again"
+    became = "held" if counts else "dead" if drop else "pending again"
     say(f"{many:,} {'notification is' if many == 1 else 'notifications are'} {became}.")
 
 

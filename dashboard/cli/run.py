@@ -115,7 +115,7 @@ def _end_with_parent() -> None:
 
 
 def _greet(settings: Settings, *, with_pages: bool) -> None:
-    """Tell a person where things are."""
+    """Print the addresses of what starts."""
     lines = []
     if with_pages:
         lines.append(f"  pages   http://{settings.pages.host}:{settings.pages.port}")

@@ -115,7 +115,7 @@ def rebuild(*, as_json: bool) -> None:
 
     Counters, sizes of cohorts and what they know of records, and roll-ups of fees. Everything may
     go on meanwhile; a command that was killed leaves each of them as it was or rebuilt. Roll-ups
-    of values that were purged stay as they are: `linewatch verify` says what is wrong of them.
+    of values that were purged stay as they are: `linewatch verify` says what is wrong with them.
     """
     done = rebuild_store(settings_of_command(), report=_progress)
     if as_json:

@@ -40,8 +40,8 @@ def store(*, output: Output) -> None:
 
 def _row(each: KindSize) -> tuple[str, ...]:
     about = "about " if each.is_estimated else ""
-    told = "" if each.growth is None else growth(each.growth)
-    return str(each.kind), f"{each.rows:,}", f"{about}{size(each.bytes)}", told
+    growth_text = "" if each.growth is None else growth(each.growth)
+    return str(each.kind), f"{each.rows:,}", f"{about}{size(each.bytes)}", growth_text
 
 
 def _summary(measured: StoreSize) -> list[str]:

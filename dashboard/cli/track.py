@@ -199,8 +199,8 @@ class _TextPrinter(_ResultPrinter):
         self._widths = print_rows(rows if self._widths else [_COLUMNS, *rows], self._widths)
 
     def end(self) -> None:
-        told = [f"{self.counts[each]} {each}" for each in LineResult if self.counts[each]]
-        say(f"{', '.join(told) or 'nothing to track'}.")
+        counts = [f"{self.counts[each]} {each}" for each in LineResult if self.counts[each]]
+        say(f"{', '.join(counts) or 'nothing to track'}.")
 
 
 class _JsonPrinter(_ResultPrinter):

@@ -78,8 +78,10 @@ def _check_store(store: StoreSettings) -> Iterator[Remark]:
         yield from _check_length(store, name)
     fees, minutes = store.keep_fees.length, store.keep_fee_minutes.length
     if minutes is not None and (fees is None or minutes < fees):
-        said = "is shorter than store.keep_fees, from which it is made: keep it as long, or longer"
-        yield ("store", "keep_fee_minutes"), said
+        message = (
+            "is shorter than store.keep_fees, from which it is made: keep it as long, or longer"
+        )
+        yield ("store", "keep_fee_minutes"), message
 
 
 @as_far_as_readable
@@ -95,11 +97,11 @@ def _check_origins(settings: Settings) -> Iterator[Remark]:
     """Browsers send origins in one form only: any other would never match."""
     for origin in settings.serve.cors_origins:
         if not _ORIGIN.fullmatch(origin):
-            said = (
+            message = (
                 f"holds {_without_login(origin)}, which no browser sends: write it as "
                 "https://wallet.example"
             )
-            yield ("serve", "cors_origins"), said
+            yield ("serve", "cors_origins"), message
 
 
 def _without_login(address: str) -> str:
@@ -111,11 +113,11 @@ def _without_login(address: str) -> str:
 def _check_names(settings: Settings) -> Iterator[Remark]:
     for name in settings.http.allowed_hosts:
         if not HOST_NAME.fullmatch(name):
-            said = (
+            message = (
                 f"holds {_without_login(name)}, which is no name of a machine: write it without "
                 "scheme and port, as watch.example"
             )
-            yield ("http", "allowed_hosts"), said
+            yield ("http", "allowed_hosts"), message
 
 
 @as_far_as_readable
@@ -141,8 +143,10 @@ def _check_sender(mail: MailSettings) -> Iterator[Remark]:
 @as_far_as_readable
 def _check_ehlo_name(mail: MailSettings) -> Iterator[Remark]:
     if mail.ehlo_name and not is_ehlo_name(mail.ehlo_name):
-        said = f"is {shorten(mail.ehlo_name)}: write a name such as mx.example.org, or [192.0.2.1]"
-        yield ("mail", "ehlo_name"), said
+        message = (
+            f"is {shorten(mail.ehlo_name)}: write a name such as mx.example.org, or [192.0.2.1]"
+        )
+        yield ("mail", "ehlo_name"), message
 
 
 @as_far_as_readable
@@ -168,12 +172,12 @@ def _check_devnet_key(settings: Settings) -> Iterator[Remark]:
     if not settings.has_devnet or settings.has_development_key:
         return
     if not _is_accepted(settings.devnet.key, settings):
-        said = (
+        message = (
             "is not one of your [serve.keys.*]: with keys or networks of your own the "
             "development key is off; set devnet.key to one of them, or to a key that "
             "`linewatch keys create` made, or devnet.mode to off"
         )
-        yield ("devnet", "key"), said
+        yield ("devnet", "key"), message
 
 
 @as_far_as_readable
@@ -198,8 +202,8 @@ def _check_id(name: str, network: NetworkSettings, known: dict[int, str]) -> Ite
     """Add the network to `known`: names by id."""
     other = known.setdefault(network.network_id, name)
     if other != name:
-        said = f"is {network.network_id}, as is that of {other}: a network is configured once"
-        yield ("networks", name, "network_id"), said
+        message = f"is {network.network_id}, as is that of {other}: a network is configured once"
+        yield ("networks", name, "network_id"), message
 
 
 @as_far_as_readable
@@ -208,16 +212,16 @@ def _check_title(name: str, network: NetworkSettings, known: dict[str, str]) -> 
     title = network.title or name
     other = known.setdefault(title, name)
     if other != name:
-        said = f"is {title!r}, as {other} is called: give each network a title of its own"
-        yield ("networks", name, "title"), said
+        message = f"is {title!r}, as {other} is called: give each network a title of its own"
+        yield ("networks", name, "title"), message
 
 
 @as_far_as_readable
 def _check_second_nodes(name: str, network: NetworkSettings) -> Iterator[Remark]:
     for place, node in enumerate(network.nodes):
         if any(node is not other and node == other for other in network.all_nodes):
-            said = "is there twice: another node can stand in, the same one cannot"
-            yield ("networks", name, "nodes", str(place)), said
+            message = "is there twice: another node can stand in, the same one cannot"
+            yield ("networks", name, "nodes", str(place)), message
 
 
 @as_far_as_readable
@@ -249,8 +253,8 @@ def _check_own_key(
     if endpoint is None or not endpoint.is_own_serve:
         return
     if endpoint.key is None or not _is_accepted(endpoint.key, settings):
-        said = "is not one of your [serve.keys.*], so our own serve would refuse it"
-        yield (*path, "key"), said
+        message = "is not one of your [serve.keys.*], so our own serve would refuse it"
+        yield (*path, "key"), message
 
 
 def _is_accepted(key: Secret, settings: Settings) -> bool:

@@ -37,22 +37,22 @@ def check_addresses(settings: Settings) -> Iterator[Remark]:
 @as_far_as_readable
 def _check_pages_host(settings: Settings) -> Iterator[Remark]:
     if not is_loopback(settings.pages.host):
-        said = (
+        message = (
             f"is {shorten(settings.pages.host)}: pages have no sign-in yet, so they "
             "accept only a loopback address such as 127.0.0.1"
         )
-        yield ("pages", "host"), said
+        yield ("pages", "host"), message
 
 
 @as_far_as_readable
 def _check_development_host(settings: Settings, section: str) -> Iterator[Remark]:
     host: str = getattr(settings, section).host
     if settings.has_development_key and not is_loopback(host):
-        said = (
+        message = (
             f"is {shorten(host)}: beyond loopback, serve needs a key of your "
             "own; add a table [serve.keys.NAME] with key"
         )
-        yield (section, "host"), said
+        yield (section, "host"), message
 
 
 @as_far_as_readable
@@ -62,8 +62,8 @@ def _check_ports(settings: Settings, first: str, second: str) -> Iterator[Remark
         return
     one, other = getattr(settings, first), getattr(settings, second)
     if one.port == other.port and _overlap(one.host, other.host):
-        said = f"is {other.port}, as is {first}.port: give each role a port of its own"
-        yield (second, "port"), said
+        message = f"is {other.port}, as is {first}.port: give each role a port of its own"
+        yield (second, "port"), message
 
 
 def _overlap(one: str, other: str) -> bool:
@@ -77,11 +77,11 @@ def _check_public_url(settings: Settings) -> Iterator[Remark]:
     url = settings.pages.public_url
     if url and not (_PUBLIC_URL.fullmatch(url) and host_of(url)):
         named = "holds a login" if "@" in url else f"is {shorten(url)}"  # never quote a password
-        said = (
+        message = (
             f"{named}, which no browser opens: write an address such as "
             "https://linewatch.example, or leave it empty"
         )
-        yield ("pages", "public_url"), said
+        yield ("pages", "public_url"), message
 
 
 @as_far_as_readable
@@ -100,8 +100,8 @@ def _check_endpoint(
     if endpoint.is_own_serve and path[-1] in {"exclusion", "gas"}:
         return
     if not url.startswith(schemes):
-        said = f"does not begin with {' or '.join(schemes)}: write the whole address"
-        yield (*path, "url"), said
+        message = f"does not begin with {' or '.join(schemes)}: write the whole address"
+        yield (*path, "url"), message
     elif host_of(url) is None:
         yield (*path, "url"), "names no host: write the whole address"
 

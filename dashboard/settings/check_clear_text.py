@@ -34,11 +34,11 @@ def check_clear_text(settings: Settings) -> Iterator[Remark]:
 @as_far_as_readable
 def _check_store(store: StoreSettings) -> Iterator[Remark]:
     try:
-        said = clear_text_store(store, store.url.reveal()) if store.url.reveal() else None
+        message = clear_text_store(store, store.url.reveal()) if store.url.reveal() else None
     except StoreError as error:
-        said = f"cannot be used: {error}"
-    if said is not None:
-        yield ("store", "url"), said
+        message = f"cannot be used: {error}"
+    if message is not None:
+        yield ("store", "url"), message
 
 
 def clear_text_store(store: StoreSettings, url: str) -> str | None:
@@ -61,11 +61,11 @@ def _check_mail(mail: MailSettings) -> Iterator[Remark]:
     if mail.security != "none" or not mail.username or not mail.smtp_host:
         return
     if not is_loopback(mail.smtp_host) and not mail.allow_clear_text:
-        said = (
+        message = (
             f"is none, so that {shorten(mail.smtp_host)} would get the password in clear text: "
             "set it to starttls or tls, or mail.allow_clear_text to true"
         )
-        yield ("mail", "security"), said
+        yield ("mail", "security"), message
 
 
 @as_far_as_readable
@@ -86,11 +86,11 @@ def _check_endpoint(
     if is_loopback(host) or host == settings.serve.host:
         return
     if endpoint.key is not None or endpoint.secret is not None or _may_hold_key(url):
-        said = (
+        message = (
             "begins with http:// or ws://, so that its key could be read on the way: write "
             "https:// or wss://, or allow_clear_text = true beside it"
         )
-        yield (*path, "url"), said
+        yield (*path, "url"), message
 
 
 def _may_hold_key(url: str) -> bool:

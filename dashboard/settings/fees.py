@@ -112,8 +112,8 @@ def check_fees(fees: FeeSettings, section: SettingPath) -> Iterator[Remark]:
 def _check_range(fees: FeeSettings, section: SettingPath) -> Iterator[Remark]:
     smallest, largest = fees.range_percentiles
     if smallest > largest:
-        said = f"is {smallest} to {largest}: write the smaller percentile first"
-        yield (*section, "range_percentiles"), said
+        message = f"is {smallest} to {largest}: write the smaller percentile first"
+        yield (*section, "range_percentiles"), message
 
 
 @as_far_as_readable

@@ -46,8 +46,8 @@ def _check_key(
     name = path[-1]
     text, owner = own.key.reveal(), owners.setdefault(own.key, name)
     if not text or set("/:") & set(text):
-        said = "is empty or holds / or :, so no client could present it: write another"
-        yield (*path, "key"), said
+        message = "is empty or holds / or :, so no client could present it: write another"
+        yield (*path, "key"), message
     if owner != name:
         yield (*path, "key"), f"is that of {owner}: a log could not say who called"
 
@@ -60,8 +60,8 @@ def _check_key_networks(
     for each in own.networks or ():
         if str(each) not in ids:
             known = ", ".join(_known(settings)) or "none is configured"
-            said = f"holds {shorten(str(each))}, which is no network here: {known}"
-            yield (*path, "networks"), said
+            message = f"holds {shorten(str(each))}, which is no network here: {known}"
+            yield (*path, "networks"), message
 
 
 @as_far_as_readable

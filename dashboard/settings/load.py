@@ -105,7 +105,7 @@ class Configuration:
         settings: Settings = inspector.read(self.merged, Settings)
         together = check_together(settings) if self.is_whole else ()
         remarks = [*self._unknown_presets(), *together]
-        more = (inspector.mistake(path, said) for path, said in remarks)
+        more = (inspector.mistake(path, message) for path, message in remarks)
         return [*self.found, *inspector.found, *more]
 
     def settings(self) -> Settings:
@@ -124,8 +124,8 @@ class Configuration:
         for name, table in networks.items() if isinstance(networks, dict) else ():
             preset = table.get("preset") if isinstance(table, dict) else None
             if isinstance(preset, str) and preset and preset not in known:
-                said = f"is {shorten(preset)}: choose one of {', '.join(known)}"
-                yield ("networks", name, "preset"), said
+                message = f"is {shorten(preset)}: choose one of {', '.join(known)}"
+                yield ("networks", name, "preset"), message
 
 
 def _home(environment: Mapping[str, str]) -> Path:

@@ -18,7 +18,7 @@ _HERE: Final = Path(__file__).parent
 
 
 def main() -> None:
-    """Draw what all pages share, send old addresses on, run the page."""
+    """Draw what all pages share, then the page; `/?tx=…` leads to Lookup."""
     st.logo(_HERE / "logo.svg")
     pages = [each.as_page() for each in PAGES]
     chosen = st.navigation(pages, position="top")

@@ -77,10 +77,10 @@ def since_when(held: Condition, rule: HoldPeriods, now: datetime) -> str:
 
     `since 02:40:00 UTC; at or below the threshold for 3 min, over at 02:56:00 UTC if that lasts`
     """
-    said = f"since {moment_near(held.since, now)}"
+    since = f"since {moment_near(held.since, now)}"
     if held.turning_since is None:
-        return said
+        return since
     seen, outcome = _TURNING[held.state]
     ends = held.turning_since + (rule.keep_firing if held.state.is_open else rule.pending)
     when = f"at {moment_near(ends, now)} if that lasts" if ends > now else "with the next answer"
-    return f"{said}; {seen} for {span(now - held.turning_since)}, {outcome} {when}"
+    return f"{since}; {seen} for {span(now - held.turning_since)}, {outcome} {when}"

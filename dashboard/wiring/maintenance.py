@@ -37,7 +37,7 @@ _NAMED: Final = re.compile(r"linewatch-\d{8}T\d{6}Z\.sqlite")
 class Kept:
     """A backup that was made, and those that were deleted for it.
 
-    `unnoted` says why the audit log does not tell of it, nothing where it does.
+    `unnoted` says why the audit log does not name it; empty where it does.
     """
 
     path: Path
@@ -114,16 +114,16 @@ def restore_store(settings: Settings, path: Path, *, is_forced: bool) -> Restore
     return restored
 
 
-def release_held(settings: Settings, *, lets_go: bool) -> int:
-    """Send what a restore holds, or give it up; return how many notifications that are."""
+def release_held(settings: Settings, *, drops: bool) -> int:
+    """Send what a restore holds, or mark it dead; return how many notifications that are."""
     by = _actor()
     with closing(open_checked_store(settings)) as store, store.write() as connection:
         many = (
             held_notifications.discard_held(connection)
-            if lets_go
+            if drops
             else held_notifications.release_held(connection, by.at)
         )
-        details = {"notifications": many, "sent": not lets_go}
+        details = {"notifications": many, "sent": not drops}
         note_action(connection, by.at, by.name, Action.RELEASE, "held notifications", details)
     return many
 

@@ -104,7 +104,7 @@ def _host(host: str) -> str:
 
 
 def sees_all_reports(network: Network, settings: Settings) -> bool:
-    """Whether the network's nodes report to our own serve, which tells rejections of all hashes."""
+    """Whether the network's nodes report to our own serve, which so knows all rejections."""
     exclusion = network.endpoints.exclusion
     return exclusion is not None and is_own_serve(exclusion, settings)
 
@@ -115,7 +115,7 @@ def is_own_serve(endpoint: EndpointSettings, settings: Settings) -> bool:
 
 
 def module_limits(network: Network) -> ModuleLimits | None:
-    """Return the table that tells what reasons on this network leave out, if one is known."""
+    """Return the table of limits that reasons on this network leave out, if one is known."""
     if network.is_simulated:
         return ModuleLimits("devnet", "", "the simulated chain itself", SIMULATED_LIMITS)
     return limits_of(network.endpoints)

@@ -30,7 +30,7 @@ def store_url(settings: Settings) -> str:
 def open_checked_store(settings: Settings, look: timedelta = timedelta(0)) -> Store:
     """Open the store; StoreError where it is damaged, of another schema or not ours.
 
-    A state folder that belongs to no installation yet joins the one whose store it is told to
+    A state folder that belongs to no installation yet joins the one whose store it is to
     use, if that is on a server or in this very folder. Other files belong to somebody.
     """
     store = open_store(store_url(settings), look=look)

@@ -140,10 +140,10 @@ def _tls_reason(error: ssl.SSLError) -> str:
         return "does not speak TLS here; check port and security in [mail]"
     if isinstance(error, ssl.SSLEOFError):
         return "closed the connection in the TLS handshake; its log says why"
-    said = reason.replace("_", " ").lower() or "no reason given"
+    cause = reason.replace("_", " ").lower() or "no reason given"
     if "ALERT" in reason:
-        return f"refused our TLS handshake ({said}); its log says why"
-    return f"speaks no TLS that we accept ({said}); it may take old versions only"
+        return f"refused our TLS handshake ({cause}); its log says why"
+    return f"speaks no TLS that we accept ({cause}); it may take old versions only"
 
 
 def _send_rcpt(connection: SmtpConnection, address: str) -> None:

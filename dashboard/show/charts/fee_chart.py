@@ -85,18 +85,20 @@ def fee_figure(story: FeeTimeline, since: datetime) -> DrawnFigure:
 def _line(story: FeeTimeline, wei_per_unit: int, unit: str) -> PlotlyJson:
     """Draw each step's mean until the next step; a gap begins right after its last value."""
     times, rows = _points_and_holes(story)
-    said = [f"%{{x|%d %b %Y %H:%M:%S}} UTC<br>%{{y:,.9~f}} {unit}"]
+    hover_lines = [f"%{{x|%d %b %Y %H:%M:%S}} UTC<br>%{{y:,.9~f}} {unit}"]
     beside: list[Integers] = []
     if story.has_band:
-        said.append(f"%{{customdata[0]:,.6~f}} to %{{customdata[1]:,.6~f}} {unit}")
+        hover_lines.append(f"%{{customdata[0]:,.6~f}} to %{{customdata[1]:,.6~f}} {unit}")
         beside += [story.steps.lowest, story.steps.highest]
     if story.holds_many:
-        said.append(f"median %{{customdata[2]:,.6~f}}, 90 % up to %{{customdata[3]:,.6~f}} {unit}")
+        hover_lines.append(
+            f"median %{{customdata[2]:,.6~f}}, 90 % up to %{{customdata[3]:,.6~f}} {unit}"
+        )
         beside += [story.steps.medians, story.steps.p90s]
     trace = _lines("fee", times, _values_at(rows, story.steps.means) / wei_per_unit) | {
         "line": {"color": LINE, "width": 1.75, "shape": "hv"},
         "connectgaps": False,
-        "hovertemplate": f"{'<br>'.join(said)}<extra></extra>",
+        "hovertemplate": f"{'<br>'.join(hover_lines)}<extra></extra>",
     }
     if beside:
         columns = np.stack([_values_at(rows, each) for each in beside], axis=1)

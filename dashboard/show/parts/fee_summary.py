@@ -99,21 +99,21 @@ def _extremes(story: FeeTimeline, name: str) -> list[str]:
     lowest, highest = (" ".join(fee(edge)) for edge in (story.lowest, story.highest))
     if story.is_flat:
         return [f"{name}: {lowest} all the time."]
-    said = [f"Lowest {lowest}, highest {highest}."]
-    return [*said, *_busy_time(story), *_unreadable_threshold(story)]
+    extremes = [f"Lowest {lowest}, highest {highest}."]
+    return [*extremes, *_busy_time(story), *_unreadable_threshold(story)]
 
 
 def _busy_time(story: FeeTimeline) -> list[str]:
     """Say how long it was busy, and what is shaded for that."""
-    said = busy_in_words(story)
-    if said is None:
+    sentence = busy_in_words(story)
+    if sentence is None:
         return []
     parts = np.nan_to_num(story.busy_parts)
     if not parts.any():
-        return [said]
+        return [sentence]
     if ((parts > 0) & (parts < 1)).any():
-        return [said, "Shaded: each step as high as the part of it that was busy."]
-    return [said, "Shaded: busy time."]
+        return [sentence, "Shaded: each step as high as the part of it that was busy."]
+    return [sentence, "Shaded: busy time."]
 
 
 def _unreadable_threshold(story: FeeTimeline) -> list[str]:
@@ -127,14 +127,14 @@ def _unreadable_threshold(story: FeeTimeline) -> list[str]:
 
 def _gaps(story: FeeTimeline) -> list[str]:
     gaps = story.gaps()
-    said = (
+    sentences = (
         [] if story.silences_inside() else ["No gaps since." if story.begins_late else "No gaps."]
     )
     if gaps:
         longest = max(gaps, key=_length)
         many = f"{len(gaps)} gaps (hatched), the longest:" if gaps[1:] else "1 gap (hatched):"
-        said = [f"{many} {_stretch(longest)}."]
-    return [*said, *_short_gaps(story)]
+        sentences = [f"{many} {_stretch(longest)}."]
+    return [*sentences, *_short_gaps(story)]
 
 
 def _blocks_seen(story: FeeTimeline) -> list[str]:
@@ -156,11 +156,11 @@ def _short_gaps(story: FeeTimeline) -> list[str]:
         return []
     longest = max(inside, key=lambda step: step.longest_gap)
     many = "1 step has a gap" if len(inside) == 1 else f"{len(inside)} steps have gaps"
-    said = (
+    sentence = (
         f"{many} too short to be drawn, the longest: {span(longest.longest_gap)} "
         f"between {longest.first_at:%d %b %H:%M} and {longest.last_at:%d %b %H:%M} UTC."
     )
-    return [said]
+    return [sentence]
 
 
 def _length(stretch: Stretch) -> timedelta:
@@ -177,11 +177,11 @@ def _band_meaning(story: FeeTimeline, shown: TimeRange) -> list[str]:
     step = span(shown.step)
     if not story.holds_many:
         return [f"The line is the mean of each {step}; the band around it its lowest and highest."]
-    said = (
+    sentence = (
         f"The line is the mean of each {step}; the dark band reaches from its median to its 90th "
         "percentile, the light one from its lowest to its highest."
     )
-    return [said]
+    return [sentence]
 
 
 def _estimated_times(story: FeeTimeline) -> list[str]:

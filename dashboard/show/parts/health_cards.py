@@ -69,7 +69,7 @@ def worker_part(holders: Mapping[str, Holder], *, is_space_low: bool = False) ->
 
 
 def mail_part(mail: MailState, now: datetime) -> Markup:
-    """Say what is pending, sent and dead, and what the mail server said last."""
+    """Say what is pending, sent and dead, and the last answer of the mail server."""
     counts = mail.standing
     figures = element(
         "dl",
@@ -96,8 +96,8 @@ def _mail_advice(mail: MailState, now: datetime) -> list[Markup]:
     advice = []
     last = mail.last_try
     if last is not None and last.result is not DeliveryResult.SENT:
-        said = visible(last.outcome, _OUTCOME_LENGTH)
-        advice.append(_paragraph(f"Last attempt, {age(last.attempted_at, now)}: {said}"))
+        outcome = visible(last.outcome, _OUTCOME_LENGTH)
+        advice.append(_paragraph(f"Last attempt, {age(last.attempted_at, now)}: {outcome}"))
     if is_mail_late(mail, now):
         advice.append(
             _paragraph(
@@ -271,7 +271,7 @@ def _paragraph(text: str) -> Markup:
 
 
 def _facts(facts: list[tuple[str, str]]) -> Markup:
-    pairs = (element("div", element("dt", name), element("dd", said)) for name, said in facts)
+    pairs = (element("div", element("dt", name), element("dd", value)) for name, value in facts)
     return element("dl", *pairs, class_="lw-facts")
 
 

@@ -93,15 +93,15 @@ def _missing(name: str) -> Markup:
 
 def _source(status: NetworkStatus) -> Markup:
     source, often = status.figures.gas_source_name(), period(status.profile.gas_period)
-    said = f"Source: {source}; asked every {often}."
-    return element("p", said, class_="lw-quiet", style="margin-top: 0.6rem")
+    source_line = f"Source: {source}; asked every {often}."
+    return element("p", source_line, class_="lw-quiet", style="margin-top: 0.6rem")
 
 
 def _troubles(status: NetworkStatus, now: datetime) -> Markup:
     gas, exclusion = status.figures.gas_failure(), status.figures.exclusion_failure()
     source = status.profile.gas_source
     if gas is not None and gas.failure.message in status.activity_reason:
-        gas = None  # it is said above, where no fee was ever seen
+        gas = None  # the reason above says so where no fee was ever seen
     return join(
         _trouble(f"{source[:1].upper()}{source[1:]}", gas, now) if gas else "",
         _trouble("The exclusion API", exclusion, now) if exclusion else "",

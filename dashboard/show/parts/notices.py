@@ -73,7 +73,7 @@ _MOST_NAMED_PARAMETERS: Final = 5
 
 @contextmanager
 def ignored_parameters_shown(place: DeltaGenerator, known: frozenset[str]) -> Iterator[None]:
-    """Tell in `place` what parameters of the address the page drawn meanwhile could not use.
+    """List in `place` the parameters of the address that the page drawn meanwhile could not use.
 
     A parameter belongs to a widget of the same key, or is `known`. Streamlit takes one whose
     value is no choice of its widget out of the address, as it does with the usual choice.
@@ -81,7 +81,7 @@ def ignored_parameters_shown(place: DeltaGenerator, known: frozenset[str]) -> It
     asked = st.query_params.to_dict()
     yield
     wrong = [
-        said for name, value in asked.items() if (said := _wrong_parameter(name, value, known))
+        remark for name, value in asked.items() if (remark := _wrong_parameter(name, value, known))
     ]
     if wrong:
         more = (
@@ -90,8 +90,8 @@ def ignored_parameters_shown(place: DeltaGenerator, known: frozenset[str]) -> It
             else ""
         )
         with place:
-            said = f"{'; '.join(wrong[:_MOST_NAMED_PARAMETERS])}{more}."
-            notice("busy", "Part of the address was ignored:", said)
+            remarks = f"{'; '.join(wrong[:_MOST_NAMED_PARAMETERS])}{more}."
+            notice("busy", "Part of the address was ignored:", remarks)
 
 
 def _wrong_parameter(name: str, value: str, known: frozenset[str]) -> str | None:
@@ -120,8 +120,7 @@ def unusable_texts(paste: Paste) -> None:
         st.html(element("div", headline, listed, class_="lw-notice bad", role="alert"))
     if paste.repeated:
         many = "1 duplicate was" if paste.repeated == 1 else f"{paste.repeated:,} duplicates were"
-        said = f"{many} left out."
-        st.html(element("p", said, class_="lw-quiet"))
+        st.html(element("p", f"{many} left out.", class_="lw-quiet"))
 
 
 def _unusable(count: int) -> str:

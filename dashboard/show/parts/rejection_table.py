@@ -27,7 +27,7 @@ _SAME_TIME: Final = timedelta(minutes=1)
 
 @dataclass(frozen=True, slots=True)
 class RowContext:
-    """What a row says beside the record: its network, its reason, whether somebody tracks it."""
+    """What a row shows beside the record: its network, its reason, whether it is tracked."""
 
     network: str
     reason: Reason
@@ -156,8 +156,8 @@ def _when(at: datetime, now: datetime) -> str:
 
 
 def _fact(name: str, value: str, style: str | None = None) -> Markup:
-    said = element("dd", value, class_="lw-mono" if value.startswith("0x") else None)
-    return element("div", element("dt", name), said, class_=style)
+    definition = element("dd", value, class_="lw-mono" if value.startswith("0x") else None)
+    return element("div", element("dt", name), definition, class_=style)
 
 
 _REJECTION_COLUMNS = ("Seen (UTC)", "Network", "Stage", "Module", "Lines", "Why", "Transaction")

@@ -142,8 +142,8 @@ def _track_file(queries: PageQueries, octets: bytes, network_ids: Sequence[Netwo
 def _track_list(queries: PageQueries, listed: TrackList, network_ids: Sequence[NetworkId]) -> None:
     st.session_state.pop(_REPORT, None)
     if len(listed.transactions) > MOST_AT_ONCE:
-        said = f"It holds {len(listed.transactions):,}; give at most {MOST_AT_ONCE:,} at once."
-        notice("bad", "The list is too long.", said)
+        text = f"It holds {len(listed.transactions):,}; give at most {MOST_AT_ONCE:,} at once."
+        notice("bad", "The list is too long.", text)
         return
     if not (listed.transactions or listed.wrong):
         notice("busy", "Nothing to track.", "Give at least one transaction hash.")
@@ -183,16 +183,16 @@ def show_track_report(report: TrackReport) -> None:
 def _partly_taken_notices(listed: TrackList) -> None:
     """Name what of the list was left out although its transactions are tracked."""
     if listed.unused_columns:
-        said = (
+        text = (
             f"{in_words(listed.unused_columns)}. Known are tx_hash, attempted_at, label and note."
         )
-        notice("busy", "These columns mean nothing here:", said)
+        notice("busy", "These columns mean nothing here:", text)
     remarks = [each for each in listed.transactions if each.remark]
     if remarks:
         first = remarks[0]
         count = "1 line was" if len(remarks) == 1 else f"{len(remarks):,} lines were"
-        said = f"Line {first.line}: {first.remark}."
-        notice("busy", f"{count} taken only in part.", said)
+        text = f"Line {first.line}: {first.remark}."
+        notice("busy", f"{count} taken only in part.", text)
 
 
 def _shown(what: ListedTransaction | str) -> Markup | str:

@@ -55,13 +55,13 @@ def _findings(entry: TrackedEntry) -> tuple[NetworkFinding, ...]:
 
 def _finding(finding: NetworkFinding) -> Markup:
     badge = verdict_badge(finding.verdict.kind)
-    said = finding.verdict.rests_on
+    explanation = finding.verdict.rests_on
     if finding.verdict.kind is VerdictKind.NOT_CHECKED_YET:
-        said = ""
+        explanation = ""
     elif finding.versions:
-        said = reason_words(finding.reason_of(finding.versions[0]))
+        explanation = reason_words(finding.reason_of(finding.versions[0]))
     head = element("div", badge, element("span", f"on {finding.profile.name}"), class_="lw-row")
-    return join(head, element("p", said, class_="lw-reason") if said else Markup())
+    return join(head, element("p", explanation, class_="lw-reason") if explanation else Markup())
 
 
 def _remarks(entry: TrackedEntry, now: datetime) -> Markup:
@@ -74,13 +74,13 @@ def _remarks(entry: TrackedEntry, now: datetime) -> Markup:
 
 def _times(entry: TrackedEntry, now: datetime) -> str:
     tracked = entry.transaction
-    said = [f"tracked {age(tracked.tracked_at, now)}"]
+    parts = [f"tracked {age(tracked.tracked_at, now)}"]
     if tracked.attempted_at is not None:
-        said.insert(0, f"attempted {moment_near(tracked.attempted_at, now)}")
+        parts.insert(0, f"attempted {moment_near(tracked.attempted_at, now)}")
     answers = [each.evidence.last_answered_at for each in entry.summary.findings]
     answered = max((at for at in answers if at is not None), default=None)
-    said.append("not answered yet" if answered is None else f"answered {age(answered, now)}")
-    return ", ".join(said)
+    parts.append("not answered yet" if answered is None else f"answered {age(answered, now)}")
+    return ", ".join(parts)
 
 
 @st.dialog("Change or remove")

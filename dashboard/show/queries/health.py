@@ -314,10 +314,8 @@ def spending(connection: Connection, now: datetime) -> dict[NetworkId, Spending]
 def spending_in_words(spending: Spending, planned: int) -> str:
     """Say what a network has cost; `planned` are the credits that its fees take in a day."""
     today, month = _calls_and_credits(spending.today), _calls_and_credits(spending.this_month)
-    said = f"Asked today: {today}; this month: {month}."
-    if planned:
-        said += f" Its fees are planned to take {planned:,} credits a day."
-    return said
+    planned_words = f" Its fees are planned to take {planned:,} credits a day." if planned else ""
+    return f"Asked today: {today}; this month: {month}.{planned_words}"
 
 
 def _calls_and_credits(spent: Spent) -> str:

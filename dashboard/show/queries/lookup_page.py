@@ -76,7 +76,7 @@ def _matching_hashes(connection: Connection, text: str, *, is_alone: bool) -> li
 
 
 LookUp: TypeAlias = Callable[[tuple[TxHash, ...], NetworkId | None], None]
-"""Ask upstream about hashes now, on one network or all, and store what it said.
+"""Ask upstream about hashes now, on one network or all, and store the answers.
 
 It has a deadline of its own and raises nothing for upstream trouble.
 """

@@ -299,12 +299,12 @@ def _was_busy(figures: NetworkFigures, now: datetime) -> str:
 
 def _never_seen(name: str, figures: NetworkFigures, operation: Operation, now: datetime) -> str:
     """Say that a figure was never seen, and which failure keeps it from coming."""
-    said = f"The {name} was not seen yet"
+    sentence_start = f"The {name} was not seen yet"
     failed = next((each for each in figures.failures if each.operation is operation), None)
     if failed is None:
-        return f"{said}; the first answer brings it."
+        return f"{sentence_start}; the first answer brings it."
     since = f"{moment_near(failed.failing_since, now)} ({age(failed.failing_since, now)})"
-    return f"{said}: no answer since {since}. {sentence(failed.failure.message)}"
+    return f"{sentence_start}: no answer since {since}. {sentence(failed.failure.message)}"
 
 
 def _flat_fee(base_fee: Wei) -> str:
@@ -326,11 +326,11 @@ def _fee_side(grounds: FeeGrounds, figures: NetworkFigures) -> str:
 
 def _stale_reason(polled: PolledValue[Wei], now: datetime) -> str:
     if polled.is_future(now):
-        said = "The last answer is dated in the future, so a clock was set"
+        last_answer = "The last answer is dated in the future, so a clock was set"
     else:
-        said = f"The last answer came {age(polled.asked_at, now)}"
+        last_answer = f"The last answer came {age(polled.asked_at, now)}"
     return (
-        f"{said}; one is due every {period(polled.period)}. "
+        f"{last_answer}; one is due every {period(polled.period)}. "
         "What is shown may have changed, and busyness is not known."
     )
 
@@ -347,10 +347,10 @@ def network_summary(statuses: Sequence[NetworkStatus]) -> str:
             each for each in _with_activity(Activity.UNKNOWN, statuses) if each.profile.has_gas
         ],
     }
-    said = [f"No answer from: {', '.join(silent)}."] if silent else []
-    said += [f"{words}: {_names(found)}." for words, found in needing.items() if found]
-    if said:
-        return " ".join(said)
+    problems = [f"No answer from: {', '.join(silent)}."] if silent else []
+    problems += [f"{words}: {_names(found)}." for words, found in needing.items() if found]
+    if problems:
+        return " ".join(problems)
     is_all_calm = all(status.activity is Activity.CALM for status in statuses)
     return "Every network is calm." if is_all_calm else "No network is busy or stale."
 

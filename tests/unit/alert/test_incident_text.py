@@ -94,7 +94,7 @@ def message(
         ),
         (EXCLUSION, State.SILENT, MUTE, "Linea: exclusion API is silent since 12:00 UTC"),
         (EXCLUSION, State.ANSWERING, None, "Linea: exclusion API answers again"),
-        (FEES, State.STALE, OLD, "Linea: fees are stale, told last at 12:00 UTC"),
+        (FEES, State.STALE, OLD, "Linea: fees are stale, last seen at 12:00 UTC"),
         (FEES, State.STALE, MISSING, "Linea: fees are stale"),
         (FEES, State.FRESH, None, "Linea: fees are fresh again"),
         (BUSYNESS, State.CALM, None, "Linea: fees changed to calm"),
@@ -138,7 +138,7 @@ def test_subject_says_what_changed(
             State.SILENT,
             MUTE,
             (
-                "The fee source of Linea has told no fees since 2026-11-20 12:00:00 UTC: "
+                "The fee source of Linea has given no fees since 2026-11-20 12:00:00 UTC: "
                 "suggestedGasFees is not answered."
             ),
         ),
@@ -180,7 +180,7 @@ def test_first_line_says_it_as_a_sentence(
         (BUSYNESS, State.BUSY, PRIORITY, "The base fee never moves here"),
         (BUSYNESS, State.CALM, BELOW, "14 min, since 2026-11-20 12:00:00 UTC"),
         (GAS, State.SILENT, MUTE, "Linea gas endpoint did not answer within 5 s"),
-        (GAS, State.SILENT, MUTE, "nobody is told whether the network is busy"),
+        (GAS, State.SILENT, MUTE, "nobody is notified when the network becomes busy"),
         (EXCLUSION, State.SILENT, MUTE, "None is missed if it answers again within seven days"),
         (EXCLUSION, State.ANSWERING, None, "14 min, since 2026-11-20 12:00:00 UTC"),
         (FEES, State.STALE, OLD, "Older than two of its own poll periods"),
