@@ -1,4 +1,4 @@
-"""What a store tells of rejections, news and messages after a fault, and what it must tell."""
+"""What a store holds of rejections, transitions and messages after a fault, and what it must tell."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """All that a store tells of what was rejected, what is news and who was told of it."""
+    """All that a store holds of rejections, of transitions to report and of their delivery."""
 
     rejections: tuple[Version, ...]
     news: dict[UUID, int]
@@ -106,7 +106,7 @@ def check_told(
     recipients: Sequence[Recipient],
     taken: Sequence[Taken],
 ) -> None:
-    """Raise AssertionError unless each record is stored once and told to everybody, as marked."""
+    """Raise AssertionError unless each record is stored once and was sent to every recipient, as marked."""
     stored = [(each.tx_hash, each.reason) for each in found.rejections]
     served = [(each.tx_hash, each.reason_message) for each in records]
     assert Counter(stored) == Counter(served), "rejections are lost, doubled or made up"
@@ -116,7 +116,7 @@ def check_told(
     assert set(pending.values()) <= {1}, "news is pending twice"
     expected = Counter((news, each.address) for news in found.news for each in recipients)
     assert Counter((each.transition_id, each.address) for each in found.messages) == expected
-    assert found.is_settled, "somebody is still owed a message"
+    assert found.is_settled, "a notification is still pending"
     assert found.deliveries == Counter(each.message_id for each in found.messages)
     check_taken(found, taken)
 

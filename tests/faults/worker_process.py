@@ -169,7 +169,7 @@ class Workplace:
 
 @contextmanager
 def workplace(home: Path, url: str, launcher: Launcher) -> Iterator[Workplace]:
-    """Yield a workplace on a store that was migrated; whoever starts a worker ends it."""
+    """Yield it on a migrated store; the caller ends the workers that it starts."""
     home.mkdir(parents=True, exist_ok=True)
     post = Post()
     with hosting() as hosted, mail_server(post) as port, open_store(url) as store:
