@@ -25,7 +25,7 @@ _BEYOND_ALL = 60.0
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
+class ProcessOptions:
     """What a process is started with; `extra` orders traps and disks of the launcher."""
 
     variables: Mapping[str, str]
@@ -82,13 +82,13 @@ class Launcher:
         self._listener.start()
         assert self._is_ready.wait(_BEYOND_ALL), "the launcher does not start"
 
-    def linewatch(self, arguments: Sequence[str], surroundings: Surroundings) -> Process:
+    def linewatch(self, arguments: Sequence[str], process_options: ProcessOptions) -> Process:
         """Start `linewatch` with these arguments."""
-        return self._start({"arguments": list(arguments)}, surroundings)
+        return self._start({"arguments": list(arguments)}, process_options)
 
-    def program(self, command: Sequence[str], surroundings: Surroundings) -> Process:
+    def program(self, command: Sequence[str], process_options: ProcessOptions) -> Process:
         """Start another program, named by its whole path."""
-        return self._start({"program": command[0], "arguments": list(command)}, surroundings)
+        return self._start({"program": command[0], "arguments": list(command)}, process_options)
 
     def order(self, order: Mapping[str, Any]) -> None:
         """Write one order down for the launcher."""
@@ -105,11 +105,11 @@ class Launcher:
         """Return what was started and has not ended."""
         return list(self._processes.values())
 
-    def _start(self, what: dict[str, Any], surroundings: Surroundings) -> Process:
-        how = {"variables": dict(surroundings.variables), "log": str(surroundings.log)}
+    def _start(self, what: dict[str, Any], process_options: ProcessOptions) -> Process:
+        how = {"variables": dict(process_options.variables), "log": str(process_options.log)}
         with self._starting:
-            self._logs.put(surroundings.log)
-            self.order(what | how | dict(surroundings.extra))
+            self._logs.put(process_options.log)
+            self.order(what | how | dict(process_options.extra))
             return self._started.get(timeout=_BEYOND_ALL)
 
     def _listen(self) -> None:

@@ -25,7 +25,7 @@ _RECIPIENT: Final = Address(b"\x42" * Address.LENGTH)
 
 
 @dataclass(frozen=True, slots=True)
-class Handed:
+class SentReport:
     """A report as it is sent, the question about it, and the two right replies."""
 
     save: bytes
@@ -42,7 +42,7 @@ class Reporter:
         self._account = SimulatedAccount(SeededRandom(secrets.randbits(32)), "benchmarks", 1)
         self._nonce = 0
 
-    def take(self, count: int) -> Iterator[Handed]:
+    def take(self, count: int) -> Iterator[SentReport]:
         """Yield reports of the moment."""
         now = datetime.now(UTC)
         now = now.replace(microsecond=now.microsecond // 1_000 * 1_000)
@@ -62,7 +62,7 @@ class Reporter:
         )
 
 
-def _handed(request_id: int, report: RejectionReport) -> Handed:
+def _handed(request_id: int, report: RejectionReport) -> SentReport:
     tx_hash = report.transaction.tx_hash
     save = {
         "jsonrpc": "2.0",
@@ -70,7 +70,7 @@ def _handed(request_id: int, report: RejectionReport) -> Handed:
         "method": SAVE,
         "params": [encode_report(report)],
     }
-    return Handed(
+    return SentReport(
         save=msgspec.json.encode(save),
         saved=reply(request_id, encode_saved(SaveStatus.SAVED, tx_hash)),
         get=call(request_id, tx_hash),

@@ -14,7 +14,7 @@ from tests.mail_server import Inbox
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
+class TakenMail:
     """A message that the server took, and the life of the worker that handed it over."""
 
     message_id: str
@@ -22,7 +22,7 @@ class Taken:
     life: int
 
 
-class Post(Inbox):
+class CountingMailServer(Inbox):
     """Takes every message.
 
     `reached` is told when a worker names a sender, when its message is taken but not yet
@@ -33,7 +33,7 @@ class Post(Inbox):
         """Begin with the first life."""
         super().__init__()
         self.life = 0
-        self.taken: list[Taken] = []
+        self.taken: list[TakenMail] = []
         self.arrival = threading.Event()
         self.reached: Callable[[str], None] = nothing
         self._lives: dict[int, int] = {}
@@ -58,7 +58,7 @@ class Post(Inbox):
         answer = await super().handle_DATA(server, session, envelope)
         message_id = cast("str", self.mails.pop()["Message-ID"])
         life = self._lives[id(session)]
-        self.taken += [Taken(message_id, to, life) for to in envelope.rcpt_tos]
+        self.taken += [TakenMail(message_id, to, life) for to in envelope.rcpt_tos]
         self.arrival.set()
         self.reached("message")
         return answer

@@ -1,4 +1,4 @@
-"""What a store holds of rejections, transitions and messages after a fault, and what it must tell."""
+"""What a store holds of rejections and their delivery after a fault, and what it must hold."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from dashboard.store.schema import (
     suggested_gas_fees,
     transitions,
 )
-from tests.faults.counting_mail_server import Taken
+from tests.faults.counting_mail_server import TakenMail
 
 _MARKS = {Operation.BASE_FEE_PERCENTILE, Operation.BUSY_THRESHOLD}
 
@@ -52,7 +52,7 @@ class Message:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class StoredDeliveries:
     """All that a store holds of rejections, of transitions to report and of their delivery."""
 
     rejections: tuple[Version, ...]
@@ -76,10 +76,10 @@ class Told:
         return is_expanded and all(each.state == NotificationState.SENT for each in self.messages)
 
 
-def told(store: Store) -> Told:
+def stored_deliveries(store: Store) -> StoredDeliveries:
     """Read it all in one transaction."""
     with store.read() as connection:
-        return Told(
+        return StoredDeliveries(
             tuple(_versions(connection)),
             dict(
                 _pairs(
@@ -100,13 +100,13 @@ def told(store: Store) -> Told:
         )
 
 
-def check_told(
-    found: Told,
+def check_deliveries(
+    found: StoredDeliveries,
     records: Sequence[RejectedTransaction],
     recipients: Sequence[Recipient],
-    taken: Sequence[Taken],
+    taken: Sequence[TakenMail],
 ) -> None:
-    """Raise AssertionError unless each record is stored once and was sent to every recipient, as marked."""
+    """Raise AssertionError unless each record is stored once and sent to every recipient."""
     stored = [(each.tx_hash, each.reason) for each in found.rejections]
     served = [(each.tx_hash, each.reason_message) for each in records]
     assert Counter(stored) == Counter(served), "rejections are lost, doubled or made up"
@@ -118,10 +118,10 @@ def check_told(
     assert Counter((each.transition_id, each.address) for each in found.messages) == expected
     assert found.is_settled, "a notification is still pending"
     assert found.deliveries == Counter(each.message_id for each in found.messages)
-    check_taken(found, taken)
+    check_mails_arrived(found, taken)
 
 
-def check_taken(found: Told, taken: Sequence[Taken]) -> None:
+def check_mails_arrived(found: StoredDeliveries, taken: Sequence[TakenMail]) -> None:
     """Raise AssertionError unless every message that is marked as sent arrived, once in a life."""
     arrived = {(each.message_id, each.to) for each in taken}
     marked = {

@@ -11,9 +11,9 @@ from typing import Final
 
 from tests.faults.controlled_disk import ControlledDisk
 from tests.faults.full_disk import check_reading, check_refusals
-from tests.faults.reporters import Harvest, Reports, reporting
+from tests.faults.reporters import Acknowledgements, Reports, reporting
 from tests.faults.rows import Play, Row
-from tests.faults.serve_processes import House
+from tests.faults.serve_processes import ServeHome
 from tests.faults.worker_process import pause
 from tests.processes import launching
 from tests.waiting import eventually
@@ -32,28 +32,34 @@ def break_disk(disk: ControlledDisk, chance: Random) -> None:
 def _failing(folder: Path) -> Iterator[Play]:
     """Let the disk of one serve process fail again and again."""
     with launching() as launcher, ControlledDisk(folder) as disk:
-        house = House(folder / "house", launcher)
-        (server,) = house.servers
+        serve_home = ServeHome(folder / "serve_home", launcher)
+        (server,) = serve_home.servers
         reports = Reports()
-        harvests: list[Harvest] = []
+        harvests: list[Acknowledgements] = []
 
         def play(chance: Random) -> None:
-            with reporting([server.port], reports, chance) as harvest:
-                harvests.append(harvest)
-                assert harvest.first.wait(30), f"nothing was acknowledged: {harvest.refused[:1]}"
+            with reporting([server.port], reports, chance) as acknowledgements:
+                harvests.append(acknowledgements)
+                assert acknowledgements.first.wait(30), (
+                    f"nothing was acknowledged: {acknowledgements.refused[:1]}"
+                )
                 break_disk(disk, chance)
-                eventually(lambda: bool(harvest.refused), what="a refusal on a broken disk")
-                check_reading(house, harvest)
+                eventually(
+                    lambda: bool(acknowledgements.refused), what="a refusal on a broken disk"
+                )
+                check_reading(serve_home, acknowledgements)
                 pause(chance.uniform(0, 0.1))
                 disk.recover()
-                before = len(harvest.acknowledged)
-                eventually(lambda: len(harvest.acknowledged) > before, what="a save afterwards")
-            check_refusals(house, harvests)
+                before = len(acknowledgements.acknowledged)
+                eventually(
+                    lambda: len(acknowledgements.acknowledged) > before, what="a save afterwards"
+                )
+            check_refusals(serve_home, harvests)
 
         server.start(disk=disk.address)
         server.wait_until_ready()
         yield play
-        house.close()
+        serve_home.close()
 
 
 FAILING_DISK = Row(

@@ -10,12 +10,12 @@ from typing import Final
 
 from tests.databases import new_store
 from tests.faults.controlled_disk import ControlledDisk
-from tests.faults.delivery_promises import check_told
+from tests.faults.delivery_promises import check_deliveries
 from tests.faults.failing_disk import break_disk
 from tests.faults.killed_worker import check_life
 from tests.faults.rows import Chance, Play, Row
-from tests.faults.worker_process import RECIPIENTS, Workplace, pause, workplace
-from tests.processes import Process, Surroundings, launching
+from tests.faults.worker_process import RECIPIENTS, WorkerSite, pause, worker_site
+from tests.processes import Process, ProcessOptions, launching
 from tests.waiting import eventually
 
 _BREAKS: Final = 5
@@ -28,7 +28,7 @@ def _failing(folder: Path) -> Iterator[Play]:
         launching() as launcher,
         ControlledDisk(folder) as disk,
         new_store("sqlite", folder) as url,
-        workplace(folder, url, launcher) as place,
+        worker_site(folder, url, launcher) as place,
     ):
         process = place.start(disk=disk.address)
 
@@ -36,14 +36,14 @@ def _failing(folder: Path) -> Iterator[Play]:
             for _ in chance.cases(_BREAKS):
                 _break_once(place, disk, process, chance)
             place.wait_until_quiet(process)
-            check_told(place.found(), place.records, RECIPIENTS, place.post.taken)
+            check_deliveries(place.found(), place.records, RECIPIENTS, place.post.taken)
             check_life(place, frozenset())
 
         yield play
         assert process.terminate() == 0, process.last_lines()
 
 
-def _break_once(place: Workplace, disk: ControlledDisk, process: Process, chance: Random) -> None:
+def _break_once(place: WorkerSite, disk: ControlledDisk, process: Process, chance: Random) -> None:
     place.hosted.asked.clear()
     place.post.arrival.clear()
     place.reject(chance, chance.randrange(1, 4))
@@ -57,12 +57,12 @@ def _break_once(place: Workplace, disk: ControlledDisk, process: Process, chance
     disk.recover()
 
 
-def _check_reading(place: Workplace, disk: ControlledDisk) -> None:
+def _check_reading(place: WorkerSite, disk: ControlledDisk) -> None:
     """Read with a command whose disk is broken as well."""
-    surroundings = Surroundings(
+    process_options = ProcessOptions(
         place.variables, place.home.parent / "reader.log", {"disk": disk.address}
     )
-    reader = place.launcher.linewatch(["alerts", "--json"], surroundings)
+    reader = place.launcher.linewatch(["alerts", "--json"], process_options)
     assert reader.ended.wait(30), "a command that reads never ends"
     assert reader.code == 0, f"reads fail on a broken disk: {reader.last_lines()}"
 

@@ -9,9 +9,9 @@ from pathlib import Path
 from random import Random
 from typing import Final
 
-from tests.faults.reporters import Harvest, Reports, reporting
+from tests.faults.reporters import Acknowledgements, Reports, reporting
 from tests.faults.rows import Play, Row
-from tests.faults.serve_processes import House, limit_files, open_house, records_of
+from tests.faults.serve_processes import ServeHome, limit_files, open_serve_home, records_of
 from tests.faults.stored_reports import check_store, stored_reports
 from tests.waiting import eventually
 
@@ -25,29 +25,33 @@ _ROOM: Final = 100_000
 @contextmanager
 def _filling(folder: Path) -> Iterator[Play]:
     """Let the disk of one serve process get full, and empty again."""
-    with open_house(folder / "house") as house:
-        yield _fill_again_and_again(house)
+    with open_serve_home(folder / "serve_home") as serve_home:
+        yield _fill_again_and_again(serve_home)
 
 
-def _fill_again_and_again(house: House) -> Play:
-    (server,) = house.servers
+def _fill_again_and_again(serve_home: ServeHome) -> Play:
+    (server,) = serve_home.servers
     reports = Reports()
-    harvests: list[Harvest] = []
+    harvests: list[Acknowledgements] = []
 
     def play(chance: Random) -> None:
-        journal = house.store.with_name(f"{house.store.name}-wal")
+        journal = serve_home.store.with_name(f"{serve_home.store.name}-wal")
         size = journal.stat().st_size if journal.exists() else 0
-        with reporting([server.port], reports, chance) as harvest:
-            harvests.append(harvest)
-            assert harvest.first.wait(30), f"nothing was acknowledged: {harvest.refused[:1]}"
+        with reporting([server.port], reports, chance) as acknowledgements:
+            harvests.append(acknowledgements)
+            assert acknowledgements.first.wait(30), (
+                f"nothing was acknowledged: {acknowledgements.refused[:1]}"
+            )
             limit_files(server.process.pid, _limit(size, chance))
-            eventually(lambda: bool(harvest.refused), what="a refusal on a full disk")
-            check_reading(house, harvest)
+            eventually(lambda: bool(acknowledgements.refused), what="a refusal on a full disk")
+            check_reading(serve_home, acknowledgements)
             threading.Event().wait(chance.uniform(0, 0.1))
             limit_files(server.process.pid, _UNLIMITED)
-            before = len(harvest.acknowledged)
-            eventually(lambda: len(harvest.acknowledged) > before, what="a save afterwards")
-        check_refusals(house, harvests)
+            before = len(acknowledgements.acknowledged)
+            eventually(
+                lambda: len(acknowledgements.acknowledged) > before, what="a save afterwards"
+            )
+        check_refusals(serve_home, harvests)
 
     return play
 
@@ -61,20 +65,22 @@ def _limit(size: int, chance: Random) -> int:
     return chance.choice((0, beyond + chance.randrange(_ROOM)))
 
 
-def check_reading(house: House, harvest: Harvest) -> None:
+def check_reading(serve_home: ServeHome, acknowledgements: Acknowledgements) -> None:
     """Ask for what was acknowledged, while nothing can be saved."""
-    asked = sorted({each.tx_hash for each in tuple(harvest.acknowledged)})[:100]
-    answers = records_of(house.servers[0], asked)
+    asked = sorted({each.tx_hash for each in tuple(acknowledgements.acknowledged)})[:100]
+    answers = records_of(serve_home.servers[0], asked)
     assert all(answers[each] is not None for each in asked), "reads fail on a full disk"
 
 
-def check_refusals(house: House, harvests: list[Harvest]) -> None:
+def check_refusals(serve_home: ServeHome, harvests: list[Acknowledgements]) -> None:
     """See that what was acknowledged is there, and what was refused is not."""
-    acknowledged = {each for harvest in harvests for each in harvest.acknowledged}
-    sent = {each for harvest in harvests for each in harvest.sent}
-    check_store(house.store, acknowledged, sent)
-    refused = {each for harvest in harvests for each in harvest.denied} - acknowledged
-    kept = {(each.tx_hash, each.reason) for each in refused} & stored_reports(house.store)
+    acknowledged = {each for acknowledgements in harvests for each in acknowledgements.acknowledged}
+    sent = {each for acknowledgements in harvests for each in acknowledgements.sent}
+    check_store(serve_home.store, acknowledged, sent)
+    refused = {
+        each for acknowledgements in harvests for each in acknowledgements.denied
+    } - acknowledged
+    kept = {(each.tx_hash, each.reason) for each in refused} & stored_reports(serve_home.store)
     assert not kept, f"{len(kept)} reports were refused and are stored"
     codes = {reply["error"]["code"] for reply in harvests[-1].refused}
     assert codes == {_SERVER_ERROR}, f"refused with {codes}"

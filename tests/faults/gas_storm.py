@@ -20,7 +20,7 @@ _SNAPSHOTS_KEPT = 6
 _BLOCK_OF_FOUR = ("--gas-limit", "84000")
 
 
-class Weather:
+class ChangingFees:
     """What happens to a chain: quiet, traffic, jumps of the base fee, replaced blocks."""
 
     def __init__(self, node: Anvil) -> None:
@@ -52,7 +52,7 @@ def _storm(folder: Path) -> Iterator[Play]:
     """Serve the fees of a chain, and compare all four operations after each change."""
     with running_anvil(*_BLOCK_OF_FOUR) as node, start_blocking_portal() as portal:
         node.mine(_FIRST_BLOCKS)
-        weather, mirror = Weather(node), Mirror(node)
+        weather, mirror = ChangingFees(node), Mirror(node)
         with portal.wrap_async_context_manager(api_over(node, folder, _WINDOW)) as api:
 
             def play(chance: Random) -> None:

@@ -32,7 +32,7 @@ def nothing(_moment: str) -> None:
     """Let a moment pass."""
 
 
-class Hosted:
+class HostedApis:
     """What the APIs answer: null, but for the transactions that were rejected."""
 
     def __init__(self) -> None:
@@ -61,9 +61,9 @@ class Hosted:
 
 
 @contextmanager
-def hosting() -> Iterator[Hosted]:
+def hosted_apis() -> Iterator[HostedApis]:
     """Serve the APIs on a free port of loopback."""
-    hosted = Hosted()
+    hosted = HostedApis()
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"

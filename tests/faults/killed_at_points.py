@@ -10,11 +10,11 @@ from random import Random
 from typing import Final
 
 from tests.databases import new_store
-from tests.faults.delivery_promises import check_told
+from tests.faults.delivery_promises import check_deliveries
 from tests.faults.kill_points import points_of
 from tests.faults.killed_worker import check_life
 from tests.faults.rows import Chance, Play, Row
-from tests.faults.worker_process import RECIPIENTS, Workplace, workplace
+from tests.faults.worker_process import RECIPIENTS, WorkerSite, worker_site
 from tests.processes import Launcher, launching
 
 _POINTS: Final = (
@@ -38,7 +38,7 @@ class _Stage:
         self._folders = (folder / str(number) for number in count())
         self._launcher = launcher
         self._open = ExitStack()
-        self._place: Workplace | None = None
+        self._place: WorkerSite | None = None
         self._lives = 0
 
     def die_at(self, point: str, chance: Random) -> None:
@@ -50,7 +50,7 @@ class _Stage:
         assert process.ended.wait(60), f"no worker comes to {point}: {process.last_lines()}"
         assert process.code == -9, f"the worker ended with {process.code}: {process.last_lines()}"
         before = place.sent_before
-        place.bury(process)
+        place.kill_and_release(process)
         check_life(place, before)
         self._lives += 1
         if self._lives == _LIVES_OF_A_STORE:
@@ -64,19 +64,19 @@ class _Stage:
                 process = place.start()
                 place.wait_until_quiet(process)
                 assert process.terminate() == 0, process.last_lines()
-                check_told(place.found(), place.records, RECIPIENTS, place.post.taken)
+                check_deliveries(place.found(), place.records, RECIPIENTS, place.post.taken)
                 check_life(place, place.sent_before)
 
     def close(self) -> None:
         """Let go of the store that is under attack."""
         self._open.close()
 
-    def _at_work(self) -> Workplace:
+    def _at_work(self) -> WorkerSite:
         if self._place is None:
             home = next(self._folders)
             home.mkdir(parents=True)
             url = self._open.enter_context(new_store(self._database, home))
-            self._place = self._open.enter_context(workplace(home, url, self._launcher))
+            self._place = self._open.enter_context(worker_site(home, url, self._launcher))
         return self._place
 
 

@@ -31,7 +31,7 @@ from dashboard.store.tracking.search import TrackedFilter, count_tracked
 from tests.faults.delivery_promises import check_whole
 from tests.faults.rows import Chance, Play, Row
 from tests.installation import new_installation
-from tests.processes import Launcher, Process, Surroundings, last_lines, launching
+from tests.processes import Launcher, Process, ProcessOptions, last_lines, launching
 
 _LINES: Final = 10_000
 _AT_ONCE: Final = 5_000
@@ -42,7 +42,7 @@ _DAYS_OF_HISTORY: Final = 1
 
 
 @dataclass(frozen=True, slots=True)
-class Office:
+class TypedCommands:
     """An installation in which commands are run; `usual` is how long each last took."""
 
     home: Path
@@ -57,7 +57,7 @@ class Office:
     def run(self, *arguments: str) -> Process:
         """Start a command."""
         variables = new_installation(self.home).environment()
-        return self.launcher.linewatch(arguments, Surroundings(variables, self.home / "log"))
+        return self.launcher.linewatch(arguments, ProcessOptions(variables, self.home / "log"))
 
     def finish(self, *arguments: str) -> int:
         """Run a command to its end, and return its exit code."""
@@ -75,58 +75,58 @@ class Office:
         process.kill()
 
 
-Case: TypeAlias = Callable[[Office, Random], None]
+Case: TypeAlias = Callable[[TypedCommands, Random], None]
 """Kill a command on a new store, or on none, and run it again."""
 
 
-def _track(office: Office, chance: Random) -> None:
+def _track(typed: TypedCommands, chance: Random) -> None:
     """Track a long list; the second run tells what the first one came to."""
-    tracking = ("track", "--file", str(_list(office.home, chance)), "--json")
-    migrate(office.url)
-    with open_store(office.url) as store:
+    tracking = ("track", "--file", str(_list(typed.home, chance)), "--json")
+    migrate(typed.url)
+    with open_store(typed.url) as store:
         with _writing_besides(store):
-            office.kill(chance, *tracking)
+            typed.kill(chance, *tracking)
             check_whole(store)
             assert _tracked(store) % _AT_ONCE == 0, f"{_tracked(store)} lines are tracked"
-            assert office.finish(*tracking) == 0, last_lines(office.home / "log")
+            assert typed.finish(*tracking) == 0, last_lines(typed.home / "log")
         assert _tracked(store) == _LINES
 
 
-def _make_key(office: Office, chance: Random) -> None:
+def _make_key(typed: TypedCommands, chance: Random) -> None:
     """Make a key: afterwards there is one of that name, and never half of one."""
     making = ("keys", "create", "wallet", "--json")
-    migrate(office.url)
-    with open_store(office.url) as store:
-        office.kill(chance, *making)
+    migrate(typed.url)
+    with open_store(typed.url) as store:
+        typed.kill(chance, *making)
         check_whole(store)
-        assert office.finish(*making) in (0, 2), last_lines(office.home / "log")
+        assert typed.finish(*making) in (0, 2), last_lines(typed.home / "log")
         with store.read() as connection:
             assert [each.name for each in all_keys(connection)] == ["wallet"]
 
 
-def _make_history(office: Office, chance: Random) -> None:
+def _make_history(typed: TypedCommands, chance: Random) -> None:
     """Make a simulated past: the second run brings what the first did not come to."""
     filling = ("demo-history", "--days", "1")
-    migrate(office.url)
-    with open_store(office.url) as store:
+    migrate(typed.url)
+    with open_store(typed.url) as store:
         with _writing_besides(store):
-            office.kill(chance, *filling)
+            typed.kill(chance, *filling)
             check_whole(store)
-            assert office.finish(*filling) == 0, last_lines(office.home / "log")
+            assert typed.finish(*filling) == 0, last_lines(typed.home / "log")
         days = _days(store)
         assert days >= _DAYS_OF_HISTORY, f"{days} days of fees are there"
         check_whole(store)
 
 
-def _migrate(office: Office, chance: Random) -> None:
+def _migrate(typed: TypedCommands, chance: Random) -> None:
     """Create a store: it has no table or all of them, and the same again completes it."""
-    office.kill(chance, "migrate")
-    assert _revision(office.url) in (None, REVISION), _revision(office.url)
-    assert office.finish("migrate") == 0, last_lines(office.home / "log")
-    with open_store(office.url) as store:
+    typed.kill(chance, "migrate")
+    assert _revision(typed.url) in (None, REVISION), _revision(typed.url)
+    assert typed.finish("migrate") == 0, last_lines(typed.home / "log")
+    with open_store(typed.url) as store:
         check_whole(store)
         with store.read() as connection:
-            assert (office.home / "installation").read_text().strip() == str(
+            assert (typed.home / "installation").read_text().strip() == str(
                 installation_id(connection)
             )
 
@@ -144,7 +144,7 @@ def _killing(folder: Path) -> Iterator[Play]:
         def play(chance: Chance) -> None:
             home = folder / str(next(numbers))
             home.mkdir(parents=True)
-            _CASES[chance.number % len(_CASES)](Office(home, launcher, usual), chance)
+            _CASES[chance.number % len(_CASES)](TypedCommands(home, launcher, usual), chance)
 
         yield play
 

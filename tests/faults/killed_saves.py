@@ -11,9 +11,9 @@ from pathlib import Path
 from random import Random
 from typing import TypeAlias
 
-from tests.faults.reporters import Handed, Reports, reporting
+from tests.faults.reporters import Reports, SentReport, reporting
 from tests.faults.rows import Play, Row
-from tests.faults.serve_processes import House, records_of
+from tests.faults.serve_processes import ServeHome, records_of
 from tests.faults.stored_reports import check_store
 from tests.processes import Launcher, launching
 
@@ -25,20 +25,20 @@ _RUNS_OF_A_STORE = 25
 class Stage:
     """A store under attack: what was handed in so far, and what was acknowledged."""
 
-    house: House
+    serve_home: ServeHome
     reports: Reports = field(default_factory=Reports)
-    sent: set[Handed] = field(default_factory=set)
-    acknowledged: set[Handed] = field(default_factory=set)
+    sent: set[SentReport] = field(default_factory=set)
+    acknowledged: set[SentReport] = field(default_factory=set)
     runs: int = 0
 
     def check(self) -> None:
         """Ask the servers, and then SQLite, for all that was ever acknowledged."""
         hashes = sorted({each.tx_hash for each in self.acknowledged})
-        for server in self.house.servers:
+        for server in self.serve_home.servers:
             answers = records_of(server, hashes)
             missing = [each for each in hashes if answers[each] is None]
             assert not missing, f"{len(missing)} acknowledged reports are answered with null"
-        check_store(self.house.store, self.acknowledged, self.sent)
+        check_store(self.serve_home.store, self.acknowledged, self.sent)
 
 
 Attack: TypeAlias = Callable[[Stage, Random], None]
@@ -47,21 +47,23 @@ Attack: TypeAlias = Callable[[Stage, Random], None]
 
 def _kill(stage: Stage, chance: Random) -> None:
     """Kill one of the servers a moment after the first acknowledgement, then the others."""
-    servers = stage.house.servers
+    servers = stage.serve_home.servers
     victim, *others = chance.sample(servers, len(servers))
-    with reporting([each.port for each in servers], stage.reports, chance) as harvest:
+    with reporting([each.port for each in servers], stage.reports, chance) as acknowledgements:
         try:
-            assert harvest.first.wait(30), f"nothing was acknowledged: {harvest.refused[:1]}"
+            assert acknowledgements.first.wait(30), (
+                f"nothing was acknowledged: {acknowledgements.refused[:1]}"
+            )
             threading.Event().wait(chance.uniform(0, _LONGEST_LIFE))
             victim.kill()
             for other in others:
                 threading.Event().wait(chance.uniform(0, _LONGEST_LIFE / 4))
                 other.kill()
         finally:
-            stage.house.close()
-    stage.sent |= harvest.sent
-    stage.acknowledged |= harvest.acknowledged
-    assert not harvest.refused, f"refused: {harvest.refused[:1]}"
+            stage.serve_home.close()
+    stage.sent |= acknowledgements.sent
+    stage.acknowledged |= acknowledgements.acknowledged
+    assert not acknowledgements.refused, f"refused: {acknowledgements.refused[:1]}"
 
 
 @contextmanager
@@ -76,7 +78,7 @@ def _attacks(folder: Path, launcher: Launcher, doors: int, attack: Attack) -> It
     stages: list[Stage] = []
 
     def begin() -> Stage:
-        stage = Stage(House(folder / str(next(numbers)), launcher, doors))
+        stage = Stage(ServeHome(folder / str(next(numbers)), launcher, doors))
         _start(stage)
         return stage
 
@@ -86,13 +88,13 @@ def _attacks(folder: Path, launcher: Launcher, doors: int, attack: Attack) -> It
     def play(chance: Random) -> None:
         turn = next(turns)
         stage = stages[turn]
-        for server in stage.house.servers:
+        for server in stage.serve_home.servers:
             server.wait_until_ready()
         stage.check()
         if stage.runs == _RUNS_OF_A_STORE:
-            stage.house.close()
+            stage.serve_home.close()
             stages[turn] = stage = begin()
-            for server in stage.house.servers:
+            for server in stage.serve_home.servers:
                 server.wait_until_ready()
         attack(stage, chance)
         stage.runs += 1
@@ -100,13 +102,13 @@ def _attacks(folder: Path, launcher: Launcher, doors: int, attack: Attack) -> It
 
     yield play
     for stage in stages:
-        for server in stage.house.servers:
+        for server in stage.serve_home.servers:
             server.wait_until_ready()
         stage.check()
 
 
 def _start(stage: Stage) -> None:
-    for server in stage.house.servers:
+    for server in stage.serve_home.servers:
         server.start()
 
 

@@ -10,9 +10,9 @@ from random import Random
 from typing import Final
 
 from tests.faults.kill_points import points_of
-from tests.faults.reporters import Handed, Reports, reporting
+from tests.faults.reporters import Reports, SentReport, reporting
 from tests.faults.rows import Chance, Play, Row
-from tests.faults.serve_processes import House
+from tests.faults.serve_processes import ServeHome
 from tests.faults.stored_reports import check_store
 from tests.processes import launching
 
@@ -25,30 +25,30 @@ _LIVES_OF_A_STORE: Final = 20
 class _Stage:
     """A store on which serve dies again and again."""
 
-    def __init__(self, house: House) -> None:
+    def __init__(self, serve_home: ServeHome) -> None:
         """Start nothing yet."""
-        self.house = house
+        self.serve_home = serve_home
         self.lives = 0
         self._reports = Reports()
-        self._sent: set[Handed] = set()
-        self._acknowledged: set[Handed] = set()
+        self._sent: set[SentReport] = set()
+        self._acknowledged: set[SentReport] = set()
 
     def die_at(self, point: str, chance: Random) -> None:
         """Let serve die at the point while nodes report, and look at what is left."""
-        (server,) = self.house.servers
+        (server,) = self.serve_home.servers
         server.start(**({} if point == _FIRST_YES else {"trap": point}))
         process = server.process
         server.wait_until_ready()
-        with reporting([server.port], self._reports, chance) as harvest:
+        with reporting([server.port], self._reports, chance) as acknowledgements:
             if point == _FIRST_YES:
-                assert harvest.first.wait(30), "nothing was acknowledged"
+                assert acknowledgements.first.wait(30), "nothing was acknowledged"
                 process.kill()
             assert process.ended.wait(60), f"serve never comes to {point}: {process.last_lines()}"
         assert process.code == -9, f"serve ended with {process.code}: {process.last_lines()}"
-        assert not harvest.refused, f"refused: {harvest.refused[:1]}"
-        self._sent |= harvest.sent
-        self._acknowledged |= harvest.acknowledged
-        check_store(self.house.store, self._acknowledged, self._sent)
+        assert not acknowledgements.refused, f"refused: {acknowledgements.refused[:1]}"
+        self._sent |= acknowledgements.sent
+        self._acknowledged |= acknowledgements.acknowledged
+        check_store(self.serve_home.store, self._acknowledged, self._sent)
         self.lives += 1
 
 
@@ -61,7 +61,7 @@ def _dying(folder: Path) -> Iterator[Play]:
 
         def play(chance: Chance) -> None:
             if not stages or stages[-1].lives == _LIVES_OF_A_STORE:
-                stages.append(_Stage(House(folder / str(next(numbers)), launcher)))
+                stages.append(_Stage(ServeHome(folder / str(next(numbers)), launcher)))
             stages[-1].die_at(_POINTS[chance.number % len(_POINTS)], chance)
 
         yield play

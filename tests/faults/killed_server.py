@@ -14,13 +14,13 @@ from sqlalchemy.engine import make_url
 
 from dashboard.store.engine.engine import open_store
 from tests.faults.controlled_disk import ControlledDisk
-from tests.faults.delivery_promises import check_told, told
+from tests.faults.delivery_promises import check_deliveries, stored_deliveries
 from tests.faults.killed_worker import check_life
 from tests.faults.postgresql_server import OwnPostgreSQL
-from tests.faults.reporters import Handed, Reports, reporting
+from tests.faults.reporters import Reports, SentReport, reporting
 from tests.faults.rows import Play, Row
-from tests.faults.serve_processes import House, Server
-from tests.faults.worker_process import RECIPIENTS, Workplace, pause, workplace
+from tests.faults.serve_processes import ServeHome, Server
+from tests.faults.worker_process import RECIPIENTS, WorkerSite, pause, worker_site
 from tests.processes import Process, launching
 from tests.waiting import eventually
 
@@ -31,13 +31,13 @@ class _Scene:
 
     database: OwnPostgreSQL
     disk: ControlledDisk | None
-    place: Workplace
+    place: WorkerSite
     worker: Process
     serve: Server
     served_url: str
     reports: Reports = field(default_factory=Reports)
-    sent: set[Handed] = field(default_factory=set)
-    acknowledged: set[Handed] = field(default_factory=set)
+    sent: set[SentReport] = field(default_factory=set)
+    acknowledged: set[SentReport] = field(default_factory=set)
 
 
 Fault: TypeAlias = Callable[[_Scene, Random], None]
@@ -102,9 +102,9 @@ def _failing(folder: Path, faults: tuple[Fault, ...]) -> Iterator[Play]:
         disk = held.enter_context(ControlledDisk(folder)) if _fill_disk in faults else None
         database = OwnPostgreSQL(folder, launcher, disk)
         url, served_url = database.new_store(), database.new_store()
-        house = House(folder / "house", launcher, LINEWATCH_STORE_URL=served_url)
-        (serve,) = house.servers
-        with workplace(folder / "work", url, launcher) as place:
+        serve_home = ServeHome(folder / "serve_home", launcher, LINEWATCH_STORE_URL=served_url)
+        (serve,) = serve_home.servers
+        with worker_site(folder / "work", url, launcher) as place:
             serve.start()
             serve.wait_until_ready()
             scene = _Scene(database, disk, place, place.start(), serve, served_url)
@@ -115,27 +115,29 @@ def _failing(folder: Path, faults: tuple[Fault, ...]) -> Iterator[Play]:
 
 def _fail_once(scene: _Scene, fault: Fault, chance: Random) -> None:
     place = scene.place
-    with reporting([scene.serve.port], scene.reports, chance) as harvest:
-        assert harvest.first.wait(60), f"nothing was acknowledged: {harvest.refused[:1]}"
+    with reporting([scene.serve.port], scene.reports, chance) as acknowledgements:
+        assert acknowledgements.first.wait(60), (
+            f"nothing was acknowledged: {acknowledgements.refused[:1]}"
+        )
         place.reject(chance, chance.randrange(1, 4))
         awaited = chance.choice((place.hosted.asked, place.post.arrival))
         awaited.clear()
         awaited.wait(1)
         fault(scene, chance)
-        before = len(harvest.acknowledged)
-        eventually(lambda: len(harvest.acknowledged) > before, 60, "a save afterwards")
-    scene.sent |= harvest.sent
-    scene.acknowledged |= harvest.acknowledged
+        before = len(acknowledgements.acknowledged)
+        eventually(lambda: len(acknowledgements.acknowledged) > before, 60, "a save afterwards")
+    scene.sent |= acknowledgements.sent
+    scene.acknowledged |= acknowledgements.acknowledged
     _check_served(scene)
     place.wait_until_quiet(scene.worker)
-    check_told(place.found(), place.records, RECIPIENTS, place.post.taken)
+    check_deliveries(place.found(), place.records, RECIPIENTS, place.post.taken)
     check_life(place, frozenset())
 
 
 def _check_served(scene: _Scene) -> None:
     """See that what serve acknowledged is there once, and nothing that nobody sent."""
     with open_store(scene.served_url) as store:
-        found = [(str(each.tx_hash), each.reason) for each in told(store).rejections]
+        found = [(str(each.tx_hash), each.reason) for each in stored_deliveries(store).rejections]
     stored = set(found)
     assert len(found) == len(stored), "a report is stored twice"
     lost = {(each.tx_hash, each.reason) for each in scene.acknowledged} - stored

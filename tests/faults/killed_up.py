@@ -20,13 +20,13 @@ from dashboard.store.maintenance.migrate import migrate
 from dashboard.store.tracking.transactions import TrackRequest, track
 from dashboard.wiring.clock import utc_now
 from tests.builders import A_NETWORK
-from tests.faults.delivery_promises import check_whole, told
-from tests.faults.reporters import ACKNOWLEDGED, Handed, a_handed
+from tests.faults.delivery_promises import check_whole, stored_deliveries
+from tests.faults.reporters import ACKNOWLEDGED, SentReport, a_sent_report
 from tests.faults.rows import Chance, Play, Row
 from tests.faults.serve_processes import SAVE, a_call, connected, post
 from tests.faults.worker_process import pause
 from tests.installation import Installation, new_installation
-from tests.processes import Launcher, Process, Surroundings, launching
+from tests.processes import Launcher, Process, ProcessOptions, launching
 from tests.waiting import eventually
 
 _LIVES: Final = 2
@@ -34,20 +34,20 @@ _LEASE: Final = "3s"
 
 
 @dataclass
-class _Household:
+class _RunningUp:
     """One installation whose roles are started and killed together."""
 
     installation: Installation
     launcher: Launcher
     store: Store
     nonces: Iterator[int] = field(default_factory=lambda: count(1))
-    acknowledged: list[Handed] = field(default_factory=list)
+    acknowledged: list[SentReport] = field(default_factory=list)
 
     def start(self) -> Process:
         """Start all roles but the pages, without waiting."""
         log = self.installation.home / "up.log"
-        surroundings = Surroundings(self.installation.environment(), log)
-        return self.launcher.linewatch(["up", "--no-pages"], surroundings)
+        process_options = ProcessOptions(self.installation.environment(), log)
+        return self.launcher.linewatch(["up", "--no-pages"], process_options)
 
     def is_serving(self) -> bool:
         """Whether serve takes connections."""
@@ -60,7 +60,7 @@ class _Household:
 
     def report(self) -> None:
         """Let somebody track a transaction and a node report it; note it where acknowledged."""
-        handed = a_handed(next(self.nonces))
+        handed = a_sent_report(next(self.nonces))
         with self.store.write() as connection:
             tx_hash = TxHash(bytes.fromhex(handed.tx_hash[2:]))
             track(connection, TrackRequest(tx_hash, (A_NETWORK,), None, ""), utc_now())
@@ -81,44 +81,44 @@ class _Household:
     def check(self) -> None:
         """See that the store is whole and holds what was acknowledged, each once."""
         check_whole(self.store)
-        stored = [str(each.tx_hash) for each in told(self.store).rejections]
+        stored = [str(each.tx_hash) for each in stored_deliveries(self.store).rejections]
         lost = [each for each in self.acknowledged if stored.count(each.tx_hash) != 1]
         assert not lost, f"{len(lost)} acknowledged reports are lost or doubled"
 
     def untold(self) -> set[str]:
         """Return which acknowledged reports are in no message that was sent."""
-        found = told(self.store)
+        found = stored_deliveries(self.store)
         sent = {each.transition_id for each in found.messages if each.message_id in found.sent}
         news = {rejection for entry, rejection in found.news.items() if entry in sent}
         mailed = {str(each.tx_hash) for each in found.rejections if each.rejection_id in news}
         return {each.tx_hash for each in self.acknowledged} - mailed
 
 
-def _kill_in_the_middle(household: _Household, chance: Random) -> None:
+def _kill_in_the_middle(running_up: _RunningUp, chance: Random) -> None:
     """Kill everything while it starts, or a moment after a report was acknowledged."""
-    process = household.start()
+    process = running_up.start()
     if chance.random() < 0.3:
         pause(chance.uniform(0, 3))
     else:
-        eventually(household.is_serving, 60, f"the start of serve ({process.last_lines()})")
+        eventually(running_up.is_serving, 60, f"the start of serve ({process.last_lines()})")
         for _ in range(chance.randrange(1, 4)):
-            household.report()
+            running_up.report()
         pause(chance.uniform(0, 2))
-    household.end_with_all(process, chance)
-    household.check()
+    running_up.end_with_all(process, chance)
+    running_up.check()
 
 
-def _live_to_the_end(household: _Household) -> None:
+def _live_to_the_end(running_up: _RunningUp) -> None:
     """Start once more: whatever was pending is mailed, each message in one file."""
-    process = household.start()
-    eventually(household.is_serving, 60, f"the start of serve ({process.last_lines()})")
-    household.report()
-    eventually(lambda: not household.untold(), 90, f"the messages ({process.last_lines()})")
+    process = running_up.start()
+    eventually(running_up.is_serving, 60, f"the start of serve ({process.last_lines()})")
+    running_up.report()
+    eventually(lambda: not running_up.untold(), 90, f"the messages ({process.last_lines()})")
     assert process.terminate() == 0, process.last_lines()
-    assert not household.installation.processes(), "a role outlives `up`"
-    household.check()
-    found = told(household.store)
-    files = sorted((household.installation.home / "mail" / "new").iterdir())
+    assert not running_up.installation.processes(), "a role outlives `up`"
+    running_up.check()
+    found = stored_deliveries(running_up.store)
+    files = sorted((running_up.installation.home / "mail" / "new").iterdir())
     names = [file.name.partition(".")[2] for file in files]
     assert len(names) == len(set(names)) == len(found.sent), "messages are lost or doubled"
 
@@ -135,10 +135,10 @@ def _killing(folder: Path) -> Iterator[Play]:
             url = f"sqlite:///{home}/linewatch.sqlite"
             migrate(url)
             with closing(open_store(url)) as store:
-                household = _Household(installation, launcher, store)
+                running_up = _RunningUp(installation, launcher, store)
                 for _ in chance.cases(_LIVES):
-                    _kill_in_the_middle(household, chance)
-                _live_to_the_end(household)
+                    _kill_in_the_middle(running_up, chance)
+                _live_to_the_end(running_up)
 
         yield play
 

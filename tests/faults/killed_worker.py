@@ -13,10 +13,15 @@ from typing import Final
 
 from tests.builders import A_NETWORK
 from tests.databases import new_store
-from tests.faults.delivery_promises import check_taken, check_ticks, check_told, check_whole
+from tests.faults.delivery_promises import (
+    check_deliveries,
+    check_mails_arrived,
+    check_ticks,
+    check_whole,
+)
 from tests.faults.rollup_checks import check_rollups
 from tests.faults.rows import Chance, Play, Row
-from tests.faults.worker_process import RECIPIENTS, Workplace, pause, workplace
+from tests.faults.worker_process import RECIPIENTS, WorkerSite, pause, worker_site
 from tests.processes import Launcher, Process, launching
 
 _KILLS: Final = 10
@@ -47,58 +52,58 @@ def _killing(folder: Path, database: str, kills: int) -> Iterator[Play]:
 def _kill_again_and_again(
     home: Path, url: str, launcher: Launcher, chance: Random, kills: Iterable[int]
 ) -> None:
-    with workplace(home, url, launcher) as place:
+    with worker_site(home, url, launcher) as place:
         for _ in kills:
             _kill_once(place, chance)
         process = place.start()
         place.wait_until_quiet(process)
         assert process.terminate() == 0, process.last_lines()
-        check_told(place.found(), place.records, RECIPIENTS, place.post.taken)
+        check_deliveries(place.found(), place.records, RECIPIENTS, place.post.taken)
         check_life(place, place.sent_before)
 
 
-def _kill_once(place: Workplace, chance: Random) -> None:
+def _kill_once(place: WorkerSite, chance: Random) -> None:
     """Let a worker live for a while, with work to do, and kill it."""
     place.reject(chance, chance.randrange(1, 4))
     place.reject_again(chance)
     process = place.start()
     chance.choice(_MOMENTS)(place, process, chance)
     before = place.sent_before
-    place.bury(process)
+    place.kill_and_release(process)
     check_life(place, before)
 
 
-def check_life(place: Workplace, sent_before: AbstractSet[str]) -> None:
+def check_life(place: WorkerSite, sent_before: AbstractSet[str]) -> None:
     """See after a life that the store is whole, and that nothing marked before was sent again."""
     check_whole(place.store)
     check_ticks(place.store)
     check_rollups(place.store, A_NETWORK)
-    check_taken(place.found(), place.post.taken)
+    check_mails_arrived(place.found(), place.post.taken)
     now = place.post.life
     again = {each.message_id for each in place.post.taken if each.life == now} & sent_before
     assert not again, f"{len(again)} messages were marked as sent, and sent again"
 
 
-def _while_starting(_place: Workplace, process: Process, chance: Random) -> None:
+def _while_starting(_place: WorkerSite, process: Process, chance: Random) -> None:
     process.ended.wait(chance.uniform(0, 0.3))
 
 
-def _at_a_question(place: Workplace, process: Process, chance: Random) -> None:
+def _at_a_question(place: WorkerSite, process: Process, chance: Random) -> None:
     assert place.hosted.asked.wait(30), f"the worker asks nothing: {process.last_lines()}"
     pause(chance.uniform(0, 0.05))
 
 
-def _at_a_message(place: Workplace, process: Process, chance: Random) -> None:
+def _at_a_message(place: WorkerSite, process: Process, chance: Random) -> None:
     assert place.post.arrival.wait(30), f"no message comes: {process.last_lines()}"
     pause(chance.uniform(0, 0.01))
 
 
-def _at_work(place: Workplace, process: Process, chance: Random) -> None:
+def _at_work(place: WorkerSite, process: Process, chance: Random) -> None:
     assert place.hosted.asked.wait(30), f"the worker asks nothing: {process.last_lines()}"
     pause(chance.uniform(0, 1.2))
 
 
-_MOMENTS: Final[tuple[Callable[[Workplace, Process, Random], None], ...]] = (
+_MOMENTS: Final[tuple[Callable[[WorkerSite, Process, Random], None], ...]] = (
     _while_starting,
     _at_a_question,
     _at_a_message,

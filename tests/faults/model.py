@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, Phase, settings
 
 from tests.databases import DATABASES
 from tests.faults.rows import Play, Row
-from tests.model.empty_stores import ground_on
+from tests.model.empty_stores import store_maker_on
 from tests.model.whole_store import play
 
 _SEQUENCES: Final = 6
@@ -37,7 +37,7 @@ def _models(_folder: Path) -> Iterator[Play]:
         print_blob=False,
     )
     with ExitStack() as grounds:
-        both = [grounds.enter_context(ground_on(each)) for each in DATABASES]
+        both = [grounds.enter_context(store_maker_on(each)) for each in DATABASES]
 
         def run(chance: Random) -> None:
             for ground in both:

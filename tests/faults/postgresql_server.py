@@ -18,7 +18,7 @@ from psycopg import sql
 
 from dashboard.store.maintenance.migrate import migrate
 from tests.faults.controlled_disk import ControlledDisk
-from tests.processes import Launcher, Process, Surroundings
+from tests.processes import Launcher, Process, ProcessOptions
 from tests.waiting import eventually
 
 _OURS: Final = "SELECT pid FROM pg_stat_activity WHERE application_name = 'linewatch'"
@@ -46,8 +46,8 @@ class OwnPostgreSQL:
         place = ("-D", str(self._data), "-k", self._sockets, "-h", "")
         # The machine goes on, so what the server wrote is there, synced or not.
         command = [self._program, *place, "-c", "fsync=off"]
-        surroundings = Surroundings(dict(os.environ), self._log, self._extra)
-        self.process = self._launcher.program(command, surroundings)
+        process_options = ProcessOptions(dict(os.environ), self._log, self._extra)
+        self.process = self._launcher.program(command, process_options)
         eventually(self._answers, within=60, what="the start of PostgreSQL")
 
     def stop(self, number: int = signal.SIGQUIT) -> None:

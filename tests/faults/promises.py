@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 
-class Promised(NamedTuple):
+class PromisedFault(NamedTuple):
     """One fault; `rows` are the names of those that let it happen."""
 
     code: str
@@ -29,21 +29,37 @@ _KILLED: Final = (
 )
 _DISKS: Final = ("full-disk", "failing-disk", "failing-disk-of-worker", "refusing-server")
 
-PROMISED: Final = (
-    Promised("F1", "any process is killed at any moment", "nothing lost, nothing corrupt", _KILLED),
-    Promised("F2", "none: 100,000 notifications", "none lost, none twice"),
-    Promised("F3", "power loss", "nothing acknowledged is lost", ("power-loss",)),
-    Promised("F4", "a full, failing or read-only disk", "no false “saved”, reads go on", _DISKS),
-    Promised("F5", "mail servers that refuse, fail or drip", "none lost, others delayed < 1 s"),
-    Promised("F6", "mail server down for 72 h, 10,000 pending", "all go in order, as digests"),
-    Promised("F7", "20 ways of an upstream to misbehave", "no crash, no false verdict"),
-    Promised("F8", "upstream down for 24 h", "shown stale, one alert, nothing missed"),
-    Promised("F9", "late and changing answers, 10,000 hashes", "all detected, one update for each"),
-    Promised("F10", "10,000 rejections in 60 s", "at most 12 mails a recipient and hour, all kept"),
-    Promised("F11", "flapping around the threshold, 10,000 series", "as a reference model has it"),
-    Promised("F12", "clock jumps of 7 days, daylight saving", "none missed, none twice"),
-    Promised("F13", "restarts, with and without a change", "the change is told, nothing else"),
-    Promised("F14", "two workers on PostgreSQL, one killed or paused", "takeover in 30 s, 0 lost"),
-    Promised("F15", "upgrade and restore", "nothing lost", ("upgrades", "restore-drill")),
-    Promised("F16", "the load of 8 h, 20 sessions", "memory and descriptors stay flat"),
+PROMISED_FAULTS: Final = (
+    PromisedFault(
+        "F1", "any process is killed at any moment", "nothing lost, nothing corrupt", _KILLED
+    ),
+    PromisedFault("F2", "none: 100,000 notifications", "none lost, none twice"),
+    PromisedFault("F3", "power loss", "nothing acknowledged is lost", ("power-loss",)),
+    PromisedFault(
+        "F4", "a full, failing or read-only disk", "no false “saved”, reads go on", _DISKS
+    ),
+    PromisedFault(
+        "F5", "mail servers that refuse, fail or drip", "none lost, others delayed < 1 s"
+    ),
+    PromisedFault("F6", "mail server down for 72 h, 10,000 pending", "all go in order, as digests"),
+    PromisedFault("F7", "20 ways of an upstream to misbehave", "no crash, no false verdict"),
+    PromisedFault("F8", "upstream down for 24 h", "shown stale, one alert, nothing missed"),
+    PromisedFault(
+        "F9", "late and changing answers, 10,000 hashes", "all detected, one update for each"
+    ),
+    PromisedFault(
+        "F10", "10,000 rejections in 60 s", "at most 12 mails a recipient and hour, all kept"
+    ),
+    PromisedFault(
+        "F11", "flapping around the threshold, 10,000 series", "as a reference model has it"
+    ),
+    PromisedFault("F12", "clock jumps of 7 days, daylight saving", "none missed, none twice"),
+    PromisedFault(
+        "F13", "restarts, with and without a change", "the change is reported, nothing else"
+    ),
+    PromisedFault(
+        "F14", "two workers on PostgreSQL, one killed or paused", "takeover in 30 s, 0 lost"
+    ),
+    PromisedFault("F15", "upgrade and restore", "nothing lost", ("upgrades", "restore-drill")),
+    PromisedFault("F16", "the load of 8 h, 20 sessions", "memory and descriptors stay flat"),
 )

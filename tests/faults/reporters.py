@@ -27,7 +27,7 @@ ACKNOWLEDGED: Final = frozenset({"SAVED", "DUPLICATE_ALREADY_SAVED_BEFORE"})
 
 
 @dataclass(frozen=True, slots=True)
-class Handed:
+class SentReport:
     """One report: the params of its call, and what it is known by."""
 
     tx_hash: str
@@ -36,17 +36,17 @@ class Handed:
 
 
 @dataclass
-class Harvest:
+class Acknowledgements:
     """What a group of reporters handed in, and what came of it."""
 
-    sent: set[Handed] = field(default_factory=set)
-    acknowledged: set[Handed] = field(default_factory=set)
+    sent: set[SentReport] = field(default_factory=set)
+    acknowledged: set[SentReport] = field(default_factory=set)
     refused: list[dict[str, Any]] = field(default_factory=list)
-    denied: set[Handed] = field(default_factory=set)
+    denied: set[SentReport] = field(default_factory=set)
     first: threading.Event = field(default_factory=threading.Event)
     enough: threading.Event = field(default_factory=threading.Event)
 
-    def take_in(self, reports: Sequence[Handed], replies: Sequence[dict[str, Any]]) -> None:
+    def take_in(self, reports: Sequence[SentReport], replies: Sequence[dict[str, Any]]) -> None:
         """Note the replies to reports that were sent together."""
         for reply in replies:
             status = (reply.get("result") or {}).get("status")
@@ -65,9 +65,9 @@ class Reports:
         """Begin with the first nonce."""
         self._lock = threading.Lock()
         self._nonce = 0
-        self._last: Handed | None = None
+        self._last: SentReport | None = None
 
-    def take(self, chance: Random) -> Handed:
+    def take(self, chance: Random) -> SentReport:
         """Return the next report."""
         with self._lock:
             lot = chance.random()
@@ -75,11 +75,11 @@ class Reports:
                 return self._last
             reason = f"TX_MODULE_LINE_COUNT_OVERFLOW({chance.choice(('HUB', 'EXP', 'MMU'))})"
             self._nonce += 1
-            self._last = a_handed(self._nonce, reason)
+            self._last = a_sent_report(self._nonce, reason)
             return self._last
 
 
-def a_handed(nonce: int, reason: str = "TX_MODULE_LINE_COUNT_OVERFLOW(HUB)") -> Handed:
+def a_sent_report(nonce: int, reason: str = "TX_MODULE_LINE_COUNT_OVERFLOW(HUB)") -> SentReport:
     """Return the report of a sequencer about the transaction with this nonce, just now."""
     payment = Payment(nonce, _RECIPIENT, Wei(1), b"", 21_000, Wei(10**9), Wei(10**9))
     signed = _ACCOUNT.sign(payment)
@@ -92,22 +92,22 @@ def a_handed(nonce: int, reason: str = "TX_MODULE_LINE_COUNT_OVERFLOW(HUB)") -> 
         "reasonMessage": reason,
         "overflows": [{"module": "HUB", "count": 402, "limit": 70}],
     }
-    return Handed(f"0x{signed.tx_hash.hex()}", reason, params)
+    return SentReport(f"0x{signed.tx_hash.hex()}", reason, params)
 
 
 @contextmanager
 def reporting(
     ports: Sequence[int], reports: Reports, chance: Random, each: int = 2
-) -> Iterator[Harvest]:
+) -> Iterator[Acknowledgements]:
     """Report at every port over `each` HTTP connections and WebSockets, until this ends.
 
     Those whose server ends before end with it.
     """
-    harvest = Harvest()
+    acknowledgements = Acknowledgements()
     threads = [
         threading.Thread(
             target=_until_it_ends,
-            args=(way, port, reports, Random(chance.random()), harvest),  # noqa: S311 - no secret
+            args=(way, port, reports, Random(chance.random()), acknowledgements),  # noqa: S311 - no secret
         )
         for port in ports
         for way in (_over_http, _over_websocket) * each
@@ -115,48 +115,56 @@ def reporting(
     for thread in threads:
         thread.start()
     try:
-        yield harvest
+        yield acknowledgements
     finally:
-        harvest.enough.set()
+        acknowledgements.enough.set()
     for thread in threads:
         thread.join(30)
         assert not thread.is_alive(), "a reporter waits though its server has ended"
 
 
-Way = Callable[[int, Iterator[list[Handed]], Harvest], None]
+Way = Callable[[int, Iterator[list[SentReport]], Acknowledgements], None]
 
 
-def _until_it_ends(way: Way, port: int, reports: Reports, chance: Random, harvest: Harvest) -> None:
+def _until_it_ends(
+    way: Way, port: int, reports: Reports, chance: Random, acknowledgements: Acknowledgements
+) -> None:
     try:
-        way(port, _groups(reports, chance, harvest), harvest)
+        way(port, _groups(reports, chance, acknowledgements), acknowledgements)
     except (OSError, HTTPException, WebSocketException, ValueError):
         return  # the server has gone, perhaps in the middle of a reply
 
 
-def _groups(reports: Reports, chance: Random, harvest: Harvest) -> Iterator[list[Handed]]:
+def _groups(
+    reports: Reports, chance: Random, acknowledgements: Acknowledgements
+) -> Iterator[list[SentReport]]:
     """Yield what is sent together: mostly one report, now and then a handful."""
-    while not harvest.enough.is_set():
+    while not acknowledgements.enough.is_set():
         size = chance.choice((1, 1, 1, 2, 5))
         group = list(islice(iter(lambda: reports.take(chance), None), size))
-        harvest.sent.update(group)
+        acknowledgements.sent.update(group)
         yield group
 
 
-def _over_http(port: int, groups: Iterator[list[Handed]], harvest: Harvest) -> None:
+def _over_http(
+    port: int, groups: Iterator[list[SentReport]], acknowledgements: Acknowledgements
+) -> None:
     with connected(port) as connection:
         for group in groups:
             calls = [a_call(SAVE, each.params, i) for i, each in enumerate(group)]
             if len(calls) > 1:
-                harvest.take_in(group, post(connection, calls))
+                acknowledgements.take_in(group, post(connection, calls))
             else:
-                harvest.take_in(group, [post(connection, calls[0])])
+                acknowledgements.take_in(group, [post(connection, calls[0])])
 
 
-def _over_websocket(port: int, groups: Iterator[list[Handed]], harvest: Harvest) -> None:
+def _over_websocket(
+    port: int, groups: Iterator[list[SentReport]], acknowledgements: Acknowledgements
+) -> None:
     """Send a group as single messages, one after the other, before any reply is read."""
     with connect(f"ws://127.0.0.1:{port}/ws/v3/{KEY}", proxy=None, compression=None) as socket:
         for group in groups:
             for i, each in enumerate(group):
                 socket.send(json.dumps(a_call(SAVE, each.params, i)))
             for _ in group:
-                harvest.take_in(group, [json.loads(socket.recv(timeout=30))])
+                acknowledgements.take_in(group, [json.loads(socket.recv(timeout=30))])

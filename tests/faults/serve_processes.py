@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from dashboard.store.maintenance.migrate import migrate
 from tests.installation import free_ports, new_installation
-from tests.processes import Launcher, Process, Surroundings, last_lines, launching
+from tests.processes import Launcher, Process, ProcessOptions, last_lines, launching
 from tests.waiting import eventually
 
 KEY: Final = "dev"
@@ -23,7 +23,7 @@ SAVE: Final = "chain_saveRejectedTransactionV1"
 _LARGEST_BATCH: Final = 1000
 
 
-class House:
+class ServeHome:
     """One store and the serve processes on it."""
 
     def __init__(self, home: Path, launcher: Launcher, doors: int = 1, **variables: str) -> None:
@@ -64,8 +64,8 @@ class Server:
 
     def start(self, **extra: str) -> None:
         """Start without waiting; `extra` orders traps and disks of the launcher."""
-        surroundings = Surroundings(self._variables, self.log, extra)
-        self._process = self._launcher.linewatch(["serve"], surroundings)
+        process_options = ProcessOptions(self._variables, self.log, extra)
+        self._process = self._launcher.linewatch(["serve"], process_options)
 
     def wait_until_ready(self) -> None:
         """Wait until it accepts connections."""
@@ -101,15 +101,15 @@ class Server:
 
 
 @contextmanager
-def open_house(home: Path, doors: int = 1, **variables: str) -> Iterator[House]:
+def open_serve_home(home: Path, doors: int = 1, **variables: str) -> Iterator[ServeHome]:
     """Yield a new store with a process serving it at each of the doors; end them all."""
     with launching() as launcher:
-        house = House(home, launcher, doors, **variables)
-        for server in house.servers:
+        serve_home = ServeHome(home, launcher, doors, **variables)
+        for server in serve_home.servers:
             server.start()
-        for server in house.servers:
+        for server in serve_home.servers:
             server.wait_until_ready()
-        yield house
+        yield serve_home
 
 
 @contextmanager
@@ -125,7 +125,7 @@ def connected(port: int) -> Iterator[http.client.HTTPConnection]:
 
 
 def post(connection: http.client.HTTPConnection, message: Any) -> Any:  # noqa: ANN401 - any JSON
-    """Post one message and return the answer."""
+    """CountingMailServer one message and return the answer."""
     headers = {"Content-Type": "application/json"}
     connection.request("POST", f"/v3/{KEY}", json.dumps(message), headers)
     return json.loads(connection.getresponse().read())

@@ -17,17 +17,19 @@ _TIME_TO_STOP: Final = 20.0
 
 def _stop(stage: Stage, chance: Random) -> None:
     """Tell the server to stop in the middle of everything; whatever it kept it must have told."""
-    (server,) = stage.house.servers
-    with reporting([server.port], stage.reports, chance) as harvest:
-        assert harvest.first.wait(30), f"nothing was acknowledged: {harvest.refused[:1]}"
+    (server,) = stage.serve_home.servers
+    with reporting([server.port], stage.reports, chance) as acknowledgements:
+        assert acknowledgements.first.wait(30), (
+            f"nothing was acknowledged: {acknowledgements.refused[:1]}"
+        )
         threading.Event().wait(chance.uniform(0, _LONGEST_LIFE))
         code = server.terminate(within=_TIME_TO_STOP)
-    stage.sent |= harvest.sent
-    stage.acknowledged |= harvest.acknowledged
+    stage.sent |= acknowledgements.sent
+    stage.acknowledged |= acknowledgements.acknowledged
     assert code == 0, f"serve ended with {code}: {server.last_lines()}"
-    assert not harvest.refused, f"refused: {harvest.refused[:1]}"
+    assert not acknowledgements.refused, f"refused: {acknowledgements.refused[:1]}"
     told = {(each.tx_hash, each.reason) for each in stage.acknowledged}
-    untold = stored_reports(stage.house.store) - told
+    untold = stored_reports(stage.serve_home.store) - told
     assert not untold, f"{len(untold)} reports were saved and never acknowledged"
 
 

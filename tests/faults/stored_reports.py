@@ -8,7 +8,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Final
 
-from tests.faults.reporters import Handed
+from tests.faults.reporters import SentReport
 
 _TWICE: Final = """
     SELECT count(*) FROM (
@@ -32,7 +32,7 @@ def stored_reports(path: Path) -> set[tuple[str, str]]:
         return {(f"0x{tx_hash.hex()}", reason) for tx_hash, reason in rows}
 
 
-def check_store(path: Path, acknowledged: Iterable[Handed], sent: Iterable[Handed]) -> None:
+def check_store(path: Path, acknowledged: Iterable[SentReport], sent: Iterable[SentReport]) -> None:
     """Raise AssertionError unless the store is whole and holds what was acknowledged."""
     with closing(sqlite3.connect(path)) as connection:
         assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]

@@ -12,7 +12,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Final
 
-from tests.faults.promises import PROMISED, Promised
+from tests.faults.promises import PROMISED_FAULTS, PromisedFault
 from tests.faults.rows import Row
 from tests.git_history import changes_since
 
@@ -51,7 +51,7 @@ def write_page(rows: Sequence[Row], tallies: Mapping[str, Tally], page: Path = P
     known = {**played(text), **tallies}
     lines = [_line(row.name, known[row.name]) if row.name in known else _empty(row) for row in rows]
     text = _with_table(text, _HEAD, lines)
-    text = _with_table(text, _PROMISED_HEAD, [_promised(each) for each in PROMISED])
+    text = _with_table(text, _PROMISED_HEAD, [_promised(each) for each in PROMISED_FAULTS])
     page.write_text(text, encoding="utf-8")
 
 
@@ -114,7 +114,7 @@ def _empty(row: Row) -> str:
     return f"| `{row.name}` | {row.promise}{_NOT_YET}"
 
 
-def _promised(each: Promised) -> str:
+def _promised(each: PromisedFault) -> str:
     rows = ", ".join(f"`{name}`" for name in each.rows) or "**none yet**"
     return f"| {each.code} | {each.fault} | {each.promise} | {rows} |"
 

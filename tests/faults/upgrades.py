@@ -24,7 +24,7 @@ from tests.builders import A_MOMENT, A_NETWORK, a_hash, a_record, an_address, an
 from tests.faults.rows import Chance, Play, Row
 from tests.installation import new_installation
 from tests.next_release import NEXT_REVISION, make_next_release
-from tests.processes import Launcher, Surroundings, launching
+from tests.processes import Launcher, ProcessOptions, launching
 
 _MANY: Final = 3_000
 _LONGEST: Final = 0.6
@@ -102,8 +102,8 @@ def _migrate(launcher: Launcher, home: Path, dies_after: float | None) -> None:
 
 def _run(launcher: Launcher, home: Path, dies_after: float | None, name: str) -> None:
     """Run a command, and kill it after so many seconds; None lets it live."""
-    surroundings = Surroundings(new_installation(home).environment(), home / "log")
-    process = launcher.linewatch([name], surroundings)
+    process_options = ProcessOptions(new_installation(home).environment(), home / "log")
+    process = launcher.linewatch([name], process_options)
     if dies_after is not None and not process.ended.wait(dies_after):
         process.kill()
     assert process.ended.wait(60), f"{name} does not end"

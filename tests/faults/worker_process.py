@@ -19,12 +19,12 @@ from dashboard.store.engine.engine import Store, open_store
 from dashboard.store.engine.leases import WORKER_LEASE, holder, release
 from dashboard.store.tracking.transactions import TrackRequest, track
 from tests.builders import A_NETWORK, a_record
-from tests.faults.counting_mail_server import Post
-from tests.faults.delivery_promises import Told, told
-from tests.faults.hosted_apis import Hosted, hosting, nothing
+from tests.faults.counting_mail_server import CountingMailServer
+from tests.faults.delivery_promises import StoredDeliveries, stored_deliveries
+from tests.faults.hosted_apis import HostedApis, hosted_apis, nothing
 from tests.installation import new_installation
 from tests.mail_server import mail_server
-from tests.processes import Launcher, Process, Surroundings
+from tests.processes import Launcher, Process, ProcessOptions
 from tests.waiting import eventually
 
 RECIPIENTS: Final = (
@@ -61,14 +61,14 @@ gas = {{ url = "http://127.0.0.1:{hosted}", key = "of-tests" }}
 
 
 @dataclass
-class Workplace:
+class WorkerSite:
     """One worker at a time on one store, in one life after another."""
 
     home: Path
     url: str
     store: Store
-    hosted: Hosted
-    post: Post
+    hosted: HostedApis
+    post: CountingMailServer
     launcher: Launcher
     variables: dict[str, str]
     records: list[RejectedTransaction] = field(default_factory=list)
@@ -80,8 +80,8 @@ class Workplace:
         self.post.life += 1
         self.post.arrival.clear()
         self.hosted.asked.clear()
-        surroundings = Surroundings(self.variables, self.home / "worker.log", extra)
-        return self.launcher.linewatch(["worker"], surroundings)
+        process_options = ProcessOptions(self.variables, self.home / "worker.log", extra)
+        return self.launcher.linewatch(["worker"], process_options)
 
     def start_to_die(self, point: str) -> Process:
         """Begin a life that ends (-9) at a point: at a commit, or at what others see of it."""
@@ -112,7 +112,7 @@ class Workplace:
 
     def reject_again(self, chance: Random) -> None:
         """Let a transaction whose rejection is stored be rejected by another node as well."""
-        stored = {(each.tx_hash, each.reason) for each in told(self.store).rejections}
+        stored = {(each.tx_hash, each.reason) for each in stored_deliveries(self.store).rejections}
         newest = {each.tx_hash: each for each in self.records}
         youth = datetime.now(UTC) - _YOUTH
         known = [
@@ -127,11 +127,11 @@ class Workplace:
                 a_record(tx_hash=before.tx_hash, reason_message=other, timestamp=before.timestamp)
             )
 
-    def bury(self, process: Process) -> None:
+    def kill_and_release(self, process: Process) -> None:
         """Kill the worker, and give its lease back, so that the next need not wait for its end."""
         process.kill()
         self.hosted.reached = self.post.reached = nothing
-        self.sent_before = told(self.store).sent
+        self.sent_before = stored_deliveries(self.store).sent
         with self.store.write() as connection:
             dead = holder(connection, WORKER_LEASE)
             if dead is not None:
@@ -142,21 +142,21 @@ class Workplace:
 
         def is_quiet() -> bool:
             assert not process.ended.is_set(), f"the worker ended: {process.last_lines()}"
-            found = told(self.store)
+            found = stored_deliveries(self.store)
             return len(found.rejections) == len(self.records) and found.is_settled
 
         try:
             eventually(is_quiet, within, "an end of the work")
         except AssertionError as error:
-            found = told(self.store)
+            found = stored_deliveries(self.store)
             raise AssertionError(
                 f"{error}: {len(found.rejections)} of {len(self.records)} rejections stored, "
                 f"{len(found.sent)} of {len(found.messages)} messages sent; {process.last_lines()}"
             ) from error
 
-    def found(self) -> Told:
+    def found(self) -> StoredDeliveries:
         """Return what the store tells now."""
-        return told(self.store)
+        return stored_deliveries(self.store)
 
     def _track(self, tx_hash: TxHash, now: datetime) -> None:
         with self.store.write() as connection:
@@ -168,11 +168,11 @@ class Workplace:
 
 
 @contextmanager
-def workplace(home: Path, url: str, launcher: Launcher) -> Iterator[Workplace]:
+def worker_site(home: Path, url: str, launcher: Launcher) -> Iterator[WorkerSite]:
     """Yield it on a migrated store; the caller ends the workers that it starts."""
     home.mkdir(parents=True, exist_ok=True)
-    post = Post()
-    with hosting() as hosted, mail_server(post) as port, open_store(url) as store:
+    post = CountingMailServer()
+    with hosted_apis() as hosted, mail_server(post) as port, open_store(url) as store:
         addresses = ", ".join(f'"{each.address}"' for each in RECIPIENTS)
         settings = _SETTINGS.format(
             url=url,
@@ -183,7 +183,7 @@ def workplace(home: Path, url: str, launcher: Launcher) -> Iterator[Workplace]:
         )
         (home / "linewatch.toml").write_text(settings, encoding="utf-8")
         variables = new_installation(home).environment()
-        yield Workplace(home, url, store, hosted, post, launcher, variables)
+        yield WorkerSite(home, url, store, hosted, post, launcher, variables)
 
 
 def pause(seconds: float) -> None:

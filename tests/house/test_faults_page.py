@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.faults.promises import PROMISED
+from tests.faults.promises import PROMISED_FAULTS
 from tests.faults.registry import ROWS
 from tests.faults.table import PAGE, write_page
 
@@ -21,6 +21,6 @@ def test_every_row_of_faults_stands_in_the_published_table(tmp_path: Path) -> No
 
 
 def test_promises_name_rows_that_exist() -> None:
-    named = {row for each in PROMISED for row in each.rows}
+    named = {row for each in PROMISED_FAULTS for row in each.rows}
 
     assert named <= {row.name for row in ROWS}

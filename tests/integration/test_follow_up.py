@@ -42,7 +42,7 @@ from tests.anvil import CHAIN_ID, Anvil, running_anvil
 from tests.builders import a_record, seconds
 from tests.databases import new_sqlite_store
 from tests.fake_clock import FakeClock
-from tests.unit.devnet.small_devnet import Devnet, HandClock
+from tests.unit.devnet.small_devnet import Devnet, ManualClock
 
 pytestmark = pytest.mark.anyio
 
@@ -80,7 +80,7 @@ def verdict_on(store: Store, tx_hash: TxHash) -> Verdict:
 class Nodes:
     """What the simulated nodes hand in goes straight to the store, and is tracked there."""
 
-    def __init__(self, store: Store, clock: HandClock) -> None:
+    def __init__(self, store: Store, clock: ManualClock) -> None:
         self._store = store
         self._clock = clock
 
@@ -106,7 +106,7 @@ class DevnetAsker:
         return answer
 
 
-def a_hand_clock(clock: HandClock) -> Clocks:
+def a_hand_clock(clock: ManualClock) -> Clocks:
     began = clock()
     return Clocks(clock, lambda: clock() - began)
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.faults.serve_processes import KEY, SAVE, open_house
+from tests.faults.serve_processes import KEY, SAVE, open_serve_home
 from tests.integration.raw_client import post_head, raw_client, read_reply, read_to_end
 from tests.integration.running_server import a_call
 
@@ -25,8 +25,8 @@ METHODS = [
 def lines(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
     """Return what a serve process logged of requests that put a secret everywhere."""
     home = tmp_path_factory.mktemp("log") / "home"
-    with open_house(home, LINEWATCH_SERVE_LOG_REQUESTS="true") as house:
-        (server,) = house.servers
+    with open_serve_home(home, LINEWATCH_SERVE_LOG_REQUESTS="true") as serve_home:
+        (server,) = serve_home.servers
         address = f"127.0.0.1:{server.port}"
         body = json.dumps(METHODS).encode()
         with raw_client(address) as client:

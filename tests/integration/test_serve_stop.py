@@ -14,7 +14,7 @@ import pytest
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
-from tests.faults.serve_processes import KEY, SAVE, House, Server, open_house
+from tests.faults.serve_processes import KEY, SAVE, ServeHome, Server, open_serve_home
 from tests.integration.raw_client import post_head, raw_client, read_reply, status_of
 from tests.integration.running_server import a_call, a_report_of, a_signed_transaction
 
@@ -30,19 +30,19 @@ class Seen:
 
 
 @pytest.fixture
-def house(tmp_path: Path) -> Iterator[House]:
-    with open_house(tmp_path / "home") as opened:
+def house(tmp_path: Path) -> Iterator[ServeHome]:
+    with open_serve_home(tmp_path / "home") as opened:
         yield opened
 
 
 @pytest.fixture
-def server(house: House) -> Server:
+def server(house: ServeHome) -> Server:
     (only,) = house.servers
     return only
 
 
 def test_no_answer_is_torn_and_no_save_lost_when_serve_stops_under_load(
-    house: House, server: Server
+    house: ServeHome, server: Server
 ) -> None:
     seen = Seen()
     clients = [
@@ -87,7 +87,7 @@ def test_connections_that_do_nothing_do_not_hold_up_the_end(server: Server) -> N
 def test_client_that_does_not_finish_is_not_waited_for_longer_than_the_limit(
     tmp_path: Path,
 ) -> None:
-    with open_house(tmp_path / "home", LINEWATCH_SERVE_STOP_TIMEOUT="1s") as house:
+    with open_serve_home(tmp_path / "home", LINEWATCH_SERVE_STOP_TIMEOUT="1s") as house:
         (server,) = house.servers
         with raw_client(f"127.0.0.1:{server.port}") as client:
             client.sendall(post_head(f"/v3/{KEY}", 1_000) + b"{")
@@ -141,7 +141,7 @@ def _note(seen: Seen, body: bytes) -> None:
         seen.first.set()
 
 
-def _stored(house: House) -> set[str]:
+def _stored(house: ServeHome) -> set[str]:
     with contextlib.closing(sqlite3.connect(house.store)) as connection:
         rows = connection.execute("SELECT tx_hash FROM rejections").fetchall()
     return {f"0x{bytes(row[0]).hex()}" for row in rows}

@@ -9,18 +9,18 @@ from typing import Any
 
 import pytest
 
-from tests.faults.serve_processes import KEY, SAVE, House, open_house
+from tests.faults.serve_processes import KEY, SAVE, ServeHome, open_serve_home
 from tests.integration.documented_server import a_socket, exchange, hear
 from tests.integration.running_server import a_call, a_report_of, a_signed_transaction
 
 
 @pytest.fixture
-def house(tmp_path: Path) -> Iterator[House]:
-    with open_house(tmp_path / "home", doors=2) as opened:
+def house(tmp_path: Path) -> Iterator[ServeHome]:
+    with open_serve_home(tmp_path / "home", doors=2) as opened:
         yield opened
 
 
-def report(house: House, nonce: int) -> str:
+def report(house: ServeHome, nonce: int) -> str:
     """Report a transaction to the first process and return its hash."""
     transaction = a_signed_transaction(nonce)
     [reply] = house.servers[0].call([a_call(SAVE, a_report_of(transaction))])
@@ -32,7 +32,7 @@ def subscribe(socket: Any, since: str | None = None) -> None:  # noqa: ANN401 - 
     assert "result" in exchange(socket, a_call("linewatch_subscribe", ["rejections", {}, since]))
 
 
-def test_save_on_one_process_is_pushed_by_the_other_within_a_second(house: House) -> None:
+def test_save_on_one_process_is_pushed_by_the_other_within_a_second(house: ServeHome) -> None:
     delays = []
     with a_socket(f"127.0.0.1:{house.servers[1].port}", KEY) as socket:
         subscribe(socket)
@@ -45,7 +45,7 @@ def test_save_on_one_process_is_pushed_by_the_other_within_a_second(house: House
     assert min(delays) < 1.0
 
 
-def test_subscriber_of_a_killed_process_goes_on_at_its_cursor(house: House) -> None:
+def test_subscriber_of_a_killed_process_goes_on_at_its_cursor(house: ServeHome) -> None:
     front = house.servers[1]
     with a_socket(f"127.0.0.1:{front.port}", KEY) as socket:
         subscribe(socket)

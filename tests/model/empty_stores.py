@@ -14,7 +14,7 @@ from dashboard.store.maintenance.migrate import migrate
 from tests.postgresql import migrated_database
 
 
-class Ground:
+class StoreMaker:
     """Makes one store after another; the one before is gone then."""
 
     def __init__(self, folder: Path, make: Callable[[Path], AbstractContextManager[str]]) -> None:
@@ -42,14 +42,14 @@ _IN_MEMORY: Final = Path("/dev/shm")  # noqa: S108 - a folder of our own in it, 
 
 
 @contextmanager
-def ground_on(database: str) -> Iterator[Ground]:
+def store_maker_on(database: str) -> Iterator[StoreMaker]:
     """Yield a ground on SQLite or PostgreSQL."""
     where = _IN_MEMORY if _IN_MEMORY.is_dir() else None
     with TemporaryDirectory(prefix="linewatch-model-", dir=where) as folder:
         yield from _ground(database, Path(folder))
 
 
-def _ground(database: str, folder: Path) -> Iterator[Ground]:
+def _ground(database: str, folder: Path) -> Iterator[StoreMaker]:
     template = folder / "template.db"
     if database == "sqlite":
         migrate(f"sqlite:///{template}")
@@ -63,7 +63,7 @@ def _ground(database: str, folder: Path) -> Iterator[Ground]:
             with migrated_database() as url:
                 yield url
 
-    ground = Ground(folder, make)
+    ground = StoreMaker(folder, make)
     try:
         yield ground
     finally:

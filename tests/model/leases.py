@@ -23,7 +23,7 @@ class Grant:
 
 
 @dataclass
-class Office:
+class Leases:
     """Who holds which job."""
 
     grants: dict[str, Grant] = field(default_factory=dict)
@@ -76,7 +76,7 @@ class Office:
         self.grants[name] = Grant(holder, now.boot_id, now.nanoseconds + length)
 
 
-def check_office(connection: Connection, held: Office, now: BootMoment) -> None:
+def check_leases(connection: Connection, held: Leases, now: BootMoment) -> None:
     """See that who holds which lease is what is held."""
     lasting = {name: held.holder(name, now) for name in JOBS}
     assert holders(connection) == {name: who for name, who in lasting.items() if who is not None}

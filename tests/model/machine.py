@@ -22,10 +22,10 @@ from tests.model.alerting import Alerting
 from tests.model.audit_log import Log
 from tests.model.coverage import Coverage
 from tests.model.credits import Ledger
-from tests.model.empty_stores import Ground
+from tests.model.empty_stores import StoreMaker
 from tests.model.fees import Fees
 from tests.model.kills import Kill, Lives, Place
-from tests.model.leases import Office
+from tests.model.leases import Leases
 from tests.model.rejections import Archive
 from tests.model.tracking import Tracking
 from tests.model.turns import EVERY, Turn
@@ -61,7 +61,7 @@ class Memory:
     archive: Archive = field(default_factory=Archive)
     tracking: Tracking = field(default_factory=Tracking)
     alerting: Alerting = field(default_factory=Alerting)
-    office: Office = field(default_factory=Office)
+    leases: Leases = field(default_factory=Leases)
     fees: Fees = field(default_factory=Fees)
     keys: Keys = field(default_factory=Keys)
     senders: Senders = field(default_factory=Senders)
@@ -80,7 +80,7 @@ Expect: TypeAlias = Callable[[Memory, Any], None]
 class StoreMachine(RuleBasedStateMachine):
     """What all rules share: one store, what it is to hold, the time, and the next kill."""
 
-    def __init__(self, ground: Ground) -> None:
+    def __init__(self, ground: StoreMaker) -> None:
         """Begin with an empty store."""
         super().__init__()
         self.machine = Machine()

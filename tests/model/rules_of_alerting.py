@@ -92,25 +92,25 @@ class TellingMachine(StoreMachine):
         clock = self.machine.clock
         self.change(
             lambda connection: acquire(connection, job, who, term),
-            lambda held, token: held.office.acquire(job, who, term, clock(), token),
+            lambda held, token: held.leases.acquire(job, who, term, clock(), token),
             Part.OFFICE,
         )
 
     @rule(job=st.sampled_from(JOBS), is_stale=st.booleans(), is_prolonged=st.booleans())
     def worker_stays_or_leaves(self, job: str, *, is_stale: bool, is_prolonged: bool) -> None:
-        grant = self.held.office.grants.get(job)
+        grant = self.held.leases.grants.get(job)
         token = -1 if grant is None or is_stale else grant.holder.token
         term, clock = timedelta(minutes=1), self.machine.clock
         if is_prolonged:
             self.change(
                 lambda connection: renew(connection, job, token, term),
-                lambda held, said: _same(said, held.office.renew(job, token, term, clock())),
+                lambda held, said: _same(said, held.leases.renew(job, token, term, clock())),
                 Part.OFFICE,
             )
         else:
             self.change(
                 lambda connection: release(connection, job, token),
-                lambda held, _: held.office.release(job, token),
+                lambda held, _: held.leases.release(job, token),
                 Part.OFFICE,
             )
 
@@ -120,13 +120,13 @@ class TellingMachine(StoreMachine):
 
     @rule(job=st.sampled_from(JOBS), is_stale=st.booleans(), limit=st.integers(1, 3))
     def worker_claims(self, job: str, limit: int, *, is_stale: bool) -> None:
-        grant = self.held.office.grants.get(job)
+        grant = self.held.leases.grants.get(job)
         token = -1 if grant is None or is_stale else grant.holder.token
         now, clock = self.now, self.machine.clock
         wanted = [ClaimRequest(each, limit) for each in _RECIPIENTS]
 
         def expect(held: Memory, claimed: list[Notification]) -> None:
-            alive = held.office.tokens(clock())
+            alive = held.leases.tokens(clock())
             ids = [
                 each.notification_id
                 for recipient in _RECIPIENTS

@@ -13,9 +13,9 @@ from tests.model.alerting import check_alerting
 from tests.model.audit_log import check_log
 from tests.model.coverage import check_coverage
 from tests.model.credits import check_ledger
-from tests.model.empty_stores import Ground
+from tests.model.empty_stores import StoreMaker
 from tests.model.fees_answers import check_fees
-from tests.model.leases import check_office
+from tests.model.leases import check_leases
 from tests.model.machine import Memory, Part
 from tests.model.rejections_answers import check_archive, check_reader, numbers_of
 from tests.model.rules_of_coverage import WatchingMachine
@@ -58,7 +58,7 @@ class WholeMachine(
             Part.ALERTING: lambda: check_alerting(
                 connection, held.alerting, archive, numbers_of(connection), turn
             ),
-            Part.OFFICE: lambda: check_office(connection, held.office, self.machine.clock()),
+            Part.OFFICE: lambda: check_leases(connection, held.leases, self.machine.clock()),
             Part.FEES: lambda: check_fees(connection, held.fees, silences, self.now, turn),
             Part.KEYS: lambda: check_keys(connection, held.keys, NAMES),
             Part.SENDERS: lambda: check_senders(connection, held.senders),
@@ -68,7 +68,7 @@ class WholeMachine(
         }
 
 
-def play(ground: Ground, how: settings, seed_of_run: int | None = None) -> None:
+def play(ground: StoreMaker, how: settings, seed_of_run: int | None = None) -> None:
     """Let hypothesis drive machines; it raises what the shortest way to a failure raises."""
 
     class Grounded(WholeMachine):

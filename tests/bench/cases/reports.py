@@ -15,7 +15,7 @@ from tests.bench.processes import Server, cores, settle
 from tests.bench.reply_checks import Truth
 from tests.bench.rounds import WrongAnswerError
 from tests.bench.setup import RPC, Scene
-from tests.bench.signed_reports import Handed, Reporter
+from tests.bench.signed_reports import Reporter, SentReport
 from tests.bench.table import Promise, Result, number
 
 CONNECTIONS: Final = 64
@@ -82,7 +82,7 @@ def _saved(server: Server, reporter: Reporter, seconds: float) -> tuple[float, f
     return reports / burst.wall, cost / reports
 
 
-async def _waits(saving: Server, reading: Server, handed: Sequence[Handed]) -> list[float]:
+async def _waits(saving: Server, reading: Server, handed: Sequence[SentReport]) -> list[float]:
     """Hand reports in at `PACE`, whatever the answers take; return how long each was unseen."""
     begun = time.perf_counter()
     supply = iter(enumerate(handed))

@@ -30,7 +30,7 @@ def a_chain(seed: int = 7, begin: int = BEGIN) -> Chain:
 
 
 @dataclass
-class HandClock:
+class ManualClock:
     """A clock that stands still until it is told to move."""
 
     moment: datetime = NOW
@@ -47,7 +47,7 @@ class Devnet:
     """A node with its head at block 300, asked by JSON text."""
 
     folder: Path
-    clock: HandClock = field(default_factory=HandClock)
+    clock: ManualClock = field(default_factory=ManualClock)
 
     def __post_init__(self) -> None:
         self.chain = a_chain()

@@ -12,7 +12,7 @@ from starlette.types import ASGIApp, Message
 
 from dashboard.devnet.accepted_transactions import AcceptedTransactions
 from dashboard.devnet.app import LARGEST_BATCH, LARGEST_BODY, build_app
-from tests.unit.devnet.small_devnet import HandClock, a_chain
+from tests.unit.devnet.small_devnet import ManualClock, a_chain
 
 pytestmark = pytest.mark.anyio
 
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.anyio
 @pytest.fixture
 def app(tmp_path: Path) -> Iterator[ASGIApp]:
     with closing(AcceptedTransactions(tmp_path)) as accepted:
-        yield build_app(a_chain(), accepted, HandClock())
+        yield build_app(a_chain(), accepted, ManualClock())
 
 
 async def post(app: ASGIApp, body: bytes) -> httpx.Response:

@@ -16,7 +16,7 @@ from dashboard.devnet.traffic_runner import TrafficRunner
 from dashboard.domain.exclusion import RejectionReport, SaveStatus
 from dashboard.domain.quantity import TxHash
 from dashboard.errors import StoreUnavailable, UpstreamUnavailable
-from tests.unit.devnet.small_devnet import Devnet, HandClock
+from tests.unit.devnet.small_devnet import Devnet, ManualClock
 
 pytestmark = pytest.mark.anyio
 
@@ -62,7 +62,7 @@ class Stage:
     tracker: Tracker = field(default_factory=Tracker)
 
     def __post_init__(self) -> None:
-        self.clock: HandClock = self.devnet.clock
+        self.clock: ManualClock = self.devnet.clock
         self.traffic_runner = TrafficRunner(
             self.devnet.chain, self.devnet.accepted, self.serve, self.tracker, self.clock
         )

@@ -25,7 +25,7 @@ from tests.builders import A_MOMENT, A_NETWORK, seconds, suggested_gas_fees
 DAY = timedelta(days=1)
 
 
-class House:
+class ServeHome:
     """A store with some old fees, and a clock that rests of housekeeping move on."""
 
     def __init__(self, store: Store, rest_takes: float = 0.0) -> None:
@@ -68,7 +68,7 @@ class House:
 
 
 async def test_old_fees_are_gone_after_a_run_and_others_stay(store: Store) -> None:
-    house = House(store)
+    house = ServeHome(store)
     house.see_fees(15)
     house.see_fees(13)
 
@@ -79,7 +79,7 @@ async def test_old_fees_are_gone_after_a_run_and_others_stay(store: Store) -> No
 
 
 async def test_round_comes_once_an_hour(store: Store) -> None:
-    house = House(store)
+    house = ServeHome(store)
     keeping = house.keeping(Retention())
     await keeping.run()
     house.see_fees(15)
@@ -94,7 +94,7 @@ async def test_round_comes_once_an_hour(store: Store) -> None:
 
 
 async def test_store_that_cannot_be_measured_is_gone_through_once_an_hour(store: Store) -> None:
-    house = House(store)
+    house = ServeHome(store)
     keeping = house.keeping(Retention())
     with store.write() as connection:
         connection.execute(text("ALTER TABLE store_growth RENAME bytes TO octets"))
@@ -108,7 +108,7 @@ async def test_store_that_cannot_be_measured_is_gone_through_once_an_hour(store:
 
 
 async def test_long_round_goes_on_with_the_next_run(store: Store) -> None:
-    house = House(store, rest_takes=60)
+    house = ServeHome(store, rest_takes=60)
     house.see_fees(15)
     keeping = house.keeping(Retention())
 
@@ -122,7 +122,7 @@ async def test_long_round_goes_on_with_the_next_run(store: Store) -> None:
 
 
 async def test_what_is_kept_forever_is_not_forgotten(store: Store) -> None:
-    house = House(store)
+    house = ServeHome(store)
     house.see_fees(98)
 
     await house.keeping(Retention(fees=None)).run()
@@ -131,7 +131,7 @@ async def test_what_is_kept_forever_is_not_forgotten(store: Store) -> None:
 
 
 async def test_how_long_all_is_kept_is_on_record_once(store: Store) -> None:
-    house = House(store)
+    house = ServeHome(store)
     for retention in (Retention(), Retention(), Retention(fees=DAY)):
         await house.keeping(retention).run()
 
@@ -142,7 +142,7 @@ async def test_how_long_all_is_kept_is_on_record_once(store: Store) -> None:
 
 
 async def test_clock_that_leaps_ahead_makes_nothing_old(store: Store) -> None:
-    house = House(store)
+    house = ServeHome(store)
     house.see_fees(15)
     house.see_fees(1)
     await house.keep_for(Retention(), 2)
@@ -156,7 +156,7 @@ async def test_clock_that_leaps_ahead_makes_nothing_old(store: Store) -> None:
 
 
 async def test_clock_that_is_right_again_makes_old_at_once(store: Store) -> None:
-    house = House(store)
+    house = ServeHome(store)
     house.see_fees(1)
     await house.keep_for(Retention(), 1)
     house.now += 3650 * DAY
@@ -173,7 +173,7 @@ async def test_clock_that_is_right_again_makes_old_at_once(store: Store) -> None
 
 
 async def test_machine_that_was_off_for_months_forgets_after_some_days(store: Store) -> None:
-    house = House(store)
+    house = ServeHome(store)
     house.see_fees(1)
     await house.keep_for(Retention(), 1)
 
@@ -186,7 +186,7 @@ async def test_machine_that_was_off_for_months_forgets_after_some_days(store: St
 
 
 async def test_length_beyond_all_years_forgets_nothing(store: Store) -> None:
-    house = House(store)
+    house = ServeHome(store)
     house.see_fees(98)
 
     await house.keeping(Retention(fees=timedelta(days=999_999_999))).run()

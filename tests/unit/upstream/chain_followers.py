@@ -23,7 +23,7 @@ def a_chain(length: int, **habits: Any) -> FakeChain:  # noqa: ANN401 - fields o
     return chain
 
 
-class Ticking:
+class TickingClock:
     """A clock that is one second later each time it is read."""
 
     def __init__(self) -> None:
@@ -42,7 +42,7 @@ def follow(
 ) -> ChainFollower:
     node = NodeClient(ScriptedAsker(answer or chain.answer))
     policy = FollowPolicy(window_blocks=window_blocks, chunks_per_refresh=chunks_per_refresh)
-    return ChainFollower(node, NetworkId(424242), policy, Ticking())
+    return ChainFollower(node, NetworkId(424242), policy, TickingClock())
 
 
 def nearest_rank(values: tuple[int, ...], percent: int) -> int:

@@ -17,7 +17,7 @@ from dashboard.upstream.gas_oracle import ChainFollower, FollowPolicy
 from dashboard.upstream.node import NodeClient
 from tests.unit.upstream.chain_followers import (
     GWEI,
-    Ticking,
+    TickingClock,
     a_chain,
     assert_holds,
     follow,
@@ -168,7 +168,7 @@ async def test_chain_that_changes_while_it_is_read_is_read_again_later() -> None
 async def test_node_of_another_network_is_refused_each_time() -> None:
     chain = a_chain(3)
     node = NodeClient(ScriptedAsker(chain.answer))
-    follower = ChainFollower(node, NetworkId(1), FollowPolicy(), Ticking())
+    follower = ChainFollower(node, NetworkId(1), FollowPolicy(), TickingClock())
 
     for _ in range(2):
         with pytest.raises(UpstreamRefused, match="follows network 424242, not 1"):

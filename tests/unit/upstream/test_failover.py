@@ -19,7 +19,7 @@ from dashboard.upstream.gas_oracle import ChainFollower, FollowPolicy
 from dashboard.upstream.node import NodeClient
 from dashboard.upstream.node_status import NodeState
 from tests.fake_clock import FakeClock
-from tests.unit.upstream.chain_followers import Ticking, a_chain, assert_holds
+from tests.unit.upstream.chain_followers import TickingClock, a_chain, assert_holds
 from tests.unit.upstream.fake_chain import FakeChain
 from tests.unit.upstream.scripted_asker import Call, ScriptedAsker
 
@@ -66,7 +66,7 @@ class Network:
         self.second = MoodyNode("second", second or self.chain)
         self.time = FakeClock()
         follower = ChainFollower(
-            self.first.client, NetworkId(424242), FollowPolicy(window_blocks=5000), Ticking()
+            self.first.client, NetworkId(424242), FollowPolicy(window_blocks=5000), TickingClock()
         )
         nodes = [self.first.client, self.second.client]
         self.follower = FailoverFollower(follower, nodes, NetworkId(424242), self.time.elapsed)

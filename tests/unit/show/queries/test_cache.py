@@ -12,7 +12,7 @@ from dashboard.show.queries.cache import TtlCache
 START = datetime(2026, 11, 20, tzinfo=UTC)
 
 
-class HandClock:
+class ManualClock:
     """A clock that stands still until it is moved."""
 
     def __init__(self) -> None:
@@ -23,11 +23,11 @@ class HandClock:
 
 
 @pytest.fixture
-def clock() -> HandClock:
-    return HandClock()
+def clock() -> ManualClock:
+    return ManualClock()
 
 
-def test_answer_is_made_once_within_its_lifetime(clock: HandClock) -> None:
+def test_answer_is_made_once_within_its_lifetime(clock: ManualClock) -> None:
     numbers = count(1)
     fresh = TtlCache[int](timedelta(seconds=1), clock)
 
@@ -36,7 +36,7 @@ def test_answer_is_made_once_within_its_lifetime(clock: HandClock) -> None:
     assert answers == [1, 1, 1]
 
 
-def test_answer_is_made_again_after_its_lifetime(clock: HandClock) -> None:
+def test_answer_is_made_again_after_its_lifetime(clock: ManualClock) -> None:
     fresh = TtlCache[str](timedelta(seconds=1), clock)
     fresh.get("key", lambda: "old")
 
@@ -45,7 +45,7 @@ def test_answer_is_made_again_after_its_lifetime(clock: HandClock) -> None:
     assert fresh.get("key", lambda: "new") == "new"
 
 
-def test_answer_from_the_future_is_not_trusted_after_a_clock_jump(clock: HandClock) -> None:
+def test_answer_from_the_future_is_not_trusted_after_a_clock_jump(clock: ManualClock) -> None:
     fresh = TtlCache[str](timedelta(seconds=1), clock)
     fresh.get("key", lambda: "old")
 
@@ -54,7 +54,7 @@ def test_answer_from_the_future_is_not_trusted_after_a_clock_jump(clock: HandClo
     assert fresh.get("key", lambda: "new") == "new"
 
 
-def test_failure_is_not_kept_for_the_next_viewer(clock: HandClock) -> None:
+def test_failure_is_not_kept_for_the_next_viewer(clock: ManualClock) -> None:
     fresh = TtlCache[str](timedelta(seconds=1), clock)
 
     with pytest.raises(ZeroDivisionError):
@@ -63,7 +63,7 @@ def test_failure_is_not_kept_for_the_next_viewer(clock: HandClock) -> None:
     assert fresh.get("key", lambda: "fine") == "fine"
 
 
-def test_each_key_has_an_answer_of_its_own(clock: HandClock) -> None:
+def test_each_key_has_an_answer_of_its_own(clock: ManualClock) -> None:
     fresh = TtlCache[str](timedelta(seconds=1), clock)
 
     fresh.get("a", lambda: "of a")
