@@ -39,14 +39,14 @@ class LastAttempt:
 
 @dataclass(frozen=True, slots=True)
 class MailState:
-    """What became of the notifications of some time, and how it goes now.
+    """The notifications of some time by state, and the latest attempt to send one.
 
-    `untold` are changes that are not turned into notifications yet.
+    `pending_expansion` is how many changes are not turned into notifications yet.
     """
 
-    standing: NotificationCounts
-    untold: int = 0
-    last_try: LastAttempt | None = None
+    counts: NotificationCounts
+    pending_expansion: int = 0
+    last_attempt: LastAttempt | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,9 +69,9 @@ class StoreState:
 
 def mail_state(connection: Connection, since: datetime = _EVER) -> MailState:
     """Count what is pending, and the notifications made from `since` on by state."""
-    untold = select(func.count()).where(outbox.c.expanded_at.is_(None))
-    standing = notification_counts(connection, since)
-    return MailState(standing, _count(connection, untold), _last_try(connection))
+    unexpanded = select(func.count()).where(outbox.c.expanded_at.is_(None))
+    counts = notification_counts(connection, since)
+    return MailState(counts, _count(connection, unexpanded), _last_attempt(connection))
 
 
 def store_state(connection: Connection, now: datetime) -> StoreState:
@@ -97,7 +97,7 @@ def receipts_answered_at(connection: Connection, network_id: NetworkId) -> datet
     return answered_at(connection, network_id, Operation.TRANSACTION_RECEIPT)
 
 
-def _last_try(connection: Connection) -> LastAttempt | None:
+def _last_attempt(connection: Connection) -> LastAttempt | None:
     query = select(deliveries).order_by(deliveries.c.delivery_id.desc()).limit(1)
     row = connection.execute(query).one_or_none()
     if row is None:

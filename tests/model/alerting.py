@@ -299,14 +299,14 @@ def _check_mail(connection: Connection, held: Alerting) -> None:
         for each in held.messages.values()
         if each.notification.state is NotificationState.PENDING
     ]
-    assert found.untold == len(held.unexpanded())
-    assert (found.standing.pending, found.standing.oldest_pending) == (
+    assert found.pending_expansion == len(held.unexpanded())
+    assert (found.counts.pending, found.counts.oldest_pending) == (
         len(pending),
         min(pending, default=None),
     )
-    assert found.standing.sent == states.count(NotificationState.SENT)
-    assert found.standing.dead == states.count(NotificationState.DEAD)
-    last = found.last_try
+    assert found.counts.sent == states.count(NotificationState.SENT)
+    assert found.counts.dead == states.count(NotificationState.DEAD)
+    last = found.last_attempt
     assert (last and (last.result, last.outcome)) == (held.tries[-1][1:] if held.tries else None)
 
 

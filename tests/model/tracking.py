@@ -184,12 +184,12 @@ class Tracking:
         texts = (transaction.label.lower(), transaction.note.lower())
         return (
             (wanted.tx_hashes is None or tx_hash in wanted.tx_hashes)
-            and any(wanted.text.lower() in text for text in texts)
+            and any(wanted.search.lower() in text for text in texts)
             and (wanted.network_id is None or (tx_hash, wanted.network_id) in self.watches)
-            and wanted.standing in {None, self._standing(archive, tx_hash, where)}
+            and wanted.record_status in {None, self._record_status(archive, tx_hash, where)}
         )
 
-    def _standing(
+    def _record_status(
         self, archive: Archive, tx_hash: TxHash, where: Iterable[NetworkId]
     ) -> RecordStatus:
         """Say what is on record on these networks; a record also where the hash is not watched."""

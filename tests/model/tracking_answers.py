@@ -61,11 +61,11 @@ def verdict_of(known: Evidence) -> VerdictKind:
 
 
 _WISHES: Final = (
-    *(TrackedFilter(standing=each) for each in RecordStatus),
-    *(TrackedFilter(NETWORKS[0], standing=each) for each in RecordStatus),
+    *(TrackedFilter(record_status=each) for each in RecordStatus),
+    *(TrackedFilter(NETWORKS[0], record_status=each) for each in RecordStatus),
     TrackedFilter(NETWORKS[1]),
     TrackedFilter(tx_hashes=HashRange.of(HASHES[0])),
-    TrackedFilter(text="0% OF"),
+    TrackedFilter(search="0% OF"),
 )
 
 

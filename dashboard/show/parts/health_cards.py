@@ -70,10 +70,12 @@ def worker_part(holders: Mapping[str, Holder], *, is_space_low: bool = False) ->
 
 def mail_part(mail: MailState, now: datetime) -> Markup:
     """Say what is pending, sent and dead, and the last answer of the mail server."""
-    counts = mail.standing
+    counts = mail.counts
     figures = element(
         "dl",
-        _figure("Pending", counts.pending + mail.untold, counts.oldest_pending, "oldest", now),
+        _figure(
+            "Pending", counts.pending + mail.pending_expansion, counts.oldest_pending, "oldest", now
+        ),
         _figure("Sent", counts.sent, counts.last_sent, "last", now),
         _figure("Dead", counts.dead, None, "", now),
         class_="lw-figures lw-counts",
@@ -83,18 +85,18 @@ def mail_part(mail: MailState, now: datetime) -> Markup:
 
 
 def _mail_badge(mail: MailState, now: datetime) -> Markup:
-    if mail.standing.dead:
+    if mail.counts.dead:
         return badge("bad", "✕", "Some dead")
     if is_mail_late(mail, now):
         return badge("busy", "!", "Late")
-    if mail.standing.pending or mail.untold:
+    if mail.counts.pending or mail.pending_expansion:
         return badge("calm", "…", "On its way")
     return badge("calm", "●", "Nothing pending")
 
 
 def _mail_advice(mail: MailState, now: datetime) -> list[Markup]:
     advice = []
-    last = mail.last_try
+    last = mail.last_attempt
     if last is not None and last.result is not DeliveryResult.SENT:
         outcome = visible(last.outcome, _OUTCOME_LENGTH)
         advice.append(_paragraph(f"Last attempt, {age(last.attempted_at, now)}: {outcome}"))
@@ -105,7 +107,7 @@ def _mail_advice(mail: MailState, now: datetime) -> list[Markup]:
                 "[mail] in the configuration and at the mail server."
             )
         )
-    if mail.standing.dead:
+    if mail.counts.dead:
         advice.append(
             _paragraph("Dead means that the server refused for good: Alerts shows each answer.")
         )

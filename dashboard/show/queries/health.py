@@ -177,7 +177,7 @@ def health_problems(health: Health, now: datetime) -> list[str]:
         names = [each.profile.name for each in health.networks if each.state(now) is state]
         problems += [f"{name} {words}" for name in names]
     if is_mail_late(health.mail, now):
-        problems.append(f"{_counted(health.mail.standing.pending, 'notification')} cannot be sent")
+        problems.append(f"{_counted(health.mail.counts.pending, 'notification')} cannot be sent")
     measured = health.store.measured
     if measured is not None and measured.full_in is not None and is_disk_short(measured):
         problems.append(f"the disk of the store is full in {span(measured.full_in)}")
@@ -185,8 +185,8 @@ def health_problems(health: Health, now: datetime) -> list[str]:
     if leap is not None:
         ahead = span(leap.after - leap.before)
         problems.append(f"the clock went ahead by {ahead}, so nothing is purged for now")
-    if health.mail.standing.dead:
-        problems.append(f"{_counted(health.mail.standing.dead, 'notification')} dead")
+    if health.mail.counts.dead:
+        problems.append(f"{_counted(health.mail.counts.dead, 'notification')} dead")
     return problems
 
 
@@ -202,7 +202,7 @@ def is_disk_short(measured: StoreSize) -> bool:
 
 def is_mail_late(mail: MailState, now: datetime) -> bool:
     """Whether a notification has been pending for longer than handing it over takes."""
-    oldest = mail.standing.oldest_pending
+    oldest = mail.counts.oldest_pending
     return oldest is not None and now - oldest > LATE_AFTER
 
 

@@ -70,7 +70,7 @@ def _matching_hashes(connection: Connection, text: str, *, is_alone: bool) -> li
     rejected = RejectionFilter(beginning=hashes, sender=found.sender, search=words)
     known = [each.record.tx_hash for each in search(connection, rejected, MOST_FOUND)]
     if found.sender is None:
-        tracked = TrackedFilter(tx_hashes=hashes, text=words)
+        tracked = TrackedFilter(tx_hashes=hashes, search=words)
         known += [each.tx_hash for each in search_tracked(connection, tracked, MOST_FOUND)]
     return list(dict.fromkeys(known))[:MOST_FOUND]
 

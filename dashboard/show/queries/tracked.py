@@ -60,7 +60,7 @@ def tracked_filter(context: QueryContext, network_id: NetworkId | None, text: st
     """Read what a person types to find tracked transactions, of one network or all."""
     found = parse_search(text)
     network_id, words = context.search_scope(network_id, "" if found.named else text)
-    return TrackedFilter(network_id, tx_hashes=found.named, text=words)
+    return TrackedFilter(network_id, tx_hashes=found.named, search=words)
 
 
 class TrackedQueries:

@@ -129,7 +129,7 @@ def _filter(queries: PageQueries, network_id: NetworkId | None) -> TrackedFilter
         status = choice_filter("On record", list(_STATUSES), RECORD, _ALL)
         text = search_filter(SEARCH, "Label, note, reason, hash, sender or network")
     wanted = tracked_filter(queries.context, network_id, text)
-    return replace(wanted, standing=_STATUSES[status])
+    return replace(wanted, record_status=_STATUSES[status])
 
 
 def _list(queries: PageQueries, wanted: TrackedFilter) -> None:

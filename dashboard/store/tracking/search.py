@@ -59,16 +59,16 @@ class RecordStatus(StrEnum):
 class TrackedFilter:
     """What is looked for; what is None may be anything.
 
-    With a network, `standing` is what is on record there. Without, a record of any network counts,
-    also of one where the hash is not watched. `text` stands in the label or the note, in either
-    case, or a rejection of the hash is shown with all its words, or the hash begins with it, or the
-    sender of its rejection. `tx_hashes` stand for either as well.
+    With a network, `record_status` is what is on record there. Without, a record of any network
+    counts, also of one where the hash is not watched. `search` stands in the label or the note, in
+    either case, or a rejection of the hash is shown with all its words, or the hash begins with it,
+    or the sender of its rejection. `tx_hashes` stand for either as well.
     """
 
     network_id: NetworkId | None = None
-    standing: RecordStatus | None = None
+    record_status: RecordStatus | None = None
     tx_hashes: HashRange | None = None
-    text: str = ""
+    search: str = ""
 
 
 _ALL: Final = TrackedFilter()
@@ -86,12 +86,12 @@ def search_tracked(
 
 def count_tracked(connection: Connection, wanted: TrackedFilter) -> int:
     """Count the tracked transactions that fit, by whole cohorts and labels where possible."""
-    if wanted.tx_hashes is None and not wanted.text:
+    if wanted.tx_hashes is None and not wanted.search:
         size = func.coalesce(func.sum(cohorts.c.size), 0)
         query = select(size).where(*_conditions_of_cohort(wanted))
         return int(connection.scalars(query).one())
     if wanted.tx_hashes is None and _allows_any_cohort(wanted):
-        return _count_containing(connection, wanted.text)
+        return _count_containing(connection, wanted.search)
     found = _select_fitting(connection, wanted).subquery()
     return connection.scalars(select(func.count()).select_from(found)).one()
 
@@ -162,29 +162,29 @@ def _select_fitting(connection: Connection, wanted: TrackedFilter) -> SelectBase
     if wanted.tx_hashes is not None:
         of_hash = hash_or_sender_in_range(column.tx_hash, wanted.tx_hashes)
         return select(place).where(of_hash, *_contains_text(wanted), *conditions)
-    if not wanted.text:
+    if not wanted.search:
         return select(place).where(*conditions)
     if conditions:
-        of_cohort = count_tracked(connection, replace(wanted, text=""))
-        if of_cohort <= _count_containing(connection, wanted.text):
+        of_cohort = count_tracked(connection, replace(wanted, search=""))
+        if of_cohort <= _count_containing(connection, wanted.search):
             return select(place).where(*conditions, *_contains_text(wanted))
         conditions = (without_index(column.cohort_id).in_(fitting),)
     by_label = select(place).where(
-        column.label.in_(_labels_containing(wanted.text)), column.label != _NONE
+        column.label.in_(_labels_containing(wanted.search)), column.label != _NONE
     )
-    by_note = select(place).where(*_only_note_contains(wanted.text))
-    by_record = select(place).where(*_only_record_contains(wanted.text))
+    by_note = select(place).where(*_only_note_contains(wanted.search))
+    by_record = select(place).where(*_only_record_contains(wanted.search))
     return union_all(*(each.where(*conditions) for each in (by_label, by_note, by_record)))
 
 
 def _allows_any_cohort(wanted: TrackedFilter) -> bool:
-    return wanted.network_id is None and wanted.standing is None
+    return wanted.network_id is None and wanted.record_status is None
 
 
 def _contains_text(wanted: TrackedFilter) -> Iterator[ColumnElement[bool]]:
     """Demand that the text stands in the label, the note, a rejection or the hash."""
-    if wanted.text:
-        yield or_(*_remarks_contain(wanted.text), _record_contains(wanted.text))
+    if wanted.search:
+        yield or_(*_remarks_contain(wanted.search), _record_contains(wanted.search))
 
 
 def _count_containing(connection: Connection, text: str) -> int:
@@ -245,11 +245,11 @@ def _conditions_of_cohort(wanted: TrackedFilter) -> Iterator[ColumnElement[bool]
         on_network = on_network.where(watched.network_id == wanted.network_id)
         has_record = on_network.where(watched.is_rejected)
         yield on_network
-    if wanted.standing is None:
+    if wanted.record_status is None:
         return
-    if wanted.standing is RecordStatus.REJECTED:
+    if wanted.record_status is RecordStatus.REJECTED:
         yield has_record
         return
     yield ~has_record
     has_answer = on_network.where(watched.last_answered_at.is_not(None))
-    yield has_answer if wanted.standing is RecordStatus.UNREPORTED else ~has_answer
+    yield has_answer if wanted.record_status is RecordStatus.UNREPORTED else ~has_answer

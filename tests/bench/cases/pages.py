@@ -158,11 +158,11 @@ def _tracked_questions(paged: PagedStore) -> Iterator[tuple[str, str, Ask]]:
     yield "Tracked", "counts of a network", lambda queries: queries.tracked.counts(network_id)
     for words, wanted in (
         ("all", TrackedFilter()),
-        ("rejected", TrackedFilter(standing=RecordStatus.REJECTED)),
-        ("unanswered", TrackedFilter(standing=RecordStatus.UNANSWERED)),
-        ("unreported", TrackedFilter(standing=RecordStatus.UNREPORTED)),
+        ("rejected", TrackedFilter(record_status=RecordStatus.REJECTED)),
+        ("unanswered", TrackedFilter(record_status=RecordStatus.UNANSWERED)),
+        ("unreported", TrackedFilter(record_status=RecordStatus.UNREPORTED)),
         ("of a hash", TrackedFilter(tx_hashes=HashRange.of(stored_hash(100)))),
-        ("by label", TrackedFilter(text="team 7")),
+        ("by label", TrackedFilter(search="team 7")),
     ):
         yield "Tracked", f"how many, {words}", _asking_how_many(wanted)
         yield "Tracked", f"first leaf, {words}", _asking_tracked(wanted, 1)

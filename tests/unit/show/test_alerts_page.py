@@ -144,7 +144,7 @@ def test_page_before_the_first_notification_says_when_one_is_sent(empty_store: S
 
 
 @pytest.mark.parametrize(
-    ("standing", "said"),
+    ("counts", "said"),
     [
         (
             NotificationCounts(0, None, 3, NOW, 0),
@@ -154,8 +154,8 @@ def test_page_before_the_first_notification_says_when_one_is_sent(empty_store: S
         (NotificationCounts(0, None, 9, NOW, 2), "2 notifications are dead."),
     ],
 )
-def test_headline_says_how_many_are_not_sent(standing: NotificationCounts, said: str) -> None:
-    assert headline(standing, NOW + timedelta(seconds=12)) == said
+def test_headline_says_how_many_are_not_sent(counts: NotificationCounts, said: str) -> None:
+    assert headline(counts, NOW + timedelta(seconds=12)) == said
 
 
 def test_dead_notifications_can_be_sent_again(queries: PageQueries, store: Store) -> None:

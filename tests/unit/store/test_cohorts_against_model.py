@@ -173,10 +173,10 @@ class Play:
         for tx_hash in self.hashes:
             told = read_evidence(self.connection, None, tx_hash)
             assert without_words(told) == without_words(self.model.evidence(tx_hash))
-        for standing in RecordStatus:
-            wanted = TrackedFilter(standing=standing)
+        for record_status in RecordStatus:
+            wanted = TrackedFilter(record_status=record_status)
             found = {each.tx_hash for each in search_tracked(self.connection, wanted, 100)}
-            assert found == self.model.standing_like(standing)
+            assert found == self.model.hashes_with(record_status)
             assert count_tracked(self.connection, wanted) == len(found)
         for each in search_tracked(self.connection, TrackedFilter(), 100):
             wish = Wish(frozenset(each.network_ids), each.attempted_at, each.label)

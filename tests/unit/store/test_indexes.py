@@ -217,10 +217,10 @@ READS: dict[str, Read] = {
     "arrivals": lambda it: count_by_stage(it, RejectionFilter(since=A_MOMENT), seconds(3600)),
     "causes": lambda it: count_causes(it, RejectionFilter(since=A_MOMENT)),
     "search_tracked": lambda it: search_tracked(
-        it, TrackedFilter(standing=RecordStatus.UNANSWERED), 5
+        it, TrackedFilter(record_status=RecordStatus.UNANSWERED), 5
     ),
-    "search_tracked by words": lambda it: search_tracked(it, TrackedFilter(text="team"), 5),
-    "how_many_tracked by words": lambda it: count_tracked(it, TrackedFilter(text="team")),
+    "search_tracked by words": lambda it: search_tracked(it, TrackedFilter(search="team"), 5),
+    "how_many_tracked by words": lambda it: count_tracked(it, TrackedFilter(search="team")),
     "how_many_tracked": lambda it: count_tracked(it, TrackedFilter(A_NETWORK)),
     "search_notifications": lambda it: search_notifications(
         it, NotificationFilter(since=A_MOMENT), 5

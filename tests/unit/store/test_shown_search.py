@@ -152,7 +152,7 @@ def test_start_of_a_sender_finds_its_transactions(
 def test_tracked_is_found_by_what_is_shown_of_its_rejection(
     store: Store, text: str, found: list[int]
 ) -> None:
-    wanted = TrackedFilter(text=text)
+    wanted = TrackedFilter(search=text)
     with store.read() as connection:
         hashes = [each.tx_hash for each in search_tracked(connection, wanted, 10)]
         assert count_tracked(connection, wanted) == len(found)

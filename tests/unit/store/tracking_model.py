@@ -79,7 +79,7 @@ class Model:
             if each in wish.networks or (tx_hash, each) in self.seen
         ]
 
-    def standing(self, tx_hash: TxHash) -> RecordStatus:
+    def record_status(self, tx_hash: TxHash) -> RecordStatus:
         """Return what is on record of a tracked hash: answers where it is watched, any record."""
         if any(self._seen(tx_hash, each).records for each in NETWORKS):
             return RecordStatus.REJECTED
@@ -88,9 +88,9 @@ class Model:
             return RecordStatus.UNREPORTED
         return RecordStatus.UNANSWERED
 
-    def standing_like(self, standing: RecordStatus) -> Collection[TxHash]:
+    def hashes_with(self, record_status: RecordStatus) -> Collection[TxHash]:
         """Return the tracked hashes of which this is on record."""
-        return {each for each in self.wishes if self.standing(each) is standing}
+        return {each for each in self.wishes if self.record_status(each) is record_status}
 
     def _seen(self, tx_hash: TxHash, network_id: NetworkId) -> Evidence:
         return self.seen.get((tx_hash, network_id)) or Evidence(network_id, tx_hash)

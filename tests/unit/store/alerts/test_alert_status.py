@@ -61,10 +61,10 @@ def test_post_stands_at_what_is_pending_sent_and_given_up(store: Store) -> None:
     settle(store)
 
     with store.read() as connection:
-        standing = notification_counts(connection, A_MOMENT)
+        counts = notification_counts(connection, A_MOMENT)
         later = notification_counts(connection, A_MOMENT + seconds(1))
 
-    assert standing == NotificationCounts(1, A_MOMENT, 1, A_MOMENT + seconds(2), 1)
+    assert counts == NotificationCounts(1, A_MOMENT, 1, A_MOMENT + seconds(2), 1)
     assert later == NotificationCounts(1, A_MOMENT, 0, None, 0)
 
 

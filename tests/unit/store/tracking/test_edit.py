@@ -58,20 +58,20 @@ def store(store: Store) -> Store:
     ("wanted", "numbers"),
     [
         (TrackedFilter(), [4, 3, 2, 1]),
-        (TrackedFilter(standing=RecordStatus.REJECTED), [1]),
-        (TrackedFilter(standing=RecordStatus.UNREPORTED), [2]),
-        (TrackedFilter(standing=RecordStatus.UNANSWERED), [4, 3]),
+        (TrackedFilter(record_status=RecordStatus.REJECTED), [1]),
+        (TrackedFilter(record_status=RecordStatus.UNREPORTED), [2]),
+        (TrackedFilter(record_status=RecordStatus.UNANSWERED), [4, 3]),
         (TrackedFilter(ANOTHER_NETWORK, RecordStatus.REJECTED), []),
         (TrackedFilter(ANOTHER_NETWORK, RecordStatus.UNANSWERED), [3, 2, 1]),
         (TrackedFilter(tx_hashes=HashRange.of(a_hash(2))), [2]),
-        (TrackedFilter(text="case"), [1]),
-        (TrackedFilter(text="NOTE 4"), [4]),
-        (TrackedFilter(text="c:\\"), [3]),
-        (TrackedFilter(text="%"), [3]),
-        (TrackedFilter(A_NETWORK, RecordStatus.REJECTED, text="case"), [1]),
-        (TrackedFilter(A_NETWORK, RecordStatus.UNANSWERED, text="note"), [4, 3]),
-        (TrackedFilter(standing=RecordStatus.UNREPORTED, text="case"), []),
-        (TrackedFilter(tx_hashes=HashRange.of(a_hash(2)), text="case"), []),
+        (TrackedFilter(search="case"), [1]),
+        (TrackedFilter(search="NOTE 4"), [4]),
+        (TrackedFilter(search="c:\\"), [3]),
+        (TrackedFilter(search="%"), [3]),
+        (TrackedFilter(A_NETWORK, RecordStatus.REJECTED, search="case"), [1]),
+        (TrackedFilter(A_NETWORK, RecordStatus.UNANSWERED, search="note"), [4, 3]),
+        (TrackedFilter(record_status=RecordStatus.UNREPORTED, search="case"), []),
+        (TrackedFilter(tx_hashes=HashRange.of(a_hash(2)), search="case"), []),
     ],
 )
 def test_tracked_are_found_by_what_is_known_of_them(
@@ -167,7 +167,7 @@ def test_record_that_is_noted_twice_tells_nothing_of_others(store: Store) -> Non
         track_all(connection, wishes, A_MOMENT)
         mark_rejected(connection, A_NETWORK, [*hashes[:500], *hashes[:100]])
 
-        assert count_tracked(connection, TrackedFilter(standing=RecordStatus.REJECTED)) == 501
+        assert count_tracked(connection, TrackedFilter(record_status=RecordStatus.REJECTED)) == 501
 
 
 def test_record_of_a_network_where_a_hash_is_not_watched_counts_without_a_network(
@@ -177,7 +177,7 @@ def test_record_of_a_network_where_a_hash_is_not_watched_counts_without_a_networ
     with store.write() as connection:
         save_polled(connection, ANOTHER_NETWORK, a_record(tx_hash=a_hash(4)), A_MOMENT)
 
-        found = search_tracked(connection, TrackedFilter(standing=rejected), 10)
+        found = search_tracked(connection, TrackedFilter(record_status=rejected), 10)
         assert [number_of(each.tx_hash) for each in found] == [4, 1]
         for network_id in (A_NETWORK, ANOTHER_NETWORK):
             of_network = search_tracked(connection, TrackedFilter(network_id, rejected), 10)
@@ -189,10 +189,10 @@ def test_record_is_known_of_a_hash_that_is_tracked_elsewhere_later(store: Store)
         save_polled(connection, ANOTHER_NETWORK, a_record(tx_hash=a_hash(7)), A_MOMENT)
         track(connection, TrackRequest(a_hash(7), (A_NETWORK,), None, ""), A_MOMENT)
 
-        assert count_tracked(connection, TrackedFilter(standing=RecordStatus.REJECTED)) == 2
+        assert count_tracked(connection, TrackedFilter(record_status=RecordStatus.REJECTED)) == 2
 
 
-@pytest.mark.parametrize("wanted", [TrackedFilter(), TrackedFilter(text="note")])
+@pytest.mark.parametrize("wanted", [TrackedFilter(), TrackedFilter(search="note")])
 def test_each_leaf_goes_on_where_the_one_before_it_ended(
     store: Store, wanted: TrackedFilter
 ) -> None:
@@ -207,7 +207,7 @@ def test_words_in_label_and_note_are_counted_once(store: Store) -> None:
         edit_tracked(connection, a_hash(1), Remarks(None, "Case 17", "see case 4"))
         edit_tracked(connection, a_hash(2), Remarks(None, "", "see case 17"))
 
-        for wanted in (TrackedFilter(text="case"), TrackedFilter(A_NETWORK, text="case")):
+        for wanted in (TrackedFilter(search="case"), TrackedFilter(A_NETWORK, search="case")):
             assert count_tracked(connection, wanted) == 2
             assert len(search_tracked(connection, wanted, 10)) == 2
 

@@ -34,16 +34,19 @@ def is_rejected(number: int) -> bool:
     [
         (TrackedFilter(), lambda _: True),
         (TrackedFilter(A_NETWORK), lambda _: True),
-        (TrackedFilter(text="TEAM"), is_labelled),
-        (TrackedFilter(standing=RecordStatus.REJECTED), is_rejected),
-        (TrackedFilter(standing=RecordStatus.UNANSWERED), lambda number: not is_rejected(number)),
-        (TrackedFilter(standing=RecordStatus.UNREPORTED), lambda _: False),
+        (TrackedFilter(search="TEAM"), is_labelled),
+        (TrackedFilter(record_status=RecordStatus.REJECTED), is_rejected),
         (
-            TrackedFilter(standing=RecordStatus.REJECTED, text="team"),
+            TrackedFilter(record_status=RecordStatus.UNANSWERED),
+            lambda number: not is_rejected(number),
+        ),
+        (TrackedFilter(record_status=RecordStatus.UNREPORTED), lambda _: False),
+        (
+            TrackedFilter(record_status=RecordStatus.REJECTED, search="team"),
             lambda number: is_rejected(number) and is_labelled(number),
         ),
         (
-            TrackedFilter(standing=RecordStatus.UNANSWERED, text="team"),
+            TrackedFilter(record_status=RecordStatus.UNANSWERED, search="team"),
             lambda number: is_labelled(number) and not is_rejected(number),
         ),
     ],
