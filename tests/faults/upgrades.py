@@ -34,8 +34,8 @@ _KILLS: Final = 3
 _AT: Final = milliseconds_of(A_MOMENT)
 _REJECTION: Final = """
     INSERT INTO rejections (network_id, tx_hash, sender, nonce, tx_rejection_stage, reason_message,
-                            timestamp, first_seen_at, version_digest)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+                            timestamp, first_seen_at, version_digest, source)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 'polled')
 """
 _CHANGE: Final = (
     (

@@ -8,9 +8,8 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, Connection, FromClause, Table, case, func, literal, select
+from sqlalchemy import ColumnElement, Connection, FromClause, Table, case, func, select
 
-from dashboard.domain.exclusion import RejectionSource
 from dashboard.domain.quantity import NetworkId
 from dashboard.errors import InputError
 from dashboard.store.maintenance.export_files import Column, Field, Form, field, moment_field
@@ -144,12 +143,6 @@ def _fee_rollups() -> Source:
 
 def _rejections() -> Source:
     column, signed = rejections.c, signed_transactions.c
-    is_reported = column.reported_at <= column.first_seen_at
-    source = case(
-        (column.source.is_not(None), column.source),
-        (is_reported, literal(RejectionSource.REPORTED.value)),
-        else_=literal(RejectionSource.POLLED.value),
-    )
     last_seen = func.coalesce(
         column.seen_again_at, column.first_seen_at, type_=column.first_seen_at.type
     )
@@ -162,7 +155,7 @@ def _rejections() -> Source:
         *(field(name, column[name]) for name in names),
         field("module", column.module, Form.TEXT),
         field("last_seen_at", last_seen),
-        field("source", source),
+        field("source", column.source),
         field("recipient", signed.recipient),
     )
     rows = rejections.outerjoin(signed_transactions, signed.tx_hash == column.tx_hash)

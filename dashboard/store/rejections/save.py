@@ -47,7 +47,7 @@ def save_polled(
     One that is stored already is marked as seen again, at most once in `SEEN_TO_THE`.
     """
     column = rejections.c
-    row = row_of_record(record, network_id, now) | {"source": RejectionSource.POLLED}
+    row = row_of_record(record, network_id, now)
     if insert_new(connection, rejections, row):
         count_inserted(connection, [row])
     query = select(column.rejection_id, column.first_seen_at, column.seen_again_at)
@@ -62,7 +62,7 @@ def save_polled(
 def row_of_record(
     record: RejectedTransaction, network_id: NetworkId, now: datetime
 ) -> dict[str, Any]:
-    """Return the columns of a version that arrives now and was not reported."""
+    """Return the columns of a version that a poll answers now."""
     reason = parse_reason(record.reason_message)
     return {
         "network_id": network_id,
@@ -77,6 +77,7 @@ def row_of_record(
         "version_digest": version_digest(record),
         "reason_kind": reason.kind.value,
         "module": reason.module,
+        "source": RejectionSource.POLLED,
     }
 
 

@@ -56,13 +56,13 @@ rejections = Table(
     Column("reported_at", Moment),
     Column("reported_reason_digest", Digest),
     Column("overflows", JSON(none_as_null=True)),
-    # What `reason_message` says, to be counted; a migration reads it anew where that changes.
+    # What `reason_message` says, to be counted; a migration parses it again where that changes.
     needed("reason_kind", String(20), server_default="unparsed"),
     Column("module", String(64)),
     # Null where it was seen once only; else at most an hour before the last time.
     Column("seen_again_at", Moment),
-    # How it came here first; null where an earlier version of Linewatch took it in.
-    Column("source", String(20)),
+    # How it came here first: a `RejectionSource`.
+    needed("source", String(20)),
     UniqueConstraint("tx_hash", "network_id", "version_digest"),
     UniqueConstraint("tx_hash", "network_id", "reported_reason_digest"),
     Index(None, "tx_hash", "network_id", "timestamp"),
@@ -152,18 +152,8 @@ def stored_rejection(row: RowMapping) -> StoredRejection:
         row[column.reported_at],
         tuple(ModuleOverflow(*each) for each in row[column.overflows] or ()),
         row[column.seen_again_at],
-        _source_of(row),
+        RejectionSource(row[column.source]),
     )
-
-
-def _source_of(row: RowMapping) -> RejectionSource:
-    """Return what is written down, or what follows where an earlier version did not."""
-    column = rejections.c
-    if row[column.source] is not None:
-        return RejectionSource(row[column.source])
-    reported_at = row[column.reported_at]
-    is_reported = reported_at is not None and reported_at <= row[column.first_seen_at]
-    return RejectionSource.REPORTED if is_reported else RejectionSource.POLLED
 
 
 def record_of(row: RowMapping) -> RejectedTransaction:

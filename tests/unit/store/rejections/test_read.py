@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 import pytest
 
@@ -16,8 +16,6 @@ from dashboard.domain.exclusion import (
 from dashboard.store.engine.engine import Store
 from dashboard.store.evidence.save_rejections import save_polled, save_report
 from dashboard.store.rejections.read import newest, queryable_record, versions
-from dashboard.store.rejections.save import row_of_record
-from dashboard.store.schema import rejections
 from tests.builders import (
     A_MOMENT,
     A_NETWORK,
@@ -245,23 +243,3 @@ def test_version_knows_how_it_came_here_first(store: Store) -> None:
     with store.read() as connection:
         sources = [versions(connection, a_hash(number))[0].source for number in (1, 2, 3)]
     assert sources == [RejectionSource.POLLED, RejectionSource.REPORTED, made_up]
-
-
-@pytest.mark.parametrize(
-    ("reported_at", "source"),
-    [
-        (None, RejectionSource.POLLED),
-        (A_MOMENT, RejectionSource.REPORTED),
-        (A_MOMENT + seconds(1), RejectionSource.POLLED),
-    ],
-)
-def test_source_of_a_row_without_one_follows_from_its_times(
-    store: Store, reported_at: datetime | None, source: RejectionSource
-) -> None:
-    old = row_of_record(a_record(), A_NETWORK, A_MOMENT) | {"reported_at": reported_at}
-    with store.write() as connection:
-        connection.execute(rejections.insert().values(**old))
-
-    with store.read() as connection:
-        [stored] = versions(connection, a_hash())
-    assert (stored.source, stored.last_seen_at) == (source, A_MOMENT)
