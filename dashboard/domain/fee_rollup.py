@@ -259,19 +259,3 @@ def grouped(level: RollupLevel, saved: Sequence[SavedFee]) -> Iterator[tuple[int
 
 def _count(rollups: Iterable[FeeRollup]) -> int:
     return sum(each.seen for each in rollups)
-
-
-def roll_up(values: Iterable[TimedFee]) -> Iterator[RolledUp]:
-    """Roll a whole series up, oldest first, at every level; each is yielded once it is whole."""
-    open_ones: dict[RollupLevel, RolledUp] = {}
-    for value in values:
-        for level in RollupLevel:
-            begins_at = level.begin_of(value.at)
-            held = open_ones.get(level)
-            if held is not None and held.begins_at == begins_at:
-                held.rollup.add(value)
-                continue
-            if held is not None:
-                yield held
-            open_ones[level] = RolledUp(level, begins_at, FeeRollup.of(value))
-    yield from open_ones.values()

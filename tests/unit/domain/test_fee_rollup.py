@@ -19,9 +19,9 @@ from dashboard.domain.fee_rollup import (
     appended,
     changed_hour,
     changed_rollup,
-    roll_up,
 )
 from dashboard.domain.quantity import Wei
+from tests.rolled_up_series import roll_up
 
 HOUR = 60 * MINUTE
 TIMES = st.integers(0, 3 * HOUR) | st.integers(0, 100 * HOUR)
@@ -110,10 +110,6 @@ def test_series_is_rolled_up_at_every_level(values: list[TimedFee]) -> None:
             if level.begin_of(after.at) == level.begin_of(before.at)
         ]
         assert max(each.rollup.longest_gap for each in of_level) == max(gaps, default=0)
-
-
-def test_series_of_nothing_has_no_rollup() -> None:
-    assert list(roll_up([])) == []
 
 
 @pytest.mark.parametrize(

@@ -8,10 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dashboard.domain.fee_rollup import FeeRollup, RollupLevel, TimedFee, roll_up
+from dashboard.domain.fee_rollup import FeeRollup, RollupLevel, TimedFee
 from dashboard.domain.quantity import LARGEST_FEE, Wei
 from dashboard.store.fees.rollups import part_of, summary_of
 from dashboard.store.fees.steps import FeeSteps, merge_steps
+from tests.rolled_up_series import roll_up
 
 MINUTE = RollupLevel.MINUTE.length
 FEES = st.integers(0, 300) | st.integers(0, LARGEST_FEE)

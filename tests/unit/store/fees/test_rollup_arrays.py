@@ -7,12 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dashboard.domain.fee_rollup import FeeSeries, RollupLevel, TimedFee, roll_up
+from dashboard.domain.fee_rollup import FeeSeries, RollupLevel, TimedFee
 from dashboard.domain.quantity import LARGEST_FEE, Wei
 from dashboard.store.fees.rollup_arrays import FeeArrays
 from dashboard.store.fees.rollups import row_of
 from dashboard.store.fees.stored_fees import SeriesKey
 from tests.builders import A_NETWORK
+from tests.rolled_up_series import roll_up
 
 OF = SeriesKey(A_NETWORK, FeeSeries.BUSY_THRESHOLD)
 A_DAY = RollupLevel.DAY.length

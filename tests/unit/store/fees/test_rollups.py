@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import delete
 
-from dashboard.domain.fee_rollup import MINUTE, FeeRollup, FeeSeries, RollupLevel, TimedFee, roll_up
+from dashboard.domain.fee_rollup import MINUTE, FeeRollup, FeeSeries, RollupLevel, TimedFee
 from dashboard.domain.gas import GasObservation, GasSource
 from dashboard.domain.observation import Operation
 from dashboard.domain.quantity import LARGEST_FEE, NetworkId, Wei
@@ -33,6 +33,7 @@ from tests.builders import (
 from tests.builders import (
     suggested_gas_fees as some_fees,
 )
+from tests.rolled_up_series import roll_up
 
 HOUR, DAY = 60 * MINUTE, 24 * 60 * MINUTE
 NOON = milliseconds_of(A_MOMENT)
