@@ -18,7 +18,7 @@ LinewatchError
 │   ├── DeliveryDeferred      temporary: keep it and try again
 │   │   └── DeliveryBlocked   so will be every message to that recipient: put those off as well
 │   ├── DeliveryRefused       permanent for this recipient: keep it as a dead message
-│   └── DeliveryWithheld      not ours to hand over any more: whoever holds the lease will
+│   └── DeliveryWithheld      not ours to send any more: the holder of the lease will
 └── RoleError                 a process of ours cannot start or keeps dying
 """
 

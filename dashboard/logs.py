@@ -46,7 +46,7 @@ def configure_logs(role: str, level: int = logging.INFO) -> None:
         logger_factory=structlog.PrintLoggerFactory(cast("TextIO", _Forgiving(sys.stderr))),
     )
     structlog.contextvars.bind_contextvars(role=role)
-    stamina.instrumentation.set_on_retry_hooks(())  # what came of it is told, not each attempt
+    stamina.instrumentation.set_on_retry_hooks(())  # the outcome is logged, not each attempt
     handler = logging.StreamHandler(cast("TextIO", _Forgiving(sys.stderr)))
     handler.setFormatter(_of_libraries(role))
     logging.basicConfig(level=logging.WARNING, handlers=[handler], force=True)

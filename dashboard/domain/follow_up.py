@@ -38,7 +38,7 @@ class InclusionQuestion:
 class InclusionAnswer:
     """What a node said of one hash; `inclusion` is None where it has no receipt.
 
-    `next_nonce` is the sender's at the newest block, told before the receipt was asked for; None
+    `next_nonce` is the sender's at the newest block, read before the receipt was asked for; None
     where the sender is not known.
     """
 
@@ -75,7 +75,7 @@ def conclude_follow_up(
 ) -> FollowUp:
     """Return what an answer without failure makes of what was held before.
 
-    A receipt that vanished, or that names another block, begins anew: the chain was reorganised.
+    A receipt that vanished, or that names another block, starts again: the chain was reorganised.
     One that settled stays when it vanishes: nodes prune receipts, and final blocks do not go.
     """
     if before and before.settled_at and before.inclusion and answer.inclusion is None:

@@ -49,8 +49,8 @@ def words_of_search(text: str) -> tuple[str, ...]:
     How many times the limit was exceeded is stored nowhere, so it is passed over.
     """
     words = [_GROUPED.sub(_ungrouped, word.strip(_AROUND)).lower() for word in text.split()]
-    told = [word for word in words if word and not _FACTOR.fullmatch(word)]
-    return tuple(dict.fromkeys(told))[:_MOST_WORDS]
+    wanted = [word for word in words if word and not _FACTOR.fullmatch(word)]
+    return tuple(dict.fromkeys(wanted))[:_MOST_WORDS]
 
 
 def forms_shown_with(word: str) -> tuple[ReasonForm, ...]:
@@ -76,14 +76,14 @@ def _line_limit_forms() -> Iterator[ReasonForm]:
     yield ReasonForm(over, unprovable, True, _COUNTED, _NO_LINE)  # noqa: FBT003 - the record's own order
     # Limits come from the network's table here, so any of the sentences may be shown.
     limited, unlimited = Reason(over, "", "", limit=1), Reason(over, "", "")
-    told = f"{_page_words(limited)} {_page_words(unlimited)} {unprovable}"
-    yield ReasonForm(over, told, True, _UNCOUNTED)  # noqa: FBT003 - the record's own order
+    words = f"{_page_words(limited)} {_page_words(unlimited)} {unprovable}"
+    yield ReasonForm(over, words, True, _UNCOUNTED)  # noqa: FBT003 - the record's own order
 
 
 def _rule_forms() -> Iterator[ReasonForm]:
     for rule in NodeRule:
-        told = _page_words(Reason(ReasonKind.OTHER_RULE, "", rule=rule))
-        yield ReasonForm(ReasonKind.OTHER_RULE, told, beginnings=beginnings_of(rule))
+        words = _page_words(Reason(ReasonKind.OTHER_RULE, "", rule=rule))
+        yield ReasonForm(ReasonKind.OTHER_RULE, words, beginnings=beginnings_of(rule))
 
 
 def _other_forms() -> Iterator[ReasonForm]:

@@ -74,7 +74,7 @@ class UnusedColumns:
 class TrackList:
     """What a list holds: each hash where it came first, those that came again, what is wrong.
 
-    `unused_columns` are names in its header; of a list read in parts the first tells them.
+    `unused_columns` are names in its header; of a list read in parts only the first has them.
     """
 
     transactions: tuple[ListedTransaction, ...]
@@ -102,7 +102,7 @@ _Read: TypeAlias = ListedTransaction | WrongText | UnusedColumns
 def read_track_list(text: str, now: datetime) -> TrackList:
     """Read CSV where a line above all hashes names their column, else any text with hashes in it.
 
-    A line that cannot be used is told and costs no other line, even where a quote never ends.
+    A line that cannot be used is reported and costs no other line, even where a quote never ends.
     """
     return next(track_lists(text, now, None))
 
@@ -272,7 +272,7 @@ def _read_row(
 
 
 def _read_refused(number: int, row: str) -> ListedTransaction | WrongText:
-    """Take the hash out of a row whose cells cannot be told apart."""
+    """Take the hash out of a row whose cells cannot be separated."""
     paste = read_paste(row)
     if len(paste.hashes) != 1:
         return WrongText(number, row, _why_not_one(paste))

@@ -43,7 +43,7 @@ from dashboard.store.engine.connection import Connection
 from dashboard.store.fees.busy_window import BusyWindow
 from dashboard.store.fees.stored_fees import fees_answered_at, percentile_answered_by_api_at
 from dashboard.store.gas import latest_percentile
-from dashboard.store.monitoring.upstream_failures import failing
+from dashboard.store.monitoring.upstream_failures import read_standing_failures
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,7 +196,7 @@ class Conditions:
         return next(
             (
                 Unanswered(trusted(each.failing_since), each.last_failed_at, each.failure.message)
-                for each in failing(connection, self.network_id)
+                for each in read_standing_failures(connection, self.network_id)
                 if each.operation is operation
             ),
             None,

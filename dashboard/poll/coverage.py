@@ -14,7 +14,7 @@ from dashboard.poll.clocks import Clocks
 from dashboard.store.engine.connection import Connection
 from dashboard.store.fees.stored_fees import fees_answered_at
 from dashboard.store.monitoring.coverage import covered, save_coverage
-from dashboard.store.monitoring.upstream_failures import StandingFailure, failing
+from dashboard.store.monitoring.upstream_failures import StandingFailure, read_standing_failures
 
 
 @dataclass(slots=True)
@@ -33,7 +33,9 @@ class CoverageWatch:
         """Write down what this look changes; return its time, for `kept` once it is on disk."""
         at, elapsed = self.clocks.now(), self.clocks.elapsed()
         since_last = None if self.looked_at is None else elapsed - self.looked_at
-        failures = {each.operation: each for each in failing(connection, self.network_id)}
+        failures = {
+            each.operation: each for each in read_standing_failures(connection, self.network_id)
+        }
         held = {each.watched: each for each in covered(connection, [self.network_id])}
         for watched in self.watched:
             failure = _failure_of(connection, self.network_id, watched, failures, at)

@@ -13,7 +13,7 @@ from dashboard.poll.clocks import Clocks, SetClock
 from dashboard.poll.conditions import StoredConditions
 from dashboard.poll.lease import Term
 from dashboard.store.engine.engine import Store
-from dashboard.store.monitoring.sizes import room
+from dashboard.store.monitoring.sizes import free_space
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class DiskSpace:
         self.set_clock.look()
         with self.store.write() as connection:
             term.check(connection)
-            free = room(connection).on_disk
+            free = free_space(connection).on_disk
             if free is None:
                 return
             grounds = SpaceGrounds(free, self.least)

@@ -1,4 +1,4 @@
-"""Housekeeping: forget what is old, a little at a time, and measure how large the store is."""
+"""Housekeeping: purge what is old, a little at a time, and measure how large the store is."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from dashboard.poll.clocks import Clocks
 from dashboard.store.access.audit_log import last_details, note_action
 from dashboard.store.engine.engine import Store
 from dashboard.store.monitoring.sizes import clock_jump, last_measured, measure, record_size
-from dashboard.store.retention.apply import Step, apply_retention
+from dashboard.store.retention.apply import PurgeBatch, apply_retention
 
 Rest = Callable[[float], Awaitable[object]]
 
@@ -25,7 +25,7 @@ _AT_A_TIME: Final = timedelta(seconds=5)
 """How long one run works, so that the worker stops within seconds."""
 
 _RESTS: Final = 3
-"""Times as long as it took a step is followed by rest, the way into the file included."""
+"""A rest is so many times as long as the batch before it took, its commit included."""
 
 _SHORTEST_REST: Final = 0.005
 
@@ -41,9 +41,9 @@ class Housekeeping:
         self._retention = retention
         self._clocks = clocks
         self._rest = rest
-        self._round: Iterator[Step] | None = None
+        self._round: Iterator[PurgeBatch] | None = None
         self._next_round = timedelta()
-        self._forgotten: Counter[str] = Counter()
+        self._purged: Counter[str] = Counter()
 
     async def run(self) -> None:
         """Work for a moment, if there is anything to do. Raises StoreError."""
@@ -53,15 +53,15 @@ class Housekeeping:
             return
         while self._clocks.elapsed() - began < _AT_A_TIME:
             before = self._clocks.elapsed()
-            step = await run_sync(self._step)
-            if step is None:
+            batch = await run_sync(self._next_batch)
+            if batch is None:
                 await self._end_round()
                 return
-            self._forgotten[step.kind] += step.rows
+            self._purged[batch.kind] += batch.rows
             took = (self._clocks.elapsed() - before).total_seconds()
             await self._rest(max(_RESTS * took, _SHORTEST_REST))
 
-    def _step(self) -> Step | None:
+    def _next_batch(self) -> PurgeBatch | None:
         if self._round is None:
             self._begin_round()
             self._round = apply_retention(self._store, self._retention.before(self._trusted_now()))
@@ -72,18 +72,18 @@ class Housekeeping:
             raise
 
     def _trusted_now(self) -> datetime:
-        """Return the time by which something may be old: that from before a leap of the clock."""
+        """Return the time by which something may be old: that from before a jump of the clock."""
         now = self._clocks.now()
         with self._store.read() as connection:
-            leap = clock_jump(connection, now)
-        if leap is None:
+            jump = clock_jump(connection, now)
+        if jump is None:
             return now
         _log.warning(
-            "the clock went ahead: what became old by that is not forgotten yet",
-            before=leap.before.isoformat(),
-            after=leap.after.isoformat(),
+            "the clock went ahead: what became old by that is not purged yet",
+            before=jump.before.isoformat(),
+            after=jump.after.isoformat(),
         )
-        return leap.before
+        return jump.before
 
     def _begin_round(self) -> None:
         """Note how long everything is kept in the audit log, where that has changed."""
@@ -108,8 +108,8 @@ class Housekeeping:
     async def _end_round(self) -> None:
         self._round = None
         self._next_round = self._clocks.elapsed() + ROUND_EVERY
-        forgotten = +self._forgotten
-        if forgotten:
-            _log.info("forgot what was old", **forgotten)
-        self._forgotten.clear()
+        purged = +self._purged
+        if purged:
+            _log.info("purged what was old", **purged)
+        self._purged.clear()
         await run_sync(self._measure)  # last: where it fails, no purge is repeated

@@ -16,7 +16,7 @@ from dashboard.domain.quantity import NetworkId, Wei
 from dashboard.store.fees.save import save_fees, suggested_fees_of_row
 from dashboard.store.monitoring.upstream_failures import (
     StandingFailure,
-    failing,
+    read_standing_failures,
     record_answer,
     record_failure,
 )
@@ -85,7 +85,7 @@ def latest_gas(connection: Connection, network_id: NetworkId, now: datetime) -> 
         base_fee_history=_latest_history(connection, network_id, now),
         base_fee_percentile=percentile,
         busy_threshold=threshold,
-        failures=failing(connection, network_id),
+        failures=read_standing_failures(connection, network_id),
     )
 
 

@@ -16,7 +16,7 @@ from dashboard.domain.rejection_filter import RejectionFilter
 from dashboard.domain.store_size import StoreSize
 from dashboard.store.alerts.alert_status import NotificationCounts, notification_counts
 from dashboard.store.engine.engine import database_of, stored_revision
-from dashboard.store.monitoring.sizes import clock_jump, last_measured, room
+from dashboard.store.monitoring.sizes import clock_jump, free_space, last_measured
 from dashboard.store.monitoring.upstream_failures import answered_at
 from dashboard.store.rejections.counts import count_rejections
 from dashboard.store.schema import (
@@ -83,7 +83,7 @@ def store_state(connection: Connection, now: datetime) -> StoreState:
         rejections=count_rejections(connection, RejectionFilter()),
         measured=last_measured(connection),
         clock_jump=clock_jump(connection, now),
-        free_on_disk=room(connection).on_disk,
+        free_on_disk=free_space(connection).on_disk,
     )
 
 

@@ -59,7 +59,7 @@ async def _read_part(
     if history is None or not history.gas_used_ratio:
         return await _read_headers(node, first, last)
     if history.oldest_block + len(history.gas_used_ratio) - 1 != last:
-        raise UpstreamUnreadable(f"{node.endpoint.name}: eth_feeHistory told of other blocks")
+        raise UpstreamUnreadable(f"{node.endpoint.name}: eth_feeHistory answered for other blocks")
     blocks = _from_history(history, len(percentiles))
     return FeeRange(
         tuple(block for block in blocks if block.number >= first), history.base_fee_per_gas[-1]

@@ -18,9 +18,9 @@ from dashboard.store.alerts import held_notifications
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store, installation_id, open_store
 from dashboard.store.maintenance.backup import back_up
-from dashboard.store.maintenance.backup_file import reading
+from dashboard.store.maintenance.backup_file import open_backup
 from dashboard.store.maintenance.finding import Finding
-from dashboard.store.maintenance.move import Moved, give_up, move
+from dashboard.store.maintenance.move import Moved, give_up_move, move
 from dashboard.store.maintenance.rebuild import Progress, Rebuilt, be_silent, rebuild
 from dashboard.store.maintenance.restore import Restored, restore
 from dashboard.store.maintenance.verify import count_rows, verify
@@ -70,7 +70,7 @@ def back_up_store(settings: Settings, path: Path, *, keep: int | None, overwrite
         made = back_up(store, target, overwrites=overwrites)
         details: dict[str, Detail] = {"file": str(made.path), "bytes": made.size}
         trouble = _note_backup(store, by, details)
-    with reading(made.path) as connection:
+    with open_backup(made.path) as connection:
         rows = count_rows(connection)
     deleted = () if keep is None else _delete_all_but(keep, path)
     return Kept(made.path, made.size, rows, deleted, trouble)
@@ -89,7 +89,7 @@ def _note_backup(store: Store, by: Actor, details: dict[str, Detail]) -> str:
 def verify_it(settings: Settings, path: Path | None, *, report: Progress = be_silent) -> Verified:
     """Verify the running store, or the backup at `path`; `report` hears what comes next."""
     if path is not None:
-        with reading(path) as connection:
+        with open_backup(path) as connection:
             return _verified(f"The backup {path}", connection, report)
     with closing(open_checked_store(settings)) as store, store.read() as connection:
         return _verified(store.name, connection, report)
@@ -147,7 +147,7 @@ def move_store(settings: Settings, target: str) -> Moved:
 
 def give_up_moving(settings: Settings) -> str:
     """Stay with the store although a move began; return where it was to go."""
-    return give_up(store_url(settings), _actor(), own_id(settings))
+    return give_up_move(store_url(settings), _actor(), own_id(settings))
 
 
 def join_installation(settings: Settings, *, leaves_another: bool) -> str:

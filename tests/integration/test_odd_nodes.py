@@ -131,7 +131,7 @@ REFUSED: dict[str, tuple[Spoil, type[UpstreamError], str]] = {
     "history of other blocks": (
         where(HISTORY, oldestBlock="0x1"),
         UpstreamUnreadable,
-        "told of other blocks",
+        "answered for other blocks",
     ),
     "history that does not fit": (
         where(HISTORY, gasUsedRatio=[0.5]),

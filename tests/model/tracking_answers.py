@@ -14,7 +14,7 @@ from dashboard.domain.rejection_filter import HashRange
 from dashboard.domain.verdict import Evidence, VerdictKind, conclude
 from dashboard.store.engine.connection import Connection
 from dashboard.store.evidence.evidence import read_evidence
-from dashboard.store.monitoring.upstream_failures import failing
+from dashboard.store.monitoring.upstream_failures import read_standing_failures
 from dashboard.store.rejections.save import watched_among
 from dashboard.store.tracking.cohorts import read_cohorts, watched_after
 from dashboard.store.tracking.follow_ups import follow_ups_of, inclusion_questions, open_follow_ups
@@ -77,7 +77,7 @@ def check_tracking(connection: Connection, held: Tracking, archive: Archive, tur
         assert [conclude(each).kind for each in expected] == [verdict_of(each) for each in expected]
         assert is_tracked(connection, tx_hash) is (tx_hash in held.transactions)
     for network_id in NETWORKS:
-        assert failing(connection, network_id) == held.silences.of(network_id)
+        assert read_standing_failures(connection, network_id) == held.silences.of(network_id)
         _check_cohorts(connection, held, archive, network_id)
         _check_ends(connection, held, archive, network_id)
     assert set(watched_among(connection, product(HASHES, NETWORKS))) == set(held.watches)

@@ -33,7 +33,7 @@ from dashboard.store.health import (
     store_state,
 )
 from dashboard.store.monitoring.credits import spent_since
-from dashboard.store.monitoring.sizes import room
+from dashboard.store.monitoring.sizes import free_space
 from dashboard.store.monitoring.upstream_failures import StandingFailure
 
 MOST_GAPS: Final = 20
@@ -229,7 +229,7 @@ class HealthQueries:
 
     def _read_space(self) -> int | None:
         with self._context.store.read() as connection:
-            free = room(connection).on_disk
+            free = free_space(connection).on_disk
         return free if is_space_low(free, self._context.low_space) else None
 
     def _read(self) -> Health:

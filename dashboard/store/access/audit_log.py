@@ -1,4 +1,4 @@
-"""The audit log: each act is written down in the transaction that does it, for good."""
+"""The audit log: each action is logged in the transaction that does it, and never changed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from dashboard.domain.audit import Action, AuditEntry, Detail
 from dashboard.store.schema import audit_log, installation
 
 _LOOKED_BACK: Final = 10_000
-"""Acts among which the last of a kind is looked for."""
+"""Actions among which the last of a kind is looked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ def note_action(
     subject: str,
     details: Mapping[str, Detail] | None = None,
 ) -> None:
-    """Write down who does what to what, in the transaction that does it."""
+    """Log who does what to what, in the transaction that does it."""
     row = {
         "at": at,
         "actor": actor,
@@ -47,7 +47,7 @@ def note_action(
 def audit_entries(
     connection: Connection, wanted: AuditFilter, limit: int | None = None
 ) -> list[AuditEntry]:
-    """Return the acts that fit, the latest first, at most `limit`."""
+    """Return the actions that fit, the latest first, at most `limit`."""
     column = audit_log.c
     query = select(audit_log).where(*_conditions(wanted)).limit(limit)
     rows = connection.execute(query.order_by(column.at.desc(), column.audit_id.desc()))
@@ -60,7 +60,7 @@ def audit_entries(
 def last_details(
     connection: Connection, action: Action, among: int = _LOOKED_BACK
 ) -> Mapping[str, Detail] | None:
-    """Return what was written down with the last act of this kind, `among` the latest acts.
+    """Return the details of the last action of this kind, `among` the latest actions.
 
     None where it is none of these: no index tells kinds apart, and the log may be long.
     """
@@ -76,7 +76,7 @@ def last_details(
 def allow_purge_before(connection: Connection, moment: datetime) -> bool:
     """Allow a purge of what is older, for good; False where that was allowed before.
 
-    The database writes that down in the log itself.
+    A trigger of the database logs that.
     """
     kept_since = installation.c.audit_log_kept_since
     is_news = or_(kept_since.is_(None), kept_since < moment)
@@ -85,7 +85,7 @@ def allow_purge_before(connection: Connection, moment: datetime) -> bool:
 
 
 def purge_allowed(connection: Connection, limit: int) -> int:
-    """Forget at most so many rows, of those that `allow_purge_before` allowed; return how many."""
+    """Delete at most so many rows, of those that `allow_purge_before` allowed; return how many."""
     column = audit_log.c
     allowed = select(installation.c.audit_log_kept_since).scalar_subquery()
     old = select(column.audit_id).where(column.at < allowed).order_by(column.at).limit(limit)

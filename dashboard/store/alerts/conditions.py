@@ -82,14 +82,14 @@ def _is_stored(connection: Connection, transition: Transition, rejection_id: int
     """Whether this very transition is stored, or an earlier one with the same rejection."""
     column = transitions.c
     same = select(column.transition_id).where(column.transition_id == transition.transition_id)
-    told = select(column.rejection_id).where(
+    in_transitions = select(column.rejection_id).where(
         column.subject == transition.subject.key(), column.rejection_id == rejection_id
     )
     last = select(conditions.c.rejection_id).where(
         conditions.c.subject == transition.subject.key(), conditions.c.rejection_id == rejection_id
     )
     is_repeated = transition.before is transition.after
-    if is_repeated and connection.execute(told.union_all(last)).first() is not None:
+    if is_repeated and connection.execute(in_transitions.union_all(last)).first() is not None:
         return True
     return connection.execute(same).first() is not None
 

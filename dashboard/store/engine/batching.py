@@ -29,8 +29,8 @@ PORTION: Final = 500
 class AdaptiveBatches:
     """Finds how many rows a step may take on this machine; `elapsed` gives seconds.
 
-    One for each kind: a fee goes many times faster than a rejection. Steps await no disk, unless
-    it `awaits_disk`.
+    One for each kind: a fee goes many times faster than a rejection. Steps do not wait
+    for the disk, unless `is_synced`.
     """
 
     def __init__(
@@ -38,18 +38,18 @@ class AdaptiveBatches:
         elapsed: Callable[[], float] = time.perf_counter,
         rows: int = _FIRST,
         *,
-        awaits_disk: bool = False,
+        is_synced: bool = False,
     ) -> None:
         """Begin with steps of so many rows."""
         self.rows = rows
         self.took = 0.0
         self._elapsed = elapsed
         self._rows_at_first = rows
-        self._awaits_disk = awaits_disk
+        self._is_synced = is_synced
 
     def restarted(self) -> AdaptiveBatches:
         """Return one that has measured nothing yet."""
-        return AdaptiveBatches(self._elapsed, self._rows_at_first, awaits_disk=self._awaits_disk)
+        return AdaptiveBatches(self._elapsed, self._rows_at_first, is_synced=self._is_synced)
 
     @contextmanager
     def writing(self, store: Store) -> Iterator[Connection]:
@@ -57,7 +57,7 @@ class AdaptiveBatches:
 
         What goes into the file after its end is no part of it: by then others write.
         """
-        with store.write() if self._awaits_disk else store.write_unsynced() as connection:
+        with store.write() if self._is_synced else store.write_unsynced() as connection:
             began = self._elapsed()
             yield connection
             self.took = self._elapsed() - began

@@ -56,13 +56,13 @@ class Database(Protocol):
     def reading_engine(self) -> Engine:
         """Connect for reading."""
 
-    def writing_engine(self, patience: timedelta, *, awaits_disk: bool = True) -> Engine:
+    def writing_engine(self, patience: timedelta, *, is_synced: bool = True) -> Engine:
         """Connect for writing; a writer waits for the others at most for `patience`.
 
-        Where nobody `awaits_disk`, a power cut may undo the last transactions, each whole.
+        Where it is not `is_synced`, a power cut may undo the last transactions, each whole.
         """
 
-    def alone(self) -> AbstractContextManager[Connection]:
+    def exclusive(self) -> AbstractContextManager[Connection]:
         """Open a transaction while no other process uses the store; the driver's error otherwise.
 
         Those who come meanwhile are refused.

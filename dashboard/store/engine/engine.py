@@ -129,7 +129,7 @@ def open_store(
     engines = (
         database.reading_engine(),
         database.writing_engine(patience),
-        database.writing_engine(patience, awaits_disk=False),
+        database.writing_engine(patience, is_synced=False),
     )
     store = Store(database, *(each.execution_options(**options) for each in engines))
     try:

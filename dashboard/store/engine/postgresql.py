@@ -18,14 +18,14 @@ from sqlalchemy import URL, Connection, Engine, create_engine, event, text
 from sqlalchemy.pool import NullPool
 
 from dashboard.errors import StoreError, StoreUnavailable
-from dashboard.store.engine.connection import DATABASE, in_use
+from dashboard.store.engine.connection import DATABASE, store_in_use_error
 from dashboard.store.engine.lease_clock import BootMoment
 
 WRITING_LOCK: Final = 0x6C696E6577617463
 """The advisory lock of the one who writes: "linewatc" in ASCII."""
 
 USING_LOCK: Final = WRITING_LOCK + 1
-"""Each connection shares this one as long as it lasts, so that one can have the store alone."""
+"""Each connection shares this one as long as it lasts, so that one can keep all others out."""
 
 _LONGEST_READ: Final = timedelta(minutes=2)
 _LONGEST_PAUSE: Final = timedelta(seconds=15)
@@ -116,14 +116,14 @@ class PostgresqlServer:
         event.listen(engine, "connect", _use)
         return engine
 
-    def writing_engine(self, patience: timedelta, *, awaits_disk: bool = True) -> Engine:
+    def writing_engine(self, patience: timedelta, *, is_synced: bool = True) -> Engine:
         """Connect for writing: one transaction at a time, on disk when it commits.
 
-        Where nobody `awaits_disk`, the server puts it there within a second.
+        Where it is not `is_synced`, the server puts a commit on disk within a second.
         """
         engine = self._engine(
             {
-                "synchronous_commit": "on" if awaits_disk else "off",
+                "synchronous_commit": "on" if is_synced else "off",
                 "lock_timeout": _text(patience),
                 "idle_in_transaction_session_timeout": _text(_LONGEST_PAUSE),
             },
@@ -137,13 +137,13 @@ class PostgresqlServer:
         return engine
 
     @contextmanager
-    def alone(self) -> Iterator[Connection]:
+    def exclusive(self) -> Iterator[Connection]:
         """Take the lock that every other connection shares."""
         engine = self._engine({"synchronous_commit": "on"}, poolclass=NullPool)
         with engine.begin() as connection:
             query = f"SELECT pg_try_advisory_xact_lock({USING_LOCK})"
             if not connection.exec_driver_sql(query).scalar_one():
-                raise in_use(self.name)
+                raise store_in_use_error(self.name)
             yield connection.execution_options(**{DATABASE: self})
 
     def checkpoint(self, connection: Connection) -> None:

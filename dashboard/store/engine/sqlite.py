@@ -15,13 +15,13 @@ from sqlalchemy.exc import OperationalError
 from sqlalchemy.pool import NullPool
 
 from dashboard.errors import StoreError, StoreUnavailable
-from dashboard.store.engine.connection import DATABASE, in_use
+from dashboard.store.engine.connection import DATABASE, store_in_use_error
 from dashboard.store.engine.corruption_check import DAMAGED, PRIMARY, find_corruption
 from dashboard.store.engine.disk import FULL, is_full, make_file, make_folder, probe_space
 from dashboard.store.engine.lease_clock import BootMoment, boot_clock
 
 _ANY_PAGE: Final = "PRAGMA user_version"
-_IS_ALONE: Final = "is alone"
+_IS_EXCLUSIVE: Final = "is exclusive"
 
 _LOOK_AGAIN: Final = 0.001
 """Seconds between two tries of a waiting writer. SQLite's own wait sleeps up to 0.1 s at a time,
@@ -54,7 +54,7 @@ _REMEDIES: Final = {
 _TELLING_FULL: Final = {sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN}
 _WAYS_OUT: Final = (
     "stop what uses it, then run `linewatch restore FILE` with your newest backup; without one, "
-    "keep a copy of the file and move it away to begin anew"
+    "keep a copy of the file and move it away to begin with an empty store"
 )
 
 
@@ -108,14 +108,14 @@ def connect_to_read(connect: Callable[[], Any]) -> tuple[Any, bool]:
 
 
 def _connect_to_read(dialect: Any, record: Any, arguments: Any, options: Any) -> Any:  # noqa: ANN401 - SQLAlchemy names none of these
-    connection, is_alone = connect_to_read(lambda: dialect.connect(*arguments, **options))
+    connection, is_exclusive = connect_to_read(lambda: dialect.connect(*arguments, **options))
     connection.execute("PRAGMA query_only = ON")
-    record.info[_IS_ALONE] = is_alone
+    record.info[_IS_EXCLUSIVE] = is_exclusive
     return connection
 
 
 def _leave_where_alone(_connection: object, record: Any) -> None:  # noqa: ANN401 - likewise
-    if record.info.pop(_IS_ALONE, False):
+    if record.info.pop(_IS_EXCLUSIVE, False):
         record.invalidate()
 
 
@@ -152,7 +152,7 @@ def _is_locked_out(driver: sqlite3.Connection) -> bool:
     return False
 
 
-def prepare_to_be_alone(connection: Any, _record: object) -> None:  # noqa: ANN401 - SQLAlchemy hands the driver's own connection
+def prepare_exclusive(connection: Any, _record: object) -> None:  # noqa: ANN401 - SQLAlchemy hands the driver's own connection
     connection.isolation_level = None
     for pragma in ("locking_mode = EXCLUSIVE", "synchronous = FULL", "foreign_keys = ON"):
         connection.execute(f"PRAGMA {pragma}")
@@ -246,10 +246,10 @@ class SqliteFile:
                 f"{self.name} cannot be made ({error.strerror}): {remedy}"
             ) from error
 
-    def writing_engine(self, patience: timedelta, *, awaits_disk: bool = True) -> Engine:
+    def writing_engine(self, patience: timedelta, *, is_synced: bool = True) -> Engine:
         """Connect for writing: one transaction at a time per process, on disk when it commits.
 
-        Where nobody `awaits_disk`, it is in the log then, and on disk with the next that is.
+        Where it is not `is_synced`, a commit is in the log, and on disk with the next one that is.
         BEGIN IMMEDIATE takes the write lock at once, since a transaction that starts to write
         later fails where another has written in between, whatever the time-out.
         """
@@ -261,7 +261,7 @@ class SqliteFile:
             pool_timeout=seconds,
             connect_args={"timeout": seconds},
         )
-        event.listen(engine, "connect", prepare_writer if awaits_disk else prepare_idler)
+        event.listen(engine, "connect", prepare_writer if is_synced else prepare_idler)
         event.listen(engine, "begin", begin_immediate_within(seconds))
         return engine
 
@@ -277,20 +277,20 @@ class SqliteFile:
         return engine
 
     @contextmanager
-    def alone(self) -> Iterator[Connection]:
+    def exclusive(self) -> Iterator[Connection]:
         """Keep all others out; a process that has the file open holds a lock that prevents this.
 
         Afterwards all that was written is in the file itself, none of it in a log.
         """
         engine = create_engine(self._url, poolclass=NullPool, connect_args={"timeout": 0})
-        event.listen(engine, "connect", prepare_to_be_alone)
+        event.listen(engine, "connect", prepare_exclusive)
         event.listen(engine, "begin", begin_exclusive)
         with ExitStack() as opened:
             try:
                 connection = opened.enter_context(engine.begin())
             except OperationalError as error:
                 if getattr(error.orig, "sqlite_errorcode", 0) & PRIMARY == sqlite3.SQLITE_BUSY:
-                    raise in_use(self.name) from error
+                    raise store_in_use_error(self.name) from error
                 raise
             yield connection.execution_options(**{DATABASE: self})
 

@@ -16,7 +16,7 @@ from dashboard.store.engine.disk import force_to_disk, make_file
 from dashboard.store.engine.engine import Store, database_of, stored_revision
 from dashboard.store.engine.errors import store_errors, translated
 from dashboard.store.engine.sqlite import SqliteFile, connect_to_read
-from dashboard.store.maintenance.backup_file import address_of, reading
+from dashboard.store.maintenance.backup_file import address_of, open_backup
 from dashboard.store.maintenance.copy import copy_store
 from dashboard.store.maintenance.migrate import migrate
 from dashboard.store.maintenance.temporary_files import is_of_database, unfinished_beside
@@ -33,7 +33,7 @@ class Backup:
 
 
 def back_up(store: Store, path: Path, *, overwrites: bool = False) -> Backup:
-    """Copy a store as it is at one moment; everybody goes on reading and writing it.
+    """Copy a store as it is at one moment; others go on reading and writing it.
 
     The file is one of SQLite, whatever the store is in. It is verified and on disk before it gets
     its name. InputError where something has that name, or where the store itself lies, which others
@@ -122,12 +122,12 @@ def _copy_rows(connection: Connection, path: Path) -> None:
     migrate(address_of(path))
     target = database_at(address_of(path))
     assert isinstance(target, SqliteFile)  # noqa: S101 - its address is that of a file
-    with store_errors(target), target.alone() as written:
+    with store_errors(target), target.exclusive() as written:
         copy_store(connection, written)
 
 
 def _refuse_a_broken_one(path: Path) -> None:
-    with reading(path) as connection:
+    with open_backup(path) as connection:
         for finding in verify(connection, is_quick=True):
             raise StoreError(
                 f"The copy is not whole ({finding.what}), so nothing was kept: "

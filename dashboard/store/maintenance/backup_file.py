@@ -17,7 +17,7 @@ from dashboard.store.engine.sqlite import SqliteFile
 from dashboard.store.schema.revisions import refuse_unknown_schema
 
 
-class _Backup(SqliteFile):
+class _BackupFile(SqliteFile):
     """A SQLite file that messages call a backup."""
 
     noun = "The backup"
@@ -30,13 +30,13 @@ def address_of(path: Path) -> str:
 
 
 @contextmanager
-def reading(path: Path) -> Iterator[Connection]:
-    """Open a backup for reading; StoreError, naming the remedy, for what is none."""
+def open_backup(path: Path) -> Iterator[Connection]:
+    """Open a backup for reading; StoreError, naming the remedy, for any other file."""
     _refuse_what_is_no_file(path)
     unchanging = f"file:{path.resolve().as_uri().removeprefix('file://')}"
     options = {"mode": "ro", "immutable": "1", "uri": "true"}
     engine = create_engine(URL.create("sqlite", database=unchanging, query=options))
-    database = _Backup(URL.create("sqlite", database=str(path)))
+    database = _BackupFile(URL.create("sqlite", database=str(path)))
     try:
         with store_errors(database), engine.connect() as connection:
             database.check_corruption(connection, timedelta(0))

@@ -25,7 +25,7 @@ from dashboard.store.engine.move_progress import (
 )
 from dashboard.store.engine.sqlite import SqliteFile
 from dashboard.store.maintenance.backup import finished_as
-from dashboard.store.maintenance.backup_file import address_of, reading
+from dashboard.store.maintenance.backup_file import address_of, open_backup
 from dashboard.store.maintenance.copy import copy_store
 from dashboard.store.maintenance.migrate import bring_up
 from dashboard.store.maintenance.verify import count_rows
@@ -63,7 +63,7 @@ def move(source_url: str, target_url: str, by: Actor, expected: UUID | None = No
     return Moved(target.name, _finish(source, target))
 
 
-def give_up(source_url: str, by: Actor, expected: UUID | None = None) -> str:
+def give_up_move(source_url: str, by: Actor, expected: UUID | None = None) -> str:
     """Stay with a store whose move was not finished; return where it was to go."""
     source = database_at(source_url)
     with _exclusive_store(source) as connection:
@@ -138,7 +138,7 @@ def _exclusive_store(database: Database) -> Iterator[Connection]:
     """Open a transaction on a store of our schema that nobody else uses."""
     if not database.exists():
         raise SchemaMismatch(f"{database.name} does not exist: nothing is there to move")
-    with store_errors(database), database.alone() as connection:
+    with store_errors(database), database.exclusive() as connection:
         found = stored_revision(connection)
         if found is not None:
             refuse_unknown_schema(database.name, found)
@@ -159,12 +159,12 @@ def _mark_of_copy(target: Database) -> MoveProgress | None:
             return None
         refusal = InputError(f"{target.name} is there already: name a file that is not there yet")
         try:
-            with reading(target.path) as connection:
+            with open_backup(target.path) as connection:
                 mark = move_progress(connection)
         except StoreError as error:
             raise refusal from error
     else:
-        with store_errors(target), target.alone() as connection:
+        with store_errors(target), target.exclusive() as connection:
             tables = inspect(connection).get_table_names()
             if not tables:
                 return None
@@ -181,11 +181,11 @@ def _new_store(target: Database) -> Iterator[Connection]:
     if isinstance(target, SqliteFile):
         with finished_as(target.path) as unfinished:
             inner = database_at(address_of(unfinished))
-            with inner.alone() as connection:
+            with inner.exclusive() as connection:
                 bring_up(connection, target.name)
                 yield connection
         return
-    with target.alone() as connection:
+    with target.exclusive() as connection:
         bring_up(connection, target.name)
         yield connection
 

@@ -21,14 +21,14 @@ from dashboard.domain.audit import Action, Actor, Detail
 from dashboard.errors import ForeignStore, StoreError, StoreUnavailable
 from dashboard.store.access.audit_log import note_action
 from dashboard.store.alerts.held_notifications import hold_pending
-from dashboard.store.engine.connection import in_use
+from dashboard.store.engine.connection import store_in_use_error
 from dashboard.store.engine.database import Database, database_at
 from dashboard.store.engine.disk import force_to_disk
 from dashboard.store.engine.engine import installation_id, open_store
 from dashboard.store.engine.errors import store_errors
 from dashboard.store.engine.move_progress import MoveState, move_progress
 from dashboard.store.engine.sqlite import SqliteFile
-from dashboard.store.maintenance.backup_file import address_of, reading
+from dashboard.store.maintenance.backup_file import address_of, open_backup
 from dashboard.store.maintenance.copy import copy_store
 from dashboard.store.maintenance.migrate import bring_up, migrate
 from dashboard.store.maintenance.rebuild import rebuild, unreadable, wrong_derived
@@ -94,7 +94,7 @@ def restore(
 def _refuse_moved(database: Database) -> None:
     """Refuse the place of a store that lives on elsewhere; one that says nothing lets itself go."""
     try:
-        with store_errors(database), database.alone() as connection:
+        with store_errors(database), database.exclusive() as connection:
             mark = move_progress(connection)
     except StoreUnavailable:
         raise
@@ -111,7 +111,7 @@ def _refuse_moved(database: Database) -> None:
 @contextmanager
 def _copied(path: Path, folder: Path) -> Iterator[Path]:
     """Yield a copy of a backup that may be changed; it is gone afterwards."""
-    with reading(path) as connection:
+    with open_backup(path) as connection:
         _refuse(broken_pages(connection, is_quick=True), path)
     try:
         with unfinished_beside(folder / path.name, "restoring") as copy:
@@ -127,7 +127,7 @@ def _copied(path: Path, folder: Path) -> Iterator[Path]:
 def _prepare_copy(copy: Path, path: Path, by: Actor, expected: UUID | None) -> tuple[int, UUID]:
     """Make a copy fit to go on from; return how many notifications are held, and whose it is."""
     database = database_at(address_of(copy))
-    with store_errors(database), database.alone() as connection:
+    with store_errors(database), database.exclusive() as connection:
         owner = installation_id(connection)
         if expected not in {None, owner}:
             raise ForeignStore(
@@ -153,26 +153,26 @@ def _count_unexpanded(connection: Connection) -> int:
 
 
 def _verified(copy: Path) -> Iterator[Finding]:
-    with reading(copy) as connection:
+    with open_backup(copy) as connection:
         yield from verify(connection, is_quick=True)
 
 
 def _rebuilt(copy: Path, path: Path, by: Actor) -> list[str]:
     """Rebuild what is derived and wrong; return its names."""
-    with reading(copy) as connection:
+    with open_backup(copy) as connection:
         found = list(unreadable(connection)) or list(wrong_derived(connection))
     _refuse((each for each in found if not each.is_rebuildable), path)
     if not found:
         return []
     with open_store(address_of(copy)) as store:
         rebuilt = rebuild(store, by).names
-    with database_at(address_of(copy)).alone():  # so that nothing stays in a log
+    with database_at(address_of(copy)).exclusive():  # so that nothing stays in a log
         pass
     return rebuilt
 
 
 def _row_counts(copy: Path) -> dict[str, int]:
-    with reading(copy) as connection:
+    with open_backup(copy) as connection:
         return count_rows(connection)
 
 
@@ -196,10 +196,10 @@ def put_in_place(finished: Path, database: Database, at: datetime) -> str | None
     """
     if isinstance(database, SqliteFile):
         return _replace_file(finished, database, at)
-    with store_errors(database), database.alone() as connection:
+    with store_errors(database), database.exclusive() as connection:
         aside = _set_tables_aside(connection, at)
         bring_up(connection, database.name)
-        with reading(finished) as source:
+        with open_backup(finished) as source:
             copy_store(source, connection)
     return aside
 
@@ -231,7 +231,7 @@ def _exclusive_access(database: SqliteFile) -> Iterator[None]:
     with ExitStack() as held:
         try:
             with store_errors(database):
-                held.enter_context(database.alone())
+                held.enter_context(database.exclusive())
         except StoreUnavailable:
             raise
         except StoreError:
@@ -246,7 +246,7 @@ def _file_lock(database: SqliteFile) -> Iterator[None]:
         try:
             fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB, *_SHARED_LOCKS)
         except OSError as error:
-            raise in_use(database.name) from error
+            raise store_in_use_error(database.name) from error
         yield
 
 

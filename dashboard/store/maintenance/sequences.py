@@ -21,7 +21,7 @@ def counted_column(table: Table) -> str | None:
 def last_number(connection: Connection, table: Table) -> int:
     """Return the last number that the counted column of a table was given, 0 for none."""
     if connection.dialect.name == "postgresql":
-        query = f"SELECT last_value, is_called FROM {_sequence(connection, table)}"  # noqa: S608 - a name that the server told
+        query = f"SELECT last_value, is_called FROM {_sequence(connection, table)}"  # noqa: S608 - a name that the server gave
         last, is_given = connection.exec_driver_sql(query).one()
         return int(last) if is_given else 0
     given = "SELECT seq FROM sqlite_sequence WHERE name = ?"

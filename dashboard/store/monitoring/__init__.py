@@ -1,1 +1,1 @@
-"""The watcher itself: coverage, credits, failing upstreams, and sizes."""
+"""Linewatch itself: coverage, credits, failing upstreams, and sizes."""

@@ -137,7 +137,7 @@ def _with_growth(connection: Connection, size: StoreSize) -> StoreSize:
     earlier: defaultdict[str, list[tuple[datetime, int]]] = defaultdict(list)
     for row in connection.execute(before):
         earlier[row.kind].append((row.measured_at, row.bytes))
-    free = room(connection)
+    free = free_space(connection)
     kinds = tuple(
         KindSize(
             each.kind,
@@ -165,7 +165,7 @@ class TableSize:
 
 
 @dataclass(frozen=True, slots=True)
-class Room:
+class FreeSpace:
     """Bytes that are free: inside the store itself, and on its disk where that is known."""
 
     inside: int = 0
@@ -185,17 +185,17 @@ def table_sizes(connection: Connection) -> dict[str, TableSize]:
     return estimated_sizes(connection)
 
 
-def room(connection: Connection) -> Room:
-    """Return how much there is room for."""
+def free_space(connection: Connection) -> FreeSpace:
+    """Return the bytes that are free; none are known of a PostgreSQL server."""
     if connection.dialect.name == "postgresql":
-        return Room()
+        return FreeSpace()
     pages = connection.exec_driver_sql("PRAGMA freelist_count").scalar_one()
     inside = pages * _page_size(connection)
     path = Path(connection.engine.url.database or "")
     try:
-        return Room(inside, shutil.disk_usage(path.parent).free)
+        return FreeSpace(inside, shutil.disk_usage(path.parent).free)
     except OSError:
-        return Room(inside)
+        return FreeSpace(inside)
 
 
 def estimated_sizes(connection: Connection) -> dict[str, TableSize]:

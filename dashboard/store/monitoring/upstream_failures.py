@@ -66,7 +66,9 @@ def answered_at(
     return found
 
 
-def failing(connection: Connection, network_id: NetworkId) -> tuple[StandingFailure, ...]:
+def read_standing_failures(
+    connection: Connection, network_id: NetworkId
+) -> tuple[StandingFailure, ...]:
     """Return what a network does not answer now, the longest silence first."""
     query = (
         select(standing_failures)

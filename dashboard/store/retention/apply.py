@@ -1,4 +1,4 @@
-"""Apply retention: what is old is deleted, in steps so small that nobody waits for them."""
+"""Apply retention: purge old rows, in transactions so short that no other writer waits long."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from dashboard.store.retention.purge_rejections import purge_rejections
 from dashboard.store.tracking.saved_lookups import purge_saved_lookups
 
 
-class Step(NamedTuple):
+class PurgeBatch(NamedTuple):
     """What one transaction deleted, and for how many seconds nobody else could write."""
 
     kind: str
@@ -32,12 +32,12 @@ class Step(NamedTuple):
 
 def apply_retention(
     store: Store, before: Before, pace: AdaptiveBatches | None = None
-) -> Iterator[Step]:
-    """Delete what is older than it is kept, one transaction for each step that is asked for.
+) -> Iterator[PurgeBatch]:
+    """Delete what is older than it is kept, one transaction for each batch that is asked for.
 
-    Nothing is open between two steps: the caller pauses as long as others need.
+    No transaction is open between two batches: the caller pauses as long as others need.
     """
-    steps = AdaptiveBatches() if pace is None else pace
+    batches = AdaptiveBatches() if pace is None else pace
     for kind, purge, moment in (
         ("fees", purge_fees, before.fees),
         ("fee minutes", purge_fee_minutes, before.fee_minutes),
@@ -52,9 +52,9 @@ def apply_retention(
         ("coverage gaps", purge_coverage_gaps, before.coverage_gaps),
     ):
         if moment is not None:
-            own = steps.restarted()
+            own = batches.restarted()
             for rows in purge(store, moment, own):
-                yield Step(kind, rows, own.took)
+                yield PurgeBatch(kind, rows, own.took)
 
 
 def _purge_audit_log(store: Store, before: datetime, pace: AdaptiveBatches) -> Iterator[int]:

@@ -33,7 +33,7 @@ api_keys = Table(
     sqlite_autoincrement=True,
 )
 
-# A name is free again when its key was revoked; the row stays and tells who could call until then.
+# A name is free again when its key was revoked; the row stays and says who could call until then.
 Index(
     "ix_api_keys_name_in_use",
     api_keys.c.name,
@@ -64,8 +64,8 @@ api_key_uses = Table(
 )
 
 
-# The triggers let rows go that are older than `audit_log_kept_since` of the installation, and
-# write down themselves that this moment was moved.
+# Triggers allow to delete only rows older than `audit_log_kept_since` of the installation, and
+# log by themselves that this moment was moved.
 audit_log = Table(
     "audit_log",
     metadata,

@@ -1,4 +1,4 @@
-"""What is held true, how it changed, and what is pending because of that."""
+"""Tables of conditions, their transitions, and the notifications that follow from these."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What all tables share: one collection, predictable names, columns without null."""
+"""What all tables share: one collection, predictable names, and columns without null."""
 
 from __future__ import annotations
 

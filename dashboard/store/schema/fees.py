@@ -33,12 +33,12 @@ _LEVELS: Final = tuple(
 
 
 def source() -> Column[Any]:
-    """Return the column that tells who answered: a `GasSource`."""
+    """Return the column that says who answered: a `GasSource`."""
     return Column("source", String(20), nullable=False, server_default=GasSource.GAS_API)
 
 
 def is_busy() -> Column[Any]:
-    """Return the column that tells a base fee above the threshold that held then.
+    """Return the column that says whether a base fee was above the threshold of that time.
 
     1 or 0 as a roll-up adds them up, NULL where no threshold was known.
     """

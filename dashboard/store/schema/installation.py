@@ -1,4 +1,4 @@
-"""Whose store it is, and who does the jobs that only one may do."""
+"""Tables of the installation that owns the store, and of the leases of its processes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dashboard.store.schema.columns import Moment
 
 # One row: whose store this is, the last fencing token that any lease was given, how often the API
 # keys were changed, when a backup was restored last, how far a move is or where it went, and before
-# when the audit log may be forgotten.
+# when the audit log may be purged.
 installation = Table(
     "installation",
     metadata,

@@ -1,4 +1,4 @@
-"""Tables of the watcher itself: coverage, failing questions, credits, and sizes day by day."""
+"""Tables of Linewatch itself: coverage, failing requests, credits, and sizes day by day."""
 
 from __future__ import annotations
 

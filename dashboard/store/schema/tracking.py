@@ -1,4 +1,4 @@
-"""The hashes that people ask to watch, in cohorts that share what came of asking."""
+"""Tables of tracked hashes, in cohorts that share their poll results, and of look-ups."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ POLL_RESULT_COLUMNS: Final = (
     "failure_kind",
     "failure_message",
 )
-"""The columns that tell what came of asking, of a cohort or of a hash that is watched nowhere."""
+"""The columns of a poll result: of a cohort, or of a hash that is watched nowhere."""
 
 # Hashes that were tracked together; `size` counts them. One may leave for a cohort of its own,
-# none ever joins. Ids count up in the order of commits. `is_rejected` tells that of each of them a
-# record is held, be it of a network where it is not watched.
+# none ever joins. Ids count up in the order of commits. `is_rejected`: a rejection record is stored
+# of each of them, even if of a network where it is not watched.
 cohorts = Table(
     "cohorts",
     metadata,
@@ -53,7 +53,7 @@ cohorts = Table(
 )
 
 
-def _come_of_asking() -> list[Column[Any]]:
+def _poll_result_columns() -> list[Column[Any]]:
     return [
         *(Column(name, Moment) for name in POLL_RESULT_COLUMNS[:4]),
         Column("failure_kind", String(20)),
@@ -61,9 +61,9 @@ def _come_of_asking() -> list[Column[Any]]:
     ]
 
 
-# A cohort on one of its networks, and all that came of asking there about any of its hashes.
-# `watch_id` is the cohort in which the watch began, which it keeps through every parting.
-# `born_at` is when the age of the youngest began; `is_rejected` tells that all have a record.
+# A cohort on one of its networks, and the poll results there of all its hashes.
+# `watch_id` is the cohort in which the watch began, which it keeps through every split.
+# `born_at` is when the age of the youngest began; `is_rejected`: all have a record there.
 watched_cohorts = Table(
     "watched_cohorts",
     metadata,
@@ -73,7 +73,7 @@ watched_cohorts = Table(
     needed("watched_at", Moment),
     needed("born_at", Moment),
     needed("is_rejected", Boolean),
-    *_come_of_asking(),
+    *_poll_result_columns(),
     sqlite_with_rowid=False,
 )
 
@@ -112,18 +112,18 @@ tracked_labels = Table(
     sqlite_with_rowid=False,
 )
 
-# What came of asking about a hash on a network where it is not watched.
+# The poll results of a hash on a network where it is not watched.
 checks = Table(
     "checks",
     metadata,
     key("tx_hash", Hash),
     key("network_id", Network),
     needed("last_asked_at", Moment),
-    *_come_of_asking()[1:],
+    *_poll_result_columns()[1:],
     sqlite_with_rowid=False,
 )
 
-# When an operation of a network was answered last, whatever became of the question's subject.
+# When an operation of a network was answered last, whatever the answer was.
 last_answers = Table(
     "last_answers",
     metadata,
@@ -133,7 +133,7 @@ last_answers = Table(
     sqlite_with_rowid=False,
 )
 
-# What somebody looked up, under an id that follows from the hashes, which stand there in their
+# What somebody looked up, under an id that is a digest of the hashes; these are stored in their
 # order, 32 bytes each. `asked_at` is when they were looked up last.
 saved_lookups = Table(
     "saved_lookups",

@@ -24,7 +24,7 @@ from dashboard.poll.receipt_schedule import ReceiptSchedule
 from dashboard.store.engine.engine import Store
 from dashboard.store.engine.leases import release
 from dashboard.store.evidence.save_rejections import save_polled
-from dashboard.store.monitoring.upstream_failures import failing
+from dashboard.store.monitoring.upstream_failures import read_standing_failures
 from tests.builders import A_NETWORK, ANOTHER_NETWORK, a_hash, a_record, an_address, seconds
 from tests.fake_clock import FakeClock
 from tests.flaky_store import FlakyStore
@@ -232,7 +232,7 @@ async def test_silent_node_is_noted_rested_and_asked_again(
 
 def silent_operations(store: Store) -> list[Operation]:
     with store.read() as connection:
-        return [each.operation for each in failing(connection, A_NETWORK)]
+        return [each.operation for each in read_standing_failures(connection, A_NETWORK)]
 
 
 async def test_answer_that_cannot_be_written_down_is_asked_for_again(

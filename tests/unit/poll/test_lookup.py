@@ -17,7 +17,7 @@ from dashboard.store.alerts.outbox import pending_expansion
 from dashboard.store.engine.engine import Store
 from dashboard.store.evidence.evidence import read_evidence
 from dashboard.store.evidence.record_answers import AnswersNotSaved, record_lookup
-from dashboard.store.monitoring.upstream_failures import failing
+from dashboard.store.monitoring.upstream_failures import read_standing_failures
 from dashboard.store.tracking.transactions import TrackRequest, track
 from tests.builders import A_MOMENT, A_NETWORK, ANOTHER_NETWORK, a_hash, a_record, seconds
 from tests.flaky_store import FlakyStore
@@ -85,7 +85,7 @@ async def test_failure_of_one_question_does_not_stand_for_the_network(store: Sto
     await a_question(store, upstream, ScriptedExclusion()).ask([a_hash()], A_NETWORK, AMPLE)
 
     with store.read() as connection:
-        assert failing(connection, A_NETWORK) == ()
+        assert read_standing_failures(connection, A_NETWORK) == ()
 
 
 async def test_answer_to_one_question_shows_that_the_network_answers(store: Store) -> None:
@@ -98,7 +98,7 @@ async def test_answer_to_one_question_shows_that_the_network_answers(store: Stor
     )
 
     with store.read() as connection:
-        assert failing(connection, A_NETWORK) == ()
+        assert read_standing_failures(connection, A_NETWORK) == ()
 
 
 class IncludingNode:

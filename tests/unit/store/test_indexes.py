@@ -50,7 +50,7 @@ from dashboard.store.gas import latest_gas
 from dashboard.store.health import exclusion_answered_at
 from dashboard.store.monitoring.coverage import covered, gaps, watched_from
 from dashboard.store.monitoring.credits import spent_since
-from dashboard.store.monitoring.upstream_failures import answered_at, failing
+from dashboard.store.monitoring.upstream_failures import answered_at, read_standing_failures
 from dashboard.store.rejections.archive import (
     PageRequest,
     all_arrivals,
@@ -112,7 +112,7 @@ FEW_ROWS = (
     "visible",
     "versions",
     "evidence",
-    "failing",
+    "read_standing_failures",
     "latest_gas",
     "base_fees",
     "unparsed_reasons",
@@ -172,7 +172,7 @@ READS: dict[str, Read] = {
     "fee_steps of days": lambda it: fee_steps(it, A_NETWORK, FeeSeries.ESTIMATED_BASE_FEE, YEARS),
     "percentile_steps": lambda it: percentile_steps(it, A_NETWORK, Operation.BUSY_THRESHOLD, YEARS),
     "first_seen_at": lambda it: first_seen_at(it, A_NETWORK),
-    "failing": lambda it: failing(it, A_NETWORK),
+    "read_standing_failures": lambda it: read_standing_failures(it, A_NETWORK),
     "follow_ups_of": lambda it: follow_ups_of(it, a_hash()),
     "open_follow_ups": lambda it: open_follow_ups(it, A_NETWORK, 0),
     "inclusion_questions": lambda it: inclusion_questions(it, A_NETWORK, [a_hash()]),

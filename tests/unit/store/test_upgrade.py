@@ -12,7 +12,7 @@ import pytest
 from dashboard.errors import SchemaMismatch
 from dashboard.store.engine.engine import open_store
 from dashboard.store.maintenance.backup import back_up
-from dashboard.store.maintenance.backup_file import reading
+from dashboard.store.maintenance.backup_file import open_backup
 from dashboard.store.maintenance.migrate import migrate
 from dashboard.store.maintenance.verify import count_rows
 from dashboard.store.schema.revisions import REVISION, REVISIONS
@@ -90,7 +90,7 @@ def test_file_is_copied_beside_it_before_it_is_upgraded(
 
     copy = tmp_path / f"linewatch.db.schema-{REVISION}"
     assert str(copy) in said
-    with reading(copy) as connection:
+    with open_backup(copy) as connection:
         assert count_rows(connection) == before
 
 
@@ -138,6 +138,6 @@ def test_backup_of_an_unknown_schema_is_refused(backup: Path, revision: str) -> 
 
     with (
         pytest.raises(SchemaMismatch, match=rf"backup\.sqlite has schema {revision}, "),
-        reading(backup),
+        open_backup(backup),
     ):
         pass

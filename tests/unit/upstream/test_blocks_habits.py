@@ -143,7 +143,7 @@ async def test_history_of_other_blocks_is_refused() -> None:
             reply["result"]["oldestBlock"] = "0x0"
         return reply
 
-    with pytest.raises(UpstreamUnreadable, match="told of other blocks"):
+    with pytest.raises(UpstreamUnreadable, match="answered for other blocks"):
         await follow(chain, answer=answer).refresh()
 
 

@@ -16,7 +16,7 @@ from dashboard.errors import StoreError, StoreUnavailable
 from dashboard.store.engine.engine import Store, database_of, open_store, prove_writing
 from dashboard.store.evidence.save_rejections import save_report
 from dashboard.store.maintenance.migrate import migrate
-from dashboard.store.monitoring.sizes import room
+from dashboard.store.monitoring.sizes import free_space
 from dashboard.store.rejections.read import newest
 from tests.builders import A_MOMENT, A_NETWORK, a_hash, a_report, seconds
 from tests.full_disk import disk_that_takes_nothing
@@ -28,8 +28,8 @@ import sys
 from dashboard.errors import StoreUnavailable
 from dashboard.store.engine.database import database_at
 try:
-    with database_at(sys.argv[1]).alone():
-        print("alone")
+    with database_at(sys.argv[1]).exclusive():
+        print("exclusive")
 except StoreUnavailable:
     print("in use")
 """
@@ -121,7 +121,7 @@ def test_damaged_store_is_told_with_the_remedy(url: str, tmp_path: Path) -> None
 def test_room_of_what_was_forgotten_is_free_inside_and_used_again(store: Store) -> None:
     def look() -> tuple[int, int]:
         with store.read() as connection:
-            return database_of(connection).size(connection), room(connection).inside
+            return database_of(connection).size(connection), free_space(connection).inside
 
     moments = [A_MOMENT + seconds(number) for number in range(200)]
     see_fees(store, *moments)

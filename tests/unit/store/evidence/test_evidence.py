@@ -15,7 +15,7 @@ from dashboard.store.engine.engine import Store
 from dashboard.store.evidence.evidence import read_evidence
 from dashboard.store.evidence.record_answers import record_lookup
 from dashboard.store.evidence.save_rejections import save_polled
-from dashboard.store.monitoring.upstream_failures import failing
+from dashboard.store.monitoring.upstream_failures import read_standing_failures
 from dashboard.store.tracking.transactions import TrackRequest, track
 from tests.builders import (
     A_MOMENT,
@@ -141,7 +141,7 @@ def test_network_is_failing_when_no_hash_gets_an_answer(store: Store) -> None:
     record(store, 2, failed(REFUSAL))
 
     with store.read() as connection:
-        (standing,) = failing(connection, A_NETWORK)
+        (standing,) = read_standing_failures(connection, A_NETWORK)
 
     assert (standing.operation, standing.failing_since) == (Operation.EXCLUSION_STATUS, since)
     assert standing.failure == REFUSAL
@@ -152,7 +152,7 @@ def test_network_that_answers_one_hash_is_not_failing(store: Store) -> None:
     record(store, 2, failed(), ExclusionAnswer(a_hash(2)))
 
     with store.read() as connection:
-        assert failing(connection, A_NETWORK) == ()
+        assert read_standing_failures(connection, A_NETWORK) == ()
 
 
 def test_recording_no_answers_changes_nothing(store: Store) -> None:
@@ -160,4 +160,4 @@ def test_recording_no_answers_changes_nothing(store: Store) -> None:
     record(store, 2)
 
     with store.read() as connection:
-        assert len(failing(connection, A_NETWORK)) == 1
+        assert len(read_standing_failures(connection, A_NETWORK)) == 1

@@ -13,7 +13,7 @@ import pytest
 from dashboard.errors import InputError, StoreError, StoreUnavailable
 from dashboard.store.engine.engine import Store, open_store
 from dashboard.store.maintenance.backup import back_up
-from dashboard.store.maintenance.backup_file import reading
+from dashboard.store.maintenance.backup_file import open_backup
 from dashboard.store.maintenance.migrate import migrate
 from dashboard.store.maintenance.sequences import last_number
 from dashboard.store.schema import outbox, rejections
@@ -29,7 +29,7 @@ def test_backup_holds_every_row_and_goes_on_counting_where_the_store_was(
 
     back_up(store, tmp_path / "backup.sqlite")
 
-    with reading(tmp_path / "backup.sqlite") as connection, store.read() as own:
+    with open_backup(tmp_path / "backup.sqlite") as connection, store.read() as own:
         assert content(connection) == content(own)
         for table in (rejections, outbox):
             assert last_number(connection, table) == last_number(own, table) > 0
@@ -52,7 +52,7 @@ def test_backup_waits_for_no_writer_and_holds_nothing_half_done(
         keep_report(connection, a_hash(1))
         back_up(store, tmp_path / "backup.sqlite")
 
-    with reading(tmp_path / "backup.sqlite") as connection:
+    with open_backup(tmp_path / "backup.sqlite") as connection:
         assert content(connection) == before
 
 
@@ -127,7 +127,7 @@ def test_backup_overwrites_only_what_it_is_told_to(store: Store, tmp_path: Path)
     assert path.read_text(encoding="utf-8") == "a diary"
 
     back_up(store, path, overwrites=True)
-    with reading(path):
+    with open_backup(path):
         pass
 
 
@@ -162,14 +162,14 @@ def test_file_that_is_no_backup_is_told_with_the_remedy(
     path = tmp_path / "backup.sqlite"
     path.mkdir() if content_of_file is None else path.write_bytes(content_of_file)
 
-    with pytest.raises(StoreError, match=complaint), reading(path):
+    with pytest.raises(StoreError, match=complaint), open_backup(path):
         pass
 
 
 def test_missing_backup_is_told_with_the_remedy(tmp_path: Path) -> None:
     with (
         pytest.raises(StoreUnavailable, match=r"No such file .* see that the path is right"),
-        reading(tmp_path / "backup.sqlite"),
+        open_backup(tmp_path / "backup.sqlite"),
     ):
         pass
 
@@ -179,7 +179,7 @@ def test_database_of_another_program_is_no_backup(tmp_path: Path) -> None:
     with closing(sqlite3.connect(path)) as connection:
         connection.execute("CREATE TABLE photos (name TEXT)")
 
-    with pytest.raises(StoreError, match="of another program"), reading(path):
+    with pytest.raises(StoreError, match="of another program"), open_backup(path):
         pass
 
 
@@ -189,6 +189,6 @@ def test_store_in_use_is_not_taken_for_a_backup(store: Store, tmp_path: Path) ->
 
     with (
         pytest.raises(StoreError, match=r"has a log beside it .* `linewatch backup`"),
-        reading(tmp_path / "linewatch.db"),
+        open_backup(tmp_path / "linewatch.db"),
     ):
         pass

@@ -24,7 +24,7 @@ from dashboard.store.engine.database import database_at
 from dashboard.store.engine.engine import Store, open_store
 from dashboard.store.engine.move_progress import MoveProgress, move_progress, record_move_progress
 from dashboard.store.maintenance.backup import back_up
-from dashboard.store.maintenance.move import give_up, move
+from dashboard.store.maintenance.move import give_up_move, move
 from dashboard.store.maintenance.restore import restore
 from dashboard.store.maintenance.sequences import last_number
 from dashboard.store.maintenance.verify import changed_rejections, verify
@@ -152,7 +152,7 @@ def test_backup_is_not_restored_where_the_store_left_unless_it_is_meant(
 
 
 def test_move_that_fails_leaves_the_store_as_it_was(url: str, target: str) -> None:
-    with database_at(target).alone() as connection:
+    with database_at(target).exclusive() as connection:
         connection.execute(text("CREATE TABLE photos (name TEXT)"))
 
     with pytest.raises(InputError, match=r"there already|holds tables already"):
@@ -206,7 +206,7 @@ def test_move_that_was_killed_can_be_given_up(
 ) -> None:
     killed(url, target, 3, "before")
 
-    give_up(url, BY)
+    give_up_move(url, BY)
 
     assert before == held(url)
     with pytest.raises(ForeignStore, match="is the copy of a move"):
@@ -214,7 +214,7 @@ def test_move_that_was_killed_can_be_given_up(
     with pytest.raises(InputError, match="what an earlier move left"):
         move(url, target, BY)
     with pytest.raises(InputError, match="is not being moved"):
-        give_up(url, BY)
+        give_up_move(url, BY)
 
 
 def test_move_that_is_given_up_on_its_way_leaves_the_store_where_it_is(
@@ -227,7 +227,7 @@ def test_move_that_is_given_up_on_its_way_leaves_the_store_where_it_is(
         if not trying and not given_up:
             trying.append(True)
             with suppress(LinewatchError):  # not begun yet, or the source is held
-                given_up.append(give_up(url, BY))
+                given_up.append(give_up_move(url, BY))
             trying.clear()
 
     event.listen(Engine, "do_connect", give_up_once)
@@ -247,7 +247,7 @@ def test_move_of_another_installation_is_not_given_up(
     killed(url, target, 3, "before")
 
     with pytest.raises(ForeignStore):
-        give_up(url, BY, an_id(1))
+        give_up_move(url, BY, an_id(1))
 
     assert not is_open(url)
     assert before
