@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import ast
 import re
+from collections import defaultdict
 
-from tests.house.sources import ROOT, all_sources, sources_of_decisions
+from tests.house.sources import ROOT, all_sources, sources_of_decisions, sources_of_product
 
 MODULE_LINES = 400
 FUNCTION_LINES = 40
@@ -75,6 +76,16 @@ def test_pure_module_takes_the_time_as_an_argument() -> None:
     ]
 
     assert offences == []
+
+
+def test_class_name_means_one_thing_in_the_product() -> None:
+    places = defaultdict(list)
+    for source in sources_of_product():
+        for node in ast.walk(source.tree):
+            if isinstance(node, ast.ClassDef):
+                places[node.name.lstrip("_")].append(f"{source.path}:{node.lineno}")
+
+    assert {name: found for name, found in places.items() if len(found) > 1} == {}
 
 
 def test_no_folder_is_called_pages() -> None:
