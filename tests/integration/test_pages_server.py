@@ -48,7 +48,8 @@ def is_up(installation: Installation) -> bool:
 def a_session(installation: Installation) -> Iterator[str]:
     """Open a page as a browser does; yield the id of its session."""
     url = f"ws://127.0.0.1:{installation.pages_port}/_stcore/stream"
-    with connect(url, max_size=None, proxy=None) as socket:
+    # Without a bound, since a queue that is full keeps the farewell from being read for 10 s.
+    with connect(url, max_size=None, max_queue=None, proxy=None) as socket:
         socket.send(BackMsg(rerun_script=ClientState()).SerializeToString())
         while True:
             message = ForwardMsg.FromString(socket.recv(timeout=30))
