@@ -15,7 +15,7 @@ import httpx
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.anvil import CHAIN_ID, Anvil, running_anvil
+from tests.anvil import CHAIN_ID, running_anvil
 from tests.chromium import running_browser
 from tests.installation import Installation, command, free_ports, new_installation
 from tests.waiting import eventually
@@ -119,56 +119,68 @@ def tried(installation: Installation) -> dict[str, dict[str, str]]:
     }
 
 
-def test_dead_node_makes_its_own_network_stale_until_it_is_back(tmp_path: Path) -> None:
-    [port] = free_ports(1)
+@pytest.fixture(scope="module")
+def node() -> Iterator[ReplacedNode]:
+    with ReplacedNode(free_ports(1)[0]) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def site(node: ReplacedNode, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    """Run everything over that node, and over another whose network's gas API does not answer."""
     with (
         running_anvil("--chain-id", str(WITHOUT_GAS_API)) as other,
-        ExitStack() as nodes,
-        a_site(tmp_path, nodes.enter_context(a_node(port)).url, other.url) as site,
+        a_site(tmp_path_factory.mktemp("site"), node.url, other.url) as running,
     ):
-        site.shows_alive(CHAIN_ID, DEVNET, WITHOUT_GAS_API)
-
-        nodes.close()
-
-        expect(site.base_fee_age(CHAIN_ID)).to_have_text(STALE, timeout=40_000)
-        expect(site.card(CHAIN_ID).locator(".lw-badge", has_text="Stale")).to_be_visible()
-        expect(site.card(CHAIN_ID).get_by_text("own serve: no answer since")).to_be_visible()
-        site.shows_alive(DEVNET, WITHOUT_GAS_API)
-        eventually(lambda: len(site.messages()) == 1, 40, "the message that it is silent")
-
-        nodes.enter_context(a_node(port))
-
-        site.shows_alive(CHAIN_ID, DEVNET, WITHOUT_GAS_API)
-        eventually(lambda: len(site.messages()) == 2, 60, "the message that it answers again")
-        assert "fee source is silent since" in " ".join(site.messages())
-        assert "fee source answers again" in " ".join(site.messages())
+        yield running
 
 
-@contextmanager
-def a_node(port: int) -> Iterator[Anvil]:
-    """Run a node with some blocks; another on the same port begins a chain of its own."""
-    with running_anvil(port=port) as node:
+class ReplacedNode(ExitStack):
+    """A node with some blocks; after `close`, `start` begins another chain on the same port."""
+
+    def __init__(self, port: int) -> None:
+        """Run the first."""
+        super().__init__()
+        self._port = port
+        self.url = self.start()
+
+    def start(self) -> str:
+        """Run a node; return its address."""
+        node = self.enter_context(running_anvil(port=self._port))
         node.mine(30)
-        yield node
+        return node.url
 
 
-def test_every_endpoint_is_tried_and_the_source_of_fees_is_shown(tmp_path: Path) -> None:
-    with (
-        running_anvil() as node,
-        running_anvil("--chain-id", str(WITHOUT_GAS_API)) as other,
-        a_site(tmp_path, node.url, other.url) as site,
-    ):
-        node.mine(30)
-        site.shows_alive(CHAIN_ID, DEVNET, WITHOUT_GAS_API)
+def test_dead_node_makes_its_own_network_stale_until_it_is_back(
+    site: Site, node: ReplacedNode
+) -> None:
+    site.shows_alive(CHAIN_ID, DEVNET, WITHOUT_GAS_API)
 
-        expect(
-            site.card(CHAIN_ID).get_by_text("Source: this installation's own serve")
-        ).to_be_visible()
-        instead = "Source: the network's node, since the gas API does not answer"
-        expect(site.card(WITHOUT_GAS_API).get_by_text(instead)).to_be_visible()
+    node.close()
 
-        found = tried(site.installation)
-        assert set(found["My chain"].values()) == {"ok"}
-        assert set(found["devnet"].values()) == {"ok"}
-        assert found["Orphan"]["node eth_feeHistory"] == "ok"
-        assert found["Orphan"]["gas suggestedGasFees"] == "failed"
+    expect(site.base_fee_age(CHAIN_ID)).to_have_text(STALE, timeout=40_000)
+    expect(site.card(CHAIN_ID).locator(".lw-badge", has_text="Stale")).to_be_visible()
+    expect(site.card(CHAIN_ID).get_by_text("own serve: no answer since")).to_be_visible()
+    site.shows_alive(DEVNET, WITHOUT_GAS_API)
+    eventually(lambda: len(site.messages()) == 1, 40, "the message that it is silent")
+
+    node.start()
+
+    site.shows_alive(CHAIN_ID, DEVNET, WITHOUT_GAS_API)
+    eventually(lambda: len(site.messages()) == 2, 60, "the message that it answers again")
+    assert "fee source is silent since" in " ".join(site.messages())
+    assert "fee source answers again" in " ".join(site.messages())
+
+
+def test_every_endpoint_is_tried_and_the_source_of_fees_is_shown(site: Site) -> None:
+    site.shows_alive(CHAIN_ID, DEVNET, WITHOUT_GAS_API)
+
+    expect(site.card(CHAIN_ID).get_by_text("Source: this installation's own serve")).to_be_visible()
+    instead = "Source: the network's node, since the gas API does not answer"
+    expect(site.card(WITHOUT_GAS_API).get_by_text(instead)).to_be_visible()
+
+    found = tried(site.installation)
+    assert set(found["My chain"].values()) == {"ok"}
+    assert set(found["devnet"].values()) == {"ok"}
+    assert found["Orphan"]["node eth_feeHistory"] == "ok"
+    assert found["Orphan"]["gas suggestedGasFees"] == "failed"
