@@ -50,7 +50,7 @@ def alerts(  # noqa: PLR0913 - one for each option
     since: datetime | None,
     until: datetime | None,
     limit: int,
-    tells_by_status: bool,
+    sets_exit_status: bool,
     output: Output,
 ) -> None:
     """List open incidents and notifications.
@@ -74,7 +74,7 @@ def alerts(  # noqa: PLR0913 - one for each option
             each for each in ask.open() if wanted.network_id in {None, each.subject.network_id}
         ]
         print_list(_listing(here, incidents, found), output)
-    if tells_by_status and found:
+    if sets_exit_status and found:
         sys.exit(FOUND)
 
 

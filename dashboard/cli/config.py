@@ -15,7 +15,7 @@ from dashboard.poll.cost import CREDITS_PER_CALL, FREE_CREDITS, Cost
 from dashboard.poll.trial import TrialOutcome, TrialResult
 from dashboard.settings import Settings, load_settings
 from dashboard.settings.layers import Mistake, SettingLocation
-from dashboard.settings.listing import Effective, effective_settings
+from dashboard.settings.listing import EffectiveSetting, effective_settings
 from dashboard.settings.load import Configuration, read_configuration
 from dashboard.wiring.endpoint_trial import TriedNetwork, try_networks
 from dashboard.wiring.network_profiles import profile_of
@@ -136,7 +136,7 @@ def _mistake_json(mistake: Mistake) -> Json:
     return fields | _location_json(mistake.location)
 
 
-def _setting_json(each: Effective) -> Json:
+def _setting_json(each: EffectiveSetting) -> Json:
     fields: dict[str, Json] = {"setting": each.setting, "value": _plain(each.value)}
     return fields | _location_json(each.location)
 

@@ -50,7 +50,7 @@ _STEPS: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class Current:
+class CurrentFees:
     """The present figures of one network; `suggested` is None where there never were any."""
 
     status: NetworkStatus
@@ -69,7 +69,7 @@ def fees(
     since: datetime | None,
     until: datetime | None,
     step_text: str | None,
-    tells_by_status: bool,
+    sets_exit_status: bool,
     output: Output,
 ) -> None:
     """Show the fees of the networks: the present ones, or with --since the base fee over a time.
@@ -99,7 +99,7 @@ def fees(
                 ]
                 _print_series(here, series, output)
     is_busy = any(each.status.activity is Activity.BUSY for each in current)
-    if tells_by_status and is_busy:
+    if sets_exit_status and is_busy:
         sys.exit(FOUND)
 
 
@@ -111,14 +111,14 @@ def _between(since: datetime, until: datetime, step_text: str) -> ChartRange:
         raise InputError(f"--step: {error}") from error
 
 
-def _current(connection: Connection, profile: NetworkProfile, now: datetime) -> Current:
+def _current(connection: Connection, profile: NetworkProfile, now: datetime) -> CurrentFees:
     status = conclude_status(read_network_figures(connection, profile, now), now)
     suggested = latest_gas(connection, profile.network_id, now).suggested_gas_fees
-    return Current(status, None if suggested is None else suggested.value)
+    return CurrentFees(status, None if suggested is None else suggested.value)
 
 
 def _print_current(
-    here: Installation, current: Sequence[Current], now: datetime, output: Output
+    here: Installation, current: Sequence[CurrentFees], now: datetime, output: Output
 ) -> None:
     if output is Output.JSON:
         print_json({"asOf": instant(now), "networks": [_form(each) for each in current]})
@@ -141,7 +141,7 @@ def _print_current(
             print_table(_FIGURES, rows)
 
 
-def _rows(current: Current, now: datetime) -> Iterator[tuple[str, ...]]:
+def _rows(current: CurrentFees, now: datetime) -> Iterator[tuple[str, ...]]:
     figures = current.status.figures
     for name, datum in (
         ("base fee", figures.base_fee),
@@ -172,7 +172,7 @@ def _age(datum: PolledValue[Wei] | PolledValue[float], now: datetime) -> str:
     return f"{age(datum.asked_at, now)}{stale}"
 
 
-def _form(current: Current) -> Json:
+def _form(current: CurrentFees) -> Json:
     status, suggested = current.status, current.suggested
     figures = status.figures
     return {

@@ -42,7 +42,7 @@ def lookup(
     network_text: str | None,
     *,
     stored: bool,
-    tells_by_status: bool,
+    sets_exit_status: bool,
     as_json: bool,
 ) -> None:
     """Say what happened to transactions.
@@ -66,7 +66,7 @@ def lookup(
     for why in dict.fromkeys(str(each.why) for each in unsaved):
         warn(f"what was answered could not be stored. {why}")
     has_rejection = any(finding.versions for each in summaries for finding in each.findings)
-    if tells_by_status and has_rejection:
+    if sets_exit_status and has_rejection:
         sys.exit(FOUND)
     if is_unanswered or unsaved:
         sys.exit(FAILED)

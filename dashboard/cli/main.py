@@ -60,7 +60,7 @@ class _Commands(click.Group):
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="linewatch")
 def linewatch() -> None:
-    """Watch how busy EVM networks are and which transactions they reject, and tell people.
+    """Watch how busy EVM networks are and which transactions they reject, and notify people.
 
     Settings come from config/default.toml, then linewatch.toml in LINEWATCH_HOME (or the file
     that LINEWATCH_CONFIG names), then variables such as LINEWATCH_PAGES_PORT.

@@ -106,10 +106,10 @@ limit = click.option(
     type=click.IntRange(1, 100_000),
     default=50,
     show_default=True,
-    help="Most rows.",
+    help="At most so many rows.",
 )
 exit_code = click.option(
-    "--exit-code", "tells_by_status", is_flag=True, help="End with status 3 if something is found."
+    "--exit-code", "sets_exit_status", is_flag=True, help="End with status 3 if something is found."
 )
 
 

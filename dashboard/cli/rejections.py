@@ -79,7 +79,7 @@ def rejections(  # noqa: PLR0913 - one for each option
     since: datetime | None,
     until: datetime | None,
     limit: int,
-    tells_by_status: bool,
+    sets_exit_status: bool,
     output: Output,
 ) -> None:
     """List the rejections that are stored.
@@ -104,7 +104,7 @@ def rejections(  # noqa: PLR0913 - one for each option
         with here.source.store.read() as connection:
             found = search(connection, wanted, limit)
         print_list(_listing(here, found), output)
-    if tells_by_status and found:
+    if sets_exit_status and found:
         sys.exit(FOUND)
 
 

@@ -92,7 +92,7 @@ def move(*, target: str | None, gives_up: bool, as_json: bool) -> None:
     """Move the store to another database; stop everything that runs before.
 
     All rows are copied and compared. The store that they come from stays as it is, but for a mark
-    that keeps everybody from going on with it. After a move that was killed nobody can use the
+    that keeps every process from using it. After a move that was killed no process can use the
     store until the same command completes it, or until it is given up.
     """
     if gives_up == (target is not None):

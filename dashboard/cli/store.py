@@ -12,7 +12,12 @@ from dashboard.cli import options
 from dashboard.cli.output import FAILED, Json, print_json, print_table, say, warn
 from dashboard.logs import configure_logs
 from dashboard.settings import Settings, load_settings
-from dashboard.wiring.maintenance import back_up_store, join_installation, rebuild_store, verify_it
+from dashboard.wiring.maintenance import (
+    back_up_store,
+    join_installation,
+    rebuild_store,
+    verify_store,
+)
 from dashboard.wiring.migration import migrate_store
 
 _FILE = click.Path(path_type=Path)
@@ -61,8 +66,8 @@ def backup(*, file: Path, force: bool, keep: int | None, as_json: bool) -> None:
     The copy is one SQLite file, whatever the store is in. It is verified before it gets its name.
     """
     made = back_up_store(settings_of_command(), file, keep=keep, overwrites=force)
-    if made.unnoted:
-        warn(f"the audit log does not name this backup. {made.unnoted}")
+    if made.audit_failure:
+        warn(f"the audit log does not name this backup. {made.audit_failure}")
     if as_json:
         deleted: list[Json] = [str(each) for each in made.deleted]
         print_json(
@@ -84,7 +89,7 @@ def verify(*, file: Path | None, as_json: bool) -> None:
     them, what is derived against what it is derived from, and every rejection against the
     digest that it was saved with. Nothing is changed, and everything may go on meanwhile.
     """
-    found = verify_it(settings_of_command(), file, report=_progress)
+    found = verify_store(settings_of_command(), file, report=_progress)
     if as_json:
         trouble: list[Json] = [
             {"what": each.what, "remedy": each.remedy, "isRebuildable": each.is_rebuildable}

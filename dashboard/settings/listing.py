@@ -14,7 +14,7 @@ from dashboard.settings.schema import Settings
 
 
 @dataclass(frozen=True, slots=True)
-class Effective:
+class EffectiveSetting:
     """One setting in force; a `value` that may be secret is masked."""
 
     setting: str
@@ -22,11 +22,11 @@ class Effective:
     location: SettingLocation | None
 
 
-def effective_settings(configuration: Configuration) -> Iterator[Effective]:
+def effective_settings(configuration: Configuration) -> Iterator[EffectiveSetting]:
     """Yield every setting that has a value, in the order of the sections."""
     for path, value in _values(configuration.merged):
         location = location_of(path, configuration.layers)
-        yield Effective(named(path), _shown(path, value, location), location)
+        yield EffectiveSetting(named(path), _shown(path, value, location), location)
 
 
 def _values(

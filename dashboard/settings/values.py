@@ -40,7 +40,7 @@ class KeptFor:
     """
 
     def __init__(self, length: timedelta | None) -> None:
-        """Keep for `length`; None is forever."""
+        """Take the length; None is forever."""
         self.length: Final = length
 
 

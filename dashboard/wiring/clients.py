@@ -48,14 +48,14 @@ async def open_clients(settings: Settings, attempts: int = 3) -> AsyncIterator[C
 
 @dataclass(frozen=True, slots=True)
 class Clients:
-    """Makes the clients of networks over one shared HTTP client; `attempts` at each question.
+    """Makes the clients of networks over one shared HTTP client, with `attempts` for each question.
 
     `trust` says which certificates are trusted over WebSocket. All clients of a network count
     their calls in its one meter.
     """
 
     http: HttpClient
-    patience: PollSettings
+    poll_settings: PollSettings
     attempts: int = 3
     trust: ssl.SSLContext | None = None
     meters: defaultdict[NetworkId, Meter] = field(default_factory=lambda: defaultdict(Meter))
@@ -78,7 +78,7 @@ class Clients:
     def _exclusion(self, network: Network, settings: EndpointSettings) -> ExclusionClient:
         note = self._note(network, settings)
         asker = self._asker(f"{network.title} exclusion endpoint", settings, note)
-        return ExclusionClient(asker, settings.method_prefix, self.patience.largest_batch)
+        return ExclusionClient(asker, settings.method_prefix, self.poll_settings.largest_batch)
 
     def gas(self, network: Network) -> GasClient | None:
         """Return the client of the gas endpoint, if there is one."""
@@ -131,10 +131,10 @@ class Clients:
         return HttpAsker(self.http, endpoint, self._policy())
 
     def _endpoint(self, name: str, url: Secret, note: Note) -> Endpoint:
-        return Endpoint(name, url, self.patience.request_timeout, note)
+        return Endpoint(name, url, self.poll_settings.request_timeout, note)
 
     def _policy(self) -> RetryPolicy:
-        return RetryPolicy(self.attempts, self.patience.answer_deadline)
+        return RetryPolicy(self.attempts, self.poll_settings.answer_deadline)
 
 
 def _places(count: int) -> list[str]:

@@ -35,8 +35,8 @@ _REPORTS_AT_A_TIME: Final = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Filled:
-    """What was put into which store: of how many networks, how many values of fees were made.
+class FilledHistory:
+    """What was put into which store: the networks, and how many values of fees.
 
     `rejections` counts the new ones only.
     """
@@ -48,16 +48,18 @@ class Filled:
 
 
 @dataclass(frozen=True, slots=True)
-class _Past:
-    """The time that is made up."""
+class _HistorySpan:
+    """The simulated time: `length` until a moment, drawn from a seed."""
 
     seed: int
     until: datetime
     length: timedelta
 
 
-def fill_with_history(settings: Settings, length: timedelta, *, is_store_named: bool) -> Filled:
-    """Put the time before the devnet's first observation into the store; twice is once.
+def fill_with_history(
+    settings: Settings, length: timedelta, *, is_store_named: bool
+) -> FilledHistory:
+    """Fill the store with the time before the devnet's first observation; repeating adds nothing.
 
     InputError where nothing would say that it is simulated, or where the store holds data of
     other networks and nobody named it. Transactions are short, so that a worker goes on.
@@ -71,9 +73,9 @@ def fill_with_history(settings: Settings, length: timedelta, *, is_store_named: 
     migrate_store(settings)
     with closing(open_checked_store(settings)) as store:
         until = _end_of_history(store, is_store_named=is_store_named)
-        past = _Past(settings.devnet.seed, until, length)
+        past = _HistorySpan(settings.devnet.seed, until, length)
         fees = sum(_fill_fees(store, past, network) for network in networks)
-        return Filled(store.name, networks, fees, _fill_rejections(store, past))
+        return FilledHistory(store.name, networks, fees, _fill_rejections(store, past))
 
 
 def _end_of_history(store: Store, *, is_store_named: bool) -> datetime:
@@ -88,7 +90,7 @@ def _end_of_history(store: Store, *, is_store_named: bool) -> datetime:
     return until
 
 
-def _fill_fees(store: Store, past: _Past, network: SimulatedNetwork) -> int:
+def _fill_fees(store: Store, past: _HistorySpan, network: SimulatedNetwork) -> int:
     history = DemoFeeHistory(past.seed, past.until, past.length, network)
     count = 0
     for days in history.days():
@@ -102,7 +104,7 @@ def _fill_fees(store: Store, past: _Past, network: SimulatedNetwork) -> int:
     return count
 
 
-def _fill_rejections(store: Store, past: _Past) -> int:
+def _fill_rejections(store: Store, past: _HistorySpan) -> int:
     count = 0
     reports = DemoReports(past.seed, past.until, past.length)
     for some in _batches(reports.reports(), _REPORTS_AT_A_TIME):

@@ -34,29 +34,31 @@ _NAMED: Final = re.compile(r"linewatch-\d{8}T\d{6}Z\.sqlite")
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class BackupResult:
     """A backup that was made, and those that were deleted for it.
 
-    `unnoted` says why the audit log does not name it; empty where it does.
+    `audit_failure` says why the audit log does not name it; empty where it does.
     """
 
     path: Path
     size: int
     rows: dict[str, int]
     deleted: tuple[Path, ...]
-    unnoted: str = ""
+    audit_failure: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Verified:
-    """What was looked at, what is wrong with it, and the rows of each table where nothing is."""
+class VerificationResult:
+    """The result for a store or backup: what is wrong, or the rows of each table if nothing is."""
 
     name: str
     findings: Sequence[Finding]
     rows: dict[str, int]
 
 
-def back_up_store(settings: Settings, path: Path, *, keep: int | None, overwrites: bool) -> Kept:
+def back_up_store(
+    settings: Settings, path: Path, *, keep: int | None, overwrites: bool
+) -> BackupResult:
     """Back the store up into a file, or under a name of its own into a folder that is there.
 
     Of a folder's backups with such names, only the last `keep` stay.
@@ -73,7 +75,7 @@ def back_up_store(settings: Settings, path: Path, *, keep: int | None, overwrite
     with open_backup(made.path) as connection:
         rows = count_rows(connection)
     deleted = () if keep is None else _delete_all_but(keep, path)
-    return Kept(made.path, made.size, rows, deleted, trouble)
+    return BackupResult(made.path, made.size, rows, deleted, trouble)
 
 
 def _note_backup(store: Store, by: Actor, details: dict[str, Detail]) -> str:
@@ -86,8 +88,10 @@ def _note_backup(store: Store, by: Actor, details: dict[str, Detail]) -> str:
     return ""
 
 
-def verify_it(settings: Settings, path: Path | None, *, report: Progress = be_silent) -> Verified:
-    """Verify the running store, or the backup at `path`; `report` hears what comes next."""
+def verify_store(
+    settings: Settings, path: Path | None, *, report: Progress = be_silent
+) -> VerificationResult:
+    """Verify the running store, or the backup at `path`; `report` gets what comes next."""
     if path is not None:
         with open_backup(path) as connection:
             return _verified(f"The backup {path}", connection, report)
@@ -96,7 +100,7 @@ def verify_it(settings: Settings, path: Path | None, *, report: Progress = be_si
 
 
 def rebuild_store(settings: Settings, report: Progress = be_silent) -> Rebuilt:
-    """Rebuild what is wrong of the data that the store derives from other data."""
+    """Rebuild those data that the store derives from others and that are wrong."""
     with closing(open_checked_store(settings)) as store:
         return rebuild(store, _actor(), report)
 
@@ -146,7 +150,7 @@ def move_store(settings: Settings, target: str) -> Moved:
 
 
 def give_up_moving(settings: Settings) -> str:
-    """Stay with the store although a move began; return where it was to go."""
+    """Give up a move that was killed and keep the store; return where it was moving to."""
     return give_up_move(store_url(settings), _actor(), own_id(settings))
 
 
@@ -168,9 +172,9 @@ def join_installation(settings: Settings, *, leaves_another: bool) -> str:
     return str(found)
 
 
-def _verified(name: str, connection: Connection, report: Progress) -> Verified:
+def _verified(name: str, connection: Connection, report: Progress) -> VerificationResult:
     findings = tuple(verify(connection, report=report))
-    return Verified(name, findings, {} if findings else count_rows(connection))
+    return VerificationResult(name, findings, {} if findings else count_rows(connection))
 
 
 def _delete_all_but(keep: int, folder: Path) -> tuple[Path, ...]:

@@ -1,4 +1,4 @@
-"""Upgrade an installation's store to this version's schema; apart, since few processes do it."""
+"""Upgrade an installation's store to this version's schema; few processes import it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from dashboard.wiring.store import open_checked_store, store_url
 
 @dataclass(frozen=True, slots=True)
 class Migrated:
-    """The schema that the store has now, and where it is as it was before, if that was kept."""
+    """The schema of the store now, and the copy from before the upgrade, if one was made."""
 
     schema: str
     copy: Path | None = None
@@ -31,9 +31,8 @@ class Migrated:
 def migrate_store(settings: Settings, *, copies_first: bool | None = None) -> Migrated:
     """Create the store, or bring it to our schema.
 
-    The state folder of who creates or upgrades it belongs to its installation. ForeignStore where
-    it is not of this one. `copies_first`: whether a SQLite file is copied before it is changed,
-    if not as the settings say.
+    The state folder then belongs to the installation of the store; ForeignStore where it belongs
+    to another. `copies_first`: whether a SQLite file is copied before; None: as the settings say.
     """
     try:
         open_checked_store(settings).close()

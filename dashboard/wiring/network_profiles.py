@@ -25,7 +25,7 @@ def profile_of(network: Network, settings: Settings) -> NetworkProfile:
         is_simulated=network.is_simulated,
         gas_period=periods.suggested_gas_fees,
         threshold_period=periods.thresholds,
-        has_gas=network.is_past or endpoints.gas is not None or bool(endpoints.all_nodes),
+        has_gas=network.is_history_only or endpoints.gas is not None or bool(endpoints.all_nodes),
         has_exclusion=endpoints.exclusion is not None,
         gas_source=gas_source(network, settings),
         sees_all_reports=sees_all_reports(network, settings),
@@ -39,7 +39,7 @@ def profile_of(network: Network, settings: Settings) -> NetworkProfile:
 
 def gas_source(network: Network, settings: Settings) -> str:
     """Name who is asked first for the network's fees."""
-    if network.is_past:
+    if network.is_history_only:
         return "nobody"
     if network.endpoints.gas is None:
         return "the network's node"

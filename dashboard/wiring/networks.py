@@ -25,8 +25,8 @@ from dashboard.settings.values import Duration
 class Network:
     """One network: what people call it, and where it is asked.
 
-    `own_serve` is where our own serve listens, whose answers cost nothing. `is_past`: it is not
-    watched, and all that is known of it is a demo history.
+    `own_serve` is the address of our own serve, whose answers cost nothing. `is_history_only`: it
+    is not watched, and all that is known of it is a demo history.
     """
 
     network_id: NetworkId
@@ -34,7 +34,7 @@ class Network:
     endpoints: NetworkSettings
     is_simulated: bool = False
     own_serve: str = ""
-    is_past: bool = False
+    is_history_only: bool = False
 
     def fees(self, common: FeeSettings) -> FeeSettings:
         """Return the numbers behind its gas operations: its own, or those of all networks."""
@@ -47,17 +47,17 @@ def networks_of(settings: Settings) -> tuple[Network, ...]:
 
 
 def shown_networks(settings: Settings) -> tuple[Network, ...]:
-    """Return what people are shown: the watched networks, then those that only have a past."""
-    past = SIMULATED[1 : settings.devnet.networks] if settings.has_devnet else ()
+    """Return the networks of pages and commands: those watched, then those with a history only."""
+    unwatched = SIMULATED[1 : settings.devnet.networks] if settings.has_devnet else ()
     return networks_of(settings) + tuple(
         Network(
             each.network_id,
             each.title,
             NetworkSettings(network_id=each.network_id),
             is_simulated=True,
-            is_past=True,
+            is_history_only=True,
         )
-        for each in past
+        for each in unwatched
     )
 
 
@@ -132,7 +132,7 @@ def gas_periods(network: Network, settings: Settings) -> GasPeriods:
 
 
 def fee_policy(network: Network, common: FeeSettings) -> FeePolicy:
-    """Return how the network's gas operations are made."""
+    """Return how the network's gas numbers are computed."""
     fees = network.fees(common)
     smallest, largest = fees.range_percentiles
     return FeePolicy(

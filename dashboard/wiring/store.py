@@ -16,7 +16,7 @@ from dashboard.store.engine.sqlite import SqliteFile
 from dashboard.store.maintenance.backup_file import address_of
 from dashboard.wiring.installation import belong_to, own_id
 
-_LOOK: Final = timedelta(seconds=0.5)
+_ROLE_CHECK: Final = timedelta(seconds=0.5)
 """How long a role checks pages before it begins: 250 MB of them, also of a store of 10 GB."""
 
 _log = get_logger(__name__)
@@ -31,7 +31,7 @@ def open_checked_store(settings: Settings, look: timedelta = timedelta(0)) -> St
     """Open the store; StoreError where it is damaged, of another schema or not ours.
 
     A state folder that belongs to no installation yet joins the one whose store it is to
-    use, if that is on a server or in this very folder. Other files belong to somebody.
+    use, if that is on a server or in this very folder. Any other file may be of another one.
     """
     store = open_store(store_url(settings), look=look)
     try:
@@ -43,8 +43,8 @@ def open_checked_store(settings: Settings, look: timedelta = timedelta(0)) -> St
 
 
 def open_role_store(settings: Settings) -> Store:
-    """Open the store for a role, which looks longer for damage than a command."""
-    return open_checked_store(settings, _LOOK)
+    """Open the store for a role, which checks longer for damage than a command does."""
+    return open_checked_store(settings, _ROLE_CHECK)
 
 
 def worker_is_alive(settings: Settings) -> bool:

@@ -47,7 +47,7 @@ def chosen_network_id(profiles: Sequence[NetworkProfile]) -> NetworkId | None:
 
 
 def _names(profiles: Sequence[NetworkProfile]) -> dict[str, NetworkProfile]:
-    """Name each network; where two have the same name, the id tells them apart."""
+    """Name each network; where two have the same name, the id distinguishes them."""
     counts = Counter(profile.name for profile in profiles)
     return {
         profile.name

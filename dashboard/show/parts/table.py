@@ -10,7 +10,7 @@ from dashboard.show.text import short_hash
 
 
 def table(columns: Sequence[str], rows: Sequence[Sequence[str]], name: str) -> Markup:
-    """Build a table; `name` tells people who cannot see it what it holds.
+    """Build a table; `name` says what it holds to people who cannot see it.
 
     A cell is Markup or foreign text. An empty cell takes no room on a small screen.
     """

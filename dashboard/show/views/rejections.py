@@ -173,7 +173,7 @@ def _counts(
 
 
 def _senders(queries: PageQueries, wanted: RejectionFilter, period_name: str) -> None:
-    """Rank the senders, where there is more than one to tell apart."""
+    """Rank the senders, where there is more than one."""
     counted = queries.rejections.senders(wanted, PERIODS[period_name])
     if counted.of > 1:
         with st.container(key="card-senders", gap="small"):
