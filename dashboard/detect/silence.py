@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
-from dashboard.detect.condition_lifecycle import Conclusions, Reading
+from dashboard.detect.condition_start_end import Conclusions, Reading
 from dashboard.domain.condition import State, SubjectKind
 from dashboard.domain.grounds import AgeGrounds, SilenceGrounds
 from dashboard.domain.observation import Operation

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from dashboard.detect.busy_reading import (
+from dashboard.detect.busy_measure import (
     FLAT_FOR,
     PRIORITY_WINDOW,
     BaseFeeReadings,
@@ -18,7 +18,7 @@ from dashboard.detect.busy_reading import (
     is_flat,
     measure_busyness,
 )
-from dashboard.detect.condition_lifecycle import Conclusions, ConditionRules
+from dashboard.detect.condition_start_end import Conclusions, ConditionRules
 from dashboard.detect.silence import (
     STALE_AFTER_PERIODS,
     Answered,

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from uuid import UUID
 
-from dashboard.detect.condition_lifecycle import ConditionRules, Reading
+from dashboard.detect.condition_start_end import ConditionRules, Reading
 from dashboard.domain.condition import INSTALLATION, SubjectKind
 from dashboard.domain.grounds import SpaceGrounds
 from dashboard.poll.clocks import Clocks, SetClock

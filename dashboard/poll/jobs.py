@@ -12,7 +12,7 @@ from uuid import UUID
 import anyio
 from anyio.to_thread import run_sync
 
-from dashboard.detect.condition_lifecycle import ConditionRules
+from dashboard.detect.condition_start_end import ConditionRules
 from dashboard.domain.coverage import Watched
 from dashboard.domain.quantity import NetworkId
 from dashboard.domain.retention import Retention

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from typing import Final
 
-from dashboard.detect.condition_lifecycle import HoldPeriods
+from dashboard.detect.condition_start_end import HoldPeriods
 from dashboard.domain.condition import Condition, State
 from dashboard.domain.formatting import fee, moment, period, size, span, unit_of
 from dashboard.domain.quantity import TxHash, Wei, format_gwei

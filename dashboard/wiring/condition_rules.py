@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dashboard.detect.condition_lifecycle import ConditionRules, HoldPeriods
+from dashboard.detect.condition_start_end import ConditionRules, HoldPeriods
 from dashboard.settings import Settings
 
 

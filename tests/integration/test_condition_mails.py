@@ -22,7 +22,7 @@ from dashboard.alert.deliver import Deliverer
 from dashboard.alert.delivery_attempt import Sending
 from dashboard.alert.notify import Notifier
 from dashboard.alert.template_loader import load_templates
-from dashboard.detect.condition_lifecycle import ConditionRules, HoldPeriods
+from dashboard.detect.condition_start_end import ConditionRules, HoldPeriods
 from dashboard.domain.gas import SuggestedGasFees
 from dashboard.domain.observation import Operation
 from dashboard.domain.quantity import Wei

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from dashboard.detect.condition_lifecycle import ConditionRules, HoldPeriods
+from dashboard.detect.condition_start_end import ConditionRules, HoldPeriods
 from dashboard.domain.audit import Action, Detail
 from dashboard.domain.clock import Clock
 from dashboard.domain.condition import INSTALLATION, Subject

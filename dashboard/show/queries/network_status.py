@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Final, Generic, TypeVar
 
-from dashboard.detect.busy_reading import (
+from dashboard.detect.busy_measure import (
     FLAT_FOR,
     PRIORITY_WINDOW,
     BaseFeeReadings,
@@ -16,7 +16,7 @@ from dashboard.detect.busy_reading import (
     is_flat,
     measure_busyness,
 )
-from dashboard.detect.condition_lifecycle import ConditionRules
+from dashboard.detect.condition_start_end import ConditionRules
 from dashboard.domain.condition import Condition, State, Subject, SubjectKind
 from dashboard.domain.fee_percentiles import RankedFees
 from dashboard.domain.gas import GasSource, SuggestedGasFees

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from dashboard.detect.condition_lifecycle import Reading
+from dashboard.detect.condition_start_end import Reading
 from dashboard.detect.silence import Answered, Unanswered, detect_silence, detect_staleness
 from dashboard.domain.grounds import AgeGrounds, SilenceGrounds
 from dashboard.domain.observation import Operation

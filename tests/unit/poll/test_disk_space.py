@@ -7,7 +7,7 @@ from uuid import uuid4
 
 import pytest
 
-from dashboard.detect.condition_lifecycle import ConditionRules
+from dashboard.detect.condition_start_end import ConditionRules
 from dashboard.domain.condition import INSTALLATION, State, Subject, SubjectKind
 from dashboard.poll.disk_space import DiskSpace
 from dashboard.poll.lease import Lease, LeaseLost

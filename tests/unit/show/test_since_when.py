@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from dashboard.detect.condition_lifecycle import ConditionRules, Reading, conclude
+from dashboard.detect.condition_start_end import ConditionRules, Reading, conclude
 from dashboard.domain.condition import Condition, Subject, SubjectKind
 from dashboard.show.text import since_when
 from tests.builders import A_MOMENT, A_NETWORK, an_id, seconds

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Final
 
-from dashboard.detect.condition_lifecycle import Conclusions, Reading
+from dashboard.detect.condition_start_end import Conclusions, Reading
 from dashboard.domain.condition import State, SubjectKind
 from dashboard.domain.fee_percentiles import RankedFees
 from dashboard.domain.gas import GasSource

@@ -1,4 +1,4 @@
-"""Conclude conditions from readings: each holds until the opposite was seen for long enough."""
+"""When a condition starts and ends, a busy spell say: its opposite was seen for long enough."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dashboard.detect.condition_lifecycle import ConditionRules, HoldPeriods, Reading, conclude
+from dashboard.detect.condition_start_end import ConditionRules, HoldPeriods, Reading, conclude
 from dashboard.domain.condition import Condition, State, Subject, SubjectKind, Transition
 from dashboard.domain.grounds import FeeGrounds, Signal
 from dashboard.domain.quantity import Wei

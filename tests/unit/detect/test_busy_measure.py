@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dashboard.detect.busy_reading import (
+from dashboard.detect.busy_measure import (
     SMALLEST_FLAT_WINDOW,
     BaseFeeReadings,
     PriorityFeeReadings,
