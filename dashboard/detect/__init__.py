@@ -1,1 +1,1 @@
-"""Conclude: what observations change in what we hold true; pure."""
+"""Conclude how observations change the conditions of networks and transactions; pure."""

@@ -14,7 +14,7 @@ def conclude_exclusion(
 ) -> Transition | None:
     """Return the change that the answer brings at the moment `at`, or None where it brings none.
 
-    Only a record changes anything: a failure says nothing, and null is held of no single hash.
+    Only a record changes anything: a failure says nothing, and null is stored of no single hash.
     Null after a rejection does not clear it: the record left the seven days, or another store
     answered. A record after a rejection changes it, from rejected to rejected; whether this
     version is news, the store knows.

@@ -1,4 +1,4 @@
-"""Conditions: what we hold true of a subject, and the transitions between them."""
+"""Conditions: the state that a subject is in, and the transitions between states."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Follow-up by receipt: what a node says became of a transaction, and when that is settled."""
+"""Follow-up by receipt: whether a transaction is included, and when that is final."""
 
 from __future__ import annotations
 

@@ -35,9 +35,9 @@ class Clocks:
 
 @dataclass(slots=True)
 class SetClock:
-    """Notifications that the time of day was set: what seems to last since before, may not.
+    """Notices that the time of day was set: what seems to last since before may not.
 
-    `since` is when it was set last, by itself, or else when this began; `was_set` tells which.
+    `since` is when that was noticed last, or when this began while `was_set` is off.
     """
 
     clocks: Clocks

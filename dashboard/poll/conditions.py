@@ -57,7 +57,7 @@ class StoredConditions:
 
     @contextmanager
     def concluding(self, connection: Connection, *kinds: SubjectKind) -> Iterator[Conclusions]:
-        """Give what is held of some subjects, and write what was concluded of them."""
+        """Yield the stored conditions of some subjects, then write what was concluded."""
         stored = {
             kind: current_condition(connection, Subject(kind, self.network_id)) for kind in kinds
         }
@@ -75,7 +75,7 @@ class StoredConditions:
     def _trusted(
         self, stored: Mapping[SubjectKind, Condition | None]
     ) -> dict[SubjectKind, Condition]:
-        """Return what is held; what is seen since before the clock was set is seen since then."""
+        """Return the stored conditions, with no `turning_since` from before the clock was set."""
         trusted = self.set_clock.trusted
         return {
             kind: each

@@ -1,4 +1,4 @@
-"""Watch the disk of the store, so that people hear of it while something can still be stored."""
+"""Watch the disk of the store, so that people are notified while something can still be stored."""
 
 from __future__ import annotations
 

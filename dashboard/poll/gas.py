@@ -35,7 +35,7 @@ _LONGEST_TRIAL: Final = timedelta(seconds=5)
 
 
 class GasAsker(Protocol):
-    """Whoever answers the four operations; every method raises UpstreamError."""
+    """A client that answers the four operations; every method raises UpstreamError."""
 
     async def suggested_gas_fees(self) -> SuggestedGasFees: ...
     async def base_fee_history(self) -> tuple[Wei, ...]: ...
@@ -71,10 +71,10 @@ class GasAnswer:
 class GasQuestion:
     """One operation, who can answer it, and when it is due.
 
-    Where both can, the gas API is asked first. One that fails is left alone for half a minute,
-    or as long as it wishes; meanwhile the node answers, so that its silence costs no data. Then
-    it is tried again, not for long, and where it answers it is asked alone as before. Whoever
-    asks may be early by `slack`, so a rest after trouble lasts that much longer.
+    Where both can, the gas API is asked first. After a failure it is not asked for half a
+    minute, or as long as it demands; meanwhile the node answers, so that no data is lost. Then it
+    is tried again with a short time-out; once it answers, the node is not asked any more. The job
+    may ask early by `slack`, so a pause after trouble lasts that much longer.
     """
 
     operation: Operation
@@ -117,13 +117,13 @@ class GasQuestion:
             with anyio.fail_after(longest.total_seconds()):
                 return await api()
         except TimeoutError:
-            said = f"the gas API still gives no answer within {longest.total_seconds():g} s"
-            raise UpstreamUnavailable(said) from None
+            message = f"the gas API still gives no answer within {longest.total_seconds():g} s"
+            raise UpstreamUnavailable(message) from None
 
     async def _without_api(self, error: UpstreamError, started: timedelta) -> GasAnswer:
         failure = failure_of(error)
         if self.node is None:
-            self.due = started + _patience(self.period, failure) + self.slack
+            self.due = started + _pause_after(self.period, failure) + self.slack
             return GasAnswer(self.operation, failure=failure)
         self.silence = failure
         self.paused_until = started + max(RETRY_AFTER, longest_retry_after([failure]))
@@ -136,23 +136,23 @@ class GasQuestion:
             value = await self.node()
         except UpstreamError as error:
             failure = failure_of(error)
-            self.due = started + _patience(self.period, failure) + self.slack
+            self.due = started + _pause_after(self.period, failure) + self.slack
             return GasAnswer(self.operation, failure=_both(self.silence, failure))
         self.due = started + self.period
         return GasAnswer(self.operation, value, source)
 
 
 def _both(of_api: Failure | None, of_node: Failure) -> Failure:
-    """Tell both troubles where the node was to answer instead."""
+    """Return both failures as one where the node was to answer instead."""
     if of_api is None:
         return of_node
     return Failure(of_api.kind, f"{of_api.message}; {of_node.message}", of_api.retry_after)
 
 
-def _patience(period: timedelta, failure: Failure) -> timedelta:
+def _pause_after(period: timedelta, failure: Failure) -> timedelta:
     """Return how long not to ask an upstream that failed, where no other answers instead."""
-    wish = longest_retry_after([failure])
-    return max(wish, period) if wish else min(period, RETRY_AFTER)
+    demanded = longest_retry_after([failure])
+    return max(demanded, period) if demanded else min(period, RETRY_AFTER)
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,10 +241,10 @@ class GasPoll:
         async with anyio.create_task_group() as tasks:
             for question in due:
                 tasks.start_soon(_ask, question, started, answers)
-        wish = longest_retry_after(each.failure for each in answers if each.failure is not None)
-        if wish:
+        demanded = longest_retry_after(each.failure for each in answers if each.failure is not None)
+        if demanded:
             for question in self.questions:
-                question.pause_api(started + wish)
+                question.pause_api(started + demanded)
         observation = _observation(self._archive.network_id, asked_at, answers)
         await run_sync(partial(self._archive.save, observation))
 

@@ -95,7 +95,7 @@ class Periods:
 class PollingWorker:
     """All that a worker works with; `new_id` gives ids that nobody else has.
 
-    With less than `low_space` bytes free on the disk of the store, people are notified.
+    With less than `low_space` bytes free on the disk of the store, recipients are notified.
     """
 
     store: Store
@@ -111,58 +111,56 @@ class PollingWorker:
     low_space: int = 0
 
 
-def jobs_of(watcher: PollingWorker, term: Term, over: asyncio.Event) -> list[Job]:
+def jobs_of(worker: PollingWorker, term: Term, over: asyncio.Event) -> list[Job]:
     """Return the jobs of one term, with nothing left of an earlier one; `over` ends it."""
-    disk = DiskSpace(
-        watcher.store, watcher.low_space, watcher.rules, watcher.clocks, watcher.new_id
-    )
-    housekeeping = Housekeeping(watcher.store, watcher.retention, watcher.clocks, anyio.sleep)
+    disk = DiskSpace(worker.store, worker.low_space, worker.rules, worker.clocks, worker.new_id)
+    housekeeping = Housekeeping(worker.store, worker.retention, worker.clocks, anyio.sleep)
     return [
-        Job("lease", watcher.lease.duration / 4, lambda: _renew(watcher.lease, term, over)),
-        *(job for network in watcher.networks for job in _polls(watcher, term, network)),
-        Job("delivery", watcher.periods.delivery, lambda: _deliver(watcher, term, over)),
-        Job("disk space", watcher.periods.conditions, lambda: run_sync(disk.look, term)),
-        Job("housekeeping", watcher.periods.housekeeping, housekeeping.run),
+        Job("lease", worker.lease.duration / 4, lambda: _renew(worker.lease, term, over)),
+        *(job for network in worker.networks for job in _polls(worker, term, network)),
+        Job("delivery", worker.periods.delivery, lambda: _deliver(worker, term, over)),
+        Job("disk space", worker.periods.conditions, lambda: run_sync(disk.look, term)),
+        Job("housekeeping", worker.periods.housekeeping, housekeeping.run),
     ]
 
 
-def _polls(watcher: PollingWorker, term: Term, network: WatchedNetwork) -> Iterator[Job]:
-    network_id, clocks = network.network_id, watcher.clocks
-    store = NetworkStore(watcher.store, network_id, term, network.meter)
-    periods = network.gas_periods or watcher.periods.gas
-    conditions = _conditions(watcher, network_id, periods)
-    coverage = CoverageWatch(network_id, network.watched, watcher.clocks)
+def _polls(worker: PollingWorker, term: Term, network: WatchedNetwork) -> Iterator[Job]:
+    network_id, clocks = network.network_id, worker.clocks
+    store = NetworkStore(worker.store, network_id, term, network.meter)
+    periods = network.gas_periods or worker.periods.gas
+    conditions = _conditions(worker, network_id, periods)
+    coverage = CoverageWatch(network_id, network.watched, worker.clocks)
     yield Job(
         f"conditions of {network_id}",
-        watcher.periods.conditions,
-        lambda: run_sync(_look_at, watcher, term, conditions, coverage),
+        worker.periods.conditions,
+        lambda: run_sync(_update_conditions, worker, term, conditions, coverage),
     )
     if network.exclusion is not None:
-        schedule = RejectionSchedule(watcher.cadence)
+        schedule = RejectionSchedule(worker.cadence)
         exclusion = ExclusionPoll(
-            network.exclusion, store, schedule, clocks, conditions, watcher.new_id
+            network.exclusion, store, schedule, clocks, conditions, worker.new_id
         )
-        yield Job(f"exclusion poll of {network_id}", watcher.periods.exclusion, exclusion.tick)
+        yield Job(f"exclusion poll of {network_id}", worker.periods.exclusion, exclusion.tick)
     if network.inclusion is not None:
         receipts = ReceiptSchedule(FOLLOW_UP_CADENCE)
         inclusion = InclusionPoll(network.inclusion, store, receipts, clocks)
-        yield Job(f"inclusion poll of {network_id}", watcher.periods.inclusion, inclusion.tick)
+        yield Job(f"inclusion poll of {network_id}", worker.periods.inclusion, inclusion.tick)
     if network.has_gas:
         gas_archive = GasArchive(
-            watcher.store, network_id, term, conditions, network.block_time, network.meter
+            worker.store, network_id, term, conditions, network.block_time, network.meter
         )
-        gas = GasPoll(network.gas, gas_archive, periods, watcher.clocks, network.gas_from_node)
+        gas = GasPoll(network.gas, gas_archive, periods, worker.clocks, network.gas_from_node)
         yield Job(f"gas poll of {network_id}", periods.suggested_gas_fees, gas.tick)
 
 
-def _conditions(watcher: PollingWorker, network_id: NetworkId, periods: GasPeriods) -> Conditions:
+def _conditions(worker: PollingWorker, network_id: NetworkId, periods: GasPeriods) -> Conditions:
     return Conditions(
         network_id,
         periods.suggested_gas_fees,
         periods.thresholds,
-        watcher.rules,
-        watcher.clocks,
-        watcher.new_id,
+        worker.rules,
+        worker.clocks,
+        worker.new_id,
     )
 
 
@@ -174,12 +172,12 @@ async def _renew(lease: Lease, term: Term, over: asyncio.Event) -> None:
         over.set()
 
 
-def _look_at(
-    watcher: PollingWorker, term: Term, conditions: Conditions, coverage: CoverageWatch
+def _update_conditions(
+    worker: PollingWorker, term: Term, conditions: Conditions, coverage: CoverageWatch
 ) -> None:
-    """Detect what nobody answers, what became too old because nobody asked, and what is missed."""
-    now = watcher.clocks.now()
-    with watcher.store.write() as connection:
+    """Update from the store alone: silent APIs, stale fees, and gaps of coverage."""
+    now = worker.clocks.now()
+    with worker.store.write() as connection:
         term.check(connection)
         if Watched.FEES in coverage.watched:
             conditions.update_gas(connection, now)
@@ -189,8 +187,8 @@ def _look_at(
     coverage.kept(looked_at)
 
 
-async def _deliver(watcher: PollingWorker, term: Term, over: asyncio.Event) -> None:
-    """Do one round after the other while answers are awaited: each is marked when it comes."""
-    while await run_sync(watcher.delivery.run, term.token, term.lasts):
+async def _deliver(worker: PollingWorker, term: Term, over: asyncio.Event) -> None:
+    """Run one round after the other while mail servers have yet to answer."""
+    while await run_sync(worker.delivery.run, term.token, term.lasts):
         if over.is_set():
             return

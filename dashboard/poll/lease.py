@@ -59,7 +59,7 @@ class Lease:
             token = leases.acquire(connection, self.name, self.holder, self.duration)
         return None if token is None else Term(self.name, token, ends_at, self.elapsed)
 
-    def in_office(self) -> str | None:
+    def current_holder(self) -> str | None:
         """Return the name of the process that holds the lease now, if one does."""
         with self.store.read() as connection:
             found = leases.holder(connection, self.name)

@@ -48,7 +48,7 @@ class Schedule(Protocol[DueT]):
 class PollRules:
     """How much one tick of a poll asks, and how long it pauses after trouble.
 
-    An upstream that answered nothing is left alone for `shortest_pause`, and twice as long each
+    An upstream that answered nothing is not asked for `shortest_pause`, and twice as long each
     time, up to `longest_pause`. What could not be recorded is asked again after `retry`.
     """
 
@@ -112,7 +112,7 @@ class PollLoop(ABC, Generic[DueT, QuestionT, AnswerT, RecordedT]):
         return recorded
 
     def _pause_after(self, failures: Sequence[Failure], *, is_silent: bool) -> None:
-        """Leave an upstream alone that answered nothing, or that asked for it."""
+        """Pause after an upstream answered nothing, or demanded a pause."""
         rules = self.rules
         pause = min(max(self._pause * 2, rules.shortest_pause), rules.longest_pause)
         self._pause = pause if is_silent else timedelta()

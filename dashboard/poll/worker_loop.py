@@ -52,7 +52,7 @@ async def _stand_by(watcher: PollingWorker, stop: asyncio.Event) -> Term | None:
 
 def _announce(lease: Lease, announced: str | None) -> str | None:
     """Say for whom this worker stands by, unless that was `announced`; return who it is."""
-    holder = lease.in_office()
+    holder = lease.current_holder()
     if holder not in {None, announced}:
         _log.info(
             "this worker stands by: another one is at work",

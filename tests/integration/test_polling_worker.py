@@ -56,13 +56,13 @@ def follow(store: Store, number: int = 1, network_id: NetworkId = A_NETWORK) -> 
         track(connection, request, CLOCKS.now())
 
 
-def in_office(store: Store) -> Holder | None:
+def current_holder(store: Store) -> Holder | None:
     with store.read() as connection:
         return holder(connection, "worker")
 
 
 def holds(store: Store, name: str) -> bool:
-    found = in_office(store)
+    found = current_holder(store)
     return found is not None and found.name == name
 
 
@@ -196,7 +196,7 @@ async def test_worker_whose_lease_was_taken_stands_by_and_comes_back(
 
 def usurp(store: Store) -> None:
     """Take the lease away from whoever has it, and hold it for a moment."""
-    found = in_office(store)
+    found = current_holder(store)
     assert found is not None
     with store.write() as connection:
         release(connection, "worker", found.token)
@@ -205,9 +205,9 @@ def usurp(store: Store) -> None:
 
 async def test_stopped_worker_gives_its_lease_back(store: Store, tmp_path: Path) -> None:
     async with working(a_watcher(store, a_post_office(store, tmp_path))):
-        await eventually_async(lambda: in_office(store) is not None)
+        await eventually_async(lambda: current_holder(store) is not None)
 
-    assert in_office(store) is None
+    assert current_holder(store) is None
 
 
 async def test_worker_stops_in_time_though_an_upstream_hangs(store: Store, tmp_path: Path) -> None:
@@ -215,7 +215,7 @@ async def test_worker_stops_in_time_though_an_upstream_hangs(store: Store, tmp_p
     follow(store)
 
     async with working(a_watcher(store, a_post_office(store, tmp_path), hanging)):
-        await eventually_async(lambda: in_office(store) is not None)
+        await eventually_async(lambda: current_holder(store) is not None)
         started = monotonic()
 
     assert monotonic() - started < 8
@@ -226,20 +226,20 @@ async def test_store_that_refuses_ends_no_worker(store: Store, tmp_path: Path) -
     flaky_store.fail_after(writes=0)
 
     async with working(a_watcher(flaky_store, a_post_office(store, tmp_path))):
-        await eventually_async(lambda: in_office(store) is not None)
+        await eventually_async(lambda: current_holder(store) is not None)
         flaky_store.fail_after(writes=0)
         await eventually_async(lambda: flaky_store.is_calm)
 
-    assert in_office(store) is None
+    assert current_holder(store) is None
 
 
 async def test_lease_that_could_not_be_given_back_is_no_trouble(
     store: Store,
 ) -> None:
     async with working(a_watcher(store, StubbornDelivery())):
-        await eventually_async(lambda: in_office(store) is not None)
+        await eventually_async(lambda: current_holder(store) is not None)
 
-    assert in_office(store) is not None
+    assert current_holder(store) is not None
 
 
 class StubbornDelivery:

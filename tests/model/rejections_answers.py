@@ -99,7 +99,7 @@ def check_archive(connection: Connection, held: Archive, now: datetime, turn: Tu
         _check_search(connection, held, numbers, wanted)
         (grouping,) = Turn(number).some_of(tuple(Grouping))
         _check_counts(connection, held, wanted, grouping)
-        _check_tallies(connection, held, wanted)
+        _check_counters(connection, held, wanted)
     _check_reasons(connection, held)
 
 
@@ -147,7 +147,7 @@ def _check_counts(
     assert (counted.of, counted.total) == (len(expected), len(fitting))
 
 
-def _check_tallies(connection: Connection, held: Archive, wanted: RejectionFilter) -> None:
+def _check_counters(connection: Connection, held: Archive, wanted: RejectionFilter) -> None:
     fitting = [each for each in held.rejections if wanted.fits(each)]
     hours = Counter((_begins(each, _HOUR), each.record.tx_rejection_stage) for each in fitting)
     found = count_by_stage(connection, wanted, _HOUR)
@@ -182,7 +182,7 @@ def check_reader(store: Store, held: Archive, now: datetime) -> None:
         assert arrived == [each.record.tx_hash for each in held.rejections]
         for tx_hash in HASHES:
             best = held.visible(tx_hash, now)
-            assert reader.visible(NETWORKS, tx_hash, now) == (best and best.record)
+            assert reader.queryable_record(NETWORKS, tx_hash, now) == (best and best.record)
     finally:
         reader.close()
 

@@ -120,7 +120,7 @@ class StatusReader:
         networks = self._dependencies.networks_of(caller)
         now = self._dependencies.clock()
         hashes = {place: request.tx_hash(place) for place in places}
-        read = partial(self._dependencies.records.visible_of, networks, hashes.values(), now)
+        read = partial(self._dependencies.records.queryable_records, networks, hashes.values(), now)
         records = read() if self._reader.is_near else await self._sequential_reads.run(read)
         return {
             place: encode_record(records[tx_hash])

@@ -1,4 +1,4 @@
-"""Claims on notifications, which fence deliveries off: who lost its claim marks none as tried.
+"""Claims on notifications, which fence deliveries: a worker that lost its claim records no attempt.
 
 A worker claims notifications under the fencing token of its lease, sends them, and then marks each
 as sent, tried or dead. Once its lease is over, another worker may claim the same ones, and the

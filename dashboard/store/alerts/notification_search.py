@@ -1,4 +1,4 @@
-"""Notifications as people look for them: by what became of them, subject and time."""
+"""Notifications as people look for them: by state, subject and time."""
 
 from __future__ import annotations
 

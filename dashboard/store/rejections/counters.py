@@ -187,7 +187,7 @@ def count_deleted(connection: Connection, rejection_ids: Sequence[int]) -> None:
 
 
 def rebuild_counters(connection: Connection, most_modules: int = MOST_MODULES) -> None:
-    """Count all rejections again, for who bypassed `count_inserted`; seconds for a million."""
+    """Count all rejections again, after inserts without `count_inserted`; seconds for a million."""
     connection.execute(delete(rejection_counters))
     connection.execute(delete(rejection_modules))
     module, many = rejections.c.module, func.count()

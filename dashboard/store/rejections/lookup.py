@@ -38,18 +38,18 @@ _VERSIONS: Final = (
     "AND (timestamp - first_seen_at <= ? OR first_seen_at >= ?) LIMIT ?"
 )
 _VERSIONS_OF_MANY: Final = (
-    _VERSIONS.replace("tx_hash = ?", "tx_hash = ANY(%s)").replace("?", "%s")  # PostgreSQL alone
+    _VERSIONS.replace("tx_hash = ?", "tx_hash = ANY(%s)").replace("?", "%s")  # only for PostgreSQL
 )
 _MOST_VERSIONS: Final = 100
 """Versions of one hash that are compared here: SQLite takes longer to sort a few rows."""
 
 
 class TooManyVersions(Exception):
-    """A hash has more versions than are worth comparing here: ask `versions.visible`."""
+    """A hash has more versions than are worth comparing here: ask `read.queryable_record`."""
 
 
 class RejectionReader:
-    """Asks from one thread at a time, and never waits: it fails where others would."""
+    """Reads from one thread at a time, and never waits for a lock: it fails instead."""
 
     def __init__(self, store: Store) -> None:
         """Take a connection of its own at the first question."""
@@ -76,10 +76,10 @@ class RejectionReader:
         """
         return self._reader.rows(self._arrivals, (after, limit))
 
-    def visible(
+    def queryable_record(
         self, networks: Collection[NetworkId], tx_hash: TxHash, now: datetime
     ) -> RejectedTransaction | None:
-        """Answer as `versions.visible` does, or raise TooManyVersions."""
+        """Answer as `read.queryable_record` does, or raise TooManyVersions."""
         since = milliseconds_of(now - QUERYABLE_WINDOW)
         rows = self._reader.rows(
             self._versions, (bytes(tx_hash), since, _LEAD, since, _MOST_VERSIONS)
@@ -89,12 +89,12 @@ class RejectionReader:
         own = [row for row in rows if row[0] in networks]
         return record_of(max(own, key=_rank)) if own else None
 
-    def visible_of(
+    def queryable_records(
         self, networks: Collection[NetworkId], hashes: Collection[TxHash], now: datetime
     ) -> dict[TxHash, RejectedTransaction]:
-        """Return what `visible` finds of the hashes; far from here in one question for all."""
+        """Return what `queryable_record` finds of each; one query where the database is remote."""
         if self.is_near:
-            found = ((each, self.visible(networks, each, now)) for each in hashes)
+            found = ((each, self.queryable_record(networks, each, now)) for each in hashes)
             return {tx_hash: record for tx_hash, record in found if record is not None}
         since, limit = milliseconds_of(now - QUERYABLE_WINDOW), _MOST_VERSIONS * len(hashes)
         wanted = [bytes(tx_hash) for tx_hash in set(hashes)]

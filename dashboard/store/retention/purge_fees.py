@@ -1,4 +1,4 @@
-"""Fees are deleted network by network, the oldest first: raw ones, then minutes of roll-ups."""
+"""Purge fees network by network, the oldest first: raw ones, then minutes of roll-ups."""
 
 from __future__ import annotations
 

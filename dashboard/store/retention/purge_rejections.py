@@ -1,4 +1,4 @@
-"""Purge old rejections, with what rests on them alone, once no notification is pending."""
+"""Purge old rejections, and what belongs to no other row, once no notification is pending."""
 
 from __future__ import annotations
 

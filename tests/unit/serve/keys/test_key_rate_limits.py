@@ -171,7 +171,7 @@ def test_counts_that_could_not_be_kept_are_counted_again(key_limiter: KeyLimiter
     assert key_limiter.take_uses()[FREE.key_digest].calls == 4
 
 
-def test_tallies_go_on_by_name_whatever_becomes_of_the_counts(key_limiter: KeyLimiter) -> None:
+def test_counters_go_on_by_name_whatever_becomes_of_the_counts(key_limiter: KeyLimiter) -> None:
     key_limiter.admit(FREE, 3)
     key_limiter.count_refusals(FREE, 1)
     taken = key_limiter.take_uses()

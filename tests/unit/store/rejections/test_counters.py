@@ -1,4 +1,4 @@
-"""Tallies always say what counting the rows says, whatever comes, goes and is asked."""
+"""Counters always equal a count of the rows, whatever is inserted, purged and asked."""
 
 from __future__ import annotations
 
@@ -172,7 +172,7 @@ def test_every_question_is_answered_as_by_counting(
 
 @given(arrived=st.lists(arriving, max_size=25))
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=25)
-def test_rebuilt_tallies_are_those_that_were_kept(
+def test_rebuilt_counters_equal_those_that_were_kept(
     store: Store, arrived: list[tuple[Any, ...]]
 ) -> None:
     with undone(store) as connection:
@@ -204,7 +204,7 @@ def test_sender_of_many_is_tallied_as_if_that_had_been_known(store: Store) -> No
         assert senders(connection) == (set(), set())
 
 
-def test_tallies_of_what_is_forgotten_leave_no_rows(store: Store) -> None:
+def test_counters_of_purged_rejections_leave_no_rows(store: Store) -> None:
     with store.write() as connection:
         rejection_id = save_polled(connection, A_NETWORK, a_record(), A_MOMENT)
         forget(connection, [rejection_id])
@@ -222,7 +222,7 @@ def test_version_seen_again_is_counted_once(store: Store) -> None:
         assert count_rejections(connection, RejectionFilter()) == 1
 
 
-def test_names_beyond_the_bound_share_tallies_and_are_counted_rightly(store: Store) -> None:
+def test_names_beyond_the_bound_share_counters_and_are_counted_rightly(store: Store) -> None:
     with store.write() as connection:
         know_many_modules(connection, 1)
         for number in range(5):

@@ -1,4 +1,4 @@
-"""Tallies count what arrived, by step, stage and what the reasons name."""
+"""Counts of what arrived, by step, stage and what the reasons name."""
 
 from __future__ import annotations
 

@@ -151,7 +151,7 @@ def test_visible_record_is_the_one_that_the_store_tells(
     for now in (A_MOMENT, A_MOMENT + seconds(7 * 86_400), A_MOMENT + seconds(7 * 86_400 + 1)):
         with store.read() as connection:
             told = queryable_record(connection, networks, a_hash(), now)
-        assert reader.visible(networks, a_hash(), now) == told
+        assert reader.queryable_record(networks, a_hash(), now) == told
 
 
 def test_hash_with_many_versions_is_left_to_the_store(
@@ -162,4 +162,4 @@ def test_hash_with_many_versions_is_left_to_the_store(
             save_polled(connection, A_NETWORK, a_record(nonce=number), A_MOMENT)
 
     with pytest.raises(TooManyVersions):
-        reader.visible((A_NETWORK,), a_hash(), A_MOMENT)
+        reader.queryable_record((A_NETWORK,), a_hash(), A_MOMENT)

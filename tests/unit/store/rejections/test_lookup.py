@@ -41,7 +41,7 @@ def test_records_of_many_hashes_are_those_of_each(store: Store, reader: Rejectio
     keep(store, a_hash(7), "dated ahead alone", age=-86_400)
     hashes = [a_hash(number) for number in (1, 2, 3, 4, 5, 1, 6, 7)]
 
-    found = reader.visible_of((A_NETWORK,), hashes, A_MOMENT)
+    found = reader.queryable_records((A_NETWORK,), hashes, A_MOMENT)
 
     with store.read() as connection:
         each = {one: queryable_record(connection, (A_NETWORK,), one, A_MOMENT) for one in hashes}
@@ -49,11 +49,11 @@ def test_records_of_many_hashes_are_those_of_each(store: Store, reader: Rejectio
     assert set(found) == {a_hash(1), a_hash(4), a_hash(6), a_hash(7)}
     assert found[a_hash(6)].reason_message == "dated rightly"
     later = A_MOMENT + QUERYABLE_WINDOW + seconds(1)
-    assert set(reader.visible_of((A_NETWORK,), [a_hash(7)], later)) == set()
+    assert set(reader.queryable_records((A_NETWORK,), [a_hash(7)], later)) == set()
 
 
 def test_too_many_versions_are_not_compared_here(store: Store, reader: RejectionReader) -> None:
     keep(store, a_hash(1), *(f"reason {number}" for number in range(100)))
 
     with pytest.raises(TooManyVersions):
-        reader.visible_of((A_NETWORK,), [a_hash(1)], A_MOMENT)
+        reader.queryable_records((A_NETWORK,), [a_hash(1)], A_MOMENT)

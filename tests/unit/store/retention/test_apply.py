@@ -154,7 +154,7 @@ def test_serve_answers_null_of_a_rejection_that_was_forgotten(store: Store) -> N
     reader = RejectionReader(store)
     assert known.is_current()
     assert known.among([head_of(a_hash(1))])  # asked for, not answered for
-    assert reader.visible([A_NETWORK], a_hash(1), A_MOMENT) is None
+    assert reader.queryable_record([A_NETWORK], a_hash(1), A_MOMENT) is None
 
 
 def test_rejection_that_comes_again_is_told_again(store: Store) -> None:
