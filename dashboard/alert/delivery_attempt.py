@@ -90,7 +90,7 @@ def _send(notification: Notification, sending: Sending, may_send: MaySend) -> st
 def record(
     connection: Connection, finished: FinishedAttempt, now: datetime, rule: RetryRule
 ) -> DeliveryResult:
-    """Record an attempt; what was deferred for too long counts as refused."""
+    """Record an attempt; one deferred for too long is refused, so its notification is dead."""
     notification = finished.notification
     if finished.result is DeliveryResult.SENT:
         notification_claims.mark_sent(

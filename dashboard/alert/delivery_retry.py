@@ -88,7 +88,7 @@ class RetryTimes:
         return list(state.waits)
 
     def succeeded(self, notification: Notification) -> None:
-        """Note that a message was sent: all that waited for its recipient's sake follow at once."""
+        """Note that a message was sent: all that waited because of its recipient follow at once."""
         state = self._recipients.setdefault(notification.recipient, _RecipientState())
         if not state.works:
             own = {each: wait for each, wait in state.waits.items() if wait.is_own}

@@ -22,7 +22,7 @@ _SLOW: Final = (
 
 
 def warm_up() -> None:
-    """Import what pages need, and take it all out of the garbage collector's rounds.
+    """Import what pages need, and exempt all of it from garbage collection.
 
     Call it once, in the lifespan, before the first page is served. Frozen objects cost a
     collection nothing, and Streamlit's own collection after each run is off in its settings.

@@ -42,7 +42,7 @@ def notice(kind: str, headline: str, text: str) -> None:
 
 @contextmanager
 def store_errors_shown() -> Iterator[None]:
-    """Turn trouble with the store into a notice where the content would be."""
+    """Show an error of the store as a notice in place of the content."""
     try:
         yield
     except StoreError as trouble:

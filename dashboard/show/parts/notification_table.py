@@ -177,7 +177,7 @@ def resend_form(queries: PageQueries) -> None:
     """Show what may be sent again, and do it."""
     choices = _choices(queries.alerts.dead(_LATEST_DEAD))
     with st.container(key="card-resend", gap="small"):
-        section("Dead", "Put right what the mail server complained of, then send again.")
+        section("Dead", "Correct what the mail server complained about, then send again.")
         with st.form("resend", border=False):
             chosen = st.selectbox(
                 "What to send again", tuple(choices), format_func=lambda each: choices[each]

@@ -1,4 +1,4 @@
-"""The forms that track transactions, one or many, and a report of what each line led to."""
+"""The forms that track transactions, one or many, and the result of each line."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _LARGEST_FILE: Final = 4
 """Megabytes."""
 
 _LONGEST_TEXT: Final = 120
-_REPORT: Final = "intake_report"
+_REPORT: Final = "track_report"
 _EXAMPLE: Final = (
     "tx_hash,attempted_at,label,note\r\n"
     f"0x{'12' * 32},2026-11-20T09:30:00Z,Case 1742,Sent twice by the wallet\r\n"

@@ -53,7 +53,7 @@ def page() -> None:
     head = st.container()
     adding, listed = st.columns([5, 8], gap="medium")
     with adding:
-        with st.container(key="card-intake", gap="small"):
+        with st.container(key="card-track", gap="small"):
             section("Track transactions")
             _track_list_form(queries)
         _senders(queries)

@@ -1,4 +1,4 @@
-"""Streamlit's log lines join ours: one handler and one format for all of a process."""
+"""Streamlit's log lines in our format: one handler for the whole process."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The second wall: response headers that let a page load and run only what is its own."""
+"""Response headers that let a page load and run only its own files, whatever text it shows."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _SCRIPT: Final = re.compile(
 
 
 class StrictHeaders:
-    """ASGI middleware that adds the Content-Security-Policy and its kin to every response."""
+    """ASGI middleware that adds Content-Security-Policy and related headers to each response."""
 
     def __init__(self, app: ASGIApp) -> None:
         """Compute the policy from the index page that this installation serves."""

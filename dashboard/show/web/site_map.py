@@ -1,4 +1,4 @@
-"""Which addresses there are: pages know where they stand, and any other is answered in words."""
+"""The addresses of the pages; any other is answered with a page that says so."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class SiteMap:
 
 
 class _Substitute:
-    """Sends what an app sends, but for the index, in whose place it says that nothing is there."""
+    """Passes on what an app sends, but in place of the index a page that says 404."""
 
     def __init__(self, scope: Scope, receive: Receive, send: Send) -> None:
         self._scope = scope

@@ -74,7 +74,7 @@ class UploadBound:
             await PlainTextResponse("The upload did not come in time.", 408)(scope, receive, send)
         finally:
             self._coming[match["session"]] -= length
-            self._coming += Counter()  # forgets sessions of which nothing comes any more
+            self._coming += Counter()  # drops sessions that upload nothing any more
 
     def _refusal(self, session: str, length: int | None) -> PlainTextResponse | None:
         held, limits = self._held(), self._limits
@@ -94,7 +94,7 @@ class UploadBound:
         return None
 
 
-_LENGTH_REQUIRED: Final = PlainTextResponse("An upload has to tell its Content-Length.", 411)
+_LENGTH_REQUIRED: Final = PlainTextResponse("An upload needs a Content-Length.", 411)
 
 
 def _is_put(scope: Scope) -> bool:
