@@ -52,10 +52,10 @@ class UpstreamUnavailable(UpstreamError):
 
 
 class UpstreamThrottled(UpstreamError):
-    """Asked too fast; `retry_after` is how long the upstream wants to be left alone."""
+    """Asked too fast; `retry_after` is for how long the upstream wants no requests."""
 
     def __init__(self, message: str, retry_after: timedelta | None = None) -> None:
-        """Remember the wish of the upstream, if it named one."""
+        """Remember how long to wait, if the upstream said so."""
         super().__init__(message)
         self.retry_after = retry_after
 

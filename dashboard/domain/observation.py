@@ -24,7 +24,7 @@ class FailureKind(StrEnum):
 class Failure:
     """Why there is no answer; `message` is safe to show and holds no secret.
 
-    `retry_after` is how long the upstream asks to be left alone, where it does; it is obeyed at
+    `retry_after` is for how long the upstream asks for no requests, where it does; it is obeyed at
     once and not stored.
     """
 
@@ -34,7 +34,7 @@ class Failure:
 
 
 def longest_retry_after(failures: Iterable[Failure]) -> timedelta:
-    """Return for how long an upstream is to be left alone that failed in these ways."""
+    """Return for how long not to ask an upstream that failed in these ways."""
     wishes = (each.retry_after for each in failures if each.retry_after is not None)
     return max(wishes, default=timedelta())
 

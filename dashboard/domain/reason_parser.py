@@ -46,7 +46,7 @@ class Reason:
     """What a reason message says; `count` and `limit` are lines of the module's trace.
 
     `is_cached` marks a node that remembered an earlier check. `limit_from` names the table that
-    told the limit, None where the message itself did. `rule` is set for OTHER_RULE. `text` is the
+    the limit is from, None where the message names it. `rule` is set for OTHER_RULE. `text` is the
     message as sent: hostile, to be shown verbatim and inert.
     """
 

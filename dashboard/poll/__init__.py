@@ -1,1 +1,1 @@
-"""Ask upstream, more often where a new answer is likely, and record the answers."""
+"""Poll upstream, more often where a new answer is likely, and record the answers."""

@@ -75,7 +75,7 @@ def mail_state(connection: Connection, since: datetime = _EVER) -> MailState:
 
 
 def store_state(connection: Connection, now: datetime) -> StoreState:
-    """Tell how large the store is and what it holds, without reading it through."""
+    """Return how large the store is and what it holds, without reading it through."""
     return StoreState(
         size=database_of(connection).size(connection),
         schema=stored_revision(connection) or "",

@@ -1,1 +1,1 @@
-"""Ask: the clients of everything outside, which either answer or raise an UpstreamError."""
+"""Upstream: the clients of everything outside, which either answer or raise an UpstreamError."""

@@ -1,4 +1,4 @@
-"""The newest part of a chain as it is held in memory: fees, and the hashes that prove them."""
+"""The newest blocks of a chain in memory: their fees, and the hashes that prove them."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class ChainWindow:
         return sorted(self._hashes)
 
     def is_known(self, number: int, block_hash: bytes) -> bool:
-        """Tell whether this very block is known to belong to what is held."""
+        """Return whether this very block is known to be one of those in memory."""
         return self._hashes.get(number) == block_hash
 
     def extend(self, head: BlockHeader, newer: FeeRange) -> None:

@@ -1,4 +1,4 @@
-"""Where the chain of a node parts from what is held of it."""
+"""Where the chain of a node forks from the blocks of it that are in memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A node: the few questions of the Ethereum JSON-RPC that Linewatch asks, alone and in batches."""
+"""A node: the few Ethereum JSON-RPC methods that Linewatch calls, one by one and in batches."""
 
 from __future__ import annotations
 

@@ -61,7 +61,7 @@ def purge_rejections(
 
 
 def forget_answers(tracking: Tracking, before: datetime) -> None:
-    """Forget what came of asking about what nobody watches."""
+    """Purge the poll results of hashes that nobody watches."""
     tracking.checks = {
         place: check
         for place, check in tracking.checks.items()

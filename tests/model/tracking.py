@@ -137,7 +137,7 @@ class Tracking:
         *,
         is_polled: bool,
     ) -> None:
-        """Take what came of asking."""
+        """Take the answers to one poll."""
         for each in answers:
             check = self.checks.setdefault((each.tx_hash, network_id), Check())
             if each.failure is None:

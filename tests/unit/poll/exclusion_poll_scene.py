@@ -1,4 +1,4 @@
-"""An exclusion poll over a real store, and what came of it."""
+"""An exclusion poll over a real store, and what it recorded."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ class Wish:
 
 @dataclass
 class Model:
-    """What people wished, and what came of asking about each hash on each network."""
+    """What people track, and the poll results of each hash on each network."""
 
     wishes: dict[TxHash, Wish] = field(default_factory=dict)
     seen: dict[tuple[TxHash, NetworkId], Evidence] = field(default_factory=dict)

@@ -37,7 +37,7 @@ def failed(failure: Failure = SILENCE, number: int = 1) -> ExclusionAnswer:
 
 
 def record(store: Store, minute: int, *answers: ExclusionAnswer) -> datetime:
-    """Ask at that minute, and record what came of it."""
+    """Ask at that minute, and record the answers."""
     asked_at = A_MOMENT + seconds(60 * minute)
     with store.write() as connection:
         record_lookup(connection, A_NETWORK, asked_at, answers)
