@@ -12,8 +12,8 @@ from dashboard.cli import options
 from dashboard.cli.installation import Installation, open_installation, standard_input
 from dashboard.cli.output import FAILED, FOUND, Json, instant, print_json, say, warn
 from dashboard.cli.rejections import rejection_form
-from dashboard.domain.follow_up import FollowUp
 from dashboard.domain.foreign_text import visible
+from dashboard.domain.included_or_replaced import FollowUp
 from dashboard.domain.paste import Paste, read_lookup
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.errors import InputError

@@ -10,7 +10,7 @@ from typing import Final
 
 from dashboard.devnet.fee_demand import FeeDemand
 from dashboard.devnet.seeded_random import SeededRandom
-from dashboard.domain.fees import next_base_fee
+from dashboard.domain.fee_suggestion import next_base_fee
 from dashboard.domain.quantity import WEI_PER_GWEI, NetworkId, Wei
 
 DEVNET_ID: Final = NetworkId(424242)

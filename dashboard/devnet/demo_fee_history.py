@@ -20,7 +20,7 @@ from dashboard.devnet.fee_demand import Int64Array
 from dashboard.devnet.networks import DEVNET, SimulatedNetwork
 from dashboard.domain.fee_percentiles import FeeWindow
 from dashboard.domain.fee_rollup import FeeSeries
-from dashboard.domain.fees import FeePolicy, suggest
+from dashboard.domain.fee_suggestion import FeePolicy, suggest
 from dashboard.domain.gas import BlockFees, GasObservation, GasSource
 from dashboard.domain.observation import Operation
 from dashboard.domain.quantity import Wei

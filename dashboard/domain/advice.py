@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from dashboard.domain.follow_up import FollowUp
 from dashboard.domain.formatting import moment
+from dashboard.domain.included_or_replaced import FollowUp
 from dashboard.domain.node_rule_messages import words_of
 from dashboard.domain.reason_parser import Reason, ReasonKind
 

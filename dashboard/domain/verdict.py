@@ -13,7 +13,7 @@ from dashboard.domain.exclusion import (
     REPORTING_DELAY,
     RejectedTransaction,
 )
-from dashboard.domain.follow_up import FollowUp, Inclusion
+from dashboard.domain.included_or_replaced import FollowUp, Inclusion
 from dashboard.domain.observation import Failure
 from dashboard.domain.quantity import NetworkId, TxHash
 

@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import Final
 
 from dashboard.poll.gas import GasPeriods
-from dashboard.poll.intervals import CadencePolicy, next_check
+from dashboard.poll.next_check import CadencePolicy, next_check
 
 CREDITS_PER_CALL: Final = 80
 """What the hosted gateway charges for one call of either API, as its price list has it."""

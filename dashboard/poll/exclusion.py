@@ -17,7 +17,7 @@ from dashboard.domain.observation import ExclusionAnswer
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.poll.clocks import Clocks
 from dashboard.poll.conditions import Conditions
-from dashboard.poll.exclusion_schedule import RejectionSchedule, ScheduledCohort
+from dashboard.poll.exclusion_queue import ExclusionQueue, ScheduledCohort
 from dashboard.poll.network_store import NetworkStore
 from dashboard.poll.poll_loop import PollLoop, PollRules
 from dashboard.store.alerts.conditions import current_state, record_transition
@@ -50,7 +50,7 @@ class ExclusionPoll(PollLoop[ScheduledCohort, Cohort, ExclusionAnswer, dict[int,
         self,
         asker: ExclusionAsker,
         store: NetworkStore,
-        schedule: RejectionSchedule,
+        schedule: ExclusionQueue,
         clocks: Clocks,
         conditions: Conditions,
         new_id: Callable[[], UUID],

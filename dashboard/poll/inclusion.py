@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Final, Protocol
 
-from dashboard.domain.follow_up import (
+from dashboard.domain.included_or_replaced import (
     SETTLES_AFTER,
     FollowUp,
     InclusionAnswer,
@@ -16,10 +16,10 @@ from dashboard.domain.follow_up import (
 from dashboard.domain.observation import Operation
 from dashboard.domain.quantity import TxHash
 from dashboard.poll.clocks import Clocks
-from dashboard.poll.intervals import CadencePolicy
 from dashboard.poll.network_store import NetworkStore
+from dashboard.poll.next_check import CadencePolicy
 from dashboard.poll.poll_loop import PollLoop, PollRules
-from dashboard.poll.receipt_schedule import ReceiptSchedule, ScheduledHash, ScheduledHashes
+from dashboard.poll.receipt_queue import ReceiptQueue, ScheduledHash, ScheduledHashes
 from dashboard.store.monitoring.upstream_failures import record_answer, record_failure
 from dashboard.store.tracking.follow_ups import (
     OpenFollowUp,
@@ -65,7 +65,7 @@ class InclusionPoll(
         self,
         asker: InclusionAsker,
         store: NetworkStore,
-        schedule: ReceiptSchedule,
+        schedule: ReceiptQueue,
         clocks: Clocks,
     ) -> None:
         """Read and ask nothing yet."""

@@ -22,14 +22,14 @@ from dashboard.poll.conditions import Conditions
 from dashboard.poll.coverage import CoverageWatch
 from dashboard.poll.disk_space import DiskSpace
 from dashboard.poll.exclusion import ExclusionAsker, ExclusionPoll
-from dashboard.poll.exclusion_schedule import RejectionSchedule
+from dashboard.poll.exclusion_queue import ExclusionQueue
 from dashboard.poll.gas import GasArchive, GasAsker, GasPeriods, GasPoll
-from dashboard.poll.housekeeping import Housekeeping
 from dashboard.poll.inclusion import FOLLOW_UP_CADENCE, InclusionAsker, InclusionPoll
-from dashboard.poll.intervals import CadencePolicy
 from dashboard.poll.lease import Lease, LeaseLost, Term
 from dashboard.poll.network_store import NetworkStore
-from dashboard.poll.receipt_schedule import ReceiptSchedule
+from dashboard.poll.next_check import CadencePolicy
+from dashboard.poll.receipt_queue import ReceiptQueue
+from dashboard.poll.retention_rounds import RetentionRounds
 from dashboard.poll.scheduler import Job
 from dashboard.store.engine.engine import Store
 from dashboard.upstream.meter import Meter
@@ -114,7 +114,7 @@ class PollingWorker:
 def jobs_of(worker: PollingWorker, term: Term, over: asyncio.Event) -> list[Job]:
     """Return the jobs of one term, with nothing left of an earlier one; `over` ends it."""
     disk = DiskSpace(worker.store, worker.low_space, worker.rules, worker.clocks, worker.new_id)
-    housekeeping = Housekeeping(worker.store, worker.retention, worker.clocks, anyio.sleep)
+    housekeeping = RetentionRounds(worker.store, worker.retention, worker.clocks, anyio.sleep)
     return [
         Job("lease", worker.lease.duration / 4, lambda: _renew(worker.lease, term, over)),
         *(job for network in worker.networks for job in _polls(worker, term, network)),
@@ -136,13 +136,13 @@ def _polls(worker: PollingWorker, term: Term, network: WatchedNetwork) -> Iterat
         lambda: run_sync(_update_conditions, worker, term, conditions, coverage),
     )
     if network.exclusion is not None:
-        schedule = RejectionSchedule(worker.cadence)
+        schedule = ExclusionQueue(worker.cadence)
         exclusion = ExclusionPoll(
             network.exclusion, store, schedule, clocks, conditions, worker.new_id
         )
         yield Job(f"exclusion poll of {network_id}", worker.periods.exclusion, exclusion.tick)
     if network.inclusion is not None:
-        receipts = ReceiptSchedule(FOLLOW_UP_CADENCE)
+        receipts = ReceiptQueue(FOLLOW_UP_CADENCE)
         inclusion = InclusionPoll(network.inclusion, store, receipts, clocks)
         yield Job(f"inclusion poll of {network_id}", worker.periods.inclusion, inclusion.tick)
     if network.has_gas:

@@ -13,7 +13,7 @@ import anyio
 from anyio.to_thread import run_sync
 
 from dashboard.domain.clock import Clock
-from dashboard.domain.follow_up import InclusionAnswer, InclusionQuestion
+from dashboard.domain.included_or_replaced import InclusionAnswer, InclusionQuestion
 from dashboard.domain.observation import ExclusionAnswer, Failure, FailureKind
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.errors import StoreError

@@ -6,7 +6,7 @@ from collections import deque
 from typing import Final
 
 from dashboard.domain.fee_percentiles import FeeWindow
-from dashboard.domain.fees import FeePolicy, next_base_fee, suggest
+from dashboard.domain.fee_suggestion import FeePolicy, next_base_fee, suggest
 from dashboard.domain.gas import BlockFees, SuggestedGasFees
 from dashboard.domain.quantity import Wei
 from dashboard.upstream.fee_history import FeeRange

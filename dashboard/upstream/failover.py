@@ -15,9 +15,10 @@ from dashboard.errors import (
     UpstreamUnavailable,
 )
 from dashboard.logs import get_logger
+from dashboard.upstream.failover_policy import FailoverPolicy
 from dashboard.upstream.gas_oracle import ChainFees, ChainFollower
 from dashboard.upstream.node import NodeClient
-from dashboard.upstream.node_status import Elapsed, FailoverPolicy, NodeState, NodeStatus
+from dashboard.upstream.node_status import Elapsed, NodeState, NodeStatus
 from dashboard.wire.node import BlockHeader
 
 _log = get_logger(__name__)

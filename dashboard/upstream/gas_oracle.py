@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from dashboard.domain.clock import Clock
-from dashboard.domain.fees import FeePolicy
+from dashboard.domain.fee_suggestion import FeePolicy
 from dashboard.domain.gas import SuggestedGasFees
 from dashboard.domain.quantity import NetworkId, Wei
 from dashboard.errors import (

@@ -11,6 +11,7 @@ from typing import Final
 from dashboard.domain.quantity import NetworkId
 from dashboard.errors import UpstreamError, UpstreamThrottled
 from dashboard.logs import get_logger
+from dashboard.upstream.failover_policy import FailoverPolicy
 from dashboard.upstream.node import NodeClient
 from dashboard.wire.node import BlockHeader
 
@@ -29,26 +30,6 @@ class NodeState(StrEnum):
     LAGGING = "lagging"
     DISAGREEING = "disagreeing"
     FAILING = "failing"
-
-
-@dataclass(frozen=True, slots=True)
-class FailoverPolicy:
-    """When another node is asked instead.
-
-    A node is behind when its newest block is `lag_blocks` below another's. Standbys are
-    checked every `check_period`, each check takes `check_timeout` at most. One that failed is not
-    asked for `first_pause`, twice as long each time up to `longest_pause`, and a preferred one is
-    used again after `good_checks` in a row. One that failed for `outage_believed_after` is no
-    longer waited for where all others say that blocks are gone.
-    """
-
-    lag_blocks: int = 3
-    check_period: timedelta = timedelta(seconds=10)
-    check_timeout: timedelta = timedelta(seconds=2)
-    first_pause: timedelta = timedelta(seconds=5)
-    longest_pause: timedelta = timedelta(minutes=5)
-    good_checks: int = 3
-    outage_believed_after: timedelta = timedelta(minutes=1)
 
 
 @dataclass(slots=True)

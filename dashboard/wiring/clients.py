@@ -23,13 +23,13 @@ from dashboard.settings.tls import tls_context
 from dashboard.upstream.endpoint import Asker, Endpoint
 from dashboard.upstream.exclusion import ExclusionClient
 from dashboard.upstream.failover import FailoverFollower
+from dashboard.upstream.failover_policy import FailoverPolicy
 from dashboard.upstream.gas import BasicKey, Credentials, GasClient, PathKey
 from dashboard.upstream.gas_oracle import ChainFollower, FollowPolicy
 from dashboard.upstream.http import HttpAsker, HttpClient, open_client
 from dashboard.upstream.inclusion import FirstThatAnswers, InclusionClient
 from dashboard.upstream.meter import Meter, Note, note_nothing
 from dashboard.upstream.node import NodeClient
-from dashboard.upstream.node_status import FailoverPolicy
 from dashboard.upstream.request_retry import RetryPolicy
 from dashboard.upstream.websocket import WebSocketAsker
 from dashboard.wiring.clock import elapsed, utc_now

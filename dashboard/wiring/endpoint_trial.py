@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from dashboard.poll.clocks import Clocks
 from dashboard.poll.cost import Cost, calls_per_transaction, gas_calls_per_day
-from dashboard.poll.intervals import CadencePolicy
+from dashboard.poll.next_check import CadencePolicy
 from dashboard.poll.trial import Trial, TrialResult
 from dashboard.settings import Settings
 from dashboard.wiring.clients import Clients, open_clients

@@ -10,7 +10,7 @@ import msgspec
 from dashboard.devnet.chain import BLOCK_SECONDS, DEVNET_ID
 from dashboard.devnet.networks import SIMULATED
 from dashboard.devnet.rejection_scripts import LIMITS as SIMULATED_LIMITS
-from dashboard.domain.fees import FeePolicy, LevelPolicy
+from dashboard.domain.fee_suggestion import FeePolicy, LevelPolicy
 from dashboard.domain.module_limits import ModuleLimits
 from dashboard.domain.quantity import NetworkId, Wei
 from dashboard.domain.secret import Secret

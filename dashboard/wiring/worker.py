@@ -22,9 +22,9 @@ from dashboard.domain.notification import Recipient
 from dashboard.poll.clocks import Clocks
 from dashboard.poll.gas import GasPeriods
 from dashboard.poll.gas_from_node import GasFromNode
-from dashboard.poll.intervals import CadencePolicy
 from dashboard.poll.jobs import Periods, PollingWorker, WatchedNetwork
 from dashboard.poll.lease import Lease
+from dashboard.poll.next_check import CadencePolicy
 from dashboard.poll.worker_loop import run_polling_worker
 from dashboard.settings import MailSettings, Settings
 from dashboard.settings.check import is_ehlo_name

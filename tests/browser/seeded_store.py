@@ -13,8 +13,8 @@ from typing import Final
 
 from dashboard.domain.coverage import CoverageChange, Covered, Watched
 from dashboard.domain.exclusion import RejectedTransaction, RejectionStage
-from dashboard.domain.follow_up import Inclusion, InclusionAnswer, InclusionQuestion
 from dashboard.domain.gas import FeeSuggestion, GasObservation, SuggestedGasFees
+from dashboard.domain.included_or_replaced import Inclusion, InclusionAnswer, InclusionQuestion
 from dashboard.domain.observation import ExclusionAnswer, Failure, FailureKind, Operation
 from dashboard.domain.quantity import Address, NetworkId, TxHash, Wei
 from dashboard.show.queries.network_status import NetworkProfile

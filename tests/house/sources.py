@@ -16,7 +16,7 @@ PURE = (
     "dashboard/domain/",
     "dashboard/wire/",
     "dashboard/detect/",
-    "dashboard/poll/intervals.py",
+    "dashboard/poll/next_check.py",
     "dashboard/alert/compose.py",
     "dashboard/alert/incident_text.py",
 )

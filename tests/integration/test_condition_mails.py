@@ -29,9 +29,9 @@ from dashboard.domain.quantity import Wei
 from dashboard.errors import UpstreamUnavailable
 from dashboard.poll.clocks import Clocks
 from dashboard.poll.gas import GasPeriods
-from dashboard.poll.intervals import CadencePolicy
 from dashboard.poll.jobs import Periods, PollingWorker, WatchedNetwork
 from dashboard.poll.lease import Lease
+from dashboard.poll.next_check import CadencePolicy
 from dashboard.poll.worker_loop import run_polling_worker
 from dashboard.store.engine.engine import Store, open_store
 from tests.builders import A_NETWORK, GWEI, suggested_gas_fees

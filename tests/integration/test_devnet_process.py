@@ -15,7 +15,7 @@ from dashboard.devnet.app import LARGEST_BODY
 from dashboard.devnet.chain import DEVNET_ID, GAS_LIMIT, Chain
 from dashboard.devnet.genesis import open_genesis
 from dashboard.domain.fee_percentiles import FeeWindow
-from dashboard.domain.fees import next_base_fee
+from dashboard.domain.fee_suggestion import next_base_fee
 from dashboard.domain.quantity import NetworkId, TxHash, Wei
 from dashboard.domain.secret import Secret
 from dashboard.upstream.endpoint import Endpoint

@@ -16,7 +16,7 @@ from dashboard.devnet.rejection_scripts import SCRIPTS, FinalOutcome
 from dashboard.devnet.traffic import REJECTION_SECONDS, Traffic
 from dashboard.devnet.traffic_runner import TrafficRunner
 from dashboard.domain.exclusion import RejectionReport, SaveStatus
-from dashboard.domain.follow_up import SETTLES_AFTER
+from dashboard.domain.included_or_replaced import SETTLES_AFTER
 from dashboard.domain.quantity import Address, NetworkId, TxHash
 from dashboard.domain.secret import Secret
 from dashboard.domain.verdict import Verdict, VerdictKind, conclude
@@ -28,7 +28,7 @@ from dashboard.poll.inclusion import (
 )
 from dashboard.poll.lease import Lease
 from dashboard.poll.network_store import NetworkStore
-from dashboard.poll.receipt_schedule import ReceiptSchedule
+from dashboard.poll.receipt_queue import ReceiptQueue
 from dashboard.store.engine.engine import Store, open_store
 from dashboard.store.evidence.evidence import read_evidence
 from dashboard.store.evidence.save_rejections import save_polled, save_report
@@ -68,7 +68,7 @@ def a_poll(
     term = Lease(store, "worker", "worker 1", timedelta(days=1), clocks.elapsed).acquire()
     assert term is not None
     own = NetworkStore(store, network_id, term)
-    return InclusionPoll(asker, own, ReceiptSchedule(FOLLOW_UP_CADENCE), clocks)
+    return InclusionPoll(asker, own, ReceiptQueue(FOLLOW_UP_CADENCE), clocks)
 
 
 def verdict_on(store: Store, tx_hash: TxHash) -> Verdict:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from dashboard.domain.fees import FeePolicy
+from dashboard.domain.fee_suggestion import FeePolicy
 from dashboard.domain.gas import FeeSuggestion
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.secret import Secret

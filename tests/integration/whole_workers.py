@@ -18,9 +18,9 @@ from dashboard.alert.notify import Notifier
 from dashboard.alert.template_loader import load_templates
 from dashboard.poll.clocks import Clocks
 from dashboard.poll.gas import GasPeriods
-from dashboard.poll.intervals import CadencePolicy
 from dashboard.poll.jobs import DeliveryJob, Periods, PollingWorker, WatchedNetwork
 from dashboard.poll.lease import Lease
+from dashboard.poll.next_check import CadencePolicy
 from dashboard.poll.worker_loop import run_polling_worker
 from dashboard.store.engine.engine import Store
 from tests.builders import A_NETWORK

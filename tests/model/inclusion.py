@@ -8,7 +8,12 @@ from datetime import datetime, timedelta
 from itertools import takewhile
 from typing import Final, TypeAlias
 
-from dashboard.domain.follow_up import FollowUp, Inclusion, InclusionAnswer, InclusionQuestion
+from dashboard.domain.included_or_replaced import (
+    FollowUp,
+    Inclusion,
+    InclusionAnswer,
+    InclusionQuestion,
+)
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.store.rejections.save import HashOnNetwork
 from tests.model.rejections import Archive

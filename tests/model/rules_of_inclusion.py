@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import rule
 
 from dashboard.domain.credit import Spent
-from dashboard.domain.follow_up import Inclusion, InclusionAnswer, InclusionQuestion
+from dashboard.domain.included_or_replaced import Inclusion, InclusionAnswer, InclusionQuestion
 from dashboard.domain.observation import Failure, Operation
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.store.engine.connection import Connection

@@ -9,7 +9,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, and_, select
 
-from dashboard.domain.follow_up import (
+from dashboard.domain.included_or_replaced import (
     FollowUp,
     Inclusion,
     InclusionAnswer,

@@ -19,10 +19,10 @@ from dashboard.domain.observation import ExclusionAnswer
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.poll.conditions import Conditions
 from dashboard.poll.exclusion import ExclusionPoll
-from dashboard.poll.exclusion_schedule import RejectionSchedule
-from dashboard.poll.intervals import CadencePolicy
+from dashboard.poll.exclusion_queue import ExclusionQueue
 from dashboard.poll.lease import Lease
 from dashboard.poll.network_store import NetworkStore
+from dashboard.poll.next_check import CadencePolicy
 from dashboard.store.engine.engine import Store, open_store
 from dashboard.store.maintenance.migrate import migrate
 from tests.bench.expected_replies import NETWORK
@@ -102,7 +102,7 @@ class Watching:
         clocks = self._timepiece.clocks
         conditions = Conditions(_NETWORK, _PERIOD, _PERIOD, ConditionRules(), clocks, uuid4)
         store = NetworkStore(self._store, _NETWORK, term)
-        schedule = RejectionSchedule(CadencePolicy(shortest_interval=timedelta(seconds=2)))
+        schedule = ExclusionQueue(CadencePolicy(shortest_interval=timedelta(seconds=2)))
         return ExclusionPoll(self._upstream, store, schedule, clocks, conditions, uuid4)
 
     def _rows_changed(self) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dashboard.domain.advice import advise
-from dashboard.domain.follow_up import FollowUp
+from dashboard.domain.included_or_replaced import FollowUp
 from dashboard.domain.module_limits import ModuleLimits
 from dashboard.domain.reason_parser import parse_reason
 from tests.builders import A_MOMENT

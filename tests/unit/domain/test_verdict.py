@@ -14,7 +14,7 @@ from dashboard.domain.exclusion import (
     RejectedTransaction,
     RejectionStage,
 )
-from dashboard.domain.follow_up import FollowUp, Inclusion
+from dashboard.domain.included_or_replaced import FollowUp, Inclusion
 from dashboard.domain.observation import Failure, FailureKind
 from dashboard.domain.quantity import Address, NetworkId, TxHash
 from dashboard.domain.verdict import Evidence, Verdict, VerdictKind, conclude

@@ -10,10 +10,10 @@ from dashboard.domain.condition import State, Subject
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.verdict import Evidence
 from dashboard.poll.exclusion import ExclusionPoll
-from dashboard.poll.exclusion_schedule import RejectionSchedule
-from dashboard.poll.intervals import CadencePolicy
+from dashboard.poll.exclusion_queue import ExclusionQueue
 from dashboard.poll.lease import Lease
 from dashboard.poll.network_store import NetworkStore
+from dashboard.poll.next_check import CadencePolicy
 from dashboard.store.alerts.conditions import current_state
 from dashboard.store.alerts.outbox import pending_expansion
 from dashboard.store.engine.engine import Store
@@ -34,7 +34,7 @@ def a_poll(store: Store, upstream: ScriptedExclusion, fake_clock: FakeClock) -> 
     """Return the poll of `A_NETWORK`, as a start of the worker makes it."""
     term = Lease(store, "worker", "worker 1", LEASE, fake_clock.elapsed).acquire()
     assert term is not None
-    own, schedule = NetworkStore(store, A_NETWORK, term), RejectionSchedule(POLICY)
+    own, schedule = NetworkStore(store, A_NETWORK, term), ExclusionQueue(POLICY)
     conditions = conditions_of(fake_clock)
     return ExclusionPoll(upstream, own, schedule, fake_clock.clocks, conditions, uuid4)
 

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 from dashboard.poll.cost import Cost, calls_per_transaction, gas_calls_per_day
 from dashboard.poll.gas import GasPeriods
-from dashboard.poll.intervals import CadencePolicy
+from dashboard.poll.next_check import CadencePolicy
 from tests.builders import seconds
 
 

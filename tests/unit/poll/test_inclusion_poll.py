@@ -7,7 +7,7 @@ from datetime import timedelta
 
 import pytest
 
-from dashboard.domain.follow_up import (
+from dashboard.domain.included_or_replaced import (
     SETTLES_AFTER,
     Inclusion,
     InclusionAnswer,
@@ -20,7 +20,7 @@ from dashboard.errors import StoreError
 from dashboard.poll.inclusion import FOLLOW_UP_CADENCE, InclusionPoll
 from dashboard.poll.lease import Lease, LeaseLost
 from dashboard.poll.network_store import NetworkStore
-from dashboard.poll.receipt_schedule import ReceiptSchedule
+from dashboard.poll.receipt_queue import ReceiptQueue
 from dashboard.store.engine.engine import Store
 from dashboard.store.engine.leases import release
 from dashboard.store.evidence.save_rejections import save_polled
@@ -79,7 +79,7 @@ def a_poll(store: Store, node: ScriptedNode, fake_clock: FakeClock) -> Inclusion
     term = Lease(store, "worker", "worker 1", LEASE, fake_clock.elapsed).acquire()
     assert term is not None
     own = NetworkStore(store, A_NETWORK, term)
-    return InclusionPoll(node, own, ReceiptSchedule(FOLLOW_UP_CADENCE), fake_clock.clocks)
+    return InclusionPoll(node, own, ReceiptQueue(FOLLOW_UP_CADENCE), fake_clock.clocks)
 
 
 def reject(store: Store, fake_clock: FakeClock, nonce: int = 5) -> None:

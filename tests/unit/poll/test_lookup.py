@@ -9,7 +9,7 @@ from uuid import uuid4
 
 import pytest
 
-from dashboard.domain.follow_up import Inclusion, InclusionAnswer, InclusionQuestion
+from dashboard.domain.included_or_replaced import Inclusion, InclusionAnswer, InclusionQuestion
 from dashboard.domain.observation import ExclusionAnswer, Failure
 from dashboard.domain.verdict import Evidence, VerdictKind, conclude
 from dashboard.poll.lookup import LiveLookup

@@ -11,7 +11,7 @@ from typing import Final
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from dashboard.domain.follow_up import Inclusion, InclusionAnswer, InclusionQuestion
+from dashboard.domain.included_or_replaced import Inclusion, InclusionAnswer, InclusionQuestion
 from dashboard.domain.module_limits import ModuleLimits
 from dashboard.domain.quantity import Address, TxHash
 from dashboard.domain.verdict import VerdictKind

@@ -12,7 +12,7 @@ from dashboard.domain.audit import Action
 from dashboard.domain.condition import State, Subject, SubjectKind, Transition
 from dashboard.domain.coverage import CoverageChange, Covered, Gap, GapCause, Watched
 from dashboard.domain.credit import Spent
-from dashboard.domain.follow_up import InclusionAnswer, InclusionQuestion
+from dashboard.domain.included_or_replaced import InclusionAnswer, InclusionQuestion
 from dashboard.domain.notification import NotificationState
 from dashboard.domain.observation import ExclusionAnswer
 from dashboard.store.access.api_keys import Credential, KeyUse, add_uses, create_key, key_uses

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import pytest
 
-from dashboard.domain.follow_up import Inclusion, InclusionAnswer, InclusionQuestion
+from dashboard.domain.included_or_replaced import Inclusion, InclusionAnswer, InclusionQuestion
 from dashboard.domain.observation import FailureKind
 from dashboard.domain.quantity import NetworkId
 from dashboard.upstream.inclusion import LARGEST_BATCH, InclusionClient

@@ -7,8 +7,8 @@ from datetime import timedelta
 import pytest
 
 from dashboard.domain.quantity import TxHash
-from dashboard.poll.intervals import CadencePolicy
-from dashboard.poll.receipt_schedule import ReceiptSchedule, ScheduledHash, ScheduledHashes
+from dashboard.poll.next_check import CadencePolicy
+from dashboard.poll.receipt_queue import ReceiptQueue, ScheduledHash, ScheduledHashes
 from tests.builders import a_hash, seconds
 
 POLICY = CadencePolicy(shortest_interval=seconds(2))
@@ -16,13 +16,13 @@ END = POLICY.last_age
 NOW = timedelta(days=30)
 
 
-def a_schedule(*watched: ScheduledHash, largest: int = 1000) -> ReceiptSchedule:
-    schedule = ReceiptSchedule(POLICY, largest)
+def a_schedule(*watched: ScheduledHash, largest: int = 1000) -> ReceiptQueue:
+    schedule = ReceiptQueue(POLICY, largest)
     schedule.add(watched, NOW)
     return schedule
 
 
-def due_at(schedule: ReceiptSchedule, now: timedelta, limit: int = 10_000) -> list[TxHash]:
+def due_at(schedule: ReceiptQueue, now: timedelta, limit: int = 10_000) -> list[TxHash]:
     return [each for cohort in schedule.take_due(now, limit) for each in cohort.hashes]
 
 
@@ -51,7 +51,7 @@ def test_question_is_put_again_at_its_pace() -> None:
 
 
 def test_failed_question_is_put_again_within_a_minute() -> None:
-    schedule = ReceiptSchedule(POLICY)
+    schedule = ReceiptQueue(POLICY)
     old = ScheduledHashes(NOW - timedelta(days=6), [a_hash(1)])
 
     schedule.reschedule(old, NOW, is_answered=False)

@@ -8,8 +8,8 @@ from datetime import timedelta
 import pytest
 
 from dashboard.domain.observation import FailureKind
-from dashboard.poll.exclusion_schedule import RejectionSchedule, ScheduledCohort
-from dashboard.poll.intervals import CadencePolicy
+from dashboard.poll.exclusion_queue import ExclusionQueue, ScheduledCohort
+from dashboard.poll.next_check import CadencePolicy
 from dashboard.store.tracking.cohorts import PollResult
 from tests.builders import seconds
 
@@ -18,23 +18,21 @@ END = POLICY.last_age
 NOW = timedelta(days=30)
 
 
-def due_at(schedule: RejectionSchedule, now: timedelta, limit: int = 10_000) -> list[int]:
+def due_at(schedule: ExclusionQueue, now: timedelta, limit: int = 10_000) -> list[int]:
     """Take what is due then, and name the cohorts."""
     return [each.cohort_id for each in schedule.take_due(now, limit)]
 
 
-def after(
-    cohort: ScheduledCohort, asked: timedelta, *, is_answered: bool = True
-) -> RejectionSchedule:
+def after(cohort: ScheduledCohort, asked: timedelta, *, is_answered: bool = True) -> ExclusionQueue:
     """Return the schedule `NOW` with one cohort that was asked about without a record."""
-    schedule = RejectionSchedule(POLICY)
+    schedule = ExclusionQueue(POLICY)
     failure = None if is_answered else FailureKind.UNAVAILABLE
     schedule.reschedule(cohort, PollResult(failure, is_rejected=False), asked, NOW)
     return schedule
 
 
 def test_cohort_that_was_never_asked_about_is_due_at_once() -> None:
-    schedule = RejectionSchedule(POLICY)
+    schedule = ExclusionQueue(POLICY)
     schedule.put(ScheduledCohort(1, NOW - timedelta(days=20), 5), NOW)
 
     assert due_at(schedule, NOW) == [1]
@@ -43,7 +41,7 @@ def test_cohort_that_was_never_asked_about_is_due_at_once() -> None:
 @pytest.mark.parametrize("born", [NOW, timedelta(), timedelta(days=-9, milliseconds=7)])
 def test_cohort_comes_back_as_it_was_entered(born: timedelta) -> None:
     cohort = ScheduledCohort(2**40, born, 1000)
-    schedule = RejectionSchedule(POLICY)
+    schedule = ExclusionQueue(POLICY)
     schedule.put_back([cohort], NOW)
 
     assert schedule.take_due(NOW, 1) == [cohort]
@@ -57,7 +55,7 @@ def test_answer_is_asked_for_again_at_its_pace() -> None:
 
 
 def test_rejected_cohort_is_asked_about_more_sparsely() -> None:
-    born, schedule = NOW - timedelta(hours=1), RejectionSchedule(POLICY)
+    born, schedule = NOW - timedelta(hours=1), ExclusionQueue(POLICY)
     for cohort_id, is_rejected in ((1, True), (2, False)):
         last = PollResult(None, is_rejected)
         schedule.reschedule(ScheduledCohort(cohort_id, born, 1), last, NOW, NOW)
@@ -114,7 +112,7 @@ def test_times_stored_by_a_wrong_clock_strand_nothing(jump: timedelta) -> None:
 
 
 def test_most_overdue_cohorts_are_taken_first_and_in_portions() -> None:
-    schedule = RejectionSchedule(POLICY)
+    schedule = ExclusionQueue(POLICY)
     for cohort_id in (3, 1, 2):
         schedule.put(ScheduledCohort(cohort_id, NOW, 600), NOW + seconds(cohort_id))
 
@@ -125,7 +123,7 @@ def test_most_overdue_cohorts_are_taken_first_and_in_portions() -> None:
 def test_cohort_of_one_hash_takes_less_than_its_hash_would() -> None:
     many = 10_000
     tracemalloc.start()
-    schedule = RejectionSchedule(POLICY)
+    schedule = ExclusionQueue(POLICY)
     for cohort_id in range(many):
         schedule.put(ScheduledCohort(cohort_id, NOW, 1), NOW)
     taken, _ = tracemalloc.get_traced_memory()

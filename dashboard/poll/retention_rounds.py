@@ -1,4 +1,4 @@
-"""Housekeeping: purge what is old, a little at a time, and measure how large the store is."""
+"""RetentionRounds: purge what is old, a little at a time, and measure how large the store is."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _SHORTEST_REST: Final = 0.005
 _log = get_logger("housekeeping")
 
 
-class Housekeeping:
+class RetentionRounds:
     """Goes through the store once an hour; a round that takes long goes on with the next run."""
 
     def __init__(self, store: Store, retention: Retention, clocks: Clocks, rest: Rest) -> None:

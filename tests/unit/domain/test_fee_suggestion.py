@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dashboard.domain.fee_percentiles import FeeWindow
-from dashboard.domain.fees import FeePolicy, next_base_fee, suggest
+from dashboard.domain.fee_suggestion import FeePolicy, next_base_fee, suggest
 from dashboard.domain.gas import BlockFees
 from dashboard.domain.quantity import Wei
 

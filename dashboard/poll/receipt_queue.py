@@ -1,4 +1,7 @@
-"""When to ask a node for the receipt of each hash, held in memory; those of one age together."""
+"""The hashes whose receipts a node is asked for, in the order of when they are due, in memory.
+
+Those of one age are due together.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ from itertools import count
 from typing import Final
 
 from dashboard.domain.quantity import TxHash
-from dashboard.poll.intervals import CadencePolicy, next_check, next_try
+from dashboard.poll.next_check import CadencePolicy, next_check, next_try
 
 _SAME_TIME: Final = timedelta(seconds=1)
 """Hashes whose age began within this are asked about together."""
@@ -38,7 +41,7 @@ class ScheduledHashes:
     hashes: Sequence[TxHash] = field(repr=False)
 
 
-class ReceiptSchedule:
+class ReceiptQueue:
     """A heap of hashes by due time, all in elapsed time.
 
     At most `largest` hashes are together, so that what is due can be taken in portions.

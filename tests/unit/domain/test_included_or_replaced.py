@@ -7,7 +7,7 @@ from typing import Final
 
 import pytest
 
-from dashboard.domain.follow_up import (
+from dashboard.domain.included_or_replaced import (
     SETTLES_AFTER,
     FollowUp,
     Inclusion,

@@ -1,4 +1,4 @@
-"""Housekeeping takes its time: a moment at a time, with rests, once an hour, and begins anew."""
+"""RetentionRounds takes its time: a moment at a time, with rests, once an hour, and begins anew."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from dashboard.domain.gas import GasObservation
 from dashboard.domain.retention import Retention
 from dashboard.errors import StoreError
 from dashboard.poll.clocks import Clocks
-from dashboard.poll.housekeeping import ROUND_EVERY, Housekeeping
+from dashboard.poll.retention_rounds import ROUND_EVERY, RetentionRounds
 from dashboard.store.access.audit_log import AuditFilter, audit_entries
 from dashboard.store.engine.engine import Store
 from dashboard.store.fees.stored_fees import base_fees
@@ -37,9 +37,9 @@ class ServeHome:
         self.now = A_MOMENT
         self.clocks = Clocks(lambda: self.now, lambda: self.elapsed)
 
-    def keeping(self, retention: Retention) -> Housekeeping:
+    def keeping(self, retention: Retention) -> RetentionRounds:
         """Return the housekeeping under these rules."""
-        return Housekeeping(self.store, retention, self.clocks, self.rest)
+        return RetentionRounds(self.store, retention, self.clocks, self.rest)
 
     async def rest(self, length: float) -> None:
         """Note a rest, and let its time pass."""

@@ -1,4 +1,4 @@
-"""When to ask a network about rejections of each cohort, held in memory.
+"""The hashes that a network is asked about, in the order of when they are due, held in memory.
 
 A cohort is one number in a heap, 56 bytes, however many hashes it has: these are read from the
 store when they are due, so what was removed meanwhile is not asked about.
@@ -12,7 +12,7 @@ from datetime import timedelta
 from heapq import heappop, heappush
 from typing import Final
 
-from dashboard.poll.intervals import CadencePolicy, next_check, next_try
+from dashboard.poll.next_check import CadencePolicy, next_check, next_try
 from dashboard.store.tracking.cohorts import PollResult
 
 _UNIT: Final = timedelta(milliseconds=1)
@@ -32,7 +32,7 @@ class ScheduledCohort:
     size: int
 
 
-class RejectionSchedule:
+class ExclusionQueue:
     """A heap of cohorts by due time, all in elapsed time, to the millisecond."""
 
     def __init__(self, policy: CadencePolicy) -> None:
