@@ -1,4 +1,4 @@
-"""RetentionRounds: purge what is old, a little at a time, and measure how large the store is."""
+"""Rounds of retention: purge what is old, a little at a time, and measure the size of the store."""
 
 from __future__ import annotations
 
