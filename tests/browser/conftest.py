@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Final
 
 import pytest
@@ -14,7 +13,6 @@ from tests.chromium import running_browser
 
 SCHEMES: Final = ("light", "dark")
 WIDTHS: Final = (360, 768, 1280)
-_HERE: Final = Path(__file__).parent
 
 expect.set_options(timeout=30_000)  # a busy machine may take that long to draw its first chart
 
@@ -64,10 +62,3 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         screens = [(width, scheme) for width in WIDTHS for scheme in SCHEMES]
         chosen = screens if is_full else [(360, "dark"), (768, "light"), (1280, "light")]
         metafunc.parametrize("screen", chosen, ids=[f"{each[0]}-{each[1]}" for each in chosen])
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Keep the tests of a file on one worker, which starts their server and their browser once."""
-    for item in items:
-        if item.path.parent == _HERE:
-            item.add_marker(pytest.mark.xdist_group(f"browser {item.path.name}"))

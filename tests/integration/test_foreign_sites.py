@@ -13,7 +13,7 @@ from tests.installation import Installation, command, new_installation
 from tests.integration.raw_client import raw_client, read_to_end
 from tests.waiting import eventually
 
-pytestmark = [pytest.mark.timeout(180), pytest.mark.xdist_group("foreign_sites")]
+pytestmark = pytest.mark.timeout(180)
 
 UPGRADE = (
     "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"

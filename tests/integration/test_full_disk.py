@@ -78,4 +78,4 @@ def test_backup_is_made_though_the_audit_log_takes_nothing(
 
     assert printed.returncode == 0
     assert "verified" in printed.stdout
-    assert "the audit log does not tell of this backup" in printed.stderr
+    assert "the audit log does not name this backup" in printed.stderr

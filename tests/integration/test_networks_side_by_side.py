@@ -20,7 +20,7 @@ from tests.chromium import running_browser
 from tests.installation import Installation, command, free_ports, new_installation
 from tests.waiting import eventually
 
-pytestmark = [pytest.mark.timeout(180), pytest.mark.xdist_group("side by side")]
+pytestmark = pytest.mark.timeout(180)
 
 DEVNET = 424242
 WITHOUT_GAS_API = 31338

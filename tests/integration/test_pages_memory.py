@@ -14,7 +14,7 @@ from tests.integration.raw_client import raw_client, read_reply, status_of, upgr
 from tests.integration.test_pages_server import MB, is_up
 from tests.waiting import eventually
 
-pytestmark = [pytest.mark.timeout(180), pytest.mark.xdist_group("pages_memory")]
+pytestmark = pytest.mark.timeout(180)
 
 MUCH = 40 * MB
 """Bytes, more than the buffers of the system between a client and the server."""

@@ -17,7 +17,7 @@ from tests.installation import Installation, command, new_installation
 from tests.processes import PROJECT
 from tests.waiting import eventually
 
-pytestmark = [pytest.mark.timeout(120), pytest.mark.xdist_group("story")]
+pytestmark = pytest.mark.timeout(120)
 
 README = (PROJECT / "README.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"```(\w*)\n(.*?)```", README, re.DOTALL)

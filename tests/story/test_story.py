@@ -19,7 +19,7 @@ from tests.installation import command, new_installation
 from tests.mail_server import Inbox, mail_server
 from tests.waiting import eventually
 
-pytestmark = [pytest.mark.timeout(180), pytest.mark.xdist_group("story")]
+pytestmark = pytest.mark.timeout(180)
 
 REASON = "line count for module MMU=3667495 is above the limit 2097152"
 IN_WORDS = "The transaction needs 3,667,495 lines in the prover module MMU"
