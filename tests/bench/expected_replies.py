@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 from typing import Any, Final
 
-from dashboard.domain.exclusion import RejectedTransaction, RejectionStage
+from dashboard.domain.exclusion import RejectedTransaction, RejectionSource, RejectionStage
 from dashboard.domain.quantity import Address, NetworkId, TxHash
 from dashboard.store.rejections.save import version_digest
 from dashboard.wire.exclusion import encode_record
@@ -115,4 +115,5 @@ def row_of(number: int, day: datetime) -> dict[str, Any]:
         "overflows": [],
         "reason_kind": "over_limit",
         "module": _MODULES[number % len(_MODULES)],
+        "source": RejectionSource.REPORTED.value,
     }
