@@ -15,6 +15,7 @@ from dashboard.domain.condition import Condition, State, Subject, SubjectKind, T
 from dashboard.domain.grounds import FeeGrounds, Signal
 from dashboard.domain.quantity import Wei
 from tests.builders import A_MOMENT, A_NETWORK, an_id, seconds
+from tests.unit.detect.network_conclusions import conclusions_from
 
 SUBJECT = Subject(SubjectKind.BUSYNESS, A_NETWORK)
 RULE = HoldPeriods(pending=seconds(60), keep_firing=seconds(300))
@@ -147,6 +148,57 @@ def test_rule_of_each_kind_is_the_one_that_is_named_for_it() -> None:
     assert rules.of(SubjectKind.BUSYNESS) is rules.busy
     assert rules.of(SubjectKind.FEES) is rules.staleness
     assert rules.of(SubjectKind.GAS_API) is rules.of(SubjectKind.EXCLUSION_API) is rules.silence
+
+
+def test_state_of_a_network_is_unknown_until_something_was_concluded() -> None:
+    conclusions = conclusions_from({})
+
+    before = conclusions.state(SubjectKind.BUSYNESS)
+    conclusions.conclude(SubjectKind.BUSYNESS, seen(0, is_trouble=False))
+
+    assert (before, conclusions.state(SubjectKind.BUSYNESS)) == (None, State.CALM)
+
+
+def test_subject_that_was_never_seen_is_not_held_after_it_could_not_be_seen() -> None:
+    conclusions = conclusions_from({})
+
+    conclusions.conclude(SubjectKind.BUSYNESS, None)
+
+    assert conclusions.held == {}
+    assert conclusions.transitions == []
+
+
+def test_readings_of_one_network_build_on_each_other_in_order() -> None:
+    conclusions = conclusions_from({SubjectKind.BUSYNESS: CALM})
+
+    for after, is_trouble in [(0, True), (60, True), (70, False), (370, False)]:
+        conclusions.conclude(SubjectKind.BUSYNESS, seen(after, is_trouble=is_trouble))
+
+    opened, closed = A_MOMENT + seconds(60), A_MOMENT + seconds(370)
+    assert conclusions.transitions == [
+        Transition(an_id(2), SUBJECT, State.CALM, State.BUSY, opened, GROUNDS),
+        Transition(an_id(4), SUBJECT, State.BUSY, State.CALM, closed, GROUNDS),
+    ]
+    assert conclusions.held == {SubjectKind.BUSYNESS: Condition(State.CALM, closed)}
+
+
+def test_each_kind_waits_by_its_own_rule() -> None:
+    kinds = SubjectKind.BUSYNESS, SubjectKind.GAS_API, SubjectKind.FEES
+    conclusions = conclusions_from({})
+
+    for kind in kinds:
+        conclusions.conclude(kind, seen(90, is_trouble=True, since=0))
+
+    states = [conclusions.state(kind) for kind in kinds]
+    assert states == [State.BUSY, State.ANSWERING, State.FRESH]
+
+
+def test_conclusions_leave_what_was_given_as_held_unchanged() -> None:
+    held = {SubjectKind.BUSYNESS: pending(State.CALM, 0)}
+
+    conclusions_from(held).conclude(SubjectKind.BUSYNESS, seen(60, is_trouble=True))
+
+    assert held == {SubjectKind.BUSYNESS: pending(State.CALM, 0)}
 
 
 @dataclass(frozen=True)

@@ -7,10 +7,20 @@ from datetime import datetime, timedelta
 import pytest
 
 from dashboard.detect.condition_start_end import Reading
-from dashboard.detect.silence import Answered, Unanswered, detect_silence, detect_staleness
+from dashboard.detect.silence import (
+    Answered,
+    GasReadings,
+    Unanswered,
+    conclude_exclusion_silence,
+    conclude_gas,
+    detect_silence,
+    detect_staleness,
+)
+from dashboard.domain.condition import Condition, State, SubjectKind
 from dashboard.domain.grounds import AgeGrounds, SilenceGrounds
 from dashboard.domain.observation import Operation
 from tests.builders import A_MOMENT, seconds
+from tests.unit.detect.network_conclusions import conclusions_from
 
 NOW = A_MOMENT + seconds(600)
 FAILING = Unanswered(A_MOMENT, NOW, "no answer within 5 s")
@@ -108,3 +118,132 @@ def test_figure_of_a_node_that_answered_instead_is_stale_of_its_own() -> None:
     assert sight is not None
     assert isinstance(sight.grounds, AgeGrounds)
     assert sight.grounds.operation is FEES
+
+
+GAS_API, STALENESS, EXCLUSION_API = (
+    SubjectKind.GAS_API,
+    SubjectKind.FEES,
+    SubjectKind.EXCLUSION_API,
+)
+
+
+def gas_readings(
+    *,
+    unanswered: Unanswered | None = None,
+    answered_at: datetime | None = None,
+    fees_ago: float = 1,
+) -> GasReadings:
+    """Return what is read at `NOW`, suggested fees being asked for every 4 seconds."""
+    fees_at = NOW - seconds(fees_ago)
+    answers = (answered(FEES, fees_ago, 4),)
+    return GasReadings(NOW, A_MOMENT, unanswered, answered_at, answers, fees_at)
+
+
+@pytest.mark.parametrize(("ago", "are_stale"), [(8, False), (8.001, True)])
+def test_fees_are_stale_when_older_than_two_periods(ago: float, *, are_stale: bool) -> None:
+    assert gas_readings(fees_ago=ago).are_fees_stale(seconds(4)) is are_stale
+
+
+def test_fees_that_were_never_answered_are_stale() -> None:
+    never = GasReadings(NOW, A_MOMENT, FAILING, None, (), fees_at=None)
+
+    assert never.are_fees_stale(seconds(4))
+
+
+def test_network_whose_gas_api_answers_is_neither_silent_nor_stale() -> None:
+    conclusions = conclusions_from({})
+
+    conclude_gas(conclusions, gas_readings(answered_at=NOW))
+
+    states = conclusions.state(GAS_API), conclusions.state(STALENESS)
+    assert states == (State.ANSWERING, State.FRESH)
+
+
+def test_fees_that_age_because_the_gas_api_is_silent_are_reported_by_that_silence_alone() -> None:
+    fresh = Condition(State.FRESH, A_MOMENT)
+    conclusions = conclusions_from({STALENESS: fresh})
+
+    conclude_gas(conclusions, gas_readings(unanswered=FAILING, fees_ago=601))
+
+    [opening] = conclusions.transitions
+    assert (opening.subject.kind, opening.after) == (GAS_API, State.SILENT)
+    assert conclusions.held[STALENESS] == fresh
+
+
+def test_failure_from_before_the_watch_still_explains_why_fees_are_old() -> None:
+    fresh = Condition(State.FRESH, A_MOMENT)
+    conclusions = conclusions_from({STALENESS: fresh})
+    failed_before = Unanswered(A_MOMENT - seconds(60), A_MOMENT - seconds(1), "refused")
+
+    conclude_gas(conclusions, gas_readings(unanswered=failed_before, fees_ago=661))
+
+    assert conclusions.held == {STALENESS: fresh}
+
+
+def test_silence_that_is_about_to_end_still_explains_why_fees_are_old() -> None:
+    silent, fresh = Condition(State.SILENT, A_MOMENT), Condition(State.FRESH, A_MOMENT)
+    conclusions = conclusions_from({GAS_API: silent, STALENESS: fresh})
+
+    conclude_gas(conclusions, gas_readings(answered_at=NOW, fees_ago=601))
+
+    assert conclusions.held[GAS_API] == Condition(State.SILENT, A_MOMENT, turning_since=NOW)
+    assert conclusions.held[STALENESS] == fresh
+    assert conclusions.transitions == []
+
+
+def test_fees_are_stale_by_themselves_while_their_source_answers_other_questions() -> None:
+    conclusions = conclusions_from({STALENESS: Condition(State.FRESH, A_MOMENT)})
+
+    conclude_gas(conclusions, gas_readings(unanswered=FAILING, answered_at=NOW, fees_ago=601))
+
+    assert conclusions.state(GAS_API) is State.ANSWERING
+    assert conclusions.state(STALENESS) is State.STALE
+
+
+def test_exclusion_api_that_was_never_asked_is_neither_silent_nor_answering() -> None:
+    conclusions = conclusions_from({})
+
+    conclude_exclusion_silence(conclusions, None, A_MOMENT, NOW)
+
+    assert conclusions.state(EXCLUSION_API) is None
+
+
+@pytest.mark.parametrize(("waited", "state"), [(59, State.SILENT), (60, State.ANSWERING)])
+def test_silence_of_the_exclusion_api_ends_after_it_answered_for_long_enough(
+    waited: float, state: State
+) -> None:
+    since = NOW - seconds(waited)
+    conclusions = conclusions_from({EXCLUSION_API: Condition(State.SILENT, A_MOMENT, since)})
+
+    conclude_exclusion_silence(conclusions, None, A_MOMENT, NOW)
+
+    assert conclusions.state(EXCLUSION_API) is state
+
+
+@pytest.mark.parametrize(("span", "state"), [(0, None), (119.999, None), (120, State.SILENT)])
+def test_exclusion_api_is_silent_only_once_its_failures_span_the_pending_time(
+    span: float, state: State | None
+) -> None:
+    conclusions = conclusions_from({})
+    failing = Unanswered(A_MOMENT, A_MOMENT + seconds(span), "refused")
+
+    conclude_exclusion_silence(conclusions, failing, A_MOMENT, NOW)
+
+    assert conclusions.state(EXCLUSION_API) is state
+
+
+def test_single_failure_holds_the_silence_of_the_exclusion_api_and_ends_the_waiting() -> None:
+    ending = Condition(State.SILENT, A_MOMENT, turning_since=NOW - seconds(59))
+    conclusions = conclusions_from({EXCLUSION_API: ending})
+
+    conclude_exclusion_silence(conclusions, Unanswered(NOW, NOW, "refused"), A_MOMENT, NOW)
+
+    assert conclusions.held[EXCLUSION_API] == Condition(State.SILENT, A_MOMENT)
+
+
+def test_failures_from_before_the_watch_say_nothing_of_the_exclusion_api() -> None:
+    conclusions = conclusions_from({})
+
+    conclude_exclusion_silence(conclusions, FAILING, NOW + seconds(1), NOW + seconds(2))
+
+    assert conclusions.state(EXCLUSION_API) is None

@@ -179,3 +179,11 @@ def test_fee_replaces_another_where_the_parts_are_kept_no_longer() -> None:
     changed = changed_rollup(held, {}, [SavedFee(new, replaced=old)])
 
     assert (changed.last, changed.total, changed.seen) == (Wei(6), 11, 2)
+
+
+def test_rollup_that_is_missing_begins_with_saved_fees_where_its_parts_are_missing_too() -> None:
+    first, old, new = TimedFee(5, Wei(5)), TimedFee(7, Wei(7)), TimedFee(7, Wei(6))
+
+    changed = changed_rollup(None, {}, [SavedFee(first), SavedFee(new, replaced=old)])
+
+    assert changed == FeeRollup.of_all([first, new])
