@@ -1,1 +1,1 @@
-"""Linewatch: how busy EVM networks are, which transactions they reject, and who is told."""
+"""Linewatch: how busy EVM networks are, which transactions they reject, and who is notified."""

@@ -23,7 +23,7 @@ def encode_cursor(place: int, installation: UUID) -> str:
 def decode_cursor(value: object, installation: UUID) -> int:
     """Read a place; WireError for a text that this installation did not hand out."""
     if not isinstance(value, str) or not _TEXT.fullmatch(value):
-        raise WireError(f"{shorten(str(value))} is no cursor: give one as an answer told it")
+        raise WireError(f"{shorten(str(value))} is no cursor: give one that an answer contained")
     raw = urlsafe_b64decode(value)
     place = int.from_bytes(raw[_OWNER:], "big")
     if raw[:_OWNER] != installation.bytes[:_OWNER] or place > _LARGEST_PLACE:

@@ -10,10 +10,11 @@ from pathlib import Path
 import click
 import pytest
 
-from tests.house.sources import ROOT, markdown_files
+from tests.house.sources import ROOT, all_sources, markdown_files
 
 LINK = re.compile(r"\]\((?!\w+:)([^)#\s]*)(?:#([^)\s]+))?\)")
 HEADING = re.compile(r"^#+ +(.+?) *$", re.MULTILINE)
+MODULE = re.compile(r"`([\w/]+\.py)`")
 CODE = re.compile(r"^```\w*\n(.*?)^```|`([^`\n]+)`", re.MULTILINE | re.DOTALL)
 PAGES = pytest.mark.parametrize(
     "page", markdown_files(), ids=lambda page: str(page.relative_to(ROOT))
@@ -27,6 +28,19 @@ def test_link_leads_to_a_file_and_heading_that_exist(page: Path) -> None:
     lost = [path + anchor for path, anchor in LINK.findall(text) if not _exists(page, path, anchor)]
 
     assert lost == []
+
+
+@PAGES
+def test_module_that_a_page_names_exists(page: Path) -> None:
+    modules = [f"/{source.path}" for source in all_sources()]
+
+    lost = {
+        name
+        for name in MODULE.findall(page.read_text(encoding="utf-8"))
+        if not any(module.endswith(f"/{name}") for module in modules)
+    }
+
+    assert lost == set()
 
 
 @PAGES

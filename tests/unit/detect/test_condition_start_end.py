@@ -94,7 +94,7 @@ def test_without_a_sight_nothing_changes_and_waiting_begins_anew(before: Conditi
     assert concluded.turning_since is None
 
 
-def test_known_beginning_of_trouble_counts_more_than_when_it_was_notificationd() -> None:
+def test_known_beginning_of_trouble_counts_more_than_when_it_was_noticed() -> None:
     sight = seen(70, is_trouble=True, since=50)
 
     concluded = conclude(SUBJECT, pending(State.CALM, 0), sight, RULE, an_id())

@@ -134,7 +134,7 @@ def test_cursor_is_read_back_by_its_installation_only() -> None:
 
 @pytest.mark.parametrize("value", ["", "abc", 7, "!" * 16, "_" * 17])
 def test_text_that_is_no_cursor_is_refused(value: object) -> None:
-    with pytest.raises(WireError, match="is no cursor: give one as an answer told it"):
+    with pytest.raises(WireError, match="is no cursor: give one that an answer contained"):
         decode_cursor(value, INSTALLATION)
 
 
