@@ -12,7 +12,8 @@ USABLE := import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))
 PURE := dashboard/domain/*,dashboard/wire/*,dashboard/detect/*,dashboard/poll/next_check.py,dashboard/alert/compose.py,dashboard/alert/incident_text.py
 PURE_TESTS := tests/unit/domain tests/unit/wire tests/unit/detect tests/unit/poll/test_next_check.py tests/unit/alert/test_compose.py tests/unit/alert/test_incident_text.py
 # A file stays on one worker, which starts its servers once; the longest come first, as folders are named.
-PYTEST := $(BIN)/python -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder
+# Tests wait for servers half of their time, hence two workers for each core.
+PYTEST := $(BIN)/python -m pytest --numprocesses 4 --dist loadfile --no-loadscope-reorder
 # These stand on a store without SQL of their own; the tests of the store itself run on both always.
 ON_A_STORE := tests/unit/alert tests/unit/poll tests/unit/serve
 
