@@ -13,7 +13,7 @@ from dashboard.store.alerts.notification_claims import mark_dead, mark_sent, res
 from dashboard.store.alerts.outbox import expand, pending_expansion
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store
-from dashboard.store.engine.leases import acquire
+from dashboard.store.engine.leases import acquire, release
 from dashboard.store.rejections.read import versions
 from dashboard.store.tracking.transactions import TrackRequest, track
 from tests.browser.seeded_store import HOSTILE, SILENT, SIMULATED, tx_hash
@@ -32,12 +32,13 @@ def seed_notifications(store: Store, now: datetime) -> None:
             _tell_rejection(connection, number, now - timedelta(minutes=7 * number))
         _tell_network(connection, 10, Subject(SubjectKind.BUSYNESS, SIMULATED.network_id), now)
         _tell_network(connection, 11, Subject(SubjectKind.GAS_API, SILENT.network_id), now)
-        token = acquire(connection, "worker", "seed", timedelta(seconds=1))
+        token = acquire(connection, "worker", "seed", timedelta(hours=1))
         assert token is not None
         for entry in pending_expansion(connection, 10):
             expand(connection, entry, [OPS], entry.transition.at)
     with store.write() as connection:
         _deliver(connection, token, now)
+        release(connection, "worker", token)
         for number in range(MORE_TRACKED):
             label = "Case 2001" if number < 3 else ""
             of_many = TxHash(bytes([0xA0, number]) * 16)
