@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from dashboard.domain.exclusion import RejectedTransaction, RejectionSource, RejectionStage
 from dashboard.domain.quantity import Address, NetworkId, TxHash
-from dashboard.store.rejections.save import version_digest
+from dashboard.store.rejections.save import row_of_record
 from dashboard.wire.exclusion import encode_record
 
 NETWORK: Final = NetworkId(59144)
@@ -99,21 +99,10 @@ def joined(items: Sequence[bytes]) -> bytes:
 def row_of(number: int, day: datetime) -> dict[str, Any]:
     """Return the stored record `number` as a row of the archive, reported by a node."""
     record = record_of(number, day)
-    return {
-        "network_id": NETWORK,
-        "tx_hash": record.tx_hash,
-        "sender": record.sender,
-        "nonce": record.nonce,
-        "tx_rejection_stage": record.tx_rejection_stage.value,
-        "reason_message": record.reason_message,
-        "timestamp": record.timestamp,
-        "block_number": record.block_number,
-        "first_seen_at": record.timestamp + timedelta(seconds=2),
-        "version_digest": version_digest(record),
-        "reported_at": record.timestamp + timedelta(seconds=2),
+    seen_at = record.timestamp + timedelta(seconds=2)
+    return row_of_record(record, NETWORK, seen_at) | {
+        "reported_at": seen_at,
         "reported_reason_digest": sha256(record.reason_message.encode()).digest(),
         "overflows": [],
-        "reason_kind": "over_limit",
-        "module": _MODULES[number % len(_MODULES)],
         "source": RejectionSource.REPORTED.value,
     }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Final
 
@@ -52,6 +52,16 @@ def store_errors_shown() -> Iterator[None]:
             f"{sentence(str(trouble))} This page tries again by itself; "
             "if it lasts, look at the log of the worker and at the disk.",
         )
+
+
+def change_stored(change: Callable[[], bool]) -> None:
+    """Change what is stored and run the page again, which closes a dialog; say where it failed."""
+    try:
+        change()
+    except StoreError as trouble:
+        notice("bad", "Nothing was changed.", f"{trouble} Try again in a moment.")
+        return
+    st.rerun()
 
 
 def simulated_notice(profiles: Sequence[NetworkProfile]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 import streamlit as st
@@ -12,7 +12,7 @@ from dashboard.domain.quantity import Address, NetworkId
 from dashboard.domain.track_list import LONGEST_LABEL
 from dashboard.errors import InputError, StoreError
 from dashboard.show.parts.markup import Markup, element
-from dashboard.show.parts.notices import notice
+from dashboard.show.parts.notices import change_stored, notice
 from dashboard.show.parts.table import table
 from dashboard.show.queries.page_queries import PageQueries
 from dashboard.show.text import age, moment, sentence, share
@@ -61,7 +61,7 @@ def _row(queries: PageQueries, each: WatchedSender) -> None:
         with st.container(gap=None):
             st.html(_sender_markup(queries, each))
         if st.button("Remove", key=f"unwatch-{each.sender}", help="What is tracked stays tracked"):
-            _change(lambda: queries.senders.unwatch(each.sender))
+            change_stored(lambda: queries.senders.unwatch(each.sender))
 
 
 def _sender_markup(queries: PageQueries, each: WatchedSender) -> Markup:
@@ -70,15 +70,6 @@ def _sender_markup(queries: PageQueries, each: WatchedSender) -> Markup:
     since = element("span", f"on {networks}, since {age(each.watched_at, queries.now())}")
     head = element("div", label, since, class_="lw-row lw-remarks", title=moment(each.watched_at))
     return element("div", element("p", str(each.sender), class_="lw-hash"), head)
-
-
-def _change(change: Callable[[], bool]) -> None:
-    try:
-        change()
-    except StoreError as trouble:
-        notice("bad", "Nothing was changed.", f"{trouble} Try again in a moment.")
-        return
-    st.rerun()
 
 
 _RANKING_COLUMNS: Final = ("Sender", "Rejections", "Share")

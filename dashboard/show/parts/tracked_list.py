@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 
 import streamlit as st
@@ -10,10 +10,9 @@ import streamlit as st
 from dashboard.domain.foreign_text import visible
 from dashboard.domain.track_list import LONGEST_LABEL, LONGEST_NOTE
 from dashboard.domain.verdict import VerdictKind
-from dashboard.errors import StoreError
 from dashboard.show.parts.badges import verdict_badge
 from dashboard.show.parts.markup import Markup, element, join
-from dashboard.show.parts.notices import notice
+from dashboard.show.parts.notices import change_stored
 from dashboard.show.parts.rejection_table import reason_words
 from dashboard.show.parts.track_form import attempt_input, is_future
 from dashboard.show.queries.page_queries import PageQueries
@@ -94,7 +93,7 @@ def _edit(queries: PageQueries, entry: TrackedEntry) -> None:
         is_saved = st.form_submit_button("Save", type="primary")
     if is_saved and not is_future(attempted_at, queries.now()):
         remarks = Remarks(attempted_at, label.strip(), note.strip())
-        _change(lambda: queries.tracked.amend(tracked.tx_hash, remarks))
+        change_stored(lambda: queries.tracked.amend(tracked.tx_hash, remarks))
     st.html(
         element(
             "p",
@@ -104,14 +103,4 @@ def _edit(queries: PageQueries, entry: TrackedEntry) -> None:
         )
     )
     if st.button("Remove", icon=":material/delete:", key="remove"):
-        _change(lambda: queries.tracked.remove(tracked.tx_hash))
-
-
-def _change(change: Callable[[], bool]) -> None:
-    """Change what is stored, close the dialog, and show the list as it is then."""
-    try:
-        change()
-    except StoreError as trouble:
-        notice("bad", "Nothing was changed.", f"{trouble} Try again in a moment.")
-        return
-    st.rerun()
+        change_stored(lambda: queries.tracked.remove(tracked.tx_hash))

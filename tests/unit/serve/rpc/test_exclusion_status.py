@@ -182,14 +182,21 @@ class Shut(KeyLimiter):
         return caller is not EVERYBODY and method == METHOD
 
 
+def dispatcher_of(
+    dependencies: ServeDependencies, lookups: StatusReader, key_limiter: KeyLimiter | None = None
+) -> Dispatcher:
+    """Dispatch to the methods of these look-ups, which may answer quickly."""
+    methods = exclusion_methods(dependencies, lookups)
+    return Dispatcher(methods, key_limiter or KeyLimiter(), dependencies.counters, 5, lookups)
+
+
 async def ask(
     dependencies: ServeDependencies,
     lookups: StatusReader,
     tx_hash: TxHash,
     key_limiter: KeyLimiter | None = None,
 ) -> Any:  # noqa: ANN401 - any JSON value
-    methods = exclusion_methods(dependencies, lookups)
-    rpc = Dispatcher(methods, key_limiter or KeyLimiter(), dependencies.counters, 5, lookups)
+    rpc = dispatcher_of(dependencies, lookups, key_limiter)
     body = (await rpc.answer(lookup_of(tx_hash), EVERYBODY)).body
     dependencies.rejections.close()
     return None if body is None else json.loads(body)
@@ -230,13 +237,7 @@ async def test_question_after_a_report_sees_it_though_nothing_came_between(
         dependencies.store_freshness.is_expired_on_receive = True
         lookups = StatusReader(dependencies)
         await load_known_hashes(dependencies)
-        rpc = Dispatcher(
-            exclusion_methods(dependencies, lookups),
-            KeyLimiter(),
-            dependencies.counters,
-            5,
-            lookups,
-        )
+        rpc = dispatcher_of(dependencies, lookups)
         transaction = a_signed_transaction(1, chain_id=A_NETWORK)
         report = json.dumps(a_call(f"linea_{SAVE_REJECTED}", [a_report_of(transaction)])).encode()
         question = lookup_of(TxHash.parse(transaction.tx_hash))
@@ -265,13 +266,7 @@ async def test_one_look_serves_all_questions_that_came_before_it(
         dependencies.store_freshness.is_expired_on_receive = is_expired_on_receive
         lookups = StatusReader(dependencies)
         await load_known_hashes(dependencies)
-        rpc = Dispatcher(
-            exclusion_methods(dependencies, lookups),
-            KeyLimiter(),
-            dependencies.counters,
-            5,
-            lookups,
-        )
+        rpc = dispatcher_of(dependencies, lookups)
 
         before = await rpc.answer(lookup_of(ALIKE), EVERYBODY)
         keep(store, A_NETWORK, ALIKE)
