@@ -97,7 +97,15 @@ class DeliveryDeferred(DeliveryError):
 
 
 class DeliveryBlocked(DeliveryDeferred):
-    """Nothing can be handed over to this recipient now, whatever the message says."""
+    """Nothing can be handed over to this recipient now, whatever the message says.
+
+    `retry_after` is for how long the other side wants nothing, if it said so.
+    """
+
+    def __init__(self, message: str, retry_after: timedelta | None = None) -> None:
+        """Remember how long to wait, if the other side said so."""
+        super().__init__(message)
+        self.retry_after = retry_after
 
 
 class DeliveryRefused(DeliveryError):

@@ -155,7 +155,9 @@ class Deliverer:
         if finished is None:
             return
         if finished.result is DeliveryResult.DEFERRED:
-            wait = self._retries.failed(notification, is_blocked=is_blocked)
+            wait = self._retries.failed(
+                notification, is_blocked=is_blocked, at_least=finished.retry_after
+            )
             finished = replace(finished, wait=wait)
         else:
             self._retries.succeeded(notification)

@@ -27,7 +27,8 @@ class FinishedAttempt:
     """An attempt that is over; `answer` is the channel's, or the error.
 
     `is_blocked`: another message to the same recipient would have failed as well. `wait` is how
-    long the notification waits where it was deferred.
+    long the notification waits where it was deferred, `retry_after` how long the other side asked
+    for.
     """
 
     notification: Notification
@@ -35,6 +36,7 @@ class FinishedAttempt:
     answer: str
     is_blocked: bool = False
     wait: timedelta = timedelta()
+    retry_after: timedelta = timedelta()
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +62,14 @@ def attempt(
     except DeliveryRefused as error:
         return FinishedAttempt(notification, DeliveryResult.REFUSED, str(error))
     except DeliveryError as error:
-        is_blocked = isinstance(error, DeliveryBlocked)
-        return FinishedAttempt(notification, DeliveryResult.DEFERRED, str(error), is_blocked)
+        retry_after = error.retry_after if isinstance(error, DeliveryBlocked) else None
+        return FinishedAttempt(
+            notification,
+            DeliveryResult.DEFERRED,
+            str(error),
+            isinstance(error, DeliveryBlocked),
+            retry_after=retry_after or timedelta(),
+        )
     except Exception as error:  # noqa: BLE001 - the top of a thread: one notification must not end it
         _log.exception(
             "a notification cannot be sent", notification=str(notification.notification_id)
@@ -76,7 +84,7 @@ def _send(notification: Notification, sending: Sending, may_send: MaySend) -> st
     channel = sending.channels.get(notification.recipient.channel)
     if channel is None:
         raise DeliveryBlocked(
-            f"no channel {notification.recipient.channel} is configured; see [mail]"
+            f"no channel {notification.recipient.channel} is configured; see [channels]"
         )
     headers = MessageHeaders(
         notification.message_id,

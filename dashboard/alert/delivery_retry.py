@@ -96,23 +96,28 @@ class RetryTimes:
         state.waits.pop(notification.notification_id, None)
         state.works, state.failures, state.paused_until = True, 0, timedelta()
 
-    def failed(self, notification: Notification, *, is_blocked: bool) -> timedelta:
+    def failed(
+        self, notification: Notification, *, is_blocked: bool, at_least: timedelta = timedelta()
+    ) -> timedelta:
         """Note that a notification was deferred; return how long it waits.
 
-        `is_blocked` where another message to the same recipient would have failed as well.
+        `is_blocked` where another message to the same recipient would have failed as well;
+        `at_least` is how long the other side wants nothing, which is granted up to `longest_wait`.
         """
         state = self._recipients.setdefault(notification.recipient, _RecipientState())
         wait = _doubled(self._rule.first_wait, notification.attempts, self._rule.longest_wait)
-        is_own = state.works and notification.attempts > 0
+        is_own = state.works and notification.attempts > 0 and not at_least
         if is_own or not is_blocked:
             state.waits[notification.notification_id] = _Wait(self._elapsed() + wait, is_own)
         if is_own:
             state.works = not is_blocked  # should the next one fail as well, it is the recipient
             return wait
+        granted = min(at_least, self._rule.longest_wait)
         state.failures += 1
         if not is_blocked and state.failures < FAILURES_BEFORE_PAUSE:
             return wait
-        pause = _doubled(self._rule.first_wait, state.failures - 1, self._rule.longest_pause)
+        usual = _doubled(self._rule.first_wait, state.failures - 1, self._rule.longest_pause)
+        pause = max(usual, granted)
         state.works, state.paused_until = False, self._elapsed() + pause
         return pause if is_blocked else max(wait, pause)
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Protocol, TypeAlias
 
@@ -13,11 +13,15 @@ MaySend: TypeAlias = Callable[[], bool]
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """The text of a notification: one line of subject, plain text, and the same as HTML."""
+    """The text of a notification: one line of subject, plain text, and the same as HTML.
+
+    `facts` is what programs get: a JSON object.
+    """
 
     subject: str
     text: str
     html: str
+    facts: Mapping[str, object] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

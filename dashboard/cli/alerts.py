@@ -6,12 +6,14 @@ import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
+from typing import Final
 from uuid import UUID
 
 import click
 
 from dashboard.cli import options
 from dashboard.cli.installation import Installation, open_installation
+from dashboard.cli.lazy_group import LazyGroup
 from dashboard.cli.listing import Listing, Output, output, print_list
 from dashboard.cli.output import FOUND, Json, instant, print_json, say
 from dashboard.domain.notification import Notification, NotificationState
@@ -22,8 +24,11 @@ from dashboard.show.queries.alerts import AlertQueries, NotificationHistory, not
 from dashboard.show.text import moment, since_when
 from dashboard.store.alerts.alert_status import OpenIncident
 
+_COMMANDS: Final = {"test-send": "channel_trial"}
+"""Every command below `linewatch alerts`, with the module of this package that holds it."""
 
-@click.command()
+
+@click.group(cls=LazyGroup, modules=_COMMANDS, invoke_without_command=True)
 @options.network
 @click.option(
     "--state",
@@ -41,7 +46,9 @@ from dashboard.store.alerts.alert_status import OpenIncident
 @options.limit
 @options.exit_code
 @output
+@click.pass_context
 def alerts(  # noqa: PLR0913 - one for each option
+    context: click.Context,
     *,
     network_text: str | None,
     state: NotificationState | None,
@@ -53,12 +60,14 @@ def alerts(  # noqa: PLR0913 - one for each option
     sets_exit_status: bool,
     output: Output,
 ) -> None:
-    """List open incidents and notifications.
+    """List open incidents and notifications, or do what a command below says.
 
     First the open incidents of networks, then each notification with recipient, time and the
     answer of the channel, the latest first. With --exit-code the status is 3 where there are
     notifications, so that --state dead --exit-code watches the mail.
     """
+    if context.invoked_subcommand is not None:
+        return
     with open_installation() as here:
         searched = notification_filter(here.source, here.chosen_id(network_text), search)
         wanted = replace(

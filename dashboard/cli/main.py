@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import sys
-from importlib import import_module
 from io import TextIOWrapper
-from typing import Final, cast
+from typing import Final
 
 import click
 
+from dashboard.cli.lazy_group import LazyGroup
 from dashboard.cli.output import FAILED, WRONG_INPUT, warn
 from dashboard.errors import InputError, LinewatchError
 
@@ -44,20 +44,9 @@ _COMMANDS: Final = {
 """Every command, in the order of the help, with the module of this package that holds it."""
 
 
-class _Commands(click.Group):
-    """Imports the module of a command when the command is called, so that each starts fast."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - named by click
-        return list(_COMMANDS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - named by click
-        if cmd_name not in _COMMANDS:
-            return None
-        module = import_module(f"dashboard.cli.{_COMMANDS[cmd_name]}")
-        return cast("click.Command", getattr(module, cmd_name.replace("-", "_")))
-
-
-@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(
+    cls=LazyGroup, modules=_COMMANDS, context_settings={"help_option_names": ["-h", "--help"]}
+)
 @click.version_option(package_name="linewatch")
 def linewatch() -> None:
     """Watch how busy EVM networks are and which transactions they reject, and notify people.

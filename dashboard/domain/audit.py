@@ -33,6 +33,7 @@ class Action(StrEnum):
     JOIN = "join"
     RELEASE = "release"
     RESEND = "resend"
+    TEST_SEND = "test-send"
     KEEP = "keep"
     FORGET = "forget"
 

@@ -13,6 +13,7 @@ from dashboard.domain.api_key import KEY_PREFIX
 from dashboard.domain.quantity import shorten
 from dashboard.domain.secret import Secret
 from dashboard.errors import SettingsError
+from dashboard.settings.channels import check_channels
 from dashboard.settings.check_addresses import check_addresses
 from dashboard.settings.check_clear_text import check_clear_text
 from dashboard.settings.fees import FeeSettings, check_fees, fees_of
@@ -68,6 +69,7 @@ def check_together(settings: Settings) -> Iterator[Remark]:
     yield from _check_recipients(settings.mail)
     yield from _check_sender(settings.mail)
     yield from _check_ehlo_name(settings.mail)
+    yield from _check_channels(settings)
     yield from _check_fees(settings)
 
 
@@ -138,6 +140,11 @@ def _check_own_fees(name: str, network: NetworkSettings, common: FeeSettings) ->
 def _check_sender(mail: MailSettings) -> Iterator[Remark]:
     if not _MAIL_ADDRESS.fullmatch(mail.sender):
         yield ("mail", "sender"), _no_address(mail.sender)
+
+
+@as_far_as_readable
+def _check_channels(settings: Settings) -> Iterator[Remark]:
+    yield from check_channels(settings.channels)
 
 
 @as_far_as_readable

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import get_args
 
 from dashboard.domain.secret import MASK, Secret
 from dashboard.settings.layers import SettingLocation, SettingPath, location_of, named
@@ -54,7 +55,7 @@ def _is_harmless(path: SettingPath, value: object) -> bool:
     What stands at a misspelt name, or where a table belongs, may be a key or an address with one.
     """
     kind = kind_at(path, Settings)
-    if kind is None or kind is Secret or holds_settings(kind):
+    if kind is None or Secret in {kind, *get_args(kind)} or holds_settings(kind):
         return False
     return not (isinstance(value, list) and any(isinstance(each, dict | list) for each in value))
 

@@ -39,8 +39,8 @@ _Arguments = ParamSpec("_Arguments")
 _Finding = TypeVar("_Finding")
 
 _INDEX: Final = re.compile(r"(.*) - at `\$\[(\d+)\]`", re.DOTALL)
-_HIDDEN: Final = frozenset({"url", "key", "secret", "password"})
-_OWN: Final = frozenset({("networks",), ("serve", "keys")})
+_HIDDEN: Final = frozenset({"url", "key", "secret", "secrets", "password"})
+_OWN: Final = frozenset({("networks",), ("channels",), ("serve", "keys")})
 
 
 def kind_at(path: SettingPath, kind: Any) -> Any:  # noqa: ANN401 - a type as typing writes it has no type of its own

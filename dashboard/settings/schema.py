@@ -10,6 +10,7 @@ from msgspec import Meta, Struct
 
 from dashboard.domain.retention import Retention
 from dashboard.domain.secret import Secret
+from dashboard.settings.channels import ChannelSettings
 from dashboard.settings.fees import FeeSettings, OwnFeeSettings
 from dashboard.settings.values import ByteSize, Duration, KeptFor, Rate
 
@@ -258,6 +259,7 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True):
     worker: WorkerSettings
     alerts: AlertSettings
     mail: MailSettings
+    channels: dict[str, ChannelSettings]
     networks: dict[str, NetworkSettings]
 
     @property

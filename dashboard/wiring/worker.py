@@ -5,20 +5,15 @@ from __future__ import annotations
 import asyncio
 import os
 import socket
-import ssl
 from contextlib import closing
-from functools import partial
 from uuid import uuid4
 
-from dashboard.alert.channels.maildir import MaildirChannel
-from dashboard.alert.channels.smtp import Security, SmtpChannel, SmtpServer
 from dashboard.alert.compose import Links, NetworkName, compose
 from dashboard.alert.deliver import Deliverer
 from dashboard.alert.delivery_attempt import Sending
-from dashboard.alert.message import Channel
+from dashboard.alert.facts import with_facts
 from dashboard.alert.notify import Notifier
 from dashboard.alert.template_loader import load_templates
-from dashboard.domain.notification import Recipient
 from dashboard.poll.clocks import Clocks
 from dashboard.poll.gas import GasPeriods
 from dashboard.poll.gas_from_node import GasFromNode
@@ -26,20 +21,15 @@ from dashboard.poll.jobs import Periods, PollingWorker, WatchedNetwork
 from dashboard.poll.lease import Lease
 from dashboard.poll.next_check import CadencePolicy
 from dashboard.poll.worker_loop import run_polling_worker
-from dashboard.settings import MailSettings, Settings
-from dashboard.settings.check import is_ehlo_name
-from dashboard.settings.tls import tls_context
+from dashboard.settings import Settings
 from dashboard.store.engine.engine import Store
 from dashboard.store.engine.leases import WORKER_LEASE
+from dashboard.wiring.channels import default_recipients, open_channels
 from dashboard.wiring.clients import Clients, open_clients
 from dashboard.wiring.clock import elapsed, utc_now
 from dashboard.wiring.condition_rules import condition_rules
 from dashboard.wiring.networks import Network, gas_periods, module_limits, networks_of
 from dashboard.wiring.store import open_role_store
-
-MAIL = "mail"
-NOBODY = "oncall@localhost"
-"""The recipient of an installation that names none: its mails are files in its Maildir."""
 
 
 async def run_worker(settings: Settings, stop: asyncio.Event) -> None:
@@ -91,42 +81,14 @@ def _periods(settings: Settings) -> Periods:
 
 
 def _notifier(settings: Settings, store: Store, networks: tuple[Network, ...]) -> Notifier:
-    recipients = [Recipient(MAIL, each) for each in settings.mail.recipients or [NOBODY]]
+    recipients = default_recipients(settings)
     names = {
         each.network_id: NetworkName(each.title, each.is_simulated, module_limits(each))
         for each in networks
     }
     templates = load_templates(names, Links(settings.pages.public_url))
-    channels = {MAIL: mail_channel(settings)}
-    sending = Sending(channels, partial(compose, templates=templates))
+    sending = Sending(open_channels(settings), with_facts(compose, templates))
     return Notifier(store, recipients, Deliverer(store, sending, utc_now, elapsed), utc_now)
-
-
-def mail_channel(settings: Settings) -> Channel:
-    """Return the channel for mail: the SMTP server, or files where none is configured."""
-    mail = settings.mail
-    if not mail.smtp_host:
-        return MaildirChannel(settings.home / "mail", mail.sender)
-    return SmtpChannel(_smtp_server(mail, tls_context(settings.tls)), mail.sender)
-
-
-def _smtp_server(mail: MailSettings, trust: ssl.SSLContext) -> SmtpServer:
-    return SmtpServer(
-        host=mail.smtp_host,
-        port=mail.smtp_port,
-        security=Security(mail.security),
-        username=mail.username,
-        password=mail.password,
-        timeout=mail.timeout,
-        trust=trust,
-        own_name=mail.ehlo_name or _name_of_this_machine(),
-    )
-
-
-def _name_of_this_machine() -> str:
-    """Return the name of this machine without a DNS query, which may block."""
-    name = socket.gethostname()
-    return name if is_ehlo_name(name) else "localhost"
 
 
 def _name_of_this_process() -> str:

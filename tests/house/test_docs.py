@@ -86,10 +86,14 @@ def _unknown_word(line: str) -> str | None:
     """Follow a command line through the groups; return the first word that does not exist."""
     command: click.Command = _root()
     context = click.Context(command)
-    for word in line.removeprefix("$ ").split()[1:]:
+    words = iter(line.removeprefix("$ ").split()[1:])
+    for word in words:
         if word.startswith("--"):
-            if word.partition("=")[0] not in _options(command):
+            name, equals, _ = word.partition("=")
+            if name not in _options(command):
                 return word
+            if not equals and _takes_a_value(command, name):
+                next(words, None)
         elif isinstance(command, click.Group) and re.fullmatch("[a-z-]+", word):
             found = command.get_command(context, word)
             if found is None:
@@ -102,6 +106,11 @@ def _root() -> click.Group:
     """Return the group that holds every command."""
     module = importlib.import_module("dashboard.cli.main")
     return next(value for value in vars(module).values() if isinstance(value, click.Group))
+
+
+def _takes_a_value(command: click.Command, name: str) -> bool:
+    options = (each for each in command.params if isinstance(each, click.Option))
+    return any(name in each.opts and not each.is_flag for each in options)
 
 
 def _options(command: click.Command) -> set[str]:

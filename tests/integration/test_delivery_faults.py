@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from dashboard.alert.channels.deadline import Deadline, SocketAddress, open_socket
 from dashboard.alert.channels.smtp import Security, SmtpChannel, SmtpServer
-from dashboard.alert.channels.smtp_connection import Deadline, SocketAddress, open_socket
 from dashboard.alert.deliver import Deliverer, DeliveryPolicy
 from dashboard.alert.delivery_attempt import Sending
 from dashboard.alert.message import always

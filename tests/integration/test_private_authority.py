@@ -13,9 +13,9 @@ from websockets.asyncio.server import ServerConnection, serve
 from dashboard.alert.channels.smtp import SmtpChannel
 from dashboard.errors import DeliveryDeferred
 from dashboard.settings import Settings, load_settings
+from dashboard.wiring.channels import mail_channel
 from dashboard.wiring.clients import open_clients
 from dashboard.wiring.networks import networks_of
-from dashboard.wiring.worker import mail_channel
 from tests.builders import a_hash
 from tests.certificate import Certificate, make_certificate
 from tests.integration.faulty_upstreams import Upstream, an_upstream, replying

@@ -11,8 +11,9 @@ from datetime import timedelta
 from enum import StrEnum
 from typing import Final
 
+from dashboard.alert.channels.deadline import Deadline
 from dashboard.alert.channels.mime import parse_sender, write_message
-from dashboard.alert.channels.smtp_connection import Deadline, SmtpConnection
+from dashboard.alert.channels.smtp_connection import SmtpConnection
 from dashboard.alert.channels.smtp_reply import (
     SmtpReply,
     is_no_mailbox,
@@ -20,6 +21,7 @@ from dashboard.alert.channels.smtp_reply import (
     is_unacceptable,
     reply_text,
 )
+from dashboard.alert.channels.stage import Watch, ignore
 from dashboard.alert.message import MaySend, Message, MessageHeaders, always
 from dashboard.domain.secret import Secret
 from dashboard.errors import DeliveryBlocked, DeliveryDeferred, DeliveryRefused, DeliveryWithheld
@@ -69,9 +71,10 @@ class SmtpServer:
 class SmtpChannel:
     """Sends messages to one mail server, each over a connection of its own."""
 
-    def __init__(self, server: SmtpServer, sender: str) -> None:
+    def __init__(self, server: SmtpServer, sender: str, watch: Watch = ignore) -> None:
         """Ask nothing yet; InputError where the sender is no address."""
         self._server = server
+        self._watch = watch
         self._sender = parse_sender(sender)
 
     def send(self, message: Message, headers: MessageHeaders, may_send: MaySend = always) -> str:
@@ -97,7 +100,7 @@ class SmtpChannel:
         server = self._server
         implicit = server.trust if server.security is Security.TLS else None
         with Deadline(server.timeout.total_seconds()) as deadline:
-            connection = SmtpConnection(deadline, implicit, server.own_name)
+            connection = SmtpConnection(deadline, implicit, server.own_name, self._watch)
             try:
                 _require(connection.connect(server.host, server.port), "us")
                 yield connection
@@ -109,7 +112,7 @@ class SmtpChannel:
     def _secure_and_log_in(self, connection: SmtpConnection) -> None:
         connection.ehlo_or_helo_if_needed()
         if self._server.security is Security.STARTTLS:
-            connection.starttls(context=self._server.trust)
+            connection.protect(self._server.trust)
             connection.ehlo_or_helo_if_needed()
         if self._server.username:
             connection.login(self._server.username, self._server.password.reveal())

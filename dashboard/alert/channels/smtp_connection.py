@@ -6,121 +6,81 @@ import contextlib
 import smtplib
 import socket
 import ssl
-import threading
-import time
-from collections.abc import Sequence
-from types import TracebackType
-from typing import Self, TypeAlias
+from typing import Final
 
-SocketAddress: TypeAlias = tuple[int, tuple[str | int | bytes, ...]]
-"""An address family and a socket address of it, as the resolver returns them."""
+from dashboard.alert.channels.deadline import Deadline, open_socket, resolve
+from dashboard.alert.channels.smtp_reply import reply_text
+from dashboard.alert.channels.stage import Stage, Watch, ignore
 
+_STEPS: Final = {
+    "ehlo": "EHLO",
+    "helo": "HELO",
+    "starttls": "STARTTLS",
+    "auth": "login",
+    "mail": "sender",
+    "rcpt": "recipient",
+    "data": "DATA",
+}
+"""The commands that begin a step; what is none of them goes on with the step before."""
 
-class Deadline:
-    """Shuts a connection down after `seconds`.
-
-    A time-out of a socket counts from the last byte, so a server that sends one byte a second
-    never meets it. The shutdown ends whatever waits for that server, TLS handshakes too.
-    """
-
-    def __init__(self, seconds: float) -> None:
-        """Start no clock yet."""
-        self.seconds = seconds
-        self.has_passed = False
-        self._ends_at = 0.0
-        self._socket: socket.socket | None = None
-        self._lock = threading.Lock()
-        self._timer = threading.Timer(seconds, self._shut_down)
-        self._timer.daemon = True
-
-    def __enter__(self) -> Self:
-        self._ends_at = time.monotonic() + self.seconds
-        self._timer.start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._timer.cancel()
-        with self._lock:
-            if self._socket is not None:
-                self._socket.close()
-                self._socket = None
-
-    def watch(self, line: socket.socket) -> None:
-        """Shut this connection down when time is up, even where TLS has replaced the socket.
-
-        TimeoutError where time is up already: nothing would shut it down any more.
-        """
-        with self._lock:
-            if self.has_passed:
-                raise TimeoutError
-            self._socket = line.dup()  # TLS takes the object over; a duplicate stays ours
-
-    def share(self, count: int) -> float:
-        """Return the seconds that one of `count` attempts may take; TimeoutError for none."""
-        left = self._ends_at - time.monotonic()
-        if left <= 0:
-            raise TimeoutError
-        return left / count
-
-    def _shut_down(self) -> None:
-        with self._lock:
-            self.has_passed = True
-            if self._socket is not None:
-                with contextlib.suppress(OSError):
-                    self._socket.shutdown(socket.SHUT_RDWR)
+_GO_ON: Final = 354
+"""What a server answers when it waits for the message."""
 
 
 class SmtpConnection(smtplib.SMTP):
-    """Connects under a deadline, at once through TLS where a context is given."""
+    """Connects under a deadline, at once through TLS where a context is given.
+
+    `watch` gets each answer of the server under the name of the step, and never what was sent.
+    """
 
     def __init__(
-        self, deadline: Deadline, implicit_tls: ssl.SSLContext | None, own_name: str
+        self,
+        deadline: Deadline,
+        implicit_tls: ssl.SSLContext | None,
+        own_name: str,
+        watch: Watch = ignore,
     ) -> None:
         """Connect to nothing yet; `own_name` goes into EHLO: to ask the system for it may block."""
         self._deadline = deadline
         self._implicit_tls = implicit_tls
+        self._watch = watch
+        self._step = "greeting"
         super().__init__(local_hostname=own_name, timeout=deadline.seconds)
 
     def _get_socket(self, host: str, port: int, timeout: float) -> socket.socket:  # noqa: ARG002 - the deadline is stricter
         """Open the socket, where smtplib's own SMTP_SSL wraps it."""
-        line = open_socket(_addresses_of(host, port), self._deadline)
+        line = open_socket(resolve(host, port, self._deadline), self._deadline)
+        self._watch(Stage("connect", f"{line.getpeername()[0]} port {port}"))
         self._host = host  # the name that STARTTLS verifies; smtplib sets it in its constructor
         if self._implicit_tls is None:
             return line
-        return self._implicit_tls.wrap_socket(line, server_hostname=host)
+        protected = self._implicit_tls.wrap_socket(line, server_hostname=host)
+        self._note_tls(protected)
+        return protected
+
+    def protect(self, trust: ssl.SSLContext) -> None:
+        """Ask the server for TLS, and speak it from here on."""
+        self.starttls(context=trust)
+        self._note_tls(self.sock)
+
+    def putcmd(self, cmd: str, args: str = "") -> None:
+        """Send a command, and begin its step."""
+        self._step = _STEPS.get(cmd.partition(" ")[0].lower(), self._step)
+        super().putcmd(cmd, args)
+
+    def getreply(self) -> tuple[int, bytes]:
+        """Read an answer, and tell who watches."""
+        code, text = super().getreply()
+        self._watch(Stage(self._step, reply_text((code, text))))
+        if code == _GO_ON:
+            self._step = "message"
+        return code, text
 
     def quit_without_waiting(self) -> None:
         """Quit without waiting for the answer, which changes nothing: the message was taken."""
         with contextlib.suppress(OSError, smtplib.SMTPException):
             self.putcmd("quit")
 
-
-def open_socket(addresses: Sequence[SocketAddress], deadline: Deadline) -> socket.socket:
-    """Connect to the first address that answers; OSError of the last where none does.
-
-    One that never answers may use up its share of the time, and no other's.
-    """
-    failure = OSError("the name has no address")
-    for tried, (family, place) in enumerate(addresses):
-        line = socket.socket(family, socket.SOCK_STREAM)
-        try:
-            line.settimeout(deadline.share(len(addresses) - tried))
-            line.connect(place)
-            deadline.watch(line)
-            line.settimeout(deadline.share(1))
-        except OSError as error:
-            line.close()
-            failure = error
-        else:
-            return line
-    raise failure
-
-
-def _addresses_of(host: str, port: int) -> list[SocketAddress]:
-    found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    return [(family, place) for family, _, _, _, place in found]
+    def _note_tls(self, line: socket.socket | None) -> None:
+        if isinstance(line, ssl.SSLSocket):
+            self._watch(Stage("TLS", f"{line.version()}, certificate for {self._host}"))

@@ -198,7 +198,7 @@ def test_notification_of_a_channel_that_is_gone_stays_pending(
     [notification] = notifications(store)
     assert (notification.state, notification.outcome) == (
         NotificationState.PENDING,
-        "no channel pigeon is configured; see [mail]",
+        "no channel pigeon is configured; see [channels]",
     )
 
 

@@ -45,6 +45,19 @@ def test_address_pauses_ever_longer_up_to_a_minute(waits: RetryTimes) -> None:
     assert not waits.is_paused(OTHERS)
 
 
+@pytest.mark.parametrize(("asked", "granted"), [(5, 15), (300, 300), (100_000, 3600)])
+def test_wait_that_a_server_asks_for_is_granted_up_to_an_hour(
+    waits: RetryTimes, fake_clock: FakeClock, asked: int, granted: int
+) -> None:
+    waits.succeeded(tried(0, number=9))
+
+    assert waits.failed(tried(1), is_blocked=True, at_least=seconds(asked)) == seconds(granted)
+    fake_clock.wait(seconds(granted - 1))
+    assert waits.is_paused(ONCALL)
+    fake_clock.wait(seconds(1))
+    assert not waits.is_paused(ONCALL)
+
+
 def test_pause_ends_by_the_time_that_nobody_sets(waits: RetryTimes, fake_clock: FakeClock) -> None:
     waits.failed(tried(0), is_blocked=True)
     fake_clock.set_clock(timedelta(days=-7))

@@ -1,0 +1,268 @@
+"""One HTTP request under one deadline, to an address that was checked: no redirect, no proxy."""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import ipaddress
+import re
+import socket
+import ssl
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import timedelta
+from http import HTTPStatus
+from typing import Final
+from urllib.parse import unquote, urlsplit
+
+from dashboard.alert.channels.deadline import Deadline, SocketAddress, open_socket, resolve
+from dashboard.alert.channels.stage import Stage, Watch, ignore
+from dashboard.alert.message import MaySend
+from dashboard.domain.foreign_text import visible
+from dashboard.domain.public_address import is_public
+from dashboard.domain.secret import Secret
+from dashboard.errors import DeliveryBlocked, DeliveryWithheld, InputError
+
+_URL: Final = re.compile(
+    r"(?P<scheme>https?)://(?P<host>\[[0-9A-Fa-f:.]{2,45}\]|[A-Za-z0-9._-]{1,253})"
+    r"(?::(?P<port>\d{1,5}))?(?P<path>/[!-\"$-~]*|\?[!-\"$-~]*)?",
+    re.ASCII,
+)
+"""Without a login and without a fragment, in printable ASCII."""
+
+_ENDS_IN_A_NUMBER: Final = re.compile(r"(?:^|\.)(?:\d+|0[xX][0-9A-Fa-f]*)$", re.ASCII)
+"""Old resolvers take 2130706433, 0x7f.1 and 0177.0.0.1 for 127.0.0.1; names never end so."""
+
+_PORTS: Final = {"https": 443, "http": 80}
+_LARGEST_PORT: Final = 65535
+_SHORTEST_KEY: Final = 6
+"""A part of an address with as many characters may be a key; shorter ones are words such as v1."""
+
+_QUOTED: Final = 200
+"""Characters of an answer that are shown."""
+
+_READ: Final = 2000
+"""Bytes of an answer that are read."""
+
+_BODY_TIMEOUT: Final = 2.0
+"""Seconds that the body of a refusal may take: it is only shown."""
+
+_RETRY_AFTER: Final = re.compile(r"\d{1,6}", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class HttpTarget:
+    """Where requests go. `url` holds keys perhaps, so it is shown nowhere."""
+
+    url: Secret
+    is_tls: bool
+    host: str
+    port: int
+    path: str
+
+    def hides(self, text: str) -> bool:
+        """Whether a text quotes a part of the address that may be a key."""
+        address = urlsplit(self.url.reveal())
+        query = address.query.replace("=", "&").split("&")
+        parts = [*address.path.split("/"), *query]
+        keys = {form for part in parts for form in (part, unquote(part))}
+        return any(len(key) >= _SHORTEST_KEY and key in text for key in keys)
+
+
+@dataclass(frozen=True, slots=True)
+class HttpAnswer:
+    """What the other side answered: `text` is one line that is safe to show."""
+
+    status: int
+    text: str
+    retry_after: timedelta | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class HttpRequest:
+    """A request; a POST where it has a body. `headers` and `body` are made at the last moment."""
+
+    content: Callable[[], tuple[bytes, Mapping[str, str]]]
+    method: str = "POST"
+
+
+@dataclass(frozen=True, slots=True)
+class HttpRules:
+    """How a target is asked: in `timeout`, with `trust`, and where `allow_private` also nearby."""
+
+    timeout: timedelta = timedelta(seconds=10)
+    trust: ssl.SSLContext = field(default_factory=ssl.create_default_context)
+    allow_private: bool = False
+    watch: Watch = ignore
+
+
+def parse_target(url: Secret) -> HttpTarget:
+    """Read an address; InputError, which does not show it, where nothing can be sent there."""
+    match = _URL.fullmatch(url.reveal())
+    if match is None:
+        raise InputError(
+            "cannot be used: write https://host/path in ASCII, without a login and without #"
+        )
+    host = match["host"].removeprefix("[").removesuffix("]").removesuffix(".")
+    if _ENDS_IN_A_NUMBER.search(host) and not _is_ip_address(host):
+        raise InputError("names no host: write an IPv4 address as four decimal numbers")
+    port = int(match["port"] or _PORTS[match["scheme"]])
+    if not 0 < port <= _LARGEST_PORT:
+        raise InputError(f"names port {port}: ports go from 1 to {_LARGEST_PORT}")
+    path = match["path"] or "/"
+    return HttpTarget(
+        url,
+        match["scheme"] == "https",
+        host,
+        port,
+        path if path.startswith("/") else f"/{path}",
+    )
+
+
+def exchange(
+    target: HttpTarget, request: HttpRequest, rules: HttpRules, may_send: MaySend
+) -> HttpAnswer:
+    """Send a request and return the answer, whatever its status.
+
+    The name is resolved once, its addresses are checked, and one of these is connected to; the
+    certificate must be for the name. DeliveryBlocked where no answer came; DeliveryWithheld.
+    """
+    with _errors_named(), Deadline(rules.timeout.total_seconds()) as deadline:
+        with _connected(target, rules, deadline) as line:
+            if not may_send():
+                raise DeliveryWithheld("the lease of this worker is over")
+            with _in_time(deadline):
+                answer = _converse(target, request, line)
+        rules.watch(Stage("answer", answer.text))
+        return answer
+
+
+@contextmanager
+def _connected(target: HttpTarget, rules: HttpRules, deadline: Deadline) -> Iterator[socket.socket]:
+    found = resolve(target.host, target.port, deadline)
+    allowed = [each for each in found if rules.allow_private or is_public(_text(each))]
+    if found and not allowed:
+        raise DeliveryBlocked(
+            f"its address {_text(found[0])} is private: only public ones are asked, unless "
+            "allow_private = true is set for it"
+        )
+    rules.watch(Stage("resolve", ", ".join(dict.fromkeys(map(_text, allowed)))))
+    line = open_socket(allowed, deadline)
+    try:
+        rules.watch(Stage("connect", _text((0, line.getpeername()))))
+        if target.is_tls:
+            with _in_time(deadline):
+                line = rules.trust.wrap_socket(line, server_hostname=target.host)
+            rules.watch(Stage("TLS", f"{line.version()}, certificate for {target.host}"))
+        yield line
+    finally:
+        line.close()
+
+
+def _converse(target: HttpTarget, request: HttpRequest, line: socket.socket) -> HttpAnswer:
+    body, headers = request.content()
+    connection = http.client.HTTPConnection(target.host, target.port)
+    connection.auto_open = 0  # never to an address of its own choice
+    connection.sock = line
+    common = {"Host": _authority(target), "Connection": "close", "User-Agent": "Linewatch"}
+    sent = {**common, **headers, "Accept-Encoding": "identity"}
+    connection.request(request.method, target.path, body or None, sent)
+    with connection.getresponse() as response:
+        line.settimeout(_BODY_TIMEOUT)
+        text = "" if _is_taken(response.status) else _body_of(response)
+        return HttpAnswer(
+            response.status,
+            _shown(target, response.status, text),
+            _retry_after(response.getheader("Retry-After", "")),
+        )
+
+
+def _authority(target: HttpTarget) -> str:
+    host = f"[{target.host}]" if ":" in target.host else target.host
+    is_usual = target.port == _PORTS["https" if target.is_tls else "http"]
+    return host if is_usual else f"{host}:{target.port}"
+
+
+def _is_ip_address(host: str) -> bool:
+    try:
+        ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    return True
+
+
+def _is_taken(status: int) -> bool:
+    return HTTPStatus.OK <= status < HTTPStatus.MULTIPLE_CHOICES
+
+
+def _body_of(response: http.client.HTTPResponse) -> str:
+    """Return how the body begins; one that never comes changes nothing."""
+    with contextlib.suppress(OSError, http.client.HTTPException, ValueError):
+        return response.read1(_READ).decode("utf-8", "replace").strip()
+    return ""
+
+
+def _shown(target: HttpTarget, status: int, body: str) -> str:
+    """Return status and body on one line; a body that quotes the address is left out."""
+    try:
+        phrase = HTTPStatus(status).phrase
+    except ValueError:
+        phrase = ""
+    text = "" if target.hides(body) else visible(body, _QUOTED)
+    return " ".join(part for part in (str(status), phrase, text) if part)
+
+
+def _retry_after(text: str) -> timedelta | None:
+    """Read seconds; a date would have to be compared with the other side's clock."""
+    return timedelta(seconds=int(text)) if _RETRY_AFTER.fullmatch(text.strip()) else None
+
+
+def _text(address: SocketAddress) -> str:
+    """Return the IP address of a socket address."""
+    return str(address[1][0])
+
+
+@contextmanager
+def _in_time(deadline: Deadline) -> Iterator[None]:
+    """Raise TimeoutError where time was up: what ended then may look like a whole answer."""
+    try:
+        yield
+    except (OSError, http.client.HTTPException, ValueError):
+        if not deadline.has_passed:
+            raise
+    if deadline.has_passed:
+        raise TimeoutError
+
+
+@contextmanager
+def _errors_named() -> Iterator[None]:
+    """Turn what a connection raises into DeliveryBlocked, without the address that was asked."""
+    try:
+        yield
+    except (OSError, http.client.HTTPException, ValueError) as error:
+        raise DeliveryBlocked(_reason(error)) from error
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, TimeoutError):
+        return "it did not answer in time"
+    if isinstance(error, socket.gaierror):
+        return f"its name cannot be resolved ({error.strerror})"
+    if isinstance(error, ssl.SSLError):
+        return _tls_reason(error)
+    if isinstance(error, http.client.HTTPException | ConnectionResetError | BrokenPipeError):
+        return "it closed the connection, or answered no HTTP"
+    if isinstance(error, OSError):
+        return f"it cannot be reached ({error.strerror or 'no connection'})"
+    return "it answered no HTTP"
+
+
+def _tls_reason(error: ssl.SSLError) -> str:
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return (
+            f"it has no certificate that can be trusted ({error.verify_message}; tls.ca_file is "
+            "for an authority of your own)"
+        )
+    cause = (error.reason or "no reason given").replace("_", " ").lower()
+    return f"it speaks no TLS that we accept ({cause})"

@@ -1,0 +1,28 @@
+"""The message of a trial: it says who sent it and that nothing happened."""
+
+from __future__ import annotations
+
+from html import escape
+
+from dashboard.alert.message import Message
+from dashboard.domain.audit import Actor
+from dashboard.domain.foreign_text import visible
+from dashboard.domain.formatting import moment
+from dashboard.wire.timestamp import format_timestamp
+
+
+def message_of_trial(actor: Actor) -> Message:
+    """Write it for mail and for programs alike."""
+    who = visible(actor.name)
+    text = (
+        "This is a test message: nothing happened.\n\n"
+        f"{who} asked for it on {moment(actor.at)}. If you can read it, alerts reach you too.\n"
+    )
+    paragraphs = "".join(f"<p>{escape(part.strip())}</p>\n" for part in text.split("\n\n"))
+    html = f'<!doctype html>\n<html lang="en"><body>\n{paragraphs}</body></html>\n'
+    facts = {
+        "type": "test",
+        "timestamp": format_timestamp(actor.at),
+        "data": {"subject": "[Linewatch] Test message", "text": text},
+    }
+    return Message("[Linewatch] Test message", text, html, facts=facts)

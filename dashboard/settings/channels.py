@@ -1,0 +1,89 @@
+"""[channels.NAME]: where alerts go besides mail, and the check that each can be used."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Final, Literal
+
+from msgspec import Struct
+
+from dashboard.alert.channels.http_exchange import parse_target
+from dashboard.alert.channels.webhook import parse_signing_secret
+from dashboard.domain.quantity import shorten
+from dashboard.domain.secret import Secret
+from dashboard.errors import InputError
+from dashboard.settings.hosts import is_loopback
+from dashboard.settings.layers import Remark, SettingPath
+from dashboard.settings.mistakes import as_far_as_readable
+from dashboard.settings.values import Duration
+
+MAIL: Final = "mail"
+"""The channel of [mail], whose recipients are addresses; any other channel is its own recipient."""
+
+_NAME: Final = re.compile(r"[a-z][a-z0-9-]{0,39}", re.ASCII)
+
+
+class ChannelSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """[channels.NAME]: one channel besides mail.
+
+    `secrets` sign what a webhook gets: several while one takes over from another. `default`:
+    whether it gets what the recipients of [mail] get. `allow_private`: it may be on this machine
+    or its networks; `allow_clear_text`: it may be asked without TLS.
+    """
+
+    kind: Literal["webhook"]
+    url: Secret
+    secrets: list[Secret] = []
+    default: bool = True
+    allow_private: bool = False
+    allow_clear_text: bool = False
+    timeout: Duration = Duration(seconds=10)
+
+
+@as_far_as_readable
+def check_channels(channels: Mapping[str, ChannelSettings]) -> Iterator[Remark]:
+    """Yield what cannot be used of each channel."""
+    for name, channel in channels.items():
+        path = ("channels", name)
+        yield from _check_name(name, path)
+        yield from _check_url(channel, path)
+        yield from _check_secrets(channel, path)
+
+
+def _check_name(name: str, path: SettingPath) -> Iterator[Remark]:
+    if name == MAIL:
+        yield path, "is the channel of [mail]: give this one another name"
+    elif not _NAME.fullmatch(name):
+        message = (
+            f"is called {shorten(name)}: write small letters, digits and -, a letter first, "
+            "40 at most"
+        )
+        yield path, message
+
+
+@as_far_as_readable
+def _check_url(channel: ChannelSettings, path: SettingPath) -> Iterator[Remark]:
+    """Find an address that cannot be used; it may hold a key, so it is not shown."""
+    try:
+        target = parse_target(channel.url)
+    except InputError as error:
+        yield (*path, "url"), str(error)
+        return
+    if not target.is_tls and not is_loopback(target.host) and not channel.allow_clear_text:
+        message = (
+            "begins with http://, so that others could read alerts and keys on the way: write "
+            "https://, or allow_clear_text = true beside it"
+        )
+        yield (*path, "url"), message
+
+
+@as_far_as_readable
+def _check_secrets(channel: ChannelSettings, path: SettingPath) -> Iterator[Remark]:
+    if not channel.secrets:
+        yield path, "lacks secrets, by which the receiver knows who sends: add one"
+    for secret in channel.secrets:
+        try:
+            parse_signing_secret(secret)
+        except InputError as error:
+            yield (*path, "secrets"), str(error)

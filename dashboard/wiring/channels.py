@@ -1,0 +1,95 @@
+"""The channels of an installation, and who gets what no rule sends elsewhere."""
+
+from __future__ import annotations
+
+import socket
+import ssl
+from collections.abc import Mapping
+from typing import Final
+
+from dashboard.alert.channels.http_exchange import HttpRules, parse_target
+from dashboard.alert.channels.maildir import MaildirChannel
+from dashboard.alert.channels.smtp import Security, SmtpChannel, SmtpServer
+from dashboard.alert.channels.stage import Watch, ignore
+from dashboard.alert.channels.webhook import WebhookChannel
+from dashboard.alert.message import Channel
+from dashboard.domain.notification import Recipient
+from dashboard.settings import MailSettings, Settings
+from dashboard.settings.channels import MAIL, ChannelSettings
+from dashboard.settings.check import is_ehlo_name
+from dashboard.settings.tls import tls_context
+from dashboard.wiring.clock import utc_now
+
+NOBODY: Final = "oncall@localhost"
+"""The recipient of an installation that names none: its mails are files in its Maildir."""
+
+
+def open_channels(settings: Settings) -> dict[str, Channel]:
+    """Return every channel by its name."""
+    named = {name: channel_of(name, settings) for name in settings.channels}
+    return {MAIL: mail_channel(settings), **named}
+
+
+def default_recipients(settings: Settings) -> list[Recipient]:
+    """Return who gets what no rule sends elsewhere: those of [mail], and channels."""
+    mailed = [Recipient(MAIL, each) for each in settings.mail.recipients]
+    named = [Recipient(name, name) for name, each in settings.channels.items() if each.default]
+    return mailed + named or [Recipient(MAIL, NOBODY)]
+
+
+def recipient_named(text: str, settings: Settings) -> Recipient:
+    """Return the recipient of an address or of a channel's name."""
+    return Recipient(text if text in settings.channels else MAIL, text)
+
+
+def channel_of(name: str, settings: Settings, watch: Watch = ignore) -> Channel:
+    """Return the channel of a name in [channels]."""
+    channel = settings.channels[name]
+    return WebhookChannel(
+        parse_target(channel.url),
+        channel.secrets,
+        utc_now,
+        http_rules(channel, settings, watch),
+    )
+
+
+def http_rules(channel: ChannelSettings, settings: Settings, watch: Watch) -> HttpRules:
+    """Return how a channel's address is asked."""
+    return HttpRules(
+        timeout=channel.timeout,
+        trust=tls_context(settings.tls),
+        allow_private=channel.allow_private,
+        watch=watch,
+    )
+
+
+def mail_channel(settings: Settings, watch: Watch = ignore) -> Channel:
+    """Return the channel for mail: the SMTP server, or files where none is configured."""
+    mail = settings.mail
+    if not mail.smtp_host:
+        return MaildirChannel(settings.home / "mail", mail.sender)
+    return SmtpChannel(_smtp_server(mail, tls_context(settings.tls)), mail.sender, watch)
+
+
+def channels_by_kind(settings: Settings) -> Mapping[str, str]:
+    """Return the kind of each channel by its name, mail first."""
+    return {MAIL: MAIL, **{name: each.kind for name, each in settings.channels.items()}}
+
+
+def _smtp_server(mail: MailSettings, trust: ssl.SSLContext) -> SmtpServer:
+    return SmtpServer(
+        host=mail.smtp_host,
+        port=mail.smtp_port,
+        security=Security(mail.security),
+        username=mail.username,
+        password=mail.password,
+        timeout=mail.timeout,
+        trust=trust,
+        own_name=mail.ehlo_name or _name_of_this_machine(),
+    )
+
+
+def _name_of_this_machine() -> str:
+    """Return the name of this machine without a DNS query, which may block."""
+    name = socket.gethostname()
+    return name if is_ehlo_name(name) else "localhost"

@@ -1,0 +1,132 @@
+"""What programs get of a notification: the object that docs/alerts.md describes."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from dashboard.alert.compose import Links, NetworkName, compose
+from dashboard.alert.facts import facts_of, with_facts
+from dashboard.alert.message import Message
+from dashboard.alert.template_loader import load_templates
+from dashboard.domain.condition import (
+    INSTALLATION,
+    Incident,
+    State,
+    Subject,
+    SubjectKind,
+)
+from dashboard.domain.notification import Notification
+from tests.builders import (
+    A_MOMENT,
+    A_NETWORK,
+    a_hash,
+    a_notification,
+    a_record,
+    a_rejection,
+    a_transition,
+    an_address,
+    an_id,
+    seconds,
+)
+
+NETWORKS = {A_NETWORK: NetworkName("devnet", is_simulated=True)}
+NO_LINKS = Links()
+MESSAGE = Message("[Linewatch] Rejected", "It was rejected.\n", "")
+
+
+def facts(notification: Notification, links: Links = NO_LINKS) -> dict[str, object]:
+    return facts_of(notification, MESSAGE, NETWORKS, links)
+
+
+def data(notification: Notification, links: Links = NO_LINKS) -> dict[str, object]:
+    found = facts(notification, links)["data"]
+    assert isinstance(found, dict)
+    return found
+
+
+def test_rejection_comes_with_its_record_and_network() -> None:
+    record = a_record(reason_message="over\u202e the limit", nonce=7)
+    notification = a_notification(rejection=a_rejection(record=record))
+
+    found = facts(notification, Links("https://watch.example"))
+
+    assert found == {
+        "type": "incident.opened",
+        "timestamp": "2026-11-20T12:00:00Z",
+        "data": {
+            "notificationId": str(an_id()),
+            "subject": MESSAGE.subject,
+            "text": MESSAGE.text,
+            "incident": {"id": str(an_id(1)), "openedAt": "2026-11-20T12:00:00Z"},
+            "condition": "transaction",
+            "before": None,
+            "after": "rejected",
+            "network": {"id": 424242, "title": "devnet", "isSimulated": True},
+            "transaction": {
+                "hash": str(a_hash()),
+                "sender": str(record.sender),
+                "nonce": 7,
+                "stage": str(record.tx_rejection_stage),
+                "reason": "over\\u202e the limit",
+                "timestamp": "2026-11-20T12:00:00Z",
+                "blockNumber": None,
+                "firstSeenAt": "2026-11-20T12:00:03Z",
+            },
+            "link": f"https://watch.example/lookup?tx={a_hash()}",
+        },
+    }
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "kind"),
+    [
+        (State.REJECTED, State.REJECTED, "incident.changed"),
+        (State.CALM, State.BUSY, "incident.opened"),
+        (State.BUSY, State.CALM, "incident.resolved"),
+    ],
+)
+def test_type_says_what_happened_to_the_incident(before: State, after: State, kind: str) -> None:
+    notification = a_notification(
+        transition=a_transition(before=before, after=after),
+        incident=Incident(an_id(9), A_MOMENT - seconds(60)),
+    )
+
+    assert facts(notification)["type"] == kind
+    assert data(notification)["incident"] == {
+        "id": str(an_id(9)),
+        "openedAt": "2026-11-20T11:59:00Z",
+    }
+
+
+def test_what_is_about_the_installation_has_no_network_and_no_transaction() -> None:
+    subject = Subject(SubjectKind.DISK, INSTALLATION)
+    notification = a_notification(transition=a_transition(subject=subject), rejection=None)
+
+    found = data(notification, Links("https://watch.example/"))
+
+    assert (found["network"], found["transaction"]) == (None, None)
+    assert found["link"] == "https://watch.example/alerts"
+
+
+def test_hash_without_a_record_and_unknown_network_are_named() -> None:
+    subject = Subject.transaction(A_NETWORK, a_hash(2))
+    notification = a_notification(transition=a_transition(subject=subject), rejection=None)
+
+    found = facts_of(notification, MESSAGE, {}, Links())["data"]
+
+    assert isinstance(found, dict)
+    assert found["transaction"] == {"hash": str(a_hash(2))}
+    assert found["network"] == {"id": 424242, "title": "network 424242", "isSimulated": False}
+    assert found["link"] is None
+
+
+def test_message_is_composed_with_facts_that_are_json() -> None:
+    record = a_record(sender=an_address(3))
+    notification = a_notification(rejection=a_rejection(record=record))
+
+    message = with_facts(compose, load_templates(NETWORKS, Links()))(notification)
+
+    assert message.subject.startswith("[Linewatch]")
+    assert json.loads(json.dumps(message.facts))["data"]["text"] == message.text
