@@ -5,28 +5,41 @@ What was released never changes: a later release changes its schema by a revisio
 
 from __future__ import annotations
 
-from typing import Any
-
 import sqlalchemy as sa
 from alembic import op
 
+from dashboard.store.migrations.alerts_0_1_0 import create_alerts, create_outbox
 from dashboard.store.migrations.audit_log_triggers import TRIGGERS
+from dashboard.store.migrations.revision_columns import (
+    add_index,
+    address_20,
+    big,
+    flag,
+    hash_32,
+    integer,
+    json,
+    key,
+    needed,
+    number,
+    octets,
+    octets_8,
+    octets_16,
+    optional,
+    preset,
+    row_id,
+    small,
+    text,
+    uuid,
+    word_10,
+    word_20,
+    word_32,
+    word_40,
+    word_64,
+    word_200,
+)
 
 revision = "0.1.0"
 down_revision = None
-
-big = sa.BigInteger()
-small = sa.SmallInteger()
-integer = sa.Integer()
-number = sa.Float()
-flag = sa.Boolean()
-text = sa.Text()
-word_10, word_20, word_32, word_40, word_64, word_200 = map(sa.String, (10, 20, 32, 40, 64, 200))
-uuid = sa.Uuid()
-json = sa.JSON(none_as_null=True)
-octets = sa.LargeBinary()
-octets_8, octets_16, address_20, hash_32 = map(sa.LargeBinary, (8, 16, 20, 32))
-row_id = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 
 
 def upgrade() -> None:
@@ -37,41 +50,12 @@ def upgrade() -> None:
     _create_derived()
     _create_tracking()
     _create_look_ups()
-    _create_alerts()
-    _create_outbox()
+    create_alerts()
+    create_outbox()
     _create_coverage()
     _create_api_keys()
     for statement in TRIGGERS[op.get_bind().dialect.name]:
         op.get_bind().exec_driver_sql(statement)
-
-
-def key(**kinds: sa.types.TypeEngine[Any]) -> list[sa.Column[Any]]:
-    """Return columns of the primary key."""
-    return [sa.Column(name, kind, primary_key=True) for name, kind in kinds.items()]
-
-
-def needed(**kinds: sa.types.TypeEngine[Any]) -> list[sa.Column[Any]]:
-    """Return columns that always have a value."""
-    return [sa.Column(name, kind, nullable=False) for name, kind in kinds.items()]
-
-
-def preset(name: str, kind: sa.types.TypeEngine[Any], value: Any) -> sa.Column[Any]:  # noqa: ANN401 - a text or a word of SQL
-    """Return a column that has this value unless another one is given."""
-    return sa.Column(name, kind, nullable=False, server_default=value)
-
-
-def optional(**kinds: sa.types.TypeEngine[Any]) -> list[sa.Column[Any]]:
-    """Return columns that may be null."""
-    return [sa.Column(name, kind) for name, kind in kinds.items()]
-
-
-def add_index(
-    table: str, *columns: str, name: str = "", where: str = "", unique: bool = False
-) -> None:
-    """Index a table, or the rows of it that fulfil a condition."""
-    of_columns = f"ix_{table}_{'_'.join(columns)}"
-    some: dict[str, Any] = {f"{each}_where": sa.text(where) for each in TRIGGERS if where}
-    op.create_index(name or of_columns, table, columns, unique=unique, **some)
 
 
 def _create_installation() -> None:
@@ -269,72 +253,6 @@ def _create_look_ups() -> None:
         *optional(failing_since=big, failure_kind=word_20, failure_message=text),
         sqlite_with_rowid=False,
     )
-
-
-def _create_alerts() -> None:
-    op.create_table(
-        "conditions",
-        *key(subject=word_200),
-        *needed(kind=word_20, network_id=big, state=word_20, since=big),
-        *optional(tx_hash=hash_32, turning_since=big, incident_id=uuid, opened_at=big),
-        *optional(rejection_id=row_id),
-        sa.ForeignKeyConstraint(["rejection_id"], ["rejections.rejection_id"]),
-    )
-    add_index("conditions", "rejection_id", where="rejection_id IS NOT NULL")
-    add_index("conditions", "tx_hash", "network_id")
-    op.create_table(
-        "transitions",
-        *key(transition_id=uuid),
-        *needed(subject=word_200, kind=word_20, network_id=big, after=word_20, at=big),
-        *optional(tx_hash=hash_32, before=word_20, grounds=json, incident_id=uuid, opened_at=big),
-        *optional(rejection_id=row_id),
-        sa.ForeignKeyConstraint(["rejection_id"], ["rejections.rejection_id"]),
-    )
-    add_index("transitions", "incident_id")
-    add_index("transitions", "rejection_id", where="rejection_id IS NOT NULL")
-    add_index("transitions", "subject", "rejection_id")
-
-
-def _create_outbox() -> None:
-    op.create_table(
-        "outbox",
-        *key(outbox_id=row_id),
-        *needed(transition_id=uuid),
-        *optional(expanded_at=big),
-        sa.ForeignKeyConstraint(["transition_id"], ["transitions.transition_id"]),
-        sa.UniqueConstraint("transition_id"),
-        sqlite_autoincrement=True,
-    )
-    add_index("outbox", "outbox_id", name="ix_outbox_unexpanded", where="expanded_at IS NULL")
-    op.create_table(
-        "notifications",
-        *key(notification_id=uuid),
-        *needed(transition_id=uuid, channel=word_40, address=text, message_id=word_200),
-        *needed(created_at=big, state=word_10, attempts=integer, outcome=text),
-        *optional(next_attempt_at=big, claimed_by=big, claimed_at=big, sent_at=big),
-        sa.ForeignKeyConstraint(["transition_id"], ["transitions.transition_id"]),
-        sa.UniqueConstraint("message_id"),
-        sa.UniqueConstraint("transition_id", "channel", "address"),
-    )
-    add_index("notifications", "created_at", "state", "sent_at")
-    add_index("notifications", "created_at", name="ix_notifications_held", where="state = 'held'")
-    add_index(
-        "notifications",
-        "channel",
-        "address",
-        "attempts",
-        "created_at",
-        name="ix_notifications_pending",
-        where="state = 'pending'",
-    )
-    op.create_table(
-        "deliveries",
-        *key(delivery_id=row_id),
-        *needed(notification_id=uuid, attempted_at=big, result=word_10, outcome=text),
-        sa.ForeignKeyConstraint(["notification_id"], ["notifications.notification_id"]),
-        sqlite_autoincrement=True,
-    )
-    add_index("deliveries", "notification_id")
 
 
 def _create_coverage() -> None:

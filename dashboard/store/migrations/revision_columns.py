@@ -1,0 +1,55 @@
+"""What revisions create tables with: kinds of columns, and tables without null.
+
+What was released never changes, and so these do not.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import sqlalchemy as sa
+from alembic import op
+
+from dashboard.store.migrations.audit_log_triggers import TRIGGERS
+
+big = sa.BigInteger()
+small = sa.SmallInteger()
+integer = sa.Integer()
+number = sa.Float()
+flag = sa.Boolean()
+text = sa.Text()
+word_10, word_20, word_32, word_40, word_64, word_200 = map(sa.String, (10, 20, 32, 40, 64, 200))
+uuid = sa.Uuid()
+json = sa.JSON(none_as_null=True)
+octets = sa.LargeBinary()
+octets_8, octets_16, address_20, hash_32 = map(sa.LargeBinary, (8, 16, 20, 32))
+row_id = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
+
+
+def key(**kinds: sa.types.TypeEngine[Any]) -> list[sa.Column[Any]]:
+    """Return columns of the primary key."""
+    return [sa.Column(name, kind, primary_key=True) for name, kind in kinds.items()]
+
+
+def needed(**kinds: sa.types.TypeEngine[Any]) -> list[sa.Column[Any]]:
+    """Return columns that always have a value."""
+    return [sa.Column(name, kind, nullable=False) for name, kind in kinds.items()]
+
+
+def preset(name: str, kind: sa.types.TypeEngine[Any], value: Any) -> sa.Column[Any]:  # noqa: ANN401 - a text or a word of SQL
+    """Return a column that has this value unless another one is given."""
+    return sa.Column(name, kind, nullable=False, server_default=value)
+
+
+def optional(**kinds: sa.types.TypeEngine[Any]) -> list[sa.Column[Any]]:
+    """Return columns that may be null."""
+    return [sa.Column(name, kind) for name, kind in kinds.items()]
+
+
+def add_index(
+    table: str, *columns: str, name: str = "", where: str = "", unique: bool = False
+) -> None:
+    """Index a table, or the rows of it that fulfil a condition."""
+    of_columns = f"ix_{table}_{'_'.join(columns)}"
+    some: dict[str, Any] = {f"{each}_where": sa.text(where) for each in TRIGGERS if where}
+    op.create_index(name or of_columns, table, columns, unique=unique, **some)
