@@ -34,6 +34,7 @@ _COMMANDS: Final = {
     "fees": "fees",
     "alerts": "alerts",
     "resend": "alerts",
+    "rules": "rules",
     "keys": "keys",
     "audit": "audit",
     "export": "export",

@@ -34,6 +34,9 @@ class Action(StrEnum):
     RELEASE = "release"
     RESEND = "resend"
     TEST_SEND = "test-send"
+    ADD_RULE = "add-rule"
+    CHANGE_RULE = "change-rule"
+    REMOVE_RULE = "remove-rule"
     KEEP = "keep"
     FORGET = "forget"
 

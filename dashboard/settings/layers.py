@@ -83,15 +83,27 @@ def read_file(path: Path) -> Layer:
     """Return the file's table and lines; Unreadable where it cannot be read or is not TOML."""
     try:
         text = path.read_text(encoding="utf-8")
-        return Layer(str(path), tomllib.loads(text), lines_of(text))
     except OSError as error:
         remark = f"cannot be read: {error.strerror}"
         raise Unreadable(
             Mistake(f"the configuration file {path}", remark, SettingLocation(str(path)))
         ) from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        location = SettingLocation(str(path), _line_of(error))
-        raise Unreadable(Mistake(str(path), f"is not valid TOML: {error}", location)) from error
+    except UnicodeDecodeError as error:
+        raise _no_toml(str(path), error) from error
+    return layer_of(str(path), text)
+
+
+def layer_of(source: str, text: str) -> Layer:
+    """Return the table and the lines of a file's text; Unreadable where it is not TOML."""
+    try:
+        return Layer(source, tomllib.loads(text), lines_of(text))
+    except tomllib.TOMLDecodeError as error:
+        raise _no_toml(source, error) from error
+
+
+def _no_toml(source: str, error: ValueError) -> Unreadable:
+    location = SettingLocation(source, _line_of(error))
+    return Unreadable(Mistake(source, f"is not valid TOML: {error}", location))
 
 
 def _line_of(error: Exception) -> int | None:

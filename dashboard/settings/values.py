@@ -9,24 +9,13 @@ from pathlib import Path
 from typing import Final
 
 from dashboard.domain.api_key import parse_rate
-from dashboard.domain.quantity import parse_gwei, shorten
+from dashboard.domain.quantity import shorten
 from dashboard.domain.secret import Secret
-from dashboard.errors import InputError, WireError
+from dashboard.domain.written_values import read_duration, read_fee
+from dashboard.errors import InputError
 
-_DURATION: Final = re.compile(r"(\d{1,9})(ms|s|m|h|d)", re.ASCII)
-_DURATION_UNITS: Final = {
-    "ms": timedelta(milliseconds=1),
-    "s": timedelta(seconds=1),
-    "m": timedelta(minutes=1),
-    "h": timedelta(hours=1),
-    "d": timedelta(days=1),
-}
-_FEE: Final = re.compile(r"([\d.]{1,30}) ?(gwei|wei)", re.ASCII)
 _SIZE: Final = re.compile(r"(\d{1,9})(B|kB|MB)", re.ASCII)
 _SIZE_UNITS: Final = {"B": 1, "kB": 1000, "MB": 1000_000}
-
-
-_LONGEST: Final = timedelta(days=36_500)
 
 
 class Duration(timedelta):
@@ -58,15 +47,10 @@ class FeeAmount(int):
 
 def parse_fee_amount(text: object) -> FeeAmount:
     """Read a fee exactly, zero included; ValueError says what is expected."""
-    match = _FEE.fullmatch(text) if isinstance(text, str) else None
     try:
-        if match is None:
-            raise WireError("no fee")
-        amount = parse_gwei(match[1]) if match[2] == "gwei" else int(match[1])
-        return FeeAmount(amount)
-    except (WireError, ValueError):
-        msg = f"{shorten(str(text))} is not a fee; write an amount and a unit: 1.5gwei or 7wei"
-        raise ValueError(msg) from None
+        return FeeAmount(read_fee(text))
+    except InputError as error:
+        raise ValueError(str(error)) from error
 
 
 def parse_duration(text: object) -> Duration:
@@ -93,17 +77,14 @@ def parse_kept_for(text: object) -> KeptFor:
 
 def _length(text: object) -> timedelta | None:
     """Read a length that a clock can count; None where the text has another form."""
-    match = _DURATION.fullmatch(text) if isinstance(text, str) else None
-    if match is None:
-        return None
-    count, unit = int(match[1]), _DURATION_UNITS[match[2]]
-    if count == 0:
-        msg = f"{match[0]} is no time at all; write more than none, such as 250ms or 4s"
+    try:
+        length = read_duration(text)
+    except InputError as error:
+        raise ValueError(str(error)) from error
+    if length is not None and not length:
+        msg = f"{text} is no time at all; write more than none, such as 250ms or 4s"
         raise ValueError(msg)
-    if count > _LONGEST // unit:
-        msg = f"{match[0]} is more than a hundred years; write at most {_LONGEST.days}d"
-        raise ValueError(msg)
-    return count * unit
+    return length
 
 
 def parse_size(text: object) -> ByteSize:

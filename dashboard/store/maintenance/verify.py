@@ -124,8 +124,8 @@ class _Broken(NamedTuple):
         return query.order_by(*self.table.primary_key).limit(_NAMED)
 
 
-class _Rule(NamedTuple):
-    """What breaks the rule; `what` says so after their number."""
+class _Invariant(NamedTuple):
+    """What breaks an invariant; `what` says so after their number."""
 
     what: str
     remedy: str
@@ -142,20 +142,20 @@ _NAMED: Final = 3
 _LAST_TOKEN: Final = select(func.max(installation.c.last_token)).scalar_subquery()
 _IS_HANDED_IN: Final = exists().where(signed_transactions.c.tx_hash == rejections.c.tx_hash)
 
-_RULES: Final = (
-    _Rule(
+_INVARIANTS: Final = (
+    _Invariant(
         "changes of a condition that are never notified: their outbox row is missing",
         RESTORE,
         _none(transitions, ~exists().where(outbox.c.transition_id == transitions.c.transition_id)),
     ),
-    _Rule(
+    _Invariant(
         "notifications that no outbox row stands for",
         RESTORE,
         _none(
             notifications, ~exists().where(outbox.c.transition_id == notifications.c.transition_id)
         ),
     ),
-    _Rule(
+    _Invariant(
         "notifications that are pending but have no time at which they are tried",
         RESTORE,
         _none(
@@ -164,7 +164,7 @@ _RULES: Final = (
             notifications.c.next_attempt_at.is_(None),
         ),
     ),
-    _Rule(
+    _Invariant(
         "notifications that are marked as sent without a time",
         RESTORE,
         _none(
@@ -173,27 +173,27 @@ _RULES: Final = (
             notifications.c.sent_at.is_(None),
         ),
     ),
-    _Rule(
+    _Invariant(
         "notifications in a state that this version does not know",
         "upgrade Linewatch",
         _none(notifications, notifications.c.state.not_in([*NotificationState])),
     ),
-    _Rule(
+    _Invariant(
         "leases with a token ahead of all that were given: an old worker might pass for a new one",
         RESTORE,
         _none(leases, leases.c.token > _LAST_TOKEN),
     ),
-    _Rule(
+    _Invariant(
         "notifications claimed under a token ahead of all that were given",
         RESTORE,
         _none(notifications, notifications.c.claimed_by > _LAST_TOKEN),
     ),
-    _Rule(
+    _Invariant(
         "measurements of a kind of data that this version does not know",
         "upgrade Linewatch",
         _none(store_growth, store_growth.c.kind.not_in([each.value for each in StoreKind])),
     ),
-    _Rule(
+    _Invariant(
         "reports that are there in part: without the transaction, its reason or its overflows",
         RESTORE,
         _none(
@@ -214,15 +214,15 @@ def broken_rules(connection: Connection) -> Iterator[Finding]:
     owners = connection.scalar(_none(installation).how_many) or 0
     if owners != 1:
         yield Finding(f"the store has {owners} rows that say whose it is, not one", RESTORE)
-    for rule in _RULES:
+    for rule in _INVARIANTS:
         yield from _findings_of(connection, rule)
     for table in metadata.sorted_tables:
         for key in table.foreign_key_constraints:
             what = f"rows of {table.name} name a row of {key.referred_table.name} that is not there"
-            yield from _findings_of(connection, _Rule(what, RESTORE, _orphans(table, key)))
+            yield from _findings_of(connection, _Invariant(what, RESTORE, _orphans(table, key)))
 
 
-def _findings_of(connection: Connection, rule: _Rule) -> Iterator[Finding]:
+def _findings_of(connection: Connection, rule: _Invariant) -> Iterator[Finding]:
     if many := connection.scalar(rule.wrong.how_many) or 0:
         names = [column.name for column in rule.wrong.table.primary_key]
         first = (

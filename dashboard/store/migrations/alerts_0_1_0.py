@@ -20,6 +20,7 @@ from dashboard.store.migrations.revision_columns import (
     word_10,
     word_20,
     word_40,
+    word_64,
     word_200,
 )
 
@@ -88,3 +89,11 @@ def create_outbox() -> None:
         sqlite_autoincrement=True,
     )
     add_index("deliveries", "notification_id")
+
+
+def create_rules() -> None:
+    op.create_table(
+        "rules",
+        *key(name=word_64),
+        *needed(position=integer, body=sa.JSON(), changed_at=big, changed_by=text),
+    )

@@ -29,6 +29,7 @@ from dashboard.store.schema.rejections import (
     signed_transactions,
 )
 from dashboard.store.schema.revisions import REVISION
+from dashboard.store.schema.rules import rules
 from dashboard.store.schema.tracking import (
     checks,
     cohorts,
@@ -69,6 +70,7 @@ __all__ = [
     "rejection_modules",
     "rejection_senders",
     "rejections",
+    "rules",
     "saved_lookups",
     "sender_counters",
     "signed_transactions",

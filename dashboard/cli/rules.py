@@ -1,0 +1,262 @@
+"""`linewatch rules`: which changes people hear of; as a file, out and in, and one by one."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NoReturn
+
+import click
+
+from dashboard.cli.installation import Installation, open_installation, standard_input
+from dashboard.cli.listing import Listing, Output, output, print_list
+from dashboard.cli.options import as_json
+from dashboard.cli.output import WRONG_INPUT, Json, instant, print_json, say, warn
+from dashboard.cli.rule_options import given_rule, plain_table
+from dashboard.domain.audit import Actor
+from dashboard.domain.rule import Rule
+from dashboard.domain.rule_changes import (
+    RuleDifference,
+    RuleEdit,
+    added,
+    changed,
+    found_rule,
+    merged_with,
+    removed,
+    replaced_by,
+)
+from dashboard.domain.rule_table import write_rule
+from dashboard.domain.rule_text import recipients_in_words, scope_in_words
+from dashboard.domain.toml_text import write_toml
+from dashboard.errors import InputError
+from dashboard.settings.layers import Mistake
+from dashboard.settings.rule_file import TABLE, read_rule_file
+from dashboard.show.queries.rules import RuleQueries, written
+from dashboard.store.alerts.rules import StoredRule
+from dashboard.wiring.actor import os_user
+from dashboard.wiring.clock import utc_now
+from dashboard.wiring.rule_names import rule_names
+
+_dry_run = click.option("--dry-run", is_flag=True, help="Only show what would change.")
+_set = click.option(
+    "--set",
+    "settings",
+    metavar="KEY=VALUE",
+    multiple=True,
+    help="What the rule says, such as severity=critical or modules=HUB,ADD; repeatable.",
+)
+
+
+@click.group()
+def rules() -> None:
+    """Say which changes people hear of, who gets them and how urgent they are.
+
+    Without rules of your own the default ones are in force: `linewatch rules list` shows them.
+    """
+
+
+@rules.command("list")
+@output
+def listed(*, output: Output) -> None:
+    """List the rules in force."""
+    with open_installation() as here:
+        print_list(
+            Listing(
+                "rules",
+                RuleQueries(here.source).in_force(),
+                ("NAME", "KIND", "SEVERITY", "STATE", "TAKES", "NOTIFIES"),
+                row=lambda each: _row(here, each.rule),
+                form=_form,
+                nothing="There is no rule.",
+            ),
+            output,
+        )
+
+
+@rules.command()
+@click.argument("name")
+@as_json
+def show(*, name: str, as_json: bool) -> None:
+    """Show one rule as it stands in a file."""
+    with open_installation() as here:
+        held = RuleQueries(here.source).in_force()
+    found_rule(tuple(each.rule for each in held), name)
+    (found,) = (each for each in held if each.rule.name == name)
+    if as_json:
+        print_json(_form(found))
+    else:
+        _print_file([found.rule])
+
+
+@rules.command()
+@as_json
+def export(*, as_json: bool) -> None:
+    """Print the rules in force as a file, which `linewatch rules import` reads back."""
+    with open_installation() as here:
+        held = RuleQueries(here.source).in_force()
+    if as_json:
+        print_json({"rules": {each.rule.name: write_rule(each.rule) for each in held}})
+    else:
+        _print_file([each.rule for each in held])
+
+
+@rules.command("import")
+@click.argument("file", type=click.Path(path_type=Path, allow_dash=True))
+@click.option(
+    "--replace", is_flag=True, help="Remove the rules that the file does not name; default: keep."
+)
+@_dry_run
+@as_json
+def import_(*, file: Path, replace: bool, dry_run: bool, as_json: bool) -> None:
+    """Let the rules of a file be in force; - reads standard input.
+
+    A rule takes the place of the one of its name. A file with a mistake changes nothing: every
+    mistake is named with its line, its value and the remedy.
+    """
+    with open_installation() as here:
+        text, source = _text_of(file)
+        read = read_rule_file(source, text, rule_names(here.settings))
+        if read.mistakes:
+            _refuse(read.mistakes, as_json=as_json)
+        edit = replaced_by(read.rules) if replace else merged_with(read.rules)
+        _change(here, edit, dry_run=dry_run, as_json=as_json)
+
+
+@rules.command(epilog="\b\nlinewatch rules add hub --set kind=rejected --set modules=HUB")
+@click.argument("name")
+@_set
+@_dry_run
+@as_json
+def add(*, name: str, settings: tuple[str, ...], dry_run: bool, as_json: bool) -> None:
+    """Add a rule."""
+    with open_installation() as here:
+        rule = given_rule(name, plain_table(settings), rule_names(here.settings))
+        _change(here, added(rule), dry_run=dry_run, as_json=as_json)
+
+
+@rules.command(epilog="\b\nlinewatch rules edit busy --set severity=warning --unset recipients")
+@click.argument("name")
+@_set
+@click.option(
+    "--unset", metavar="KEY", multiple=True, help="Let the default hold again; repeatable."
+)
+@_dry_run
+@as_json
+def edit(
+    *,
+    name: str,
+    settings: tuple[str, ...],
+    unset: tuple[str, ...],
+    dry_run: bool,
+    as_json: bool,
+) -> None:
+    """Change what a rule says; what no option names stays as it is."""
+    if not settings and not unset:
+        raise InputError("nothing to change: give --set KEY=VALUE or --unset KEY")
+    with open_installation() as here:
+        names = rule_names(here.settings)
+
+        def edited(rule: Rule) -> Rule:
+            table = write_rule(rule) | plain_table(settings)
+            kept = {key: value for key, value in table.items() if key not in unset}
+            return given_rule(name, kept, names)
+
+        _change(here, changed(name, edited), dry_run=dry_run, as_json=as_json)
+
+
+@rules.command()
+@click.argument("names", nargs=-1, required=True)
+@_dry_run
+@as_json
+def remove(*, names: tuple[str, ...], dry_run: bool, as_json: bool) -> None:
+    """Remove rules."""
+    with open_installation() as here:
+        _change(here, removed(names), dry_run=dry_run, as_json=as_json)
+
+
+def _text_of(file: Path) -> tuple[str, str]:
+    """Return the text of a file and its name in mistakes."""
+    if str(file) == "-":
+        return standard_input(), "standard input"
+    try:
+        return file.read_text(encoding="utf-8"), str(file)
+    except UnicodeDecodeError as error:
+        raise InputError(f"{file} is not UTF-8 text: save it as UTF-8 ({error.reason})") from error
+    except OSError as error:
+        raise InputError(f"{file} cannot be read: {error.strerror}") from error
+
+
+def _refuse(mistakes: Sequence[Mistake], *, as_json: bool) -> NoReturn:
+    """Name every mistake and end."""
+    if as_json:
+        print_json({"mistakes": [_mistake_form(each) for each in mistakes]})
+    for each in mistakes:
+        warn(str(each))
+    sys.exit(WRONG_INPUT)
+
+
+def _mistake_form(mistake: Mistake) -> Json:
+    line = None if mistake.location is None else mistake.location.line
+    return {"setting": mistake.setting, "line": line, "message": str(mistake)}
+
+
+def _change(here: Installation, edit: RuleEdit, *, dry_run: bool, as_json: bool) -> None:
+    queries = RuleQueries(here.source)
+    found = queries.plan(edit) if dry_run else queries.change(edit, Actor(os_user(), utc_now()))
+    if as_json:
+        print_json({"isDone": not dry_run, "changes": [_change_form(each) for each in found]})
+        return
+    for each in found:
+        for line in _change_lines(each):
+            say(line)
+    if not found:
+        say("Nothing changes.")
+    elif dry_run:
+        say("Nothing was changed yet: this is what would be.")
+
+
+def _change_lines(difference: RuleDifference) -> list[str]:
+    name = difference.name
+    if difference.after is None:
+        return [f"- {name} is removed"]
+    if difference.before is None:
+        return [
+            f"+ {name} is added",
+            *(f"    {key} = {written(after)}" for key, _, after in difference.lines()),
+        ]
+    return [
+        f"~ {name} is changed",
+        *(
+            f"    {key}: {written(before)} → {written(after)}"
+            for key, before, after in difference.lines()
+        ),
+    ]
+
+
+def _change_form(difference: RuleDifference) -> Json:
+    return {"name": difference.name, "before": difference.before, "after": difference.after}
+
+
+def _print_file(found: Sequence[Rule]) -> None:
+    click.echo(write_toml(TABLE, {each.name: write_rule(each) for each in found}), nl=False)
+
+
+def _row(here: Installation, rule: Rule) -> tuple[str, ...]:
+    return (
+        rule.name,
+        rule.kind.value,
+        rule.severity.value,
+        "on" if rule.is_enabled else "off",
+        scope_in_words(rule, here.label),
+        recipients_in_words(rule.recipients),
+    )
+
+
+def _form(stored: StoredRule) -> Json:
+    return {
+        "name": stored.rule.name,
+        **write_rule(stored.rule),
+        "changedAt": instant(stored.changed_at),
+        "changedBy": stored.changed_by,
+    }

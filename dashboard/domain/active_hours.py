@@ -1,0 +1,134 @@
+"""Active hours: spans of a week in a time zone, right when its clocks are put forward or back."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, time, timedelta, tzinfo
+from itertools import pairwise
+from typing import Final
+
+from dashboard.domain.quantity import shorten
+from dashboard.errors import InputError
+
+DAYS: Final = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
+_SPAN: Final = re.compile(
+    r"([a-z]{3}(?:[-,][a-z]{3})*) ([0-2]\d):([0-5]\d)-([0-2]\d):([0-5]\d)", re.ASCII
+)
+_WHOLE_DAY: Final = 24 * 60
+_LOOKED_AHEAD: Final = timedelta(days=15)
+"""A span of one day a week begins within these even where the clocks skip it once."""
+
+_STEP: Final = timedelta(minutes=30)
+"""Clocks are put forward and back at whole or half hours of UTC."""
+
+
+@dataclass(frozen=True, slots=True)
+class WeekSpan:
+    """Hours on days of the week: `days` count from Monday as 0, times are minutes of the day.
+
+    `ends` is not part of it; where it is not after `begins`, it is on the next day.
+    """
+
+    days: tuple[int, ...]
+    begins: int
+    ends: int
+
+    @classmethod
+    def parse(cls, text: str) -> WeekSpan:
+        """Read ``mon-fri 08:00-18:00`` or ``sat,sun 22:00-06:00``; InputError for another form."""
+        match = _SPAN.fullmatch(text.strip().lower())
+        if match is None:
+            raise InputError(_unreadable(text))
+        begins, ends = (int(match[at]) * 60 + int(match[at + 1]) for at in (2, 4))
+        if begins >= _WHOLE_DAY or ends > _WHOLE_DAY or begins == ends:
+            raise InputError(_unreadable(text))
+        return cls(_days(match[1], text), begins, ends)
+
+    def __str__(self) -> str:
+        runs = ",".join(_run(first, last) for first, last in _runs(self.days))
+        return f"{runs} {_clock(self.begins)}-{_clock(self.ends)}"
+
+    def holds(self, local: datetime) -> bool:
+        """Whether it holds a moment that clocks on the wall show so."""
+        minute, day = local.hour * 60 + local.minute, local.weekday()
+        if self.begins < self.ends:
+            return day in self.days and self.begins <= minute < self.ends
+        if minute >= self.begins:
+            return day in self.days
+        return minute < self.ends and (day - 1) % len(DAYS) in self.days
+
+
+@dataclass(frozen=True, slots=True)
+class ActiveHours:
+    """When a rule may notify: the hours of all spans, as clocks on the wall show them in a zone.
+
+    `zone` is a name of the time zone database; its rules are handed in, since they are data on
+    disk. An hour that the clocks show twice counts twice, one that they skip not at all.
+    """
+
+    spans: tuple[WeekSpan, ...]
+    zone: str = "UTC"
+
+    def are_on(self, at: datetime, zone: tzinfo) -> bool:
+        """Whether a moment is one of these hours."""
+        local = at.astimezone(zone)
+        return any(span.holds(local) for span in self.spans)
+
+    def next_on(self, at: datetime, zone: tzinfo) -> datetime:
+        """Return the first moment from `at` on that is one of these hours, in UTC."""
+        if self.are_on(at, zone):
+            return at.astimezone(UTC)
+        later = (each for each in self._turns(at, zone) if each > at and self.are_on(each, zone))
+        return min(later)
+
+    def _turns(self, at: datetime, zone: tzinfo) -> Iterator[datetime]:
+        """Yield the moments at which the hours may begin: each span's, and when clocks are set."""
+        today = at.astimezone(zone).date()
+        for day in (today + timedelta(days=ahead) for ahead in range(_LOOKED_AHEAD.days)):
+            for span in self.spans:
+                begins = time(span.begins // 60, span.begins % 60)
+                for fold in (0, 1):
+                    yield datetime.combine(day, begins, zone).replace(fold=fold).astimezone(UTC)
+        first = at.astimezone(UTC).replace(minute=0, second=0, microsecond=0)
+        steps = [first + count * _STEP for count in range(_LOOKED_AHEAD // _STEP)]
+        for before, after in pairwise(steps):
+            if before.astimezone(zone).utcoffset() != after.astimezone(zone).utcoffset():
+                yield after
+
+
+def _days(text: str, whole: str) -> tuple[int, ...]:
+    found: set[int] = set()
+    for part in text.split(","):
+        names = part.split("-")
+        if len(names) > 2 or not set(names) <= set(DAYS):  # noqa: PLR2004 - a first and a last day
+            raise InputError(_unreadable(whole))
+        first, last = DAYS.index(names[0]), DAYS.index(names[-1])
+        found.update((first + step) % len(DAYS) for step in range((last - first) % len(DAYS) + 1))
+    return tuple(sorted(found))
+
+
+def _runs(days: tuple[int, ...]) -> Iterator[tuple[int, int]]:
+    first = last = days[0]
+    for day in days[1:]:
+        if day != last + 1:
+            yield first, last
+            first = day
+        last = day
+    yield first, last
+
+
+def _run(first: int, last: int) -> str:
+    return DAYS[first] if first == last else f"{DAYS[first]}-{DAYS[last]}"
+
+
+def _clock(minutes: int) -> str:
+    return f"{minutes // 60:02d}:{minutes % 60:02d}"
+
+
+def _unreadable(text: str) -> str:
+    return (
+        f"{shorten(text)} is no span of a week: write days and hours, such as "
+        "mon-fri 08:00-18:00 or sat,sun 22:00-06:00"
+    )

@@ -1,0 +1,247 @@
+"""Rules: which changes people want to hear of, who gets them, how urgent they are and when."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import timedelta
+from enum import StrEnum
+from typing import Final
+
+from dashboard.domain.active_hours import ActiveHours
+from dashboard.domain.condition import State, SubjectKind, Transition
+from dashboard.domain.exclusion import RejectionStage, StoredRejection
+from dashboard.domain.notification import Recipient
+from dashboard.domain.quantity import Address, NetworkId
+from dashboard.domain.reason_parser import parse_reason
+
+GROUP_WAIT: Final = timedelta(seconds=30)
+"""How long the followers of a first notification are gathered, unless a rule says otherwise."""
+
+_TAG: Final = re.compile(r"(?<![\w#])#(\w[\w-]{0,39})")
+
+
+class RuleKind(StrEnum):
+    """What a rule is about.
+
+    REJECTED: a transaction is rejected for the first time. CHANGED: a rejected one has another
+    record. BUSY: a network is busy, and calm again.
+    """
+
+    REJECTED = "rejected"
+    CHANGED = "changed"
+    BUSY = "busy"
+    UPSTREAM_SILENT = "upstream-silent"
+    DATA_STALE = "data-stale"
+    DISK_FILLING = "disk-filling"
+
+    @property
+    def is_of_rejections(self) -> bool:
+        """Whether modules, stages, senders, labels and tags can narrow it."""
+        return self in _OF_REJECTIONS
+
+    @property
+    def is_of_networks(self) -> bool:
+        """Whether it is about networks; otherwise about the installation itself."""
+        return self not in _OF_INSTALLATION
+
+    @property
+    def is_measured(self) -> bool:
+        """Whether the worker measures it for each rule, with the rule's own hold periods."""
+        return self in _MEASURED
+
+
+_OF_REJECTIONS: Final = frozenset({RuleKind.REJECTED, RuleKind.CHANGED})
+_OF_INSTALLATION: Final = frozenset({RuleKind.DISK_FILLING})
+_MEASURED: Final[frozenset[RuleKind]] = frozenset()
+
+_KINDS: Final = {
+    SubjectKind.BUSYNESS: RuleKind.BUSY,
+    SubjectKind.FEES: RuleKind.DATA_STALE,
+    SubjectKind.GAS_API: RuleKind.UPSTREAM_SILENT,
+    SubjectKind.EXCLUSION_API: RuleKind.UPSTREAM_SILENT,
+    SubjectKind.DISK: RuleKind.DISK_FILLING,
+}
+"""The kind of rule that a change of each kind of subject concerns, transactions aside."""
+
+
+class Severity(StrEnum):
+    """How urgent what a rule reports is."""
+
+    INFO = "info"
+    WARNING = "warning"
+    CRITICAL = "critical"
+
+
+class Dimension(StrEnum):
+    """By what changes are told apart: a group holds those that are equal in all of its own."""
+
+    NETWORK = "network"
+    MODULE = "module"
+    STAGE = "stage"
+    SENDER = "sender"
+    LABEL = "label"
+
+
+DEFAULT_GROUP: Final = (Dimension.NETWORK, Dimension.MODULE, Dimension.STAGE)
+
+
+@dataclass(frozen=True, slots=True)
+class ObservedChange:
+    """A transition with what rules look at: its rejection, and what people wrote at the hash.
+
+    `label` and `note` are foreign text; `is_tracked`: somebody asked to watch the transaction.
+    """
+
+    transition: Transition
+    rejection: StoredRejection | None = None
+    label: str = ""
+    note: str = ""
+    is_tracked: bool = True
+
+    @property
+    def tags(self) -> frozenset[str]:
+        """Return the words of its label and its note that begin with #."""
+        return tags_in(f"{self.label} {self.note}")
+
+    @property
+    def module(self) -> str:
+        """Return the prover module that the reason names; empty where it names none."""
+        if self.rejection is None:
+            return ""
+        return parse_reason(self.rejection.record.reason_message).module or ""
+
+    def value_of(self, dimension: Dimension) -> str:
+        """Return what it is in one dimension; empty where that says nothing of it."""
+        if dimension is Dimension.NETWORK:
+            return str(self.transition.subject.network_id)
+        if dimension is Dimension.MODULE:
+            return self.module
+        if dimension is Dimension.LABEL:
+            return self.label
+        if self.rejection is None:
+            return ""
+        record = self.rejection.record
+        if dimension is Dimension.STAGE:
+            return record.tx_rejection_stage.value
+        return str(record.sender)
+
+
+def tags_in(text: str) -> frozenset[str]:
+    """Return the words of a label or a note that begin with #, without that, in lower case."""
+    return frozenset(tag.lower() for tag in _TAG.findall(text))
+
+
+@dataclass(frozen=True, slots=True)
+class RuleScope:
+    """Which changes a rule takes; what is empty takes any.
+
+    Of tags one is enough. `takes_all_reports`: also of transactions that nobody tracks, which
+    nodes report to our own serve.
+    """
+
+    networks: tuple[NetworkId, ...] = ()
+    modules: tuple[str, ...] = ()
+    stages: tuple[RejectionStage, ...] = ()
+    senders: tuple[Address, ...] = ()
+    labels: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+    takes_all_reports: bool = False
+
+    def fits(self, change: ObservedChange) -> bool:
+        """Whether a change is one of these."""
+        if self.networks and change.transition.subject.network_id not in self.networks:
+            return False
+        return change.rejection is None or self._fits_rejection(change, change.rejection)
+
+    def _fits_rejection(self, change: ObservedChange, rejection: StoredRejection) -> bool:
+        record = rejection.record
+        return (
+            (self.takes_all_reports or change.is_tracked)
+            and (not self.stages or record.tx_rejection_stage in self.stages)
+            and (not self.senders or record.sender in self.senders)
+            and (not self.labels or change.label in self.labels)
+            and (not self.tags or not change.tags.isdisjoint(self.tags))
+            and (not self.modules or change.module in self.modules)
+        )
+
+
+ANYTHING: Final = RuleScope()
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """What people asked to be told about, under a name of theirs.
+
+    No `recipients`: those of [mail]. An incident opens after `pending` and ends `keep_firing` after
+    its cause. Changes that are equal in all of `group_by` are one group, whose first notification
+    goes at once and whose followers are gathered for `group_wait`. An open incident that nobody
+    acknowledged is repeated every `remind_every`, and sent to `escalate_to` after
+    `escalate_after`. Outside of `active_hours` notifications are held. A critical rule that
+    `pierces` heeds neither quiet hours nor the cap.
+    """
+
+    name: str
+    kind: RuleKind
+    severity: Severity = Severity.WARNING
+    is_enabled: bool = True
+    scope: RuleScope = ANYTHING
+    recipients: tuple[Recipient, ...] = ()
+    pending: timedelta = timedelta()
+    keep_firing: timedelta = timedelta()
+    group_by: tuple[Dimension, ...] = DEFAULT_GROUP
+    group_wait: timedelta = GROUP_WAIT
+    remind_every: timedelta | None = None
+    escalate_after: timedelta | None = None
+    escalate_to: tuple[Recipient, ...] = ()
+    active_hours: ActiveHours | None = None
+    pierces: bool = False
+
+    @property
+    def incident_pending(self) -> timedelta:
+        """How long an incident stays pending: not at all where the measured condition did."""
+        return timedelta() if self.kind.is_measured else self.pending
+
+    @property
+    def incident_keep_firing(self) -> timedelta:
+        """How long an incident goes on after its cause ended, likewise."""
+        return timedelta() if self.kind.is_measured else self.keep_firing
+
+    def group_of(self, change: ObservedChange) -> tuple[tuple[Dimension, str], ...]:
+        """Return the group that a change belongs to: its value in each dimension of the rule."""
+        return tuple((each, change.value_of(each)) for each in self.group_by)
+
+
+def fits(rule: Rule, change: ObservedChange) -> bool:
+    """Whether a change concerns a rule: it is on, of this kind, and takes it."""
+    return (
+        rule.is_enabled
+        and change.transition.is_news
+        and kind_of(change.transition) is rule.kind
+        and rule.scope.fits(change)
+    )
+
+
+def kind_of(transition: Transition) -> RuleKind | None:
+    """Return the kind of rule that a change concerns."""
+    if transition.subject.kind is SubjectKind.TRANSACTION:
+        is_known = transition.before is State.REJECTED
+        return RuleKind.CHANGED if is_known else RuleKind.REJECTED
+    return _KINDS[transition.subject.kind]
+
+
+DEFAULT_RULES: Final = (
+    Rule("rejections", RuleKind.REJECTED),
+    Rule("changed-records", RuleKind.CHANGED),
+    Rule("busy", RuleKind.BUSY, Severity.INFO),
+    Rule("upstream", RuleKind.UPSTREAM_SILENT, remind_every=timedelta(hours=12)),
+    Rule("stale-fees", RuleKind.DATA_STALE),
+    Rule(
+        "disk",
+        RuleKind.DISK_FILLING,
+        Severity.CRITICAL,
+        remind_every=timedelta(hours=6),
+        pierces=True,
+    ),
+)
+"""The rules of an installation that has none of its own."""

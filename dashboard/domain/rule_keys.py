@@ -1,0 +1,219 @@
+"""The keys of a rule in files and in the store: how the value of each is read and written."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from datetime import timedelta
+from enum import StrEnum
+from typing import Any, Final, TypeVar
+
+from dashboard.domain.active_hours import WeekSpan
+from dashboard.domain.exclusion import RejectionStage
+from dashboard.domain.notification import Recipient
+from dashboard.domain.quantity import Address, shorten
+from dashboard.domain.rule import Dimension, RuleKind, Severity, tags_in
+from dashboard.domain.track_list import LONGEST_LABEL
+from dashboard.domain.written_values import read_duration, write_duration
+from dashboard.errors import InputError
+
+MAIL: Final = "mail"
+"""The channel of a recipient that names none."""
+
+_MODULE: Final = re.compile(r"[A-Za-z0-9_]{1,64}", re.ASCII)
+_ADDRESS: Final = re.compile(r"[^\s<>,;:@\"]{1,200}@[^\s<>,;:@\"]{1,200}")
+_OF_CHANNEL: Final = re.compile(r"([a-z]{1,40}):(\S{1,300})", re.ASCII)
+_LONE: Final = re.compile("[\ud800-\udfff]")
+
+_Word = TypeVar("_Word", bound=StrEnum)
+
+
+def items(written: object) -> list[object]:
+    if not isinstance(written, list | tuple) or not written:
+        raise InputError(f"is {shorten(str(written))}: write a list of one or more in brackets")
+    if len(set(map(str, written))) < len(written):
+        raise InputError("holds one twice: write each once")
+    return list(written)
+
+
+def text_of(written: object) -> str:
+    if not isinstance(written, str) or not written.strip():
+        raise InputError(f"is {shorten(str(written))}: write some text in quotes")
+    return written
+
+
+def _flag(written: object) -> bool:
+    if not isinstance(written, bool):
+        raise InputError(f"is {shorten(str(written))}: write true or false")
+    return written
+
+
+def _word(kind: type[_Word]) -> Callable[[object], _Word]:
+    def read(written: object) -> _Word:
+        for each in kind:
+            if isinstance(written, str) and written.lower() == each.value.lower():
+                return each
+        raise InputError(f"is {shorten(str(written))}: choose one of {listed(kind)}")
+
+    return read
+
+
+def _words(kind: type[_Word]) -> Callable[[object], tuple[_Word, ...]]:
+    return lambda written: tuple(map(_word(kind), items(written)))
+
+
+def listed(kind: Iterable[StrEnum]) -> str:
+    return ", ".join(each.value for each in kind)
+
+
+def _duration(written: object) -> timedelta:
+    length = read_duration(written)
+    if length is None:
+        raise InputError(
+            f"is {shorten(str(written))}: write a number and a unit, such as 30s, 15m or 12h"
+        )
+    return length
+
+
+def _positive_duration(written: object) -> timedelta:
+    length = _duration(written)
+    if not length:
+        raise InputError(f"is {written}, no time at all: write more, or leave the key out")
+    return length
+
+
+def _modules(written: object) -> tuple[str, ...]:
+    for each in items(written):
+        if not isinstance(each, str) or not _MODULE.fullmatch(each):
+            raise InputError(
+                f"holds {shorten(str(each))}, no prover module: write letters, digits and _, "
+                "such as HUB"
+            )
+    return tuple(str(each).upper() for each in items(written))
+
+
+def _senders(written: object) -> tuple[Address, ...]:
+    try:
+        return tuple(Address.parse(str(each)) for each in items(written))
+    except InputError as error:
+        raise InputError(f"holds what is wrong: {error}") from error
+
+
+def _labels(written: object) -> tuple[str, ...]:
+    for each in items(written):
+        if not isinstance(each, str) or not 0 < len(each) <= LONGEST_LABEL or _LONE.search(each):
+            raise InputError(
+                f"holds {shorten(str(each))}: write whole labels, of at most "
+                f"{LONGEST_LABEL} characters"
+            )
+    return tuple(map(str, items(written)))
+
+
+def _tags(written: object) -> tuple[str, ...]:
+    found = []
+    for each in items(written):
+        tag = str(each).removeprefix("#").lower()
+        if tags_in(f"#{tag}") != {tag}:
+            raise InputError(
+                f"holds {shorten(str(each))}, no tag: write letters, digits, - and _, as after "
+                "the # in a label or a note"
+            )
+        found.append(tag)
+    return tuple(found)
+
+
+def _recipients(written: object) -> tuple[Recipient, ...]:
+    return tuple(map(_recipient, items(written)))
+
+
+def _recipient(written: object) -> Recipient:
+    text = str(written)
+    if (match := _OF_CHANNEL.fullmatch(text)) and match[1] != MAIL and text.isprintable():
+        return Recipient(match[1], match[2])
+    address = text.removeprefix(f"{MAIL}:")
+    if not _ADDRESS.fullmatch(address) or not address.isprintable():
+        raise InputError(
+            f"holds {shorten(text)}: write a mail address, or a channel and who is meant there, "
+            "such as webhook:pager"
+        )
+    return Recipient(MAIL, address)
+
+
+def _spans(written: object) -> tuple[WeekSpan, ...]:
+    try:
+        return tuple(WeekSpan.parse(str(each)) for each in items(written))
+    except InputError as error:
+        raise InputError(f"holds what is wrong: {error}") from error
+
+
+def _reports(written: object) -> bool:
+    if written not in {"tracked", "all"}:
+        raise InputError(f"is {shorten(str(written))}: choose one of tracked, all")
+    return written == "all"
+
+
+READERS: Final[Mapping[str, Callable[[object], object]]] = {
+    "kind": _word(RuleKind),
+    "severity": _word(Severity),
+    "enabled": _flag,
+    "modules": _modules,
+    "stages": _words(RejectionStage),
+    "senders": _senders,
+    "labels": _labels,
+    "tags": _tags,
+    "reports": _reports,
+    "recipients": _recipients,
+    "pending": _duration,
+    "keep_firing": _duration,
+    "group_by": _words(Dimension),
+    "group_wait": _duration,
+    "remind_every": _positive_duration,
+    "escalate_after": _positive_duration,
+    "escalate_to": _recipients,
+    "active": _spans,
+    "pierces": _flag,
+}
+"""Reads the value of each key that needs nothing else; InputError says what is wrong with it."""
+
+
+def _as_it_is(value: Any) -> Any:  # noqa: ANN401 - a plain value
+    return value
+
+
+def _in_words(values: Iterable[Any]) -> list[str]:
+    return [str(each) for each in values]
+
+
+def write_recipients(recipients: Iterable[Recipient]) -> list[str]:
+    return [
+        each.address if each.channel == MAIL else f"{each.channel}:{each.address}"
+        for each in recipients
+    ]
+
+
+WRITERS: Final[Mapping[str, tuple[str, Callable[[Any], Any]]]] = {
+    "enabled": ("is_enabled", _as_it_is),
+    "networks": ("networks", list),
+    "modules": ("modules", list),
+    "stages": ("stages", _in_words),
+    "senders": ("senders", _in_words),
+    "labels": ("labels", list),
+    "tags": ("tags", list),
+    "reports": ("takes_all_reports", lambda takes_all: "all" if takes_all else "tracked"),
+    "recipients": ("recipients", write_recipients),
+    "pending": ("pending", write_duration),
+    "keep_firing": ("keep_firing", write_duration),
+    "group_by": ("group_by", _in_words),
+    "group_wait": ("group_wait", write_duration),
+    "remind_every": ("remind_every", write_duration),
+    "escalate_after": ("escalate_after", write_duration),
+    "escalate_to": ("escalate_to", write_recipients),
+    "pierces": ("pierces", _as_it_is),
+}
+"""Each key with the field that it says, and how that is written."""
+
+LISTS: Final = frozenset(
+    {"networks", "modules", "stages", "senders", "labels", "tags"}
+    | {"recipients", "group_by", "escalate_to", "active"}
+)
+"""The keys whose values are lists."""

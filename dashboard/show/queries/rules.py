@@ -1,0 +1,65 @@
+"""What pages and commands ask of rules: which are in force, and how to change them."""
+
+from __future__ import annotations
+
+import json
+
+from dashboard.domain.audit import Action, Actor, Detail
+from dashboard.domain.rule_changes import RuleDifference, RuleEdit, differences
+from dashboard.show.queries.context import QueryContext
+from dashboard.store.access.audit_log import note_action
+from dashboard.store.alerts.rules import StoredRule, read_rules, rules_in_force, save_rules
+
+
+class RuleQueries:
+    """Every answer may raise StoreError."""
+
+    def __init__(self, context: QueryContext) -> None:
+        """Ask nothing yet."""
+        self._context = context
+
+    def in_force(self) -> tuple[StoredRule, ...]:
+        """Return the rules in their order, the default ones where none is stored."""
+        with self._context.store.read() as connection:
+            return read_rules(connection)
+
+    def plan(self, edit: RuleEdit) -> list[RuleDifference]:
+        """Return what an edit would change; InputError where it cannot be done."""
+        with self._context.store.read() as connection:
+            held = rules_in_force(connection)
+        return differences(held, edit(held))
+
+    def change(self, edit: RuleEdit, by: Actor) -> list[RuleDifference]:
+        """Change the rules and return what differs; InputError where it cannot be done."""
+        with self._context.store.write() as connection:
+            held = rules_in_force(connection)
+            wanted = edit(held)
+            found = differences(held, wanted)
+            if found:
+                save_rules(connection, wanted, by)
+            for each in found:
+                note_action(connection, by.at, by.name, _action(each), each.name, _details(each))
+        return found
+
+
+def _action(difference: RuleDifference) -> Action:
+    if difference.before is None:
+        return Action.ADD_RULE
+    return Action.REMOVE_RULE if difference.after is None else Action.CHANGE_RULE
+
+
+def _details(difference: RuleDifference) -> dict[str, Detail]:
+    """Write the keys that differ for the audit log: old → new where both are there."""
+    return {
+        key: f"{written(before)} → {written(after)}"
+        if difference.before is not None and difference.after is not None
+        else written(after if before is None else before)
+        for key, before, after in difference.lines()
+    }
+
+
+def written(value: object) -> str:
+    """Write the value of a key of a rule on one line; a key that is not there says none."""
+    if value is None:
+        return "none"
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

@@ -1,0 +1,71 @@
+"""The rules of an installation: stored as people gave them, or the default ones."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import Connection, delete, select
+
+from dashboard.domain.audit import Actor
+from dashboard.domain.rule import DEFAULT_RULES, Rule
+from dashboard.domain.rule_table import read_rule, write_rule
+from dashboard.errors import SchemaMismatch
+from dashboard.store.engine.upsert import upsert
+from dashboard.store.schema import rules
+
+
+@dataclass(frozen=True, slots=True)
+class StoredRule:
+    """A rule in force, and who changed it last and when; None for a default one."""
+
+    rule: Rule
+    changed_at: datetime | None = None
+    changed_by: str | None = None
+
+
+def rules_in_force(connection: Connection) -> tuple[Rule, ...]:
+    """Return the stored rules in their order, or the default ones where none is stored."""
+    return tuple(each.rule for each in read_rules(connection))
+
+
+def read_rules(connection: Connection) -> tuple[StoredRule, ...]:
+    """Return the same with who changed each."""
+    rows = connection.execute(select(rules).order_by(rules.c.position, rules.c.name)).all()
+    if not rows:
+        return tuple(map(StoredRule, DEFAULT_RULES))
+    return tuple(
+        StoredRule(_rule_of(row.name, row.body), row.changed_at, row.changed_by) for row in rows
+    )
+
+
+def save_rules(connection: Connection, wanted: Sequence[Rule], by: Actor) -> None:
+    """Let exactly these rules be in force from now on; the author of an unchanged one stays."""
+    held = {each.rule.name: each for each in read_rules(connection)}
+    connection.execute(delete(rules))
+    upsert(connection, rules, [_row(at, rule, held, by) for at, rule in enumerate(wanted)])
+
+
+def _row(position: int, rule: Rule, held: dict[str, StoredRule], by: Actor) -> dict[str, object]:
+    before = held.get(rule.name)
+    if before is None or before.rule != rule:
+        before = StoredRule(rule)
+    return {
+        "name": rule.name,
+        "position": position,
+        "body": write_rule(rule),
+        "changed_at": before.changed_at or by.at,
+        "changed_by": before.changed_by or by.name,
+    }
+
+
+def _rule_of(name: str, body: object) -> Rule:
+    found = read_rule(name, body)
+    if isinstance(found, Rule):
+        return found
+    key, remark = found[0]
+    raise SchemaMismatch(
+        f"the stored rule {name} was written by another version of Linewatch "
+        f"({key} {remark}): upgrade Linewatch, or replace it with `linewatch rules import`"
+    )

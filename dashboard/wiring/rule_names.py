@@ -1,0 +1,26 @@
+"""What names in rules stand for here: the configured networks, and the time zones there are."""
+
+from __future__ import annotations
+
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from dashboard.domain.quantity import NetworkId
+from dashboard.domain.rule_table import RuleNames
+from dashboard.settings import Settings
+from dashboard.wiring.networks import shown_networks
+
+
+def rule_names(settings: Settings) -> RuleNames:
+    """Return the networks by their titles, and by the names of their tables."""
+    named = {name: NetworkId(each.network_id) for name, each in settings.networks.items()}
+    titled = {each.title: each.network_id for each in shown_networks(settings)}
+    return RuleNames(named | titled, is_time_zone)
+
+
+def is_time_zone(name: str) -> bool:
+    """Whether the time zone database has a zone of this name."""
+    try:
+        ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        return False
+    return True

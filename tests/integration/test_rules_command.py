@@ -1,0 +1,97 @@
+"""`linewatch rules`: listed, exported, imported and changed, each command a process of its own."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.installation import Installation, new_installation
+
+RULES = """\
+[rules.hub]
+kind = "rejected"
+severity = "critical"
+networks = ["devnet"]
+modules = ["HUB"]
+recipients = ["hub@example.org"]
+active = ["mon-fri 08:00-18:00"]
+time_zone = "Europe/Berlin"
+"""
+
+
+@pytest.fixture
+def installation(tmp_path: Path) -> Installation:
+    """Return an installation with an empty store."""
+    installation = new_installation(tmp_path / "home")
+    assert installation.run("migrate").returncode == 0
+    return installation
+
+
+def test_default_rules_are_listed_and_turned_off_one_by_one(installation: Installation) -> None:
+    listed = installation.run("rules", "list")
+    edited = installation.run("rules", "edit", "busy", "--set", "enabled=false")
+    unknown = installation.run("rules", "edit", "bussy", "--set", "enabled=false")
+    again = json.loads(installation.run("rules", "list", "--json").stdout)
+
+    assert "rejections" in listed.stdout
+    assert "recipients of [mail]" in listed.stdout
+    assert edited.stdout == "~ busy is changed\n    enabled: none → false\n"
+    assert (unknown.returncode, "did you mean busy?" in unknown.stderr) == (2, True)
+    assert {each["name"]: each.get("enabled") for each in again["rules"]}["busy"] is False
+
+
+def test_file_is_imported_exported_and_logged(installation: Installation, tmp_path: Path) -> None:
+    file = tmp_path / "rules.toml"
+    file.write_text(RULES, "utf-8")
+
+    planned = installation.run("rules", "import", str(file), "--replace", "--dry-run")
+    before = installation.run("rules", "export").stdout
+    imported = json.loads(
+        installation.run("rules", "import", str(file), "--replace", "--json").stdout
+    )
+    exported = installation.run("rules", "export").stdout
+    same = installation.run("rules", "import", "-", "--replace", given=exported)
+    audit = json.loads(installation.run("audit", "--action", "add-rule", "--json").stdout)
+
+    assert planned.stdout.startswith("+ hub is added\n    kind = rejected")
+    assert planned.stdout.endswith("Nothing was changed yet: this is what would be.\n")
+    assert "rules.disk" in before
+    assert next(each["name"] for each in imported["changes"]) == "hub"
+    assert "networks = [" in exported
+    assert "rules.disk" not in exported
+    assert same.stdout == "Nothing changes.\n"
+    assert audit["entries"][0]["details"]["modules"] == '["HUB"]'
+
+
+def test_file_with_mistakes_changes_nothing_and_names_all(
+    installation: Installation, tmp_path: Path
+) -> None:
+    file = tmp_path / "rules.toml"
+    file.write_text(RULES.replace("HUB", "H B").replace("Berlin", "Nowhere"), "utf-8")
+
+    refused = installation.run("rules", "import", str(file))
+
+    assert refused.returncode == 2
+    assert f"rules.hub.modules (in {file}, line 5) holds 'H B'" in refused.stderr
+    assert f"rules.hub.time_zone (in {file}, line 8) is 'Europe/Nowhere'" in refused.stderr
+    assert "[rules.hub]" not in installation.run("rules", "export").stdout
+
+
+def test_rules_are_added_shown_and_removed(installation: Installation) -> None:
+    settings = ("--set", "kind=rejected", "--set", "modules=HUB,ADD", "--set", "remind_every=1h")
+    added = installation.run("rules", "add", "hub", *settings)
+    twice = installation.run("rules", "add", "hub", *settings)
+    wrong = installation.run("rules", "add", "odd", "--set", "kind=busy", "--set", "stages=RPC")
+    shown = installation.run("rules", "show", "hub")
+    changed = installation.run("rules", "edit", "hub", "--unset", "remind_every")
+    gone = installation.run("rules", "remove", "hub", "busy", "--json")
+
+    assert [each.returncode for each in (added, twice, wrong, changed)] == [0, 2, 2, 0]
+    assert "stages narrows rejections only, and this rule is busy" in wrong.stderr
+    assert shown.stdout == (
+        '[rules.hub]\nkind = "rejected"\nseverity = "warning"\nmodules = ["HUB", "ADD"]\n'
+        'remind_every = "1h"\n'
+    )
+    assert [each["after"] for each in json.loads(gone.stdout)["changes"]] == [None, None]

@@ -1,0 +1,123 @@
+"""Active hours are those that clocks on the wall show, on the days when they are set as well."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from zoneinfo import ZoneInfo
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dashboard.domain.active_hours import ActiveHours, WeekSpan
+from dashboard.errors import InputError
+
+BERLIN = ZoneInfo("Europe/Berlin")
+ZONES = (
+    *("UTC", "Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "Asia/Kolkata"),
+    *("America/St_Johns", "Pacific/Apia", "Africa/Casablanca", "Asia/Kathmandu", "Europe/Dublin"),
+)
+SPRING = datetime(2026, 3, 29, tzinfo=BERLIN)
+"""A Sunday on which 02:00 becomes 03:00."""
+
+AUTUMN = datetime(2026, 10, 25, tzinfo=BERLIN)
+"""A Sunday on which 03:00 becomes 02:00."""
+
+
+def hours(*spans: str) -> ActiveHours:
+    """Return the hours of these spans in Berlin."""
+    return ActiveHours(tuple(map(WeekSpan.parse, spans)), "Europe/Berlin")
+
+
+def utc(text: str) -> datetime:
+    """Read a moment in UTC."""
+    return datetime.fromisoformat(text).replace(tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("span", "local", "is_on"),
+    [
+        ("mon-fri 08:00-18:00", "2026-11-20T08:00", True),
+        ("mon-fri 08:00-18:00", "2026-11-20T07:59", False),
+        ("mon-fri 08:00-18:00", "2026-11-20T18:00", False),
+        ("mon-fri 08:00-18:00", "2026-11-21T12:00", False),
+        ("fri 22:00-06:00", "2026-11-20T23:00", True),
+        ("fri 22:00-06:00", "2026-11-21T05:59", True),
+        ("fri 22:00-06:00", "2026-11-21T06:00", False),
+        ("fri 22:00-06:00", "2026-11-20T05:00", False),
+        ("sat-mon 00:00-24:00", "2026-11-22T23:59", True),
+        ("sat-mon 00:00-24:00", "2026-11-24T00:00", False),
+    ],
+)
+def test_span_holds_the_hours_of_its_days(span: str, local: str, *, is_on: bool) -> None:
+    at = datetime.fromisoformat(local).replace(tzinfo=BERLIN)
+
+    assert hours(span).are_on(at, BERLIN) is is_on
+
+
+@pytest.mark.parametrize(
+    ("text", "written"),
+    [
+        ("Mon-Fri 08:00-18:00", "mon-fri 08:00-18:00"),
+        (" sun,sat 22:00-06:00 ", "sat-sun 22:00-06:00"),
+        ("sat-mon,wed 00:00-24:00", "mon,wed,sat-sun 00:00-24:00"),
+    ],
+)
+def test_span_is_written_with_its_days_in_order(text: str, written: str) -> None:
+    assert str(WeekSpan.parse(text)) == written
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("", "mon 8:00-18:00", "08:00-18:00", "mon 24:00-06:00", "mon 08:00-24:01"),
+        *("mon 08:00-08:00", "foo 08:00-18:00", "mon-wed-fri 08:00-18:00", "mon 08:00-29:00"),
+    ],
+)
+def test_what_is_no_span_is_refused_with_an_example(text: str) -> None:
+    with pytest.raises(InputError, match="such as mon-fri 08:00-18:00"):
+        WeekSpan.parse(text)
+
+
+def test_hours_that_are_on_begin_at_once() -> None:
+    assert hours("mon-sun 00:00-24:00").next_on(SPRING, BERLIN) == SPRING
+
+
+@pytest.mark.parametrize(
+    ("span", "at", "begins"),
+    [
+        # 02:30 is not shown in spring: the hours begin when the clocks are put forward.
+        ("sun 02:30-05:00", "2026-03-29T00:00", "2026-03-29T01:00"),
+        # In autumn they begin when the clocks show 02:30 for the first time.
+        ("sun 02:30-05:00", "2026-10-24T22:00", "2026-10-25T00:30"),
+        # An hour that is shown twice is on twice.
+        ("sun 02:00-02:30", "2026-10-25T00:45", "2026-10-25T01:00"),
+        ("sun 01:30-02:30", "2026-10-25T00:45", "2026-10-25T01:00"),
+        # One that is skipped comes a week later.
+        ("sun 02:10-02:50", "2026-03-29T00:00", "2026-04-05T00:10"),
+        ("mon-fri 08:00-18:00", "2026-11-20T17:00", "2026-11-23T07:00"),
+    ],
+)
+def test_hours_begin_when_clocks_show_so(span: str, at: str, begins: str) -> None:
+    assert hours(span).next_on(utc(at), BERLIN) == utc(begins)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.sampled_from(ZONES),
+    st.datetimes(datetime(2024, 1, 1), datetime(2027, 1, 1)),  # noqa: DTZ001 - Hypothesis takes bounds without a zone
+    st.tuples(st.integers(0, 1439), st.integers(0, 1439)).filter(lambda each: each[0] != each[1]),
+)
+def test_nothing_is_on_before_the_next_hours(
+    zone: str, at: datetime, times: tuple[int, int]
+) -> None:
+    """Compare with a walk from minute to minute."""
+    found = ActiveHours((WeekSpan((0, 2, 6), *times),), zone)
+    moment = at.replace(second=0, microsecond=0, tzinfo=UTC)
+
+    begins = found.next_on(moment, ZoneInfo(zone))
+
+    assert found.are_on(begins, ZoneInfo(zone))
+    minutes = int((begins - moment) / timedelta(minutes=1))
+    earlier = (moment + timedelta(minutes=count) for count in range(min(minutes, 3000)))
+    assert not any(found.are_on(each, ZoneInfo(zone)) for each in earlier)

@@ -1,0 +1,170 @@
+"""A rule takes the changes that it names, and no others."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from dashboard.domain.condition import INSTALLATION, State, Subject, SubjectKind
+from dashboard.domain.exclusion import RejectionStage
+from dashboard.domain.rule import (
+    DEFAULT_RULES,
+    Dimension,
+    ObservedChange,
+    Rule,
+    RuleKind,
+    RuleScope,
+    Severity,
+    fits,
+    kind_of,
+    tags_in,
+)
+from tests.builders import (
+    A_NETWORK,
+    ANOTHER_NETWORK,
+    a_record,
+    a_rejection,
+    a_transition,
+    an_address,
+    seconds,
+)
+
+REJECTED = Rule("rejections", RuleKind.REJECTED)
+
+
+def a_change(**changes: object) -> ObservedChange:
+    """Return the news of the rejection of a tracked transaction with a label and tags."""
+    fields = {"label": "bridge #vip", "note": "ask #Ops-Team", "rejection": a_rejection()}
+    return ObservedChange(a_transition(), **(fields | changes))  # type: ignore[arg-type]  # any field
+
+
+def of_network(kind: SubjectKind, before: State | None, after: State) -> ObservedChange:
+    """Return a change of a side of a network."""
+    network = INSTALLATION if kind is SubjectKind.DISK else A_NETWORK
+    subject = Subject(kind, network)
+    return ObservedChange(a_transition(subject=subject, before=before, after=after))
+
+
+@pytest.mark.parametrize(
+    ("scope", "is_taken"),
+    [
+        (RuleScope(), True),
+        (RuleScope(networks=(A_NETWORK,)), True),
+        (RuleScope(networks=(ANOTHER_NETWORK,)), False),
+        (RuleScope(modules=("HUB", "ADD")), True),
+        (RuleScope(modules=("HUB",)), False),
+        (RuleScope(stages=(RejectionStage.RPC,)), True),
+        (RuleScope(stages=(RejectionStage.P2P,)), False),
+        (RuleScope(senders=(an_address(),)), True),
+        (RuleScope(senders=(an_address(9),)), False),
+        (RuleScope(labels=("bridge #vip",)), True),
+        (RuleScope(labels=("bridge",)), False),
+        (RuleScope(tags=("other", "ops-team")), True),
+        (RuleScope(tags=("ops",)), False),
+    ],
+)
+def test_scope_takes_what_it_names(scope: RuleScope, *, is_taken: bool) -> None:
+    assert fits(replace(REJECTED, scope=scope), a_change()) is is_taken
+
+
+def test_transaction_that_nobody_tracks_is_taken_only_with_all_reports() -> None:
+    untracked = a_change(is_tracked=False)
+    takes_all = replace(REJECTED, scope=RuleScope(takes_all_reports=True))
+
+    assert not fits(REJECTED, untracked)
+    assert fits(takes_all, untracked)
+
+
+def test_rule_that_is_off_takes_nothing() -> None:
+    assert not fits(replace(REJECTED, is_enabled=False), a_change())
+
+
+def test_first_record_is_a_rejection_and_another_one_a_change() -> None:
+    again = a_transition(before=State.REJECTED)
+
+    assert kind_of(a_transition()) is RuleKind.REJECTED
+    assert kind_of(again) is RuleKind.CHANGED
+
+
+def test_rule_of_rejections_takes_no_changed_record() -> None:
+    changed = replace(a_change(), transition=a_transition(before=State.REJECTED))
+
+    assert not fits(REJECTED, changed)
+    assert fits(Rule("changes", RuleKind.CHANGED), changed)
+
+
+@pytest.mark.parametrize(
+    ("kind", "before", "after", "rule"),
+    [
+        (SubjectKind.BUSYNESS, State.CALM, State.BUSY, RuleKind.BUSY),
+        (SubjectKind.BUSYNESS, State.BUSY, State.CALM, RuleKind.BUSY),
+        (SubjectKind.FEES, State.FRESH, State.STALE, RuleKind.DATA_STALE),
+        (SubjectKind.GAS_API, None, State.SILENT, RuleKind.UPSTREAM_SILENT),
+        (SubjectKind.EXCLUSION_API, None, State.SILENT, RuleKind.UPSTREAM_SILENT),
+        (SubjectKind.DISK, State.ROOMY, State.LOW_ON_SPACE, RuleKind.DISK_FILLING),
+    ],
+)
+def test_each_change_of_a_network_concerns_one_default_rule(
+    kind: SubjectKind, before: State | None, after: State, rule: RuleKind
+) -> None:
+    taking = [each.kind for each in DEFAULT_RULES if fits(each, of_network(kind, before, after))]
+
+    assert taking == [rule]
+
+
+def test_beginning_without_trouble_concerns_nobody() -> None:
+    calm = of_network(SubjectKind.BUSYNESS, None, State.CALM)
+
+    assert not any(fits(each, calm) for each in DEFAULT_RULES)
+
+
+def test_default_rules_wake_people_for_what_stops_everything() -> None:
+    assert [each.name for each in DEFAULT_RULES if each.pierces] == ["disk"]
+    assert all(each.severity is Severity.CRITICAL for each in DEFAULT_RULES if each.pierces)
+
+
+def test_group_holds_what_is_equal_in_every_dimension_of_the_rule() -> None:
+    rule = replace(REJECTED, group_by=tuple(Dimension))
+
+    assert rule.group_of(a_change()) == (
+        (Dimension.NETWORK, str(A_NETWORK)),
+        (Dimension.MODULE, "ADD"),
+        (Dimension.STAGE, "RPC"),
+        (Dimension.SENDER, str(an_address())),
+        (Dimension.LABEL, "bridge #vip"),
+    )
+
+
+def test_dimension_that_a_change_says_nothing_of_is_empty() -> None:
+    busy = of_network(SubjectKind.BUSYNESS, State.CALM, State.BUSY)
+    unnamed = a_change(rejection=a_rejection(record=a_record(reason_message="no")), label="")
+
+    assert replace(REJECTED, group_by=tuple(Dimension)[1:]).group_of(busy) == (
+        (Dimension.MODULE, ""),
+        (Dimension.STAGE, ""),
+        (Dimension.SENDER, ""),
+        (Dimension.LABEL, ""),
+    )
+    assert unnamed.module == ""
+
+
+def test_hold_periods_of_a_change_are_those_of_its_incident() -> None:
+    patient = replace(REJECTED, pending=seconds(60), keep_firing=seconds(90))
+
+    assert patient.incident_pending == seconds(60)
+    assert patient.incident_keep_firing == seconds(90)
+
+
+@pytest.mark.parametrize(
+    ("text", "tags"),
+    [
+        ("", set()),
+        ("#vip", {"vip"}),
+        ("a #One,#two-b #3", {"one", "two-b", "3"}),
+        ("no#tag ##neither # nor", set()),
+        ("#Büro", {"büro"}),
+    ],
+)
+def test_tag_is_a_word_after_a_hash_sign(text: str, tags: set[str]) -> None:
+    assert tags_in(text) == tags

@@ -1,0 +1,77 @@
+"""Rules are merged, replaced, added, changed and removed; what differs is said key by key."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from dashboard.domain.rule import Rule, RuleKind, Severity
+from dashboard.domain.rule_changes import (
+    RuleDifference,
+    added,
+    changed,
+    differences,
+    merged_with,
+    removed,
+    replaced_by,
+)
+from dashboard.errors import InputError
+from tests.builders import seconds
+
+BUSY = Rule("busy", RuleKind.BUSY)
+STALE = Rule("stale", RuleKind.DATA_STALE)
+LOUD = replace(BUSY, severity=Severity.CRITICAL, pending=seconds(90))
+
+
+def test_merged_file_takes_the_place_of_rules_of_its_names() -> None:
+    assert merged_with([LOUD])((BUSY, STALE)) == (LOUD, STALE)
+    assert merged_with([STALE])((BUSY,)) == (BUSY, STALE)
+
+
+def test_replacing_file_is_all_there_is() -> None:
+    assert replaced_by([LOUD])((BUSY, STALE)) == (LOUD,)
+
+
+def test_no_rule_at_all_is_refused_since_it_would_mean_the_default_ones() -> None:
+    with pytest.raises(InputError, match="no rule would be left"):
+        replaced_by([])((BUSY,))
+    with pytest.raises(InputError, match="enabled=false"):
+        removed(["busy"])((BUSY,))
+
+
+def test_rule_is_added_once() -> None:
+    assert added(STALE)((BUSY,)) == (BUSY, STALE)
+    with pytest.raises(InputError, match="already"):
+        added(LOUD)((BUSY,))
+
+
+def test_one_rule_is_changed_and_the_others_stay() -> None:
+    assert changed("busy", lambda _: LOUD)((BUSY, STALE)) == (LOUD, STALE)
+
+
+@pytest.mark.parametrize(("name", "hint"), [("bussy", "did you mean busy?"), ("x", "there are")])
+def test_unknown_rule_is_named_with_the_nearest(name: str, hint: str) -> None:
+    with pytest.raises(InputError, match=hint.replace("?", r"\?")):
+        changed(name, lambda each: each)((BUSY, STALE))
+
+
+def test_rules_are_removed_by_name() -> None:
+    assert removed(["busy"])((BUSY, STALE)) == (STALE,)
+
+
+def test_difference_names_what_is_added_changed_and_removed() -> None:
+    found = differences((BUSY, STALE), (LOUD, Rule("disk", RuleKind.DISK_FILLING)))
+
+    assert [each.name for each in found] == ["busy", "disk", "stale"]
+    assert list(found[0].lines()) == [
+        ("severity", "warning", "critical"),
+        ("pending", None, "90s"),
+    ]
+    assert (found[1].before, found[2].after) == (None, None)
+    assert next(iter(found[1].lines())) == ("kind", None, "disk-filling")
+
+
+def test_nothing_differs_where_an_edit_changes_nothing() -> None:
+    assert differences((BUSY,), merged_with([BUSY])((BUSY,))) == []
+    assert list(RuleDifference("busy", None, None).lines()) == []

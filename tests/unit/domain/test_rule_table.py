@@ -1,0 +1,197 @@
+"""A rule is written as a table and read back without loss; what is wrong is said all at once."""
+
+from __future__ import annotations
+
+import tomllib
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dashboard.domain.active_hours import ActiveHours, WeekSpan
+from dashboard.domain.exclusion import RejectionStage
+from dashboard.domain.notification import Recipient
+from dashboard.domain.quantity import Address, NetworkId
+from dashboard.domain.rule import DEFAULT_RULES, Dimension, Rule, RuleKind, RuleScope, Severity
+from dashboard.domain.rule_table import RuleNames, RuleRemark, read_rule, write_rule
+from dashboard.domain.toml_text import write_toml
+from tests.builders import A_NETWORK
+
+NAMES = RuleNames({"Linea": NetworkId(59144)}, lambda zone: zone == "Europe/Berlin")
+
+lengths = st.integers(0, 10**9).map(lambda count: timedelta(milliseconds=count))
+some_time = lengths.filter(bool)
+recipients = st.one_of(
+    st.from_regex(r"[a-z0-9.+]{1,20}@[a-zé-]{1,20}\.example", fullmatch=True).map(
+        lambda address: Recipient("mail", address)
+    ),
+    st.from_regex(r"[a-z0-9@:/]{1,20}", fullmatch=True).map(
+        lambda name: Recipient("webhook", name)
+    ),
+)
+
+
+def several(values: st.SearchStrategy[Any], least: int = 0) -> st.SearchStrategy[Any]:
+    """Draw different values, in any order."""
+    return st.lists(values, min_size=least, max_size=3, unique_by=str).map(tuple)
+
+
+networks = several(st.integers(1, 2**63 - 1).map(NetworkId))
+labels = st.text(st.characters(codec="utf-8"), min_size=1, max_size=80)
+scopes = st.builds(
+    RuleScope,
+    networks=networks,
+    modules=several(st.from_regex(r"[A-Z0-9_]{1,9}", fullmatch=True)),
+    stages=several(st.sampled_from(RejectionStage)),
+    senders=several(st.binary(min_size=20, max_size=20).map(Address)),
+    labels=several(labels),
+    tags=several(st.from_regex(r"[a-z0-9_][a-z0-9_-]{0,9}", fullmatch=True)),
+    takes_all_reports=st.booleans(),
+)
+spans = st.builds(
+    WeekSpan,
+    several(st.integers(0, 6), 1).map(lambda days: tuple(sorted(days))),
+    st.integers(0, 700),
+    st.integers(701, 1440),
+)
+hours = st.builds(ActiveHours, several(spans, 1), st.sampled_from(["UTC", "Asia/Tokyo"]))
+
+
+@st.composite
+def rules(draw: st.DrawFn) -> Rule:
+    """Draw a rule that a file may hold."""
+    kind = draw(st.sampled_from(RuleKind))
+    severity = draw(st.sampled_from(Severity))
+    scope = RuleScope(networks=draw(networks)) if kind.is_of_networks else RuleScope()
+    escalates = draw(st.booleans())
+    return Rule(
+        draw(st.from_regex(r"[a-z0-9][a-z0-9_-]{0,20}", fullmatch=True)),
+        kind,
+        severity,
+        is_enabled=draw(st.booleans()),
+        scope=draw(scopes) if kind.is_of_rejections else scope,
+        recipients=draw(several(recipients)),
+        pending=draw(lengths),
+        keep_firing=draw(lengths),
+        group_by=draw(several(st.sampled_from(Dimension), 1)),
+        group_wait=draw(lengths),
+        remind_every=draw(st.none() | some_time),
+        escalate_after=draw(some_time) if escalates else None,
+        escalate_to=draw(several(recipients, 1)) if escalates else (),
+        active_hours=draw(st.none() | hours),
+        pierces=severity is Severity.CRITICAL and draw(st.booleans()),
+    )
+
+
+@given(rules())
+def test_rule_is_read_back_from_its_file_as_it_was(rule: Rule) -> None:
+    text = write_toml("rules", {rule.name: write_rule(rule)})
+
+    assert read_rule(rule.name, tomllib.loads(text)["rules"][rule.name]) == rule
+
+
+@pytest.mark.parametrize("rule", DEFAULT_RULES, ids=lambda each: each.name)
+def test_default_rule_is_one_that_a_person_could_write(rule: Rule) -> None:
+    assert read_rule(rule.name, write_rule(rule)) == rule
+
+
+def test_table_says_no_more_than_what_differs_from_the_defaults() -> None:
+    assert write_rule(Rule("busy", RuleKind.BUSY)) == {"kind": "busy", "severity": "warning"}
+
+
+def test_names_stand_for_networks_and_words_may_be_in_either_case() -> None:
+    table = {
+        "kind": "Rejected",
+        "networks": ["linea", 424242],
+        "stages": ["rpc"],
+        "tags": ["#VIP"],
+        "recipients": ["mail:ops@example.org", "webhook:pager"],
+        "active": ["mon-fri 08:00-18:00"],
+        "time_zone": "Europe/Berlin",
+    }
+
+    rule = read_rule("night", table, NAMES)
+
+    assert isinstance(rule, Rule)
+    assert rule.scope.networks == (59144, A_NETWORK)
+    assert rule.scope.stages == (RejectionStage.RPC,)
+    assert rule.scope.tags == ("vip",)
+    assert rule.recipients == (Recipient("mail", "ops@example.org"), Recipient("webhook", "pager"))
+    assert rule.active_hours is not None
+    assert rule.active_hours.zone == "Europe/Berlin"
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "remark"),
+    [
+        ("kind", "rejection", "choose one of rejected, changed"),
+        ("severity", 5, "choose one of info, warning, critical"),
+        ("enabled", "yes", "write true or false"),
+        ("networks", ["base"], "such as Linea (59144)"),
+        ("networks", [True], "write names of networks or chain ids"),
+        ("networks", [0], "write names of networks or chain ids"),
+        ("networks", [], "write a list of one or more"),
+        ("modules", "HUB", "write a list of one or more"),
+        ("modules", ["A B"], "no prover module"),
+        ("modules", ["HUB", "HUB"], "holds one twice"),
+        ("stages", ["NODE"], "choose one of SEQUENCER, RPC, P2P"),
+        ("senders", ["0x12"], "is no address"),
+        ("labels", [""], "write whole labels"),
+        ("labels", ["x" * 81], "of at most 80 characters"),
+        ("labels", ["\ud800"], "write whole labels"),
+        ("tags", ["a b"], "no tag"),
+        ("reports", "any", "choose one of tracked, all"),
+        ("recipients", ["ops"], "write a mail address"),
+        ("recipients", ["a@b\u202e"], "write a mail address"),
+        ("pending", 5, "such as 30s, 15m or 12h"),
+        ("pending", "36501d", "a hundred years"),
+        ("remind_every", "0s", "no time at all"),
+        ("group_by", ["rule"], "choose one of network, module, stage, sender, label"),
+        ("active", ["always"], "mon-fri 08:00-18:00"),
+        ("time_zone", "Mars/Base", "a name of the time zone database"),
+        ("time_zone", 1, "write some text in quotes"),
+        ("severty", "info", "did you mean severity?"),
+        ("zzz", 1, "choose one of kind, severity"),
+    ],
+)
+def test_wrong_value_is_named_with_what_to_write(key: str, value: object, remark: str) -> None:
+    found = read_rule(
+        "mine", {"kind": "rejected", "active": ["sun 10:00-12:00"], key: value}, NAMES
+    )
+
+    assert isinstance(found, list)
+    (only,) = found
+    assert only.key == key
+    assert remark in only.remark
+
+
+@pytest.mark.parametrize(
+    ("table", "key", "remark"),
+    [
+        ({"kind": "busy", "modules": ["HUB"]}, "modules", "narrows rejections only"),
+        ({"kind": "disk-filling", "networks": [1]}, "networks", "is about no network"),
+        ({"kind": "busy", "escalate_after": "1h"}, "escalate_after", "needs escalate_to"),
+        ({"kind": "busy", "escalate_to": ["a@b"]}, "escalate_to", "needs escalate_after"),
+        ({"kind": "busy", "pierces": True}, "pierces", 'needs severity = "critical"'),
+        ({"kind": "busy", "time_zone": "Europe/Berlin"}, "time_zone", "needs active"),
+        ({"severity": "info"}, "", "lacks kind"),
+        ("busy", "", "write a table of settings"),
+    ],
+)
+def test_what_does_not_go_together_is_named(table: object, key: str, remark: str) -> None:
+    found = read_rule("mine", table, NAMES)
+
+    assert isinstance(found, list)
+    (only,) = found
+    assert only.key == key
+    assert remark in only.remark
+
+
+def test_everything_that_is_wrong_is_said_at_once() -> None:
+    found = read_rule("My Rule", {"severity": "loud", "pierces": True, "pending": 1}, NAMES)
+
+    assert isinstance(found, list)
+    assert [each.key for each in found] == ["", "severity", "pending", ""]
+    assert RuleRemark("severity", "is 'loud': choose one of info, warning, critical") in found

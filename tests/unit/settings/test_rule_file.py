@@ -1,0 +1,87 @@
+"""A file of rules is read whole: every mistake is named with its line, value and remedy."""
+
+from __future__ import annotations
+
+import pytest
+
+from dashboard.domain.rule import RuleKind
+from dashboard.domain.rule_table import RuleNames
+from dashboard.settings.rule_file import read_rule_file
+
+GOOD = """\
+[rules.night-shift]
+kind = "rejected"
+modules = ["HUB"]
+
+[rules.busy]
+kind = "busy"
+"""
+BAD = """\
+title = "ours"
+
+[rules.night-shift]
+kind = "rejected"
+severty = "info"
+recipients = [
+    "ops@example.org",
+    "nobody",
+]
+
+[rules.Busy]
+kind = "busy"
+pending = 5
+"""
+
+
+def test_rules_are_read_in_the_order_of_the_file() -> None:
+    found = read_rule_file("rules.toml", GOOD, RuleNames())
+
+    assert found.mistakes == ()
+    assert [(each.name, each.kind) for each in found.rules] == [
+        ("night-shift", RuleKind.REJECTED),
+        ("busy", RuleKind.BUSY),
+    ]
+
+
+def test_every_mistake_is_named_with_its_line_and_remedy() -> None:
+    found = read_rule_file("rules.toml", BAD, RuleNames())
+
+    assert [str(each) for each in found.mistakes] == [
+        (
+            "title (in rules.toml, line 1) is no rule: write each as a table [rules.NAME], "
+            "such as [rules.title]"
+        ),
+        (
+            "rules.night-shift.severty (in rules.toml, line 5) is not a setting of a rule; "
+            "did you mean severity?"
+        ),
+        (
+            "rules.night-shift.recipients (in rules.toml, line 6) holds 'nobody': write a mail "
+            "address, or a channel and who is meant there, such as webhook:pager"
+        ),
+        (
+            "rules.Busy (in rules.toml, line 11) is no name of a rule: write small letters, "
+            "digits, - and _, at most 64, such as night-shift"
+        ),
+        (
+            "rules.Busy.pending (in rules.toml, line 13) is '5': write a number and a unit, such "
+            "as 30s, 15m or 12h"
+        ),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "remark"),
+    [
+        ("rules = 5", "line 1) is '5': write each rule as a table"),
+        ("[rules]\nbusy = 5", "line 2) is '5': write a table of settings"),
+        ("", "rules.toml holds no rule"),
+        ("[rules.a\n", "rules.toml is not valid TOML: Expected"),
+    ],
+)
+def test_file_of_another_form_is_refused_with_the_form_to_write(text: str, remark: str) -> None:
+    found = read_rule_file("rules.toml", text, RuleNames())
+
+    assert found.rules == ()
+    (only,) = found.mistakes
+    assert remark in str(only)

@@ -1,0 +1,57 @@
+"""Rules are those that people stored, in their order, or the default ones."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from sqlalchemy import update
+
+from dashboard.domain.audit import Actor
+from dashboard.domain.rule import DEFAULT_RULES, Rule, RuleKind, RuleScope, Severity
+from dashboard.errors import SchemaMismatch
+from dashboard.store.alerts.rules import StoredRule, read_rules, rules_in_force, save_rules
+from dashboard.store.engine.engine import Store
+from dashboard.store.schema import rules
+from tests.builders import A_MOMENT, A_NETWORK, seconds
+
+ANA = Actor("ana", A_MOMENT)
+BEN = Actor("ben", A_MOMENT + seconds(9))
+BUSY = Rule("busy", RuleKind.BUSY, scope=RuleScope(networks=(A_NETWORK,)))
+ODD = Rule("odd", RuleKind.REJECTED, scope=RuleScope(labels=("a\0 = \u202e'\"\\",)))
+
+
+def test_store_without_rules_has_the_default_ones(store: Store) -> None:
+    with store.read() as connection:
+        assert rules_in_force(connection) == DEFAULT_RULES
+        assert read_rules(connection)[0] == StoredRule(DEFAULT_RULES[0])
+
+
+def test_rules_come_back_as_they_were_saved_in_their_order(store: Store) -> None:
+    with store.write() as connection:
+        save_rules(connection, [ODD, BUSY], ANA)
+
+    with store.read() as connection:
+        assert rules_in_force(connection) == (ODD, BUSY)
+
+
+def test_each_rule_names_who_changed_it_last(store: Store) -> None:
+    loud = replace(BUSY, severity=Severity.CRITICAL)
+    with store.write() as connection:
+        save_rules(connection, [ODD, BUSY], ANA)
+        save_rules(connection, [loud, ODD], BEN)
+        found = read_rules(connection)
+
+    assert found == (
+        StoredRule(loud, BEN.at, BEN.name),
+        StoredRule(ODD, ANA.at, ANA.name),
+    )
+
+
+def test_rule_that_this_version_cannot_read_is_named(store: Store) -> None:
+    with store.write() as connection:
+        save_rules(connection, [BUSY], ANA)
+        connection.execute(update(rules).values(body={"kind": "moon phase"}))
+
+    with store.read() as connection, pytest.raises(SchemaMismatch, match="stored rule busy"):
+        rules_in_force(connection)
