@@ -35,6 +35,8 @@ _COMMANDS: Final = {
     "alerts": "alerts",
     "resend": "alerts",
     "rules": "rules",
+    "silences": "silences",
+    "maintenance": "silences",
     "keys": "keys",
     "audit": "audit",
     "export": "export",

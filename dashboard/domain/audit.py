@@ -6,7 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import TypeAlias
+from typing import Final, TypeAlias
+
+from dashboard.errors import InputError
+
+LONGEST_NAME: Final = 80
+"""Characters of the name of a person who acts."""
 
 Detail: TypeAlias = str | int | float | bool | Sequence[str] | Sequence[int] | None
 """The types of a detail; a Secret is none of them, so that none is ever written."""
@@ -37,6 +42,10 @@ class Action(StrEnum):
     ADD_RULE = "add-rule"
     CHANGE_RULE = "change-rule"
     REMOVE_RULE = "remove-rule"
+    SILENCE = "silence"
+    END_SILENCE = "end-silence"
+    PLAN_MAINTENANCE = "plan-maintenance"
+    END_MAINTENANCE = "end-maintenance"
     KEEP = "keep"
     FORGET = "forget"
 
@@ -47,6 +56,16 @@ class Actor:
 
     name: str
     at: datetime
+
+
+def parse_name(text: str) -> str:
+    """Read the name of a person who acts, as they give it; InputError names the remedy."""
+    name = " ".join(text.split())
+    if not name:
+        raise InputError("nobody is named: say who acts, for those who read the audit log")
+    if len(name) > LONGEST_NAME:
+        raise InputError(f"the name has {len(name):,} characters: write at most {LONGEST_NAME}")
+    return name
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,6 +29,7 @@ from dashboard.show.queries.network_status import (
 )
 from dashboard.show.queries.rejections import RejectionListQueries
 from dashboard.show.queries.senders import SenderQueries
+from dashboard.show.queries.silences import SilenceQueries
 from dashboard.show.queries.tracked import TrackedQueries
 from dashboard.show.queries.transaction_summary import (
     TransactionSummary,
@@ -75,6 +76,7 @@ class PageQueries:
         self.tracked = TrackedQueries(context)
         self.senders = SenderQueries(context)
         self.alerts = AlertQueries(context)
+        self.silences = SilenceQueries(context)
         self.lookups = LookupQueries(context)
         self._figures: TtlCache[tuple[NetworkFigures, ...]] = TtlCache(_SHARED_FOR, clock)
         self._rejections: TtlCache[tuple[StoredRejection, ...]] = TtlCache(_SHARED_FOR, clock)

@@ -14,6 +14,7 @@ from dashboard.domain.foreign_text import visible
 from dashboard.domain.notification import Notification, NotificationState
 from dashboard.domain.quantity import TxHash
 from dashboard.domain.rejection_filter import HashRange
+from dashboard.show.parts.acting import name_input
 from dashboard.show.parts.counts import Tile, tiles
 from dashboard.show.parts.heading import heading, section
 from dashboard.show.parts.list_page import (
@@ -26,6 +27,7 @@ from dashboard.show.parts.markup import join
 from dashboard.show.parts.network_chooser import chosen_network_id
 from dashboard.show.parts.notices import empty, notice, store_errors_shown
 from dashboard.show.parts.notification_table import incident_row, notification_table, resend_form
+from dashboard.show.parts.silences import silences_part
 from dashboard.show.queries import page_queries
 from dashboard.show.queries.alerts import notification_filter
 from dashboard.show.queries.page_queries import PageQueries
@@ -65,11 +67,13 @@ def _live() -> None:
         now = queries.now()
         counts = queries.alerts.counts()
         heading("Alerts", f"{headline(counts, now)} As of {moment(now)}.")
+        name_input()
         incidents = _open_incidents(queries)
         _tiles(counts, incidents, now)
         _open(queries, incidents, now)
         if counts.dead:
             resend_form(queries)
+        silences_part(queries)
         _notifications(queries, counts)
 
 

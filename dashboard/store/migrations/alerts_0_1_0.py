@@ -97,3 +97,17 @@ def create_rules() -> None:
         *key(name=word_64),
         *needed(position=integer, body=sa.JSON(), changed_at=big, changed_by=text),
     )
+
+
+def create_silences() -> None:
+    """Create what people silence and plan."""
+    op.create_table(
+        "silences",
+        *key(silence_id=row_id),
+        *needed(request_id=uuid, kind=word_20, matchers=sa.JSON(), starts_at=big, ends_at=big),
+        *needed(author=text, reason=text, created_at=big),
+        *optional(ended_at=big, ended_by=text),
+        sa.UniqueConstraint("request_id"),
+        sqlite_autoincrement=True,
+    )
+    add_index("silences", "ends_at")

@@ -27,7 +27,8 @@ _TABLES: Final = {
     | {"rejection_modules", "rejection_senders", "sender_counters"},
     StoreKind.TRACKED: {"tracked_hashes", "cohorts", "watched_cohorts", "checks", "follow_ups"}
     | {"watched_senders", "last_answers", "tracked_labels", "saved_lookups"},
-    StoreKind.NOTIFICATIONS: {"notifications", "deliveries", "outbox", "transitions", "conditions"},
+    StoreKind.NOTIFICATIONS: {"notifications", "deliveries", "outbox", "transitions", "conditions"}
+    | {"silences"},
     StoreKind.AUDIT_LOG: {"audit_log"},
     StoreKind.CREDITS: {"credit_ledger"},
     StoreKind.COVERAGE_GAPS: {"coverage_gaps"},

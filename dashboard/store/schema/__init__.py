@@ -30,6 +30,7 @@ from dashboard.store.schema.rejections import (
 )
 from dashboard.store.schema.revisions import REVISION
 from dashboard.store.schema.rules import rules
+from dashboard.store.schema.silences import silences
 from dashboard.store.schema.tracking import (
     checks,
     cohorts,
@@ -74,6 +75,7 @@ __all__ = [
     "saved_lookups",
     "sender_counters",
     "signed_transactions",
+    "silences",
     "standing_failures",
     "store_growth",
     "suggested_gas_fees",

@@ -7,10 +7,12 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from streamlit.testing.v1 import AppTest
 
 from dashboard.domain.audit import Action
 from dashboard.domain.condition import State, Subject, SubjectKind, Transition
 from dashboard.domain.grounds import SilenceGrounds
+from dashboard.domain.silence import SilenceKind
 from dashboard.show.queries.page_queries import PageQueries
 from dashboard.show.views.alerts import headline
 from dashboard.store.access.audit_log import AuditFilter, audit_entries
@@ -176,4 +178,63 @@ def test_dead_notifications_can_be_sent_again(queries: PageQueries, store: Store
 def test_page_offers_to_send_nothing_again_where_nothing_was_given_up(empty_store: Store) -> None:
     page = visit("alerts", PageQueries(empty_store, (SIMULATED,), None, lambda: NOW))
 
-    assert not page.button
+    assert "Send again" not in [each.label for each in page.button]
+
+
+def fill(page: AppTest, **given: str) -> AppTest:
+    """Name the module HUB, an author and a reason, or what is given, in the form of silences."""
+    texts = {"who_acts": "Ada", "silence_module": "HUB", "silence_reason": "known", **given}
+    for name, text in texts.items():
+        page.text_input(key=name).set_value(text)
+    [save] = [each for each in page.button if each.label == "Save"]
+    return save.click().run()
+
+
+def test_what_is_known_is_silenced_and_the_silence_ended(
+    queries: PageQueries, store: Store
+) -> None:
+    saved = fill(visit("alerts", queries), silence_more="stage!=P2P")
+    words = words_of(saved)
+    [end] = [each for each in saved.button if each.label == "End"]
+    over = words_of(end.click().run())
+
+    assert "module=HUB, stage!=P2P" in words
+    assert "until 13:00:00 UTC, 60 min left" in words
+    assert "number 1, by Ada" in words
+    assert "ended by Ada" in over
+    with store.read() as connection:
+        acts = audit_entries(connection, AuditFilter())
+    assert [(each.action, each.actor) for each in acts[:2]] == [
+        (Action.END_SILENCE, "Ada"),
+        (Action.SILENCE, "Ada"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"who_acts": " "}, "Nobody is named"),
+        ({"silence_module": ""}, "has no matcher and would cover everything"),
+        ({"silence_reason": ""}, "has no reason"),
+        ({"silence_more": "<b>moon</b>"}, "&lt;b&gt;moon&lt;/b&gt;&#x27; is no matcher"),
+    ],
+)
+def test_silence_that_nobody_can_have_meant_is_not_saved(
+    queries: PageQueries, given: dict[str, str], said: str
+) -> None:
+    words = words_of(fill(visit("alerts", queries), **given))
+
+    assert "Nothing was saved." in words
+    assert said in words
+    assert not queries.silences.stored().unfinished
+
+
+def test_maintenance_that_was_planned_says_when_it_begins(queries: PageQueries) -> None:
+    page = visit("alerts", queries)
+    page.radio(key="silence_kind").set_value(SilenceKind.MAINTENANCE)
+    page.datetime_input(key="silence_from").set_value(datetime(2026, 11, 21, 22, 0))  # noqa: DTZ001 - as the widget takes it
+
+    words = words_of(fill(page))
+
+    assert "Maintenance planned" in words
+    assert "from 2026-11-21 22:00:00 UTC for 60 min" in words

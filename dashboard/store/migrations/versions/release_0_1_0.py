@@ -8,7 +8,12 @@ from __future__ import annotations
 import sqlalchemy as sa
 from alembic import op
 
-from dashboard.store.migrations.alerts_0_1_0 import create_alerts, create_outbox, create_rules
+from dashboard.store.migrations.alerts_0_1_0 import (
+    create_alerts,
+    create_outbox,
+    create_rules,
+    create_silences,
+)
 from dashboard.store.migrations.audit_log_triggers import TRIGGERS
 from dashboard.store.migrations.revision_columns import (
     add_index,
@@ -53,6 +58,7 @@ def upgrade() -> None:
     create_alerts()
     create_outbox()
     create_rules()
+    create_silences()
     _create_coverage()
     _create_api_keys()
     for statement in TRIGGERS[op.get_bind().dialect.name]:

@@ -1,0 +1,133 @@
+"""Options of the commands about silences and maintenance: what, from when to when, who, why."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import wraps
+from typing import Any, Final, TypeVar, cast
+from uuid import uuid4
+
+import click
+
+from dashboard.cli.options import Parsed
+from dashboard.domain.audit import Actor, parse_name
+from dashboard.domain.matcher import NetworkNames, parse_matcher
+from dashboard.domain.quantity import shorten
+from dashboard.domain.silence import SilenceKind, SilenceRequest
+from dashboard.errors import InputError, WireError
+from dashboard.settings.values import parse_duration
+from dashboard.wire.timestamp import parse_timestamp
+from dashboard.wiring.actor import os_user
+from dashboard.wiring.clock import utc_now
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+def moment_to_come(text: str, now: datetime) -> datetime:
+    """Read a time, or in how long it comes; a time without a zone is UTC."""
+    try:
+        return now + parse_duration(text)
+    except (ValueError, OverflowError):
+        pass
+    for candidate in (text, f"{text}Z"):
+        try:
+            return parse_timestamp(candidate.replace(" ", "T", 1))
+        except WireError:
+            continue
+    raise InputError(
+        f"{shorten(text)} is no time: write in how long, such as 2h, "
+        "or a moment such as 2026-11-20T22:00Z or 2026-11-20T23:00+01:00"
+    )
+
+
+def _length(text: str) -> timedelta:
+    try:
+        return parse_duration(text)
+    except ValueError as error:
+        raise InputError(str(error)) from error
+
+
+TO_COME: Final = Parsed("time", lambda text: moment_to_come(text, utc_now()))
+LENGTH: Final = Parsed("length", _length)
+NAME: Final = Parsed("name", parse_name)
+"""Who acts, where that is not the user of this machine."""
+
+by = click.option("--by", "name", type=NAME, help="Who acts; usually the user of this machine.")
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedTime:
+    """When it is to start, now if that is not said, and when to end: one of two ways to say so."""
+
+    starts_at: datetime | None
+    ends_at: datetime | None
+    length: timedelta | None
+
+    def end(self, start: datetime) -> datetime:
+        """Return when it ends; InputError unless it was said in one way."""
+        if (self.ends_at is None) is (self.length is None):
+            raise InputError("say how long with --for, such as 8h, or until when with --until")
+        return start + self.length if self.length is not None else cast("datetime", self.ends_at)
+
+
+@dataclass(frozen=True, slots=True)
+class GivenSilence:
+    """What the command line says of a silence or a maintenance window."""
+
+    matchers: tuple[str, ...]
+    time: PlannedTime
+    reason: str
+    name: str | None
+    covers_all: bool
+
+    def wish(self, kind: SilenceKind, networks: NetworkNames, now: datetime) -> SilenceRequest:
+        """Return what is asked for; InputError for what cannot be read."""
+        starts_at = self.time.starts_at or now
+        return SilenceRequest(
+            uuid4(),
+            kind,
+            tuple(parse_matcher(each, networks) for each in self.matchers),
+            starts_at,
+            self.time.end(starts_at),
+            self.reason.strip(),
+        )
+
+
+def actor(name: str | None, now: datetime) -> Actor:
+    """Return who acts: the user of this machine, unless another is named."""
+    return Actor(name or os_user(), now)
+
+
+def planned(command: Command) -> Command:
+    """Add matchers, times, reason, author and --all, handed to the command as one `given`."""
+
+    @wraps(command)
+    def bundled(  # noqa: PLR0913 - one for each option
+        *,
+        matchers: tuple[str, ...],
+        starts_at: datetime | None,
+        ends_at: datetime | None,
+        length: timedelta | None,
+        reason: str,
+        name: str | None,
+        covers_all: bool,
+        **given: Any,  # noqa: ANN401 - whatever the command takes
+    ) -> object:
+        time = PlannedTime(starts_at, ends_at, length)
+        return command(given=GivenSilence(matchers, time, reason, name, covers_all), **given)
+
+    options = (
+        click.argument("matchers", nargs=-1, metavar="[MATCHER]..."),
+        click.option("--from", "starts_at", type=TO_COME, help="When it starts; usually now."),
+        click.option("--until", "ends_at", type=TO_COME, help="When it ends; a time, or 8h."),
+        click.option("--for", "length", type=LENGTH, help="How long it lasts: 30m, 8h, 2d."),
+        click.option("--reason", default="", help="Why, for those who wonder."),
+        by,
+        click.option("--all", "covers_all", is_flag=True, help="Everything is meant."),
+    )
+    decorated: Any = bundled
+    for each in reversed(options):
+        decorated = each(decorated)
+    return cast("Command", decorated)

@@ -1,0 +1,170 @@
+"""Matchers: comparisons by which people name changes, such as ``module=HUB`` or ``stage!=RPC``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final, TypeAlias
+
+from dashboard.domain.condition import INSTALLATION, Transition
+from dashboard.domain.exclusion import RejectionStage, StoredRejection
+from dashboard.domain.quantity import Address, NetworkId, shorten
+from dashboard.domain.reason_parser import parse_reason
+from dashboard.domain.rule import Severity
+from dashboard.domain.track_list import LONGEST_LABEL
+from dashboard.errors import InputError
+
+INSTALLATION_NAME: Final = "installation"
+"""Stands for a network in matchers of what is about no network."""
+
+_FORM: Final = re.compile(r"\s*(?P<about>\w{1,20})\s*(?P<sign>!?=)\s*(?P<value>.*?)\s*", re.DOTALL)
+_MODULE: Final = re.compile(r"\w{1,64}", re.ASCII)
+
+
+class MatchedProperty(StrEnum):
+    """What a matcher compares: a property of a change, or of the rule that it fits."""
+
+    NETWORK = "network"
+    RULE = "rule"
+    MODULE = "module"
+    STAGE = "stage"
+    SENDER = "sender"
+    LABEL = "label"
+    SEVERITY = "severity"
+
+
+ChangeFacts: TypeAlias = Mapping[MatchedProperty, str]
+"""The properties of a change; one that it does not have is missing, or empty."""
+
+NetworkNames: TypeAlias = Mapping[NetworkId, str]
+"""The networks that people can name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Matcher:
+    """One comparison; a network is written as its chain id. Upper and lower case are the same."""
+
+    about: MatchedProperty
+    value: str
+    is_equal: bool = True
+
+    def holds(self, facts: ChangeFacts) -> bool:
+        """Whether a change fits; a property that it does not have differs from every value."""
+        same = facts.get(self.about, "").casefold() == self.value.casefold()
+        return same is self.is_equal
+
+    def __str__(self) -> str:
+        return f"{self.about}{'=' if self.is_equal else '!='}{self.value}"
+
+
+def fits(matchers: Sequence[Matcher], facts: ChangeFacts) -> bool:
+    """Whether a change is among those that these matchers name; without any it is.
+
+    Those that compare one property for equality are alternatives; all others hold together.
+    """
+    wanted: dict[MatchedProperty, list[bool]] = {}
+    for each in matchers:
+        if each.is_equal:
+            wanted.setdefault(each.about, []).append(each.holds(facts))
+    unwanted = [each for each in matchers if not each.is_equal]
+    return all(map(any, wanted.values())) and all(each.holds(facts) for each in unwanted)
+
+
+def in_words(matcher: Matcher, networks: NetworkNames) -> str:
+    """Write a matcher as people type it, a network by its name."""
+    if matcher.about is not MatchedProperty.NETWORK:
+        return str(matcher)
+    network_id = NetworkId(int(matcher.value))
+    name = INSTALLATION_NAME if network_id == INSTALLATION else networks.get(network_id)
+    return f"network{'=' if matcher.is_equal else '!='}{name or network_id}"
+
+
+def parse_matcher(text: str, networks: NetworkNames) -> Matcher:
+    """Read a matcher as people type it; InputError names what is wrong with it."""
+    match = _FORM.fullmatch(text)
+    name = "" if match is None else match["about"].lower()
+    if match is None or name not in {each.value for each in MatchedProperty}:
+        raise InputError(
+            f"{shorten(text)} is no matcher: write one of {', '.join(MatchedProperty)}, "
+            "then = or !=, then the value, such as module=HUB"
+        )
+    if not match["value"]:
+        raise InputError(f"{shorten(text)} has no value: write one, such as module=HUB")
+    about = MatchedProperty(name)
+    value = _value(about, match["value"], networks)
+    return Matcher(about, value, is_equal=match["sign"] == "=")
+
+
+def _value(about: MatchedProperty, text: str, networks: NetworkNames) -> str:
+    """Return the value as it is compared; InputError where there cannot be such a one."""
+    match about:
+        case MatchedProperty.NETWORK:
+            return str(_network_id(text, networks))
+        case MatchedProperty.MODULE:
+            return _one_that(_MODULE.fullmatch(text) is not None, text, "prover module").upper()
+        case MatchedProperty.STAGE:
+            stages = ", ".join(RejectionStage)
+            return _one_that(text.upper() in {*RejectionStage}, text, f"stage ({stages})").upper()
+        case MatchedProperty.SENDER:
+            return str(Address.parse(text))
+        case MatchedProperty.SEVERITY:
+            severities = ", ".join(Severity)
+            known = text.lower() in {*Severity}
+            return _one_that(known, text, f"severity ({severities})").lower()
+        case _:
+            return _one_that(len(text) <= LONGEST_LABEL, text, f"{about}: it is too long")
+
+
+def _one_that(is_right: bool, text: str, what: str) -> str:  # noqa: FBT001 - read where it is called
+    if not is_right:
+        raise InputError(f"{shorten(text)} is no {what}")
+    return text
+
+
+def _network_id(text: str, networks: NetworkNames) -> NetworkId:
+    """Return the id of a network named by title or chain id, also of one that is not configured."""
+    if text.casefold() == INSTALLATION_NAME:
+        return INSTALLATION
+    for network_id, name in networks.items():
+        if text.casefold() == name.casefold():
+            return network_id
+    if re.fullmatch(r"\d{1,18}", text, re.ASCII):
+        return NetworkId(int(text))
+    known = ", ".join(f"{name} ({each})" for each, name in networks.items()) or "none"
+    raise InputError(f"{shorten(text)} is no network of this installation: {known}")
+
+
+@dataclass(frozen=True, slots=True)
+class RuleFacts:
+    """The rule that a change fits, as matchers compare it; empty where no rule is known."""
+
+    name: str = ""
+    severity: str = ""
+
+
+NO_RULE: Final = RuleFacts()
+
+
+def facts_of(
+    transition: Transition,
+    rejection: StoredRejection | None,
+    label: str = "",
+    rule: RuleFacts = NO_RULE,
+) -> ChangeFacts:
+    """Return what matchers compare of a change; `label` is that of its tracked transaction."""
+    facts = {
+        MatchedProperty.NETWORK: str(transition.subject.network_id),
+        MatchedProperty.RULE: rule.name,
+        MatchedProperty.SEVERITY: rule.severity,
+        MatchedProperty.LABEL: label,
+    }
+    if rejection is not None:
+        record = rejection.record
+        facts |= {
+            MatchedProperty.MODULE: parse_reason(record.reason_message).module or "",
+            MatchedProperty.STAGE: str(record.tx_rejection_stage),
+            MatchedProperty.SENDER: str(record.sender),
+        }
+    return facts

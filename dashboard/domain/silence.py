@@ -1,0 +1,160 @@
+"""Silences and maintenance windows: of which changes nobody is notified for a time, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Final
+from uuid import UUID
+
+from dashboard.domain.formatting import moment
+from dashboard.domain.matcher import ChangeFacts, Matcher, fits
+from dashboard.errors import InputError
+
+LONGEST_REASON: Final = 300
+"""Characters of the reason that a person gives."""
+
+MOST_MATCHERS: Final = 20
+LONGEST_SILENCE: Final = timedelta(days=366)
+
+
+class SilenceKind(StrEnum):
+    """SILENCE: nobody is notified. MAINTENANCE: notifications are held until it ends."""
+
+    SILENCE = "silence"
+    MAINTENANCE = "maintenance window"
+
+
+class SilenceState(StrEnum):
+    """Whether one is still to come, lasts, or is over."""
+
+    PLANNED = "planned"
+    ACTIVE = "active"
+    OVER = "over"
+
+
+@dataclass(frozen=True, slots=True)
+class SilenceRequest:
+    """What a person asks for: which changes, from when to when, and why.
+
+    `request_id` is chosen by the caller, so that the same request is stored once.
+    """
+
+    request_id: UUID
+    kind: SilenceKind
+    matchers: tuple[Matcher, ...]
+    starts_at: datetime
+    ends_at: datetime
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Silence:
+    """A stored silence or maintenance window; `author` and the reason are foreign text.
+
+    `ended_at` is when a person ended it before its time, `ended_by` who did.
+    """
+
+    silence_id: int
+    wish: SilenceRequest
+    author: str
+    created_at: datetime
+    ended_at: datetime | None = None
+    ended_by: str = ""
+
+    @property
+    def kind(self) -> SilenceKind:
+        """Whether notifications are dropped or held."""
+        return self.wish.kind
+
+    @property
+    def over_at(self) -> datetime:
+        """When it ends or ended."""
+        return self.wish.ends_at if self.ended_at is None else self.ended_at
+
+    def state(self, at: datetime) -> SilenceState:
+        """Return whether it is to come, lasts or is over; the start is included, the end is not."""
+        if at >= self.over_at:
+            return SilenceState.OVER
+        return SilenceState.ACTIVE if at >= self.wish.starts_at else SilenceState.PLANNED
+
+
+def silenced_by(silences: Iterable[Silence], facts: ChangeFacts, at: datetime) -> Silence | None:
+    """Return the silence because of which nobody is notified of a change; None without one.
+
+    Of several that fit, it is the one that lasts longest.
+    """
+    fitting = [each for each in silences if _covers(each, SilenceKind.SILENCE, facts, at)]
+    return max(fitting, key=lambda each: each.over_at, default=None)
+
+
+def held_by(silences: Sequence[Silence], facts: ChangeFacts, at: datetime) -> Silence | None:
+    """Return the maintenance window at whose end people are notified; None without one.
+
+    Windows that overlap or follow each other without a gap hold until the last of them ends.
+    """
+    last: Silence | None = None
+    while True:
+        since = at if last is None else last.over_at
+        fitting = [
+            each for each in silences if _covers(each, SilenceKind.MAINTENANCE, facts, since)
+        ]
+        if not fitting:
+            return last
+        last = max(fitting, key=lambda each: each.over_at)
+
+
+def _covers(silence: Silence, kind: SilenceKind, facts: ChangeFacts, at: datetime) -> bool:
+    if silence.kind is not kind or silence.state(at) is not SilenceState.ACTIVE:
+        return False
+    return fits(silence.wish.matchers, facts)
+
+
+def check_request(wish: SilenceRequest, now: datetime, *, covers_all: bool = False) -> None:
+    """Raise InputError, naming the remedy, for what a person cannot have meant.
+
+    `covers_all`: the person said that everything is meant.
+    """
+    what = wish.kind.value
+    if wish.ends_at <= wish.starts_at:
+        raise InputError(
+            f"the {what} would end at {moment(wish.ends_at)}, not after its start at "
+            f"{moment(wish.starts_at)}: give a later end or an earlier start"
+        )
+    if wish.ends_at <= now:
+        raise InputError(f"the {what} would be over since {moment(wish.ends_at)}: end it later")
+    if wish.ends_at - wish.starts_at > LONGEST_SILENCE:
+        raise InputError(
+            f"the {what} would last longer than {LONGEST_SILENCE.days} days: end it earlier"
+        )
+    if not wish.reason.strip():
+        raise InputError(f"the {what} has no reason: say why, for those who wonder at night")
+    if len(wish.reason) > LONGEST_REASON:
+        raise InputError(
+            f"the reason has {len(wish.reason):,} characters: write at most {LONGEST_REASON}"
+        )
+    _check_matchers(wish, covers_all=covers_all)
+
+
+def _check_matchers(wish: SilenceRequest, *, covers_all: bool) -> None:
+    if len(wish.matchers) > MOST_MATCHERS:
+        raise InputError(
+            f"{len(wish.matchers)} matchers are too many: give at most {MOST_MATCHERS}"
+        )
+    named = {(each.about, each.value.casefold()) for each in wish.matchers if each.is_equal}
+    unwanted = [each for each in wish.matchers if not each.is_equal]
+    for each in unwanted:
+        if (each.about, each.value.casefold()) in named:
+            raise InputError(
+                f"{each.about} cannot be {each.value} and not be it: take one matcher away"
+            )
+    if named or covers_all:
+        return
+    only = f"but {' and '.join(map(str, unwanted))} " if unwanted else ""
+    raise InputError(
+        f"the {wish.kind.value} has no matcher {only}and would cover everything"
+        f"{' else' if unwanted else ''}: name what is meant, such as module=HUB or "
+        "network=1, or confirm that everything is meant (--all)"
+    )

@@ -1,0 +1,197 @@
+"""Silences and maintenance windows on a page: which last, a form that makes one, and the end."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Final
+from uuid import uuid4
+
+import streamlit as st
+
+from dashboard.domain.audit import LONGEST_NAME, Actor
+from dashboard.domain.exclusion import RejectionStage
+from dashboard.domain.foreign_text import visible
+from dashboard.domain.matcher import MatchedProperty, Matcher, parse_matcher
+from dashboard.domain.rule import Severity
+from dashboard.domain.silence import (
+    LONGEST_REASON,
+    Silence,
+    SilenceKind,
+    SilenceRequest,
+    SilenceState,
+)
+from dashboard.show.parts.acting import act
+from dashboard.show.parts.badges import badge
+from dashboard.show.parts.heading import section
+from dashboard.show.parts.markup import Markup, element, join
+from dashboard.show.queries.page_queries import PageQueries
+from dashboard.show.text import moment, moment_near, span
+
+_ANY: Final = "Any"
+_LENGTHS: Final = {
+    "30 min": timedelta(minutes=30),
+    "1 h": timedelta(hours=1),
+    "8 h": timedelta(hours=8),
+    "24 h": timedelta(hours=24),
+    "7 days": timedelta(days=7),
+}
+_BADGES: Final = {
+    (SilenceKind.SILENCE, SilenceState.ACTIVE): ("mute", "‖", "Silenced"),
+    (SilenceKind.SILENCE, SilenceState.PLANNED): ("stale", "…", "Silence planned"),
+    (SilenceKind.MAINTENANCE, SilenceState.ACTIVE): ("simulated", "‖", "Maintenance"),
+    (SilenceKind.MAINTENANCE, SilenceState.PLANNED): ("stale", "…", "Maintenance planned"),
+}
+_OVER: Final = ("mute", "·", "Over")
+_KIND_WORDS: Final = {
+    SilenceKind.SILENCE: "None (silence)",
+    SilenceKind.MAINTENANCE: "Held until it ends (maintenance)",
+}
+_KINDS: Final[tuple[SilenceKind, ...]] = tuple(SilenceKind)
+_REQUEST: Final = "silence_request"
+_LONGEST_LIST: Final = 600
+
+
+def silences_part(queries: PageQueries) -> None:
+    """Show what is silenced or held now and what is planned, and offer to add to it."""
+    stored, now = queries.silences.stored(), queries.now()
+    with st.container(key="card-silences", gap="small"):
+        section(
+            "Silences and maintenance",
+            "Of what is silenced nobody is notified; during maintenance notifications are held "
+            "and sent in one summary when it ends. Everything is stored and shown all the same.",
+        )
+        for each in stored.unfinished:
+            _row(queries, each, now)
+        if not stored.unfinished:
+            st.html(element("p", "Nothing is silenced and no work is planned.", class_="lw-quiet"))
+        with st.expander("Silence something, or plan work"):
+            _form(queries)
+        if stored.finished:
+            st.html(_finished(queries, stored.finished))
+
+
+def _row(queries: PageQueries, silence: Silence, now: datetime) -> None:
+    with st.container(
+        key=f"silence-{silence.silence_id}", horizontal=True, vertical_alignment="top", gap="small"
+    ):
+        with st.container(gap=None):
+            st.html(silence_markup(queries, silence, now))
+        if st.button("End", key=f"end-{silence.silence_id}", help="End it now, on record"):
+            act(
+                lambda by: queries.silences.end(silence.kind, silence.silence_id, by),
+                queries,
+                "Nothing was ended.",
+            )
+
+
+def silence_markup(queries: PageQueries, silence: Silence, now: datetime) -> Markup:
+    """Build what is said of one: its state, what it covers, until when, by whom and why."""
+    mark = badge(*_BADGES.get((silence.kind, silence.state(now)), _OVER))
+    scope = element("span", visible(queries.silences.scope_of(silence), _LONGEST_LIST))
+    head = element("div", mark, scope, element("span", _times(silence, now)), class_="lw-row")
+    reason = element("b", visible(silence.wish.reason, LONGEST_REASON))
+    author = f"number {silence.silence_id}, by {visible(silence.author, LONGEST_NAME)}"
+    return join(head, element("div", reason, element("span", author), class_="lw-row lw-remarks"))
+
+
+def _times(silence: Silence, now: datetime) -> str:
+    start, end = silence.wish.starts_at, silence.over_at
+    match silence.state(now):
+        case SilenceState.PLANNED:
+            return f"from {moment(start)} for {span(end - start)}"
+        case SilenceState.ACTIVE:
+            return f"until {moment_near(end, now)}, {span(end - now)} left"
+        case SilenceState.OVER:
+            by = f" by {visible(silence.ended_by, LONGEST_NAME)}" if silence.ended_by else ""
+            return f"{moment(start)} to {moment(end)}{by and f', ended{by}'}"
+
+
+def _finished(queries: PageQueries, silences: tuple[Silence, ...]) -> Markup:
+    now = queries.now()
+    rows = (element("div", silence_markup(queries, each, now)) for each in silences)
+    return element("details", element("summary", "Over"), *rows, class_="lw-more")
+
+
+@dataclass(frozen=True, slots=True)
+class _SilenceForm:
+    """What a person filled in."""
+
+    kind: SilenceKind
+    texts: tuple[str, ...]
+    starts_at: datetime | None
+    length: timedelta
+    reason: str
+    covers_all: bool
+
+    def wish(self, queries: PageQueries, now: datetime) -> SilenceRequest:
+        """Return what is asked for; InputError for what cannot be read."""
+        names = queries.silences.networks
+        matchers: tuple[Matcher, ...] = tuple(parse_matcher(each, names) for each in self.texts)
+        starts_at = now if self.starts_at is None else self.starts_at
+        request_id = st.session_state[_REQUEST]
+        ends_at = starts_at + self.length
+        return SilenceRequest(
+            request_id, self.kind, matchers, starts_at, ends_at, self.reason.strip()
+        )
+
+
+def _form(queries: PageQueries) -> None:
+    st.session_state.setdefault(_REQUEST, uuid4())  # pressed twice, it is stored once
+    with st.form("silence", border=False):
+        kind = st.radio(
+            "Notifications",
+            _KINDS,
+            format_func=lambda each: _KIND_WORDS[each],
+            horizontal=True,
+            key="silence_kind",
+        )
+        texts = _matcher_inputs(queries)
+        starts_at = st.datetime_input(
+            "From, in UTC (empty: now)",
+            None,
+            step=timedelta(minutes=1),
+            format="YYYY-MM-DD",
+            key="silence_from",
+        )
+        length = st.segmented_control(
+            "For", list(_LENGTHS), default="1 h", required=True, key="silence_for"
+        )
+        reason = st.text_input("Reason", max_chars=LONGEST_REASON, key="silence_reason")
+        covers_all = st.checkbox("Everything is meant", key="silence_all")
+        is_pressed = st.form_submit_button("Save", type="primary")
+    if is_pressed:
+        start = None if starts_at is None else starts_at.replace(tzinfo=UTC)
+        form = _SilenceForm(kind, texts, start, _LENGTHS[length], reason, covers_all)
+        act(lambda by: _save(queries, form, by), queries, "Nothing was saved.")
+
+
+def _matcher_inputs(queries: PageQueries) -> tuple[str, ...]:
+    """Ask for the value of each property; return what was given, as people type matchers."""
+    known = {
+        MatchedProperty.NETWORK: [each.name for each in queries.networks],
+        MatchedProperty.STAGE: [each.value for each in RejectionStage],
+        MatchedProperty.SEVERITY: [each.value for each in Severity],
+    }
+    given: list[str] = []
+    for about in MatchedProperty:
+        label = about.capitalize()
+        if about in known:
+            value = st.selectbox(label, [_ANY, *known[about]], key=f"silence_{about}")
+            given += [] if value == _ANY else [f"{about}={value}"]
+        else:
+            text = st.text_input(label, key=f"silence_{about}", placeholder=_ANY)
+            given += [f"{about}={text}"] if text else []
+    more = st.text_input(
+        "Other matchers",
+        key="silence_more",
+        placeholder="module!=HUB, label=test",
+        help="With = or !=, separated by commas.",
+    )
+    return (*given, *(each for each in (more or "").split(",") if each.strip()))
+
+
+def _save(queries: PageQueries, form: _SilenceForm, by: Actor) -> None:
+    wish = form.wish(queries, by.at)
+    queries.silences.add(wish, by, covers_all=form.covers_all)
+    del st.session_state[_REQUEST]

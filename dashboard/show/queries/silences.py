@@ -1,0 +1,106 @@
+"""What page and commands ask of silences and maintenance windows: which last, a new one, an end."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from dashboard.domain.audit import Action, Actor, Detail
+from dashboard.domain.matcher import Matcher, NetworkNames, in_words
+from dashboard.domain.silence import Silence, SilenceKind, SilenceRequest, check_request
+from dashboard.errors import InputError
+from dashboard.show.queries.context import QueryContext
+from dashboard.store.access.audit_log import note_action
+from dashboard.store.alerts.silences import (
+    add_silence,
+    end_silence,
+    finished_silences,
+    unfinished_silences,
+)
+from dashboard.store.engine.connection import Connection
+from dashboard.wire.timestamp import format_timestamp
+
+MOST_FINISHED: Final = 20
+"""Silences that are over and still shown, the latest."""
+
+_BEGUN: Final = {
+    SilenceKind.SILENCE: Action.SILENCE,
+    SilenceKind.MAINTENANCE: Action.PLAN_MAINTENANCE,
+}
+_ENDED: Final = {
+    SilenceKind.SILENCE: Action.END_SILENCE,
+    SilenceKind.MAINTENANCE: Action.END_MAINTENANCE,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class StoredSilences:
+    """Those that are active or still to come, the first to end first; then those that are over."""
+
+    unfinished: tuple[Silence, ...]
+    finished: tuple[Silence, ...]
+
+
+class SilenceQueries:
+    """Every answer may raise StoreError."""
+
+    def __init__(self, context: QueryContext) -> None:
+        """Ask nothing yet."""
+        self._context = context
+
+    @property
+    def networks(self) -> NetworkNames:
+        """The networks that a matcher can name."""
+        return {each.network_id: each.name for each in self._context.networks}
+
+    def stored(self) -> StoredSilences:
+        """Return all that last or are to come, and the latest that are over."""
+        now = self._context.now()
+        with self._context.store.read() as connection:
+            return StoredSilences(
+                tuple(unfinished_silences(connection, now)),
+                tuple(finished_silences(connection, now, MOST_FINISHED)),
+            )
+
+    def add(
+        self, wish: SilenceRequest, by: Actor, *, covers_all: bool = False
+    ) -> tuple[Silence, bool]:
+        """Store what a person asked for, on record; return it, and whether it is new.
+
+        InputError where it cannot be meant so; `covers_all`: everything is meant.
+        """
+        check_request(wish, by.at, covers_all=covers_all)
+        with self._context.store.write() as connection:
+            silence, is_new = add_silence(connection, wish, by)
+            if is_new:
+                self._note(connection, silence, _BEGUN[wish.kind], by)
+        return silence, is_new
+
+    def end(self, kind: SilenceKind, silence_id: int, by: Actor) -> Silence:
+        """End one before its time, on record; InputError where none of this number lasts."""
+        with self._context.store.write() as connection:
+            silence = end_silence(connection, kind, silence_id, by)
+            if silence is None:
+                raise InputError(
+                    f"no {kind.value} {silence_id} is active or to come: it may be over already"
+                )
+            self._note(connection, silence, _ENDED[kind], by)
+        return silence
+
+    def words_of(self, matcher: Matcher) -> str:
+        """Write a matcher as people type it."""
+        return in_words(matcher, self.networks)
+
+    def scope_of(self, silence: Silence) -> str:
+        """Say which changes are meant."""
+        return ", ".join(map(self.words_of, silence.wish.matchers)) or "everything"
+
+    def _note(self, connection: Connection, silence: Silence, action: Action, by: Actor) -> None:
+        wish = silence.wish
+        details: dict[str, Detail] = {
+            "matchers": [self.words_of(each) for each in wish.matchers],
+            "from": format_timestamp(wish.starts_at),
+            "until": format_timestamp(wish.ends_at),
+            "reason": wish.reason,
+        }
+        note_action(connection, by.at, by.name, action, str(silence.silence_id), details)

@@ -1,0 +1,83 @@
+"""Silences and maintenance windows, stored: made once for each request, ended, never deleted."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Connection, Row, func, select, update
+
+from dashboard.domain.audit import Actor
+from dashboard.domain.matcher import MatchedProperty, Matcher
+from dashboard.domain.silence import Silence, SilenceKind, SilenceRequest
+from dashboard.store.engine.upsert import insert_new
+from dashboard.store.schema import silences
+
+
+def add_silence(connection: Connection, wish: SilenceRequest, by: Actor) -> tuple[Silence, bool]:
+    """Store what a person asked for; return it, and whether it is new.
+
+    The second time the same request finds what the first one made, even if that is over.
+    """
+    row = {
+        "request_id": wish.request_id,
+        "kind": wish.kind.value,
+        "matchers": [[each.about, each.value, each.is_equal] for each in wish.matchers],
+        "starts_at": wish.starts_at,
+        "ends_at": wish.ends_at,
+        "reason": wish.reason,
+        "author": by.name,
+        "created_at": by.at,
+    }
+    is_new = insert_new(connection, silences, row)
+    stored = select(silences).where(silences.c.request_id == wish.request_id)
+    return _silence_of(connection.execute(stored).one()), is_new
+
+
+def end_silence(
+    connection: Connection, kind: SilenceKind, silence_id: int, by: Actor
+) -> Silence | None:
+    """End one before its time; None where there is none of this number that is not over."""
+    column = silences.c
+    open_one = update(silences).where(
+        column.silence_id == silence_id,
+        column.kind == kind.value,
+        column.ended_at.is_(None),
+        column.ends_at > by.at,
+    )
+    if connection.execute(open_one.values(ended_at=by.at, ended_by=by.name)).rowcount == 0:
+        return None
+    ended = select(silences).where(column.silence_id == silence_id)
+    return _silence_of(connection.execute(ended).one())
+
+
+def unfinished_silences(connection: Connection, at: datetime) -> list[Silence]:
+    """Return those that are active or still to come at a moment, the first to end first."""
+    column = silences.c
+    unfinished = select(silences).where(column.ends_at > at, column.ended_at.is_(None))
+    rows = connection.execute(unfinished.order_by(column.ends_at, column.silence_id))
+    return [_silence_of(row) for row in rows]
+
+
+def finished_silences(connection: Connection, at: datetime, limit: int) -> list[Silence]:
+    """Return those that are over at a moment, the last to end first, at most `limit`."""
+    over_at = func.coalesce(silences.c.ended_at, silences.c.ends_at, type_=silences.c.ends_at.type)
+    query = select(silences).where(over_at <= at).order_by(over_at.desc(), silences.c.silence_id)
+    return [_silence_of(row) for row in connection.execute(query.limit(limit))]
+
+
+def _silence_of(row: Row[Any]) -> Silence:
+    matchers = tuple(
+        Matcher(MatchedProperty(about), value, is_equal) for about, value, is_equal in row.matchers
+    )
+    wish = SilenceRequest(
+        row.request_id,
+        SilenceKind(row.kind),
+        matchers,
+        row.starts_at,
+        row.ends_at,
+        row.reason,
+    )
+    return Silence(
+        row.silence_id, wish, row.author, row.created_at, row.ended_at, row.ended_by or ""
+    )

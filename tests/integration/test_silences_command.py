@@ -1,0 +1,73 @@
+"""`linewatch silences` and `linewatch maintenance`: made, listed and ended, on record."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.installation import Installation, new_installation
+
+HOSTILE = "known \x1b[2J\u202e =1+1"
+
+
+@pytest.fixture
+def installation(tmp_path: Path) -> Installation:
+    """Plan an installation with an empty store."""
+    planned = new_installation(tmp_path / "home")
+    assert planned.run("migrate").returncode == 0
+    return planned
+
+
+def test_silence_is_made_listed_and_ended_on_record(installation: Installation) -> None:
+    made = installation.run(
+        *("silences", "add", "module=hub", "network=devnet", "--for", "8h"),
+        *("--reason", HOSTILE, "--by", "Ada", "--json"),
+    )
+    table = installation.run("silences", "list").stdout
+    ended = installation.run("silences", "end", "1")
+    again = installation.run("silences", "end", "1")
+    audit = json.loads(installation.run("audit", "--json").stdout)["entries"]
+
+    assert json.loads(made.stdout)["matchers"] == ["module=HUB", "network=devnet"]
+    assert "module=HUB, network=devnet" in table
+    assert "\x1b" not in table
+    assert ended.stdout.startswith("Silence 1: module=HUB, network=devnet, from ")
+    assert (again.returncode, "no silence 1 is active or to come" in again.stderr) == (2, True)
+    assert [each["action"] for each in audit[:2]] == ["end-silence", "silence"]
+    assert audit[1]["actor"] == "Ada"
+    assert audit[1]["details"]["reason"] == HOSTILE
+
+
+def test_maintenance_is_planned_for_everything_only_where_that_is_said(
+    installation: Installation,
+) -> None:
+    planned = ("maintenance", "add", "--from", "2h", "--for", "1h", "--reason", "upgrade")
+
+    refused = installation.run(*planned)
+    made = installation.run(*planned, "--all")
+    listed = json.loads(installation.run("maintenance", "list", "--json").stdout)
+
+    assert (refused.returncode, "confirm that everything is meant" in refused.stderr) == (2, True)
+    assert made.stdout.startswith("Maintenance window 1: everything, from ")
+    [window] = listed["maintenanceWindows"]
+    assert (window["state"], window["matchers"]) == ("planned", [])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--for", "1h", "--until", "2h"), "say how long with --for"),
+        (("--until", "yesterday"), "is no time: write in how long"),
+        (("--until", "2020-01-01"), "is no time"),
+        (("--for", "soon"), "is not a duration"),
+    ],
+)
+def test_times_that_cannot_be_meant_name_the_remedy(
+    installation: Installation, arguments: tuple[str, ...], said: str
+) -> None:
+    refused = installation.run("silences", "add", "module=HUB", "--reason", "x", *arguments)
+
+    assert refused.returncode == 2
+    assert said in refused.stderr

@@ -1,0 +1,126 @@
+"""Matchers: how people write them, and which changes they name."""
+
+from __future__ import annotations
+
+import pytest
+
+from dashboard.domain.condition import INSTALLATION
+from dashboard.domain.matcher import (
+    MatchedProperty,
+    Matcher,
+    RuleFacts,
+    facts_of,
+    fits,
+    in_words,
+    parse_matcher,
+)
+from dashboard.errors import InputError
+from tests.builders import (
+    A_NETWORK,
+    ANOTHER_NETWORK,
+    a_record,
+    a_rejection,
+    a_transition,
+    an_address,
+)
+
+NAMES = {A_NETWORK: "Devnet", ANOTHER_NETWORK: "Linea"}
+ADD_ON_RPC = facts_of(a_transition(), a_rejection(), "Payout", RuleFacts("rejections", "warning"))
+
+
+@pytest.mark.parametrize(
+    ("text", "matcher"),
+    [
+        ("network=Linea", Matcher(MatchedProperty.NETWORK, "59144")),
+        ("NETWORK != linea", Matcher(MatchedProperty.NETWORK, "59144", is_equal=False)),
+        ("network=7", Matcher(MatchedProperty.NETWORK, "7")),
+        ("network=installation", Matcher(MatchedProperty.NETWORK, "0")),
+        ("module=hub", Matcher(MatchedProperty.MODULE, "HUB")),
+        ("stage!=rpc", Matcher(MatchedProperty.STAGE, "RPC", is_equal=False)),
+        ("sender=" + "0X" + "AB" * 20, Matcher(MatchedProperty.SENDER, "0x" + "ab" * 20)),
+        ("label=a=b, c", Matcher(MatchedProperty.LABEL, "a=b, c")),
+        ("rule=night shift", Matcher(MatchedProperty.RULE, "night shift")),
+        ("severity=Critical", Matcher(MatchedProperty.SEVERITY, "critical")),
+    ],
+)
+def test_matcher_is_read_as_people_write_it(text: str, matcher: Matcher) -> None:
+    assert parse_matcher(text, NAMES) == matcher
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "is no matcher: write one of network, rule"),
+        ("HUB", "is no matcher"),
+        ("tag=x", "is no matcher"),
+        ("module=", "has no value"),
+        ("module=a b", "is no prover module"),
+        ("stage=MOON", "is no stage (SEQUENCER, RPC, P2P)"),
+        ("severity=high", "is no severity (info, warning, critical)"),
+        ("sender=0x12", "is no address"),
+        ("label=" + "x" * 81, "it is too long"),
+        ("network=Moon", "is no network of this installation: Devnet (424242), Linea (59144)"),
+    ],
+)
+def test_matcher_that_cannot_be_read_names_the_remedy(text: str, said: str) -> None:
+    with pytest.raises(InputError) as refused:
+        parse_matcher(text, NAMES)
+
+    assert said in str(refused.value)
+
+
+def test_network_that_is_not_known_is_refused_where_none_is_configured() -> None:
+    with pytest.raises(InputError, match="of this installation: none"):
+        parse_matcher("network=Moon", {})
+
+
+@pytest.mark.parametrize(
+    ("texts", "is_meant"),
+    [
+        ((), True),
+        (("network=Devnet",), True),
+        (("network=Linea",), False),
+        (("network=Linea", "network=Devnet"), True),
+        (("network=Devnet", "module=HUB"), False),
+        (("module=add", "stage=RPC", "label=PAYOUT"), True),
+        (("module!=HUB",), True),
+        (("module!=ADD",), False),
+        (("module=ADD", "stage!=RPC"), False),
+        (("rule=rejections", "severity=warning"), True),
+        ((f"sender={an_address()}",), True),
+        ((f"sender!={an_address()}",), False),
+    ],
+)
+def test_alternatives_are_of_one_property_and_all_else_holds_together(
+    texts: tuple[str, ...], *, is_meant: bool
+) -> None:
+    matchers = [parse_matcher(each, NAMES) for each in texts]
+
+    assert fits(matchers, ADD_ON_RPC) is is_meant
+
+
+def test_change_without_a_property_differs_from_every_value() -> None:
+    facts = facts_of(a_transition(), None)
+
+    assert not fits([parse_matcher("module=HUB", NAMES)], facts)
+    assert fits([parse_matcher("module!=HUB", NAMES)], facts)
+
+
+def test_rejection_whose_reason_names_no_module_has_none() -> None:
+    facts = facts_of(a_transition(), a_rejection(record=a_record(reason_message="no idea")))
+
+    assert facts[MatchedProperty.MODULE] == ""
+
+
+@pytest.mark.parametrize(
+    ("matcher", "words"),
+    [
+        (Matcher(MatchedProperty.NETWORK, str(ANOTHER_NETWORK)), "network=Linea"),
+        (Matcher(MatchedProperty.NETWORK, "7", is_equal=False), "network!=7"),
+        (Matcher(MatchedProperty.NETWORK, str(INSTALLATION)), "network=installation"),
+        (Matcher(MatchedProperty.STAGE, "RPC"), "stage=RPC"),
+    ],
+)
+def test_matcher_is_written_as_it_is_read(matcher: Matcher, words: str) -> None:
+    assert in_words(matcher, NAMES) == words
+    assert parse_matcher(words, NAMES) == matcher

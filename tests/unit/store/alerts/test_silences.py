@@ -1,0 +1,95 @@
+"""Silences as they are stored: once for each request, ended once, listed while they last."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
+
+from dashboard.domain.audit import Actor
+from dashboard.domain.matcher import MatchedProperty, Matcher
+from dashboard.domain.silence import Silence, SilenceKind, SilenceRequest
+from dashboard.store.alerts.silences import (
+    add_silence,
+    end_silence,
+    finished_silences,
+    unfinished_silences,
+)
+from dashboard.store.engine.engine import Store
+from tests.builders import A_MOMENT, an_id
+
+HOUR = timedelta(hours=1)
+ADA = Actor("ada\0 lovelace", A_MOMENT)
+BOB = Actor("bob", A_MOMENT + HOUR / 2)
+
+
+def make(store: Store, number: int, **changes: Any) -> Silence:  # noqa: ANN401 - any field of the wish
+    """Store the silence of the module HUB for an hour, under a number of its own."""
+    fields: dict[str, Any] = {
+        "request_id": an_id(number),
+        "kind": SilenceKind.SILENCE,
+        "matchers": (
+            Matcher(MatchedProperty.MODULE, "HUB"),
+            Matcher(MatchedProperty.LABEL, "\0 test", is_equal=False),
+        ),
+        "starts_at": A_MOMENT,
+        "ends_at": A_MOMENT + HOUR,
+        "reason": "known \0",
+    }
+    with store.write() as connection:
+        made, is_new = add_silence(connection, SilenceRequest(**(fields | changes)), ADA)
+    assert is_new
+    return made
+
+
+def test_silence_comes_back_as_it_was_asked_for(store: Store) -> None:
+    made = make(store, 1)
+
+    with store.read() as connection:
+        assert unfinished_silences(connection, A_MOMENT) == [made]
+    assert (made.author, made.created_at) == (ADA.name, ADA.at)
+    assert made.wish.matchers[1] == Matcher(MatchedProperty.LABEL, "\0 test", is_equal=False)
+    assert made.wish.reason == "known \0"
+
+
+def test_repeated_request_finds_what_the_first_one_made(store: Store) -> None:
+    made = make(store, 1)
+
+    with store.write() as connection:
+        again, is_new = add_silence(connection, made.wish, BOB)
+
+    assert (again, is_new) == (made, False)
+
+
+def test_silence_is_ended_once_by_the_person_who_is_named(store: Store) -> None:
+    made = make(store, 1)
+
+    with store.write() as connection:
+        window = end_silence(connection, SilenceKind.MAINTENANCE, made.silence_id, BOB)
+        ended = end_silence(connection, SilenceKind.SILENCE, made.silence_id, BOB)
+        again = end_silence(connection, SilenceKind.SILENCE, made.silence_id, BOB)
+        unknown = end_silence(connection, SilenceKind.SILENCE, 99, BOB)
+
+    assert ended is not None
+    assert (ended.ended_by, ended.over_at) == ("bob", BOB.at)
+    assert (window, again, unknown) == (None, None, None)
+
+
+def test_those_to_come_are_listed_and_those_that_are_over_are_told_apart(store: Store) -> None:
+    first, second = make(store, 1), make(store, 2, ends_at=A_MOMENT + HOUR / 4)
+    later = make(store, 3, starts_at=A_MOMENT + 2 * HOUR, ends_at=A_MOMENT + 3 * HOUR)
+    with store.write() as connection:
+        ended = end_silence(connection, SilenceKind.SILENCE, first.silence_id, BOB)
+
+    with store.read() as connection:
+        unfinished = unfinished_silences(connection, BOB.at)
+        finished = finished_silences(connection, BOB.at, 9)
+        latest = finished_silences(connection, BOB.at, 1)
+
+    assert _ids(unfinished) == [later.wish.request_id]
+    assert finished == [ended, second]
+    assert latest == [ended]
+
+
+def _ids(silences: list[Silence]) -> list[UUID]:
+    return [each.wish.request_id for each in silences]
